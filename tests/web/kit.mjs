@@ -23,16 +23,36 @@ const idle = [];
 const table = [];
 
 export async function browse() {
-    const found = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) => file && fs.existsSync(file));
+    const found = [
+        process.env.CHROMIUM,
+        '/usr/bin/chromium',
+        '/usr/bin/chromium-browser',
+        '/usr/bin/google-chrome',
+    ].find((file) => file && fs.existsSync(file));
     // What it keeps for its user goes where its profile is, which scripts/test-web removes.
-    const { DBUS_SESSION_BUS_ADDRESS: _, XDG_CONFIG_HOME: _c, XDG_CACHE_HOME: _k, XDG_DATA_HOME: _d, ...env } = process.env;
+    const {
+        DBUS_SESSION_BUS_ADDRESS: _,
+        XDG_CONFIG_HOME: _c,
+        XDG_CACHE_HOME: _k,
+        XDG_DATA_HOME: _d,
+        ...env
+    } = process.env;
     browser = await chromium.launch({
-        executablePath: found, timeout: patience, env: { ...env, HOME: os.tmpdir() }, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false,
+        executablePath: found,
+        timeout: patience,
+        env: { ...env, HOME: os.tmpdir() },
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false,
         // No sandbox: the pages are our own, and it needs namespaces or a helper that not every machine has.
         args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
     const page = await newPage();
-    if (await page.evaluate(() => new OffscreenCanvas(1, 1).getContext('2d').measureText('text').width === 0))
+    if (
+        await page.evaluate(
+            () => new OffscreenCanvas(1, 1).getContext('2d').measureText('text').width === 0,
+        )
+    )
         throw new Error('the browser finds no font: install one, for example fonts-dejavu-core');
     idle.push(page);
 }
@@ -40,7 +60,8 @@ export async function browse() {
 export const done = () => browser?.close();
 
 export function equal(seen, wanted, what) {
-    if (seen !== wanted) throw new Error(`${what}: ${JSON.stringify(seen)}, not ${JSON.stringify(wanted)}`);
+    if (seen !== wanted)
+        throw new Error(`${what}: ${JSON.stringify(seen)}, not ${JSON.stringify(wanted)}`);
 }
 
 export function ok(value, what) {
@@ -57,17 +78,29 @@ export async function check(name, test) {
     const began = Date.now();
     try {
         await test();
-        if (problems.length > 0) throw new Error(`the page complained: ${problems.slice(0, 5).join(' | ')}`);
+        if (problems.length > 0)
+            throw new Error(`the page complained: ${problems.slice(0, 5).join(' | ')}`);
         await Promise.all([...opened].map(close));
         console.log(`ok ${number} - ${name}`);
     } catch (error) {
         failed++;
         console.log(`not ok ${number} - ${name}`);
-        for (const one of String(error.stack ?? error).split('\n').slice(0, 40)) console.log(`# ${one}`);
-        await Promise.all([...opened].map((page) => page.context().close().catch(() => {})));
+        for (const one of String(error.stack ?? error)
+            .split('\n')
+            .slice(0, 40))
+            console.log(`# ${one}`);
+        await Promise.all(
+            [...opened].map((page) =>
+                page
+                    .context()
+                    .close()
+                    .catch(() => {}),
+            ),
+        );
     }
     opened = null;
-    if (process.env.TIMES || Date.now() - began > 2000) console.log(`# took ${((Date.now() - began) / 1000).toFixed(1)} s`);
+    if (process.env.TIMES || Date.now() - began > 2000)
+        console.log(`# took ${((Date.now() - began) / 1000).toFixed(1)} s`);
 }
 
 export function report(what, value) {
@@ -82,9 +115,17 @@ export function finish() {
 }
 
 async function newPage(ahead) {
-    const context = await browser.newContext({ reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-US' });
+    const context = await browser.newContext({
+        reducedMotion: 'reduce',
+        timezoneId: 'UTC',
+        locale: 'en-US',
+    });
     // The clock of this browser is so many ms ahead.
-    if (ahead) await context.addInitScript((by) => { const real = Date.now; Date.now = () => real() + by; }, ahead);
+    if (ahead)
+        await context.addInitScript((by) => {
+            const real = Date.now;
+            Date.now = () => real() + by;
+        }, ahead);
     // A message of the page is gone after seconds, and a busy machine may look later than that: all are noted.
     await context.addInitScript(() => {
         window.noted = [];
@@ -101,14 +142,19 @@ async function newPage(ahead) {
     page.on('pageerror', (error) => problems.push(`threw ${error.message}`));
     page.on('console', (message) => {
         // The browser says this of each answer that is no success; what the page makes of it is tested.
-        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) problems.push(message.text());
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+            problems.push(message.text());
     });
     return page;
 }
 
 /** A page that is ready; what it logs as an error, throws or is refused by its policy fails the test. `fresh`: of a browser
  *  that has never been here. */
-export async function open(world, hash = '#/now', { width = 1280, height = 800, dark = false, ahead = 0, fresh = false } = {}) {
+export async function open(
+    world,
+    hash = '#/now',
+    { width = 1280, height = 800, dark = false, ahead = 0, fresh = false } = {},
+) {
     const page = (!ahead && !fresh && idle.pop()) || (await newPage(ahead));
     page.again = !ahead && !fresh;
     opened?.add(page);
@@ -128,14 +174,19 @@ export async function close(page) {
     opened?.delete(page);
     if (!page.again) return page.context().close();
     await page.unrouteAll({ behavior: 'ignoreErrors' });
-    await page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+    await page.evaluate(() => {
+        localStorage.clear();
+        sessionStorage.clear();
+    });
     await page.goto('about:blank');
     idle.push(page);
 }
 
 /** Moves to another view of the same page. */
 export async function to(page, hash) {
-    await page.evaluate((there) => { location.hash = there; }, hash);
+    await page.evaluate((there) => {
+        location.hash = there;
+    }, hash);
 }
 
 /** Until it is so in the page. The policy of the page allows no eval, so this asks from outside. */
@@ -151,14 +202,25 @@ export async function until(page, what, condition, value) {
 export async function says(page, text, act) {
     const before = await page.evaluate(() => window.noted.length);
     await act();
-    await until(page, `the page says '${text}'`, ([from, wanted]) => window.noted.slice(from).some((one) => one.includes(wanted)), [before, text]);
+    await until(
+        page,
+        `the page says '${text}'`,
+        ([from, wanted]) => window.noted.slice(from).some((one) => one.includes(wanted)),
+        [before, text],
+    );
 }
 
 /** The view is there and has been drawn. */
 export async function drawn(page) {
     await page.locator('main .view').waitFor();
-    await until(page, 'nothing is being read', () => !document.querySelector('main [aria-busy=true]'));
-    await page.evaluate(() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go))));
+    await until(
+        page,
+        'nothing is being read',
+        () => !document.querySelector('main [aria-busy=true]'),
+    );
+    await page.evaluate(
+        () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go))),
+    );
 }
 
 export const text = (page, selector) => page.locator(selector).first().innerText();

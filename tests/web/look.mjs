@@ -17,20 +17,87 @@
 /** What counts as a part: a selector, and what is said of it. x: its edges; h: its height; row: its children, "/" where
  *  a new row begins; say: its words; own: only those of its first child; paint: nothing more. */
 export const PARTS = [
-    ['header.top', 'x'], ['.brand', 'say'], ['.logo', 'h'], ['.top nav', 'x'], ['.top nav a', 'own'], ['.connected', 'say'], ['.top button', 'say'],
-    ['main', 'x'], ['.view', 'x'], ['.view.board', 'x h'], ['h1', 'say'], ['h2', 'say'], ['h3', 'say'],
-    ['.headline', 'x'], ['.headline span', 'say'], ['.headline b', 'paint'], ['.alert', 'x'], ['.alert .button', 'say'],
-    ['.columns', 'x'], ['.columns > .main', 'x'], ['.columns > .side', 'x'], ['section', 'x'],
-    ['.rows > li', 'x row'], ['.rows .what', 'paint'], ['.rows .title', 'paint'], ['.rows .said', 'paint'], ['.rows .mark', 'h'], ['.facts', 'paint'], ['.facts dt', 'say'],
-    ['.bars > li', 'x row'], ['.meter', 'h'], ['.meter .used', 'h'], ['.share', 'h'], ['.limiter.backoff', 'x'], ['.pairs > div', 'x row'], ['.pairs dt', 'say'],
-    ['.crumb', 'paint'], ['.state', 'say'], ['.actions button', 'say'], ['.log', 'x'], ['.log-bar button', 'say'], ['.log-lines', 'x'], ['.log-line', 'h'], ['.log-n', 'paint'],
-    ['.scroll-x', 'x'], ['th', 'say'], ['td', 'paint'], ['.history li', 'x row'], ['.prompt', 'paint'], ['.inline', 'x row'],
-    ['.filters', 'x'], ['.filters .tabs button', 'say'], ['.filters select', 'say'], ['.filters input', 'say'], ['.choice', 'say'],
-    ['.columns-x', 'x'], ['.column', 'x'], ['.card', 'x h'], ['.card-top', 'row'], ['.card .title', 'paint'],
-    ['.vlist.event-rows', 'x'], ['.event', 'x h row'], ['.event > .one', 'x'], ['.e-kind', 'x'],
-    ['.graph-canvas', 'x'], ['.graph-canvas canvas', 'x'], ['.zoom button', 'say'], ['.legend', 'x'], ['.critical-key', 'say'],
-    ['.timeline-box', 'x'], ['.timeline-box canvas', 'x'], ['summary', 'say'], ['.chart', 'x'], ['.chart canvas', 'x'], ['.chart-key', 'x'],
-    ['.sums', 'x'], ['.sums b', 'paint'], ['.setting', 'x row'], ['.setting span', 'say'], ['.setting input', 'paint'], ['.buttons button', 'say'],
+    ['header.top', 'x'],
+    ['.brand', 'say'],
+    ['.logo', 'h'],
+    ['.top nav', 'x'],
+    ['.top nav a', 'own'],
+    ['.connected', 'say'],
+    ['.top button', 'say'],
+    ['main', 'x'],
+    ['.view', 'x'],
+    ['.view.board', 'x h'],
+    ['h1', 'say'],
+    ['h2', 'say'],
+    ['h3', 'say'],
+    ['.headline', 'x'],
+    ['.headline span', 'say'],
+    ['.headline b', 'paint'],
+    ['.alert', 'x'],
+    ['.alert .button', 'say'],
+    ['.columns', 'x'],
+    ['.columns > .main', 'x'],
+    ['.columns > .side', 'x'],
+    ['section', 'x'],
+    ['.rows > li', 'x row'],
+    ['.rows .what', 'paint'],
+    ['.rows .title', 'paint'],
+    ['.rows .said', 'paint'],
+    ['.rows .mark', 'h'],
+    ['.facts', 'paint'],
+    ['.facts dt', 'say'],
+    ['.bars > li', 'x row'],
+    ['.meter', 'h'],
+    ['.meter .used', 'h'],
+    ['.share', 'h'],
+    ['.limiter.backoff', 'x'],
+    ['.pairs > div', 'x row'],
+    ['.pairs dt', 'say'],
+    ['.crumb', 'paint'],
+    ['.state', 'say'],
+    ['.actions button', 'say'],
+    ['.log', 'x'],
+    ['.log-bar button', 'say'],
+    ['.log-lines', 'x'],
+    ['.log-line', 'h'],
+    ['.log-n', 'paint'],
+    ['.scroll-x', 'x'],
+    ['th', 'say'],
+    ['td', 'paint'],
+    ['.history li', 'x row'],
+    ['.prompt', 'paint'],
+    ['.inline', 'x row'],
+    ['.filters', 'x'],
+    ['.filters .tabs button', 'say'],
+    ['.filters select', 'say'],
+    ['.filters input', 'say'],
+    ['.choice', 'say'],
+    ['.columns-x', 'x'],
+    ['.column', 'x'],
+    ['.card', 'x h'],
+    ['.card-top', 'row'],
+    ['.card .title', 'paint'],
+    ['.vlist.event-rows', 'x'],
+    ['.event', 'x h row'],
+    ['.event > .one', 'x'],
+    ['.e-kind', 'x'],
+    ['.graph-canvas', 'x'],
+    ['.graph-canvas canvas', 'x'],
+    ['.zoom button', 'say'],
+    ['.legend', 'x'],
+    ['.critical-key', 'say'],
+    ['.timeline-box', 'x'],
+    ['.timeline-box canvas', 'x'],
+    ['summary', 'say'],
+    ['.chart', 'x'],
+    ['.chart canvas', 'x'],
+    ['.chart-key', 'x'],
+    ['.sums', 'x'],
+    ['.sums b', 'paint'],
+    ['.setting', 'x row'],
+    ['.setting span', 'say'],
+    ['.setting input', 'paint'],
+    ['.buttons button', 'say'],
 ];
 
 /** Runs in the page, so it stands alone. */
@@ -52,7 +119,11 @@ export function look({ parts, within }) {
         }
         return known.get(colour);
     };
-    const hex = (colour) => `#${rgba(colour).slice(0, 3).map((n) => n.toString(16).padStart(2, '0')).join('')}`;
+    const hex = (colour) =>
+        `#${rgba(colour)
+            .slice(0, 3)
+            .map((n) => n.toString(16).padStart(2, '0'))
+            .join('')}`;
     const behind = (el) => {
         let at = el;
         while (at && rgba(style(at).backgroundColor)[3] < 255) at = at.parentElement;
@@ -61,9 +132,19 @@ export function look({ parts, within }) {
 
     /* --- parts --- */
     // What is hidden for eyes and there for readers is one pixel large.
-    const hidden = (el) => !!el.closest('.sr, .skip') || !el.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-    const words = (el) => (el.getAttribute('aria-label') ?? el.getAttribute('placeholder') ?? el.textContent ?? '').replace(/\d[\d.,:]*/g, '#').replace(/\s+/g, ' ').trim();
-    const name = (el) => `${el.localName}${[...el.classList].slice(0, 2).map((one) => `.${one}`).join('')}`;
+    const hidden = (el) =>
+        !!el.closest('.sr, .skip') ||
+        !el.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+    const words = (el) =>
+        (el.getAttribute('aria-label') ?? el.getAttribute('placeholder') ?? el.textContent ?? '')
+            .replace(/\d[\d.,:]*/g, '#')
+            .replace(/\s+/g, ' ')
+            .trim();
+    const name = (el) =>
+        `${el.localName}${[...el.classList]
+            .slice(0, 2)
+            .map((one) => `.${one}`)
+            .join('')}`;
     const rows = (el) => {
         const said = [];
         let last = null;
@@ -94,20 +175,33 @@ export function look({ parts, within }) {
         const rows = [];
         for (const one of at) {
             const first = rows.at(-1)?.[0].b;
-            const shared = first ? Math.min(first.bottom, one.b.bottom) - Math.max(first.top, one.b.top) : -1;
-            if (shared >= 0 && shared >= Math.min(first.height, one.b.height) / 2) rows.at(-1).push(one);
+            const shared = first
+                ? Math.min(first.bottom, one.b.bottom) - Math.max(first.top, one.b.top)
+                : -1;
+            if (shared >= 0 && shared >= Math.min(first.height, one.b.height) / 2)
+                rows.at(-1).push(one);
             else rows.push([one]);
         }
         return rows.flatMap((row) => row.sort((p, q) => p.b.left - q.b.left)).map(({ el }) => el);
     };
-    const paint = (el) => `${Number.parseFloat(style(el).fontSize)}px/${style(el).fontWeight} ${hex(style(el).color)} on ${behind(el)}`;
+    const paint = (el) =>
+        `${Number.parseFloat(style(el).fontSize)}px/${style(el).fontWeight} ${hex(style(el).color)} on ${behind(el)}`;
     const lines = [];
     const tell = (parent, indent) => {
         const alike = new Set();
         for (const el of inOrder(below.get(parent) ?? [])) {
             const say = of.get(el);
-            const label = /say/.test(say) || el.matches('section') ? words(el) : /own/.test(say) ? words(el.firstElementChild ?? el) : '';
-            const current = el.hasAttribute('aria-current') ? 'here' : el.getAttribute('aria-pressed') === 'true' ? 'pressed' : '';
+            const label =
+                /say/.test(say) || el.matches('section')
+                    ? words(el)
+                    : /own/.test(say)
+                      ? words(el.firstElementChild ?? el)
+                      : '';
+            const current = el.hasAttribute('aria-current')
+                ? 'here'
+                : el.getAttribute('aria-pressed') === 'true'
+                  ? 'pressed'
+                  : '';
             const key = `${name(el)} ${label} ${current}`;
             if (alike.has(key)) continue;
             alike.add(key);
@@ -138,36 +232,55 @@ export function look({ parts, within }) {
         }
         return { left, right, top, bottom, width: right - left, height: bottom - top };
     };
-    const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+    const over = (a, b) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
     const called = (el) => `${name(el)} "${words(el).slice(0, 24)}"`;
     const apart = new Map();
     for (const el of all) {
         const b = box(el);
         // A bar that stands at nothing has no width.
-        if (b.height < 1 || (b.width < 1 && !el.matches('.used'))) faults.push(`${called(el)} has no size`);
+        if (b.height < 1 || (b.width < 1 && !el.matches('.used')))
+            faults.push(`${called(el)} has no size`);
         const part = seen(el);
-        if (part.width > 0 && (part.left < -1 || part.right > innerWidth + 1)) faults.push(`${called(el)} is outside the screen`);
+        if (part.width > 0 && (part.left < -1 || part.right > innerWidth + 1))
+            faults.push(`${called(el)} is outside the screen`);
         if (b.top + scrollY < -1) faults.push(`${called(el)} is above the page`);
         const parent = above(el);
         // What is set free lies over others: a bar of buttons on a canvas, the head of the page on a phone.
         let free = false;
-        for (let at = el; at && at !== parent; at = at.parentElement) free ||= /absolute|fixed|sticky/.test(style(at).position) && !at.matches('.vrows');
+        for (let at = el; at && at !== parent; at = at.parentElement)
+            free ||= /absolute|fixed|sticky/.test(style(at).position) && !at.matches('.vrows');
         if (free) continue;
-        for (const other of apart.get(parent) ?? []) if (over(part, seen(other))) faults.push(`${called(el)} lies over ${called(other)}`);
+        for (const other of apart.get(parent) ?? [])
+            if (over(part, seen(other))) faults.push(`${called(el)} lies over ${called(other)}`);
         apart.set(parent, [...(apart.get(parent) ?? []), el]);
     }
 
     // Texts, by the middle of their lines: how far a letter reaches up and down is the font's.
     const texts = [];
-    const walk = document.createTreeWalker(document.querySelector('.frame') ?? document.body, NodeFilter.SHOW_TEXT);
+    const walk = document.createTreeWalker(
+        document.querySelector('.frame') ?? document.body,
+        NodeFilter.SHOW_TEXT,
+    );
     for (let node = walk.nextNode(); node; node = walk.nextNode()) {
         const el = node.parentElement;
-        if (!node.textContent.trim() || hidden(el) || el.closest('option, .toasts, .u-legend, .uplot')) continue;
+        if (
+            !node.textContent.trim() ||
+            hidden(el) ||
+            el.closest('option, .toasts, .u-legend, .uplot')
+        )
+            continue;
         const range = document.createRange();
         range.selectNodeContents(node);
         for (const rect of range.getClientRects()) {
             const middle = (rect.top + rect.bottom) / 2;
-            const part = seen(el, { left: rect.left, right: rect.right, top: middle - 3, bottom: middle + 3 });
+            const part = seen(el, {
+                left: rect.left,
+                right: rect.right,
+                top: middle - 3,
+                bottom: middle + 3,
+            });
             // A line that is cut off above or below its middle is scrolled away.
             if (part.width > 2 && part.height > 5) texts.push({ node, el, ...part });
         }
@@ -178,7 +291,10 @@ export function look({ parts, within }) {
         for (let j = i + 1; j < texts.length && texts[j].top < texts[i].bottom; j++) {
             const [a, b] = [texts[i], texts[j]];
             // The head of the page on a phone stays while the page moves below it.
-            if (a.node !== b.node && over(a, b) && top?.contains(a.el) === top?.contains(b.el)) faults.push(`the text "${words(a.el).slice(0, 24)}" lies over "${words(b.el).slice(0, 24)}"`);
+            if (a.node !== b.node && over(a, b) && top?.contains(a.el) === top?.contains(b.el))
+                faults.push(
+                    `the text "${words(a.el).slice(0, 24)}" lies over "${words(b.el).slice(0, 24)}"`,
+                );
         }
 
     for (const el of document.querySelectorAll('main canvas')) {
@@ -186,13 +302,19 @@ export function look({ parts, within }) {
         const { data } = el.getContext('2d').getImageData(0, 0, el.width, el.height);
         let drawn = 0;
         for (let i = 3; i < data.length; i += 4) if (data[i] > 0) drawn++;
-        if (drawn < el.width + el.height) faults.push(`${name(el)} in ${name(el.parentElement)}: nothing is drawn on it`);
+        if (drawn < el.width + el.height)
+            faults.push(`${name(el)} in ${name(el.parentElement)}: nothing is drawn on it`);
         if (!el.matches('.graph-canvas *')) continue;
         const surface = rgba(style(document.documentElement).getPropertyValue('--surface'));
         let filled = 0;
-        for (let i = 0; i < data.length; i += 4) if (surface.every((n, k) => data[i + k] === n)) filled++;
-        if (filled < 500) faults.push(`${name(el)}: the nodes do not have the colour of this theme`);
+        for (let i = 0; i < data.length; i += 4)
+            if (surface.every((n, k) => data[i + k] === n)) filled++;
+        if (filled < 500)
+            faults.push(`${name(el)}: the nodes do not have the colour of this theme`);
     }
-    if (document.documentElement.scrollWidth > innerWidth) faults.push(`the page is wider than the screen by ${document.documentElement.scrollWidth - innerWidth}`);
+    if (document.documentElement.scrollWidth > innerWidth)
+        faults.push(
+            `the page is wider than the screen by ${document.documentElement.scrollWidth - innerWidth}`,
+        );
     return { lines, faults: [...new Set(faults)] };
 }

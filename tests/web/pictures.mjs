@@ -7,8 +7,12 @@ import { World } from './world.mjs';
 
 const FOLDER = path.resolve(here, '../../docs/img');
 const PICTURES = [
-    ['now', 'now', WIDE], ['board', 'board', WIDE], ['task', 'task', WIDE], ['graph', 'graph', WIDE],
-    ['now-dark', 'now', DARK], ['now-phone', 'now', PHONE],
+    ['now', 'now', WIDE],
+    ['board', 'board', WIDE],
+    ['task', 'task', WIDE],
+    ['graph', 'graph', WIDE],
+    ['now-dark', 'now', DARK],
+    ['now-phone', 'now', PHONE],
 ];
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));

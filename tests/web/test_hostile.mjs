@@ -15,7 +15,11 @@ export async function hostile(world) {
         for (const view of [`task/${id}`, 'events', 'now', 'graph', 'timeline']) {
             await to(page, `#/${view}`);
             await drawn(page);
-            equal(await page.locator('main img').count(), 0, `elements that the title made in ${view}`);
+            equal(
+                await page.locator('main img').count(),
+                0,
+                `elements that the title made in ${view}`,
+            );
         }
         ok(!(await page.title()).includes('owned'), 'nothing ran');
         await world.api('POST', '/v1/tasks/cancel', { tasks: [id] });
@@ -23,8 +27,13 @@ export async function hostile(world) {
 
     await check('a line of 10 MB and codes for a terminal are harmless in the log', async () => {
         const [id] = await world.add({
-            title: 'prints too much', priority: 1,
-            argv: ['sh', '-c', 'printf "\\033[2J\\033]0;title\\007begin \\033[1mbold\\033[0m\\n"; head -c 10485760 /dev/zero | tr "\\0" x; printf "\\nafter <b>it</b>\\n"'],
+            title: 'prints too much',
+            priority: 1,
+            argv: [
+                'sh',
+                '-c',
+                'printf "\\033[2J\\033]0;title\\007begin \\033[1mbold\\033[0m\\n"; head -c 10485760 /dev/zero | tr "\\0" x; printf "\\nafter <b>it</b>\\n"',
+            ],
         });
         await world.state(id, 'done');
         const page = await open(world, `#/task/${id}`);
@@ -35,18 +44,29 @@ export async function hostile(world) {
         await page.locator('.log-line', { hasText: 'more characters in this line' }).waitFor();
         await page.locator('.log-line', { hasText: 'after <b>it</b>' }).waitFor();
         report('a log with a line of 10 MB is shown', `${Date.now() - began} ms`);
-        const longest = await page.evaluate(() => Math.max(...[...document.querySelectorAll('.log-line')].map((line) => line.textContent.length)));
+        const longest = await page.evaluate(() =>
+            Math.max(
+                ...[...document.querySelectorAll('.log-line')].map(
+                    (line) => line.textContent.length,
+                ),
+            ),
+        );
         ok(longest < 6000, `the longest line on the page has ${longest} characters`);
         equal(await page.locator('.log-line b').count(), 0, 'elements that the log made');
         const first = await page.locator('.log-line').first().innerText();
         ok(first.includes('\u241b[2J') && first.includes('begin'), 'the codes are to be seen');
         await page.getByRole('button', { name: 'codes' }).click();
-        ok(!(await page.locator('.log-line').first().innerText()).includes('[2J'), 'and can be left out');
+        ok(
+            !(await page.locator('.log-line').first().innerText()).includes('[2J'),
+            'and can be left out',
+        );
     });
 
     await check('a message and an agent of bad words are text too', async () => {
         const [id] = await world.add({ title: 'talks', argv: ['true'], hold: true });
-        await world.api('POST', `/v1/tasks/${id}/messages`, { text: `</p><script>document.title="owned"</script>${TURNED}` });
+        await world.api('POST', `/v1/tasks/${id}/messages`, {
+            text: `</p><script>document.title="owned"</script>${TURNED}`,
+        });
         const page = await open(world, `#/task/${id}`);
         const seen = await page.getByText('</p><script>').innerText();
         ok(seen.includes('\u27e8202E\u27e9') && !seen.includes('\u202e'), 'the override is a sign');

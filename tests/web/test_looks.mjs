@@ -13,9 +13,30 @@ export const PHONE = { width: 360, height: 740 };
 
 /** Every view: where it is, its element, and what must have arrived in it before it looks like something. */
 export const views = (night) => ({
-    now: ['#/now', '.now', '.rows.running .said', '.rows.next li', '.rows.gates li', '.alert', '.limiter.backoff .under'],
-    board: ['#/board', '.board', ...['Running', 'Ready', 'Waiting', 'Held', 'Failed', 'Done', 'Draft'].map((name) => `.column[aria-label=${name}] .card:not(.gap)`)],
-    task: [`#/task/${night.parser[0]}`, '.task', '.log-line', 'section[aria-label=Attempts] td', 'section[aria-label=Budget] td', '.history li'],
+    now: [
+        '#/now',
+        '.now',
+        '.rows.running .said',
+        '.rows.next li',
+        '.rows.gates li',
+        '.alert',
+        '.limiter.backoff .under',
+    ],
+    board: [
+        '#/board',
+        '.board',
+        ...['Running', 'Ready', 'Waiting', 'Held', 'Failed', 'Done', 'Draft'].map(
+            (name) => `.column[aria-label=${name}] .card:not(.gap)`,
+        ),
+    ],
+    task: [
+        `#/task/${night.parser[0]}`,
+        '.task',
+        '.log-line',
+        'section[aria-label=Attempts] td',
+        'section[aria-label=Budget] td',
+        '.history li',
+    ],
     graph: ['#/graph', '.graph', '.graph-canvas canvas', '.legend'],
     timeline: ['#/timeline', '.timeline', '.timeline-box canvas'],
     share: ['#/share', '.share-view', '.uplot canvas', '.share-now li'],
@@ -33,7 +54,9 @@ export async function show(page, [hash, view, ...ready]) {
 }
 
 const SHOTS = [
-    ...['now', 'board', 'task', 'graph', 'timeline', 'share', 'cost', 'whatif', 'events'].map((view) => [view, view, WIDE]),
+    ...['now', 'board', 'task', 'graph', 'timeline', 'share', 'cost', 'whatif', 'events'].map(
+        (view) => [view, view, WIDE],
+    ),
     ...['now', 'board', 'task', 'graph'].map((view) => [`${view}, dark`, view, DARK]),
     ...['now', 'board', 'task', 'events'].map((view) => [`${view}, on a phone`, view, PHONE]),
 ];
@@ -74,7 +97,8 @@ function difference(before, now) {
         if (at >= 0) left.splice(at, 1);
         return at < 0;
     });
-    if (gone.length + left.length > 0) return [...gone.map((line) => `- ${line}`), ...left.map((line) => `+ ${line}`)];
+    if (gone.length + left.length > 0)
+        return [...gone.map((line) => `- ${line}`), ...left.map((line) => `+ ${line}`)];
     const at = before.findIndex((line, n) => line !== now[n]);
     return at < 0 ? [] : [`another order: "${now[at].trim()}" where "${before[at].trim()}" was`];
 }
@@ -103,18 +127,32 @@ export async function looks(world, night) {
             await screen(page, size);
             await show(page, all[view]);
             // The head of the page is the same in every view.
-            const { lines, faults } = await page.evaluate(look, { parts: PARTS, within: view === 'now' ? 'body' : 'main' });
+            const { lines, faults } = await page.evaluate(look, {
+                parts: PARTS,
+                within: view === 'now' ? 'body' : 'main',
+            });
             ok(faults.length === 0, faults.slice(0, 20).join('\n'));
             if (process.env.UPDATE) {
                 known[name] = lines;
                 return;
             }
-            ok(known[name], `there is no look of '${name}' yet: look at it, then run this with UPDATE=1`);
+            ok(
+                known[name],
+                `there is no look of '${name}' yet: look at it, then run this with UPDATE=1`,
+            );
             const different = difference(known[name], lines);
-            ok(different.length === 0, `if this is meant, look at the page, then run this with UPDATE=1\n${different.slice(0, 30).join('\n')}`);
+            ok(
+                different.length === 0,
+                `if this is meant, look at the page, then run this with UPDATE=1\n${different.slice(0, 30).join('\n')}`,
+            );
         });
     if (process.env.UPDATE)
-        fs.writeFileSync(FILE, `${HEAD}${SHOTS.filter(([name]) => known[name]).map(([name]) => `\n== ${name}\n${known[name].join('\n')}\n`).join('')}`);
+        fs.writeFileSync(
+            FILE,
+            `${HEAD}${SHOTS.filter(([name]) => known[name])
+                .map(([name]) => `\n== ${name}\n${known[name].join('\n')}\n`)
+                .join('')}`,
+        );
 
     await check(broken, async () => {
         await screen(page, WIDE);
@@ -135,7 +173,10 @@ export async function looks(world, night) {
             }, css);
             const { lines, faults } = await page.evaluate(look, whole);
             const noticed = faults.length > 0 || difference(before.lines, lines).length > 0;
-            ok(noticed === (css !== ''), `${noticed ? 'something is noticed' : 'nothing is noticed'}: ${what}`);
+            ok(
+                noticed === (css !== ''),
+                `${noticed ? 'something is noticed' : 'nothing is noticed'}: ${what}`,
+            );
             await page.evaluate(() => {
                 for (const sheet of document.styleSheets) sheet.disabled = false;
                 document.adoptedStyleSheets = [];

@@ -17,7 +17,9 @@ import { bridge } from '../../web/dev/bridge.mjs';
 import { patience } from './patience.mjs';
 
 const worlds = new Set();
-process.on('exit', () => { for (const world of worlds) world.stop(); });
+process.on('exit', () => {
+    for (const world of worlds) world.stop();
+});
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -60,13 +62,21 @@ limiters:
 `;
 
 export class World {
-    static async start({ build = process.env.BUILD ?? 'build', config = CONFIG, port = 0, dist } = {}) {
+    static async start({
+        build = process.env.BUILD ?? 'build',
+        config = CONFIG,
+        port = 0,
+        dist,
+    } = {}) {
         const world = new World();
         world.bin = path.resolve(root, build, 'sluice');
         world.home = fs.mkdtempSync(path.join(os.tmpdir(), 'web-'));
         worlds.add(world);
         fs.writeFileSync(path.join(world.home, 'agent.sh'), AGENT);
-        fs.writeFileSync(path.join(world.home, 'sluice.yaml'), (typeof config === 'function' ? config(world.home) : config).trimStart());
+        fs.writeFileSync(
+            path.join(world.home, 'sluice.yaml'),
+            (typeof config === 'function' ? config(world.home) : config).trimStart(),
+        );
         world.up();
         world.server = await bridge({
             socket: path.join(world.home, 'sluice.sock'),
@@ -79,11 +89,21 @@ export class World {
 
     env() {
         const { XDG_RUNTIME_DIR: _, SLUICE_SOCKET: _s, SLUICE_TOKEN: _t, ...env } = process.env;
-        return { ...env, SLUICE_HOME: this.home, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+        return {
+            ...env,
+            SLUICE_HOME: this.home,
+            GIT_CONFIG_GLOBAL: '/dev/null',
+            GIT_CONFIG_NOSYSTEM: '1',
+        };
     }
 
     sluice(...words) {
-        return execFileSync(this.bin, words, { env: this.env(), encoding: 'utf8', timeout: patience, stdio: ['ignore', 'pipe', 'ignore'] });
+        return execFileSync(this.bin, words, {
+            env: this.env(),
+            encoding: 'utf8',
+            timeout: patience,
+            stdio: ['ignore', 'pipe', 'ignore'],
+        });
     }
 
     up() {
@@ -126,15 +146,28 @@ export class World {
     /** Until the condition holds. It is asked for again whenever the daemon tells an event. */
     async until(what, condition) {
         let heard;
-        const news = () => new Promise((go) => { heard = go; });
+        const news = () =>
+            new Promise((go) => {
+                heard = go;
+            });
         let next = news();
-        const late = setTimeout(() => stream.destroy(new Error(`not within ${patience / 1000} s: ${what}`)), patience);
-        const stream = http.get({ socketPath: path.join(this.home, 'sluice.sock'), path: '/v1/events', headers: { Accept: 'text/event-stream' } });
+        const late = setTimeout(
+            () => stream.destroy(new Error(`not within ${patience / 1000} s: ${what}`)),
+            patience,
+        );
+        const stream = http.get({
+            socketPath: path.join(this.home, 'sluice.sock'),
+            path: '/v1/events',
+            headers: { Accept: 'text/event-stream' },
+        });
         try {
             return await new Promise((done, fail) => {
                 stream.on('error', fail);
                 stream.on('response', async (answer) => {
-                    answer.on('data', () => heard()).on('error', fail).on('end', () => fail(new Error(`the daemon ended: ${what}`)));
+                    answer
+                        .on('data', () => heard())
+                        .on('error', fail)
+                        .on('end', () => fail(new Error(`the daemon ended: ${what}`)));
                     try {
                         for (;;) {
                             const value = await condition();
@@ -154,7 +187,10 @@ export class World {
     }
 
     state(id, wanted) {
-        return this.until(`${id} is ${wanted}`, async () => (await this.api('GET', `/v1/tasks/${id}`)).state === wanted);
+        return this.until(
+            `${id} is ${wanted}`,
+            async () => (await this.api('GET', `/v1/tasks/${id}`)).state === wanted,
+        );
     }
 
     /** A prompt for an agent that reports tokens and money while it works. */
@@ -164,7 +200,13 @@ export class World {
             title,
             agent: 'claude',
             prompt: title,
-            env: { AGENT_SCRIPT: path.join(this.home, 'agent.sh'), BIN: this.bin, STEP: step, STAY: stay, LIMITED: limited },
+            env: {
+                AGENT_SCRIPT: path.join(this.home, 'agent.sh'),
+                BIN: this.bin,
+                STEP: step,
+                STAY: stay,
+                LIMITED: limited,
+            },
             ...rest,
         };
     }
@@ -172,7 +214,10 @@ export class World {
     async night() {
         const a = (title, more) => this.agentTask(title, more);
         const past = await this.add(
-            a('read the old parser and write down what it accepts', { project: 'web', kind: 'plan' }),
+            a('read the old parser and write down what it accepts', {
+                project: 'web',
+                kind: 'plan',
+            }),
             a('list every caller of session_open()', { project: 'api' }),
             a('outline the operator guide', { project: 'docs' }),
             a('fix: time-outs are lost after a restart', { project: 'web', kind: 'fix' }),
@@ -180,24 +225,58 @@ export class World {
         );
         for (const id of past) await this.state(id, 'done');
         const [broken] = await this.add({
-            project: 'api', title: 'migrate the schema of the test database', retries: 0,
-            argv: ['sh', '-c', 'echo applying 0012_add_index.sql; echo "no such table: runs" >&2; exit 3'],
+            project: 'api',
+            title: 'migrate the schema of the test database',
+            retries: 0,
+            argv: [
+                'sh',
+                '-c',
+                'echo applying 0012_add_index.sql; echo "no such table: runs" >&2; exit 3',
+            ],
         });
         await this.state(broken, 'failed');
         const [review] = await this.add({
-            ...a('rewrite the introduction for people who never saw a queue', { project: 'docs' }), review: true,
+            ...a('rewrite the introduction for people who never saw a queue', { project: 'docs' }),
+            review: true,
         });
         await this.state(review, 'held');
         const stay = { stay: '1' };
         const batch = await this.api('POST', '/v1/tasks', {
             group: 'parser',
             tasks: [
-                { ...a('a tokenizer that keeps positions', { project: 'web', ...stay }), name: 'tokens' },
-                { ...a('property tests for the tokenizer', { project: 'web', step: '1', stay: '1' }), name: 'props' },
-                { ...a('recursive descent on top of the tokens', { project: 'web' }), name: 'descent', depends_on: ['tokens'] },
-                { ...a('error messages with line and caret', { project: 'web' }), name: 'errors', depends_on: ['descent'] },
-                { ...a('benchmark against the old parser', { project: 'web', kind: 'fix' }), name: 'bench', depends_on: ['descent', 'props'] },
-                { ...a('switch the command line over', { project: 'web' }), name: 'switch', depends_on: ['errors', 'bench'], priority: 20 },
+                {
+                    ...a('a tokenizer that keeps positions', { project: 'web', ...stay }),
+                    name: 'tokens',
+                },
+                {
+                    ...a('property tests for the tokenizer', {
+                        project: 'web',
+                        step: '1',
+                        stay: '1',
+                    }),
+                    name: 'props',
+                },
+                {
+                    ...a('recursive descent on top of the tokens', { project: 'web' }),
+                    name: 'descent',
+                    depends_on: ['tokens'],
+                },
+                {
+                    ...a('error messages with line and caret', { project: 'web' }),
+                    name: 'errors',
+                    depends_on: ['descent'],
+                },
+                {
+                    ...a('benchmark against the old parser', { project: 'web', kind: 'fix' }),
+                    name: 'bench',
+                    depends_on: ['descent', 'props'],
+                },
+                {
+                    ...a('switch the command line over', { project: 'web' }),
+                    name: 'switch',
+                    depends_on: ['errors', 'bench'],
+                    priority: 20,
+                },
             ],
         });
         const ids = batch.tasks.map((task) => task.id);
@@ -209,18 +288,40 @@ export class World {
             a('translate the quick start', { project: 'docs', hold: true }),
             a('train the ranking model', { project: 'web', resources: ['gpu'], ...stay }),
             a('evaluate the ranking model', { project: 'web', resources: ['gpu'] }),
-            { ...a('remove the code behind the old flag', { project: 'api' }), depends_on: [broken] },
-            a('tomorrow: tag the release', { project: 'web', not_before: Date.now() + 9 * 3600 * 1000 }),
+            {
+                ...a('remove the code behind the old flag', { project: 'api' }),
+                depends_on: [broken],
+            },
+            a('tomorrow: tag the release', {
+                project: 'web',
+                not_before: Date.now() + 9 * 3600 * 1000,
+            }),
             a('an idea: stream diffs instead of files', { project: 'web', draft: true }),
         );
-        await this.add(a('check every link of the guide', { project: 'docs', agent: 'codex', priority: 5, limited: '3000' }));
+        await this.add(
+            a('check every link of the guide', {
+                project: 'docs',
+                agent: 'codex',
+                priority: 5,
+                limited: '3000',
+            }),
+        );
         await this.api('POST', '/v1/tasks', {
-            tasks: Array.from({ length: 14 }, (_, n) => a(`port test ${n + 1} of 14 to the new harness`, { project: n % 3 ? 'web' : 'api', kind: 'fix' })),
+            tasks: Array.from({ length: 14 }, (_, n) =>
+                a(`port test ${n + 1} of 14 to the new harness`, {
+                    project: n % 3 ? 'web' : 'api',
+                    kind: 'fix',
+                }),
+            ),
         });
         // Four have begun and stay, one was limited: from now on nothing changes by itself.
         await this.until('the night goes on', async () => {
             const { running, limiters, counts } = await this.api('GET', '/v1/status');
-            return running.length === 4 && !counts.starting && limiters.find((one) => one.name === 'openai').state === 'backoff';
+            return (
+                running.length === 4 &&
+                !counts.starting &&
+                limiters.find((one) => one.name === 'openai').state === 'backoff'
+            );
         });
         return { past, broken, review, parser: ids };
     }
@@ -229,7 +330,8 @@ export class World {
         if (!worlds.delete(this)) return;
         this.server?.closeAllConnections();
         this.server?.close();
-        const run = (...words) => spawnSync(this.bin, words, { env: this.env(), timeout: patience, stdio: 'ignore' });
+        const run = (...words) =>
+            spawnSync(this.bin, words, { env: this.env(), timeout: patience, stdio: 'ignore' });
         run('up'); // it may have been killed
         run('pause');
         run('cancel', '--all', '--now', '--state', 'starting,running');
@@ -239,7 +341,10 @@ export class World {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-    const world = await World.start({ build: process.argv[2] ?? 'build', port: Number(process.argv[3] ?? 7879) });
+    const world = await World.start({
+        build: process.argv[2] ?? 'build',
+        port: Number(process.argv[3] ?? 7879),
+    });
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(0));
     console.log(`${world.url}  home ${world.home}`);
     await world.night();

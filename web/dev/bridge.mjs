@@ -13,11 +13,15 @@ import { fileURLToPath } from 'node:url';
 const POLICY =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
     "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+const TYPES = {
+    '.html': 'text/html; charset=utf-8',
+    '.js': 'text/javascript',
+    '.css': 'text/css',
+    '.svg': 'image/svg+xml',
+};
 
 function socketOfHome() {
-    if (process.env.SLUICE_HOME)
-        return path.join(process.env.SLUICE_HOME, 'sluice.sock');
+    if (process.env.SLUICE_HOME) return path.join(process.env.SLUICE_HOME, 'sluice.sock');
     return path.join(process.env.XDG_RUNTIME_DIR ?? '/tmp', 'sluice', 'sluice.sock');
 }
 
@@ -32,8 +36,7 @@ export function bridge({ socket, dist, port = 0 }) {
         const { pathname } = new URL(request.url, `http://${own}`);
         if (pathname.startsWith('/v1/') || pathname === '/healthz' || pathname === '/metrics')
             pass(request, response, socket);
-        else
-            page(pathname, response, dist);
+        else page(pathname, response, dist);
     });
     return new Promise((ready) => server.listen(port, '127.0.0.1', () => ready(server)));
 }
@@ -43,12 +46,15 @@ function pass(request, response, socket) {
     for (const name of Object.keys(headers))
         if (/^(origin|referer|sec-|authorization|connection|cookie)/.test(name))
             delete headers[name];
-    const up = http.request({ socketPath: socket, method: request.method, path: request.url, headers }, (answer) => {
-        response.writeHead(answer.statusCode, answer.headers);
-        response.flushHeaders();
-        answer.on('error', () => response.destroy());
-        answer.pipe(response);
-    });
+    const up = http.request(
+        { socketPath: socket, method: request.method, path: request.url, headers },
+        (answer) => {
+            response.writeHead(answer.statusCode, answer.headers);
+            response.flushHeaders();
+            answer.on('error', () => response.destroy());
+            answer.pipe(response);
+        },
+    );
     up.on('error', () => {
         if (response.headersSent) response.destroy();
         else response.writeHead(502).end();

@@ -23,26 +23,48 @@ export interface Action {
 /** In the order of their buttons. Which of them fit a task, it says itself. */
 export const ACTIONS: Action[] = [
     { name: 'approve', label: 'Approve', done: 'approved' },
-    { name: 'reject', label: 'Reject', done: 'rejected',
-        confirm: 'It is done again, as a new iteration.', reason: 'What is wrong? The next iteration reads it.' },
+    {
+        name: 'reject',
+        label: 'Reject',
+        done: 'rejected',
+        confirm: 'It is done again, as a new iteration.',
+        reason: 'What is wrong? The next iteration reads it.',
+    },
     { name: 'close', label: 'Close', done: 'closed' },
     { name: 'sling', label: 'Schedule', done: 'scheduled' },
     { name: 'allow', op: 'retry', label: 'Allow', allows: true, done: 'allowed, and queued again' },
     { name: 'release', label: 'Release', done: 'released' },
     { name: 'retry', label: 'Retry', done: 'queued again' },
-    { name: 'again', label: 'Do again', done: 'queued again',
-        confirm: 'A new iteration begins; what came from the last one is invalidated.' },
+    {
+        name: 'again',
+        label: 'Do again',
+        done: 'queued again',
+        confirm: 'A new iteration begins; what came from the last one is invalidated.',
+    },
     { name: 'priority', label: 'To the front', body: { to: 'front' }, done: 'moved to the front' },
     { name: 'hold', label: 'Hold', done: 'held' },
-    { name: 'cancel', label: 'Cancel', done: 'canceled',
-        confirm: 'What runs is told to stop; what its runs have added below it is canceled with it.' },
-    { name: 'delete', label: 'Delete', done: 'deleted',
-        confirm: 'It is gone for good, with its history. Its children fail as orphans.' },
+    {
+        name: 'cancel',
+        label: 'Cancel',
+        done: 'canceled',
+        confirm:
+            'What runs is told to stop; what its runs have added below it is canceled with it.',
+    },
+    {
+        name: 'delete',
+        label: 'Delete',
+        done: 'deleted',
+        confirm: 'It is gone for good, with its history. Its children fail as orphans.',
+    },
 ];
 
 export function possible(task: Task): Action[] {
     if (scope.value === 'read') return [];
-    return ACTIONS.filter((action) => task.actions.includes(action.op ?? action.name) && (!action.allows || !!task.denied?.allow));
+    return ACTIONS.filter(
+        (action) =>
+            task.actions.includes(action.op ?? action.name) &&
+            (!action.allows || !!task.denied?.allow),
+    );
 }
 
 const heard = new Set<(changes: ChangedTask[]) => void>();
@@ -58,7 +80,7 @@ async function askRule(id: string): Promise<string | null> {
     const denied = (await get<Task>(`/v1/tasks/${encodeURIComponent(id)}`)).denied;
     if (!denied?.allow) throw new Error(`${id} is not held because of a denied tool any more`);
     const text = `${denied.agent} may use ${denied.allow} in this task from now on, and goes on in the same session.`;
-    return await ask(`Allow ${id}?`, visible(text), 'Allow') === null ? null : denied.allow;
+    return (await ask(`Allow ${id}?`, visible(text), 'Allow')) === null ? null : denied.allow;
 }
 
 export async function act(action: Action, ids: string[]): Promise<boolean> {
@@ -66,7 +88,12 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
     const what = ids.length === 1 ? ids[0] : `${ids.length} tasks`;
     const body: Record<string, unknown> = { tasks: ids, ...action.body };
     if (action.confirm) {
-        const answer = await ask(`${action.label} ${what}?`, action.confirm, action.label, action.reason ?? null);
+        const answer = await ask(
+            `${action.label} ${what}?`,
+            action.confirm,
+            action.label,
+            action.reason ?? null,
+        );
         if (answer === null) return false;
         if (action.reason && answer) body.reason = answer;
     }
@@ -80,8 +107,14 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
         for (const fn of heard) fn(got.tasks);
         wantStatus();
         const already = got.tasks.every((task) => task.already);
-        const running = action.name === 'cancel' && got.tasks.some((task) => task.state === 'running' || task.state === 'starting');
-        say(running ? `${what}: told to stop` : `${what}: ${action.done}${already ? ' already' : ''}`);
+        const running =
+            action.name === 'cancel' &&
+            got.tasks.some((task) => task.state === 'running' || task.state === 'starting');
+        say(
+            running
+                ? `${what}: told to stop`
+                : `${what}: ${action.done}${already ? ' already' : ''}`,
+        );
         return true;
     } catch (error) {
         say(words(error), true);

@@ -44,7 +44,9 @@ async function refusal(answer: Response): Promise<ApiError> {
     let message = `the daemon answered ${answer.status}`;
     let index: number | null = null;
     try {
-        const body = (await answer.json()) as { error?: { code?: string; message?: string; index?: number } };
+        const body = (await answer.json()) as {
+            error?: { code?: string; message?: string; index?: number };
+        };
         code = body.error?.code ?? code;
         message = body.error?.message ?? message;
         index = body.error?.index ?? null;
@@ -67,7 +69,12 @@ export function lock(because: string | null): void {
 async function send(path: string, init: RequestInit): Promise<Response> {
     let answer: Response;
     try {
-        answer = await fetch(path, { cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', ...init });
+        answer = await fetch(path, {
+            cache: 'no-store',
+            credentials: 'omit',
+            referrerPolicy: 'no-referrer',
+            ...init,
+        });
     } catch (error) {
         if (error instanceof DOMException && error.name === 'AbortError') throw error;
         throw new ApiError(0, 'unreachable', 'the daemon does not answer; the page keeps trying');
@@ -102,7 +109,9 @@ export async function post<T>(path: string, body: unknown = {}): Promise<T> {
     try {
         return (await (await send(path, init)).json()) as T;
     } catch (error) {
-        const again = error instanceof ApiError && (error.code === 'outcome_unknown' || error.code === 'unreachable');
+        const again =
+            error instanceof ApiError &&
+            (error.code === 'outcome_unknown' || error.code === 'unreachable');
         if (!again) throw error;
         await new Promise((go) => setTimeout(go, 400));
         return (await (await send(path, init)).json()) as T;
@@ -110,7 +119,12 @@ export async function post<T>(path: string, body: unknown = {}): Promise<T> {
 }
 
 /** A body that goes on: events, a log that is followed. */
-export function open(path: string, query: Query, signal: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
+export function open(
+    path: string,
+    query: Query,
+    signal: AbortSignal,
+    more: Record<string, string> = {},
+): Promise<Response> {
     return send(address(path, query), { headers: headers(more), signal });
 }
 
@@ -131,7 +145,9 @@ export async function enter(): Promise<void> {
             });
             if (!answer.ok) {
                 if (!sessionStorage.getItem(KEY))
-                    return lock('this link was used already or is too old: run `sluice dash` again');
+                    return lock(
+                        'this link was used already or is too old: run `sluice dash` again',
+                    );
             } else {
                 const got = (await answer.json()) as { token: string; scope: Scope };
                 sessionStorage.setItem(KEY, got.token);
@@ -139,7 +155,9 @@ export async function enter(): Promise<void> {
                 scope.value = got.scope;
             }
         } catch {
-            return lock('the daemon does not answer: start it with `sluice up`, then run `sluice dash` again');
+            return lock(
+                'the daemon does not answer: start it with `sluice up`, then run `sluice dash` again',
+            );
         }
     }
     access.value = 'open';

@@ -30,7 +30,10 @@ function View() {
     const name = route.value.view;
     const [, arrived] = useState(0);
     useEffect(() => {
-        const shown = name === 'task' ? route.value.id : (VIEWS.find((view) => view.name === name)?.label ?? 'Sluice');
+        const shown =
+            name === 'task'
+                ? route.value.id
+                : (VIEWS.find((view) => view.name === name)?.label ?? 'Sluice');
         document.title = `${line(shown)} · Sluice`;
         const load = LAZY[name];
         if (ready[name] || !load) return;
@@ -46,14 +49,23 @@ function View() {
     const Shown = ready[name];
     if (Shown) return <Shown />;
     if (LAZY[name]) return <div class="loading" aria-busy="true" />;
-    return <div class="empty"><p>There is no such view. <a href={href('now')}>Go to Now</a></p></div>;
+    return (
+        <div class="empty">
+            <p>
+                There is no such view. <a href={href('now')}>Go to Now</a>
+            </p>
+        </div>
+    );
 }
 
 function Logo() {
     return (
         <svg viewBox="0 0 32 32" class="logo" aria-hidden="true">
             <path d="M6 6v20M26 6v20M6 11h20" />
-            <path d="M11 18c1.7-1.7 3.3-1.7 5 0s3.3 1.7 5 0M11 24c1.7-1.7 3.3-1.7 5 0s3.3 1.7 5 0" class="water" />
+            <path
+                d="M11 18c1.7-1.7 3.3-1.7 5 0s3.3 1.7 5 0M11 24c1.7-1.7 3.3-1.7 5 0s3.3 1.7 5 0"
+                class="water"
+            />
         </svg>
     );
 }
@@ -62,15 +74,29 @@ function Nav() {
     const s = status.value;
     const counts: Record<string, number | undefined> = {
         now: s?.running.length,
-        board: s ? (s.counts.ready ?? 0) + (s.counts.waiting ?? 0) + (s.counts.held ?? 0) : undefined,
+        board: s
+            ? (s.counts.ready ?? 0) + (s.counts.waiting ?? 0) + (s.counts.held ?? 0)
+            : undefined,
     };
     const here = route.value.view;
     return (
         <nav aria-label="Views">
             {VIEWS.map((view) => (
-                <a key={view.name} href={href(view.name)} aria-current={here === view.name || (here === 'task' && view.name === 'board') ? 'page' : undefined}>
+                <a
+                    key={view.name}
+                    href={href(view.name)}
+                    aria-current={
+                        here === view.name || (here === 'task' && view.name === 'board')
+                            ? 'page'
+                            : undefined
+                    }
+                >
                     <span>{view.label}</span>
-                    {counts[view.name] ? <span class="num faint">{(counts[view.name] ?? 0).toLocaleString('en-US')}</span> : null}
+                    {counts[view.name] ? (
+                        <span class="num faint">
+                            {(counts[view.name] ?? 0).toLocaleString('en-US')}
+                        </span>
+                    ) : null}
                 </a>
             ))}
         </nav>
@@ -79,8 +105,15 @@ function Nav() {
 
 function Connected() {
     const state = connection.value;
-    const text = { live: 'live', connecting: 'connecting …', lost: 'no daemon; trying again …' }[state];
-    return <span class={`connected ${state}`} role="status"><i aria-hidden="true" />{text}</span>;
+    const text = { live: 'live', connecting: 'connecting …', lost: 'no daemon; trying again …' }[
+        state
+    ];
+    return (
+        <span class={`connected ${state}`} role="status">
+            <i aria-hidden="true" />
+            {text}
+        </span>
+    );
 }
 
 /** A moment without the daemon is nothing; after a while somebody should look. */
@@ -89,7 +122,11 @@ function Lost() {
     if (since === null || now.value - since < 8000) return null;
     return (
         <p class="alert lost" role="alert">
-            <span>The daemon does not answer since {clock(since, true)}; this is what it said last. Start it with <code>sluice up</code>; if it listens at another port now, <code>sluice dash</code> opens a new page.</span>
+            <span>
+                The daemon does not answer since {clock(since, true)}; this is what it said last.
+                Start it with <code>sluice up</code>; if it listens at another port now,{' '}
+                <code>sluice dash</code> opens a new page.
+            </span>
         </p>
     );
 }
@@ -98,38 +135,91 @@ function Top() {
     const s = status.value;
     return (
         <header class="top">
-            <a class="brand" href={href('now')}><Logo /><span>Sluice</span></a>
+            <a class="brand" href={href('now')}>
+                <Logo />
+                <span>Sluice</span>
+            </a>
             <Nav />
             <div class="foot">
                 <Connected />
                 <div class="tools">
-                    <button class="quiet" onClick={nextTheme} title={`colours: ${theme.value}`} aria-label={`colours: ${theme.value}; change`}>
+                    <button
+                        class="quiet"
+                        onClick={nextTheme}
+                        title={`colours: ${theme.value}`}
+                        aria-label={`colours: ${theme.value}; change`}
+                    >
                         {{ system: '◐', light: '☀', dark: '☾' }[theme.value]}
                     </button>
-                    <button class="quiet" onClick={() => { helpShown.value = true; }} aria-label="keys" title="keys (?)">?</button>
+                    <button
+                        class="quiet"
+                        onClick={() => {
+                            helpShown.value = true;
+                        }}
+                        aria-label="keys"
+                        title="keys (?)"
+                    >
+                        ?
+                    </button>
                 </div>
             </div>
             <div class="act">
-                {scope.value === 'admin' && s && (s.paused
-                    ? <button onClick={() => pause(false)}>Resume</button>
-                    : <button onClick={() => pause(true)}>Pause</button>)}
-                {scope.value !== 'read' && <button class="primary" onClick={() => { addShown.value = true; }}>Add task</button>}
+                {scope.value === 'admin' &&
+                    s &&
+                    (s.paused ? (
+                        <button onClick={() => pause(false)}>Resume</button>
+                    ) : (
+                        <button onClick={() => pause(true)}>Pause</button>
+                    ))}
+                {scope.value !== 'read' && (
+                    <button
+                        class="primary"
+                        onClick={() => {
+                            addShown.value = true;
+                        }}
+                    >
+                        Add task
+                    </button>
+                )}
             </div>
         </header>
     );
 }
 
 const HELP: [string, string][] = [
-    ['j k', 'next, previous task'], ['h l', 'column to the left, to the right'], ['Enter', 'open the task'],
-    ['Esc', 'back'], ['/', 'search'], ['a', 'add a task'], ['x', 'choose a task (board)'], ['f', 'follow the log (task)'],
-    ...VIEWS.map((view): [string, string] => [`g ${view.key}`, view.label]), ['?', 'these keys'],
+    ['j k', 'next, previous task'],
+    ['h l', 'column to the left, to the right'],
+    ['Enter', 'open the task'],
+    ['Esc', 'back'],
+    ['/', 'search'],
+    ['a', 'add a task'],
+    ['x', 'choose a task (board)'],
+    ['f', 'follow the log (task)'],
+    ...VIEWS.map((view): [string, string] => [`g ${view.key}`, view.label]),
+    ['?', 'these keys'],
 ];
 
 function Help() {
     if (!helpShown.value) return null;
     return (
-        <Dialog title="Keys" onClose={() => { helpShown.value = false; }}>
-            <dl class="keys">{HELP.map(([key, text]) => <div key={key}><dt>{key.split(' ').map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{text}</dd></div>)}</dl>
+        <Dialog
+            title="Keys"
+            onClose={() => {
+                helpShown.value = false;
+            }}
+        >
+            <dl class="keys">
+                {HELP.map(([key, text]) => (
+                    <div key={key}>
+                        <dt>
+                            {key.split(' ').map((k) => (
+                                <kbd key={k}>{k}</kbd>
+                            ))}
+                        </dt>
+                        <dd>{text}</dd>
+                    </div>
+                ))}
+            </dl>
         </Dialog>
     );
 }
@@ -139,8 +229,13 @@ function Locked() {
         <main class="locked">
             <Logo />
             <h1>{lockedBecause.value ?? "This page's key has ended."}</h1>
-            <p>Keys live as long as their tab, and end with the daemon's word. For a new one, in a terminal:</p>
-            <p><code class="command">sluice dash</code></p>
+            <p>
+                Keys live as long as their tab, and end with the daemon's word. For a new one, in a
+                terminal:
+            </p>
+            <p>
+                <code class="command">sluice dash</code>
+            </p>
         </main>
     );
 }
@@ -150,7 +245,16 @@ export function App() {
     if (access.value === 'locked') return <Locked />;
     return (
         <div class="frame">
-            <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>to the content</a>
+            <a
+                class="skip"
+                href="#main"
+                onClick={(event) => {
+                    event.preventDefault();
+                    document.getElementById('main')?.focus();
+                }}
+            >
+                to the content
+            </a>
             <Top />
             <main id="main" tabIndex={-1}>
                 <Lost />
@@ -159,7 +263,13 @@ export function App() {
             <Toasts />
             <Questions />
             <Help />
-            {addShown.value && <Add onClose={() => { addShown.value = false; }} />}
+            {addShown.value && (
+                <Add
+                    onClose={() => {
+                        addShown.value = false;
+                    }}
+                />
+            )}
         </div>
     );
 }

@@ -1,7 +1,10 @@
 // events.ts: server-sent events out of the body of an answer. EventSource cannot send a key in a header.
 
 /** Cuts a stream of server-sent events into events; what is cut in the middle waits for the rest. */
-export async function readEvents(body: ReadableStream<Uint8Array>, each: (kind: string, data: string) => void): Promise<void> {
+export async function readEvents(
+    body: ReadableStream<Uint8Array>,
+    each: (kind: string, data: string) => void,
+): Promise<void> {
     const reader = body.getReader();
     const decoder = new TextDecoder();
     let rest = '';

@@ -43,7 +43,14 @@ export class Feed {
 
     private query(limit: number, cursor: string | null): Query {
         const { states, order, query, text } = this.wanted;
-        return { ...query, state: states.join(','), order, limit, cursor, text: text && searches !== false ? text : undefined };
+        return {
+            ...query,
+            state: states.join(','),
+            order,
+            limit,
+            cursor,
+            text: text && searches !== false ? text : undefined,
+        };
     }
 
     private fits(task: Task): boolean {
@@ -53,17 +60,29 @@ export class Feed {
             if (query[name] && task[name] !== query[name]) return false;
         if (!text) return true;
         const low = text.toLowerCase();
-        return task.id.toLowerCase().includes(low) || (task.title ?? '').toLowerCase().includes(low);
+        return (
+            task.id.toLowerCase().includes(low) || (task.title ?? '').toLowerCase().includes(low)
+        );
     }
 
     private async page(limit: number, cursor: string | null): Promise<Page<Task>> {
         try {
-            const answer = await get<Page<Task>>('/v1/tasks', this.query(limit, cursor), this.stop.signal);
+            const answer = await get<Page<Task>>(
+                '/v1/tasks',
+                this.query(limit, cursor),
+                this.stop.signal,
+            );
             if (this.wanted.text && searches === null) searches = true;
             return answer;
         } catch (error) {
             // An older daemon does not know the parameter.
-            if (!(error instanceof ApiError) || error.status !== 400 || !this.wanted.text || searches === false) throw error;
+            if (
+                !(error instanceof ApiError) ||
+                error.status !== 400 ||
+                !this.wanted.text ||
+                searches === false
+            )
+                throw error;
             searches = false;
             return this.page(limit, cursor);
         }
@@ -112,9 +131,12 @@ export class Feed {
             const items = answer.items.filter((task) => this.fits(task));
             const fresh = new Set(items.map((task) => task.id));
             const last = items[items.length - 1];
-            const behind = answer.next === null || this.wanted.order === 'queue' || !last
-                ? []
-                : this.items.filter((task) => !fresh.has(task.id) && numberOf(task.id) < numberOf(last.id));
+            const behind =
+                answer.next === null || this.wanted.order === 'queue' || !last
+                    ? []
+                    : this.items.filter(
+                          (task) => !fresh.has(task.id) && numberOf(task.id) < numberOf(last.id),
+                      );
             this.items = items.concat(behind);
             if (behind.length === 0) {
                 this.next = answer.next;
@@ -173,14 +195,18 @@ export class Feed {
         let gone = false;
         for (const event of events) {
             if (!event.task) continue;
-            const to = event.kind === 'task.state' ? (event.data?.to as State | undefined) : undefined;
+            const to =
+                event.kind === 'task.state' ? (event.data?.to as State | undefined) : undefined;
             if (to && !this.wanted.states.includes(to)) {
                 if (this.known.has(event.task)) {
                     this.remove(event.task);
                     gone = true;
                 }
                 wanted.delete(event.task);
-            } else if (this.wanted.order !== 'queue' && (to || this.known.has(event.task) || event.kind === 'task.added')) {
+            } else if (
+                this.wanted.order !== 'queue' &&
+                (to || this.known.has(event.task) || event.kind === 'task.added')
+            ) {
                 wanted.add(event.task);
             }
         }
@@ -199,7 +225,9 @@ export async function refresh(feeds: Feed[], ids: Set<string>): Promise<void> {
         await Promise.all(feeds.map((feed) => feed.again()));
         return;
     }
-    const tasks = await Promise.all([...ids].map((id) => get<Task>(`/v1/tasks/${encodeURIComponent(id)}`).catch(() => null)));
+    const tasks = await Promise.all(
+        [...ids].map((id) => get<Task>(`/v1/tasks/${encodeURIComponent(id)}`).catch(() => null)),
+    );
     for (const feed of feeds) {
         for (const task of tasks) if (task) feed.put(task);
         feed.touched();

@@ -33,12 +33,21 @@ export function useKeys(handler: Handler): void {
 }
 
 function writing(target: EventTarget | null): boolean {
-    return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+    return (
+        target instanceof HTMLElement &&
+        (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+    );
 }
 
 export function keys(): () => void {
     const down = (event: KeyboardEvent) => {
-        if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector('dialog[open]')) return;
+        if (
+            event.ctrlKey ||
+            event.altKey ||
+            event.metaKey ||
+            document.querySelector('dialog[open]')
+        )
+            return;
         if (writing(event.target)) {
             if (event.key === 'Escape') (event.target as HTMLElement).blur();
             return;

@@ -124,7 +124,9 @@ async function begin(signal: AbortSignal): Promise<boolean> {
 
 async function once(signal: AbortSignal): Promise<void> {
     const known = await begin(signal);
-    const answer = await open('/v1/events', { after: lastSeq }, signal, { Accept: 'text/event-stream' });
+    const answer = await open('/v1/events', { after: lastSeq }, signal, {
+        Accept: 'text/event-stream',
+    });
     connection.value = 'live';
     lostSince.value = null;
     if (!known) void readStatus();

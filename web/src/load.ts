@@ -15,8 +15,18 @@ export interface Loaded<T> {
 
 /** Reads when `key` changes, when `reload` is called, and after the daemon was away. */
 export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-    const [state, setState] = useState<{ key: string; data: T | null; error: string | null; absent: boolean; loading: boolean }>({
-        key, data: null, error: null, absent: false, loading: true,
+    const [state, setState] = useState<{
+        key: string;
+        data: T | null;
+        error: string | null;
+        absent: boolean;
+        loading: boolean;
+    }>({
+        key,
+        data: null,
+        error: null,
+        absent: false,
+        loading: true,
     });
     const stop = useRef<AbortController | null>(null);
     const reader = useRef(read);
@@ -33,26 +43,42 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
         again.current = false;
         const mine = new AbortController();
         stop.current = mine;
-        reader.current(mine.signal).then(
-            (data) => {
-                if (!mine.signal.aborted) setState({ key, data, error: null, absent: false, loading: false });
-            },
-            (error: unknown) => {
+        reader
+            .current(mine.signal)
+            .then(
+                (data) => {
+                    if (!mine.signal.aborted)
+                        setState({ key, data, error: null, absent: false, loading: false });
+                },
+                (error: unknown) => {
+                    if (mine.signal.aborted) return;
+                    const absent =
+                        error instanceof ApiError &&
+                        (error.status === 404 || error.status === 501 || error.status === 405);
+                    const message = error instanceof Error ? error.message : String(error);
+                    setState((old) => ({
+                        key,
+                        data: old.key === key ? old.data : null,
+                        error: message,
+                        absent,
+                        loading: false,
+                    }));
+                },
+            )
+            .finally(() => {
                 if (mine.signal.aborted) return;
-                const absent = error instanceof ApiError && (error.status === 404 || error.status === 501 || error.status === 405);
-                const message = error instanceof Error ? error.message : String(error);
-                setState((old) => ({ key, data: old.key === key ? old.data : null, error: message, absent, loading: false }));
-            },
-        ).finally(() => {
-            if (mine.signal.aborted) return;
-            busy.current = false;
-            if (again.current) reload();
-        });
+                busy.current = false;
+                if (again.current) reload();
+            });
     };
 
     const generation = epoch.value;
     useEffect(() => {
-        setState((old) => (old.key === key ? { ...old, loading: true } : { key, data: null, error: null, absent: false, loading: true }));
+        setState((old) =>
+            old.key === key
+                ? { ...old, loading: true }
+                : { key, data: null, error: null, absent: false, loading: true },
+        );
         busy.current = false;
         reload();
         return () => stop.current?.abort();
@@ -84,10 +110,13 @@ export function useThrottle(fn: () => void, ms: number): () => void {
     useEffect(() => () => clearTimeout(timer.current), []);
     return () => {
         if (timer.current !== undefined) return;
-        timer.current = window.setTimeout(() => {
-            timer.current = undefined;
-            last.current = Date.now();
-            latest.current();
-        }, Math.max(0, last.current + ms - Date.now()));
+        timer.current = window.setTimeout(
+            () => {
+                timer.current = undefined;
+                last.current = Date.now();
+                latest.current();
+            },
+            Math.max(0, last.current + ms - Date.now()),
+        );
     };
 }

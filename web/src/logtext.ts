@@ -82,8 +82,9 @@ export interface Piece {
 }
 
 // What a terminal would obey: colours and cursor, titles and links, single letters behind escape.
-// eslint-disable-next-line no-control-regex
-const CODES = /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001b]{0,256}(?:\u0007|\u001b\\)?|[@-Z\\-_])/g;
+ 
+const CODES =
+    /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001b]{0,256}(?:\u0007|\u001b\\)?|[@-Z\\-_])/g;
 
 /** A line as pieces: its text, the codes in it, what was searched for. */
 export function pieces(text: string, wanted: string): Piece[] {
@@ -102,7 +103,11 @@ export function pieces(text: string, wanted: string): Piece[] {
         const parts: Piece[] = [];
         const lower = piece.text.toLowerCase();
         let from = 0;
-        for (let hit = lower.indexOf(low); hit >= 0 && parts.length < 200; hit = lower.indexOf(low, from)) {
+        for (
+            let hit = lower.indexOf(low);
+            hit >= 0 && parts.length < 200;
+            hit = lower.indexOf(low, from)
+        ) {
             if (hit > from) parts.push({ text: piece.text.slice(from, hit), kind: 'text' });
             parts.push({ text: piece.text.slice(hit, hit + low.length), kind: 'hit' });
             from = hit + low.length;

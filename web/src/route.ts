@@ -11,8 +11,12 @@ function parse(): Route {
     const text = location.hash.replace(/^#\/?/, '');
     const [path = '', query = ''] = text.split('?', 2);
     const [view = '', id = ''] = path.split('/', 2);
-    return { // The link of `sluice dash` is no view.
-        view: !view || view.startsWith('t=') ? 'now' : view, id: safeDecode(id), query: new URLSearchParams(query) };
+    return {
+        // The link of `sluice dash` is no view.
+        view: !view || view.startsWith('t=') ? 'now' : view,
+        id: safeDecode(id),
+        query: new URLSearchParams(query),
+    };
 }
 
 function safeDecode(text: string): string {
@@ -26,7 +30,9 @@ function safeDecode(text: string): string {
 export const route = signal<Route>(parse());
 
 export function href(view: string, id = '', query: Record<string, string> = {}): string {
-    const words = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
+    const words = new URLSearchParams(
+        Object.entries(query).filter(([, value]) => value !== ''),
+    ).toString();
     return `#/${view}${id ? `/${encodeURIComponent(id)}` : ''}${words ? `?${words}` : ''}`;
 }
 

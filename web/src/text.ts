@@ -35,7 +35,12 @@ export function many(n: number, one: string): string {
 /** 950, 12.3 k, 4.56 M: three digits that matter. */
 export function short(n: number | null | undefined): string {
     if (n === null || n === undefined) return '–';
-    for (const [size, unit] of [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']] as const)
+    for (const [size, unit] of [
+        [1e12, 'T'],
+        [1e9, 'G'],
+        [1e6, 'M'],
+        [1e3, 'k'],
+    ] as const)
         if (Math.abs(n) >= size) {
             const value = n / size;
             return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
@@ -50,11 +55,17 @@ export function money(usd: number | null | undefined): string {
 
 export function megabytes(mb: number | null | undefined): string {
     if (mb === null || mb === undefined) return '–';
-    return mb >= 10240 ? `${(mb / 1024).toFixed(0)} GB` : mb >= 1024 ? `${(mb / 1024).toFixed(1)} GB` : `${mb} MB`;
+    return mb >= 10240
+        ? `${(mb / 1024).toFixed(0)} GB`
+        : mb >= 1024
+          ? `${(mb / 1024).toFixed(1)} GB`
+          : `${mb} MB`;
 }
 
 export function percent(part: number | null | undefined): string {
-    return part === null || part === undefined ? '–' : `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
+    return part === null || part === undefined
+        ? '–'
+        : `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
 }
 
 /** 7 s, 3:07, 2:03:07, 3 d 4 h */
@@ -73,14 +84,23 @@ const sameDay = (a: Date, b: Date) => a.toDateString() === b.toDateString();
 export function clock(ms: number | null | undefined, seconds = false): string {
     if (!ms) return '–';
     const at = new Date(ms);
-    const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(seconds ? { second: '2-digit' } : {}) });
+    const time = at.toLocaleTimeString('en-GB', {
+        hour: '2-digit',
+        minute: '2-digit',
+        ...(seconds ? { second: '2-digit' } : {}),
+    });
     if (sameDay(at, new Date())) return time;
     return `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`;
 }
 
 const HOLD: Record<string, string> = {
-    person: 'held by hand', backoff: 'before the next attempt', restart: 'before the next iteration',
-    breaker: 'behind a breaker', budget: 'out of budget', review: 'waits for review', external: 'waits to be closed',
+    person: 'held by hand',
+    backoff: 'before the next attempt',
+    restart: 'before the next iteration',
+    breaker: 'behind a breaker',
+    budget: 'out of budget',
+    review: 'waits for review',
+    external: 'waits to be closed',
     denied: 'its agent was not permitted to do something',
 };
 
@@ -90,35 +110,70 @@ export function holdWords(hold: string | null): string {
 
 /** The name of a gate, for a heading. */
 export function gateWords(gate: string): string {
-    const [kind, what, key] = [gate.split(':')[0], gate.split(':')[1], gate.split(':').slice(2).join(':')];
+    const [kind, what, key] = [
+        gate.split(':')[0],
+        gate.split(':')[1],
+        gate.split(':').slice(2).join(':'),
+    ];
     if (kind === 'lease')
         switch (what) {
-            case 'runs': return 'Places for runs';
-            case 'roots': return 'Places for root tasks';
-            case 'project': return `Places of project ${key}`;
-            case 'kind': return `Places for kind ${key}`;
-            case 'agent': return `Agent ${key}`;
-            case 'agents': return 'Idle agents';
-            case 'limiter': return `Places of account ${key}`;
-            case 'resource': return `Resource ${key}`;
-            case 'review': return `Reviews of project ${key}`;
-            case 'serial': return `Phase ${key}`;
-            case 'workspace': return `Workspace ${key}`;
-            case 'workspaces': return `Workspaces of project ${key}`;
-            case 'task': return 'Its last run';
-            default: return gate;
+            case 'runs':
+                return 'Places for runs';
+            case 'roots':
+                return 'Places for root tasks';
+            case 'project':
+                return `Places of project ${key}`;
+            case 'kind':
+                return `Places for kind ${key}`;
+            case 'agent':
+                return `Agent ${key}`;
+            case 'agents':
+                return 'Idle agents';
+            case 'limiter':
+                return `Places of account ${key}`;
+            case 'resource':
+                return `Resource ${key}`;
+            case 'review':
+                return `Reviews of project ${key}`;
+            case 'serial':
+                return `Phase ${key}`;
+            case 'workspace':
+                return `Workspace ${key}`;
+            case 'workspaces':
+                return `Workspaces of project ${key}`;
+            case 'task':
+                return 'Its last run';
+            default:
+                return gate;
         }
     const names: Record<string, string> = {
-        paused: 'Everything is paused', project: 'Paused projects', held: 'Held', dependency: 'Unfinished dependencies',
-        parent: 'Unfinished parents', artifact: 'Missing files', breaker: 'Failed launches', limiter: 'Rate limits',
-        host: 'This machine', budget: 'Budget of everything', 'project-budget': 'Budgets of projects', pace: 'Pace', other: 'Others',
+        paused: 'Everything is paused',
+        project: 'Paused projects',
+        held: 'Held',
+        dependency: 'Unfinished dependencies',
+        parent: 'Unfinished parents',
+        artifact: 'Missing files',
+        breaker: 'Failed launches',
+        limiter: 'Rate limits',
+        host: 'This machine',
+        budget: 'Budget of everything',
+        'project-budget': 'Budgets of projects',
+        pace: 'Pace',
+        other: 'Others',
     };
     return names[gate] ?? gate;
 }
 
 const GATES: Record<string, string> = {
-    paused: 'Pause of everything', project: 'Pause of its project', held: 'Hold', dependency: 'What it waits for', parent: 'Its parent',
-    artifact: 'Files it needs', breaker: 'Launches', limiter: 'Rate limit', 'project-budget': 'Budget of its project',
+    paused: 'Pause of everything',
+    project: 'Pause of its project',
+    held: 'Hold',
+    dependency: 'What it waits for',
+    parent: 'Its parent',
+    artifact: 'Files it needs',
+    breaker: 'Launches',
+    limiter: 'Rate limit',
+    'project-budget': 'Budget of its project',
 };
 
 /** The name of a gate that may be open or closed. */

@@ -3,7 +3,9 @@ import { effect, signal } from '@preact/signals';
 
 export type Theme = 'system' | 'light' | 'dark';
 
-export const theme = signal<Theme>((localStorage.getItem('sluice.theme') as Theme | null) ?? 'system');
+export const theme = signal<Theme>(
+    (localStorage.getItem('sluice.theme') as Theme | null) ?? 'system',
+);
 /** Rises when colours change: what is drawn on a canvas is drawn again. */
 export const paint = signal(0);
 

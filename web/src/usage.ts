@@ -5,10 +5,19 @@ import type { UsageList, UsageSum } from './types';
 
 const SUMS_MAX = 20_000;
 
-export async function readUsage(by: 'day' | 'hour', group: 'project' | 'agent', since: number, signal: AbortSignal): Promise<UsageList> {
+export async function readUsage(
+    by: 'day' | 'hour',
+    group: 'project' | 'agent',
+    since: number,
+    signal: AbortSignal,
+): Promise<UsageList> {
     let all: UsageList | null = null;
     for (let cursor: string | null = ''; cursor !== null;) {
-        const page: UsageList = await get<UsageList>('/v1/usage', { by, group, since, limit: 1000, cursor }, signal);
+        const page: UsageList = await get<UsageList>(
+            '/v1/usage',
+            { by, group, since, limit: 1000, cursor },
+            signal,
+        );
         if (all) all.items.push(...page.items);
         else all = page;
         cursor = all.items.length < SUMS_MAX ? page.next : null;
@@ -31,6 +40,7 @@ export function spans(items: UsageSum[], length: number, since: number, least: n
 /** Names by how much they used, most first. */
 export function names(items: UsageSum[], value: (sum: UsageSum) => number): string[] {
     const sums = new Map<string, number>();
-    for (const item of items) sums.set(item.name ?? '', (sums.get(item.name ?? '') ?? 0) + value(item));
+    for (const item of items)
+        sums.set(item.name ?? '', (sums.get(item.name ?? '') ?? 0) + value(item));
     return [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
 }

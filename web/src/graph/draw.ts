@@ -23,10 +23,18 @@ export interface Picture {
 }
 
 const STATES = Object.keys(LOOKS) as State[];
-const SHAPES = Object.fromEntries(STATES.map((state) => [state, {
-    outline: new Path2D(LOOKS[state].outline), solid: new Path2D(LOOKS[state].solid), dash: LOOKS[state].dashed ? [2, 2] : [],
-}]));
-const SANS = '-apple-system, "Segoe UI", Inter, Roboto, "Noto Sans", Cantarell, Ubuntu, "Helvetica Neue", Arial, sans-serif';
+const SHAPES = Object.fromEntries(
+    STATES.map((state) => [
+        state,
+        {
+            outline: new Path2D(LOOKS[state].outline),
+            solid: new Path2D(LOOKS[state].solid),
+            dash: LOOKS[state].dashed ? [2, 2] : [],
+        },
+    ]),
+);
+const SANS =
+    '-apple-system, "Segoe UI", Inter, Roboto, "Noto Sans", Cantarell, Ubuntu, "Helvetica Neue", Arial, sans-serif';
 const MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
 /** The shape of a state, around a middle. */
@@ -73,17 +81,30 @@ export function draw(canvas: HTMLCanvasElement, picture: Picture, camera: Camera
         canvas.width = Math.round(w * ratio);
         canvas.height = Math.round(h * ratio);
     }
-    const c = Object.fromEntries([...STATES, 'ink', 'ink-2', 'ink-3', 'line', 'line-2', 'surface', 'accent'].map((name) => [name, colour(name)])) as Record<string, string>;
+    const c = Object.fromEntries(
+        [...STATES, 'ink', 'ink-2', 'ink-3', 'line', 'line-2', 'surface', 'accent'].map((name) => [
+            name,
+            colour(name),
+        ]),
+    ) as Record<string, string>;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.clearRect(0, 0, w, h);
-    ctx.setTransform(ratio * camera.scale, 0, 0, ratio * camera.scale, ratio * camera.x, ratio * camera.y);
+    ctx.setTransform(
+        ratio * camera.scale,
+        0,
+        0,
+        ratio * camera.scale,
+        ratio * camera.x,
+        ratio * camera.y,
+    );
     const left = -camera.x / camera.scale;
     const top = -camera.y / camera.scale;
     const right = left + w / camera.scale;
     const bottom = top + h / camera.scale;
     const { graph, index, layout, found, chosen } = picture;
     const at = layout.at;
-    const seen = (x: number, y: number) => x + NODE_W > left && x < right && y + NODE_H > top && y < bottom;
+    const seen = (x: number, y: number) =>
+        x + NODE_W > left && x < right && y + NODE_H > top && y < bottom;
 
     const edges = (critical: boolean, type: string) => {
         ctx.beginPath();
@@ -96,7 +117,13 @@ export function draw(canvas: HTMLCanvasElement, picture: Picture, camera: Camera
             const y1 = (at[a * 2 + 1] ?? 0) + NODE_H / 2;
             const x2 = at[b * 2] ?? 0;
             const y2 = (at[b * 2 + 1] ?? 0) + NODE_H / 2;
-            if (Math.max(x1, x2) < left || Math.min(x1, x2) > right || Math.max(y1, y2) < top || Math.min(y1, y2) > bottom) continue;
+            if (
+                Math.max(x1, x2) < left ||
+                Math.min(x1, x2) > right ||
+                Math.max(y1, y2) < top ||
+                Math.min(y1, y2) > bottom
+            )
+                continue;
             ctx.moveTo(x1, y1);
             if (camera.scale < 0.2) ctx.lineTo(x2, y2);
             else ctx.bezierCurveTo(x1 + 28, y1, x2 - 28, y2, x2, y2);
@@ -127,7 +154,8 @@ export function draw(canvas: HTMLCanvasElement, picture: Picture, camera: Camera
             return;
         }
         ctx.fillStyle = c.surface ?? '';
-        ctx.strokeStyle = (node.id === chosen ? c.ink : node.critical ? c.accent : c['line-2']) ?? '';
+        ctx.strokeStyle =
+            (node.id === chosen ? c.ink : node.critical ? c.accent : c['line-2']) ?? '';
         ctx.lineWidth = node.id === chosen ? 2 : node.critical ? 1.8 : 1;
         ctx.beginPath();
         ctx.roundRect(x, y, NODE_W, NODE_H, 6);

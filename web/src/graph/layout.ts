@@ -41,7 +41,8 @@ function withDagre(nodes: number[], edges: Uint32Array, at: Float32Array): void 
 function ranks(count: number, edges: Uint32Array, after: number[][]): Int32Array {
     const rank = new Int32Array(count);
     const before = new Int32Array(count);
-    for (let i = 1; i < edges.length; i += 2) before[edges[i] ?? 0] = (before[edges[i] ?? 0] ?? 0) + 1;
+    for (let i = 1; i < edges.length; i += 2)
+        before[edges[i] ?? 0] = (before[edges[i] ?? 0] ?? 0) + 1;
     const queue: number[] = [];
     for (let n = 0; n < count; n++) if (before[n] === 0) queue.push(n);
     for (let head = 0; head < queue.length; head++) {
@@ -67,7 +68,10 @@ function inLayers(nodes: number[], count: number, edges: Uint32Array, at: Float3
     for (const n of nodes) (layers[rank[n] ?? 0] ??= []).push(n);
     const place = new Float32Array(count);
     const settle = () => {
-        for (const layer of layers) layer?.forEach((n, i) => { place[n] = i - layer.length / 2; });
+        for (const layer of layers)
+            layer?.forEach((n, i) => {
+                place[n] = i - layer.length / 2;
+            });
     };
     settle();
     for (let sweep = 0; sweep < SWEEPS; sweep++) {
@@ -78,17 +82,26 @@ function inLayers(nodes: number[], count: number, edges: Uint32Array, at: Float3
             const middle = new Map<number, number>();
             for (const n of layer) {
                 const near = (down ? ahead : after)[n] ?? [];
-                middle.set(n, near.length ? near.reduce((sum, m) => sum + (place[m] ?? 0), 0) / near.length : (place[n] ?? 0));
+                middle.set(
+                    n,
+                    near.length
+                        ? near.reduce((sum, m) => sum + (place[m] ?? 0), 0) / near.length
+                        : (place[n] ?? 0),
+                );
             }
             layer.sort((a, b) => (middle.get(a) ?? 0) - (middle.get(b) ?? 0));
-            layer.forEach((n, i) => { place[n] = i - layer.length / 2; });
+            layer.forEach((n, i) => {
+                place[n] = i - layer.length / 2;
+            });
         }
     }
     settle();
-    layers.forEach((layer, r) => layer?.forEach((n) => {
-        at[n * 2] = r * (NODE_W + GAP_X);
-        at[n * 2 + 1] = (place[n] ?? 0) * (NODE_H + GAP_Y);
-    }));
+    layers.forEach((layer, r) =>
+        layer?.forEach((n) => {
+            at[n * 2] = r * (NODE_W + GAP_X);
+            at[n * 2 + 1] = (place[n] ?? 0) * (NODE_H + GAP_Y);
+        }),
+    );
 }
 
 export function layout(ask: LayoutAsk): LayoutAnswer {
@@ -100,10 +113,14 @@ export function layout(ask: LayoutAsk): LayoutAnswer {
     const alone: number[] = [];
     for (let n = 0; n < count; n++) (touched[n] ? joined : alone).push(n);
     if (joined.length > 0) {
-        if (joined.length <= DAGRE_NODES && edges.length / 2 <= DAGRE_EDGES) withDagre(joined, edges, at);
+        if (joined.length <= DAGRE_NODES && edges.length / 2 <= DAGRE_EDGES)
+            withDagre(joined, edges, at);
         else inLayers(joined, count, edges, at);
     }
-    let top = Infinity, left = Infinity, bottom = -Infinity, right = -Infinity;
+    let top = Infinity,
+        left = Infinity,
+        bottom = -Infinity,
+        right = -Infinity;
     for (const n of joined) {
         left = Math.min(left, at[n * 2] ?? 0);
         top = Math.min(top, at[n * 2 + 1] ?? 0);
@@ -118,7 +135,11 @@ export function layout(ask: LayoutAsk): LayoutAnswer {
     let width = right - left;
     let height = bottom - top;
     if (alone.length > 0) {
-        const across = Math.max(4, Math.round(width / (NODE_W + 16)), Math.round(Math.sqrt(alone.length / 3)));
+        const across = Math.max(
+            4,
+            Math.round(width / (NODE_W + 16)),
+            Math.round(Math.sqrt(alone.length / 3)),
+        );
         const from = joined.length > 0 ? height + 48 : 0;
         alone.forEach((n, i) => {
             at[n * 2] = (i % across) * (NODE_W + 16);

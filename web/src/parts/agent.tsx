@@ -8,15 +8,28 @@ export function Instead({ of: run }: { of: LiveRun }) {
     if (!run.instead_of) return null;
     return (
         <span class="instead">
-            {line(run.agent)}, for {line(run.instead_of)}{run.instead_until ? <>, which is limited until <span class="num">{clock(run.instead_until)}</span></> : null}
+            {line(run.agent)}, for {line(run.instead_of)}
+            {run.instead_until ? (
+                <>
+                    , which is limited until <span class="num">{clock(run.instead_until)}</span>
+                </>
+            ) : null}
         </span>
     );
 }
 
 export function Lends({ to }: { to: string }) {
-    return <span class="lends">waits for tasks below it, lends its place to <Tid id={to} /></span>;
+    return (
+        <span class="lends">
+            waits for tasks below it, lends its place to <Tid id={to} />
+        </span>
+    );
 }
 
 export function Borrows({ from }: { from: string }) {
-    return <span class="lends">runs in the place of <Tid id={from} />, which waits for it</span>;
+    return (
+        <span class="lends">
+            runs in the place of <Tid id={from} />, which waits for it
+        </span>
+    );
 }

@@ -7,13 +7,37 @@ export function unknownRuns(n: number): string {
 }
 
 /** A bar in a list of bars; nothing where there is no limit. `name` may be empty below one with the same. */
-export function AmountBar({ name, label, unit, used, reserved = 0, cap, show }: {
-    name: string; label?: string; unit: string; used: number | null; reserved?: number; cap: number | null; show: (n: number | null) => string;
+export function AmountBar({
+    name,
+    label,
+    unit,
+    used,
+    reserved = 0,
+    cap,
+    show,
+}: {
+    name: string;
+    label?: string;
+    unit: string;
+    used: number | null;
+    reserved?: number;
+    cap: number | null;
+    show: (n: number | null) => string;
 }) {
     if (cap === null) return null;
-    return <>
-        <span>{line(name)}</span>
-        <Meter used={used ?? 0} reserved={reserved} cap={cap} label={`budget ${label ?? name}: ${show(used)} of ${show(cap)} ${unit}`} />
-        <span class="num">{show(used)}<span class="faint"> / {show(cap)}</span></span>
-    </>;
+    return (
+        <>
+            <span>{line(name)}</span>
+            <Meter
+                used={used ?? 0}
+                reserved={reserved}
+                cap={cap}
+                label={`budget ${label ?? name}: ${show(used)} of ${show(cap)} ${unit}`}
+            />
+            <span class="num">
+                {show(used)}
+                <span class="faint"> / {show(cap)}</span>
+            </span>
+        </>
+    );
 }

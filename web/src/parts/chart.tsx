@@ -14,9 +14,25 @@ export interface Line {
     width?: number;
 }
 
-export function Chart({ times, values, lines, height = 240, label, format, min0 = true, max, tell }: {
-    times: number[]; values: (number | null)[][]; lines: Line[]; height?: number; label: string;
-    format: (n: number) => string; min0?: boolean; max?: number;
+export function Chart({
+    times,
+    values,
+    lines,
+    height = 240,
+    label,
+    format,
+    min0 = true,
+    max,
+    tell,
+}: {
+    times: number[];
+    values: (number | null)[][];
+    lines: Line[];
+    height?: number;
+    label: string;
+    format: (n: number) => string;
+    min0?: boolean;
+    max?: number;
     /** What stands at a place, for whoever points at it. */
     tell?: (index: number) => string;
 }) {
@@ -32,24 +48,59 @@ export function Chart({ times, values, lines, height = 240, label, format, min0 
         if (!el) return;
         const font = `11px ${getComputedStyle(document.body).fontFamily}`;
         const axis = (more: Partial<uPlot.Axis>): uPlot.Axis => ({
-            stroke: colour('ink-3'), font, grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, ...more,
+            stroke: colour('ink-3'),
+            font,
+            grid: { stroke: colour('line'), width: 1 },
+            ticks: { show: false },
+            ...more,
         });
         // Bars stand for days of UTC: each has its date below, and the first and the last have room.
         const days = lines.some((line) => line.bars);
         const room = days ? 0.6 * 86400 : 0;
         const opts: uPlot.Options = {
             ...(days ? { tzDate: (s: number) => uPlot.tzDate(new Date(s * 1000), 'Etc/UTC') } : {}),
-            width: el.clientWidth, height, padding: [10, 22, 0, 0],
-            cursor: { y: false, points: { show: false } }, legend: { show: false },
+            width: el.clientWidth,
+            height,
+            padding: [10, 22, 0, 0],
+            cursor: { y: false, points: { show: false } },
+            legend: { show: false },
             hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)] },
-            scales: { x: { time: true, range: (_, lo, hi) => [lo - room, hi + room] }, y: { range: (_, lo, hi) => [min0 ? 0 : lo, max ?? (hi > 0 ? hi * 1.06 : 1)] } },
-            axes: [axis({ grid: { show: false }, size: 30, space: 70, values: stamps(days), ...(days ? { incrs: [1, 2, 3, 7, 14, 30, 60, 120].map((n) => n * 86400) } : {}) }), axis({ size: 62, values: (_, all) => all.map((n) => format(n)) })],
-            series: [{}, ...lines.map((line): uPlot.Series => ({
-                label: line.label, stroke: line.bars ? 'transparent' : line.colour, width: line.bars ? 0 : (line.width ?? 2),
-                ...(line.bars ? { fill: line.colour, paths: bars() } : line.step ? { paths: steps() } : {}),
-                ...(line.dash ? { dash: [5, 5] } : {}), // A single point is no line.
-                points: { show: (u, at) => !line.bars && (u.data[at] ?? []).filter((n) => n !== null && n !== undefined).length < 3, size: 7, fill: line.colour },
-            }))],
+            scales: {
+                x: { time: true, range: (_, lo, hi) => [lo - room, hi + room] },
+                y: { range: (_, lo, hi) => [min0 ? 0 : lo, max ?? (hi > 0 ? hi * 1.06 : 1)] },
+            },
+            axes: [
+                axis({
+                    grid: { show: false },
+                    size: 30,
+                    space: 70,
+                    values: stamps(days),
+                    ...(days ? { incrs: [1, 2, 3, 7, 14, 30, 60, 120].map((n) => n * 86400) } : {}),
+                }),
+                axis({ size: 62, values: (_, all) => all.map((n) => format(n)) }),
+            ],
+            series: [
+                {},
+                ...lines.map((line): uPlot.Series => ({
+                    label: line.label,
+                    stroke: line.bars ? 'transparent' : line.colour,
+                    width: line.bars ? 0 : (line.width ?? 2),
+                    ...(line.bars
+                        ? { fill: line.colour, paths: bars() }
+                        : line.step
+                          ? { paths: steps() }
+                          : {}),
+                    ...(line.dash ? { dash: [5, 5] } : {}), // A single point is no line.
+                    points: {
+                        show: (u, at) =>
+                            !line.bars &&
+                            (u.data[at] ?? []).filter((n) => n !== null && n !== undefined).length <
+                                3,
+                        size: 7,
+                        fill: line.colour,
+                    },
+                })),
+            ],
         };
         const made = new uPlot(opts, data, el);
         plot.current = made;
@@ -63,11 +114,22 @@ export function Chart({ times, values, lines, height = 240, label, format, min0 
     }, [shape]);
     useEffect(() => {
         plot.current?.setData(data);
-    }, [JSON.stringify([times.length, times[0], values.map((one) => one[one.length - 1]), values.map((one) => one.reduce<number>((sum, n) => sum + (n ?? 0), 0))])]);
+    }, [
+        JSON.stringify([
+            times.length,
+            times[0],
+            values.map((one) => one[one.length - 1]),
+            values.map((one) => one.reduce<number>((sum, n) => sum + (n ?? 0), 0)),
+        ]),
+    ]);
     return (
         <div class="chart-box">
             <div ref={box} class="chart" role="img" aria-label={label} />
-            {tell && <p class="chart-tell num faint">{at !== null && at < times.length ? tell(at) : '\u00a0'}</p>}
+            {tell && (
+                <p class="chart-tell num faint">
+                    {at !== null && at < times.length ? tell(at) : '\u00a0'}
+                </p>
+            )}
         </div>
     );
 }
@@ -85,11 +147,19 @@ function steps(): uPlot.Series.PathBuilder {
 }
 
 /** Days in words when the axis has days, else the time. */
-function stamps(days: boolean): (u: uPlot, all: number[], axis: number, space: number, gap: number) => string[] {
-    return (_, all, __, ___, gap) => all.map((s) => {
-        const at = new Date(s * 1000);
-        const midnight = at.getHours() === 0 && at.getMinutes() === 0;
-        if (days || gap >= 86400 || midnight) return at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...(days ? { timeZone: 'UTC' } : {}) });
-        return at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
-    });
+function stamps(
+    days: boolean,
+): (u: uPlot, all: number[], axis: number, space: number, gap: number) => string[] {
+    return (_, all, __, ___, gap) =>
+        all.map((s) => {
+            const at = new Date(s * 1000);
+            const midnight = at.getHours() === 0 && at.getMinutes() === 0;
+            if (days || gap >= 86400 || midnight)
+                return at.toLocaleDateString('en-GB', {
+                    day: 'numeric',
+                    month: 'short',
+                    ...(days ? { timeZone: 'UTC' } : {}),
+                });
+            return at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+        });
 }

@@ -3,8 +3,16 @@ import type { ComponentChildren } from 'preact';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
-export function Dialog({ title, onClose, children, wide = false }: {
-    title: string; onClose: () => void; children: ComponentChildren; wide?: boolean;
+export function Dialog({
+    title,
+    onClose,
+    children,
+    wide = false,
+}: {
+    title: string;
+    onClose: () => void;
+    children: ComponentChildren;
+    wide?: boolean;
 }) {
     const ref = useRef<HTMLDialogElement>(null);
     useEffect(() => {
@@ -15,10 +23,25 @@ export function Dialog({ title, onClose, children, wide = false }: {
         };
     }, []);
     return (
-        <dialog ref={ref} class={wide ? 'wide' : ''} aria-label={title} onCancel={(event) => { event.preventDefault(); onClose(); }}
-            onClick={(event) => { if (event.target === ref.current) onClose(); }}>
+        <dialog
+            ref={ref}
+            class={wide ? 'wide' : ''}
+            aria-label={title}
+            onCancel={(event) => {
+                event.preventDefault();
+                onClose();
+            }}
+            onClick={(event) => {
+                if (event.target === ref.current) onClose();
+            }}
+        >
             <div class="dialog-body">
-                <header><h2>{title}</h2><button class="quiet" onClick={onClose} aria-label="close">✕</button></header>
+                <header>
+                    <h2>{title}</h2>
+                    <button class="quiet" onClick={onClose} aria-label="close">
+                        ✕
+                    </button>
+                </header>
                 {children}
             </div>
         </dialog>
@@ -37,7 +60,12 @@ interface Question {
 const question = signal<Question | null>(null);
 
 /** Asks; the answer is what was written (or ''), or null for no. */
-export function ask(title: string, text: string, yes: string, reason: string | null = null): Promise<string | null> {
+export function ask(
+    title: string,
+    text: string,
+    yes: string,
+    reason: string | null = null,
+): Promise<string | null> {
     return new Promise((answer) => {
         question.value = { title, text, yes, reason, answer };
     });
@@ -53,12 +81,26 @@ export function Questions() {
     };
     return (
         <Dialog title={q.title} onClose={() => end(null)}>
-            <form onSubmit={(event) => { event.preventDefault(); end(input.current?.value ?? ''); }}>
+            <form
+                onSubmit={(event) => {
+                    event.preventDefault();
+                    end(input.current?.value ?? '');
+                }}
+            >
                 <p>{q.text}</p>
-                {q.reason !== null && <label class="field">{q.reason}<textarea ref={input} rows={3} autofocus /></label>}
+                {q.reason !== null && (
+                    <label class="field">
+                        {q.reason}
+                        <textarea ref={input} rows={3} autofocus />
+                    </label>
+                )}
                 <div class="buttons">
-                    <button type="button" onClick={() => end(null)}>No, leave it</button>
-                    <button type="submit" class="danger">{q.yes}</button>
+                    <button type="button" onClick={() => end(null)}>
+                        No, leave it
+                    </button>
+                    <button type="submit" class="danger">
+                        {q.yes}
+                    </button>
                 </div>
             </form>
         </Dialog>

@@ -12,7 +12,17 @@ import { VList } from './vlist';
 const TAIL_BYTES = 256 * 1024;
 const ROW = 18;
 
-export function Log({ task, attempt, live, streams }: { task: string; attempt: number; live: boolean; streams: string[] }) {
+export function Log({
+    task,
+    attempt,
+    live,
+    streams,
+}: {
+    task: string;
+    attempt: number;
+    live: boolean;
+    streams: string[];
+}) {
     const [stream, setStream] = useState('out');
     const [whole, setWhole] = useState(false);
     const [stick, setStick] = useState(true);
@@ -32,13 +42,23 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
         const stop = new AbortController();
         let frame = 0;
         const draw = () => {
-            if (!frame) frame = requestAnimationFrame(() => { frame = 0; drawn((n) => n + 1); });
+            if (!frame)
+                frame = requestAnimationFrame(() => {
+                    frame = 0;
+                    drawn((n) => n + 1);
+                });
         };
         let rendered = false;
         const read = async (again: boolean) => {
-            const from = again ? { offset: offset.current + log.current.bytes } : { tail: whole ? undefined : TAIL_BYTES };
+            const from = again
+                ? { offset: offset.current + log.current.bytes }
+                : { tail: whole ? undefined : TAIL_BYTES };
             const query = { attempt, stream, follow: live, format: raw ? 'raw' : 'text', ...from };
-            const answer = await open(`/v1/tasks/${encodeURIComponent(task)}/log`, query, stop.signal);
+            const answer = await open(
+                `/v1/tasks/${encodeURIComponent(task)}/log`,
+                query,
+                stop.signal,
+            );
             rendered = (answer.headers.get('Content-Type') ?? '').startsWith('text/plain');
             setAgent(answer.headers.has('X-Sluice-Adapter'));
             if (!again) {
@@ -84,7 +104,9 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
     const step = (by: number) => {
         if (found.length === 0) return;
         setStick(false);
-        setAt((old) => (old < 0 ? (by > 0 ? 0 : found.length - 1) : (old + by + found.length) % found.length));
+        setAt((old) =>
+            old < 0 ? (by > 0 ? 0 : found.length - 1) : (old + by + found.length) % found.length,
+        );
     };
     useKeys((key) => {
         if (key === 'f') setStick((old) => !old);
@@ -100,47 +122,141 @@ export function Log({ task, attempt, live, streams }: { task: string; attempt: n
             <div class="log-bar">
                 <div class="tabs" role="group" aria-label="stream">
                     {streams.map((name) => (
-                        <button key={name} class="quiet" aria-pressed={stream === name} onClick={() => setStream(name)}>
-                            {{ out: 'output', err: 'errors', check: 'checks', prepare: 'preparation' }[name] ?? name}
+                        <button
+                            key={name}
+                            class="quiet"
+                            aria-pressed={stream === name}
+                            onClick={() => setStream(name)}
+                        >
+                            {{
+                                out: 'output',
+                                err: 'errors',
+                                check: 'checks',
+                                prepare: 'preparation',
+                            }[name] ?? name}
                         </button>
                     ))}
                 </div>
-                <input ref={search} type="search" placeholder="search the log" aria-label="search the log" value={wanted}
-                    onInput={(event) => { setWanted(event.currentTarget.value); setAt(-1); }}
-                    onKeyDown={(event) => { if (event.key === 'Enter') step(event.shiftKey ? -1 : 1); }} />
-                {wanted && <span class="num faint">{found.length === 0 ? 'nothing' : `${at < 0 ? '' : `${at + 1} of `}${count(found.length)}${found.length === 10000 ? '+' : ''}`}</span>}
+                <input
+                    ref={search}
+                    type="search"
+                    placeholder="search the log"
+                    aria-label="search the log"
+                    value={wanted}
+                    onInput={(event) => {
+                        setWanted(event.currentTarget.value);
+                        setAt(-1);
+                    }}
+                    onKeyDown={(event) => {
+                        if (event.key === 'Enter') step(event.shiftKey ? -1 : 1);
+                    }}
+                />
+                {wanted && (
+                    <span class="num faint">
+                        {found.length === 0
+                            ? 'nothing'
+                            : `${at < 0 ? '' : `${at + 1} of `}${count(found.length)}${found.length === 10000 ? '+' : ''}`}
+                    </span>
+                )}
                 <span class="right">
-                    {offset.current > 0 && !whole && <button class="quiet" onClick={() => setWhole(true)}>from the beginning</button>}
-                    {agent && <button class="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)} title="the events as the agent prints them">raw</button>}
-                    <button class="quiet" aria-pressed={codes} onClick={() => setCodes(!codes)} title="show the codes that would steer a terminal">codes</button>
-                    <button class="quiet" aria-pressed={stick} onClick={() => setStick(!stick)} title="stay at the end (f)">follow</button>
+                    {offset.current > 0 && !whole && (
+                        <button class="quiet" onClick={() => setWhole(true)}>
+                            from the beginning
+                        </button>
+                    )}
+                    {agent && (
+                        <button
+                            class="quiet"
+                            aria-pressed={raw}
+                            onClick={() => setRaw(!raw)}
+                            title="the events as the agent prints them"
+                        >
+                            raw
+                        </button>
+                    )}
+                    <button
+                        class="quiet"
+                        aria-pressed={codes}
+                        onClick={() => setCodes(!codes)}
+                        title="show the codes that would steer a terminal"
+                    >
+                        codes
+                    </button>
+                    <button
+                        class="quiet"
+                        aria-pressed={stick}
+                        onClick={() => setStick(!stick)}
+                        title="stay at the end (f)"
+                    >
+                        follow
+                    </button>
                 </span>
             </div>
             {error && <p class="problem">{error}</p>}
-            {lines.length === 0
-                ? <p class="log-empty">{live ? 'It has printed nothing yet.' : 'It has printed nothing.'}</p>
-                : <VList class="log-lines" label={`log of ${task}`} role="log" count={lines.length} rowHeight={ROW} stick={stick}
+            {lines.length === 0 ? (
+                <p class="log-empty">
+                    {live ? 'It has printed nothing yet.' : 'It has printed nothing.'}
+                </p>
+            ) : (
+                <VList
+                    class="log-lines"
+                    label={`log of ${task}`}
+                    role="log"
+                    count={lines.length}
+                    rowHeight={ROW}
+                    stick={stick}
                     height={Math.max(6, lines.length + 1) * ROW}
-                    onScrolledAway={(away) => { if (away && stick) setStick(false); }}
+                    onScrolledAway={(away) => {
+                        if (away && stick) setStick(false);
+                    }}
                     reveal={at >= 0 ? found[at] : null}
                     row={(i) => {
                         const one = lines[i];
                         if (!one) return null;
                         const here = at >= 0 && found[at] === i;
                         return (
-                            <div key={i + log.current.dropped} class={`log-line${here ? ' here' : ''}`}>
-                                <span class="log-n" aria-hidden="true">{offset.current > 0 && !whole ? '·' : i + 1 + log.current.dropped}</span>
+                            <div
+                                key={i + log.current.dropped}
+                                class={`log-line${here ? ' here' : ''}`}
+                            >
+                                <span class="log-n" aria-hidden="true">
+                                    {offset.current > 0 && !whole
+                                        ? '·'
+                                        : i + 1 + log.current.dropped}
+                                </span>
                                 <span class="foreign" dir="ltr">
                                     {pieces(one.text, wanted).map((piece, n) =>
-                                        piece.kind === 'code' ? (codes ? <i key={n} class="code">{visible(piece.text)}</i> : null)
-                                            : piece.kind === 'hit' ? <mark key={n}>{visible(piece.text)}</mark>
-                                                : visible(piece.text))}
-                                    {one.cut > 0 && <i class="code"> … {count(one.cut)} more characters in this line</i>}
+                                        piece.kind === 'code' ? (
+                                            codes ? (
+                                                <i key={n} class="code">
+                                                    {visible(piece.text)}
+                                                </i>
+                                            ) : null
+                                        ) : piece.kind === 'hit' ? (
+                                            <mark key={n}>{visible(piece.text)}</mark>
+                                        ) : (
+                                            visible(piece.text)
+                                        ),
+                                    )}
+                                    {one.cut > 0 && (
+                                        <i class="code">
+                                            {' '}
+                                            … {count(one.cut)} more characters in this line
+                                        </i>
+                                    )}
                                 </span>
                             </div>
                         );
-                    }} />}
-            <p class="log-foot faint num">{many(lines.length, 'line')}, {many(log.current.bytes, 'byte')}{offset.current > 0 && !whole ? `; the first ${count(offset.current)} are not shown` : ''}{live ? ', goes on' : ''}</p>
+                    }}
+                />
+            )}
+            <p class="log-foot faint num">
+                {many(lines.length, 'line')}, {many(log.current.bytes, 'byte')}
+                {offset.current > 0 && !whole
+                    ? `; the first ${count(offset.current)} are not shown`
+                    : ''}
+                {live ? ', goes on' : ''}
+            </p>
         </div>
     );
 }

@@ -25,7 +25,12 @@ export function Toasts() {
     return (
         <div class="toasts" role="status" aria-live="polite">
             {toasts.value.map((toast) => (
-                <button key={toast.id} class={`toast${toast.bad ? ' bad' : ''}`} onClick={() => drop(toast.id)} title="dismiss">
+                <button
+                    key={toast.id}
+                    class={`toast${toast.bad ? ' bad' : ''}`}
+                    onClick={() => drop(toast.id)}
+                    title="dismiss"
+                >
                     {line(toast.text)}
                 </button>
             ))}

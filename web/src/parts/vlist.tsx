@@ -31,11 +31,16 @@ export function VList(props: VListProps) {
         frame.current = 0;
         const el = box.current;
         if (!el) return;
-        setView((old) => (old.top === el.scrollTop && old.height === el.clientHeight ? old : { top: el.scrollTop, height: el.clientHeight }));
+        setView((old) =>
+            old.top === el.scrollTop && old.height === el.clientHeight
+                ? old
+                : { top: el.scrollTop, height: el.clientHeight },
+        );
     };
     const scrolled = () => {
         const el = box.current;
-        if (el && onScrolledAway) onScrolledAway(el.scrollTop + el.clientHeight < el.scrollHeight - rowHeight * 2);
+        if (el && onScrolledAway)
+            onScrolledAway(el.scrollTop + el.clientHeight < el.scrollHeight - rowHeight * 2);
         if (!frame.current) frame.current = requestAnimationFrame(look);
     };
     useEffect(() => {
@@ -57,7 +62,8 @@ export function VList(props: VListProps) {
         if (!el || reveal === null || reveal === undefined || reveal < 0) return;
         const y = reveal * rowHeight;
         if (y < el.scrollTop + rowHeight) el.scrollTop = Math.max(0, y - rowHeight);
-        else if (y + rowHeight * 2 > el.scrollTop + el.clientHeight) el.scrollTop = y + rowHeight * 2 - el.clientHeight;
+        else if (y + rowHeight * 2 > el.scrollTop + el.clientHeight)
+            el.scrollTop = y + rowHeight * 2 - el.clientHeight;
         look();
     }, [reveal]);
 
@@ -69,9 +75,19 @@ export function VList(props: VListProps) {
     const rows: ComponentChildren[] = [];
     for (let i = first; i < last; i++) rows.push(row(i));
     return (
-        <div ref={box} class={`vlist ${props.class ?? ''}`} onScroll={scrolled} style={props.height ? { height: `${props.height}px` } : undefined} tabIndex={0} role={props.role ?? 'list'} aria-label={props.label}>
+        <div
+            ref={box}
+            class={`vlist ${props.class ?? ''}`}
+            onScroll={scrolled}
+            style={props.height ? { height: `${props.height}px` } : undefined}
+            tabIndex={0}
+            role={props.role ?? 'list'}
+            aria-label={props.label}
+        >
             <div class="vspace" style={{ height: `${count * rowHeight}px` }}>
-                <div class="vrows" style={{ transform: `translateY(${first * rowHeight}px)` }}>{rows}</div>
+                <div class="vrows" style={{ transform: `translateY(${first * rowHeight}px)` }}>
+                    {rows}
+                </div>
             </div>
         </div>
     );

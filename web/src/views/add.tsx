@@ -11,7 +11,12 @@ import { count, many, line } from '../text';
 import type { Agent, Page } from '../types';
 
 type Mode = 'prompt' | 'command' | 'lines' | 'json';
-const MODES: [Mode, string][] = [['prompt', 'Prompt'], ['command', 'Command'], ['lines', 'One per line'], ['json', 'JSON']];
+const MODES: [Mode, string][] = [
+    ['prompt', 'Prompt'],
+    ['command', 'Command'],
+    ['lines', 'One per line'],
+    ['json', 'JSON'],
+];
 type Spec = Record<string, unknown>;
 
 function common(form: FormData): Spec {
@@ -20,20 +25,39 @@ function common(form: FormData): Spec {
     if (text('project')) spec.project = text('project');
     for (const { name, input } of members) {
         if (!text(name)) continue;
-        spec[name] = input === 'number' ? Number(text(name)) : input === 'names' ? text(name).split(/[\s,]+/) : input === 'switch' ? true : text(name);
+        spec[name] =
+            input === 'number'
+                ? Number(text(name))
+                : input === 'names'
+                  ? text(name).split(/[\s,]+/)
+                  : input === 'switch'
+                    ? true
+                    : text(name);
     }
     return spec;
 }
 
 /** One field of the form, as the table of members describes it. */
 function Field({ of: { name, label, input, example, help } }: { of: Member }) {
-    return <label class="field" title={help}>{label}<input name={name} type={input === 'number' ? 'number' : 'text'} placeholder={example} /></label>;
+    return (
+        <label class="field" title={help}>
+            {label}
+            <input
+                name={name}
+                type={input === 'number' ? 'number' : 'text'}
+                placeholder={example}
+            />
+        </label>
+    );
 }
 
 const FIRST = ['title', 'depends_on'];
 const switches = members.filter((member) => member.input === 'switch');
 const rest = members.filter((member) => member.input !== 'switch' && !FIRST.includes(member.name));
-const field = (name: string) => members.filter((member) => member.name === name).map((member) => <Field key={name} of={member} />);
+const field = (name: string) =>
+    members
+        .filter((member) => member.name === name)
+        .map((member) => <Field key={name} of={member} />);
 
 /** The tasks that a form describes; throws a sentence. */
 function tasksOf(mode: Mode, form: FormData): { tasks: Spec[]; group?: string } {
@@ -49,21 +73,44 @@ function tasksOf(mode: Mode, form: FormData): { tasks: Spec[]; group?: string } 
         } catch (error) {
             throw new Error(`this is not JSON: ${words(error)}`);
         }
-        const list = Array.isArray(value) ? value : ((value as { tasks?: unknown[] } | null)?.tasks ?? [value]);
+        const list = Array.isArray(value)
+            ? value
+            : ((value as { tasks?: unknown[] } | null)?.tasks ?? [value]);
         return { tasks: list.map((one) => ({ ...spec, ...(one as Spec) })), ...more };
     }
     if (mode === 'lines') {
-        const all = text.split('\n').map((one) => one.trim()).filter(Boolean);
+        const all = text
+            .split('\n')
+            .map((one) => one.trim())
+            .filter(Boolean);
         if (all.length === 0) throw new Error('write one task in each line');
-        return { tasks: all.map((one) => ({ ...spec, title: one.slice(0, 200), ...(agent ? { agent, prompt: one } : { argv: ['sh', '-c', one] }) })), ...more };
+        return {
+            tasks: all.map((one) => ({
+                ...spec,
+                title: one.slice(0, 200),
+                ...(agent ? { agent, prompt: one } : { argv: ['sh', '-c', one] }),
+            })),
+            ...more,
+        };
     }
-    if (!text.trim()) throw new Error(mode === 'prompt' ? 'write what the agent should do' : 'write a command');
+    if (!text.trim())
+        throw new Error(mode === 'prompt' ? 'write what the agent should do' : 'write a command');
     if (!spec.title) spec.title = text.trim().split('\n')[0]?.slice(0, 120);
-    return { tasks: [{ ...spec, ...(mode === 'prompt' ? { agent, prompt: text } : { argv: ['sh', '-c', text] }) }], ...more };
+    return {
+        tasks: [
+            {
+                ...spec,
+                ...(mode === 'prompt' ? { agent, prompt: text } : { argv: ['sh', '-c', text] }),
+            },
+        ],
+        ...more,
+    };
 }
 
 export function Add({ onClose }: { onClose: () => void }) {
-    const agents = useLoad('agents', (signal) => get<Page<Agent>>('/v1/agents', { limit: 200 }, signal));
+    const agents = useLoad('agents', (signal) =>
+        get<Page<Agent>>('/v1/agents', { limit: 200 }, signal),
+    );
     const names = agents.data?.items.map((agent) => agent.name) ?? [];
     const [mode, setMode] = useState<Mode>('prompt');
     const [error, setError] = useState<string | null>(null);
@@ -80,15 +127,28 @@ export function Add({ onClose }: { onClose: () => void }) {
         setError(null);
         try {
             const body = tasksOf(shown, new FormData(form.current));
-            const got = await post<{ tasks: { id: string; result: string; queue_position: number | null }[]; warning: string | null }>('/v1/tasks', body);
+            const got = await post<{
+                tasks: { id: string; result: string; queue_position: number | null }[];
+                warning: string | null;
+            }>('/v1/tasks', body);
             wantStatus();
             const first = got.tasks[0];
             onClose();
-            say(got.tasks.length === 1 && first ? `${first.id}: ${first.result}${first.queue_position ? `, place ${count(first.queue_position)}` : ''}` : `${many(got.tasks.length, 'task')} added`);
+            say(
+                got.tasks.length === 1 && first
+                    ? `${first.id}: ${first.result}${first.queue_position ? `, place ${count(first.queue_position)}` : ''}`
+                    : `${many(got.tasks.length, 'task')} added`,
+            );
             if (got.warning) say(got.warning, true);
             if (got.tasks.length === 1 && first) go('task', first.id);
         } catch (problem) {
-            const at = problem instanceof ApiError && problem.index !== null && shown !== 'prompt' && shown !== 'command' ? ` (entry ${problem.index + 1})` : '';
+            const at =
+                problem instanceof ApiError &&
+                problem.index !== null &&
+                shown !== 'prompt' &&
+                shown !== 'command'
+                    ? ` (entry ${problem.index + 1})`
+                    : '';
             setError(words(problem) + at);
             setBusy(false);
         }
@@ -97,22 +157,76 @@ export function Add({ onClose }: { onClose: () => void }) {
         <Dialog title="Add" onClose={onClose} wide>
             <div class="tabs" role="group" aria-label="what to add">
                 {MODES.map(([name, label]) => (
-                    <button key={name} class="quiet" aria-pressed={shown === name} disabled={name === 'prompt' && !!agents.data && names.length === 0} onClick={() => { setMode(name); setError(null); }}>{label}</button>
+                    <button
+                        key={name}
+                        class="quiet"
+                        aria-pressed={shown === name}
+                        disabled={name === 'prompt' && !!agents.data && names.length === 0}
+                        onClick={() => {
+                            setMode(name);
+                            setError(null);
+                        }}
+                    >
+                        {label}
+                    </button>
                 ))}
             </div>
             <form ref={form} onSubmit={submit}>
                 <label class="field">
-                    {{ prompt: 'What the agent should do', command: 'Command, given to sh -c', lines: 'Each line becomes a task', json: 'A list of tasks, as in POST /v1/tasks' }[shown]}
-                    <textarea name="text" class={shown === 'prompt' ? '' : 'mono'} rows={shown === 'command' ? 3 : 7} autofocus spellcheck={shown === 'prompt'} required
-                        placeholder={{ prompt: 'fix the flaky test in tests/api, and say what it was', command: 'make test', lines: 'port test 1\nport test 2', json: '[{"name": "build", "argv": ["make"]}, {"argv": ["make", "test"], "depends_on": ["build"]}]' }[shown]} />
+                    {
+                        {
+                            prompt: 'What the agent should do',
+                            command: 'Command, given to sh -c',
+                            lines: 'Each line becomes a task',
+                            json: 'A list of tasks, as in POST /v1/tasks',
+                        }[shown]
+                    }
+                    <textarea
+                        name="text"
+                        class={shown === 'prompt' ? '' : 'mono'}
+                        rows={shown === 'command' ? 3 : 7}
+                        autofocus
+                        spellcheck={shown === 'prompt'}
+                        required
+                        placeholder={
+                            {
+                                prompt: 'fix the flaky test in tests/api, and say what it was',
+                                command: 'make test',
+                                lines: 'port test 1\nport test 2',
+                                json: '[{"name": "build", "argv": ["make"]}, {"argv": ["make", "test"], "depends_on": ["build"]}]',
+                            }[shown]
+                        }
+                    />
                 </label>
                 <div class="grid-2">
-                    <label class="field">Project
-                        <select name="project"><option value="">default</option>{projects.map((project) => <option key={project.name} value={project.name} selected={project.name === here}>{line(project.name)}</option>)}</select>
+                    <label class="field">
+                        Project
+                        <select name="project">
+                            <option value="">default</option>
+                            {projects.map((project) => (
+                                <option
+                                    key={project.name}
+                                    value={project.name}
+                                    selected={project.name === here}
+                                >
+                                    {line(project.name)}
+                                </option>
+                            ))}
+                        </select>
                     </label>
                     {(shown === 'prompt' || shown === 'lines') && (
-                        <label class="field">Agent
-                            <select name="agent">{shown === 'lines' && <option value="">none: each line is a command</option>}{names.map((name) => <option key={name} value={name}>{line(name)}</option>)}</select>
+                        <label class="field">
+                            Agent
+                            <select name="agent">
+                                {shown === 'lines' && (
+                                    <option value="">none: each line is a command</option>
+                                )}
+                                {names.map((name) => (
+                                    <option key={name} value={name}>
+                                        {line(name)}
+                                    </option>
+                                ))}
+                            </select>
                         </label>
                     )}
                     {(shown === 'prompt' || shown === 'command') && field('title')}
@@ -120,20 +234,37 @@ export function Add({ onClose }: { onClose: () => void }) {
                 </div>
                 {shown !== 'json' && (
                     <div class="choices">
-                        {switches.map(({ name, label, help }) => <label key={name} class="choice" title={help}><input type="checkbox" name={name} /> {label}</label>)}
+                        {switches.map(({ name, label, help }) => (
+                            <label key={name} class="choice" title={help}>
+                                <input type="checkbox" name={name} /> {label}
+                            </label>
+                        ))}
                     </div>
                 )}
                 <details>
                     <summary>more</summary>
                     <div class="grid-2">
-                        {rest.map((member) => <Field key={member.name} of={member} />)}
-                        <label class="field">Group<input name="group" /></label>
+                        {rest.map((member) => (
+                            <Field key={member.name} of={member} />
+                        ))}
+                        <label class="field">
+                            Group
+                            <input name="group" />
+                        </label>
                     </div>
                 </details>
-                {error && <p class="problem" role="alert">{line(error)}</p>}
+                {error && (
+                    <p class="problem" role="alert">
+                        {line(error)}
+                    </p>
+                )}
                 <div class="buttons">
-                    <button type="button" onClick={onClose}>Close</button>
-                    <button type="submit" class="primary" disabled={busy}>Add</button>
+                    <button type="button" onClick={onClose}>
+                        Close
+                    </button>
+                    <button type="submit" class="primary" disabled={busy}>
+                        Add
+                    </button>
                 </div>
             </form>
         </Dialog>

@@ -51,11 +51,18 @@ interface Filters {
 
 function filters(query: URLSearchParams): Filters {
     const word = query.get('state') ?? '';
-    const states = word === 'all' ? ALL : word.split(',').filter((s): s is State => (ALL as string[]).includes(s));
+    const states =
+        word === 'all'
+            ? ALL
+            : word.split(',').filter((s): s is State => (ALL as string[]).includes(s));
     return {
         layout: query.get('by') ?? (word || query.get('text') ? 'list' : 'state'),
-        states, project: query.get('project') ?? '', agent: query.get('agent') ?? '',
-        kind: query.get('kind') ?? '', group: query.get('group') ?? '', text: query.get('text') ?? '',
+        states,
+        project: query.get('project') ?? '',
+        agent: query.get('agent') ?? '',
+        kind: query.get('kind') ?? '',
+        group: query.get('group') ?? '',
+        text: query.get('text') ?? '',
     };
 }
 
@@ -67,30 +74,58 @@ function countOf(s: Status | null, states: State[], f: Filters): number | null {
 
 function columns(f: Filters, s: Status | null): Column[] {
     const query: Record<string, string> = {};
-    for (const name of ['project', 'agent', 'kind', 'group'] as const) if (f[name]) query[name] = f[name];
+    for (const name of ['project', 'agent', 'kind', 'group'] as const)
+        if (f[name]) query[name] = f[name];
     if (f.layout === 'project') {
         const states = f.states.length ? f.states : OPEN;
-        return (s?.projects ?? []).filter((project) => !f.project || project.name === f.project).map((project) => ({
-            key: project.name, label: project.name, mark: null, states, order: 'new', query: { ...query, project: project.name },
-            total: countOf(s, states, { ...f, project: project.name }),
-        }));
+        return (s?.projects ?? [])
+            .filter((project) => !f.project || project.name === f.project)
+            .map((project) => ({
+                key: project.name,
+                label: project.name,
+                mark: null,
+                states,
+                order: 'new',
+                query: { ...query, project: project.name },
+                total: countOf(s, states, { ...f, project: project.name }),
+            }));
     }
     if (f.layout === 'list') {
         const states = f.states.length ? f.states : f.text ? ALL : OPEN;
-        return [{ key: 'list', label: '', mark: null, states, order: states.length === 1 && states[0] === 'ready' ? 'queue' : 'new', query, total: countOf(s, states, f) }];
+        return [
+            {
+                key: 'list',
+                label: '',
+                mark: null,
+                states,
+                order: states.length === 1 && states[0] === 'ready' ? 'queue' : 'new',
+                query,
+                total: countOf(s, states, f),
+            },
+        ];
     }
-    return BY_STATE
-        .map((one) => ({ ...one, states: f.states.length ? one.states.filter((state) => f.states.includes(state)) : one.states }))
+    return BY_STATE.map((one) => ({
+        ...one,
+        states: f.states.length
+            ? one.states.filter((state) => f.states.includes(state))
+            : one.states,
+    }))
         .filter((one) => one.states.length > 0 && (one.always || countOf(s, one.states, f) !== 0))
         .map((one) => ({
-            key: one.label, label: one.label, mark: one.states[0] ?? null, states: one.states, order: one.order, query,
+            key: one.label,
+            label: one.label,
+            mark: one.states[0] ?? null,
+            states: one.states,
+            order: one.order,
+            query,
             total: countOf(s, one.states, f),
         }));
 }
 
 function reasonOf(task: Task): string {
     if (task.state === 'held') return task.why ?? holdWords(task.hold);
-    if (task.state === 'running' || task.state === 'starting') return task.run?.doing ?? task.agent ?? '';
+    if (task.state === 'running' || task.state === 'starting')
+        return task.run?.doing ?? task.agent ?? '';
     if (task.why) return task.why;
     return task.reason && task.reason !== 'none' && task.state !== 'ready' ? task.reason : '';
 }
@@ -100,60 +135,166 @@ interface Place {
     row: number;
 }
 
-function Card({ task, here, chosen, wide }: { task: Task; here: boolean; chosen: boolean; wide: boolean }) {
+function Card({
+    task,
+    here,
+    chosen,
+    wide,
+}: {
+    task: Task;
+    here: boolean;
+    chosen: boolean;
+    wide: boolean;
+}) {
     const name = `card${here ? ' here' : ''}${chosen ? ' chosen' : ''}`;
     if (wide)
         return (
             <div class={`${name} line`} role="listitem" aria-current={here ? 'true' : undefined}>
-                <Mark state={task.state} /><Tid id={task.id} />
-                <a class="title" href={href('task', task.id)}><Text of={task.title} /></a>
-                <span class="c-why"><Text of={reasonOf(task)} /></span>
+                <Mark state={task.state} />
+                <Tid id={task.id} />
+                <a class="title" href={href('task', task.id)}>
+                    <Text of={task.title} />
+                </a>
+                <span class="c-why">
+                    <Text of={reasonOf(task)} />
+                </span>
                 <span class="c-agent">{line(task.agent)}</span>
                 <span class="c-prio num faint">{task.priority}</span>
-                <span class="c-age faint"><Ago at={task.changed_at} /></span>
+                <span class="c-age faint">
+                    <Ago at={task.changed_at} />
+                </span>
             </div>
         );
     return (
         <div class={name} role="listitem" aria-current={here ? 'true' : undefined}>
-            <p class="card-top"><Mark state={task.state} /><Tid id={task.id} /><span class="faint right"><Ago at={task.changed_at} /></span></p>
-            <p class="one"><a class="title" href={href('task', task.id)}><Text of={task.title} /></a></p>
-            <p class="one faint small"><Text of={reasonOf(task)} /></p>
+            <p class="card-top">
+                <Mark state={task.state} />
+                <Tid id={task.id} />
+                <span class="faint right">
+                    <Ago at={task.changed_at} />
+                </span>
+            </p>
+            <p class="one">
+                <a class="title" href={href('task', task.id)}>
+                    <Text of={task.title} />
+                </a>
+            </p>
+            <p class="one faint small">
+                <Text of={reasonOf(task)} />
+            </p>
         </div>
     );
 }
 
-function ColumnView({ column, feed, here, chosen, wide }: { column: Column; feed: Feed; here: number | null; chosen: Set<string>; wide: boolean }) {
+function ColumnView({
+    column,
+    feed,
+    here,
+    chosen,
+    wide,
+}: {
+    column: Column;
+    feed: Feed;
+    here: number | null;
+    chosen: Set<string>;
+    wide: boolean;
+}) {
     void feed.version.value;
     const items = feed.items;
     // Room for those that are known to be there, so that the scroll bar tells the truth.
-    const total = feed.done ? items.length : Math.max(items.length, column.order === 'queue' ? items.length + 1 : (column.total ?? items.length + 1));
+    const total = feed.done
+        ? items.length
+        : Math.max(
+              items.length,
+              column.order === 'queue' ? items.length + 1 : (column.total ?? items.length + 1),
+          );
     return (
         <section class={wide ? 'column wide' : 'column'} aria-label={column.label || 'tasks'}>
-            {!wide && <header>{column.mark && <Mark state={column.mark} label={false} />}<h2>{line(column.label)}</h2><span class="num faint">{count(column.total ?? items.length)}{column.total === null && !feed.done ? '+' : ''}</span></header>}
+            {!wide && (
+                <header>
+                    {column.mark && <Mark state={column.mark} label={false} />}
+                    <h2>{line(column.label)}</h2>
+                    <span class="num faint">
+                        {count(column.total ?? items.length)}
+                        {column.total === null && !feed.done ? '+' : ''}
+                    </span>
+                </header>
+            )}
             <Problem error={feed.error} />
-            {items.length === 0 && feed.done && <p class="column-empty">{column.states.length === 1 && column.states[0] === 'ready' ? 'nothing is ready' : 'none'}</p>}
-            <VList label={column.label || 'tasks'} count={total} rowHeight={wide ? ROW : CARD} reveal={here}
-                onRange={(_, last) => { if (last > items.length - 40) void feed.ensure(last + 40); }}
+            {items.length === 0 && feed.done && (
+                <p class="column-empty">
+                    {column.states.length === 1 && column.states[0] === 'ready'
+                        ? 'nothing is ready'
+                        : 'none'}
+                </p>
+            )}
+            <VList
+                label={column.label || 'tasks'}
+                count={total}
+                rowHeight={wide ? ROW : CARD}
+                reveal={here}
+                onRange={(_, last) => {
+                    if (last > items.length - 40) void feed.ensure(last + 40);
+                }}
                 row={(i) => {
                     const task = items[i];
-                    if (!task) return <div key={`gap ${i}`} class={wide ? 'card line gap' : 'card gap'} aria-hidden="true"><span /></div>;
-                    return <Card key={task.id} task={task} here={here === i} chosen={chosen.has(task.id)} wide={wide} />;
-                }} />
+                    if (!task)
+                        return (
+                            <div
+                                key={`gap ${i}`}
+                                class={wide ? 'card line gap' : 'card gap'}
+                                aria-hidden="true"
+                            >
+                                <span />
+                            </div>
+                        );
+                    return (
+                        <Card
+                            key={task.id}
+                            task={task}
+                            here={here === i}
+                            chosen={chosen.has(task.id)}
+                            wide={wide}
+                        />
+                    );
+                }}
+            />
         </section>
     );
 }
 
 function Bulk({ tasks, clear }: { tasks: Task[]; clear: () => void }) {
     if (tasks.length === 0) return null;
-    const all = ACTIONS.filter((action) => (!action.allows || tasks.length === 1) && tasks.every((task) => possible(task).includes(action)));
+    const all = ACTIONS.filter(
+        (action) =>
+            (!action.allows || tasks.length === 1) &&
+            tasks.every((task) => possible(task).includes(action)),
+    );
     return (
         <div class="bulk" role="toolbar" aria-label="chosen tasks">
             <b class="num">{count(tasks.length)} chosen</b>
-            {all.length === 0 && <span class="faint">nothing can be done to all of them at once</span>}
+            {all.length === 0 && (
+                <span class="faint">nothing can be done to all of them at once</span>
+            )}
             {all.map((action) => (
-                <button key={action.name} class={action.confirm ? 'danger' : ''} onClick={() => { void act(action, tasks.map((task) => task.id)).then((ok) => { if (ok) clear(); }); }}>{action.label}</button>
+                <button
+                    key={action.name}
+                    class={action.confirm ? 'danger' : ''}
+                    onClick={() => {
+                        void act(
+                            action,
+                            tasks.map((task) => task.id),
+                        ).then((ok) => {
+                            if (ok) clear();
+                        });
+                    }}
+                >
+                    {action.label}
+                </button>
             ))}
-            <button class="quiet" onClick={clear}>clear</button>
+            <button class="quiet" onClick={clear}>
+                clear
+            </button>
         </div>
     );
 }
@@ -163,11 +304,25 @@ export function Board() {
     const s = status.value;
     const cols = columns(f, s);
     const key = JSON.stringify([f, epoch.value, cols.map((column) => column.key)]);
-    const feeds = useMemo(() => cols.map((column) => new Feed({ states: column.states, order: column.order, query: column.query, text: f.text })), [key]);
+    const feeds = useMemo(
+        () =>
+            cols.map(
+                (column) =>
+                    new Feed({
+                        states: column.states,
+                        order: column.order,
+                        query: column.query,
+                        text: f.text,
+                    }),
+            ),
+        [key],
+    );
     const [place, setPlace] = useState<Place | null>(null);
     const [chosen, setChosen] = useState<Set<string>>(new Set());
     const search = useRef<HTMLInputElement>(null);
-    const agents = useLoad('agents', (signal) => get<Page<Agent>>('/v1/agents', { limit: 200 }, signal));
+    const agents = useLoad('agents', (signal) =>
+        get<Page<Agent>>('/v1/agents', { limit: 200 }, signal),
+    );
     const wanted = useRef(new Set<string>());
     const moved = useRef(false);
 
@@ -179,17 +334,32 @@ export function Board() {
     const soon = useThrottle(() => {
         const ids = wanted.current;
         wanted.current = new Set();
-        if (ids.size > 0) void refresh(feeds.filter((feed) => feed.wanted.order !== 'queue'), ids);
+        if (ids.size > 0)
+            void refresh(
+                feeds.filter((feed) => feed.wanted.order !== 'queue'),
+                ids,
+            );
     }, 250);
     const queue = useThrottle(() => {
         for (const feed of feeds) if (feed.wanted.order === 'queue') void feed.again();
     }, 1000);
-    useEffect(() => hear((events: Event[]) => {
-        for (const feed of feeds) for (const id of feed.heard(events)) wanted.current.add(id);
-        soon();
-        queue();
-    }), [feeds]);
-    useEffect(() => changes((list) => { for (const feed of feeds) feed.patch(list); }), [feeds]);
+    useEffect(
+        () =>
+            hear((events: Event[]) => {
+                for (const feed of feeds)
+                    for (const id of feed.heard(events)) wanted.current.add(id);
+                soon();
+                queue();
+            }),
+        [feeds],
+    );
+    useEffect(
+        () =>
+            changes((list) => {
+                for (const feed of feeds) feed.patch(list);
+            }),
+        [feeds],
+    );
     useEffect(() => {
         if (route.value.query.get('focus')) {
             search.current?.focus();
@@ -199,7 +369,13 @@ export function Board() {
 
     const at = (p: Place | null) => (p ? feeds[p.column]?.items[p.row] : undefined);
     useKeys((pressed) => {
-        const p = place ?? { column: Math.max(0, feeds.findIndex((feed) => feed.items.length > 0)), row: -1 };
+        const p = place ?? {
+            column: Math.max(
+                0,
+                feeds.findIndex((feed) => feed.items.length > 0),
+            ),
+            row: -1,
+        };
         const size = (c: number) => feeds[c]?.items.length ?? 0;
         const move = (column: number, row: number) => {
             moved.current = true;
@@ -217,7 +393,12 @@ export function Board() {
         else if (pressed === 'l' || pressed === 'ArrowRight') side(1);
         else if (pressed === 'G') move(p.column, size(p.column) - 1);
         else if (pressed === 'Enter' && task) go('task', task.id);
-        else if (pressed === 'x' && task) setChosen((old) => { const next = new Set(old); if (!next.delete(task.id)) next.add(task.id); return next; });
+        else if (pressed === 'x' && task)
+            setChosen((old) => {
+                const next = new Set(old);
+                if (!next.delete(task.id)) next.add(task.id);
+                return next;
+            });
         else if (pressed === 'Escape' && chosen.size > 0) setChosen(new Set());
         else if (pressed === '/') search.current?.focus();
         else return false;
@@ -226,11 +407,18 @@ export function Board() {
     useEffect(() => {
         if (!moved.current) return;
         moved.current = false;
-        document.querySelectorAll('.columns-x > .column')[place?.column ?? 0]?.scrollIntoView({ inline: 'nearest', block: 'nearest' });
+        document
+            .querySelectorAll('.columns-x > .column')
+            [place?.column ?? 0]?.scrollIntoView({ inline: 'nearest', block: 'nearest' });
     }, [place]);
 
-    const kinds = new Set((s?.limits ?? []).filter((limit) => limit.key.startsWith('kind:')).map((limit) => limit.key.slice(5)));
-    for (const feed of feeds) for (const task of feed.items.slice(0, 200)) if (task.kind) kinds.add(task.kind);
+    const kinds = new Set(
+        (s?.limits ?? [])
+            .filter((limit) => limit.key.startsWith('kind:'))
+            .map((limit) => limit.key.slice(5)),
+    );
+    for (const feed of feeds)
+        for (const task of feed.items.slice(0, 200)) if (task.kind) kinds.add(task.kind);
     const picked = feeds.flatMap((feed) => feed.items.filter((task) => chosen.has(task.id)));
     const wide = f.layout === 'list';
     const any = !s || Object.values(s.counts).some((n) => (n ?? 0) > 0);
@@ -239,37 +427,122 @@ export function Board() {
             <h1 class="sr">Board</h1>
             <div class="filters" role="search">
                 <div class="tabs" role="group" aria-label="layout">
-                    {[['state', 'By state'], ['project', 'By project'], ['list', 'List']].map(([name, label]) => (
-                        <button key={name} class="quiet" aria-pressed={f.layout === name} onClick={() => refine({ by: name ?? '' })}>{label}</button>
+                    {[
+                        ['state', 'By state'],
+                        ['project', 'By project'],
+                        ['list', 'List'],
+                    ].map(([name, label]) => (
+                        <button
+                            key={name}
+                            class="quiet"
+                            aria-pressed={f.layout === name}
+                            onClick={() => refine({ by: name ?? '' })}
+                        >
+                            {label}
+                        </button>
                     ))}
                 </div>
-                <input ref={search} type="search" placeholder="search titles and ids  ( / )" aria-label="search titles and ids" value={f.text}
-                    onInput={(event) => refine({ text: event.currentTarget.value, by: event.currentTarget.value && !route.value.query.get('by') ? 'list' : (route.value.query.get('by') ?? '') })} />
-                <select aria-label="project" value={f.project} onChange={(event) => refine({ project: event.currentTarget.value })}>
-                    <option value="">all projects</option>{(s?.projects ?? []).map((project) => <option key={project.name} value={project.name}>{line(project.name)}</option>)}
+                <input
+                    ref={search}
+                    type="search"
+                    placeholder="search titles and ids  ( / )"
+                    aria-label="search titles and ids"
+                    value={f.text}
+                    onInput={(event) =>
+                        refine({
+                            text: event.currentTarget.value,
+                            by:
+                                event.currentTarget.value && !route.value.query.get('by')
+                                    ? 'list'
+                                    : (route.value.query.get('by') ?? ''),
+                        })
+                    }
+                />
+                <select
+                    aria-label="project"
+                    value={f.project}
+                    onChange={(event) => refine({ project: event.currentTarget.value })}
+                >
+                    <option value="">all projects</option>
+                    {(s?.projects ?? []).map((project) => (
+                        <option key={project.name} value={project.name}>
+                            {line(project.name)}
+                        </option>
+                    ))}
                 </select>
-                <select aria-label="agent" value={f.agent} onChange={(event) => refine({ agent: event.currentTarget.value })}>
-                    <option value="">all agents</option>{(agents.data?.items ?? []).map((agent) => <option key={agent.name} value={agent.name}>{line(agent.name)}</option>)}
+                <select
+                    aria-label="agent"
+                    value={f.agent}
+                    onChange={(event) => refine({ agent: event.currentTarget.value })}
+                >
+                    <option value="">all agents</option>
+                    {(agents.data?.items ?? []).map((agent) => (
+                        <option key={agent.name} value={agent.name}>
+                            {line(agent.name)}
+                        </option>
+                    ))}
                 </select>
-                <select aria-label="kind" value={f.kind} onChange={(event) => refine({ kind: event.currentTarget.value })}>
-                    <option value="">all kinds</option>{[...kinds].sort().map((kind) => <option key={kind} value={kind}>{line(kind)}</option>)}
+                <select
+                    aria-label="kind"
+                    value={f.kind}
+                    onChange={(event) => refine({ kind: event.currentTarget.value })}
+                >
+                    <option value="">all kinds</option>
+                    {[...kinds].sort().map((kind) => (
+                        <option key={kind} value={kind}>
+                            {line(kind)}
+                        </option>
+                    ))}
                 </select>
                 {f.layout !== 'state' && (
-                    <select aria-label="state" value={route.value.query.get('state') ?? ''} onChange={(event) => refine({ state: event.currentTarget.value, by: f.layout })}>
-                        <option value="">{f.text ? 'any state' : 'open'}</option><option value="all">all states</option>
-                        {ALL.map((state) => <option key={state} value={state}>{state}</option>)}
-                        {(route.value.query.get('state') ?? '').includes(',') && <option value={route.value.query.get('state') ?? ''}>{route.value.query.get('state')}</option>}
+                    <select
+                        aria-label="state"
+                        value={route.value.query.get('state') ?? ''}
+                        onChange={(event) =>
+                            refine({ state: event.currentTarget.value, by: f.layout })
+                        }
+                    >
+                        <option value="">{f.text ? 'any state' : 'open'}</option>
+                        <option value="all">all states</option>
+                        {ALL.map((state) => (
+                            <option key={state} value={state}>
+                                {state}
+                            </option>
+                        ))}
+                        {(route.value.query.get('state') ?? '').includes(',') && (
+                            <option value={route.value.query.get('state') ?? ''}>
+                                {route.value.query.get('state')}
+                            </option>
+                        )}
                     </select>
                 )}
-                {(f.project || f.agent || f.kind || f.text || f.states.length > 0 || f.group) && <button class="quiet" onClick={() => go('board', '', { by: f.layout })}>clear</button>}
+                {(f.project || f.agent || f.kind || f.text || f.states.length > 0 || f.group) && (
+                    <button class="quiet" onClick={() => go('board', '', { by: f.layout })}>
+                        clear
+                    </button>
+                )}
             </div>
-            {!any ? <Empty command="sluice add -- make test">There are no tasks yet. Add the first one:</Empty>
-                : <div class={wide ? 'columns-x one' : 'columns-x'}>
+            {!any ? (
+                <Empty command="sluice add -- make test">
+                    There are no tasks yet. Add the first one:
+                </Empty>
+            ) : (
+                <div class={wide ? 'columns-x one' : 'columns-x'}>
                     {cols.map((column, c) => {
                         const feed = feeds[c];
-                        return feed ? <ColumnView key={column.key} column={column} feed={feed} here={place?.column === c ? place.row : null} chosen={chosen} wide={wide} /> : null;
+                        return feed ? (
+                            <ColumnView
+                                key={column.key}
+                                column={column}
+                                feed={feed}
+                                here={place?.column === c ? place.row : null}
+                                chosen={chosen}
+                                wide={wide}
+                            />
+                        ) : null;
                     })}
-                </div>}
+                </div>
+            )}
             <Bulk tasks={picked} clear={() => setChosen(new Set())} />
         </div>
     );

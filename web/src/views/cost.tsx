@@ -34,13 +34,28 @@ export function Cost() {
     const group = query.get('group') === 'agent' ? 'agent' : 'project';
     const what = query.get('what') === 'tokens' ? 'tokens' : 'money';
     const since = daemonNow() - (daemonNow() % DAY) - (days - 1) * DAY;
-    const loaded = useLoad(`usage ${days} ${group}`, (signal) => readUsage('day', group, since, signal));
+    const loaded = useLoad(`usage ${days} ${group}`, (signal) =>
+        readUsage('day', group, since, signal),
+    );
     const again = useThrottle(loaded.reload, 5000);
-    useEffect(() => hear((events) => { if (events.some((event) => event.kind === 'run.ended')) again(); }), []);
+    useEffect(
+        () =>
+            hear((events) => {
+                if (events.some((event) => event.kind === 'run.ended')) again();
+            }),
+        [],
+    );
     const items = loaded.data?.items ?? [];
     const value = (sum: UsageSum) => (what === 'money' ? (sum.cost_usd ?? 0) : tokensOf(sum));
     const order = useMemo(() => names(items, value), [loaded.data, what]);
-    const title = (name: string) => (name === '' ? (group === 'agent' ? 'commands' : 'no project') : name === '\u0000' ? 'others' : name);
+    const title = (name: string) =>
+        name === ''
+            ? group === 'agent'
+                ? 'commands'
+                : 'no project'
+            : name === '\u0000'
+              ? 'others'
+              : name;
     const shown = order.length > SHOWN ? [...order.slice(0, SHOWN - 1), '\u0000'] : order;
     const times = spans(items, DAY, since, 6);
     // Bars stand on each other: each has the sum of itself and all below.
@@ -54,14 +69,21 @@ export function Cost() {
             const list = rows[row];
             if (column !== undefined && list) list[column] = (list[column] ?? 0) + value(item);
         }
-        for (let r = 1; r < rows.length; r++) rows[r] = (rows[r] ?? []).map((n, i) => n + (rows[r - 1]?.[i] ?? 0));
+        for (let r = 1; r < rows.length; r++)
+            rows[r] = (rows[r] ?? []).map((n, i) => n + (rows[r - 1]?.[i] ?? 0));
         return rows;
     }, [loaded.data, what, shown.join(' ')]);
     const all = add(items);
     const tell = (i: number) => {
-        const part = (r: number) => (stacked[r]?.[i] ?? 0) - (r > 0 ? (stacked[r - 1]?.[i] ?? 0) : 0);
+        const part = (r: number) =>
+            (stacked[r]?.[i] ?? 0) - (r > 0 ? (stacked[r - 1]?.[i] ?? 0) : 0);
         const show = (n: number) => (what === 'money' ? money(n) : short(n));
-        const day = new Date(times[i] ?? 0).toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' });
+        const day = new Date(times[i] ?? 0).toLocaleDateString('en-GB', {
+            weekday: 'short',
+            day: 'numeric',
+            month: 'short',
+            timeZone: 'UTC',
+        });
         return `${day}: ${show(stacked[stacked.length - 1]?.[i] ?? 0)}; ${shown.map((name, r) => `${line(title(name))} ${show(part(r))}`).join(', ')}`;
     };
     void paint.value;
@@ -69,38 +91,171 @@ export function Cost() {
         <div class="view cost">
             <h1 class="sr">Cost</h1>
             <div class="filters">
-                <div class="tabs" role="group" aria-label="time">{[7, 30, 90, 365].map((n) => <button key={n} class="quiet" aria-pressed={days === n} onClick={() => refine({ days: String(n) })}>{n === 365 ? 'a year' : `${n} days`}</button>)}</div>
-                <div class="tabs" role="group" aria-label="by">{(['project', 'agent'] as const).map((one) => <button key={one} class="quiet" aria-pressed={group === one} onClick={() => refine({ group: one })}>by {one}</button>)}</div>
-                <div class="tabs" role="group" aria-label="what">{(['money', 'tokens'] as const).map((one) => <button key={one} class="quiet" aria-pressed={what === one} onClick={() => refine({ what: one })}>{one}</button>)}</div>
+                <div class="tabs" role="group" aria-label="time">
+                    {[7, 30, 90, 365].map((n) => (
+                        <button
+                            key={n}
+                            class="quiet"
+                            aria-pressed={days === n}
+                            onClick={() => refine({ days: String(n) })}
+                        >
+                            {n === 365 ? 'a year' : `${n} days`}
+                        </button>
+                    ))}
+                </div>
+                <div class="tabs" role="group" aria-label="by">
+                    {(['project', 'agent'] as const).map((one) => (
+                        <button
+                            key={one}
+                            class="quiet"
+                            aria-pressed={group === one}
+                            onClick={() => refine({ group: one })}
+                        >
+                            by {one}
+                        </button>
+                    ))}
+                </div>
+                <div class="tabs" role="group" aria-label="what">
+                    {(['money', 'tokens'] as const).map((one) => (
+                        <button
+                            key={one}
+                            class="quiet"
+                            aria-pressed={what === one}
+                            onClick={() => refine({ what: one })}
+                        >
+                            {one}
+                        </button>
+                    ))}
+                </div>
             </div>
             <Problem error={loaded.error} absent={loaded.absent} />
-            {loaded.data && items.length === 0 && <Empty command="sluice report --tokens-in 12000 --cost 0.12">No run has ended in this time. From inside a run, what it used is told by:</Empty>}
-            {items.length > 0 && <>
-                <div class="sums">
-                    <div><b class="num">{money(all.cost)}</b><span>{all.unknown > 0 ? `reported; ${count(all.unknown)} of ${many(all.runs, 'run')} did not say` : 'all runs reported'}</span></div>
-                    <div><b class="num">{short(all.in)}</b><span>tokens in{all.cached > 0 ? `, ${percent(all.cached / all.in)} from a cache` : ''}</span></div>
-                    <div><b class="num">{short(all.out)}</b><span>tokens out</span></div>
-                    <div><b class="num">{count(all.runs)}</b><span>runs, {percent(all.runs ? all.ok / all.runs : null)} ok</span></div>
-                </div>
-                <Chart label={`${what} per day by ${group}`} times={times} height={280} tell={tell}
-                    values={[...stacked].reverse()} format={(n) => (what === 'money' ? `$${short(n)}` : short(n))}
-                    lines={shown.map((name, i) => ({ label: title(name), colour: seriesColour(i), bars: true })).reverse()} />
-                <div class="chart-key">{shown.map((name, i) => <span key={name}><i style={{ background: seriesColour(i) }} />{line(title(name))}</span>)}</div>
-                <Section title={group === 'project' ? 'Projects' : 'Agents'} note="days are those of UTC">
-                    <div class="scroll-x"><table class="table">
-                        <thead><tr><th>{group}</th><th class="r">cost</th><th class="r">part</th><th class="r">tokens in</th><th class="r">cached</th><th class="r">out</th><th class="r">runs</th><th class="r">ok</th><th class="r">at work</th><th class="r">cost unknown</th></tr></thead>
-                        <tbody>{order.map((name, i) => {
-                            const sum = add(items.filter((item) => (item.name ?? '') === name));
-                            return (
-                                <tr key={name}><td><span class="swatch" style={{ background: seriesColour(Math.min(i, SHOWN - 1)) }} />{line(title(name))}</td>
-                                    <td class="r num">{sum.unknown >= sum.runs ? 'unknown' : money(sum.cost)}</td><td class="r num">{percent(all.cost > 0 && sum.unknown < sum.runs ? sum.cost / all.cost : null)}</td>
-                                    <td class="r num">{short(sum.in)}</td><td class="r num">{short(sum.cached)}</td><td class="r num">{short(sum.out)}</td><td class="r num">{count(sum.runs)}</td><td class="r num">{percent(sum.runs ? sum.ok / sum.runs : null)}</td>
-                                    <td class="r num">{span(sum.busy)}</td><td class="r num">{sum.unknown ? many(sum.unknown, 'run') : '–'}</td></tr>
-                            );
-                        })}</tbody>
-                    </table></div>
-                </Section>
-            </>}
+            {loaded.data && items.length === 0 && (
+                <Empty command="sluice report --tokens-in 12000 --cost 0.12">
+                    No run has ended in this time. From inside a run, what it used is told by:
+                </Empty>
+            )}
+            {items.length > 0 && (
+                <>
+                    <div class="sums">
+                        <div>
+                            <b class="num">{money(all.cost)}</b>
+                            <span>
+                                {all.unknown > 0
+                                    ? `reported; ${count(all.unknown)} of ${many(all.runs, 'run')} did not say`
+                                    : 'all runs reported'}
+                            </span>
+                        </div>
+                        <div>
+                            <b class="num">{short(all.in)}</b>
+                            <span>
+                                tokens in
+                                {all.cached > 0
+                                    ? `, ${percent(all.cached / all.in)} from a cache`
+                                    : ''}
+                            </span>
+                        </div>
+                        <div>
+                            <b class="num">{short(all.out)}</b>
+                            <span>tokens out</span>
+                        </div>
+                        <div>
+                            <b class="num">{count(all.runs)}</b>
+                            <span>runs, {percent(all.runs ? all.ok / all.runs : null)} ok</span>
+                        </div>
+                    </div>
+                    <Chart
+                        label={`${what} per day by ${group}`}
+                        times={times}
+                        height={280}
+                        tell={tell}
+                        values={[...stacked].reverse()}
+                        format={(n) => (what === 'money' ? `$${short(n)}` : short(n))}
+                        lines={shown
+                            .map((name, i) => ({
+                                label: title(name),
+                                colour: seriesColour(i),
+                                bars: true,
+                            }))
+                            .reverse()}
+                    />
+                    <div class="chart-key">
+                        {shown.map((name, i) => (
+                            <span key={name}>
+                                <i style={{ background: seriesColour(i) }} />
+                                {line(title(name))}
+                            </span>
+                        ))}
+                    </div>
+                    <Section
+                        title={group === 'project' ? 'Projects' : 'Agents'}
+                        note="days are those of UTC"
+                    >
+                        <div class="scroll-x">
+                            <table class="table">
+                                <thead>
+                                    <tr>
+                                        <th>{group}</th>
+                                        <th class="r">cost</th>
+                                        <th class="r">part</th>
+                                        <th class="r">tokens in</th>
+                                        <th class="r">cached</th>
+                                        <th class="r">out</th>
+                                        <th class="r">runs</th>
+                                        <th class="r">ok</th>
+                                        <th class="r">at work</th>
+                                        <th class="r">cost unknown</th>
+                                    </tr>
+                                </thead>
+                                <tbody>
+                                    {order.map((name, i) => {
+                                        const sum = add(
+                                            items.filter((item) => (item.name ?? '') === name),
+                                        );
+                                        return (
+                                            <tr key={name}>
+                                                <td>
+                                                    <span
+                                                        class="swatch"
+                                                        style={{
+                                                            background: seriesColour(
+                                                                Math.min(i, SHOWN - 1),
+                                                            ),
+                                                        }}
+                                                    />
+                                                    {line(title(name))}
+                                                </td>
+                                                <td class="r num">
+                                                    {sum.unknown >= sum.runs
+                                                        ? 'unknown'
+                                                        : money(sum.cost)}
+                                                </td>
+                                                <td class="r num">
+                                                    {percent(
+                                                        all.cost > 0 && sum.unknown < sum.runs
+                                                            ? sum.cost / all.cost
+                                                            : null,
+                                                    )}
+                                                </td>
+                                                <td class="r num">{short(sum.in)}</td>
+                                                <td class="r num">{short(sum.cached)}</td>
+                                                <td class="r num">{short(sum.out)}</td>
+                                                <td class="r num">{count(sum.runs)}</td>
+                                                <td class="r num">
+                                                    {percent(sum.runs ? sum.ok / sum.runs : null)}
+                                                </td>
+                                                <td class="r num">{span(sum.busy)}</td>
+                                                <td class="r num">
+                                                    {sum.unknown ? many(sum.unknown, 'run') : '–'}
+                                                </td>
+                                            </tr>
+                                        );
+                                    })}
+                                </tbody>
+                            </table>
+                        </div>
+                    </Section>
+                </>
+            )}
         </div>
     );
 }

@@ -13,18 +13,31 @@ import { eventWords } from '../words';
 
 const KEPT = 20_000;
 const ROW = 28;
-const KINDS: [string, string][] = [['', 'everything'], ['task.', 'tasks'], ['run.', 'runs'], ['bad', 'what went wrong'], ['daemon.', 'the daemon'], ['limiter.', 'rate limits'], ['config.', 'configuration'], ['alert', 'alerts']];
+const KINDS: [string, string][] = [
+    ['', 'everything'],
+    ['task.', 'tasks'],
+    ['run.', 'runs'],
+    ['bad', 'what went wrong'],
+    ['daemon.', 'the daemon'],
+    ['limiter.', 'rate limits'],
+    ['config.', 'configuration'],
+    ['alert', 'alerts'],
+];
 const BAD = /fail|lost|timeout|limited|invalid|stuck|conflict|unmerged|alert\.raised|blocked/;
 
 function isBad(event: Event): boolean {
     const d = event.data ?? {};
-    return [event.kind, d.to, d.outcome, d.reason].some((word) => typeof word === 'string' && BAD.test(word));
+    return [event.kind, d.to, d.outcome, d.reason].some(
+        (word) => typeof word === 'string' && BAD.test(word),
+    );
 }
 
 function fits(event: Event, kind: string, text: string): boolean {
     if (kind === 'bad' ? !isBad(event) : !event.kind.startsWith(kind)) return false;
     if (!text) return true;
-    return `${event.task ?? ''} ${event.kind} ${eventWords(event)}`.toLowerCase().includes(text.toLowerCase());
+    return `${event.task ?? ''} ${event.kind} ${eventWords(event)}`
+        .toLowerCase()
+        .includes(text.toLowerCase());
 }
 
 export function Events() {
@@ -38,27 +51,38 @@ export function Events() {
     const heldNow = useRef(false);
     heldNow.current = held;
     const waiting = useRef<Event[]>([]);
-    const page = useLoad(`events ${epoch.value}`, (signal) => get<Page<Event> & { first_seq: number }>('/v1/events', { limit: 1000 }, signal));
+    const page = useLoad(`events ${epoch.value}`, (signal) =>
+        get<Page<Event> & { first_seq: number }>('/v1/events', { limit: 1000 }, signal),
+    );
 
     const merge = (events: Event[]) => {
         const known = new Set(kept.current.slice(0, 2000).map((event) => event.seq));
         const fresh = events.filter((event) => !known.has(event.seq)).reverse();
         if (fresh.length === 0) return;
-        kept.current = fresh.concat(kept.current).sort((a, b) => b.seq - a.seq).slice(0, KEPT);
+        kept.current = fresh
+            .concat(kept.current)
+            .sort((a, b) => b.seq - a.seq)
+            .slice(0, KEPT);
         drawn((n) => n + 1);
     };
     useEffect(() => {
         if (page.data) merge(page.data.items);
     }, [page.data]);
-    useEffect(() => hear((events) => {
-        if (heldNow.current) waiting.current = waiting.current.concat(events).slice(-KEPT);
-        else merge(events);
-        if (heldNow.current) drawn((n) => n + 1);
-    }), []);
+    useEffect(
+        () =>
+            hear((events) => {
+                if (heldNow.current) waiting.current = waiting.current.concat(events).slice(-KEPT);
+                else merge(events);
+                if (heldNow.current) drawn((n) => n + 1);
+            }),
+        [],
+    );
     const older = async () => {
         const last = kept.current[kept.current.length - 1];
         if (!last || first.current) return;
-        const got = await get<Page<Event>>('/v1/events', { before: last.seq, limit: 1000 }).catch(() => null);
+        const got = await get<Page<Event>>('/v1/events', { before: last.seq, limit: 1000 }).catch(
+            () => null,
+        );
         if (!got) return;
         first.current = got.items.length === 0;
         kept.current = kept.current.concat([...got.items].reverse());
@@ -71,37 +95,72 @@ export function Events() {
         }
         setHeld(!held);
     };
-    const shown = kind || text ? kept.current.filter((event) => fits(event, kind, text)) : kept.current;
+    const shown =
+        kind || text ? kept.current.filter((event) => fits(event, kind, text)) : kept.current;
     return (
         <div class="view board events">
             <h1 class="sr">Events</h1>
             <div class="filters" role="search">
-                <select aria-label="kind of event" value={kind} onChange={(event) => refine({ kind: event.currentTarget.value })}>
-                    {KINDS.map(([value, label]) => <option key={value} value={value}>{label}</option>)}
+                <select
+                    aria-label="kind of event"
+                    value={kind}
+                    onChange={(event) => refine({ kind: event.currentTarget.value })}
+                >
+                    {KINDS.map(([value, label]) => (
+                        <option key={value} value={value}>
+                            {label}
+                        </option>
+                    ))}
                 </select>
-                <input type="search" placeholder="search task, kind, words" aria-label="search events" value={text} onInput={(event) => refine({ text: event.currentTarget.value })} />
-                <button class="quiet" aria-pressed={held} onClick={hold}>{held ? `go on${waiting.current.length ? ` (${count(waiting.current.length)} new)` : ''}` : 'stop here'}</button>
+                <input
+                    type="search"
+                    placeholder="search task, kind, words"
+                    aria-label="search events"
+                    value={text}
+                    onInput={(event) => refine({ text: event.currentTarget.value })}
+                />
+                <button class="quiet" aria-pressed={held} onClick={hold}>
+                    {held
+                        ? `go on${waiting.current.length ? ` (${count(waiting.current.length)} new)` : ''}`
+                        : 'stop here'}
+                </button>
                 <span class="faint num">{count(shown.length)} shown</span>
             </div>
             <Problem error={page.error} />
-            {shown.length === 0 && !page.loading && <Empty>{kept.current.length === 0 ? 'Nothing has happened yet.' : 'Nothing fits.'}</Empty>}
-            <VList label="events, newest first" count={shown.length} rowHeight={ROW} class="event-rows"
-                onRange={(_, last) => { if (last >= shown.length && shown.length > 0) void older(); }}
+            {shown.length === 0 && !page.loading && (
+                <Empty>
+                    {kept.current.length === 0 ? 'Nothing has happened yet.' : 'Nothing fits.'}
+                </Empty>
+            )}
+            <VList
+                label="events, newest first"
+                count={shown.length}
+                rowHeight={ROW}
+                class="event-rows"
+                onRange={(_, last) => {
+                    if (last >= shown.length && shown.length > 0) void older();
+                }}
                 row={(i) => {
                     const event = shown[i];
                     if (!event) return null;
-                    const to = event.kind === 'task.state' ? (event.data?.to as State | undefined) : undefined;
+                    const to =
+                        event.kind === 'task.state'
+                            ? (event.data?.to as State | undefined)
+                            : undefined;
                     return (
                         <div key={event.seq} class="event" role="listitem">
                             <time class="num faint">{clock(event.at, true)}</time>
                             <span class="e-mark">{to && <Mark state={to} label={false} />}</span>
                             <span class="e-task">{event.task && <Tid id={event.task} />}</span>
-                            <span class="one"><Text of={eventWords(event)} /></span>
+                            <span class="one">
+                                <Text of={eventWords(event)} />
+                            </span>
                             <span class="e-kind mono faint">{event.kind}</span>
                             <span class="e-seq num faint">{event.seq}</span>
                         </div>
                     );
-                }} />
+                }}
+            />
         </div>
     );
 }

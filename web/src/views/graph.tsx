@@ -16,7 +16,16 @@ import { many, gateWords, line, span } from '../text';
 import { paint } from '../theme';
 import type { TaskGraph, GraphNode, State } from '../types';
 
-const STATES: State[] = ['running', 'ready', 'waiting', 'held', 'done', 'failed', 'draft', 'canceled'];
+const STATES: State[] = [
+    'running',
+    'ready',
+    'waiting',
+    'held',
+    'done',
+    'failed',
+    'draft',
+    'canceled',
+];
 
 const READABLE = 0.34;
 const LEAST = 0.02;
@@ -26,9 +35,17 @@ function useLayout(graph: TaskGraph | null, show: string): LayoutAnswer | null {
     const worker = useRef<Worker | null>(null);
     const number = useRef(0);
     // States change often, the shape seldom: only another shape is laid out again.
-    const shape = useMemo(() => (graph ? `${show} ${graph.nodes.map((node) => node.id).join(' ')} ${graph.edges.length}` : ''), [graph, show]);
+    const shape = useMemo(
+        () =>
+            graph
+                ? `${show} ${graph.nodes.map((node) => node.id).join(' ')} ${graph.edges.length}`
+                : '',
+        [graph, show],
+    );
     useEffect(() => {
-        worker.current = new Worker(new URL('../graph/layout.worker.ts', import.meta.url), { type: 'module' });
+        worker.current = new Worker(new URL('../graph/layout.worker.ts', import.meta.url), {
+            type: 'module',
+        });
         return () => worker.current?.terminate();
     }, []);
     useEffect(() => {
@@ -38,13 +55,22 @@ function useLayout(graph: TaskGraph | null, show: string): LayoutAnswer | null {
         for (const edge of graph.edges) {
             const a = index.get(edge.from);
             const b = index.get(edge.to);
-            if (a !== undefined && b !== undefined && a !== b && (show === 'both' || show === edge.type)) pairs.push(a, b);
+            if (
+                a !== undefined &&
+                b !== undefined &&
+                a !== b &&
+                (show === 'both' || show === edge.type)
+            )
+                pairs.push(a, b);
         }
         const mine = ++number.current;
         worker.current.onmessage = (event: MessageEvent<{ n: number; answer: LayoutAnswer }>) => {
             if (event.data.n === mine) setAnswer({ shape, layout: event.data.answer });
         };
-        worker.current.postMessage({ n: mine, ask: { count: graph.nodes.length, edges: Uint32Array.from(pairs) } });
+        worker.current.postMessage({
+            n: mine,
+            ask: { count: graph.nodes.length, edges: Uint32Array.from(pairs) },
+        });
     }, [shape]);
     return answer && answer.shape === shape ? answer.layout : null;
 }
@@ -57,18 +83,29 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
     const shown = useRef(picture);
     shown.current = picture;
     const redraw = () => {
-        if (!frame.current) frame.current = requestAnimationFrame(() => {
-            frame.current = 0;
-            if (canvas.current) draw(canvas.current, shown.current, camera.current);
-        });
+        if (!frame.current)
+            frame.current = requestAnimationFrame(() => {
+                frame.current = 0;
+                if (canvas.current) draw(canvas.current, shown.current, camera.current);
+            });
     };
     const fitAll = () => {
         const el = canvas.current;
         if (!el) return;
         const { width, height } = shown.current.layout;
-        const scale = Math.min(1, Math.min((el.clientWidth - 40) / Math.max(1, width), (el.clientHeight - 40) / Math.max(1, height)));
+        const scale = Math.min(
+            1,
+            Math.min(
+                (el.clientWidth - 40) / Math.max(1, width),
+                (el.clientHeight - 40) / Math.max(1, height),
+            ),
+        );
         least.current = Math.min(LEAST, scale);
-        camera.current = { scale, x: Math.max(20, (el.clientWidth - width * scale) / 2), y: Math.max(20, (el.clientHeight - height * scale) / 2) };
+        camera.current = {
+            scale,
+            x: Math.max(20, (el.clientWidth - width * scale) / 2),
+            y: Math.max(20, (el.clientHeight - height * scale) / 2),
+        };
         redraw();
     };
     /** All of it when that can be read; else what runs now, or the chain that takes longest. */
@@ -77,16 +114,26 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
         const el = canvas.current;
         if (!el || camera.current.scale >= READABLE) return;
         const { nodes } = shown.current.graph;
-        const wanted = [(n: GraphNode) => n.id === shown.current.chosen, (n: GraphNode) => n.state === 'running', (n: GraphNode) => !!n.critical && n.state !== 'done', () => true];
+        const wanted = [
+            (n: GraphNode) => n.id === shown.current.chosen,
+            (n: GraphNode) => n.state === 'running',
+            (n: GraphNode) => !!n.critical && n.state !== 'done',
+            () => true,
+        ];
         const at = wanted.map((fits) => nodes.findIndex(fits)).find((n) => n >= 0) ?? 0;
         const { at: places } = shown.current.layout;
         // Not beyond the edges: there is nothing to see.
-        const inside = (wanted: number, room: number, size: number) => Math.min(20, Math.max(Math.min(20, room - size * 0.6 - 20), wanted));
+        const inside = (wanted: number, room: number, size: number) =>
+            Math.min(20, Math.max(Math.min(20, room - size * 0.6 - 20), wanted));
         const { width, height } = shown.current.layout;
         camera.current = {
             scale: 0.6,
             x: inside(el.clientWidth / 3 - (places[at * 2] ?? 0) * 0.6, el.clientWidth, width),
-            y: inside(el.clientHeight / 2 - (places[at * 2 + 1] ?? 0) * 0.6, el.clientHeight, height),
+            y: inside(
+                el.clientHeight / 2 - (places[at * 2 + 1] ?? 0) * 0.6,
+                el.clientHeight,
+                height,
+            ),
         };
         redraw();
     };
@@ -97,7 +144,11 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
         const y = cy ?? el.clientHeight / 2;
         const old = camera.current;
         const scale = Math.min(2.5, Math.max(least.current, old.scale * factor));
-        camera.current = { scale, x: x - ((x - old.x) * scale) / old.scale, y: y - ((y - old.y) * scale) / old.scale };
+        camera.current = {
+            scale,
+            x: x - ((x - old.x) * scale) / old.scale,
+            y: y - ((y - old.y) * scale) / old.scale,
+        };
         redraw();
     };
     const hit = (px: number, py: number): string | null => {
@@ -107,7 +158,8 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
         for (let n = 0; n < graph.nodes.length; n++) {
             const nx = layout.at[n * 2] ?? 0;
             const ny = layout.at[n * 2 + 1] ?? 0;
-            if (x >= nx && x <= nx + NODE_W && y >= ny && y <= ny + NODE_H) return graph.nodes[n]?.id ?? null;
+            if (x >= nx && x <= nx + NODE_W && y >= ny && y <= ny + NODE_H)
+                return graph.nodes[n]?.id ?? null;
         }
         return null;
     };
@@ -116,7 +168,10 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
         if (!el) return;
         const observer = new ResizeObserver(redraw);
         observer.observe(el);
-        const off = effect(() => { void paint.value; redraw(); });
+        const off = effect(() => {
+            void paint.value;
+            redraw();
+        });
         const fingers = new Map<number, { x: number; y: number }>();
         let moved = 0;
         const local = (event: PointerEvent | WheelEvent | MouseEvent) => {
@@ -132,14 +187,21 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
             const old = fingers.get(event.pointerId);
             if (!old) return;
             const here = local(event);
-            const others = [...fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+            const others = [...fingers]
+                .filter(([id]) => id !== event.pointerId)
+                .map(([, at]) => at);
             const other = others[0];
             if (other) {
                 const before = Math.hypot(old.x - other.x, old.y - other.y);
                 const after = Math.hypot(here.x - other.x, here.y - other.y);
-                if (before > 0) zoom(after / before, (here.x + other.x) / 2, (here.y + other.y) / 2);
+                if (before > 0)
+                    zoom(after / before, (here.x + other.x) / 2, (here.y + other.y) / 2);
             } else {
-                camera.current = { ...camera.current, x: camera.current.x + here.x - old.x, y: camera.current.y + here.y - old.y };
+                camera.current = {
+                    ...camera.current,
+                    x: camera.current.x + here.x - old.x,
+                    y: camera.current.y + here.y - old.y,
+                };
             }
             moved += Math.abs(here.x - old.x) + Math.abs(here.y - old.y);
             fingers.set(event.pointerId, here);
@@ -155,7 +217,10 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
             event.preventDefault();
             const { x, y } = local(event);
             if (event.ctrlKey || !event.shiftKey) zoom(Math.exp(-event.deltaY * 0.0015), x, y);
-            else { camera.current = { ...camera.current, x: camera.current.x - event.deltaY }; redraw(); }
+            else {
+                camera.current = { ...camera.current, x: camera.current.x - event.deltaY };
+                redraw();
+            }
         };
         const twice = (event: MouseEvent) => {
             const { x, y } = local(event);
@@ -172,7 +237,14 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
             off();
             observer.disconnect();
             cancelAnimationFrame(frame.current);
-            for (const [name, fn] of [['pointerdown', down], ['pointermove', move], ['pointerup', up], ['pointercancel', up], ['wheel', wheel], ['dblclick', twice]] as const)
+            for (const [name, fn] of [
+                ['pointerdown', down],
+                ['pointermove', move],
+                ['pointerup', up],
+                ['pointercancel', up],
+                ['wheel', wheel],
+                ['dblclick', twice],
+            ] as const)
                 el.removeEventListener(name, fn as EventListener);
         };
     }, []);
@@ -195,11 +267,25 @@ function Canvas({ picture, choose }: { picture: Picture; choose: (id: string | n
     const { nodes, edges } = picture.graph;
     return (
         <div class="graph-canvas">
-            <canvas ref={canvas} role="img" aria-label={`graph of ${nodes.length} tasks and ${edges.length} connections; the list view has the same`} />
+            <canvas
+                ref={canvas}
+                role="img"
+                aria-label={`graph of ${nodes.length} tasks and ${edges.length} connections; the list view has the same`}
+            />
             <div class="zoom" role="group" aria-label="zoom">
-                <button onClick={() => zoom(1.25)} aria-label="closer" title="closer (+)">+</button>
-                <button onClick={() => zoom(0.8)} aria-label="further away" title="further away (−)">−</button>
-                <button onClick={fitAll} title="everything (0)">all</button>
+                <button onClick={() => zoom(1.25)} aria-label="closer" title="closer (+)">
+                    +
+                </button>
+                <button
+                    onClick={() => zoom(0.8)}
+                    aria-label="further away"
+                    title="further away (−)"
+                >
+                    −
+                </button>
+                <button onClick={fitAll} title="everything (0)">
+                    all
+                </button>
             </div>
         </div>
     );
@@ -215,17 +301,49 @@ export function Graph() {
     const [text, setText] = useState('');
     const [chosen, choose] = useState<string | null>(root || null);
     const [asList, setAsList] = useState(false);
-    const ask = { project: root || group ? '' : project, root, group: root ? '' : group, state: every ? 'all' : '' };
-    const loaded = useLoad(`graph ${JSON.stringify(ask)}`, (signal) => get<TaskGraph>('/v1/graph', ask, signal));
+    const ask = {
+        project: root || group ? '' : project,
+        root,
+        group: root ? '' : group,
+        state: every ? 'all' : '',
+    };
+    const loaded = useLoad(`graph ${JSON.stringify(ask)}`, (signal) =>
+        get<TaskGraph>('/v1/graph', ask, signal),
+    );
     const again = useThrottle(loaded.reload, 1500);
-    useEffect(() => hear((events) => { if (events.some((event) => event.kind === 'task.state' || event.kind === 'task.added' || event.kind === 'task.depends')) again(); }), []);
+    useEffect(
+        () =>
+            hear((events) => {
+                if (
+                    events.some(
+                        (event) =>
+                            event.kind === 'task.state' ||
+                            event.kind === 'task.added' ||
+                            event.kind === 'task.depends',
+                    )
+                )
+                    again();
+            }),
+        [],
+    );
     const graph = loaded.data;
     const layout = useLayout(graph, show);
-    const index = useMemo(() => new Map((graph?.nodes ?? []).map((node, n) => [node.id, n])), [graph]);
+    const index = useMemo(
+        () => new Map((graph?.nodes ?? []).map((node, n) => [node.id, n])),
+        [graph],
+    );
     const found = useMemo(() => {
         const low = text.trim().toLowerCase();
         if (!low || !graph) return null;
-        return new Set(graph.nodes.filter((node) => node.id.toLowerCase().includes(low) || (node.title ?? '').toLowerCase().includes(low)).map((node) => node.id));
+        return new Set(
+            graph.nodes
+                .filter(
+                    (node) =>
+                        node.id.toLowerCase().includes(low) ||
+                        (node.title ?? '').toLowerCase().includes(low),
+                )
+                .map((node) => node.id),
+        );
     }, [graph, text]);
     const node = chosen && graph ? graph.nodes[index.get(chosen) ?? -1] : undefined;
     const nodes = graph?.nodes.filter((one) => !found || found.has(one.id)) ?? [];
@@ -233,33 +351,134 @@ export function Graph() {
         <div class="view board graph">
             <h1 class="sr">Graph</h1>
             <div class="filters" role="search">
-                <select aria-label="project" value={project} onChange={(event) => refine({ project: event.currentTarget.value, root: '', group: '' })}>
-                    <option value="">all projects</option>{(status.value?.projects ?? []).map((one) => <option key={one.name} value={one.name}>{line(one.name)}</option>)}
+                <select
+                    aria-label="project"
+                    value={project}
+                    onChange={(event) =>
+                        refine({ project: event.currentTarget.value, root: '', group: '' })
+                    }
+                >
+                    <option value="">all projects</option>
+                    {(status.value?.projects ?? []).map((one) => (
+                        <option key={one.name} value={one.name}>
+                            {line(one.name)}
+                        </option>
+                    ))}
                 </select>
-                <select class="long" aria-label="connections" value={show} onChange={(event) => refine({ show: event.currentTarget.value })}>
-                    <option value="both">dependencies and hierarchy</option><option value="dependency">dependencies</option><option value="parent">hierarchy</option>
+                <select
+                    class="long"
+                    aria-label="connections"
+                    value={show}
+                    onChange={(event) => refine({ show: event.currentTarget.value })}
+                >
+                    <option value="both">dependencies and hierarchy</option>
+                    <option value="dependency">dependencies</option>
+                    <option value="parent">hierarchy</option>
                 </select>
-                <label class="choice"><input type="checkbox" checked={every} onChange={(event) => refine({ state: event.currentTarget.checked ? 'all' : '' })} /> finished too</label>
-                <input type="search" placeholder="find" aria-label="find in the graph" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-                {root && <button class="quiet" onClick={() => refine({ root: '' })}>around {line(root)} ✕</button>}
-                <button class="quiet" aria-pressed={asList} onClick={() => setAsList(!asList)}>as a list</button>
-                {graph && <span class="faint num">{many(graph.nodes.length, 'task')}{graph.truncated ? ', there are more: choose a project' : ''}{graph.critical_ms && graph.critical_ms >= 1000 ? `; longest chain ${span(graph.critical_ms)}` : ''}</span>}
+                <label class="choice">
+                    <input
+                        type="checkbox"
+                        checked={every}
+                        onChange={(event) =>
+                            refine({ state: event.currentTarget.checked ? 'all' : '' })
+                        }
+                    />{' '}
+                    finished too
+                </label>
+                <input
+                    type="search"
+                    placeholder="find"
+                    aria-label="find in the graph"
+                    value={text}
+                    onInput={(event) => setText(event.currentTarget.value)}
+                />
+                {root && (
+                    <button class="quiet" onClick={() => refine({ root: '' })}>
+                        around {line(root)} ✕
+                    </button>
+                )}
+                <button class="quiet" aria-pressed={asList} onClick={() => setAsList(!asList)}>
+                    as a list
+                </button>
+                {graph && (
+                    <span class="faint num">
+                        {many(graph.nodes.length, 'task')}
+                        {graph.truncated ? ', there are more: choose a project' : ''}
+                        {graph.critical_ms && graph.critical_ms >= 1000
+                            ? `; longest chain ${span(graph.critical_ms)}`
+                            : ''}
+                    </span>
+                )}
             </div>
             <Problem error={loaded.error} absent={loaded.absent && !root} />
-            {graph && graph.nodes.length === 0 && <Empty command="sluice add --after web-1 -- make test">No tasks to draw here. Connect some:</Empty>}
-            {graph && graph.nodes.length > 0 && (asList
-                ? <VList label="tasks of the graph" class="graph-list" count={nodes.length} rowHeight={30} row={(i) => {
-                    const one = nodes[i];
-                    return one ? <div key={one.id} class="event graph-row" role="listitem"><Mark state={one.state} /><Tid id={one.id} /><span class="one"><Text of={one.title} /></span><span class="faint">{one.critical ? 'on the longest chain' : ''}</span></div> : null;
-                }} />
-                : layout ? <Canvas picture={{ graph, index, layout, found, chosen, show }} choose={choose} /> : <div class="graph-canvas busy" aria-busy="true"><p class="faint">laying it out …</p></div>)}
+            {graph && graph.nodes.length === 0 && (
+                <Empty command="sluice add --after web-1 -- make test">
+                    No tasks to draw here. Connect some:
+                </Empty>
+            )}
+            {graph &&
+                graph.nodes.length > 0 &&
+                (asList ? (
+                    <VList
+                        label="tasks of the graph"
+                        class="graph-list"
+                        count={nodes.length}
+                        rowHeight={30}
+                        row={(i) => {
+                            const one = nodes[i];
+                            return one ? (
+                                <div key={one.id} class="event graph-row" role="listitem">
+                                    <Mark state={one.state} />
+                                    <Tid id={one.id} />
+                                    <span class="one">
+                                        <Text of={one.title} />
+                                    </span>
+                                    <span class="faint">
+                                        {one.critical ? 'on the longest chain' : ''}
+                                    </span>
+                                </div>
+                            ) : null;
+                        }}
+                    />
+                ) : layout ? (
+                    <Canvas
+                        picture={{ graph, index, layout, found, chosen, show }}
+                        choose={choose}
+                    />
+                ) : (
+                    <div class="graph-canvas busy" aria-busy="true">
+                        <p class="faint">laying it out …</p>
+                    </div>
+                ))}
             {graph && graph.nodes.length > 0 && !asList && (
                 <div class="legend">
-                    {node
-                        ? <p class="picked"><Mark state={node.state} /><Tid id={node.id} /><a class="title" href={href('task', node.id)}><Text of={node.title} /></a>
-                            <span class="faint">{node.state}{node.gate ? `: ${line(gateWords(node.gate))}` : ''}{node.forecast ? <>, starts <Countdown to={node.forecast} /></> : null}</span>
-                            <a class="button" href={href('graph', '', { root: node.id })}>around it</a></p>
-                        : STATES.map((state) => <span key={state}><Mark state={state} label={false} /> {state}</span>)}
+                    {node ? (
+                        <p class="picked">
+                            <Mark state={node.state} />
+                            <Tid id={node.id} />
+                            <a class="title" href={href('task', node.id)}>
+                                <Text of={node.title} />
+                            </a>
+                            <span class="faint">
+                                {node.state}
+                                {node.gate ? `: ${line(gateWords(node.gate))}` : ''}
+                                {node.forecast ? (
+                                    <>
+                                        , starts <Countdown to={node.forecast} />
+                                    </>
+                                ) : null}
+                            </span>
+                            <a class="button" href={href('graph', '', { root: node.id })}>
+                                around it
+                            </a>
+                        </p>
+                    ) : (
+                        STATES.map((state) => (
+                            <span key={state}>
+                                <Mark state={state} label={false} /> {state}
+                            </span>
+                        ))
+                    )}
                     <span class="critical-key">longest chain</span>
                 </div>
             )}

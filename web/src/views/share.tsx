@@ -22,7 +22,13 @@ export function Share() {
     const since = daemonNow() - hours * HOUR - (by === 'hour' ? 24 * HOUR : 0);
     const loaded = useLoad(`share ${name}`, (signal) => readUsage(by, 'project', since, signal));
     const again = useThrottle(loaded.reload, 5000);
-    useEffect(() => hear((events) => { if (events.some((event) => event.kind === 'run.ended')) again(); }), []);
+    useEffect(
+        () =>
+            hear((events) => {
+                if (events.some((event) => event.kind === 'run.ended')) again();
+            }),
+        [],
+    );
     const items = loaded.data?.items ?? [];
     const projects = status.value?.projects ?? [];
     const order = useMemo(() => names(items, tokensOf).slice(0, SHOWN), [loaded.data]);
@@ -39,47 +45,138 @@ export function Share() {
             const list = used.get(item.name ?? '');
             if (list) list[i] = (list[i] ?? 0) + tokensOf(item);
         }
-        const sum = (list: number[], i: number) => list.slice(Math.max(0, i - window + 1), i + 1).reduce((a, b) => a + b, 0);
-        return order.map((one) => times.map((t) => {
-            const i = at.get(t) ?? 0;
-            const whole = sum(total, i);
-            return whole > 0 ? sum(used.get(one) ?? [], i) / whole : null;
-        }));
+        const sum = (list: number[], i: number) =>
+            list.slice(Math.max(0, i - window + 1), i + 1).reduce((a, b) => a + b, 0);
+        return order.map((one) =>
+            times.map((t) => {
+                const i = at.get(t) ?? 0;
+                const whole = sum(total, i);
+                return whole > 0 ? sum(used.get(one) ?? [], i) / whole : null;
+            }),
+        );
     }, [loaded.data, name, times.length]);
-    const targets = new Map((loaded.data?.targets ?? projects).map((one) => [one.name, one.target]));
+    const targets = new Map(
+        (loaded.data?.targets ?? projects).map((one) => [one.name, one.target]),
+    );
     void paint.value;
     return (
         <div class="view share-view">
             <h1 class="sr">Fair share</h1>
             <div class="filters">
-                <div class="tabs" role="group" aria-label="time">{[['2d', '2 days'], ['7d', 'a week'], ['30d', '30 days']].map(([key, label]) => <button key={key} class="quiet" aria-pressed={name === key} onClick={() => refine({ range: key ?? '' })}>{label}</button>)}</div>
+                <div class="tabs" role="group" aria-label="time">
+                    {[
+                        ['2d', '2 days'],
+                        ['7d', 'a week'],
+                        ['30d', '30 days'],
+                    ].map(([key, label]) => (
+                        <button
+                            key={key}
+                            class="quiet"
+                            aria-pressed={name === key}
+                            onClick={() => refine({ range: key ?? '' })}
+                        >
+                            {label}
+                        </button>
+                    ))}
+                </div>
             </div>
-            <Section title="Now" note="share of the tokens in the window, live runs included; the mark is the target by weight">
-                {projects.length === 0 && <Empty command="sluice project add web --weight 2">There are no projects yet.</Empty>}
+            <Section
+                title="Now"
+                note="share of the tokens in the window, live runs included; the mark is the target by weight"
+            >
+                {projects.length === 0 && (
+                    <Empty command="sluice project add web --weight 2">
+                        There are no projects yet.
+                    </Empty>
+                )}
                 <ul class="bars share-now">
                     {projects.map((project) => {
                         const off = project.share - project.target;
                         return (
                             <li key={project.name}>
-                                <span>{line(project.name)} <span class="faint">weight {project.weight}</span></span>
-                                <div class="share" role="img" aria-label={`${percent(project.share)} of ${percent(project.target)}`}><div class="used" style={{ width: `${project.share * 100}%` }} /><i style={{ left: `${project.target * 100}%` }} /></div>
-                                <span class="num">{percent(project.share)}<span class="faint"> / {percent(project.target)}</span></span>
-                                <p class="under"><span class="num">{short(project.tokens)} tokens</span><span class="num">{Math.abs(off) < 0.005 ? 'as it should be' : off < 0 ? `${percent(-off)} below: it goes first` : `${percent(off)} above: others go first`}</span></p>
+                                <span>
+                                    {line(project.name)}{' '}
+                                    <span class="faint">weight {project.weight}</span>
+                                </span>
+                                <div
+                                    class="share"
+                                    role="img"
+                                    aria-label={`${percent(project.share)} of ${percent(project.target)}`}
+                                >
+                                    <div
+                                        class="used"
+                                        style={{ width: `${project.share * 100}%` }}
+                                    />
+                                    <i style={{ left: `${project.target * 100}%` }} />
+                                </div>
+                                <span class="num">
+                                    {percent(project.share)}
+                                    <span class="faint"> / {percent(project.target)}</span>
+                                </span>
+                                <p class="under">
+                                    <span class="num">{short(project.tokens)} tokens</span>
+                                    <span class="num">
+                                        {Math.abs(off) < 0.005
+                                            ? 'as it should be'
+                                            : off < 0
+                                              ? `${percent(-off)} below: it goes first`
+                                              : `${percent(off)} above: others go first`}
+                                    </span>
+                                </p>
                             </li>
                         );
                     })}
                 </ul>
             </Section>
-            <Section title="Over time" note={by === 'hour' ? 'each point: the 24 hours before it' : 'each point: one day of UTC'}>
+            <Section
+                title="Over time"
+                note={
+                    by === 'hour'
+                        ? 'each point: the 24 hours before it'
+                        : 'each point: one day of UTC'
+                }
+            >
                 <Problem error={loaded.error} absent={loaded.absent} />
                 {loaded.data && items.length === 0 && <Empty>No run has ended in this time.</Empty>}
-                {items.length > 0 && <>
-                    <Chart label="share of tokens per project over time, with targets" times={times} height={300} max={1}
-                        tell={(i) => `${clock(times[i])}: ${order.map((one, r) => `${line(one) || 'no project'} ${percent(lines[r]?.[i])}`).join(', ')}`}
-                        values={[...lines, ...order.map((one) => times.map(() => targets.get(one) ?? null))]} format={(n) => `${Math.round(n * 100)} %`}
-                        lines={[...order.map((one, i) => ({ label: one, colour: seriesColour(i) })), ...order.map((one, i) => ({ label: `${one}, target`, colour: seriesColour(i), dash: true, width: 1.2 }))]} />
-                    <div class="chart-key">{order.map((one, i) => <span key={one}><i style={{ background: seriesColour(i) }} />{line(one) || 'no project'}</span>)}<span><i class="dash" />target by weight</span></div>
-                </>}
+                {items.length > 0 && (
+                    <>
+                        <Chart
+                            label="share of tokens per project over time, with targets"
+                            times={times}
+                            height={300}
+                            max={1}
+                            tell={(i) =>
+                                `${clock(times[i])}: ${order.map((one, r) => `${line(one) || 'no project'} ${percent(lines[r]?.[i])}`).join(', ')}`
+                            }
+                            values={[
+                                ...lines,
+                                ...order.map((one) => times.map(() => targets.get(one) ?? null)),
+                            ]}
+                            format={(n) => `${Math.round(n * 100)} %`}
+                            lines={[
+                                ...order.map((one, i) => ({ label: one, colour: seriesColour(i) })),
+                                ...order.map((one, i) => ({
+                                    label: `${one}, target`,
+                                    colour: seriesColour(i),
+                                    dash: true,
+                                    width: 1.2,
+                                })),
+                            ]}
+                        />
+                        <div class="chart-key">
+                            {order.map((one, i) => (
+                                <span key={one}>
+                                    <i style={{ background: seriesColour(i) }} />
+                                    {line(one) || 'no project'}
+                                </span>
+                            ))}
+                            <span>
+                                <i class="dash" />
+                                target by weight
+                            </span>
+                        </div>
+                    </>
+                )}
             </Section>
         </div>
     );

@@ -27,7 +27,16 @@ export function ActionButtons({ task, after }: { task: Task; after?: () => void 
     return (
         <div class="actions">
             {all.map((action) => (
-                <button key={action.name} disabled={busy} class={action.name === 'approve' ? 'primary' : action.confirm && action.name !== 'again' ? 'danger' : ''}
+                <button
+                    key={action.name}
+                    disabled={busy}
+                    class={
+                        action.name === 'approve'
+                            ? 'primary'
+                            : action.confirm && action.name !== 'again'
+                              ? 'danger'
+                              : ''
+                    }
                     onClick={() => {
                         setBusy(true);
                         void act(action, [task.id]).then((ok) => {
@@ -35,7 +44,10 @@ export function ActionButtons({ task, after }: { task: Task; after?: () => void 
                             if (ok) after?.();
                             if (ok && action.name === 'delete') go('board');
                         });
-                    }}>{action.label}</button>
+                    }}
+                >
+                    {action.label}
+                </button>
             ))}
         </div>
     );
@@ -47,16 +59,58 @@ function WhySection({ why, task }: { why: TaskWhy; task: TaskFull }) {
     const shown = all ? why.gates : closed;
     const f = why.forecast;
     return (
-        <Section title="Why" note={why.queue_position ? `place ${count(why.queue_position)} in the queue` : undefined}
-            actions={why.gates.length > 0 && <button class="quiet" onClick={() => setAll(!all)}>{all ? 'only what is closed' : `all ${why.gates.length} gates`}</button>}>
-            <p class="why-first"><Text of={why.summary ?? (LIVE.has(task.state) ? 'it runs' : closed.length === 0 && why.gates.length > 0 ? 'every gate is open' : task.state)} /></p>
-            {f && (f.starts_at || f.text) && <p class="faint">It should start {f.starts_at ? <Countdown to={f.starts_at} /> : null} {line(f.text)}{f.ahead ? `; ${count(f.ahead)} go first` : ''}.</p>}
+        <Section
+            title="Why"
+            note={
+                why.queue_position ? `place ${count(why.queue_position)} in the queue` : undefined
+            }
+            actions={
+                why.gates.length > 0 && (
+                    <button class="quiet" onClick={() => setAll(!all)}>
+                        {all ? 'only what is closed' : `all ${why.gates.length} gates`}
+                    </button>
+                )
+            }
+        >
+            <p class="why-first">
+                <Text
+                    of={
+                        why.summary ??
+                        (LIVE.has(task.state)
+                            ? 'it runs'
+                            : closed.length === 0 && why.gates.length > 0
+                              ? 'every gate is open'
+                              : task.state)
+                    }
+                />
+            </p>
+            {f && (f.starts_at || f.text) && (
+                <p class="faint">
+                    It should start {f.starts_at ? <Countdown to={f.starts_at} /> : null}{' '}
+                    {line(f.text)}
+                    {f.ahead ? `; ${count(f.ahead)} go first` : ''}.
+                </p>
+            )}
             <ul class="gate-list">
                 {shown.map((gate) => (
                     <li key={gate.gate} class={gate.open ? 'is-open' : 'is-closed'}>
-                        <span class="gate-mark" role="img" aria-label={gate.open ? 'open' : 'closed'}>{gate.open ? '○' : '■'}</span>
+                        <span
+                            class="gate-mark"
+                            role="img"
+                            aria-label={gate.open ? 'open' : 'closed'}
+                        >
+                            {gate.open ? '○' : '■'}
+                        </span>
                         <span class="gate-name">{line(gateName(gate.gate))}</span>
-                        <span class="gate-why">{gate.open ? 'open' : <Text of={gate.reason} />}{gate.opens_at ? <>, opens <Countdown to={gate.opens_at} /></> : null}{gate.since ? <>, since {clock(gate.since)}</> : null}</span>
+                        <span class="gate-why">
+                            {gate.open ? 'open' : <Text of={gate.reason} />}
+                            {gate.opens_at ? (
+                                <>
+                                    , opens <Countdown to={gate.opens_at} />
+                                </>
+                            ) : null}
+                            {gate.since ? <>, since {clock(gate.since)}</> : null}
+                        </span>
                     </li>
                 ))}
             </ul>
@@ -68,35 +122,107 @@ function outcomeState(run: Run): Task['state'] {
     if (!run.ended_at && !run.outcome) return 'running';
     if (run.outcome === 'ok') return 'done';
     if (run.outcome === 'canceled') return 'canceled';
-    if (run.outcome === 'unfinished' || run.outcome === 'limited' || run.outcome === 'afresh') return 'ready';
+    if (run.outcome === 'unfinished' || run.outcome === 'limited' || run.outcome === 'afresh')
+        return 'ready';
     return 'failed';
 }
 
-function Attempts({ runs, chosen, choose }: { runs: Run[]; chosen: number; choose: (attempt: number) => void }) {
+function Attempts({
+    runs,
+    chosen,
+    choose,
+}: {
+    runs: Run[];
+    chosen: number;
+    choose: (attempt: number) => void;
+}) {
     if (runs.length === 0) return null;
     return (
         <Section title="Attempts" note={runs.length >= 10 ? 'the last ones' : undefined}>
-            <div class="scroll-x"><table class="table">
-                <thead><tr><th>attempt</th><th>iteration</th><th>began</th><th class="r">took</th><th>ended</th><th class="r">tokens in</th><th class="r">out</th><th class="r">cached</th><th class="r">cost</th><th>agent</th></tr></thead>
-                <tbody>
-                    {runs.map((run) => (
-                        <tr key={run.attempt} class={run.attempt === chosen ? 'chosen' : ''}>
-                            <td><button class="quiet" aria-pressed={run.attempt === chosen} onClick={() => choose(run.attempt)} title="show its log">{run.attempt}</button></td>
-                            <td class="num">{run.iteration}</td>
-                            <td class="num">{clock(run.started_at ?? run.ordered_at, true)}</td>
-                            <td class="r">{run.started_at ? (run.ended_at ? <span class="num">{span(run.ended_at - run.started_at)}</span> : <Elapsed from={run.started_at} />) : '–'}</td>
-                            <td><Mark state={outcomeState(run)} label={false} /> {run.outcome ? line(run.outcome) : 'goes on'}
-                                {run.exit_code ? <span class="faint"> exit {run.exit_code}</span> : null}{run.signal ? <span class="faint"> signal {run.signal}</span> : null}{run.resumed ? <span class="faint"> resumed</span> : null}</td>
-                            <td class="r num">{short(run.tokens_in)}</td><td class="r num">{short(run.tokens_out)}</td><td class="r num">{short(run.tokens_cached)}</td>
-                            <td class="r num">{money(run.cost_usd)}</td>
-                            <td>{line(run.agent) || 'command'}{run.instead_of ? <span class="faint"> for {line(run.instead_of)}</span> : null}{run.model ? <span class="faint"> {line(run.model)}</span> : null}</td>
+            <div class="scroll-x">
+                <table class="table">
+                    <thead>
+                        <tr>
+                            <th>attempt</th>
+                            <th>iteration</th>
+                            <th>began</th>
+                            <th class="r">took</th>
+                            <th>ended</th>
+                            <th class="r">tokens in</th>
+                            <th class="r">out</th>
+                            <th class="r">cached</th>
+                            <th class="r">cost</th>
+                            <th>agent</th>
                         </tr>
-                    ))}
-                </tbody>
-            </table></div>
-            {runs.filter((run) => run.message).slice(0, 3).map((run) => (
-                <p class="message" key={run.attempt}><span class="faint">attempt {run.attempt} said</span> <span class="foreign pre" dir="auto">{visible(run.message ?? '')}</span></p>
-            ))}
+                    </thead>
+                    <tbody>
+                        {runs.map((run) => (
+                            <tr key={run.attempt} class={run.attempt === chosen ? 'chosen' : ''}>
+                                <td>
+                                    <button
+                                        class="quiet"
+                                        aria-pressed={run.attempt === chosen}
+                                        onClick={() => choose(run.attempt)}
+                                        title="show its log"
+                                    >
+                                        {run.attempt}
+                                    </button>
+                                </td>
+                                <td class="num">{run.iteration}</td>
+                                <td class="num">{clock(run.started_at ?? run.ordered_at, true)}</td>
+                                <td class="r">
+                                    {run.started_at ? (
+                                        run.ended_at ? (
+                                            <span class="num">
+                                                {span(run.ended_at - run.started_at)}
+                                            </span>
+                                        ) : (
+                                            <Elapsed from={run.started_at} />
+                                        )
+                                    ) : (
+                                        '–'
+                                    )}
+                                </td>
+                                <td>
+                                    <Mark state={outcomeState(run)} label={false} />{' '}
+                                    {run.outcome ? line(run.outcome) : 'goes on'}
+                                    {run.exit_code ? (
+                                        <span class="faint"> exit {run.exit_code}</span>
+                                    ) : null}
+                                    {run.signal ? (
+                                        <span class="faint"> signal {run.signal}</span>
+                                    ) : null}
+                                    {run.resumed ? <span class="faint"> resumed</span> : null}
+                                </td>
+                                <td class="r num">{short(run.tokens_in)}</td>
+                                <td class="r num">{short(run.tokens_out)}</td>
+                                <td class="r num">{short(run.tokens_cached)}</td>
+                                <td class="r num">{money(run.cost_usd)}</td>
+                                <td>
+                                    {line(run.agent) || 'command'}
+                                    {run.instead_of ? (
+                                        <span class="faint"> for {line(run.instead_of)}</span>
+                                    ) : null}
+                                    {run.model ? (
+                                        <span class="faint"> {line(run.model)}</span>
+                                    ) : null}
+                                </td>
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
+            </div>
+            {runs
+                .filter((run) => run.message)
+                .slice(0, 3)
+                .map((run) => (
+                    <p class="message" key={run.attempt}>
+                        <span class="faint">attempt {run.attempt} said</span>{' '}
+                        <span class="foreign pre" dir="auto">
+                            {visible(run.message ?? '')}
+                        </span>
+                    </p>
+                ))}
         </Section>
     );
 }
@@ -108,8 +234,18 @@ function Work({ task }: { task: TaskFull }) {
     const many = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
     return (
         <Section title="Work">
-            {changes && <p>{changes.files === 0 ? 'No changes' : `${many(changes.commits, 'commit')}, ${many(changes.files, 'file')}, +${changes.insertions} -${changes.deletions}`}</p>}
-            {task.delivery?.message && <p class="foreign break" dir="auto">{visible(task.delivery.message)}</p>}
+            {changes && (
+                <p>
+                    {changes.files === 0
+                        ? 'No changes'
+                        : `${many(changes.commits, 'commit')}, ${many(changes.files, 'file')}, +${changes.insertions} -${changes.deletions}`}
+                </p>
+            )}
+            {task.delivery?.message && (
+                <p class="foreign break" dir="auto">
+                    {visible(task.delivery.message)}
+                </p>
+            )}
             {task.delivery?.removed && <p class="faint">Removed: {line(task.delivery.removed)}</p>}
         </Section>
     );
@@ -123,19 +259,36 @@ function Iterations({ task }: { task: TaskFull }) {
             <ul class="plain">
                 {task.iterations.map((one) => (
                     <li key={one.iteration}>
-                        <p>Iteration {one.iteration}{one.feedback ? ', with feedback' : ''}</p>
+                        <p>
+                            Iteration {one.iteration}
+                            {one.feedback ? ', with feedback' : ''}
+                        </p>
                         <p class="mono faint break">{line(one.folder)}</p>
-                        {one.artifacts.length > 0 && <ul class="files">{one.artifacts.map((name) => <li key={name} class="mono">{line(name)}</li>)}</ul>}
+                        {one.artifacts.length > 0 && (
+                            <ul class="files">
+                                {one.artifacts.map((name) => (
+                                    <li key={name} class="mono">
+                                        {line(name)}
+                                    </li>
+                                ))}
+                            </ul>
+                        )}
                     </li>
                 ))}
             </ul>
-            {path && <p class="faint">It works in <span class="mono break">{line(path)}</span>.</p>}
+            {path && (
+                <p class="faint">
+                    It works in <span class="mono break">{line(path)}</span>.
+                </p>
+            )}
         </Section>
     );
 }
 
 function Messages({ id }: { id: string }) {
-    const page = useLoad(`messages ${id}`, (signal) => get<Page<Message>>(`/v1/tasks/${encodeURIComponent(id)}/messages`, { limit: 50 }, signal));
+    const page = useLoad(`messages ${id}`, (signal) =>
+        get<Page<Message>>(`/v1/tasks/${encodeURIComponent(id)}/messages`, { limit: 50 }, signal),
+    );
     const box = useRef<HTMLInputElement>(null);
     const send = async (event: SubmitEvent) => {
         event.preventDefault();
@@ -156,23 +309,41 @@ function Messages({ id }: { id: string }) {
             {items.length === 0 && !page.loading && <Empty>No messages on its bus.</Empty>}
             <ul class="plain">
                 {items.map((message) => (
-                    <li key={message.msg_id}><p class="faint"><b>{line(message.type)}</b> {line(message.run)} <span class="num">{clock(message.at)}</span></p><p class="foreign pre" dir="auto">{visible(message.body.slice(0, 4000))}</p></li>
+                    <li key={message.msg_id}>
+                        <p class="faint">
+                            <b>{line(message.type)}</b> {line(message.run)}{' '}
+                            <span class="num">{clock(message.at)}</span>
+                        </p>
+                        <p class="foreign pre" dir="auto">
+                            {visible(message.body.slice(0, 4000))}
+                        </p>
+                    </li>
                 ))}
             </ul>
-            {scope.value !== 'read' && <form class="inline" onSubmit={send}><input ref={box} placeholder="write to its bus" aria-label="message" /><button>Post</button></form>}
+            {scope.value !== 'read' && (
+                <form class="inline" onSubmit={send}>
+                    <input ref={box} placeholder="write to its bus" aria-label="message" />
+                    <button>Post</button>
+                </form>
+            )}
         </Section>
     );
 }
 
 function History({ id, tick }: { id: string; tick: number }) {
-    const page = useLoad(`history ${id} ${tick}`, (signal) => get<Page<Event>>(`/v1/events`, { task: id, limit: 30 }, signal));
+    const page = useLoad(`history ${id} ${tick}`, (signal) =>
+        get<Page<Event>>(`/v1/events`, { task: id, limit: 30 }, signal),
+    );
     const kept = useRef<Event[]>([]);
     if (page.data) kept.current = page.data.items;
     return (
         <Section title="History">
             <ol class="history">
                 {[...kept.current].reverse().map((event) => (
-                    <li key={event.seq}><time class="num faint">{clock(event.at, true)}</time><span>{line(eventWords(event))}</span></li>
+                    <li key={event.seq}>
+                        <time class="num faint">{clock(event.at, true)}</time>
+                        <span>{line(eventWords(event))}</span>
+                    </li>
                 ))}
             </ol>
         </Section>
@@ -181,7 +352,10 @@ function History({ id, tick }: { id: string; tick: number }) {
 
 function Facts({ task }: { task: TaskFull }) {
     const facts: [string, ComponentChildren][] = [
-        ['project', <a href={href('board', '', { project: task.project })}>{line(task.project)}</a>],
+        [
+            'project',
+            <a href={href('board', '', { project: task.project })}>{line(task.project)}</a>,
+        ],
         ['kind', line(task.kind) || '–'],
         ['agent', line(task.agent) || 'a command'],
         ['priority', <span class="num">{task.priority}</span>],
@@ -194,18 +368,58 @@ function Facts({ task }: { task: TaskFull }) {
     if (task.parent) facts.push(['parent', <Tid id={task.parent} />]);
     if (task.group) facts.push(['group', line(task.group)]);
     if (task.external_id) facts.push(['known elsewhere as', line(task.external_id)]);
-    for (const [name, n] of Object.entries(task.counters)) if (n > 0) facts.push([name.replace('_', ' '), <span class="num">{n}</span>]);
-    return <Section title="Task"><dl class="pairs">{facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl></Section>;
+    for (const [name, n] of Object.entries(task.counters))
+        if (n > 0) facts.push([name.replace('_', ' '), <span class="num">{n}</span>]);
+    return (
+        <Section title="Task">
+            <dl class="pairs">
+                {facts.map(([name, value]) => (
+                    <div key={name}>
+                        <dt>{name}</dt>
+                        <dd>{value}</dd>
+                    </div>
+                ))}
+            </dl>
+        </Section>
+    );
 }
 
 function Depends({ task }: { task: TaskFull }) {
-    const children = useLoad(`children ${task.id}`, (signal) => get<Page<Task>>('/v1/tasks', { parent: task.id, state: 'all', limit: 50 }, signal));
+    const children = useLoad(`children ${task.id}`, (signal) =>
+        get<Page<Task>>('/v1/tasks', { parent: task.id, state: 'all', limit: 50 }, signal),
+    );
     const kids = children.data?.items ?? [];
     if (task.depends_on.length === 0 && kids.length === 0) return null;
     return (
-        <Section title="Connected" actions={<a href={href('graph', '', { root: task.id })}>graph</a>}>
-            {task.depends_on.length > 0 && <><h3>waits for</h3><ul class="linked">{task.depends_on.map((id) => <li key={id}><Tid id={id} /></li>)}</ul></>}
-            {kids.length > 0 && <><h3>below it</h3><ul class="linked">{kids.map((kid) => <li key={kid.id}><Mark state={kid.state} /> <Tid id={kid.id} /> <Text of={kid.title} /></li>)}</ul></>}
+        <Section
+            title="Connected"
+            actions={<a href={href('graph', '', { root: task.id })}>graph</a>}
+        >
+            {task.depends_on.length > 0 && (
+                <>
+                    <h3>waits for</h3>
+                    <ul class="linked">
+                        {task.depends_on.map((id) => (
+                            <li key={id}>
+                                <Tid id={id} />
+                            </li>
+                        ))}
+                    </ul>
+                </>
+            )}
+            {kids.length > 0 && (
+                <>
+                    <h3>below it</h3>
+                    <ul class="linked">
+                        {kids.map((kid) => (
+                            <li key={kid.id}>
+                                <Mark state={kid.state} /> <Tid id={kid.id} />{' '}
+                                <Text of={kid.title} />
+                            </li>
+                        ))}
+                    </ul>
+                </>
+            )}
         </Section>
     );
 }
@@ -215,32 +429,92 @@ function Spec({ task }: { task: TaskFull }) {
     const argv = Array.isArray(task.spec.argv) ? (task.spec.argv as string[]) : null;
     const [raw, setRaw] = useState(false);
     return (
-        <Section title="Asked for" actions={<button class="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)}>as JSON</button>}>
-            {raw || (!prompt && !argv)
-                ? <pre class="box foreign" dir="ltr">{visible(JSON.stringify({ ...task.spec, ...(task.context ? { context: task.context } : {}) }, null, 2))}</pre>
-                : prompt ? <div class="prompt foreign pre" dir="auto">{visible(prompt)}</div>
-                    : <pre class="box foreign" dir="ltr">{visible((argv ?? []).map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`)).join(' '))}</pre>}
+        <Section
+            title="Asked for"
+            actions={
+                <button class="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)}>
+                    as JSON
+                </button>
+            }
+        >
+            {raw || (!prompt && !argv) ? (
+                <pre class="box foreign" dir="ltr">
+                    {visible(
+                        JSON.stringify(
+                            { ...task.spec, ...(task.context ? { context: task.context } : {}) },
+                            null,
+                            2,
+                        ),
+                    )}
+                </pre>
+            ) : prompt ? (
+                <div class="prompt foreign pre" dir="auto">
+                    {visible(prompt)}
+                </div>
+            ) : (
+                <pre class="box foreign" dir="ltr">
+                    {visible(
+                        (argv ?? [])
+                            .map((word) =>
+                                /^[\w./:=@%+-]+$/.test(word)
+                                    ? word
+                                    : `'${word.replace(/'/g, "'\\''")}'`,
+                            )
+                            .join(' '),
+                    )}
+                </pre>
+            )}
         </Section>
     );
 }
 
 // What prepares its worktree has a log when it has succeeded, has failed, or is at work.
 function hasPrepared(run: Run, doing?: string | null) {
-    return /\bprepared\b/.test(String(run.applied ?? '')) || /^prepare\b/.test(run.message ?? '') || doing === 'prepares its worktree';
+    return (
+        /\bprepared\b/.test(String(run.applied ?? '')) ||
+        /^prepare\b/.test(run.message ?? '') ||
+        doing === 'prepares its worktree'
+    );
 }
 
 export function TaskView() {
     const id = route.value.id;
-    const task = useLoad(`task ${id}`, (signal) => get<TaskFull>(`/v1/tasks/${encodeURIComponent(id)}`, {}, signal));
-    const why = useLoad(`why ${id}`, (signal) => get<TaskWhy>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal));
+    const task = useLoad(`task ${id}`, (signal) =>
+        get<TaskFull>(`/v1/tasks/${encodeURIComponent(id)}`, {}, signal),
+    );
+    const why = useLoad(`why ${id}`, (signal) =>
+        get<TaskWhy>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal),
+    );
     const [chosen, choose] = useState<number | null>(null);
     const [tick, setTick] = useState(0);
-    const again = useThrottle(() => { task.reload(); why.reload(); setTick((n) => n + 1); }, 300);
+    const again = useThrottle(() => {
+        task.reload();
+        why.reload();
+        setTick((n) => n + 1);
+    }, 300);
     useEffect(() => choose(null), [id]);
-    useEffect(() => hear((events) => { if (events.some((event) => event.task === id)) again(); }), [id]);
-    useEffect(() => changes((list) => { if (list.some((one) => one.id === id && one.state)) again(); }), [id]);
+    useEffect(
+        () =>
+            hear((events) => {
+                if (events.some((event) => event.task === id)) again();
+            }),
+        [id],
+    );
+    useEffect(
+        () =>
+            changes((list) => {
+                if (list.some((one) => one.id === id && one.state)) again();
+            }),
+        [id],
+    );
     // What stops it may change without an event of its own.
-    useEffect(() => hear(() => { if (task.data && !LIVE.has(task.data.state)) slow(); }), [id, task.data?.state]);
+    useEffect(
+        () =>
+            hear(() => {
+                if (task.data && !LIVE.has(task.data.state)) slow();
+            }),
+        [id, task.data?.state],
+    );
     const slow = useThrottle(() => why.reload(), 2000);
     useKeys((key) => {
         if (key === 'Escape') history.length > 1 ? history.back() : go('board');
@@ -252,10 +526,26 @@ export function TaskView() {
     });
 
     const t = task.data;
-    if (!t) return <div class="view">{task.error ? <Problem error={task.error} /> : <div class="loading" aria-busy="true" />}</div>;
+    if (!t)
+        return (
+            <div class="view">
+                {task.error ? (
+                    <Problem error={task.error} />
+                ) : (
+                    <div class="loading" aria-busy="true" />
+                )}
+            </div>
+        );
     const fresh = status.value?.running.find((one) => one.id === id);
-    const runs = t.runs.map((run) => (fresh?.run && run.attempt === fresh.run.attempt && !run.ended_at
-        ? { ...run, tokens_in: fresh.run.tokens_in ?? run.tokens_in, tokens_out: fresh.run.tokens_out ?? run.tokens_out } : run));
+    const runs = t.runs.map((run) =>
+        fresh?.run && run.attempt === fresh.run.attempt && !run.ended_at
+            ? {
+                  ...run,
+                  tokens_in: fresh.run.tokens_in ?? run.tokens_in,
+                  tokens_out: fresh.run.tokens_out ?? run.tokens_out,
+              }
+            : run,
+    );
     const attempt = chosen ?? runs[0]?.attempt ?? null;
     const run = runs.find((one) => one.attempt === attempt);
     const live = LIVE.has(t.state) && !!run && !run.ended_at;
@@ -265,28 +555,61 @@ export function TaskView() {
     return (
         <div class="view task">
             <header class="task-head">
-                <p class="crumb"><a href={href('board')}>Board</a> / <a href={href('board', '', { project: t.project })}>{line(t.project)}</a> / <span class="id">{line(t.id)}</span></p>
+                <p class="crumb">
+                    <a href={href('board')}>Board</a> /{' '}
+                    <a href={href('board', '', { project: t.project })}>{line(t.project)}</a> /{' '}
+                    <span class="id">{line(t.id)}</span>
+                </p>
                 <div class="task-title">
                     <Mark state={t.state} />
-                    <h1><Text of={t.title ?? t.id} /></h1>
+                    <h1>
+                        <Text of={t.title ?? t.id} />
+                    </h1>
                 </div>
                 <div class="task-sub">
-                    <span class={`state s-${t.state}`}>{t.state === 'held' ? holdWords(t.hold) : t.state}</span>
-                    {live && <span>for <Elapsed from={run?.started_at ?? null} /></span>}
-                    {t.run?.lends_to ? <Lends to={t.run.lends_to} /> : t.run?.borrows_from ? <Borrows from={t.run.borrows_from} />
-                        : fresh?.run?.doing && <Text of={fresh.run.doing} class="faint" />}
+                    <span class={`state s-${t.state}`}>
+                        {t.state === 'held' ? holdWords(t.hold) : t.state}
+                    </span>
+                    {live && (
+                        <span>
+                            for <Elapsed from={run?.started_at ?? null} />
+                        </span>
+                    )}
+                    {t.run?.lends_to ? (
+                        <Lends to={t.run.lends_to} />
+                    ) : t.run?.borrows_from ? (
+                        <Borrows from={t.run.borrows_from} />
+                    ) : (
+                        fresh?.run?.doing && <Text of={fresh.run.doing} class="faint" />
+                    )}
                     {t.run && <Instead of={t.run} />}
-                    {run && (run.tokens_in || run.tokens_out) ? <span class="num faint">{short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))} tokens</span> : null}
+                    {run && (run.tokens_in || run.tokens_out) ? (
+                        <span class="num faint">
+                            {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))} tokens
+                        </span>
+                    ) : null}
                     <ActionButtons task={t} after={again} />
                 </div>
             </header>
             <div class="columns">
                 <div class="main">
-                    {why.data && (why.data.gates.length > 0 || (why.data.summary && why.data.summary !== t.state)) && !LIVE.has(t.state) && <WhySection why={why.data} task={t} />}
+                    {why.data &&
+                        (why.data.gates.length > 0 ||
+                            (why.data.summary && why.data.summary !== t.state)) &&
+                        !LIVE.has(t.state) && <WhySection why={why.data} task={t} />}
                     {t.hold === 'budget' && t.state === 'held' && <Budget task={t} after={again} />}
                     {attempt !== null && (
-                        <Section title="Log" note={`attempt ${attempt}${run?.host ? ` on ${line(run.host)}` : ''}`}>
-                            <Log key={`${id} ${attempt}`} task={id} attempt={attempt} live={live} streams={streams} />
+                        <Section
+                            title="Log"
+                            note={`attempt ${attempt}${run?.host ? ` on ${line(run.host)}` : ''}`}
+                        >
+                            <Log
+                                key={`${id} ${attempt}`}
+                                task={id}
+                                attempt={attempt}
+                                live={live}
+                                streams={streams}
+                            />
                         </Section>
                     )}
                     <Attempts runs={runs} chosen={attempt ?? -1} choose={choose} />
@@ -297,7 +620,9 @@ export function TaskView() {
                 </div>
                 <div class="side">
                     <Facts task={t} />
-                    {!(t.hold === 'budget' && t.state === 'held') && <Budget task={t} after={again} />}
+                    {!(t.hold === 'budget' && t.state === 'held') && (
+                        <Budget task={t} after={again} />
+                    )}
                     <Depends task={t} />
                     <Messages id={id} />
                     <History id={id} tick={tick} />

@@ -11,7 +11,13 @@ import { clock, many, line, money, short, span } from '../text';
 import { colour, paint } from '../theme';
 import type { TaskGraph, Page, ListedRun } from '../types';
 
-const RANGES: [string, string, number][] = [['15m', '15 minutes', 900e3], ['1h', 'an hour', 3600e3], ['6h', '6 hours', 6 * 3600e3], ['1d', 'a day', 24 * 3600e3], ['7d', 'a week', 7 * 24 * 3600e3]];
+const RANGES: [string, string, number][] = [
+    ['15m', '15 minutes', 900e3],
+    ['1h', 'an hour', 3600e3],
+    ['6h', '6 hours', 6 * 3600e3],
+    ['1d', 'a day', 24 * 3600e3],
+    ['7d', 'a week', 7 * 24 * 3600e3],
+];
 const RUNS_MAX = 4000;
 const ROW = 16;
 const HEAD = 26;
@@ -44,7 +50,9 @@ function outcomeColour(run: ListedRun): string {
     if (!run.ended_at) return 'running';
     if (run.outcome === 'ok') return 'done';
     if (run.outcome === 'canceled') return 'canceled';
-    return run.outcome === 'limited' || run.outcome === 'unfinished' || run.outcome === 'afresh' ? 'held' : 'failed';
+    return run.outcome === 'limited' || run.outcome === 'unfinished' || run.outcome === 'afresh'
+        ? 'held'
+        : 'failed';
 }
 
 function bars(runs: ListedRun[], graph: TaskGraph | null, at: number): Bar[] {
@@ -53,25 +61,63 @@ function bars(runs: ListedRun[], graph: TaskGraph | null, at: number): Bar[] {
     for (const run of runs) {
         const from = run.started_at ?? run.ordered_at;
         if (!from) continue;
-        const common = { task: run.task, title: run.title ?? null, project: run.project ?? '–', run, row: 0 };
-        all.push({ ...common, from, to: run.ended_at ?? at, colour: outcomeColour(run), guess: false, ordered: run.ordered_at });
+        const common = {
+            task: run.task,
+            title: run.title ?? null,
+            project: run.project ?? '–',
+            run,
+            row: 0,
+        };
+        all.push({
+            ...common,
+            from,
+            to: run.ended_at ?? at,
+            colour: outcomeColour(run),
+            guess: false,
+            ordered: run.ordered_at,
+        });
         const more = left.get(run.task) ?? 0;
-        if (!run.ended_at && more > 0) all.push({ ...common, from: at, to: at + more, colour: 'running', guess: true, ordered: null });
+        if (!run.ended_at && more > 0)
+            all.push({
+                ...common,
+                from: at,
+                to: at + more,
+                colour: 'running',
+                guess: true,
+                ordered: null,
+            });
     }
     for (const node of graph?.nodes ?? [])
         if (node.forecast && (node.state === 'ready' || node.state === 'waiting'))
-            all.push({ task: node.id, title: node.title, project: node.project, from: Math.max(at, node.forecast), to: Math.max(at, node.forecast) + Math.max(node.left_ms ?? 0, 1), colour: 'ready', guess: true, ordered: null, run: null, row: 0 });
+            all.push({
+                task: node.id,
+                title: node.title,
+                project: node.project,
+                from: Math.max(at, node.forecast),
+                to: Math.max(at, node.forecast) + Math.max(node.left_ms ?? 0, 1),
+                colour: 'ready',
+                guess: true,
+                ordered: null,
+                run: null,
+                row: 0,
+            });
     return all;
 }
 
 /** Each bar takes the first row that is free; a guess follows its run in the same one. */
 function lanes(all: Bar[], order: string[]): Lane[] {
     const by = new Map<string, Bar[]>();
-    for (const bar of all) (by.get(bar.project) ?? by.set(bar.project, []).get(bar.project))?.push(bar);
-    const names = [...by.keys()].sort((a, b) => (order.indexOf(a) + 1 || 1e6) - (order.indexOf(b) + 1 || 1e6) || a.localeCompare(b));
+    for (const bar of all)
+        (by.get(bar.project) ?? by.set(bar.project, []).get(bar.project))?.push(bar);
+    const names = [...by.keys()].sort(
+        (a, b) =>
+            (order.indexOf(a) + 1 || 1e6) - (order.indexOf(b) + 1 || 1e6) || a.localeCompare(b),
+    );
     let top = AXIS;
     return names.map((project) => {
-        const list = (by.get(project) ?? []).sort((a, b) => a.from - b.from || Number(a.guess) - Number(b.guess));
+        const list = (by.get(project) ?? []).sort(
+            (a, b) => a.from - b.from || Number(a.guess) - Number(b.guess),
+        );
         const free: number[] = [];
         const rowOf = new Map<string, number>();
         for (const bar of list) {
@@ -89,7 +135,21 @@ function lanes(all: Bar[], order: string[]): Lane[] {
 }
 
 function step(range: number, width: number): number {
-    const steps = [5e3, 15e3, 60e3, 300e3, 600e3, 1800e3, 3600e3, 2 * 3600e3, 3 * 3600e3, 6 * 3600e3, 12 * 3600e3, 24 * 3600e3, 48 * 3600e3];
+    const steps = [
+        5e3,
+        15e3,
+        60e3,
+        300e3,
+        600e3,
+        1800e3,
+        3600e3,
+        2 * 3600e3,
+        3 * 3600e3,
+        6 * 3600e3,
+        12 * 3600e3,
+        24 * 3600e3,
+        48 * 3600e3,
+    ];
     return steps.find((one) => (one / range) * width > 70) ?? 48 * 3600e3;
 }
 
@@ -112,7 +172,14 @@ function draw(canvas: HTMLCanvasElement, all: Lane[], from: number, to: number, 
         ctx.fillRect(Math.round(x(t)), AXIS - 4, 1, h);
         ctx.fillStyle = colour('ink-3');
         const date = new Date(t);
-        const text = by >= 24 * 3600e3 ? date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' }) : date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(by < 60e3 ? { second: '2-digit' } : {}) });
+        const text =
+            by >= 24 * 3600e3
+                ? date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+                : date.toLocaleTimeString('en-GB', {
+                      hour: '2-digit',
+                      minute: '2-digit',
+                      ...(by < 60e3 ? { second: '2-digit' } : {}),
+                  });
         ctx.fillText(text, Math.round(x(t)) + 3, 14);
     }
     for (const lane of all) {
@@ -131,7 +198,12 @@ function draw(canvas: HTMLCanvasElement, all: Lane[], from: number, to: number, 
             const shade = colour(bar.colour);
             if (bar.ordered && bar.ordered < bar.from) {
                 ctx.fillStyle = colour('line-2');
-                ctx.fillRect(Math.max(GUTTER, x(bar.ordered)), y + ROW / 2 - 1, x1 - Math.max(GUTTER, x(bar.ordered)), 1);
+                ctx.fillRect(
+                    Math.max(GUTTER, x(bar.ordered)),
+                    y + ROW / 2 - 1,
+                    x1 - Math.max(GUTTER, x(bar.ordered)),
+                    1,
+                );
             }
             ctx.globalAlpha = bar.guess ? 0.22 : 0.9;
             ctx.fillStyle = shade;
@@ -151,8 +223,10 @@ function draw(canvas: HTMLCanvasElement, all: Lane[], from: number, to: number, 
                 ctx.strokeStyle = colour('bg');
                 ctx.lineWidth = 1.5;
                 ctx.beginPath();
-                ctx.moveTo(x2 - 8, y + 4); ctx.lineTo(x2 - 3, y + ROW - 6);
-                ctx.moveTo(x2 - 3, y + 4); ctx.lineTo(x2 - 8, y + ROW - 6);
+                ctx.moveTo(x2 - 8, y + 4);
+                ctx.lineTo(x2 - 3, y + ROW - 6);
+                ctx.moveTo(x2 - 3, y + 4);
+                ctx.lineTo(x2 - 8, y + ROW - 6);
                 ctx.stroke();
             }
             if (width > 60) {
@@ -175,7 +249,11 @@ function draw(canvas: HTMLCanvasElement, all: Lane[], from: number, to: number, 
 async function readRuns(since: number, signal: AbortSignal): Promise<ListedRun[]> {
     const all: ListedRun[] = [];
     for (let after: string | null = ''; after !== null && all.length < RUNS_MAX;) {
-        const page: Page<ListedRun> = await get<Page<ListedRun>>('/v1/runs', { since, limit: 1000, after }, signal);
+        const page: Page<ListedRun> = await get<Page<ListedRun>>(
+            '/v1/runs',
+            { since, limit: 1000, after },
+            signal,
+        );
         all.push(...page.items);
         after = page.next;
     }
@@ -188,28 +266,52 @@ export function Timeline() {
     const project = route.value.query.get('project') ?? '';
     const ahead = route.value.query.get('ahead') !== 'no';
     const loaded = useLoad(`runs ${wide}`, (signal) => readRuns(daemonNow() - wide, signal));
-    const graph = useLoad(`forecast ${ahead}`, (signal) => (ahead ? get<TaskGraph>('/v1/graph', { limit: 2000 }, signal) : Promise.resolve(null)));
-    const again = useThrottle(() => { loaded.reload(); if (ahead) graph.reload(); }, 2000);
-    useEffect(() => hear((events) => { if (events.some((event) => event.kind.startsWith('run.'))) again(); }), [asked, ahead]);
+    const graph = useLoad(`forecast ${ahead}`, (signal) =>
+        ahead ? get<TaskGraph>('/v1/graph', { limit: 2000 }, signal) : Promise.resolve(null),
+    );
+    const again = useThrottle(() => {
+        loaded.reload();
+        if (ahead) graph.reload();
+    }, 2000);
+    useEffect(
+        () =>
+            hear((events) => {
+                if (events.some((event) => event.kind.startsWith('run.'))) again();
+            }),
+        [asked, ahead],
+    );
     const canvas = useRef<HTMLCanvasElement>(null);
     const [tip, setTip] = useState<{ bar: Bar; x: number; y: number } | null>(null);
     const order = (status.value?.projects ?? []).map((one) => one.name).join(' ');
     const at = now.value - (now.value % 2000);
     // Nobody has chosen: as much as there is, up to a day.
-    const first = asked ? 0 : Math.min(at, ...(loaded.data ?? []).map((run) => run.started_at ?? at));
+    const first = asked
+        ? 0
+        : Math.min(at, ...(loaded.data ?? []).map((run) => run.started_at ?? at));
     const range = asked ? wide : Math.min(wide, Math.max(60e3, (at - first) * 1.04));
     const from = at - range;
     const all = useMemo(() => {
-        const list = bars(loaded.data ?? [], graph.data ?? null, at).filter((bar) => (!project || bar.project === project) && bar.to > from);
+        const list = bars(loaded.data ?? [], graph.data ?? null, at).filter(
+            (bar) => (!project || bar.project === project) && bar.to > from,
+        );
         return lanes(list, order.split(' '));
     }, [loaded.data, graph.data, at, project, order]);
     const last = Math.max(0, ...all.flatMap((lane) => lane.bars.map((bar) => bar.to)));
     const to = Math.max(at + range * 0.04, Math.min(last + range * 0.02, at + range * 0.7));
     const bottom = all[all.length - 1];
     const height = bottom ? bottom.top + HEAD + bottom.rows * ROW + 14 : 120;
-    const redraw = () => { if (canvas.current) draw(canvas.current, all, from, to, at); };
+    const redraw = () => {
+        if (canvas.current) draw(canvas.current, all, from, to, at);
+    };
     useEffect(redraw);
-    useEffect(() => effect(() => { void paint.value; redraw(); }), [all]);
+    useEffect(
+        () =>
+            effect(() => {
+                void paint.value;
+                redraw();
+            }),
+        [all],
+    );
     useEffect(() => {
         if (!canvas.current) return;
         const observer = new ResizeObserver(redraw);
@@ -220,12 +322,20 @@ export function Timeline() {
         const el = canvas.current;
         if (!el) return null;
         const box = el.getBoundingClientRect();
-        const time = from + ((event.clientX - box.left - GUTTER) / (box.width - GUTTER * 2)) * (to - from);
+        const time =
+            from + ((event.clientX - box.left - GUTTER) / (box.width - GUTTER * 2)) * (to - from);
         const y = event.clientY - box.top;
         const slack = ((to - from) / box.width) * 3;
         for (const lane of all)
             if (y >= lane.top + HEAD && y < lane.top + HEAD + lane.rows * ROW)
-                return lane.bars.find((bar) => bar.row === Math.floor((y - lane.top - HEAD) / ROW) && time >= bar.from - slack && time <= bar.to + slack) ?? null;
+                return (
+                    lane.bars.find(
+                        (bar) =>
+                            bar.row === Math.floor((y - lane.top - HEAD) / ROW) &&
+                            time >= bar.from - slack &&
+                            time <= bar.to + slack,
+                    ) ?? null
+                );
         return null;
     };
     const runs = (loaded.data ?? []).filter((run) => !project || run.project === project);
@@ -234,26 +344,93 @@ export function Timeline() {
             <h1 class="sr">Timeline</h1>
             <div class="filters">
                 <div class="tabs" role="group" aria-label="range">
-                    {[['', 'what there is'] as const, ...RANGES].map(([key, label]) => <button key={key} class="quiet" aria-pressed={asked === key} onClick={() => refine({ range: key })}>{label}</button>)}
+                    {[['', 'what there is'] as const, ...RANGES].map(([key, label]) => (
+                        <button
+                            key={key}
+                            class="quiet"
+                            aria-pressed={asked === key}
+                            onClick={() => refine({ range: key })}
+                        >
+                            {label}
+                        </button>
+                    ))}
                 </div>
-                <select aria-label="project" value={project} onChange={(event) => refine({ project: event.currentTarget.value })}>
-                    <option value="">all projects</option>{(status.value?.projects ?? []).map((one) => <option key={one.name} value={one.name}>{line(one.name)}</option>)}
+                <select
+                    aria-label="project"
+                    value={project}
+                    onChange={(event) => refine({ project: event.currentTarget.value })}
+                >
+                    <option value="">all projects</option>
+                    {(status.value?.projects ?? []).map((one) => (
+                        <option key={one.name} value={one.name}>
+                            {line(one.name)}
+                        </option>
+                    ))}
                 </select>
-                <label class="choice"><input type="checkbox" checked={ahead} onChange={(event) => refine({ ahead: event.currentTarget.checked ? '' : 'no' })} /> forecast</label>
-                <span class="faint num">{many(runs.length, 'run')}{runs.length >= RUNS_MAX ? ', the latest' : ''}</span>
+                <label class="choice">
+                    <input
+                        type="checkbox"
+                        checked={ahead}
+                        onChange={(event) =>
+                            refine({ ahead: event.currentTarget.checked ? '' : 'no' })
+                        }
+                    />{' '}
+                    forecast
+                </label>
+                <span class="faint num">
+                    {many(runs.length, 'run')}
+                    {runs.length >= RUNS_MAX ? ', the latest' : ''}
+                </span>
             </div>
             <Problem error={loaded.error} absent={loaded.absent} />
-            {loaded.data && all.length === 0 && <Empty command="sluice add -- make test">Nothing has run in this time.</Empty>}
+            {loaded.data && all.length === 0 && (
+                <Empty command="sluice add -- make test">Nothing has run in this time.</Empty>
+            )}
             {all.length > 0 && (
                 <div class="timeline-box">
-                    <canvas ref={canvas} style={{ height: `${height}px` }} role="img" aria-label={`${runs.length} runs; the table below has the same`}
-                        onMouseMove={(event) => { const bar = find(event); setTip(bar ? { bar, x: event.offsetX, y: event.offsetY } : null); }}
-                        onMouseLeave={() => setTip(null)} onClick={(event) => { const bar = find(event); if (bar) go('task', bar.task); }} />
+                    <canvas
+                        ref={canvas}
+                        style={{ height: `${height}px` }}
+                        role="img"
+                        aria-label={`${runs.length} runs; the table below has the same`}
+                        onMouseMove={(event) => {
+                            const bar = find(event);
+                            setTip(bar ? { bar, x: event.offsetX, y: event.offsetY } : null);
+                        }}
+                        onMouseLeave={() => setTip(null)}
+                        onClick={(event) => {
+                            const bar = find(event);
+                            if (bar) go('task', bar.task);
+                        }}
+                    />
                     {tip && (
-                        <div class="tip" style={{ left: `${Math.min(tip.x + 14, (canvas.current?.clientWidth ?? 400) - 280)}px`, top: `${tip.y + 16}px` }}>
-                            <p><span class="id">{line(tip.bar.task)}</span> <Text of={tip.bar.title} /></p>
-                            <p class="faint num">{tip.bar.guess ? `expected ${clock(tip.bar.from)} to ${clock(tip.bar.to)}` : `${clock(tip.bar.from, true)}, ${span(tip.bar.to - tip.bar.from)}, ${tip.bar.run?.outcome ?? 'goes on'}`}</p>
-                            {tip.bar.run && <p class="faint num">{line(tip.bar.run.agent) || 'command'}, attempt {tip.bar.run.attempt}, {short((tip.bar.run.tokens_in ?? 0) + (tip.bar.run.tokens_out ?? 0))} tokens, {money(tip.bar.run.cost_usd)}</p>}
+                        <div
+                            class="tip"
+                            style={{
+                                left: `${Math.min(tip.x + 14, (canvas.current?.clientWidth ?? 400) - 280)}px`,
+                                top: `${tip.y + 16}px`,
+                            }}
+                        >
+                            <p>
+                                <span class="id">{line(tip.bar.task)}</span>{' '}
+                                <Text of={tip.bar.title} />
+                            </p>
+                            <p class="faint num">
+                                {tip.bar.guess
+                                    ? `expected ${clock(tip.bar.from)} to ${clock(tip.bar.to)}`
+                                    : `${clock(tip.bar.from, true)}, ${span(tip.bar.to - tip.bar.from)}, ${tip.bar.run?.outcome ?? 'goes on'}`}
+                            </p>
+                            {tip.bar.run && (
+                                <p class="faint num">
+                                    {line(tip.bar.run.agent) || 'command'}, attempt{' '}
+                                    {tip.bar.run.attempt},{' '}
+                                    {short(
+                                        (tip.bar.run.tokens_in ?? 0) +
+                                            (tip.bar.run.tokens_out ?? 0),
+                                    )}{' '}
+                                    tokens, {money(tip.bar.run.cost_usd)}
+                                </p>
+                            )}
                         </div>
                     )}
                 </div>
@@ -261,13 +438,48 @@ export function Timeline() {
             {runs.length > 0 && (
                 <details>
                     <summary>as a table</summary>
-                    <div class="scroll-x"><table class="table">
-                        <thead><tr><th>task</th><th>title</th><th>project</th><th>agent</th><th>began</th><th class="r">took</th><th>ended</th><th class="r">tokens</th><th class="r">cost</th></tr></thead>
-                        <tbody>{runs.slice(0, 300).map((run) => (
-                            <tr key={`${run.task} ${run.attempt}`}><td><Tid id={run.task} /></td><td><Text of={run.title} /></td><td>{line(run.project)}</td><td>{line(run.agent)}</td><td class="num">{clock(run.started_at, true)}</td>
-                                <td class="r num">{run.started_at ? span((run.ended_at ?? at) - run.started_at) : '–'}</td><td>{line(run.outcome) || 'goes on'}</td><td class="r num">{short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))}</td><td class="r num">{money(run.cost_usd)}</td></tr>
-                        ))}</tbody>
-                    </table></div>
+                    <div class="scroll-x">
+                        <table class="table">
+                            <thead>
+                                <tr>
+                                    <th>task</th>
+                                    <th>title</th>
+                                    <th>project</th>
+                                    <th>agent</th>
+                                    <th>began</th>
+                                    <th class="r">took</th>
+                                    <th>ended</th>
+                                    <th class="r">tokens</th>
+                                    <th class="r">cost</th>
+                                </tr>
+                            </thead>
+                            <tbody>
+                                {runs.slice(0, 300).map((run) => (
+                                    <tr key={`${run.task} ${run.attempt}`}>
+                                        <td>
+                                            <Tid id={run.task} />
+                                        </td>
+                                        <td>
+                                            <Text of={run.title} />
+                                        </td>
+                                        <td>{line(run.project)}</td>
+                                        <td>{line(run.agent)}</td>
+                                        <td class="num">{clock(run.started_at, true)}</td>
+                                        <td class="r num">
+                                            {run.started_at
+                                                ? span((run.ended_at ?? at) - run.started_at)
+                                                : '–'}
+                                        </td>
+                                        <td>{line(run.outcome) || 'goes on'}</td>
+                                        <td class="r num">
+                                            {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))}
+                                        </td>
+                                        <td class="r num">{money(run.cost_usd)}</td>
+                                    </tr>
+                                ))}
+                            </tbody>
+                        </table>
+                    </div>
                 </details>
             )}
         </div>

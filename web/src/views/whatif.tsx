@@ -18,18 +18,33 @@ interface Setting {
 }
 
 // What can be tried here: places and weights. Everything else by `sluice config`.
-const TRIED = /^(limits\.(runs|roots|resource\..+)|kinds\.[^.]+\.max_running|projects\.[^.]+\.(weight|max_running)|agents\.[^.]+\.slots|limiters\.[^.]+\.max_running)$/;
-const GROUPS: [string, RegExp][] = [['Places', /^limits\./], ['Projects', /^projects\./], ['Agents', /^agents\./], ['Accounts', /^limiters\./], ['Kinds', /^kinds\./]];
+const TRIED =
+    /^(limits\.(runs|roots|resource\..+)|kinds\.[^.]+\.max_running|projects\.[^.]+\.(weight|max_running)|agents\.[^.]+\.slots|limiters\.[^.]+\.max_running)$/;
+const GROUPS: [string, RegExp][] = [
+    ['Places', /^limits\./],
+    ['Projects', /^projects\./],
+    ['Agents', /^agents\./],
+    ['Accounts', /^limiters\./],
+    ['Kinds', /^kinds\./],
+];
 
 function name(key: string): string {
     const parts = key.split('.');
-    if (parts[0] === 'limits') return parts.length > 2 ? parts.slice(1).join(' ') : (parts[1] ?? key);
-    const what = { max_running: 'at once', slots: 'at once', weight: 'weight' }[parts[parts.length - 1] ?? ''] ?? '';
+    if (parts[0] === 'limits')
+        return parts.length > 2 ? parts.slice(1).join(' ') : (parts[1] ?? key);
+    const what =
+        { max_running: 'at once', slots: 'at once', weight: 'weight' }[
+            parts[parts.length - 1] ?? ''
+        ] ?? '';
     return `${parts.slice(1, -1).join('.')}, ${what}`;
 }
 
 /** Times and how many are left, of both plays, on the times of both. */
-function together(now: Outlook, then: Outlook, at: number): { times: number[]; values: (number | null)[][] } {
+function together(
+    now: Outlook,
+    then: Outlook,
+    at: number,
+): { times: number[]; values: (number | null)[][] } {
     const total = (one: Outlook): [number, number][] => [[at, one.tasks], ...one.points];
     const a = total(now);
     const b = total(then);
@@ -51,46 +66,144 @@ function Result({ answer, changed }: { answer: PlanWhatif; changed: boolean }) {
     const both = together(now, then, answer.at);
     const chart = changed ? both : { times: both.times, values: both.values.slice(0, 1) };
     const names = [...new Set([...now.projects, ...then.projects].map((one) => one.name))];
-    const of = (one: Outlook, project: string) => one.projects.find((p) => p.name === project)?.finish_at ?? null;
+    const of = (one: Outlook, project: string) =>
+        one.projects.find((p) => p.name === project)?.finish_at ?? null;
     void paint.value;
     return (
         <>
             <div class="sums">
-                <div><b class="num">{span(now.makespan_ms)}</b><span>as it is: finished {clock(now.finish_at)}</span></div>
-                {changed && <div><b class="num">{span(then.makespan_ms)}</b><span>with the change: finished {clock(then.finish_at)}</span></div>}
-                {changed && <div><b class={`num ${won > 0 ? 'better' : won < 0 ? 'worse' : ''}`}>{Math.abs(won) < 1000 ? 'no change' : `${won > 0 ? '−' : '+'}${span(Math.abs(won))}`}</b><span>{Math.abs(won) < 1000 ? 'something else is the bottleneck' : won > 0 ? 'sooner' : 'later'}</span></div>}
+                <div>
+                    <b class="num">{span(now.makespan_ms)}</b>
+                    <span>as it is: finished {clock(now.finish_at)}</span>
+                </div>
+                {changed && (
+                    <div>
+                        <b class="num">{span(then.makespan_ms)}</b>
+                        <span>with the change: finished {clock(then.finish_at)}</span>
+                    </div>
+                )}
+                {changed && (
+                    <div>
+                        <b class={`num ${won > 0 ? 'better' : won < 0 ? 'worse' : ''}`}>
+                            {Math.abs(won) < 1000
+                                ? 'no change'
+                                : `${won > 0 ? '−' : '+'}${span(Math.abs(won))}`}
+                        </b>
+                        <span>
+                            {Math.abs(won) < 1000
+                                ? 'something else is the bottleneck'
+                                : won > 0
+                                  ? 'sooner'
+                                  : 'later'}
+                        </span>
+                    </div>
+                )}
             </div>
-            <p class="faint">{many(then.tasks, 'task')} will be finished{then.others > 0 ? `; ${count(then.others)} wait for somebody and are not counted` : ''}. Each run takes as long as such runs took; nobody adds anything.{now.complete && then.complete ? '' : ' The play was ended early: it would take longer than 60 days.'}</p>
-            {chart.times.length > 1 && <>
-                <Chart label="tasks left over time, as it is and with the change" {...chart} height={240} format={(n) => count(Math.round(n))}
-                    lines={[{ label: 'as it is', colour: colour('waiting'), step: true }, { label: 'with the change', colour: colour('accent'), step: true, width: 2.5 }].slice(0, changed ? 2 : 1)} />
-                <div class="chart-key"><span><i style={{ background: colour('waiting') }} />as it is</span>{changed && <span><i style={{ background: colour('accent') }} />with the change</span>}<span class="faint">tasks left</span></div>
-            </>}
+            <p class="faint">
+                {many(then.tasks, 'task')} will be finished
+                {then.others > 0
+                    ? `; ${count(then.others)} wait for somebody and are not counted`
+                    : ''}
+                . Each run takes as long as such runs took; nobody adds anything.
+                {now.complete && then.complete
+                    ? ''
+                    : ' The play was ended early: it would take longer than 60 days.'}
+            </p>
+            {chart.times.length > 1 && (
+                <>
+                    <Chart
+                        label="tasks left over time, as it is and with the change"
+                        {...chart}
+                        height={240}
+                        format={(n) => count(Math.round(n))}
+                        lines={[
+                            { label: 'as it is', colour: colour('waiting'), step: true },
+                            {
+                                label: 'with the change',
+                                colour: colour('accent'),
+                                step: true,
+                                width: 2.5,
+                            },
+                        ].slice(0, changed ? 2 : 1)}
+                    />
+                    <div class="chart-key">
+                        <span>
+                            <i style={{ background: colour('waiting') }} />
+                            as it is
+                        </span>
+                        {changed && (
+                            <span>
+                                <i style={{ background: colour('accent') }} />
+                                with the change
+                            </span>
+                        )}
+                        <span class="faint">tasks left</span>
+                    </div>
+                </>
+            )}
             {names.length > 0 && (
-                <div class="scroll-x"><table class="table">
-                    <thead><tr><th>project</th><th class="r">finished as it is</th>{changed && <><th class="r">with the change</th><th class="r">difference</th></>}</tr></thead>
-                    <tbody>{names.map((project) => {
-                        const a = of(now, project);
-                        const b = of(then, project);
-                        const d = a && b ? a - b : 0;
-                        return <tr key={project}><td>{line(project)}</td><td class="r num">{clock(a)}</td>{changed && <><td class="r num">{clock(b)}</td><td class={`r num ${d > 1000 ? 'better' : d < -1000 ? 'worse' : ''}`}>{Math.abs(d) <= 1000 ? '–' : `${d > 0 ? '−' : '+'}${span(Math.abs(d))}`}</td></>}</tr>;
-                    })}</tbody>
-                </table></div>
+                <div class="scroll-x">
+                    <table class="table">
+                        <thead>
+                            <tr>
+                                <th>project</th>
+                                <th class="r">finished as it is</th>
+                                {changed && (
+                                    <>
+                                        <th class="r">with the change</th>
+                                        <th class="r">difference</th>
+                                    </>
+                                )}
+                            </tr>
+                        </thead>
+                        <tbody>
+                            {names.map((project) => {
+                                const a = of(now, project);
+                                const b = of(then, project);
+                                const d = a && b ? a - b : 0;
+                                return (
+                                    <tr key={project}>
+                                        <td>{line(project)}</td>
+                                        <td class="r num">{clock(a)}</td>
+                                        {changed && (
+                                            <>
+                                                <td class="r num">{clock(b)}</td>
+                                                <td
+                                                    class={`r num ${d > 1000 ? 'better' : d < -1000 ? 'worse' : ''}`}
+                                                >
+                                                    {Math.abs(d) <= 1000
+                                                        ? '–'
+                                                        : `${d > 0 ? '−' : '+'}${span(Math.abs(d))}`}
+                                                </td>
+                                            </>
+                                        )}
+                                    </tr>
+                                );
+                            })}
+                        </tbody>
+                    </table>
+                </div>
             )}
         </>
     );
 }
 
 export function WhatIf() {
-    const config = useLoad('config', (signal) => get<{ items: Setting[] }>('/v1/config', { all: true }, signal));
+    const config = useLoad('config', (signal) =>
+        get<{ items: Setting[] }>('/v1/config', { all: true }, signal),
+    );
     const [changed, setChanged] = useState<Record<string, string>>({});
     const [answer, setAnswer] = useState<PlanWhatif | null>(null);
     const [error, setError] = useState<string | null>(null);
     const [absent, setAbsent] = useState(false);
     const [busy, setBusy] = useState(false);
     const [played, setPlayed] = useState(0);
-    const settings = useMemo(() => (config.data?.items ?? []).filter((item) => TRIED.test(item.key)), [config.data]);
-    const text = (value: unknown) => (value === null || value === undefined ? 'unlimited' : String(value));
+    const settings = useMemo(
+        () => (config.data?.items ?? []).filter((item) => TRIED.test(item.key)),
+        [config.data],
+    );
+    const text = (value: unknown) =>
+        value === null || value === undefined ? 'unlimited' : String(value);
     const play = async (event?: SubmitEvent) => {
         event?.preventDefault();
         setBusy(true);
@@ -99,20 +212,38 @@ export function WhatIf() {
             // The daemon wants a change: one setting as it is changes nothing.
             const first = settings.find((item) => item.key === 'limits.runs');
             const same = { 'limits.runs': first ? text(first.value) : 'unlimited' };
-            setAnswer(await post<PlanWhatif>('/v1/whatif', { set: Object.keys(changed).length > 0 ? changed : same }));
+            setAnswer(
+                await post<PlanWhatif>('/v1/whatif', {
+                    set: Object.keys(changed).length > 0 ? changed : same,
+                }),
+            );
             setPlayed(Object.keys(changed).length);
             setAbsent(false);
         } catch (problem) {
-            setAbsent(problem instanceof ApiError && (problem.status === 404 || problem.status === 405 || problem.status === 501));
+            setAbsent(
+                problem instanceof ApiError &&
+                    (problem.status === 404 || problem.status === 405 || problem.status === 501),
+            );
             setError(words(problem));
         }
         setBusy(false);
     };
     const known = settings.length > 0;
-    useEffect(() => { if (known) void play(); }, [known]);
+    useEffect(() => {
+        if (known) void play();
+    }, [known]);
     const apply = async () => {
-        const list = Object.entries(changed).map(([key, value]) => `${key} = ${value}`).join(', ');
-        if ((await ask('Make it so?', `The configuration of the daemon changes at once: ${list}. Raising a cap starts work, lowering one stops nothing.`, 'Make it so')) === null) return;
+        const list = Object.entries(changed)
+            .map(([key, value]) => `${key} = ${value}`)
+            .join(', ');
+        if (
+            (await ask(
+                'Make it so?',
+                `The configuration of the daemon changes at once: ${list}. Raising a cap starts work, lowering one stops nothing.`,
+                'Make it so',
+            )) === null
+        )
+            return;
         try {
             await post('/v1/config', { set: changed });
             say('the configuration has changed');
@@ -137,33 +268,65 @@ export function WhatIf() {
                         return (
                             <Section key={title} title={title}>
                                 {list.map((item) => (
-                                    <label key={item.key} class={`setting${changed[item.key] !== undefined ? ' changed' : ''}`} title={item.key}>
+                                    <label
+                                        key={item.key}
+                                        class={`setting${changed[item.key] !== undefined ? ' changed' : ''}`}
+                                        title={item.key}
+                                    >
                                         <span>{line(name(item.key))}</span>
-                                        <input inputMode="decimal" value={changed[item.key] ?? text(item.value)} aria-label={item.key}
+                                        <input
+                                            inputMode="decimal"
+                                            value={changed[item.key] ?? text(item.value)}
+                                            aria-label={item.key}
                                             onInput={(event) => {
                                                 const value = event.currentTarget.value.trim();
                                                 setChanged((old) => {
                                                     const next = { ...old };
-                                                    if (value === '' || value === text(item.value)) delete next[item.key];
+                                                    if (value === '' || value === text(item.value))
+                                                        delete next[item.key];
                                                     else next[item.key] = value;
                                                     return next;
                                                 });
-                                            }} />
+                                            }}
+                                        />
                                     </label>
                                 ))}
                             </Section>
                         );
                     })}
                     <div class="buttons sticky">
-                        {n > 0 && <button type="button" class="quiet" onClick={() => { setChanged({}); }}>as it is</button>}
-                        {played > 0 && n > 0 && answer && scope.value === 'admin' && <button type="button" onClick={apply}>Make it so</button>}
-                        <button type="submit" class="primary" disabled={busy}>{busy ? 'playing …' : 'Play it forward'}</button>
+                        {n > 0 && (
+                            <button
+                                type="button"
+                                class="quiet"
+                                onClick={() => {
+                                    setChanged({});
+                                }}
+                            >
+                                as it is
+                            </button>
+                        )}
+                        {played > 0 && n > 0 && answer && scope.value === 'admin' && (
+                            <button type="button" onClick={apply}>
+                                Make it so
+                            </button>
+                        )}
+                        <button type="submit" class="primary" disabled={busy}>
+                            {busy ? 'playing …' : 'Play it forward'}
+                        </button>
                     </div>
                 </form>
                 <div class="main">
                     <Problem error={error} absent={absent} />
-                    {answer ? <Result answer={answer} changed={played > 0} /> : !error && (
-                        <Empty>Change a number, then play the queue forward: both futures are shown side by side. Nothing changes until you say so.</Empty>
+                    {answer ? (
+                        <Result answer={answer} changed={played > 0} />
+                    ) : (
+                        !error && (
+                            <Empty>
+                                Change a number, then play the queue forward: both futures are shown
+                                side by side. Nothing changes until you say so.
+                            </Empty>
+                        )
                     )}
                 </div>
             </div>
