@@ -82,8 +82,8 @@ export interface Piece {
 }
 
 // What a terminal would obey: colours and cursor, titles and links, single letters behind escape.
- 
 const CODES =
+    // eslint-disable-next-line no-control-regex
     /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001b]{0,256}(?:\u0007|\u001b\\)?|[@-Z\\-_])/g;
 
 /** A line as pieces: its text, the codes in it, what was searched for. */

@@ -13,47 +13,49 @@ const REASONS: Record<string, string> = {
     succeeded: 'it succeeded',
 };
 
+type Data = Record<string, unknown>;
+
+function by(d: Data): string {
+    return d.by ? ` by ${text(d.by)}` : '';
+}
+
+function reason(d: Data): string {
+    return d.reason ? `: ${text(d.reason)}` : '';
+}
+
+function stateChange(d: Data): string {
+    const known = d.reason && d.reason !== 'none';
+    const why = known ? `, ${REASONS[text(d.reason)] ?? text(d.reason)}` : '';
+    return `${text(d.from)} → ${text(d.to)}${why}`;
+}
+
+/** By kind of event. `attempt` is empty, or "attempt N " with its space. */
+const WORDS: Record<string, (d: Data, attempt: string) => string> = {
+    'task.added': () => 'added',
+    'task.state': stateChange,
+    'run.started': (_, attempt) => `${attempt}started`,
+    'run.ended': (d, attempt) =>
+        `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`,
+    'run.stopping': (d, attempt) => `${attempt}is told to stop${reason(d)}`,
+    'task.approved': (d) => `approved${by(d)}${reason(d)}`,
+    'task.rejected': (d) => `rejected${by(d)}${reason(d)}`,
+    'daemon.started': () => 'the daemon started',
+    'daemon.paused': (d) => `everything paused${by(d)}`,
+    'daemon.resumed': () => 'everything goes on',
+    'project.deleted': (d) => `project ${text(d.project)} deleted`,
+    'project.restored': (d) => `project ${text(d.project)} restored`,
+    'project.paused': (d) => `project ${text(d.project)} paused`,
+    'project.resumed': (d) => `project ${text(d.project)} goes on`,
+    'limiter.limited': (d) => `account ${text(d.limiter ?? d.name)} is rate limited`,
+    'config.changed': () => 'the configuration changed',
+};
+
 export function eventWords(event: Event): string {
-    const d = event.data ?? {};
-    const attempt = event.attempt ? `attempt ${event.attempt} ` : '';
-    switch (event.kind) {
-        case 'task.added':
-            return 'added';
-        case 'task.state':
-            return `${text(d.from)} → ${text(d.to)}${d.reason && d.reason !== 'none' ? `, ${REASONS[text(d.reason)] ?? text(d.reason)}` : ''}`;
-        case 'run.started':
-            return `${attempt}started`;
-        case 'run.ended':
-            return `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`;
-        case 'run.stopping':
-            return `${attempt}is told to stop${d.reason ? `: ${text(d.reason)}` : ''}`;
-        case 'task.approved':
-            return `approved${d.by ? ` by ${text(d.by)}` : ''}${d.reason ? `: ${text(d.reason)}` : ''}`;
-        case 'task.rejected':
-            return `rejected${d.by ? ` by ${text(d.by)}` : ''}${d.reason ? `: ${text(d.reason)}` : ''}`;
-        case 'daemon.started':
-            return 'the daemon started';
-        case 'daemon.paused':
-            return `everything paused${d.by ? ` by ${text(d.by)}` : ''}`;
-        case 'daemon.resumed':
-            return 'everything goes on';
-        case 'project.deleted':
-            return `project ${text(d.project)} deleted`;
-        case 'project.restored':
-            return `project ${text(d.project)} restored`;
-        case 'project.paused':
-            return `project ${text(d.project)} paused`;
-        case 'project.resumed':
-            return `project ${text(d.project)} goes on`;
-        case 'limiter.limited':
-            return `account ${text(d.limiter ?? d.name)} is rate limited`;
-        case 'config.changed':
-            return 'the configuration changed';
-        default: {
-            const rest = Object.entries(d)
-                .map(([name, value]) => `${name} ${text(value)}`)
-                .join(', ');
-            return `${event.kind}${rest ? `: ${rest}` : ''}`;
-        }
-    }
+    const d: Data = event.data ?? {};
+    const known = Object.hasOwn(WORDS, event.kind) ? WORDS[event.kind] : undefined;
+    if (known) return known(d, event.attempt ? `attempt ${event.attempt} ` : '');
+    const rest = Object.entries(d)
+        .map(([name, value]) => `${name} ${text(value)}`)
+        .join(', ');
+    return `${event.kind}${rest ? `: ${rest}` : ''}`;
 }

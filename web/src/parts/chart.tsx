@@ -79,28 +79,7 @@ export function Chart({
                 }),
                 axis({ size: 62, values: (_, all) => all.map((n) => format(n)) }),
             ],
-            series: [
-                {},
-                ...lines.map((line): uPlot.Series => ({
-                    label: line.label,
-                    stroke: line.bars ? 'transparent' : line.colour,
-                    width: line.bars ? 0 : (line.width ?? 2),
-                    ...(line.bars
-                        ? { fill: line.colour, paths: bars() }
-                        : line.step
-                          ? { paths: steps() }
-                          : {}),
-                    ...(line.dash ? { dash: [5, 5] } : {}), // A single point is no line.
-                    points: {
-                        show: (u, at) =>
-                            !line.bars &&
-                            (u.data[at] ?? []).filter((n) => n !== null && n !== undefined).length <
-                                3,
-                        size: 7,
-                        fill: line.colour,
-                    },
-                })),
-            ],
+            series: [{}, ...lines.map(series)],
         };
         const made = new uPlot(opts, data, el);
         plot.current = made;
@@ -132,6 +111,24 @@ export function Chart({
             )}
         </div>
     );
+}
+
+function series(line: Line): uPlot.Series {
+    return {
+        label: line.label,
+        stroke: line.bars ? 'transparent' : line.colour,
+        width: line.bars ? 0 : (line.width ?? 2),
+        ...(line.bars ? { fill: line.colour, paths: bars() } : line.step ? { paths: steps() } : {}),
+        ...(line.dash ? { dash: [5, 5] } : {}),
+        // A single point is no line.
+        points: {
+            show: (u, at) =>
+                !line.bars &&
+                (u.data[at] ?? []).filter((n) => n !== null && n !== undefined).length < 3,
+            size: 7,
+            fill: line.colour,
+        },
+    };
 }
 
 function bars(): uPlot.Series.PathBuilder {

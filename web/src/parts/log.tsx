@@ -1,6 +1,7 @@
 // log.tsx: what a run prints, while it prints it; of an agent, what it says and does, as the daemon renders it. The log
 // is read once and goes on from where it was after a lost connection (a transcript is read again: its offsets are not
 // those of the log); a hundred lines are on the page, however many there are.
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { open, words } from '../api';
 import { useKeys } from '../keys';
@@ -12,30 +13,27 @@ import { VList } from './vlist';
 const TAIL_BYTES = 256 * 1024;
 const ROW = 18;
 
-export function Log({
-    task,
-    attempt,
-    live,
-    streams,
-}: {
-    task: string;
-    attempt: number;
-    live: boolean;
-    streams: string[];
-}) {
-    const [stream, setStream] = useState('out');
-    const [whole, setWhole] = useState(false);
-    const [stick, setStick] = useState(true);
-    const [wanted, setWanted] = useState('');
-    const [at, setAt] = useState(-1);
-    const [codes, setCodes] = useState(true);
-    const [raw, setRaw] = useState(false);
+const STREAMS: Record<string, string> = {
+    out: 'output',
+    err: 'errors',
+    check: 'checks',
+    prepare: 'preparation',
+};
+
+/** Reads the log and follows it while the run is live. The caller is drawn again as lines arrive. */
+function useLogText(
+    task: string,
+    attempt: number,
+    live: boolean,
+    stream: string,
+    whole: boolean,
+    raw: boolean,
+) {
     const [agent, setAgent] = useState(false);
     const [error, setError] = useState<string | null>(null);
     const [, drawn] = useState(0);
     const log = useRef(new LogText(false));
     const offset = useRef(0);
-    const search = useRef<HTMLInputElement>(null);
     const reachable = connection.value !== 'lost';
 
     useEffect(() => {
@@ -99,8 +97,216 @@ export function Log({
         };
     }, [task, attempt, stream, whole, raw, live && reachable]);
 
-    const lines = log.current.lines;
-    const found = wanted ? log.current.find(wanted) : [];
+    return { log: log.current, offset: offset.current, agent, error };
+}
+
+function Line({
+    line,
+    number,
+    here,
+    wanted,
+    codes,
+}: {
+    line: { text: string; cut: number };
+    /** Null when the beginning of the log was not read. */
+    number: number | null;
+    here: boolean;
+    wanted: string;
+    codes: boolean;
+}) {
+    return (
+        <div class={`log-line${here ? ' here' : ''}`}>
+            <span class="log-n" aria-hidden="true">
+                {number ?? '·'}
+            </span>
+            <span class="foreign" dir="ltr">
+                {pieces(line.text, wanted).map((piece, n) =>
+                    piece.kind === 'code' ? (
+                        codes ? (
+                            <i key={n} class="code">
+                                {visible(piece.text)}
+                            </i>
+                        ) : null
+                    ) : piece.kind === 'hit' ? (
+                        <mark key={n}>{visible(piece.text)}</mark>
+                    ) : (
+                        visible(piece.text)
+                    ),
+                )}
+                {line.cut > 0 && (
+                    <i class="code"> … {count(line.cut)} more characters in this line</i>
+                )}
+            </span>
+        </div>
+    );
+}
+
+function Lines({
+    task,
+    log,
+    partial,
+    stick,
+    release,
+    wanted,
+    reveal,
+    codes,
+}: {
+    task: string;
+    log: LogText;
+    /** The beginning of the log was not read: lines have no numbers. */
+    partial: boolean;
+    stick: boolean;
+    /** Called when the reader scrolls away from the end. */
+    release: () => void;
+    wanted: string;
+    reveal: number | null | undefined;
+    codes: boolean;
+}) {
+    const lines = log.lines;
+    return (
+        <VList
+            class="log-lines"
+            label={`log of ${task}`}
+            role="log"
+            count={lines.length}
+            rowHeight={ROW}
+            stick={stick}
+            height={Math.max(6, lines.length + 1) * ROW}
+            onScrolledAway={(away) => {
+                if (away && stick) release();
+            }}
+            reveal={reveal}
+            row={(i) => {
+                const one = lines[i];
+                return one ? (
+                    <Line
+                        key={i + log.dropped}
+                        line={one}
+                        number={partial ? null : i + 1 + log.dropped}
+                        here={reveal === i}
+                        wanted={wanted}
+                        codes={codes}
+                    />
+                ) : null;
+            }}
+        />
+    );
+}
+
+function Toggle({
+    on,
+    set,
+    title,
+    label,
+}: {
+    on: boolean;
+    set: (on: boolean) => void;
+    title: string;
+    label: string;
+}) {
+    return (
+        <button class="quiet" aria-pressed={on} onClick={() => set(!on)} title={title}>
+            {label}
+        </button>
+    );
+}
+
+function StreamTabs({
+    streams,
+    stream,
+    setStream,
+}: {
+    streams: string[];
+    stream: string;
+    setStream: (name: string) => void;
+}) {
+    return (
+        <div class="tabs" role="group" aria-label="stream">
+            {streams.map((name) => (
+                <button
+                    key={name}
+                    class="quiet"
+                    aria-pressed={stream === name}
+                    onClick={() => setStream(name)}
+                >
+                    {STREAMS[name] ?? name}
+                </button>
+            ))}
+        </div>
+    );
+}
+
+/** How many lines the search has found, and which of them is chosen. */
+function hitWords(found: number, at: number): string {
+    if (found === 0) return 'nothing';
+    return `${at < 0 ? '' : `${at + 1} of `}${count(found)}${found === 10000 ? '+' : ''}`;
+}
+
+function Search({
+    input,
+    wanted,
+    search,
+    step,
+    found,
+    at,
+}: {
+    input: RefObject<HTMLInputElement>;
+    wanted: string;
+    search: (text: string) => void;
+    step: (by: number) => void;
+    found: number;
+    at: number;
+}) {
+    return (
+        <>
+            <input
+                ref={input}
+                type="search"
+                placeholder="search the log"
+                aria-label="search the log"
+                value={wanted}
+                onInput={(event) => search(event.currentTarget.value)}
+                onKeyDown={(event) => {
+                    if (event.key === 'Enter') step(event.shiftKey ? -1 : 1);
+                }}
+            />
+            {wanted && <span class="num faint">{hitWords(found, at)}</span>}
+        </>
+    );
+}
+
+function Foot({ log, missing, live }: { log: LogText; missing: number; live: boolean }) {
+    return (
+        <p class="log-foot faint num">
+            {many(log.lines.length, 'line')}, {many(log.bytes, 'byte')}
+            {missing > 0 ? `; the first ${count(missing)} are not shown` : ''}
+            {live ? ', goes on' : ''}
+        </p>
+    );
+}
+
+export function Log({
+    task,
+    attempt,
+    live,
+    streams,
+}: {
+    task: string;
+    attempt: number;
+    live: boolean;
+    streams: string[];
+}) {
+    const [stream, setStream] = useState('out');
+    const [whole, setWhole] = useState(false);
+    const [stick, setStick] = useState(true);
+    const [wanted, setWanted] = useState('');
+    const [at, setAt] = useState(-1);
+    const [codes, setCodes] = useState(true);
+    const [raw, setRaw] = useState(false);
+    const search = useRef<HTMLInputElement>(null);
+    const { log, offset, agent, error } = useLogText(task, attempt, live, stream, whole, raw);
+    const partial = offset > 0 && !whole;
+    const found = wanted ? log.find(wanted) : [];
     const step = (by: number) => {
         if (found.length === 0) return;
         setStick(false);
@@ -120,143 +326,59 @@ export function Log({
     return (
         <div class="log">
             <div class="log-bar">
-                <div class="tabs" role="group" aria-label="stream">
-                    {streams.map((name) => (
-                        <button
-                            key={name}
-                            class="quiet"
-                            aria-pressed={stream === name}
-                            onClick={() => setStream(name)}
-                        >
-                            {{
-                                out: 'output',
-                                err: 'errors',
-                                check: 'checks',
-                                prepare: 'preparation',
-                            }[name] ?? name}
-                        </button>
-                    ))}
-                </div>
-                <input
-                    ref={search}
-                    type="search"
-                    placeholder="search the log"
-                    aria-label="search the log"
-                    value={wanted}
-                    onInput={(event) => {
-                        setWanted(event.currentTarget.value);
+                <StreamTabs streams={streams} stream={stream} setStream={setStream} />
+                <Search
+                    input={search}
+                    wanted={wanted}
+                    search={(text) => {
+                        setWanted(text);
                         setAt(-1);
                     }}
-                    onKeyDown={(event) => {
-                        if (event.key === 'Enter') step(event.shiftKey ? -1 : 1);
-                    }}
+                    step={step}
+                    found={found.length}
+                    at={at}
                 />
-                {wanted && (
-                    <span class="num faint">
-                        {found.length === 0
-                            ? 'nothing'
-                            : `${at < 0 ? '' : `${at + 1} of `}${count(found.length)}${found.length === 10000 ? '+' : ''}`}
-                    </span>
-                )}
                 <span class="right">
-                    {offset.current > 0 && !whole && (
+                    {partial && (
                         <button class="quiet" onClick={() => setWhole(true)}>
                             from the beginning
                         </button>
                     )}
                     {agent && (
-                        <button
-                            class="quiet"
-                            aria-pressed={raw}
-                            onClick={() => setRaw(!raw)}
+                        <Toggle
+                            on={raw}
+                            set={setRaw}
                             title="the events as the agent prints them"
-                        >
-                            raw
-                        </button>
+                            label="raw"
+                        />
                     )}
-                    <button
-                        class="quiet"
-                        aria-pressed={codes}
-                        onClick={() => setCodes(!codes)}
+                    <Toggle
+                        on={codes}
+                        set={setCodes}
                         title="show the codes that would steer a terminal"
-                    >
-                        codes
-                    </button>
-                    <button
-                        class="quiet"
-                        aria-pressed={stick}
-                        onClick={() => setStick(!stick)}
-                        title="stay at the end (f)"
-                    >
-                        follow
-                    </button>
+                        label="codes"
+                    />
+                    <Toggle on={stick} set={setStick} title="stay at the end (f)" label="follow" />
                 </span>
             </div>
             {error && <p class="problem">{error}</p>}
-            {lines.length === 0 ? (
+            {log.lines.length === 0 ? (
                 <p class="log-empty">
                     {live ? 'It has printed nothing yet.' : 'It has printed nothing.'}
                 </p>
             ) : (
-                <VList
-                    class="log-lines"
-                    label={`log of ${task}`}
-                    role="log"
-                    count={lines.length}
-                    rowHeight={ROW}
+                <Lines
+                    task={task}
+                    log={log}
+                    partial={partial}
                     stick={stick}
-                    height={Math.max(6, lines.length + 1) * ROW}
-                    onScrolledAway={(away) => {
-                        if (away && stick) setStick(false);
-                    }}
+                    release={() => setStick(false)}
+                    wanted={wanted}
                     reveal={at >= 0 ? found[at] : null}
-                    row={(i) => {
-                        const one = lines[i];
-                        if (!one) return null;
-                        const here = at >= 0 && found[at] === i;
-                        return (
-                            <div
-                                key={i + log.current.dropped}
-                                class={`log-line${here ? ' here' : ''}`}
-                            >
-                                <span class="log-n" aria-hidden="true">
-                                    {offset.current > 0 && !whole
-                                        ? '·'
-                                        : i + 1 + log.current.dropped}
-                                </span>
-                                <span class="foreign" dir="ltr">
-                                    {pieces(one.text, wanted).map((piece, n) =>
-                                        piece.kind === 'code' ? (
-                                            codes ? (
-                                                <i key={n} class="code">
-                                                    {visible(piece.text)}
-                                                </i>
-                                            ) : null
-                                        ) : piece.kind === 'hit' ? (
-                                            <mark key={n}>{visible(piece.text)}</mark>
-                                        ) : (
-                                            visible(piece.text)
-                                        ),
-                                    )}
-                                    {one.cut > 0 && (
-                                        <i class="code">
-                                            {' '}
-                                            … {count(one.cut)} more characters in this line
-                                        </i>
-                                    )}
-                                </span>
-                            </div>
-                        );
-                    }}
+                    codes={codes}
                 />
             )}
-            <p class="log-foot faint num">
-                {many(lines.length, 'line')}, {many(log.current.bytes, 'byte')}
-                {offset.current > 0 && !whole
-                    ? `; the first ${count(offset.current)} are not shown`
-                    : ''}
-                {live ? ', goes on' : ''}
-            </p>
+            <Foot log={log} missing={partial ? offset : 0} live={live} />
         </div>
     );
 }

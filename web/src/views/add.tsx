@@ -11,6 +11,18 @@ import { count, many, line } from '../text';
 import type { Agent, Page } from '../types';
 
 type Mode = 'prompt' | 'command' | 'lines' | 'json';
+const LABELS: Record<Mode, string> = {
+    prompt: 'What the agent should do',
+    command: 'Command, given to sh -c',
+    lines: 'Each line becomes a task',
+    json: 'A list of tasks, as in POST /v1/tasks',
+};
+const PLACEHOLDERS: Record<Mode, string> = {
+    prompt: 'fix the flaky test in tests/api, and say what it was',
+    command: 'make test',
+    lines: 'port test 1\nport test 2',
+    json: '[{"name": "build", "argv": ["make"]}, {"argv": ["make", "test"], "depends_on": ["build"]}]',
+};
 const MODES: [Mode, string][] = [
     ['prompt', 'Prompt'],
     ['command', 'Command'],
@@ -107,6 +119,80 @@ function tasksOf(mode: Mode, form: FormData): { tasks: Spec[]; group?: string } 
     };
 }
 
+/** What is to be done, in the form that `mode` takes. */
+function WorkField({ mode }: { mode: Mode }) {
+    return (
+        <label class="field">
+            {LABELS[mode]}
+            <textarea
+                name="text"
+                class={mode === 'prompt' ? '' : 'mono'}
+                rows={mode === 'command' ? 3 : 7}
+                autofocus
+                spellcheck={mode === 'prompt'}
+                required
+                placeholder={PLACEHOLDERS[mode]}
+            />
+        </label>
+    );
+}
+
+function OwnerFields({ mode, agents }: { mode: Mode; agents: string[] }) {
+    const projects = status.value?.projects ?? [];
+    const here = route.value.query.get('project') ?? '';
+    return (
+        <div class="grid-2">
+            <label class="field">
+                Project
+                <select name="project">
+                    <option value="">default</option>
+                    {projects.map((project) => (
+                        <option
+                            key={project.name}
+                            value={project.name}
+                            selected={project.name === here}
+                        >
+                            {line(project.name)}
+                        </option>
+                    ))}
+                </select>
+            </label>
+            {(mode === 'prompt' || mode === 'lines') && (
+                <label class="field">
+                    Agent
+                    <select name="agent">
+                        {mode === 'lines' && <option value="">none: each line is a command</option>}
+                        {agents.map((name) => (
+                            <option key={name} value={name}>
+                                {line(name)}
+                            </option>
+                        ))}
+                    </select>
+                </label>
+            )}
+            {(mode === 'prompt' || mode === 'command') && field('title')}
+            {mode !== 'json' && field('depends_on')}
+        </div>
+    );
+}
+
+function MoreFields() {
+    return (
+        <details>
+            <summary>more</summary>
+            <div class="grid-2">
+                {rest.map((member) => (
+                    <Field key={member.name} of={member} />
+                ))}
+                <label class="field">
+                    Group
+                    <input name="group" />
+                </label>
+            </div>
+        </details>
+    );
+}
+
 export function Add({ onClose }: { onClose: () => void }) {
     const agents = useLoad('agents', (signal) =>
         get<Page<Agent>>('/v1/agents', { limit: 200 }, signal),
@@ -116,8 +202,6 @@ export function Add({ onClose }: { onClose: () => void }) {
     const [error, setError] = useState<string | null>(null);
     const [busy, setBusy] = useState(false);
     const form = useRef<HTMLFormElement>(null);
-    const projects = status.value?.projects ?? [];
-    const here = route.value.query.get('project') ?? '';
     const shown = mode === 'prompt' && agents.data && names.length === 0 ? 'command' : mode;
 
     const submit = async (event: SubmitEvent) => {
@@ -172,66 +256,8 @@ export function Add({ onClose }: { onClose: () => void }) {
                 ))}
             </div>
             <form ref={form} onSubmit={submit}>
-                <label class="field">
-                    {
-                        {
-                            prompt: 'What the agent should do',
-                            command: 'Command, given to sh -c',
-                            lines: 'Each line becomes a task',
-                            json: 'A list of tasks, as in POST /v1/tasks',
-                        }[shown]
-                    }
-                    <textarea
-                        name="text"
-                        class={shown === 'prompt' ? '' : 'mono'}
-                        rows={shown === 'command' ? 3 : 7}
-                        autofocus
-                        spellcheck={shown === 'prompt'}
-                        required
-                        placeholder={
-                            {
-                                prompt: 'fix the flaky test in tests/api, and say what it was',
-                                command: 'make test',
-                                lines: 'port test 1\nport test 2',
-                                json: '[{"name": "build", "argv": ["make"]}, {"argv": ["make", "test"], "depends_on": ["build"]}]',
-                            }[shown]
-                        }
-                    />
-                </label>
-                <div class="grid-2">
-                    <label class="field">
-                        Project
-                        <select name="project">
-                            <option value="">default</option>
-                            {projects.map((project) => (
-                                <option
-                                    key={project.name}
-                                    value={project.name}
-                                    selected={project.name === here}
-                                >
-                                    {line(project.name)}
-                                </option>
-                            ))}
-                        </select>
-                    </label>
-                    {(shown === 'prompt' || shown === 'lines') && (
-                        <label class="field">
-                            Agent
-                            <select name="agent">
-                                {shown === 'lines' && (
-                                    <option value="">none: each line is a command</option>
-                                )}
-                                {names.map((name) => (
-                                    <option key={name} value={name}>
-                                        {line(name)}
-                                    </option>
-                                ))}
-                            </select>
-                        </label>
-                    )}
-                    {(shown === 'prompt' || shown === 'command') && field('title')}
-                    {shown !== 'json' && field('depends_on')}
-                </div>
+                <WorkField mode={shown} />
+                <OwnerFields mode={shown} agents={names} />
                 {shown !== 'json' && (
                     <div class="choices">
                         {switches.map(({ name, label, help }) => (
@@ -241,18 +267,7 @@ export function Add({ onClose }: { onClose: () => void }) {
                         ))}
                     </div>
                 )}
-                <details>
-                    <summary>more</summary>
-                    <div class="grid-2">
-                        {rest.map((member) => (
-                            <Field key={member.name} of={member} />
-                        ))}
-                        <label class="field">
-                            Group
-                            <input name="group" />
-                        </label>
-                    </div>
-                </details>
+                <MoreFields />
                 {error && (
                     <p class="problem" role="alert">
                         {line(error)}

@@ -1,4 +1,5 @@
 // board.tsx: all tasks, by state, by project or in one list; filtered, searched, moved through by keys.
+import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { act, ACTIONS, changes, possible } from '../actions';
 import { get } from '../api';
@@ -299,10 +300,8 @@ function Bulk({ tasks, clear }: { tasks: Task[]; clear: () => void }) {
     );
 }
 
-export function Board() {
-    const f = filters(route.value.query);
-    const s = status.value;
-    const cols = columns(f, s);
+/** One feed per column, kept up to date by events and by what was just done on this page. */
+function useFeeds(f: Filters, cols: Column[]): Feed[] {
     const key = JSON.stringify([f, epoch.value, cols.map((column) => column.key)]);
     const feeds = useMemo(
         () =>
@@ -317,18 +316,9 @@ export function Board() {
             ),
         [key],
     );
-    const [place, setPlace] = useState<Place | null>(null);
-    const [chosen, setChosen] = useState<Set<string>>(new Set());
-    const search = useRef<HTMLInputElement>(null);
-    const agents = useLoad('agents', (signal) =>
-        get<Page<Agent>>('/v1/agents', { limit: 200 }, signal),
-    );
     const wanted = useRef(new Set<string>());
-    const moved = useRef(false);
-
     useEffect(() => {
         for (const feed of feeds) void feed.ensure(1);
-        setPlace(null);
         return () => feeds.forEach((feed) => feed.end());
     }, [feeds]);
     const soon = useThrottle(() => {
@@ -360,13 +350,15 @@ export function Board() {
             }),
         [feeds],
     );
-    useEffect(() => {
-        if (route.value.query.get('focus')) {
-            search.current?.focus();
-            refine({ focus: '' });
-        }
-    }, [route.value.query.get('focus')]);
+    return feeds;
+}
 
+/** Moves through the columns and chooses tasks by keys. */
+function useBoardKeys(feeds: Feed[], search: RefObject<HTMLInputElement>) {
+    const [place, setPlace] = useState<Place | null>(null);
+    const [chosen, setChosen] = useState<Set<string>>(new Set());
+    const moved = useRef(false);
+    useEffect(() => setPlace(null), [feeds]);
     const at = (p: Place | null) => (p ? feeds[p.column]?.items[p.row] : undefined);
     useKeys((pressed) => {
         const p = place ?? {
@@ -407,11 +399,14 @@ export function Board() {
     useEffect(() => {
         if (!moved.current) return;
         moved.current = false;
-        document
-            .querySelectorAll('.columns-x > .column')
-            [place?.column ?? 0]?.scrollIntoView({ inline: 'nearest', block: 'nearest' });
+        const shown = document.querySelectorAll('.columns-x > .column');
+        shown[place?.column ?? 0]?.scrollIntoView({ inline: 'nearest', block: 'nearest' });
     }, [place]);
+    return { place, chosen, clear: () => setChosen(new Set()) };
+}
 
+/** The kinds that have a limit, and those of the tasks on the page. */
+function kindsOf(s: Status | null, feeds: Feed[]): string[] {
     const kinds = new Set(
         (s?.limits ?? [])
             .filter((limit) => limit.key.startsWith('kind:'))
@@ -419,109 +414,167 @@ export function Board() {
     );
     for (const feed of feeds)
         for (const task of feed.items.slice(0, 200)) if (task.kind) kinds.add(task.kind);
+    return [...kinds].sort();
+}
+
+function Choice({
+    label,
+    value,
+    choose,
+    all,
+    names,
+}: {
+    label: string;
+    value: string;
+    choose: (value: string) => void;
+    all: string;
+    names: string[];
+}) {
+    return (
+        <select
+            aria-label={label}
+            value={value}
+            onChange={(event) => choose(event.currentTarget.value)}
+        >
+            <option value="">{all}</option>
+            {names.map((name) => (
+                <option key={name} value={name}>
+                    {line(name)}
+                </option>
+            ))}
+        </select>
+    );
+}
+
+function StateChoice({ f, word }: { f: Filters; word: string }) {
+    return (
+        <select
+            aria-label="state"
+            value={word}
+            onChange={(event) => refine({ state: event.currentTarget.value, by: f.layout })}
+        >
+            <option value="">{f.text ? 'any state' : 'open'}</option>
+            <option value="all">all states</option>
+            {ALL.map((state) => (
+                <option key={state} value={state}>
+                    {state}
+                </option>
+            ))}
+            {word.includes(',') && <option value={word}>{word}</option>}
+        </select>
+    );
+}
+
+function FilterBar({
+    f,
+    search,
+    projects,
+    agents,
+    kinds,
+}: {
+    f: Filters;
+    search: RefObject<HTMLInputElement>;
+    projects: string[];
+    agents: string[];
+    kinds: string[];
+}) {
+    const query = route.value.query;
+    return (
+        <div class="filters" role="search">
+            <div class="tabs" role="group" aria-label="layout">
+                {[
+                    ['state', 'By state'],
+                    ['project', 'By project'],
+                    ['list', 'List'],
+                ].map(([name, label]) => (
+                    <button
+                        key={name}
+                        class="quiet"
+                        aria-pressed={f.layout === name}
+                        onClick={() => refine({ by: name ?? '' })}
+                    >
+                        {label}
+                    </button>
+                ))}
+            </div>
+            <input
+                ref={search}
+                type="search"
+                placeholder="search titles and ids  ( / )"
+                aria-label="search titles and ids"
+                value={f.text}
+                onInput={(event) =>
+                    refine({
+                        text: event.currentTarget.value,
+                        by:
+                            event.currentTarget.value && !query.get('by')
+                                ? 'list'
+                                : (query.get('by') ?? ''),
+                    })
+                }
+            />
+            <Choice
+                label="project"
+                value={f.project}
+                choose={(value) => refine({ project: value })}
+                all="all projects"
+                names={projects}
+            />
+            <Choice
+                label="agent"
+                value={f.agent}
+                choose={(value) => refine({ agent: value })}
+                all="all agents"
+                names={agents}
+            />
+            <Choice
+                label="kind"
+                value={f.kind}
+                choose={(value) => refine({ kind: value })}
+                all="all kinds"
+                names={kinds}
+            />
+            {f.layout !== 'state' && <StateChoice f={f} word={query.get('state') ?? ''} />}
+            {(f.project || f.agent || f.kind || f.text || f.states.length > 0 || f.group) && (
+                <button class="quiet" onClick={() => go('board', '', { by: f.layout })}>
+                    clear
+                </button>
+            )}
+        </div>
+    );
+}
+
+export function Board() {
+    const f = filters(route.value.query);
+    const s = status.value;
+    const cols = columns(f, s);
+    const feeds = useFeeds(f, cols);
+    const search = useRef<HTMLInputElement>(null);
+    const agents = useLoad('agents', (signal) =>
+        get<Page<Agent>>('/v1/agents', { limit: 200 }, signal),
+    );
+    const { place, chosen, clear } = useBoardKeys(feeds, search);
+
+    useEffect(() => {
+        if (route.value.query.get('focus')) {
+            search.current?.focus();
+            refine({ focus: '' });
+        }
+    }, [route.value.query.get('focus')]);
+
     const picked = feeds.flatMap((feed) => feed.items.filter((task) => chosen.has(task.id)));
     const wide = f.layout === 'list';
     const any = !s || Object.values(s.counts).some((n) => (n ?? 0) > 0);
     return (
         <div class="view board">
             <h1 class="sr">Board</h1>
-            <div class="filters" role="search">
-                <div class="tabs" role="group" aria-label="layout">
-                    {[
-                        ['state', 'By state'],
-                        ['project', 'By project'],
-                        ['list', 'List'],
-                    ].map(([name, label]) => (
-                        <button
-                            key={name}
-                            class="quiet"
-                            aria-pressed={f.layout === name}
-                            onClick={() => refine({ by: name ?? '' })}
-                        >
-                            {label}
-                        </button>
-                    ))}
-                </div>
-                <input
-                    ref={search}
-                    type="search"
-                    placeholder="search titles and ids  ( / )"
-                    aria-label="search titles and ids"
-                    value={f.text}
-                    onInput={(event) =>
-                        refine({
-                            text: event.currentTarget.value,
-                            by:
-                                event.currentTarget.value && !route.value.query.get('by')
-                                    ? 'list'
-                                    : (route.value.query.get('by') ?? ''),
-                        })
-                    }
-                />
-                <select
-                    aria-label="project"
-                    value={f.project}
-                    onChange={(event) => refine({ project: event.currentTarget.value })}
-                >
-                    <option value="">all projects</option>
-                    {(s?.projects ?? []).map((project) => (
-                        <option key={project.name} value={project.name}>
-                            {line(project.name)}
-                        </option>
-                    ))}
-                </select>
-                <select
-                    aria-label="agent"
-                    value={f.agent}
-                    onChange={(event) => refine({ agent: event.currentTarget.value })}
-                >
-                    <option value="">all agents</option>
-                    {(agents.data?.items ?? []).map((agent) => (
-                        <option key={agent.name} value={agent.name}>
-                            {line(agent.name)}
-                        </option>
-                    ))}
-                </select>
-                <select
-                    aria-label="kind"
-                    value={f.kind}
-                    onChange={(event) => refine({ kind: event.currentTarget.value })}
-                >
-                    <option value="">all kinds</option>
-                    {[...kinds].sort().map((kind) => (
-                        <option key={kind} value={kind}>
-                            {line(kind)}
-                        </option>
-                    ))}
-                </select>
-                {f.layout !== 'state' && (
-                    <select
-                        aria-label="state"
-                        value={route.value.query.get('state') ?? ''}
-                        onChange={(event) =>
-                            refine({ state: event.currentTarget.value, by: f.layout })
-                        }
-                    >
-                        <option value="">{f.text ? 'any state' : 'open'}</option>
-                        <option value="all">all states</option>
-                        {ALL.map((state) => (
-                            <option key={state} value={state}>
-                                {state}
-                            </option>
-                        ))}
-                        {(route.value.query.get('state') ?? '').includes(',') && (
-                            <option value={route.value.query.get('state') ?? ''}>
-                                {route.value.query.get('state')}
-                            </option>
-                        )}
-                    </select>
-                )}
-                {(f.project || f.agent || f.kind || f.text || f.states.length > 0 || f.group) && (
-                    <button class="quiet" onClick={() => go('board', '', { by: f.layout })}>
-                        clear
-                    </button>
-                )}
-            </div>
+            <FilterBar
+                f={f}
+                search={search}
+                projects={(s?.projects ?? []).map((project) => project.name)}
+                agents={(agents.data?.items ?? []).map((agent) => agent.name)}
+                kinds={kindsOf(s, feeds)}
+            />
             {!any ? (
                 <Empty command="sluice add -- make test">
                     There are no tasks yet. Add the first one:
@@ -543,7 +596,7 @@ export function Board() {
                     })}
                 </div>
             )}
-            <Bulk tasks={picked} clear={() => setChosen(new Set())} />
+            <Bulk tasks={picked} clear={clear} />
         </div>
     );
 }

@@ -40,10 +40,8 @@ function fits(event: Event, kind: string, text: string): boolean {
         .includes(text.toLowerCase());
 }
 
-export function Events() {
-    const query = route.value.query;
-    const kind = query.get('kind') ?? '';
-    const text = query.get('text') ?? '';
+/** The events that were read, newest first. While `held`, new ones wait in `waiting`. */
+function useEvents() {
     const [held, setHeld] = useState(false);
     const [, drawn] = useState(0);
     const kept = useRef<Event[]>([]); // newest first
@@ -95,42 +93,88 @@ export function Events() {
         }
         setHeld(!held);
     };
-    const shown =
-        kind || text ? kept.current.filter((event) => fits(event, kind, text)) : kept.current;
+    return { events: kept.current, waiting: waiting.current.length, held, hold, older, page };
+}
+
+function Filters({
+    kind,
+    text,
+    held,
+    hold,
+    waiting,
+    shown,
+}: {
+    kind: string;
+    text: string;
+    held: boolean;
+    hold: () => void;
+    waiting: number;
+    shown: number;
+}) {
+    return (
+        <div class="filters" role="search">
+            <select
+                aria-label="kind of event"
+                value={kind}
+                onChange={(event) => refine({ kind: event.currentTarget.value })}
+            >
+                {KINDS.map(([value, label]) => (
+                    <option key={value} value={value}>
+                        {label}
+                    </option>
+                ))}
+            </select>
+            <input
+                type="search"
+                placeholder="search task, kind, words"
+                aria-label="search events"
+                value={text}
+                onInput={(event) => refine({ text: event.currentTarget.value })}
+            />
+            <button class="quiet" aria-pressed={held} onClick={hold}>
+                {held ? `go on${waiting ? ` (${count(waiting)} new)` : ''}` : 'stop here'}
+            </button>
+            <span class="faint num">{count(shown)} shown</span>
+        </div>
+    );
+}
+
+function EventRow({ event }: { event: Event }) {
+    const to = event.kind === 'task.state' ? (event.data?.to as State | undefined) : undefined;
+    return (
+        <div class="event" role="listitem">
+            <time class="num faint">{clock(event.at, true)}</time>
+            <span class="e-mark">{to && <Mark state={to} label={false} />}</span>
+            <span class="e-task">{event.task && <Tid id={event.task} />}</span>
+            <span class="one">
+                <Text of={eventWords(event)} />
+            </span>
+            <span class="e-kind mono faint">{event.kind}</span>
+            <span class="e-seq num faint">{event.seq}</span>
+        </div>
+    );
+}
+
+export function Events() {
+    const query = route.value.query;
+    const kind = query.get('kind') ?? '';
+    const text = query.get('text') ?? '';
+    const { events, waiting, held, hold, older, page } = useEvents();
+    const shown = kind || text ? events.filter((event) => fits(event, kind, text)) : events;
     return (
         <div class="view board events">
             <h1 class="sr">Events</h1>
-            <div class="filters" role="search">
-                <select
-                    aria-label="kind of event"
-                    value={kind}
-                    onChange={(event) => refine({ kind: event.currentTarget.value })}
-                >
-                    {KINDS.map(([value, label]) => (
-                        <option key={value} value={value}>
-                            {label}
-                        </option>
-                    ))}
-                </select>
-                <input
-                    type="search"
-                    placeholder="search task, kind, words"
-                    aria-label="search events"
-                    value={text}
-                    onInput={(event) => refine({ text: event.currentTarget.value })}
-                />
-                <button class="quiet" aria-pressed={held} onClick={hold}>
-                    {held
-                        ? `go on${waiting.current.length ? ` (${count(waiting.current.length)} new)` : ''}`
-                        : 'stop here'}
-                </button>
-                <span class="faint num">{count(shown.length)} shown</span>
-            </div>
+            <Filters
+                kind={kind}
+                text={text}
+                held={held}
+                hold={hold}
+                waiting={waiting}
+                shown={shown.length}
+            />
             <Problem error={page.error} />
             {shown.length === 0 && !page.loading && (
-                <Empty>
-                    {kept.current.length === 0 ? 'Nothing has happened yet.' : 'Nothing fits.'}
-                </Empty>
+                <Empty>{events.length === 0 ? 'Nothing has happened yet.' : 'Nothing fits.'}</Empty>
             )}
             <VList
                 label="events, newest first"
@@ -143,22 +187,7 @@ export function Events() {
                 row={(i) => {
                     const event = shown[i];
                     if (!event) return null;
-                    const to =
-                        event.kind === 'task.state'
-                            ? (event.data?.to as State | undefined)
-                            : undefined;
-                    return (
-                        <div key={event.seq} class="event" role="listitem">
-                            <time class="num faint">{clock(event.at, true)}</time>
-                            <span class="e-mark">{to && <Mark state={to} label={false} />}</span>
-                            <span class="e-task">{event.task && <Tid id={event.task} />}</span>
-                            <span class="one">
-                                <Text of={eventWords(event)} />
-                            </span>
-                            <span class="e-kind mono faint">{event.kind}</span>
-                            <span class="e-seq num faint">{event.seq}</span>
-                        </div>
-                    );
+                    return <EventRow key={event.seq} event={event} />;
                 }}
             />
         </div>

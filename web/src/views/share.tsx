@@ -7,10 +7,125 @@ import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
 import { clock, line, percent, short } from '../text';
 import { paint, seriesColour } from '../theme';
+import type { Project, UsageSum } from '../types';
 import { names, readUsage, spans, tokensOf } from '../usage';
 
 const HOUR = 3600e3;
 const SHOWN = 6;
+
+/** For each of `projects` and each of `times`: its share of the tokens in the `window` spans that end there. */
+function sharesOf(
+    items: UsageSum[],
+    projects: string[],
+    all: number[],
+    times: number[],
+    window: number,
+): (number | null)[][] {
+    const at = new Map(all.map((t, i) => [t, i]));
+    const used = new Map<string, number[]>(projects.map((one) => [one, all.map(() => 0)]));
+    const total = all.map(() => 0);
+    for (const item of items) {
+        const i = at.get(item.at);
+        if (i === undefined) continue;
+        total[i] = (total[i] ?? 0) + tokensOf(item);
+        const list = used.get(item.name ?? '');
+        if (list) list[i] = (list[i] ?? 0) + tokensOf(item);
+    }
+    const sum = (list: number[], i: number) =>
+        list.slice(Math.max(0, i - window + 1), i + 1).reduce((a, b) => a + b, 0);
+    return projects.map((one) =>
+        times.map((t) => {
+            const i = at.get(t) ?? 0;
+            const whole = sum(total, i);
+            return whole > 0 ? sum(used.get(one) ?? [], i) / whole : null;
+        }),
+    );
+}
+
+function ShareBar({ project }: { project: Project }) {
+    const off = project.share - project.target;
+    return (
+        <li>
+            <span>
+                {line(project.name)} <span class="faint">weight {project.weight}</span>
+            </span>
+            <div
+                class="share"
+                role="img"
+                aria-label={`${percent(project.share)} of ${percent(project.target)}`}
+            >
+                <div class="used" style={{ width: `${project.share * 100}%` }} />
+                <i style={{ left: `${project.target * 100}%` }} />
+            </div>
+            <span class="num">
+                {percent(project.share)}
+                <span class="faint"> / {percent(project.target)}</span>
+            </span>
+            <p class="under">
+                <span class="num">{short(project.tokens)} tokens</span>
+                <span class="num">
+                    {Math.abs(off) < 0.005
+                        ? 'as it should be'
+                        : off < 0
+                          ? `${percent(-off)} below: it goes first`
+                          : `${percent(off)} above: others go first`}
+                </span>
+            </p>
+        </li>
+    );
+}
+
+function ShareChart({
+    projects,
+    times,
+    shares,
+    targets,
+}: {
+    projects: string[];
+    times: number[];
+    shares: (number | null)[][];
+    targets: Map<string, number>;
+}) {
+    return (
+        <>
+            <Chart
+                label="share of tokens per project over time, with targets"
+                times={times}
+                height={300}
+                max={1}
+                tell={(i) =>
+                    `${clock(times[i])}: ${projects.map((one, r) => `${line(one) || 'no project'} ${percent(shares[r]?.[i])}`).join(', ')}`
+                }
+                values={[
+                    ...shares,
+                    ...projects.map((one) => times.map(() => targets.get(one) ?? null)),
+                ]}
+                format={(n) => `${Math.round(n * 100)} %`}
+                lines={[
+                    ...projects.map((one, i) => ({ label: one, colour: seriesColour(i) })),
+                    ...projects.map((one, i) => ({
+                        label: `${one}, target`,
+                        colour: seriesColour(i),
+                        dash: true,
+                        width: 1.2,
+                    })),
+                ]}
+            />
+            <div class="chart-key">
+                {projects.map((one, i) => (
+                    <span key={one}>
+                        <i style={{ background: seriesColour(i) }} />
+                        {line(one) || 'no project'}
+                    </span>
+                ))}
+                <span>
+                    <i class="dash" />
+                    target by weight
+                </span>
+            </div>
+        </>
+    );
+}
 
 export function Share() {
     const name = route.value.query.get('range') ?? '2d';
@@ -34,27 +149,10 @@ export function Share() {
     const order = useMemo(() => names(items, tokensOf).slice(0, SHOWN), [loaded.data]);
     const all = spans(items, length, since, by === 'day' ? 7 : 12);
     const times = all.filter((t) => t >= daemonNow() - hours * HOUR - length);
-    const lines = useMemo(() => {
-        const at = new Map(all.map((t, i) => [t, i]));
-        const used = new Map<string, number[]>(order.map((one) => [one, all.map(() => 0)]));
-        const total = all.map(() => 0);
-        for (const item of items) {
-            const i = at.get(item.at);
-            if (i === undefined) continue;
-            total[i] = (total[i] ?? 0) + tokensOf(item);
-            const list = used.get(item.name ?? '');
-            if (list) list[i] = (list[i] ?? 0) + tokensOf(item);
-        }
-        const sum = (list: number[], i: number) =>
-            list.slice(Math.max(0, i - window + 1), i + 1).reduce((a, b) => a + b, 0);
-        return order.map((one) =>
-            times.map((t) => {
-                const i = at.get(t) ?? 0;
-                const whole = sum(total, i);
-                return whole > 0 ? sum(used.get(one) ?? [], i) / whole : null;
-            }),
-        );
-    }, [loaded.data, name, times.length]);
+    const shares = useMemo(
+        () => sharesOf(items, order, all, times, window),
+        [loaded.data, name, times.length],
+    );
     const targets = new Map(
         (loaded.data?.targets ?? projects).map((one) => [one.name, one.target]),
     );
@@ -90,42 +188,9 @@ export function Share() {
                     </Empty>
                 )}
                 <ul class="bars share-now">
-                    {projects.map((project) => {
-                        const off = project.share - project.target;
-                        return (
-                            <li key={project.name}>
-                                <span>
-                                    {line(project.name)}{' '}
-                                    <span class="faint">weight {project.weight}</span>
-                                </span>
-                                <div
-                                    class="share"
-                                    role="img"
-                                    aria-label={`${percent(project.share)} of ${percent(project.target)}`}
-                                >
-                                    <div
-                                        class="used"
-                                        style={{ width: `${project.share * 100}%` }}
-                                    />
-                                    <i style={{ left: `${project.target * 100}%` }} />
-                                </div>
-                                <span class="num">
-                                    {percent(project.share)}
-                                    <span class="faint"> / {percent(project.target)}</span>
-                                </span>
-                                <p class="under">
-                                    <span class="num">{short(project.tokens)} tokens</span>
-                                    <span class="num">
-                                        {Math.abs(off) < 0.005
-                                            ? 'as it should be'
-                                            : off < 0
-                                              ? `${percent(-off)} below: it goes first`
-                                              : `${percent(off)} above: others go first`}
-                                    </span>
-                                </p>
-                            </li>
-                        );
-                    })}
+                    {projects.map((project) => (
+                        <ShareBar key={project.name} project={project} />
+                    ))}
                 </ul>
             </Section>
             <Section
@@ -139,43 +204,7 @@ export function Share() {
                 <Problem error={loaded.error} absent={loaded.absent} />
                 {loaded.data && items.length === 0 && <Empty>No run has ended in this time.</Empty>}
                 {items.length > 0 && (
-                    <>
-                        <Chart
-                            label="share of tokens per project over time, with targets"
-                            times={times}
-                            height={300}
-                            max={1}
-                            tell={(i) =>
-                                `${clock(times[i])}: ${order.map((one, r) => `${line(one) || 'no project'} ${percent(lines[r]?.[i])}`).join(', ')}`
-                            }
-                            values={[
-                                ...lines,
-                                ...order.map((one) => times.map(() => targets.get(one) ?? null)),
-                            ]}
-                            format={(n) => `${Math.round(n * 100)} %`}
-                            lines={[
-                                ...order.map((one, i) => ({ label: one, colour: seriesColour(i) })),
-                                ...order.map((one, i) => ({
-                                    label: `${one}, target`,
-                                    colour: seriesColour(i),
-                                    dash: true,
-                                    width: 1.2,
-                                })),
-                            ]}
-                        />
-                        <div class="chart-key">
-                            {order.map((one, i) => (
-                                <span key={one}>
-                                    <i style={{ background: seriesColour(i) }} />
-                                    {line(one) || 'no project'}
-                                </span>
-                            ))}
-                            <span>
-                                <i class="dash" />
-                                target by weight
-                            </span>
-                        </div>
-                    </>
+                    <ShareChart projects={order} times={times} shares={shares} targets={targets} />
                 )}
             </Section>
         </div>

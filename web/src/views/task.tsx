@@ -477,22 +477,20 @@ function hasPrepared(run: Run, doing?: string | null) {
     );
 }
 
-export function TaskView() {
-    const id = route.value.id;
+/** The task and why it does not run, read again after events about it. */
+function useTask(id: string) {
     const task = useLoad(`task ${id}`, (signal) =>
         get<TaskFull>(`/v1/tasks/${encodeURIComponent(id)}`, {}, signal),
     );
     const why = useLoad(`why ${id}`, (signal) =>
         get<TaskWhy>(`/v1/tasks/${encodeURIComponent(id)}/why`, {}, signal),
     );
-    const [chosen, choose] = useState<number | null>(null);
     const [tick, setTick] = useState(0);
     const again = useThrottle(() => {
         task.reload();
         why.reload();
         setTick((n) => n + 1);
     }, 300);
-    useEffect(() => choose(null), [id]);
     useEffect(
         () =>
             hear((events) => {
@@ -517,14 +515,104 @@ export function TaskView() {
     );
     const slow = useThrottle(() => why.reload(), 2000);
     useKeys((key) => {
-        if (key === 'Escape') history.length > 1 ? history.back() : go('board');
-        else if (key === 'c' && task.data) {
+        if (key === 'Escape') {
+            if (history.length > 1) history.back();
+            else go('board');
+        } else if (key === 'c' && task.data) {
             const cancel = ACTIONS.find((action) => action.name === 'cancel');
             if (cancel && possible(task.data).includes(cancel)) void act(cancel, [id]);
         } else return false;
         return true;
     });
+    return { task, why, tick, again };
+}
 
+/** The runs of a task; a live one with the tokens of the latest status. */
+function runsOf(t: TaskFull, fresh: Task | undefined): Run[] {
+    return t.runs.map((run) =>
+        fresh?.run && run.attempt === fresh.run.attempt && !run.ended_at
+            ? {
+                  ...run,
+                  tokens_in: fresh.run.tokens_in ?? run.tokens_in,
+                  tokens_out: fresh.run.tokens_out ?? run.tokens_out,
+              }
+            : run,
+    );
+}
+
+function streamsOf(t: TaskFull, run: Run | undefined, doing?: string | null): string[] {
+    const streams = ['out', 'err'];
+    if (Array.isArray(t.spec.checks) && t.spec.checks.length > 0) streams.push('check');
+    if (run && hasPrepared(run, doing)) streams.push('prepare');
+    return streams;
+}
+
+/** Which agent lends its slot or borrows one, else what the run does now. */
+function Doing({ t, doing }: { t: TaskFull; doing: string | null | undefined }) {
+    if (t.run?.lends_to) return <Lends to={t.run.lends_to} />;
+    if (t.run?.borrows_from) return <Borrows from={t.run.borrows_from} />;
+    return doing ? <Text of={doing} class="faint" /> : null;
+}
+
+function Head({
+    t,
+    run,
+    live,
+    doing,
+    after,
+}: {
+    t: TaskFull;
+    run: Run | undefined;
+    live: boolean;
+    doing: string | null | undefined;
+    after: () => void;
+}) {
+    return (
+        <header class="task-head">
+            <p class="crumb">
+                <a href={href('board')}>Board</a> /{' '}
+                <a href={href('board', '', { project: t.project })}>{line(t.project)}</a> /{' '}
+                <span class="id">{line(t.id)}</span>
+            </p>
+            <div class="task-title">
+                <Mark state={t.state} />
+                <h1>
+                    <Text of={t.title ?? t.id} />
+                </h1>
+            </div>
+            <div class="task-sub">
+                <span class={`state s-${t.state}`}>
+                    {t.state === 'held' ? holdWords(t.hold) : t.state}
+                </span>
+                {live && (
+                    <span>
+                        for <Elapsed from={run?.started_at ?? null} />
+                    </span>
+                )}
+                <Doing t={t} doing={doing} />
+                {t.run && <Instead of={t.run} />}
+                {run && (run.tokens_in || run.tokens_out) ? (
+                    <span class="num faint">
+                        {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))} tokens
+                    </span>
+                ) : null}
+                <ActionButtons task={t} after={after} />
+            </div>
+        </header>
+    );
+}
+
+/** Whether the reasons say more than the state. */
+function explains(why: TaskWhy, t: TaskFull): boolean {
+    if (LIVE.has(t.state)) return false;
+    return why.gates.length > 0 || (!!why.summary && why.summary !== t.state);
+}
+
+export function TaskView() {
+    const id = route.value.id;
+    const [chosen, choose] = useState<number | null>(null);
+    const { task, why, tick, again } = useTask(id);
+    useEffect(() => choose(null), [id]);
     const t = task.data;
     if (!t)
         return (
@@ -537,67 +625,18 @@ export function TaskView() {
             </div>
         );
     const fresh = status.value?.running.find((one) => one.id === id);
-    const runs = t.runs.map((run) =>
-        fresh?.run && run.attempt === fresh.run.attempt && !run.ended_at
-            ? {
-                  ...run,
-                  tokens_in: fresh.run.tokens_in ?? run.tokens_in,
-                  tokens_out: fresh.run.tokens_out ?? run.tokens_out,
-              }
-            : run,
-    );
+    const runs = runsOf(t, fresh);
     const attempt = chosen ?? runs[0]?.attempt ?? null;
     const run = runs.find((one) => one.attempt === attempt);
     const live = LIVE.has(t.state) && !!run && !run.ended_at;
-    const streams = ['out', 'err'];
-    if (Array.isArray(t.spec.checks) && t.spec.checks.length > 0) streams.push('check');
-    if (run && hasPrepared(run, live ? fresh?.run?.doing : null)) streams.push('prepare');
+    const overBudget = t.hold === 'budget' && t.state === 'held';
     return (
         <div class="view task">
-            <header class="task-head">
-                <p class="crumb">
-                    <a href={href('board')}>Board</a> /{' '}
-                    <a href={href('board', '', { project: t.project })}>{line(t.project)}</a> /{' '}
-                    <span class="id">{line(t.id)}</span>
-                </p>
-                <div class="task-title">
-                    <Mark state={t.state} />
-                    <h1>
-                        <Text of={t.title ?? t.id} />
-                    </h1>
-                </div>
-                <div class="task-sub">
-                    <span class={`state s-${t.state}`}>
-                        {t.state === 'held' ? holdWords(t.hold) : t.state}
-                    </span>
-                    {live && (
-                        <span>
-                            for <Elapsed from={run?.started_at ?? null} />
-                        </span>
-                    )}
-                    {t.run?.lends_to ? (
-                        <Lends to={t.run.lends_to} />
-                    ) : t.run?.borrows_from ? (
-                        <Borrows from={t.run.borrows_from} />
-                    ) : (
-                        fresh?.run?.doing && <Text of={fresh.run.doing} class="faint" />
-                    )}
-                    {t.run && <Instead of={t.run} />}
-                    {run && (run.tokens_in || run.tokens_out) ? (
-                        <span class="num faint">
-                            {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))} tokens
-                        </span>
-                    ) : null}
-                    <ActionButtons task={t} after={again} />
-                </div>
-            </header>
+            <Head t={t} run={run} live={live} doing={fresh?.run?.doing} after={again} />
             <div class="columns">
                 <div class="main">
-                    {why.data &&
-                        (why.data.gates.length > 0 ||
-                            (why.data.summary && why.data.summary !== t.state)) &&
-                        !LIVE.has(t.state) && <WhySection why={why.data} task={t} />}
-                    {t.hold === 'budget' && t.state === 'held' && <Budget task={t} after={again} />}
+                    {why.data && explains(why.data, t) && <WhySection why={why.data} task={t} />}
+                    {overBudget && <Budget task={t} after={again} />}
                     {attempt !== null && (
                         <Section
                             title="Log"
@@ -608,7 +647,7 @@ export function TaskView() {
                                 task={id}
                                 attempt={attempt}
                                 live={live}
-                                streams={streams}
+                                streams={streamsOf(t, run, live ? fresh?.run?.doing : null)}
                             />
                         </Section>
                     )}
@@ -620,9 +659,7 @@ export function TaskView() {
                 </div>
                 <div class="side">
                     <Facts task={t} />
-                    {!(t.hold === 'budget' && t.state === 'held') && (
-                        <Budget task={t} after={again} />
-                    )}
+                    {!overBudget && <Budget task={t} after={again} />}
                     <Depends task={t} />
                     <Messages id={id} />
                     <History id={id} tick={tick} />

@@ -260,6 +260,163 @@ async function readRuns(since: number, signal: AbortSignal): Promise<ListedRun[]
     return all;
 }
 
+function barAt(
+    event: MouseEvent,
+    el: HTMLCanvasElement | null,
+    all: Lane[],
+    from: number,
+    to: number,
+): Bar | null {
+    if (!el) return null;
+    const box = el.getBoundingClientRect();
+    const time =
+        from + ((event.clientX - box.left - GUTTER) / (box.width - GUTTER * 2)) * (to - from);
+    const y = event.clientY - box.top;
+    const slack = ((to - from) / box.width) * 3;
+    for (const lane of all)
+        if (y >= lane.top + HEAD && y < lane.top + HEAD + lane.rows * ROW)
+            return (
+                lane.bars.find(
+                    (bar) =>
+                        bar.row === Math.floor((y - lane.top - HEAD) / ROW) &&
+                        time >= bar.from - slack &&
+                        time <= bar.to + slack,
+                ) ?? null
+            );
+    return null;
+}
+
+function Filters({
+    asked,
+    project,
+    ahead,
+    runs,
+}: {
+    asked: string;
+    project: string;
+    ahead: boolean;
+    runs: number;
+}) {
+    return (
+        <div class="filters">
+            <div class="tabs" role="group" aria-label="range">
+                {[['', 'what there is'] as const, ...RANGES].map(([key, label]) => (
+                    <button
+                        key={key}
+                        class="quiet"
+                        aria-pressed={asked === key}
+                        onClick={() => refine({ range: key })}
+                    >
+                        {label}
+                    </button>
+                ))}
+            </div>
+            <select
+                aria-label="project"
+                value={project}
+                onChange={(event) => refine({ project: event.currentTarget.value })}
+            >
+                <option value="">all projects</option>
+                {(status.value?.projects ?? []).map((one) => (
+                    <option key={one.name} value={one.name}>
+                        {line(one.name)}
+                    </option>
+                ))}
+            </select>
+            <label class="choice">
+                <input
+                    type="checkbox"
+                    checked={ahead}
+                    onChange={(event) => refine({ ahead: event.currentTarget.checked ? '' : 'no' })}
+                />{' '}
+                forecast
+            </label>
+            <span class="faint num">
+                {many(runs, 'run')}
+                {runs >= RUNS_MAX ? ', the latest' : ''}
+            </span>
+        </div>
+    );
+}
+
+function Tip({ bar, x, y, room }: { bar: Bar; x: number; y: number; room: number }) {
+    return (
+        <div
+            class="tip"
+            style={{
+                left: `${Math.min(x + 14, room - 280)}px`,
+                top: `${y + 16}px`,
+            }}
+        >
+            <p>
+                <span class="id">{line(bar.task)}</span> <Text of={bar.title} />
+            </p>
+            <p class="faint num">
+                {bar.guess
+                    ? `expected ${clock(bar.from)} to ${clock(bar.to)}`
+                    : `${clock(bar.from, true)}, ${span(bar.to - bar.from)}, ${bar.run?.outcome ?? 'goes on'}`}
+            </p>
+            {bar.run && (
+                <p class="faint num">
+                    {line(bar.run.agent) || 'command'}, attempt {bar.run.attempt},{' '}
+                    {short((bar.run.tokens_in ?? 0) + (bar.run.tokens_out ?? 0))} tokens,{' '}
+                    {money(bar.run.cost_usd)}
+                </p>
+            )}
+        </div>
+    );
+}
+
+function RunTable({ runs, at }: { runs: ListedRun[]; at: number }) {
+    return (
+        <details>
+            <summary>as a table</summary>
+            <div class="scroll-x">
+                <table class="table">
+                    <thead>
+                        <tr>
+                            <th>task</th>
+                            <th>title</th>
+                            <th>project</th>
+                            <th>agent</th>
+                            <th>began</th>
+                            <th class="r">took</th>
+                            <th>ended</th>
+                            <th class="r">tokens</th>
+                            <th class="r">cost</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {runs.slice(0, 300).map((run) => (
+                            <tr key={`${run.task} ${run.attempt}`}>
+                                <td>
+                                    <Tid id={run.task} />
+                                </td>
+                                <td>
+                                    <Text of={run.title} />
+                                </td>
+                                <td>{line(run.project)}</td>
+                                <td>{line(run.agent)}</td>
+                                <td class="num">{clock(run.started_at, true)}</td>
+                                <td class="r num">
+                                    {run.started_at
+                                        ? span((run.ended_at ?? at) - run.started_at)
+                                        : '–'}
+                                </td>
+                                <td>{line(run.outcome) || 'goes on'}</td>
+                                <td class="r num">
+                                    {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))}
+                                </td>
+                                <td class="r num">{money(run.cost_usd)}</td>
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
+            </div>
+        </details>
+    );
+}
+
 export function Timeline() {
     const asked = route.value.query.get('range') ?? '';
     const wide = RANGES.find(([key]) => key === asked)?.[2] ?? 24 * 3600e3;
@@ -318,70 +475,12 @@ export function Timeline() {
         observer.observe(canvas.current);
         return () => observer.disconnect();
     }, [all]);
-    const find = (event: MouseEvent): Bar | null => {
-        const el = canvas.current;
-        if (!el) return null;
-        const box = el.getBoundingClientRect();
-        const time =
-            from + ((event.clientX - box.left - GUTTER) / (box.width - GUTTER * 2)) * (to - from);
-        const y = event.clientY - box.top;
-        const slack = ((to - from) / box.width) * 3;
-        for (const lane of all)
-            if (y >= lane.top + HEAD && y < lane.top + HEAD + lane.rows * ROW)
-                return (
-                    lane.bars.find(
-                        (bar) =>
-                            bar.row === Math.floor((y - lane.top - HEAD) / ROW) &&
-                            time >= bar.from - slack &&
-                            time <= bar.to + slack,
-                    ) ?? null
-                );
-        return null;
-    };
+    const find = (event: MouseEvent) => barAt(event, canvas.current, all, from, to);
     const runs = (loaded.data ?? []).filter((run) => !project || run.project === project);
     return (
         <div class="view timeline">
             <h1 class="sr">Timeline</h1>
-            <div class="filters">
-                <div class="tabs" role="group" aria-label="range">
-                    {[['', 'what there is'] as const, ...RANGES].map(([key, label]) => (
-                        <button
-                            key={key}
-                            class="quiet"
-                            aria-pressed={asked === key}
-                            onClick={() => refine({ range: key })}
-                        >
-                            {label}
-                        </button>
-                    ))}
-                </div>
-                <select
-                    aria-label="project"
-                    value={project}
-                    onChange={(event) => refine({ project: event.currentTarget.value })}
-                >
-                    <option value="">all projects</option>
-                    {(status.value?.projects ?? []).map((one) => (
-                        <option key={one.name} value={one.name}>
-                            {line(one.name)}
-                        </option>
-                    ))}
-                </select>
-                <label class="choice">
-                    <input
-                        type="checkbox"
-                        checked={ahead}
-                        onChange={(event) =>
-                            refine({ ahead: event.currentTarget.checked ? '' : 'no' })
-                        }
-                    />{' '}
-                    forecast
-                </label>
-                <span class="faint num">
-                    {many(runs.length, 'run')}
-                    {runs.length >= RUNS_MAX ? ', the latest' : ''}
-                </span>
-            </div>
+            <Filters asked={asked} project={project} ahead={ahead} runs={runs.length} />
             <Problem error={loaded.error} absent={loaded.absent} />
             {loaded.data && all.length === 0 && (
                 <Empty command="sluice add -- make test">Nothing has run in this time.</Empty>
@@ -403,85 +502,10 @@ export function Timeline() {
                             if (bar) go('task', bar.task);
                         }}
                     />
-                    {tip && (
-                        <div
-                            class="tip"
-                            style={{
-                                left: `${Math.min(tip.x + 14, (canvas.current?.clientWidth ?? 400) - 280)}px`,
-                                top: `${tip.y + 16}px`,
-                            }}
-                        >
-                            <p>
-                                <span class="id">{line(tip.bar.task)}</span>{' '}
-                                <Text of={tip.bar.title} />
-                            </p>
-                            <p class="faint num">
-                                {tip.bar.guess
-                                    ? `expected ${clock(tip.bar.from)} to ${clock(tip.bar.to)}`
-                                    : `${clock(tip.bar.from, true)}, ${span(tip.bar.to - tip.bar.from)}, ${tip.bar.run?.outcome ?? 'goes on'}`}
-                            </p>
-                            {tip.bar.run && (
-                                <p class="faint num">
-                                    {line(tip.bar.run.agent) || 'command'}, attempt{' '}
-                                    {tip.bar.run.attempt},{' '}
-                                    {short(
-                                        (tip.bar.run.tokens_in ?? 0) +
-                                            (tip.bar.run.tokens_out ?? 0),
-                                    )}{' '}
-                                    tokens, {money(tip.bar.run.cost_usd)}
-                                </p>
-                            )}
-                        </div>
-                    )}
+                    {tip && <Tip {...tip} room={canvas.current?.clientWidth ?? 400} />}
                 </div>
             )}
-            {runs.length > 0 && (
-                <details>
-                    <summary>as a table</summary>
-                    <div class="scroll-x">
-                        <table class="table">
-                            <thead>
-                                <tr>
-                                    <th>task</th>
-                                    <th>title</th>
-                                    <th>project</th>
-                                    <th>agent</th>
-                                    <th>began</th>
-                                    <th class="r">took</th>
-                                    <th>ended</th>
-                                    <th class="r">tokens</th>
-                                    <th class="r">cost</th>
-                                </tr>
-                            </thead>
-                            <tbody>
-                                {runs.slice(0, 300).map((run) => (
-                                    <tr key={`${run.task} ${run.attempt}`}>
-                                        <td>
-                                            <Tid id={run.task} />
-                                        </td>
-                                        <td>
-                                            <Text of={run.title} />
-                                        </td>
-                                        <td>{line(run.project)}</td>
-                                        <td>{line(run.agent)}</td>
-                                        <td class="num">{clock(run.started_at, true)}</td>
-                                        <td class="r num">
-                                            {run.started_at
-                                                ? span((run.ended_at ?? at) - run.started_at)
-                                                : '–'}
-                                        </td>
-                                        <td>{line(run.outcome) || 'goes on'}</td>
-                                        <td class="r num">
-                                            {short((run.tokens_in ?? 0) + (run.tokens_out ?? 0))}
-                                        </td>
-                                        <td class="r num">{money(run.cost_usd)}</td>
-                                    </tr>
-                                ))}
-                            </tbody>
-                        </table>
-                    </div>
-                </details>
-            )}
+            {runs.length > 0 && <RunTable runs={runs} at={at} />}
         </div>
     );
 }

@@ -60,15 +60,9 @@ function together(
     return { times, values: [at_(a), at_(b)] };
 }
 
-function Result({ answer, changed }: { answer: PlanWhatif; changed: boolean }) {
-    const { now, then } = answer;
+/** How long both plays take, and what is in them. */
+function Sums({ now, then, changed }: { now: Outlook; then: Outlook; changed: boolean }) {
     const won = now.makespan_ms - then.makespan_ms;
-    const both = together(now, then, answer.at);
-    const chart = changed ? both : { times: both.times, values: both.values.slice(0, 1) };
-    const names = [...new Set([...now.projects, ...then.projects].map((one) => one.name))];
-    const of = (one: Outlook, project: string) =>
-        one.projects.find((p) => p.name === project)?.finish_at ?? null;
-    void paint.value;
     return (
         <>
             <div class="sums">
@@ -109,90 +103,163 @@ function Result({ answer, changed }: { answer: PlanWhatif; changed: boolean }) {
                     ? ''
                     : ' The play was ended early: it would take longer than 60 days.'}
             </p>
-            {chart.times.length > 1 && (
-                <>
-                    <Chart
-                        label="tasks left over time, as it is and with the change"
-                        {...chart}
-                        height={240}
-                        format={(n) => count(Math.round(n))}
-                        lines={[
-                            { label: 'as it is', colour: colour('waiting'), step: true },
-                            {
-                                label: 'with the change',
-                                colour: colour('accent'),
-                                step: true,
-                                width: 2.5,
-                            },
-                        ].slice(0, changed ? 2 : 1)}
-                    />
-                    <div class="chart-key">
-                        <span>
-                            <i style={{ background: colour('waiting') }} />
-                            as it is
-                        </span>
+        </>
+    );
+}
+
+function TasksLeft({ chart, changed }: { chart: ReturnType<typeof together>; changed: boolean }) {
+    return (
+        <>
+            <Chart
+                label="tasks left over time, as it is and with the change"
+                {...chart}
+                height={240}
+                format={(n) => count(Math.round(n))}
+                lines={[
+                    { label: 'as it is', colour: colour('waiting'), step: true },
+                    {
+                        label: 'with the change',
+                        colour: colour('accent'),
+                        step: true,
+                        width: 2.5,
+                    },
+                ].slice(0, changed ? 2 : 1)}
+            />
+            <div class="chart-key">
+                <span>
+                    <i style={{ background: colour('waiting') }} />
+                    as it is
+                </span>
+                {changed && (
+                    <span>
+                        <i style={{ background: colour('accent') }} />
+                        with the change
+                    </span>
+                )}
+                <span class="faint">tasks left</span>
+            </div>
+        </>
+    );
+}
+
+function ProjectTable({
+    names,
+    now,
+    then,
+    changed,
+}: {
+    names: string[];
+    now: Outlook;
+    then: Outlook;
+    changed: boolean;
+}) {
+    const of = (one: Outlook, project: string) =>
+        one.projects.find((p) => p.name === project)?.finish_at ?? null;
+    return (
+        <div class="scroll-x">
+            <table class="table">
+                <thead>
+                    <tr>
+                        <th>project</th>
+                        <th class="r">finished as it is</th>
                         {changed && (
-                            <span>
-                                <i style={{ background: colour('accent') }} />
-                                with the change
-                            </span>
+                            <>
+                                <th class="r">with the change</th>
+                                <th class="r">difference</th>
+                            </>
                         )}
-                        <span class="faint">tasks left</span>
-                    </div>
-                </>
-            )}
-            {names.length > 0 && (
-                <div class="scroll-x">
-                    <table class="table">
-                        <thead>
-                            <tr>
-                                <th>project</th>
-                                <th class="r">finished as it is</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {names.map((project) => {
+                        const a = of(now, project);
+                        const b = of(then, project);
+                        const d = a && b ? a - b : 0;
+                        return (
+                            <tr key={project}>
+                                <td>{line(project)}</td>
+                                <td class="r num">{clock(a)}</td>
                                 {changed && (
                                     <>
-                                        <th class="r">with the change</th>
-                                        <th class="r">difference</th>
+                                        <td class="r num">{clock(b)}</td>
+                                        <td
+                                            class={`r num ${d > 1000 ? 'better' : d < -1000 ? 'worse' : ''}`}
+                                        >
+                                            {Math.abs(d) <= 1000
+                                                ? '–'
+                                                : `${d > 0 ? '−' : '+'}${span(Math.abs(d))}`}
+                                        </td>
                                     </>
                                 )}
                             </tr>
-                        </thead>
-                        <tbody>
-                            {names.map((project) => {
-                                const a = of(now, project);
-                                const b = of(then, project);
-                                const d = a && b ? a - b : 0;
-                                return (
-                                    <tr key={project}>
-                                        <td>{line(project)}</td>
-                                        <td class="r num">{clock(a)}</td>
-                                        {changed && (
-                                            <>
-                                                <td class="r num">{clock(b)}</td>
-                                                <td
-                                                    class={`r num ${d > 1000 ? 'better' : d < -1000 ? 'worse' : ''}`}
-                                                >
-                                                    {Math.abs(d) <= 1000
-                                                        ? '–'
-                                                        : `${d > 0 ? '−' : '+'}${span(Math.abs(d))}`}
-                                                </td>
-                                            </>
-                                        )}
-                                    </tr>
-                                );
-                            })}
-                        </tbody>
-                    </table>
-                </div>
+                        );
+                    })}
+                </tbody>
+            </table>
+        </div>
+    );
+}
+
+function Result({ answer, changed }: { answer: PlanWhatif; changed: boolean }) {
+    const { now, then } = answer;
+    const both = together(now, then, answer.at);
+    const chart = changed ? both : { times: both.times, values: both.values.slice(0, 1) };
+    const names = [...new Set([...now.projects, ...then.projects].map((one) => one.name))];
+    void paint.value;
+    return (
+        <>
+            <Sums now={now} then={then} changed={changed} />
+            {chart.times.length > 1 && <TasksLeft chart={chart} changed={changed} />}
+            {names.length > 0 && (
+                <ProjectTable names={names} now={now} then={then} changed={changed} />
             )}
         </>
     );
 }
 
-export function WhatIf() {
+function text(value: unknown): string {
+    return value === null || value === undefined ? 'unlimited' : String(value);
+}
+
+type Changed = Record<string, string>;
+
+function SettingField({
+    item,
+    value,
+    setChanged,
+}: {
+    item: Setting;
+    /** As typed; undefined while it is not changed. */
+    value: string | undefined;
+    setChanged: (next: (old: Changed) => Changed) => void;
+}) {
+    return (
+        <label class={`setting${value !== undefined ? ' changed' : ''}`} title={item.key}>
+            <span>{line(name(item.key))}</span>
+            <input
+                inputMode="decimal"
+                value={value ?? text(item.value)}
+                aria-label={item.key}
+                onInput={(event) => {
+                    const typed = event.currentTarget.value.trim();
+                    setChanged((old) => {
+                        const next = { ...old };
+                        if (typed === '' || typed === text(item.value)) delete next[item.key];
+                        else next[item.key] = typed;
+                        return next;
+                    });
+                }}
+            />
+        </label>
+    );
+}
+
+/** The settings that can be tried, the changes to them, and the answer of the daemon. */
+function usePlay() {
     const config = useLoad('config', (signal) =>
         get<{ items: Setting[] }>('/v1/config', { all: true }, signal),
     );
-    const [changed, setChanged] = useState<Record<string, string>>({});
+    const [changed, setChanged] = useState<Changed>({});
     const [answer, setAnswer] = useState<PlanWhatif | null>(null);
     const [error, setError] = useState<string | null>(null);
     const [absent, setAbsent] = useState(false);
@@ -202,8 +269,6 @@ export function WhatIf() {
         () => (config.data?.items ?? []).filter((item) => TRIED.test(item.key)),
         [config.data],
     );
-    const text = (value: unknown) =>
-        value === null || value === undefined ? 'unlimited' : String(value);
     const play = async (event?: SubmitEvent) => {
         event?.preventDefault();
         setBusy(true);
@@ -255,6 +320,35 @@ export function WhatIf() {
             say(words(problem), true);
         }
     };
+    return {
+        config,
+        settings,
+        changed,
+        setChanged,
+        answer,
+        error,
+        absent,
+        busy,
+        played,
+        play,
+        apply,
+    };
+}
+
+export function WhatIf() {
+    const {
+        config,
+        settings,
+        changed,
+        setChanged,
+        answer,
+        error,
+        absent,
+        busy,
+        played,
+        play,
+        apply,
+    } = usePlay();
     const n = Object.keys(changed).length;
     return (
         <div class="view whatif">
@@ -268,28 +362,12 @@ export function WhatIf() {
                         return (
                             <Section key={title} title={title}>
                                 {list.map((item) => (
-                                    <label
+                                    <SettingField
                                         key={item.key}
-                                        class={`setting${changed[item.key] !== undefined ? ' changed' : ''}`}
-                                        title={item.key}
-                                    >
-                                        <span>{line(name(item.key))}</span>
-                                        <input
-                                            inputMode="decimal"
-                                            value={changed[item.key] ?? text(item.value)}
-                                            aria-label={item.key}
-                                            onInput={(event) => {
-                                                const value = event.currentTarget.value.trim();
-                                                setChanged((old) => {
-                                                    const next = { ...old };
-                                                    if (value === '' || value === text(item.value))
-                                                        delete next[item.key];
-                                                    else next[item.key] = value;
-                                                    return next;
-                                                });
-                                            }}
-                                        />
-                                    </label>
+                                        item={item}
+                                        value={changed[item.key]}
+                                        setChanged={setChanged}
+                                    />
                                 ))}
                             </Section>
                         );
