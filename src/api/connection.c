@@ -1,12 +1,12 @@
-/* connection.c: when does a connection read, write, wait and end?
+/* connection.c: when a connection reads, writes, waits and ends.
  *
- * Whatever happens to a connection (bytes came, room came, a call was answered, a timer is due)
- * ends in the same function, the pump: it moves answers out, sends, and parses what has come, until
- * nothing more can be done, and only then decides what to wait for. So no state depends on the
- * order in which things happened, and a connection is freed in one place.
+ * Every event of a connection (bytes or buffer space arrived, a call was answered, a timer is due)
+ * ends in the pump. It moves answers out, sends, and parses input until no progress is possible,
+ * and only then decides what to wait for. So no state depends on the order of events, and a
+ * connection is freed in one place.
  *
- * A client that is gone is distinguished from one that has only finished sending by the kernel's
- * hang-up: the second still gets its answers. */
+ * The kernel's hang-up distinguishes a client that has disconnected from one that has only finished
+ * sending: the latter still gets its answers. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static bool fill_from(struct connection *c, struct stream *stream) {
     return false;
 }
 
-/* Answers leave in the order of their requests. true: something moved. */
+/* Answers leave in the order of their requests. True: something moved. */
 static bool move_answers(struct connection *c) {
     bool moved = false;
     while (c->first && c->first->ready && !c->dead) {
@@ -279,7 +279,7 @@ static time_ms deadline_of(const struct connection *c) {
     case PHASE_BUSY:
         break;
     }
-    return c->access_until; /* a stream does not outlive the token it was asked with */
+    return c->access_until; /* a stream ends when its token expires */
 }
 
 /* A phase lasts until a request is complete, or the client has read bytes. */
@@ -320,7 +320,7 @@ static void finish_if_done(struct connection *c) {
 
 void connection_pump(struct connection *c) {
     if (c->pumping) {
-        c->woken = true; /* answered while it was asked */
+        c->woken = true; /* answered during the call */
         return;
     }
     c->pumping = true;
@@ -384,7 +384,7 @@ void connection_new(struct listener *listener, int fd, const char *user) {
     c->tcp = listener->tcp;
     c->fd = fd;
     c->deadline = c->access_until = TIME_NEVER;
-    c->phase = PHASE_BUSY; /* the first look begins its own */
+    c->phase = PHASE_BUSY; /* the first check starts its own phase */
     http_parser_init(&c->parser);
     if (loop_watch(server->loop, fd, LOOP_READ, connection_ready, c, &c->watch) < 0) {
         close(fd);

@@ -1,9 +1,8 @@
-/* guard.c: what is refused whatever it asks for.
+/* guard.c: refuses requests regardless of the operation.
  *
- * Names are compared completely and with a fixed list: servers of this kind were broken into by a
- * prefix comparison, by comparing Host with Origin (the attacker chooses both), and by checking
- * POST but not DELETE. So: no prefix, no comparison of two values of the request, no method left
- * out. */
+ * Names are compared completely and with a fixed list: similar servers were compromised by a prefix
+ * comparison, by comparing Host with Origin (the attacker chooses both), and by checking POST but
+ * not DELETE. So: no prefixes, no comparison of two values from the request, no exempt methods. */
 #include "api/guard.h"
 
 #include <ctype.h>
@@ -74,10 +73,9 @@ struct guard_verdict guard_check(const struct guard *guard, const struct http_re
     return (struct guard_verdict){ 0 };
 }
 
-/* A web page anywhere can make a browser send requests to a name that it lets resolve to this
- * machine (DNS rebinding). Such a request has that name as its Host, and the page's address as its
- * Origin. So both must be one of a few exact names; only the port is free, where no list fixes
- * it. */
+/* A web page anywhere can make a browser send requests to a name that resolves to this machine (DNS
+ * rebinding). Such a request has that name as its Host, and the page's address as its Origin. So
+ * both must be one of a few exact names; only the port is free, where no list fixes it. */
 
 static bool is_port(const char *text) {
     size_t digits = strspn(text, "0123456789");
@@ -107,7 +105,7 @@ static bool is_local_origin(const char *origin) {
     return is_loopback(origin + strlen(scheme));
 }
 
-/* On a Unix socket, which has no name: the names of this machine, at any port. */
+/* For a Unix socket, which has no name: the names of this machine, at any port. */
 static struct guard_verdict check_names(const struct http_request *request) {
     const char *host = http_request_header(request, "host");
     const char *origin = http_request_header(request, "origin");

@@ -1,8 +1,8 @@
-/* guard.h: may this request be looked at, before it is routed? Pure.
+/* guard.h: checks a request before it is routed. Pure.
  *
- * Runs on every request of every method, before routing: a check in a handler is missing in the
- * next handler. A browser cannot reach a Unix socket, but what it would send is refused there too,
- * so the same rules hold for the TCP listener, which has a list of exact host names. */
+ * Runs for every request of every method, before routing: a check in one handler would be missing
+ * in the next. Browsers cannot reach a Unix socket, but their requests are refused there too, so
+ * that the same rules hold for the TCP listener, which has a list of exact host names. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,25 +12,25 @@
 #define MCP_PATH "/mcp"
 
 struct guard {
-    /* Accepted Host values, compared completely, port included ("127.0.0.1:7700"); ends with NULL.
-     * NULL: any simple one (a Unix socket has no name). There is no wildcard. */
+    /* Accepted Host values, compared completely, including the port ("127.0.0.1:7700"); ends with
+     * NULL. NULL: any simple name (a Unix socket has none). There is no wildcard. */
     const char *const *hosts;
     /* Accepted Origin values, compared completely ("http://127.0.0.1:7700"); ends with NULL. NULL:
      * none. */
     const char *const *origins;
-    /* The only path that a browser may open from another page, as the file of `sluice dash` does: a
-     * page that reveals nothing of the queue. NULL: none. */
+    /* The only path that a browser may open from another page, as the file of `sluice dash` does;
+     * the page reveals nothing about the queue. NULL: none. */
     const char *entrance;
 };
 
 struct guard_verdict {
     int status;          /* 0: pass; 400, 403, 405 or 415 */
     const char *word;    /* of the error object */
-    const char *message; /* for people */
+    const char *message; /* human-readable */
 };
 
 struct guard_verdict guard_check(const struct guard *guard, const struct http_request *request);
 /* The same for MCP_PATH: stricter about Host, less strict about Origin. Clients that run in a
  * browser on this machine send an Origin, which is allowed when it is this machine's. 403: Host or
- * Origin of another machine; 405: not POST; 415: no JSON. */
+ * Origin of another machine; 405: not POST; 415: not JSON. */
 struct guard_verdict guard_check_mcp(const struct guard *guard, const struct http_request *request);

@@ -1,9 +1,9 @@
-/* http_parser.c: where a request ends, and what its head says.
+/* http_parser.c: finds the end of a request and parses its head.
  *
- * The head is collected byte by byte up to its empty line. Every byte that could make two programs
- * disagree about where a line ends (a bare CR or LF, NUL) is refused on the way; only then is the
- * complete head parsed. So the result cannot depend on how the bytes were split, and the part that
- * knows HTTP never sees half a line. */
+ * The head is collected byte by byte up to its empty line. Every byte on which parsers could
+ * disagree about line ends (a bare CR or LF, NUL) is refused immediately; only then is the complete
+ * head parsed. So the result cannot depend on how the bytes were split, and the HTTP parser never
+ * sees a partial line. */
 #include "api/http_parser.h"
 
 #include <assert.h>
@@ -16,12 +16,12 @@
 
 /* --- a complete head ------------------------------------------------------------------------- */
 
-/* Works in place: lines become strings. A header that decides about framing or trust may come only
- * once: of two values one program would believe the first and another the second. */
+/* Works in place: lines become strings. A header that affects framing or trust may occur only once:
+ * with two values, one program would use the first and another the second. */
 
 #define METHOD_MAX 16
 
-/* Headers with one value: a second one is refused. */
+/* Headers that may occur only once. */
 static const char *const single_headers[] = {
     "accept", "authorization",  "content-length",    "content-type",
     "expect", "host",           "idempotency-key",   "last-event-id",
@@ -194,7 +194,8 @@ static void http_head_parse(struct http_parser *parser) {
     char *line = parser->head.text;
     bool first = true;
     while (parser->step == HTTP_HEAD && *line != '\r') {
-        char *end = strchr(line, '\r'); /* each line ends in CR LF: the feeding saw to it */
+        /* http_parser_feed has ensured that each line ends in CR LF. */
+        char *end = strchr(line, '\r');
         *end = '\0';
         if (first)
             parse_request_line(parser, line);
@@ -281,7 +282,7 @@ static void take_head_byte(struct http_parser *parser, char c) {
                 http_parser_break(parser, 400, "an empty line before the request");
             else
                 http_head_parse(parser);
-        } else if (parser->lines++ > HTTP_HEADERS_MAX) { /* with the request line */
+        } else if (parser->lines++ > HTTP_HEADERS_MAX) { /* including the request line */
             http_parser_break(parser, 431, "more than 64 headers");
         }
     }

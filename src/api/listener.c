@@ -1,8 +1,8 @@
 /* listener.c: the sockets that clients connect to: Unix sockets, and TCP with its names, TLS and
  * failed tokens.
  *
- * The mode of a Unix socket is not its only protection, because a folder may be opened by mistake:
- * the kernel identifies the peer (server.c). */
+ * File mode is not the only protection of a Unix socket, because a folder may be opened up by
+ * mistake: the kernel identifies the peer (server.c). */
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -21,9 +21,9 @@
 
 /* --- TCP ------------------------------------------------------------------------------------- */
 
-/* Names are assembled once, when listening begins, with the port in them: requests are compared
- * with complete strings. A host that the owner named may have the port or not, because a proxy in
- * front of us has a port of its own; its pages then come by either scheme. */
+/* Names are assembled once, when listening begins, including the port: requests are compared with
+ * complete strings. A host name configured by the owner is accepted with or without the port,
+ * because a proxy in front of us has its own port; its pages may then use either scheme. */
 
 static void add_name(struct tcp_listener_names *names, const char *before, const char *name,
                      const char *after) {
@@ -40,7 +40,7 @@ static void free_names(struct tcp_listener_names *names) {
     free(names->items);
 }
 
-/* Browsers leave out the default port of the scheme. */
+/* Browsers omit the default port of the scheme. */
 static void add_own(struct tcp_listener *guard, const char *name, unsigned port) {
     const char *scheme = guard->tls ? "https://" : "http://";
     char after[8];
@@ -53,7 +53,7 @@ static void add_own(struct tcp_listener *guard, const char *name, unsigned port)
     }
 }
 
-/* `tls` is taken. */
+/* Takes ownership of `tls`. */
 static struct tcp_listener *tcp_listener_new(const struct tcp_address *address,
                                              const char *const *hosts, struct tls_server *tls) {
     struct tcp_listener *guard = xcalloc(1, sizeof(*guard));
@@ -64,7 +64,7 @@ static struct tcp_listener *tcp_listener_new(const struct tcp_address *address,
     add_own(guard, "localhost", port);
     add_own(guard, "127.0.0.1", port);
     add_own(guard, "[::1]", port);
-    /* 0.0.0.0 is not added as a name: browsers reach this machine by it. */
+    /* 0.0.0.0 is not added as a name: browsers can reach this machine with it. */
     if (!tcp_is_loopback(address) && !tcp_is_any(address))
         add_own(guard, tcp_print_host(address, text), port);
     for (; hosts && *hosts; hosts++) {
@@ -109,7 +109,7 @@ static struct in6_addr key_of(const struct tcp_address *peer) {
         memcpy(&key, &peer->v6.sin6_addr, 8);
         return key;
     }
-    memset(key.s6_addr + 10, 0xff, 2); /* as IPv6 writes addresses of IPv4 */
+    memset(key.s6_addr + 10, 0xff, 2); /* IPv4-mapped IPv6 address */
     memcpy(key.s6_addr + 12, &peer->v4.sin_addr, 4);
     return key;
 }
@@ -178,7 +178,8 @@ static int bind_socket(const struct sockaddr_un *address, int *ret_fd, struct er
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return error_set(err, -errno, "cannot make a socket: %s", strerror(errno));
-    /* The file gets the mode of the socket. The umask is shared by all threads and stays. */
+    /* The file gets the mode of the socket. The umask is shared by all threads and stays
+     * unchanged. */
     if (fchmod(fd, 0600) == 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0
         && listen(fd, UNIX_BACKLOG) == 0) {
         *ret_fd = fd;
@@ -277,8 +278,8 @@ void listener_finish(struct listener *listener) {
 
 /* --- the TCP listener of a server ------------------------------------------------------------ */
 
-/* It is opened, replaced and closed while the daemon runs. Only loopback addresses work without
- * TLS: everybody can read a token in clear text on a network. */
+/* Opened, replaced and closed while the daemon runs. Only loopback addresses work without TLS:
+ * anyone on a network can read a token in clear text. */
 
 #define TCP_BACKLOG 128
 

@@ -1,8 +1,8 @@
 /* loopback.c: see loopback.h.
  *
- * Requests of one connection are answered one after the other, each before the next is read: an
- * answer is short, so it fits into the kernel's buffer of a client that reads. One that does not
- * read is not worth a buffer of ours. */
+ * Requests of one connection are answered one at a time, before the next is read. An answer is
+ * short, so it fits into the kernel's buffer of a client that reads; for one that does not, nothing
+ * is buffered here. */
 #include "api/loopback.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 
 #define BACKLOG      64
 #define READ_SIZE    16384
-#define READS_EACH   16         /* of one client in one round: others are waiting */
-#define ACCEPT_PAUSE SECONDS(1) /* when there are no more file descriptors */
+#define READS_EACH   16         /* per client and round, for fairness */
+#define ACCEPT_PAUSE SECONDS(1) /* when file descriptors run out */
 
 struct client {
     struct client *next;
@@ -30,9 +30,9 @@ struct client {
     int fd;
     struct loop_watch *watch;
     struct loop_timer *timer;
-    time_ms since; /* when it last had nothing to do */
+    time_ms since; /* since when it has been idle */
     struct http_parser parser;
-    bool known;  /* the path of the request that is being read is one */
+    bool known;  /* the path of the current request is served */
     bool closes; /* after the next answer */
 };
 
@@ -114,7 +114,7 @@ static bool is_welcome(const struct client *c) {
            && c->loopback->options.knows(c->loopback->options.ctx, request->path);
 }
 
-/* At GOT_HEAD. False: the client is gone. */
+/* At GOT_HEAD. False: the client disconnected. */
 static bool take_head(struct client *c) {
     const struct http_request *request = &c->parser.request;
     const char *type = http_request_header(request, "content-type");
@@ -139,7 +139,7 @@ static bool take_head(struct client *c) {
     return true;
 }
 
-/* At COMPLETE. False: the client is gone. */
+/* At COMPLETE. False: the client disconnected. */
 static bool take_request(struct client *c) {
     const struct loopback_options *options = &c->loopback->options;
     const struct http_request *request = &c->parser.request;
@@ -276,7 +276,7 @@ static int open_socket(struct loopback *lb, const char *text, struct error *err)
     int r = tcp_listen(&address, BACKLOG, &lb->fd, err);
     if (r < 0)
         return r;
-    if (tcp_local(lb->fd, &address) == 0) /* what the kernel has made of it */
+    if (tcp_local(lb->fd, &address) == 0) /* with the actual port */
         (void)tcp_print(&address, lb->address);
     r = loop_watch(lb->loop, lb->fd, LOOP_READ, accept_ready, lb, &lb->watch);
     return r < 0 ? error_set(err, r, "cannot watch '%s': %s", text, strerror(-r)) : 0;

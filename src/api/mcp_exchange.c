@@ -1,10 +1,9 @@
-/* mcp_exchange.c: POST /mcp: one message of the protocol, answered by the operations of this
- * daemon.
+/* mcp_exchange.c: POST /mcp: one MCP message, answered by the operations of this daemon.
  *
- * The protocol is in mcp/, which knows nothing of HTTP but three headers. Here it gets what it asks
- * for: operations by name, the events of the engine, the time. An answer alone is one JSON object;
- * as soon as a notification comes before it, the answer is a stream of events. A client that goes
- * away ends what it waited for, because the exchange is freed with its connection. */
+ * The protocol is in mcp/, which knows nothing of HTTP but three headers. This file provides
+ * operations by name, the events of the engine, and the time. An answer alone is one JSON object;
+ * if a notification precedes it, the answer is a stream of events. A disconnect cancels what the
+ * client waited for, because the exchange is freed with its connection. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #define STREAM_TYPE "text/event-stream"
 #define JSON_TYPE   "application/json"
 
-/* An operation that the protocol waits for. */
+/* A pending operation of the protocol. */
 struct mcp_call {
     struct mcp_call *next;
     struct mcp_exchange *owner;
@@ -35,13 +34,13 @@ struct mcp_exchange {
     struct mcp *mcp;
     struct mcp_call *calls;
     struct exchange_caller caller;
-    struct strbuf out; /* of the stream, not sent yet */
+    struct strbuf out; /* unsent bytes of the stream */
     struct loop_timer *timer;
     time_ms said; /* when something was last sent */
     bool watching;
     bool begun; /* the answer is a stream */
-    bool over;  /* nothing more comes */
-    bool slow;  /* the client does not take what it asked for */
+    bool over;  /* complete */
+    bool slow;  /* the client does not read fast enough */
 };
 
 static struct server *server_of(const struct mcp_exchange *m) {
@@ -104,7 +103,7 @@ static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size
     connection_wake(c);
 }
 
-/* Is the answer complete, and when does the timer fire next? */
+/* Checks whether the answer is complete, and sets the timer. */
 static void settle(struct mcp_exchange *m) {
     struct server *server = server_of(m);
     if (mcp_open_requests(m->mcp) == 0 && !m->over) {
@@ -127,7 +126,7 @@ static void on_due(void *ctx) {
     time_ms now = now_of(m);
     mcp_tick(m->mcp, now);
     if (m->begun && !m->over && now >= time_add(m->said, server_of(m)->options.comment_every)) {
-        strbuf_puts(&m->out, ":\n\n"); /* keeps the connection from being taken for dead */
+        strbuf_puts(&m->out, ":\n\n"); /* keep-alive */
         m->said = now;
         connection_wake(m->exchange->connection);
     }
@@ -158,7 +157,7 @@ static void on_drop(void *ctx, struct mcp_question *ask) {
     forget_call(mine);
 }
 
-/* The end of a log, redacted. No file: no output. */
+/* The tail of a log, redacted. No file: no output. */
 static void read_log(const struct op_call *call, struct strbuf *out) {
     struct engine_run run;
     bool lives =
@@ -184,7 +183,7 @@ static void on_answered(struct op_call *call, void *ctx) {
     struct mcp_reply reply = { .code = call->err.code, .message = call->err.text, .index = -1 };
     forget_call(mine);
     ask->own = NULL;
-    m->caller.token = call->run; /* whose token it is was found out */
+    m->caller.token = call->run; /* the run was resolved from the token */
     if (reply.code < 0) {
         reply.index = call->index;
     } else if (call->op->answer == OP_ANSWER_LOG || call->op->answer == OP_ANSWER_FILE) {

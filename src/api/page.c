@@ -1,10 +1,9 @@
-/* page.c: the files of the dashboard, which anybody may have.
+/* page.c: the public files of the dashboard.
  *
- * No token: they are the same in every daemon, and the page has none yet when it is loaded.
- * Everything that it shows comes through the operations. What it may do is bound by its
- * Content-Security-Policy: scripts and styles of our own alone, no frame around it, and no address
- * but ours to talk to, so that what an agent has written cannot act even if the page showed it as
- * it is. */
+ * They need no token: they are the same in every daemon, and the page has no token yet when it is
+ * loaded. All its data comes through the operations. Its Content-Security-Policy allows only our
+ * own scripts and styles, no framing, and no connections to other addresses, so that agent output
+ * cannot act even if the page rendered it unescaped. */
 #include <string.h>
 
 #include "api/response.h"

@@ -1,4 +1,4 @@
-/* response.c: how does an answer look on the wire? */
+/* response.c: serializes an answer. */
 #include "api/response.h"
 
 #include "base/json_write.h"
@@ -34,12 +34,12 @@ static const char *status_text(int status) {
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         if (texts[i].status == status)
             return texts[i].text;
-    return "Answer"; /* the reason is for people; programs read the number */
+    return "Answer"; /* for people; programs read the number */
 }
 
 void response_print(const struct response *response, struct strbuf *out) {
     strbuf_printf(out, "HTTP/1.1 %d %s\r\n", response->status, status_text(response->status));
-    bool nothing = response->status == 304; /* what the client has is described already */
+    bool nothing = response->status == 304; /* the client already has the description */
     if (!nothing)
         strbuf_printf(out, "Content-Type: %s\r\n", response->type);
     if (!response->stream && !nothing)

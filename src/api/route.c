@@ -1,7 +1,7 @@
-/* route.c: from a request to a call, and from its outcome to an answer.
+/* route.c: turns a request into a call, and its outcome into an answer.
  *
- * Nothing here knows an operation: method, path, parameters, rights and the kind of answer come
- * from the table. What can be refused without a body is refused at its head, so that a client
+ * Nothing here is specific to an operation: method, path, parameters, rights and the kind of answer
+ * come from the table. What can be refused without a body is refused at the head, so that a client
  * cannot make the daemon hold 16 MiB for a path that does not exist. */
 #include <assert.h>
 #include <ctype.h>
@@ -19,7 +19,7 @@
 #include "engine/executors.h"
 
 #define JSON_TYPE  "application/json"
-#define TEXT_TYPE  "text/plain; version=0.0.4; charset=utf-8" /* what Prometheus asks for */
+#define TEXT_TYPE  "text/plain; version=0.0.4; charset=utf-8" /* requested by Prometheus */
 #define CALLER_MAX 200
 #define BEARER     "Bearer "
 
@@ -86,7 +86,7 @@ void exchange_delay(struct exchange *exchange, time_ms span) {
     loop_timer_set(loop, exchange->delay, time_add(loop_now_steady(loop), span));
 }
 
-/* Repeated wrong tokens get their answers late. */
+/* Answers to repeated wrong tokens are delayed. */
 static void refuse_guess(struct exchange *exchange) {
     struct connection *c = exchange->connection;
     if (tcp_listener_failed(c->tcp, &c->peer, loop_now_steady(c->server->loop)))
@@ -101,7 +101,7 @@ void exchange_fail(struct exchange *exchange, int status, const char *word, cons
 
 void exchange_begin_stream(struct exchange *exchange, const char *type, const char *headers,
                            struct stream *stream) {
-    exchange->close |= exchange->old; /* its end is the end of the connection */
+    exchange->close |= exchange->old; /* the end of the connection marks its end */
     answer(exchange,
            &(struct response){ .status = 200, .type = type, .headers = headers, .stream = true });
     exchange->connection->closing |= exchange->close;
@@ -150,7 +150,7 @@ static void call_answered(struct op_call *call, void *ctx) {
     else
         answer_call(exchange, call);
     connection_pump(c);
-    op_call_free(call); /* behind the answer: of ten thousand tasks it takes a while */
+    op_call_free(call); /* after the answer: freeing ten thousand tasks takes a while */
     if (stops && server->options.stop_asked)
         server->options.stop_asked(server->options.ctx);
 }
@@ -209,7 +209,7 @@ static size_t body_max(const struct connection *c, const struct op *op) {
     return bulk ? server->options.bulk_body_max : server->options.body_max;
 }
 
-/* Refused before its body, which is not read. */
+/* Refuses a request before its body, which is not read. */
 static void refuse_head(struct connection *c, const struct guard_verdict *verdict,
                         const char *allow) {
     if (c->parser.request.has_body)
@@ -219,7 +219,7 @@ static void refuse_head(struct connection *c, const struct guard_verdict *verdic
     refuse(c, verdict->status, verdict->word, verdict->message, allow);
 }
 
-/* The owner's socket takes no token; that of the runs requires one. */
+/* The owner's socket takes no token; the runs' socket requires one. */
 static struct guard_verdict check_token(const struct connection *c,
                                         const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
@@ -241,8 +241,8 @@ static bool is_owners_program(const struct connection *c) {
     return tcp_peer_end(c->fd, &end) < 0 || end.user == geteuid() || end.user == 0;
 }
 
-/* A run on another machine, placed there by Slurm or left there when another host took over, has no
- * other way in. Its token has the same rights as at the socket of the runs; that of a run on this
+/* A run on another machine, placed there by Slurm or left there by a failover, can only connect
+ * over TCP. Its token has the same rights as at the runs' socket; the token of a run on this
  * machine is refused here. */
 static bool take_run(struct connection *c, const char *token) {
     if (!engine_run_is_remote(c->server->engine, token))
@@ -251,7 +251,7 @@ static bool take_run(struct connection *c, const char *token) {
     return true;
 }
 
-/* Over TCP: whose token is it? Some operations need none. */
+/* Over TCP: finds the owner of the token. Some operations need none. */
 static struct guard_verdict check_access(struct connection *c, const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
     const struct engine_access *found = NULL;
@@ -411,7 +411,7 @@ static void submit(struct connection *c, struct exchange *exchange, json_t *para
     op_submit(call);
 }
 
-/* One message of the protocol. Requests behind it wait, as behind a stream. */
+/* One MCP message. Later requests wait, as behind a stream. */
 static void begin_mcp(struct connection *c) {
     const struct http_request *request = &c->parser.request;
     const char *caller = http_request_header(request, "x-sluice-run");

@@ -1,8 +1,8 @@
-/* server.c: who may connect, to which listener, and how many.
+/* server.c: which clients may connect, to which listener, and how many.
  *
- * The mode of a socket is not its only protection, because a folder may be opened by mistake: the
- * kernel identifies the peer. A process of a run is refused at the owner's socket: runs have a
- * socket of their own, where their token decides. */
+ * File mode is not the only protection of a socket, because a folder may be opened up by mistake:
+ * the kernel identifies the peer. A process of a run is refused at the owner's socket: runs have
+ * their own socket, where their token decides. */
 #include "api/server.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@
 
 /* --- the peer of the owner's socket ---------------------------------------------------------- */
 
-/* A socket names the process that has connected by its pid. When that process has ended, the pid
- * may be another process's, and another process may hold the connection. So it must still live
- * after it was looked at. Linux 6.5 and later can tell. */
+/* A socket names the connecting process by its pid. After that process has ended, the pid may
+ * belong to another process, and another process may hold the connection. So it must still be alive
+ * after the check. Linux 6.5 and later can tell. */
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -104,7 +104,7 @@ void owner_socket_close(struct server *server) {
 
 /* --- shares of streams ----------------------------------------------------------------------- */
 
-/* Connections are few, so they are counted when it matters. */
+/* Connections are few, so they are counted on demand. */
 
 #define PART_OF_TOKEN 8u
 #define PART_OF_OWNER 8u
@@ -266,7 +266,7 @@ static void take_tcp_client(struct listener *listener, int fd) {
     unsigned count = 0;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    if (tcp_peer(fd, &peer) < 0) { /* gone already */
+    if (tcp_peer(fd, &peer) < 0) { /* already disconnected */
         close(fd);
         return;
     }

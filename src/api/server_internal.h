@@ -1,13 +1,13 @@
-/* server_internal.h: server, connection, exchange, stream: who holds what. Private to api/.
+/* server_internal.h: ownership of server, connection, exchange and stream. Private to api/.
  *
  * server      ─► connections: one per client, in a list
  * connection  ─► exchanges: requests whose answers are not sent yet, in the order they came
  * exchange    ─► a call that is being answered, or the bytes of its answer, or a stream
  * stream      ─► adds bytes to its connection as long as that has room
  *
- * Freeing goes downwards only: a connection that ends frees its exchanges, an exchange abandons its
- * call and frees its stream. Nothing below ends a connection by itself: it says so and the pump,
- * which is at the top of every way into a connection, does it. */
+ * Freeing goes downwards only: a connection frees its exchanges, an exchange abandons its call and
+ * frees its stream. Lower levels never end a connection themselves: they set a flag, and the pump,
+ * which is at the top of every entry into a connection, ends it. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,20 +21,21 @@
 #include "os/loop.h"
 
 #define READ_SIZE     ((size_t)64 * 1024)
-#define IN_FLIGHT_MAX 32                   /* requests of one connection without an answer */
-#define OUT_HIGH      ((size_t)256 * 1024) /* no new request while so much is unsent */
-#define OUT_LOW       ((size_t)64 * 1024)  /* a stream adds until so much is unsent */
+#define IN_FLIGHT_MAX 32                   /* unanswered requests per connection */
+#define OUT_HIGH      ((size_t)256 * 1024) /* no new request while this much is unsent */
+#define OUT_LOW       ((size_t)64 * 1024)  /* a stream adds until this much is unsent */
 
 struct response;
 
 /* Endless streams of one kind are counted together; there are streams_max of them. One token, of a
- * client or of a run, has an eighth at most, one address over TCP half, all runs together half. An
- * eighth is left for the owner's socket. */
+ * client or a run, gets at most an eighth, one TCP address half, all runs together half. An eighth
+ * is reserved for the owner's socket. */
 enum stream_kind { STREAM_OF_NOTHING, STREAM_OF_EVENTS, STREAM_OF_MCP };
 
 struct stream_share {
     enum stream_kind kind;
-    char token[ACCESS_TOKEN_SIZE]; /* whose it is, by an id or by a run's token; "": the owner's */
+    /* Its owner, as an id or a run's token; "": the owner of the daemon. */
+    char token[ACCESS_TOKEN_SIZE];
 };
 
 /* Lists whose items have `next` and `previous`. */
@@ -57,13 +58,13 @@ struct server {
     struct engine *engine; /* NULL: a standby */
     struct server_options options;
     struct guard guard; /* of the Unix socket */
-    char *owner;        /* the user whose daemon this is */
+    char *owner;        /* the user who owns this daemon */
     struct listener owners, runs, web;
     size_t run_connections, tcp_connections;
-    loop_ready accept_ready; /* of every listener */
+    loop_ready accept_ready; /* for every listener */
     bool stopping;
     struct connection *connections;
-    size_t body_bytes; /* of all requests that are being read */
+    size_t body_bytes; /* of all requests being read */
 
     struct event_stream *event_streams;
     struct loop_timer *comment_timer; /* set while there is a stream */
@@ -90,27 +91,27 @@ void server_print_metrics(const struct server *server, struct strbuf *out);
 #define OWNER_SOCKET_REFUSAL                                                                       \
     "this is the owner's socket: a run asks at SLUICE_SOCKET, with its SLUICE_TOKEN"
 
-/* For a connected socket. NULL: accepted; else the message of the refusal. */
+/* For a connected socket. NULL: accepted; else the refusal message. */
 const char *owner_socket_refusal(const struct server *server, int fd);
-/* It was just accepted. */
+/* Call after accepting. */
 void owner_socket_note(struct connection *connection);
-/* At the head of a request. False: it was refused, and the connection ends. */
+/* At the head of a request. False: refused, and the connection ends. */
 bool owner_socket_check(struct connection *connection);
 void owner_socket_close(struct server *server);
-/* NULL: taken, until stream_share_give. Else the message of the refusal. */
+/* NULL: acquired, until stream_share_give. Else the refusal message. */
 const char *stream_share_take(struct connection *connection, enum stream_kind kind,
                               const struct op_run *run);
-void stream_share_give(struct connection *connection); /* it has none: nothing happens */
+void stream_share_give(struct connection *connection); /* no-op if it has none */
 
 /* --- streams --------------------------------------------------------------------------------- */
 
 enum stream_state {
-    STREAM_WAITS,   /* nothing now; connection_wake when there is */
+    STREAM_WAITS,   /* nothing now; calls connection_wake when there is */
     STREAM_GOES_ON, /* added something; may have more */
-    STREAM_PAUSES,  /* has more, and has used its time: in the next round */
+    STREAM_PAUSES,  /* has more, but used up its time: continue in the next round */
     STREAM_ENDED,   /* complete */
     STREAM_DROPPED, /* complete, and the connection ends with it */
-    STREAM_BROKEN,  /* the client must see that it is not complete */
+    STREAM_BROKEN,  /* the client must see that it is incomplete */
 };
 
 struct stream {
@@ -132,11 +133,11 @@ struct exchange {
     struct mcp_exchange *mcp; /* EXCHANGE_MCP; or NULL */
     bool ready;               /* `bytes` is complete */
     bool head_only, old, close;
-    struct loop_timer *delay; /* its answer waits for that; or NULL */
-    bool hurry;               /* a stream that is at its end: the client must take it in time */
-    uint64_t after;           /* EXCHANGE_EVENTS: where to begin; EVENTS_NEW: with the next one */
-    uint64_t newest;          /* EXCHANGE_EVENTS: what there was when it was asked */
-    uint64_t published;       /* EXCHANGE_EVENTS: what was published then */
+    struct loop_timer *delay; /* its answer waits for this; or NULL */
+    bool hurry;               /* a stream at its end: the client must read it in time */
+    uint64_t after;           /* EXCHANGE_EVENTS: start; EVENTS_NEW: the next event */
+    uint64_t newest;          /* EXCHANGE_EVENTS: newest event at the time of the request */
+    uint64_t published;       /* EXCHANGE_EVENTS: newest published event at that time */
 };
 
 #define EVENTS_NEW UINT64_MAX
@@ -147,14 +148,14 @@ void route_request(struct connection *connection);
 void route_refuse(struct connection *connection, int status, const char *word, const char *message,
                   bool close);
 void exchange_free(struct exchange *exchange);
-/* Before it is ready. */
+/* Only before it is ready. */
 void exchange_fail(struct exchange *exchange, int status, const char *word, const char *message);
 void exchange_begin_stream(struct exchange *exchange, const char *type, const char *headers,
                            struct stream *stream);
 void exchange_answer(struct exchange *exchange, int status, const char *type, const char *body,
                      size_t size);
 
-/* The caller, as the request names it. */
+/* The caller named by the request. */
 struct exchange_caller {
     char *run; /* X-Sluice-Run; or NULL */
     struct op_run token;
@@ -170,7 +171,7 @@ void exchange_set_caller(struct op_call *call, const struct exchange *exchange,
 void exchange_delay(struct exchange *exchange, time_ms span);
 /* standby.c, at HTTP_GOT_HEAD: answers if there is no engine. */
 bool standby_answer(struct connection *connection);
-/* page.c, at HTTP_GOT_HEAD: answers if it is a file of the dashboard. */
+/* page.c, at HTTP_GOT_HEAD: answers requests for dashboard files. */
 bool page_answer(struct connection *connection);
 void route_answer(struct connection *connection, struct response *response);
 /* The same for a request whose body is not read; the connection is closing. */
@@ -184,53 +185,53 @@ enum connection_phase { PHASE_IDLE, PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_WR
 struct connection {
     struct connection *next, *previous;
     struct server *server;
-    const char *user;         /* at the other end */
+    const char *user;         /* of the peer */
     bool of_run;              /* came to the socket of the runs */
-    uint64_t identities;      /* when the process was looked at: owner_socket.h */
+    uint64_t identities;      /* when the process was last checked: owner_socket_check */
     struct tcp_listener *tcp; /* over TCP; else NULL, and the next members are unused */
     struct tls *tls;          /* or NULL */
     struct tcp_address peer;
-    struct exchange_caller access; /* of the request that is being read */
-    time_ms access_until;          /* steady: when its token expires; TIME_NEVER */
+    struct exchange_caller access; /* of the current request */
+    time_ms access_until;          /* steady clock: when its token expires; TIME_NEVER */
     int fd;
     struct loop_watch *watch;
     struct loop_timer *timer;
     time_ms deadline; /* what the timer is set to */
     enum connection_phase phase;
-    uint64_t phase_mark; /* requests, or bytes sent, when it began */
+    uint64_t phase_mark; /* requests, or bytes sent, when the phase began */
     time_ms since;       /* when the phase began */
 
     struct http_parser parser;
-    const struct op *op; /* of the request that is being read; NULL: refused, or `mcp` */
+    const struct op *op; /* of the current request; NULL: refused, or `mcp` */
     bool mcp;            /* it is a message to /mcp */
     json_t *params;
-    struct strbuf in; /* read and not parsed yet */
+    struct strbuf in; /* read but not parsed yet */
     size_t in_taken;
-    size_t body_counted; /* our part of server->body_bytes */
+    size_t body_counted; /* this connection's part of server->body_bytes */
     uint64_t requests;
 
     struct exchange *first, *last;
     size_t in_flight;
     struct strbuf out;
     size_t out_sent;
-    uint64_t sent; /* ever */
+    uint64_t sent; /* total */
 
     struct stream_share share;
-    bool owes_continue; /* 100 Continue, as soon as it is this request's turn */
-    bool streaming;     /* a stream is open or asked for: requests behind it wait */
+    bool owes_continue; /* 100 Continue, when it is this request's turn */
+    bool streaming;     /* a stream is open or requested: later requests wait */
     bool eof;           /* the client will not send any more */
     bool closing;       /* no more requests */
     bool broken;        /* after a refusal: unread bytes of the client may come */
-    bool lingering;     /* everything is sent, waits for the client to close */
+    bool lingering;     /* everything is sent; waits for the client to close */
     bool dead;          /* freed when the pump ends */
     bool stalled;       /* the stream had more than there was room for */
     bool pumping, woken;
 };
 
-/* Takes the descriptor. `user` lives as long as the server; NULL: over TCP. */
+/* Takes ownership of the descriptor. `user` lives as long as the server; NULL: over TCP. */
 void connection_new(struct listener *listener, int fd, const char *user);
 void connection_free(struct connection *connection);
-/* Does everything that can be done now: sends, parses, fills, sets watch and timer. May free it. */
+/* Makes all possible progress: sends, parses, fills, sets watch and timer. May free it. */
 void connection_pump(struct connection *connection);
 /* Pumps in the next round; safe everywhere. */
 void connection_wake(struct connection *connection);
@@ -239,7 +240,7 @@ size_t connection_unsent(const struct connection *connection);
 /* The server stops: ends idle connections and endless streams. May free it. */
 void connection_stop(struct connection *connection);
 
-/* --- the kinds of streams ---------------------------------------------------------------------- */
+/* --- kinds of streams ------------------------------------------------------------------------ */
 
 /* Sets `after`, `newest` and the parameters of the first page, before the call. */
 int events_prepare(struct exchange *exchange, const struct http_request *request, json_t *params,

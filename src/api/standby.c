@@ -1,9 +1,9 @@
-/* standby.c: what a daemon answers that waits for another one's store.
+/* standby.c: the answers of a standby daemon, which waits for the store of an active one.
  *
- * That it is there, and where to ask instead. Everything about the queue, tokens included, is in
- * the store: so by TCP nobody can be told from anybody, and hears only that this is a standby. A
- * path that does not exist is answered like one that does: the client goes on to the active daemon,
- * which says so. */
+ * It reports that it is a standby, and the address of the active daemon. Everything about the
+ * queue, including tokens, is in the store; so over TCP no client can be authenticated, and the
+ * answer is only that this is a standby. Nonexistent paths get the same answer: the client
+ * continues with the active daemon, which reports the error. */
 #include <string.h>
 
 #include "api/response.h"
@@ -13,7 +13,7 @@
 #define JSON_TYPE "application/json"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* A body is not read: the connection ends after the answer. */
+/* The body is not read: the connection ends after the answer. */
 static void answer(struct connection *c, int status, const char *type, const struct strbuf *body) {
     struct response response = {
         .status = status, .type = type, .body = strbuf_text(body), .size = body->length

@@ -1,17 +1,16 @@
-/* stream_events.c: every event once, in order, from where the client stopped to now and on.
+/* stream_events.c: every event once, in order, from where the client stopped and onwards.
  *
- * A stream first asks the operation for one page of stored events after the other, as its client
- * takes them, and then gets the new ones as they are published. The seam: `position` is the event
- * up to which everything was sent (or is not for this client). A page that is not full holds all
- * that was published before it was asked for, so the position then moves there; if more was
- * published meanwhile, one more page is asked for. Only a stream that has everything is live, and
- * only a live one gets published events, those behind its position. So there is no gap, no
- * duplicate, and no copy of the past in memory.
+ * A stream first reads stored events page by page, at the pace of its client, and then gets new
+ * ones as they are published. Invariant: everything up to `position` was sent, or is not for this
+ * client. A page that is not full holds all that was published before it was requested, so the
+ * position then moves there; if more was published meanwhile, another page is requested. Only a
+ * stream that has caught up is live, and only a live one gets published events, those after its
+ * position. So there are no gaps or duplicates, and no copy of the past in memory.
  *
- * What happens alone is sent at once; what happens in a crowd is sent together: with many followers
- * it is the number of sendings that costs, not of events.
+ * A single event is sent immediately; bursts are sent together: with many followers, the number of
+ * sends costs, not the number of events.
  *
- * A live client that does not read gets `overflow` and is dropped; it comes back with its
+ * A live client that does not read gets `overflow` and is dropped; it reconnects with its
  * position. */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,8 +22,8 @@
 #include "base/number.h"
 
 #define PAGE_ITEMS 500
-#define PACE       2 /* ms between two sendings of new events, for each stream that there is */
-#define COMMENT    ":\n\n" /* at first, so that the client sees at once that it is connected */
+#define PACE       2       /* ms between two sends of new events, per open stream */
+#define COMMENT    ":\n\n" /* sent first, so that the client sees that it is connected */
 
 struct event_stream {
     struct stream stream;
@@ -33,15 +32,15 @@ struct event_stream {
     struct event_stream *next, *previous;
     const struct op *op;
     json_t *params;    /* of the request */
-    task_id task;      /* only of this one; 0: all */
-    struct op_run run; /* only what this one sees */
-    uint64_t position; /* everything up to here was sent, or is not for it */
-    uint64_t asked_at; /* what was published when the page was asked for */
+    task_id task;      /* filter; 0: all */
+    struct op_run run; /* filter: what this run sees */
+    uint64_t position; /* everything up to here was sent, or is not for this client */
+    uint64_t asked_at; /* newest published event when the page was requested */
     struct op_call *page;
-    struct strbuf text; /* to be sent */
+    struct strbuf text; /* unsent */
     bool live, dropped, broken;
     bool quiet;   /* nothing was sent since the last comment was due */
-    bool comment; /* one is to be sent */
+    bool comment; /* a comment is due */
 };
 
 static void print_event(uint64_t seq, const char *kind, const char *data, struct strbuf *out) {
@@ -108,7 +107,7 @@ static struct event_stream *events_new(struct exchange *exchange, struct op_call
 
 /* --- pages ----------------------------------------------------------------------------------- */
 
-/* Events that this client has not seen are deleted: it must read the state again. */
+/* Events that this client has not seen were deleted: it must read the state again. */
 static void reset(struct event_stream *s, uint64_t to) {
     _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
     s->position = to > s->server->published ? to : s->server->published;
@@ -134,7 +133,7 @@ static size_t send_page(struct event_stream *s, const char *answer) {
         if (seq <= s->position)
             continue;
         if (s->task == 0 && !s->run.token[0] && s->position != 0 && seq != s->position + 1) {
-            reset(s, seq - 1); /* removed between asking and reading */
+            reset(s, seq - 1); /* removed between request and read */
             if (seq <= s->position)
                 continue;
         }
@@ -144,8 +143,7 @@ static size_t send_page(struct event_stream *s, const char *answer) {
         print_event(seq, kind ? kind : "message", strbuf_text(&data), &s->text);
         s->position = seq;
     }
-    const json_t *looked =
-        json_object_get(page, "looked"); /* what a run may not see is not there */
+    const json_t *looked = json_object_get(page, "looked"); /* includes events hidden from a run */
     if (looked) {
         uint64_t to = (uint64_t)json_integer_value(json_object_get(page, "to"));
         s->position = to > s->position ? to : s->position;
@@ -157,7 +155,7 @@ static size_t send_page(struct event_stream *s, const char *answer) {
 
 static void take_page(struct event_stream *s, const char *answer) {
     if (send_page(s, answer) >= PAGE_ITEMS)
-        return; /* the next one is asked for when there is room */
+        return; /* the next one is requested when there is room */
     if (s->asked_at > s->position)
         s->position = s->asked_at;
     s->live = s->position >= s->server->published;
@@ -209,7 +207,7 @@ static enum stream_state events_fill(struct stream *stream) {
     s->page->answered = page_answered;
     s->page->ctx = s;
     op_submit(s->page);
-    return s->page ? STREAM_WAITS : STREAM_GOES_ON; /* answered at once */
+    return s->page ? STREAM_WAITS : STREAM_GOES_ON; /* answered immediately */
 }
 
 /* --- from the request ------------------------------------------------------------------------ */
@@ -263,7 +261,7 @@ static void flush(void *ctx) {
     server->flush_is_due = false;
     server->flushed_at = loop_now_steady(server->loop);
     for (struct event_stream *s = server->event_streams, *next; s; s = next) {
-        next = s->next; /* one whose client has gone goes */
+        next = s->next; /* a stream whose client disconnected is removed */
         if (s->text.length > 0)
             connection_pump(s->exchange->connection);
     }

@@ -1,9 +1,10 @@
-/* stream_log.c: the bytes of a run's log, from an offset to its end, or on while the run is live.
+/* stream_log.c: the bytes of a run's log, from an offset to its end, or onwards while the run is
+ * live.
  *
- * Reads only as the client takes: a log of a gigabyte is never in memory, and a reader that stops
- * (`| less`) costs nothing. Long logs have holes punched into their middle, so offsets stay true; a
- * hole, and the NULs that punching leaves in the blocks at its edges, become one line that says how
- * much is missing. */
+ * Reads at the pace of the client: a log of a gigabyte is never in memory, and a reader that stops
+ * (`| less`) costs nothing. Long logs have holes punched into their middle, so offsets stay valid;
+ * a hole, and the NULs that punching leaves in the blocks at its edges, become one line that says
+ * how much is missing. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +31,12 @@ struct log_stream {
     task_id task;
     uint32_t attempt;
     char *path;
-    int fd,
-        watch; /* -1: the file is not there yet; it is looked at from time to time, without inotify */
-    uint64_t offset, cut; /* of the next byte; bytes left out since the last ones that were sent */
-    bool after_hole;      /* NULs that come next are the rest of one */
-    bool follow, grows, broken;    /* until the run has ended; the run lives; the server stops */
-    struct transcript *transcript; /* of an agent's events; NULL: the bytes are sent */
-    unsigned quiet;                /* pieces since it said something */
+    int fd, watch;              /* -1: the file does not exist yet, or is polled without inotify */
+    uint64_t offset, cut;       /* of the next byte; bytes skipped since the last ones sent */
+    bool after_hole;            /* NULs that follow belong to the hole */
+    bool follow, grows, broken; /* until the run has ended; the run lives; the server stops */
+    struct transcript *transcript; /* of an agent's events; NULL: raw bytes */
+    unsigned quiet;                /* pieces since it last printed something */
 };
 
 /* --- who is woken when a log grows ----------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void log_watch_remove(struct server *server, struct log_stream *log) {
 }
 
 #define PIECE        ((size_t)32 * 1024)
-#define QUIET_PIECES 16 /* of events that say nothing, in one go */
+#define QUIET_PIECES 16 /* pieces without output, in one go */
 
 static char log_space[REDACT_FILE_SPACE(PIECE)];
 
@@ -161,7 +161,7 @@ static struct span find_data(int fd, uint64_t offset) {
         return (struct span){ offset, offset, false };
     uint64_t size = (uint64_t)st.st_size;
     off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
-    if (data < 0 && errno == ENXIO) /* a hole up to the end, or nothing */
+    if (data < 0 && errno == ENXIO) /* a hole up to the end, or empty */
         return (struct span){ size > offset ? size : offset, size > offset ? size : offset, false };
     if (data < 0)
         return (struct span){ offset, size > offset ? size : offset, false };
@@ -336,7 +336,7 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
     begin_transcript(log, call);
     (void)snprintf(headers, sizeof(headers),
                    "X-Sluice-Attempt: %" PRIu32 "\r\nX-Sluice-Offset: %" PRIu64 "\r\n%s%s%s"
-                   /* No browser may render what an agent has printed. */
+                   /* Browsers must not render what an agent has printed. */
                    "Content-Disposition: attachment\r\n"
                    "Content-Security-Policy: sandbox; default-src 'none'\r\n",
                    log->attempt, log->offset, call->log.adapter ? "X-Sluice-Adapter: " : "",

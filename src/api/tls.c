@@ -13,7 +13,7 @@
 #include "os/files.h"
 #include "os/outside.h"
 
-/* Of TLS 1.2 only cipher suites with forward secrecy. TLS 1.3 has nothing else. */
+/* For TLS 1.2 only cipher suites with forward secrecy. TLS 1.3 has no others. */
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL"
 
 struct tls_server {
@@ -32,7 +32,7 @@ static int fail(const char *what, const char *path, struct error *err) {
                      why ? why : "it is no PEM");
 }
 
-/* OpenSSL opens files by name: use that of a descriptor that is known to be a regular file. */
+/* OpenSSL opens files by name: use the name of a descriptor that is known to be a regular file. */
 struct pem {
     int fd;
     char name[32];
@@ -126,7 +126,7 @@ struct tls *tls_new(struct tls_server *server, int fd) {
     struct tls *tls = xcalloc(1, sizeof(*tls));
     tls->ssl = SSL_new(server->context);
     if (!tls->ssl || SSL_set_fd(tls->ssl, fd) != 1)
-        tls->broken = true; /* the first read says so */
+        tls->broken = true; /* the first read reports it */
     else
         SSL_set_accept_state(tls->ssl);
     return tls;
@@ -177,7 +177,7 @@ ssize_t tls_write(struct tls *tls, const void *bytes, size_t size) {
     int r = SSL_write_ex(tls->ssl, bytes, size, &count);
     if (r != 1) {
         ssize_t n = take_result(tls, r);
-        errno = n == 0 ? EPIPE : errno; /* the other side has said good-bye */
+        errno = n == 0 ? EPIPE : errno; /* the peer sent close_notify */
         return -1;
     }
     tls->wants_write = false;

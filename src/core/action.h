@@ -1,23 +1,22 @@
-/* action.h: the requests that are possible in each state of a task. Operations check them before they
- * apply a fact, and answers list them, so that no front end has a table of its own. */
+/* action.h: the requests that are possible in each state of a task. Operations check them before
+ * they apply a fact, and responses list them, so no front end needs its own table. */
 #pragma once
 
 #include "core/fact.h"
 
-/* Sets of situations: a state, and of held tasks why they are. */
+/* Bit sets of situations: a task state and, for held tasks, the kind of hold. */
 #define IN_STATE(state_) (1u << TASK_##state_)
 #define IN_HOLD(hold_)   (1u << (16 + HOLD_##hold_))
 
 struct task_action {
     const char *name; /* of the operation `task.NAME`; NULL ends the table */
     enum fact_kind fact;
-    uint32_t from;         /* it is possible */
-    uint32_t offered;      /* it is useful */
-    uint32_t already;      /* there is nothing left to do */
-    const char *otherwise; /* what to do in any other state */
+    uint32_t from;         /* situations in which it is possible */
+    uint32_t offered;      /* situations in which it is useful */
+    uint32_t already;      /* situations in which it has no effect left */
+    const char *otherwise; /* advice for all other situations */
 };
 
-extern const struct task_action task_actions[]; /* by name */
+extern const struct task_action task_actions[]; /* sorted by name */
 
-/* The set that has the situation of this task alone. */
 uint32_t task_situation(enum task_state state, enum hold hold);

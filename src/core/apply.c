@@ -1,4 +1,4 @@
-/* apply.c: every fact comes in here. */
+/* apply.c: applies facts to the core. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -45,7 +45,8 @@ static int apply_policy(struct core *c, const struct fact *fact, struct error *e
     queue_empty(c);
     waiting_clear(c);
     c->policy = *fact->policy;
-    if (c->policy.order & ORDER_BY_SCORE) /* rises with age: a class has only this order */
+    /* The score rises with age, so it is the only order of a class. */
+    if (c->policy.order & ORDER_BY_SCORE)
         c->policy.order = (c->policy.order | ORDER_BY_CREATED) & ~(unsigned)ORDER_BY_ENQUEUED;
     if (c->policy.fair == FAIR_OFF)
         c->policy.order &= ~(unsigned)ORDER_BY_DEFICIT;
@@ -54,10 +55,10 @@ static int apply_policy(struct core *c, const struct fact *fact, struct error *e
     key_set_cap(c, c->key_runs, c->policy.runs);
     key_set_cap(c, c->key_roots, c->policy.roots);
     c->overdue_from = TIME_NEVER;
-    c->pace_changed = true; /* it may come into force now */
+    c->pace_changed = true; /* the pace may apply from now on */
     queue_fill(c);
     for (uint32_t h = 1; h < c->tasks.next; h++)
-        task_recheck(c, h); /* lists those that still wait */
+        task_recheck(c, h); /* relists tasks that still wait */
     return 0;
 }
 
@@ -126,8 +127,8 @@ static int apply_kind(struct core *c, const struct fact *fact, struct error *err
     return 0;
 }
 
-/* Moves the tasks of the agent that have no limiter of their own to another limiter, or to another
- * clock: whether the agent has a failover list (`lists`) decides which. */
+/* Moves the agent's tasks that have no limiter of their own to another limiter or wait clock.
+ * `lists` (whether the agent has a failover list) decides which. */
 static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter, bool lists) {
     queue_empty(c);
     for (uint32_t h = 1; h < c->tasks.next; h++) {
@@ -185,7 +186,7 @@ static int apply_agent(struct core *c, const struct fact *fact, struct error *er
         by_symbol_set(&c->agent_of, spec->id, index);
     }
     struct agent *a = &c->agents[index];
-    if (c->loading) { /* the configuration came before its row */
+    if (c->loading) { /* the configuration was applied before the stored row */
         a->launch_failures = spec->launch_failures;
         a->openings = spec->openings;
         a->closed_until = spec->closed_until;
@@ -201,7 +202,7 @@ static int apply_agent(struct core *c, const struct fact *fact, struct error *er
     a->spec = *spec;
     if (moves)
         queue_fill(c);
-    c->epoch += c->list_count > 0; /* others may fail over to it */
+    c->epoch += c->list_count > 0; /* other agents may fail over to it */
     key_set_cap(c, a->key, spec->roster && spec->slots > 0 ? 1 : spec->slots);
     key_set_external(c, a->key, spec->roster && !spec->idle ? 1 : 0);
     return 0;
@@ -225,7 +226,7 @@ static int apply_limiter(struct core *c, const struct fact *fact, struct error *
     uint32_t index = by_symbol_get(&c->limiter_of, spec->id);
     if (index) {
         c->limiters[index].spec.policy = spec->policy;
-        if (c->loading) /* the configuration came before its row */
+        if (c->loading) /* the configuration was applied before the stored row */
             limiter_take_state(c, &c->limiters[index], spec);
         limiter_refresh(c, index);
         return 0;
@@ -300,7 +301,7 @@ static int apply_budget(struct core *c, const struct fact *fact, struct error *e
     return 0;
 }
 
-/* A correction may take from a project's bucket at most what is in it. */
+/* A correction may subtract at most what the project's bucket holds. */
 static bool usage_is_valid(const struct core *c, const struct usage_spec *u, uint32_t project) {
     bool counts = u->reports >= 0 && u->priced >= 0 && u->unpriced >= 0;
     if (u->starts < 0 || u->completions < 0)
@@ -346,7 +347,7 @@ static int apply_external(struct core *c, const struct fact *fact, struct error 
         key_set_external(c, c->limiters[limiter].key, fact->external.running);
     if (limiter && !project)
         return 0;
-    struct project *p = &c->projects[project]; /* entry 0: runs of no project */
+    struct project *p = &c->projects[project]; /* entry 0: runs without a project */
     amount others = key_at(c, c->key_runs)->external - p->external;
     amount other_roots = key_at(c, c->key_roots)->external - p->external_roots;
     key_set_external(c, c->key_runs, others + fact->external.running);
@@ -426,7 +427,7 @@ static int refuse_cycle(task_id id, struct error *err) {
                      id);
 }
 
-/* `known`: the record of the task if other tasks name it already, else 0. */
+/* `known`: the task's record if other tasks already refer to it, else 0. */
 static int check_spec(struct core *c, const struct task_spec *spec, uint32_t known,
                       struct error *err) {
     if (spec->id == 0 || spec->iteration == 0)
@@ -497,7 +498,7 @@ static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
     }
 }
 
-/* Does it come from an older iteration of its parent? */
+/* Did an older iteration of its parent create it? */
 static bool is_stale(const struct core *c, const struct task *t) {
     return t->parent && t->parent_gate == PARENT_DONE
            && t->parent_iteration < task_at(c, t->parent)->iteration;
@@ -507,7 +508,7 @@ static void set_enqueued(const struct core *c, struct task *t, const struct task
     t->enqueued_at = time_min(spec->enqueued_at ? spec->enqueued_at : spec->ready_since, c->now);
 }
 
-/* Continues its wait: by the restored clock, or by wall-clock time without one. */
+/* Resumes the wait from the restored clock or, without one, from wall-clock time. */
 static void set_ready_clock(struct core *c, struct task *t, const struct task_spec *spec) {
     struct wait_key key = queue_wait_key(c, t);
     queue_clock_create(c, key);
@@ -517,7 +518,7 @@ static void set_ready_clock(struct core *c, struct task *t, const struct task_sp
     set_enqueued(c, t, spec);
 }
 
-/* While loading, the state is that of the row. */
+/* While loading, the state comes from the row. */
 static void begin_loaded(struct core *c, uint32_t task, const struct task_spec *spec) {
     struct task *t = task_at(c, task);
     if (spec->state == TASK_READY) { /* apply_loaded queues it when all tasks are known */
@@ -530,7 +531,6 @@ static void begin_loaded(struct core *c, uint32_t task, const struct task_spec *
     task_count(c, t, t->state, 1);
 }
 
-/* Sets waiting or ready, without an order. */
 static void begin_now(struct core *c, uint32_t task, const struct task_spec *spec) {
     struct task *t = task_at(c, task);
     bool queued = spec->state == TASK_WAITING || spec->state == TASK_READY;
@@ -539,7 +539,7 @@ static void begin_now(struct core *c, uint32_t task, const struct task_spec *spe
         c->kinds[t->kind].queued++;
     }
     if (queued || spec->state == TASK_HELD)
-        task_recheck(c, task); /* it may have to fail at once */
+        task_recheck(c, task); /* it may have to fail immediately */
     task_count(c, t, t->state, 1);
     if (t->state != TASK_READY)
         return;
@@ -566,7 +566,7 @@ static void begin(struct core *c, uint32_t task, const struct task_spec *spec) {
         run_adopt(c, task, spec);
 }
 
-/* Other tasks named it before it was added. */
+/* Other tasks may have referred to it before it was added. */
 static void notify_referrers(struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     depend_changed(c, task, TASK_ABSENT, t->state);
@@ -634,8 +634,7 @@ static int apply_dependencies(struct core *c, uint32_t task, const struct fact *
     return 0;
 }
 
-/* --- requests: the table in docs/rules.md §4
- * --------------------------------------------------- */
+/* --- requests: the table in docs/rules.md §4 ------------------------------------------------- */
 
 static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     const struct sling_spec *sling = &fact->sling;
@@ -651,7 +650,7 @@ static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, s
     if (sling->group > GROUP_MAX)
         return error_set(err, -ERANGE, "task %" PRIu64 ": group numbers end at %u", fact->task,
                          GROUP_MAX);
-    if (sling->renames) { /* a draft is not queued, so nothing else depends on these two */
+    if (sling->renames) { /* a draft is not queued, so nothing else depends on agent and limiter */
         t->agent = agent;
         t->limiter = limiter ? limiter : c->agents[agent].limiter;
         t->flags = (uint16_t)((t->flags & ~TASK_OWN_LIMITER) | (limiter ? TASK_OWN_LIMITER : 0));
@@ -687,7 +686,7 @@ static int apply_release(struct core *c, uint32_t task, const struct fact *fact,
     return 0;
 }
 
-/* A task that a person holds, or that awaits a verdict, stays as it is: its usage is checked again
+/* A task that is held by a person or awaits a verdict keeps its state; its usage is checked again
  * later. */
 static int apply_spent(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
@@ -716,7 +715,7 @@ static int apply_cancel(struct core *c, uint32_t task, const struct fact *fact, 
     if (!task_state_is_live(state))
         task_become(c, task, change_to(TASK_CANCELED, REASON_CANCELED));
     else if (!run_order_stop(c, task, STOP_CANCEL, REASON_CANCELED))
-        task_become(c, task, change_to(TASK_DONE, REASON_SUCCEEDED)); /* it had succeeded before */
+        task_become(c, task, change_to(TASK_DONE, REASON_SUCCEEDED)); /* it had already succeeded */
     return 0;
 }
 
@@ -780,7 +779,7 @@ static int apply_priority(struct core *c, uint32_t task, const struct fact *fact
         return error_set(err, -EBUSY, "task %" PRIu64 " is %s: its priority no longer matters",
                          fact->task, task_state_name(t->state));
     bool ready = t->state == TASK_READY;
-    time_ms waited = ready ? queue_leave(c, task) : 0; /* the priority is part of its class */
+    time_ms waited = ready ? queue_leave(c, task) : 0; /* the priority is part of the class */
     t->priority = fact->priority;
     task_changed(c, task);
     if (ready)
@@ -812,7 +811,7 @@ static void leave_keys(struct core *c, const struct task *t) {
     slab_free(&c->resource_lists, t->resources);
 }
 
-/* Removes the record. Other tasks may still name it: then its id and its links to them stay. */
+/* Removes the record. If other tasks still refer to it, its id and their links stay. */
 static void remove_task(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     task_changed(c, task);
@@ -831,7 +830,7 @@ static void remove_task(struct core *c, uint32_t task) {
     uint32_t parent = t->parent;
     tree_remove_child(c, task);
     if (parent) {
-        task_recheck(c, parent); /* it may drain and have waited for this child alone */
+        task_recheck(c, parent); /* it may be draining, with this as its last child */
         task_drop_if_unnamed(c, parent);
     }
     leave_keys(c, t);
@@ -840,7 +839,7 @@ static void remove_task(struct core *c, uint32_t task) {
                         .first_child = t->first_child,
                         .last_child = t->last_child,
                         .needed_by = t->needed_by };
-    tree_set_depth(c, task); /* its children have an absent parent now */
+    tree_set_depth(c, task); /* its children now have an absent parent */
     task_drop_if_unnamed(c, task);
 }
 
@@ -884,7 +883,7 @@ static int apply_forget(struct core *c, uint32_t task, const struct fact *fact, 
                          "task %" PRIu64 " is still needed by a task that is not final",
                          fact->task);
     if (task_at(c, task)->state == TASK_DONE) {
-        /* Its children need not wait for it any more. */
+        /* Its children no longer wait for it. */
         for (uint32_t h = task_at(c, task)->first_child; h; h = task_at(c, h)->next_sibling) {
             task_at(c, h)->parent_gate = PARENT_NONE;
             task_changed(c, h);
@@ -894,8 +893,7 @@ static int apply_forget(struct core *c, uint32_t task, const struct fact *fact, 
     return 0;
 }
 
-/* --- runs
- * -------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------ */
 
 static int apply_order_refused(struct core *c, uint32_t task, const struct fact *fact,
                                struct error *err) {
@@ -916,8 +914,8 @@ static int apply_run_started(struct core *c, uint32_t task, const struct fact *f
     return 0;
 }
 
-/* A run may go to and fro between working and waiting, and from there to validating. One that was
- * stopped keeps all its slots until its end. */
+/* A run may alternate between working and waiting, and move from either to validating. A stopped
+ * run keeps its slots until it ends. */
 static int apply_run_phase(struct core *c, uint32_t task, const struct fact *fact,
                            struct error *err) {
     (void)err;
@@ -961,9 +959,9 @@ static int apply_run_ended(struct core *c, uint32_t task, const struct fact *fac
 
 /* --- loading -----------------------------------------------------------------------------------
  *
- * A stored row is correct: a core that knew all the others computed it. So nothing follows from a
- * row while others are still missing; at the end every task is rechecked as after a new policy. If
- * the policy is the one the rows were made under, nothing changes. */
+ * A stored row is consistent: the core that computed it knew all tasks. Loading therefore derives
+ * nothing from a row while others are missing; at the end every task is rechecked as after a policy
+ * change. Under an unchanged policy, nothing changes. */
 
 static int apply_loading(struct core *c, const struct fact *fact, struct error *err) {
     (void)fact;
@@ -991,9 +989,9 @@ static int apply_pace(struct core *c, const struct fact *fact, struct error *err
     if (!c->loading)
         return error_set(err, -EBUSY, "how far the pace is, is told while loading");
     if (!pace_in_force(c))
-        return 0; /* the row is from a time when it was */
+        return 0; /* the row was stored while the pace was in force */
     c->tick_running = pace->ticking;
-    c->tick_number = pace->ticking; /* so that later starts of this tick can be undone */
+    c->tick_number = pace->ticking; /* so that later starts in this tick can be undone */
     c->tick_began = pace->tick_began;
     c->tick_starts = pace->tick_starts;
     c->ticked = pace->started;
@@ -1008,7 +1006,6 @@ static int apply_claim(struct core *c, const struct fact *fact, struct error *er
     return 0;
 }
 
-/* Sets waiting or ready, without an order. */
 static void restore_queued(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     bool was_ready = t->flags & TASK_LOADED_READY;
@@ -1031,7 +1028,7 @@ static int apply_loaded(struct core *c, const struct fact *fact, struct error *e
     if (!c->loading)
         return error_set(err, -EINVAL, "no rows were being told");
     c->loading = false;
-    lend_loaded(c); /* first: tasks that enter the queue see which slots are free */
+    lend_loaded(c); /* first: tasks that enter the queue need to see which slots are free */
     for (uint32_t h = 1; h < c->tasks.next; h++) {
         if (task_at(c, h)->state == TASK_WAITING)
             restore_queued(c, h);
@@ -1044,8 +1041,7 @@ static int apply_loaded(struct core *c, const struct fact *fact, struct error *e
     return 0;
 }
 
-/* --- all facts
- * --------------------------------------------------------------------------------- */
+/* --- all facts ------------------------------------------------------------------------------- */
 
 #define IN(state) (1u << TASK_##state)
 #define QUEUED    (IN(WAITING) | IN(READY) | IN(HELD))
@@ -1058,9 +1054,9 @@ struct fact_rule {
     const char *name;
     bool while_loading;
     int (*world)(struct core *c, const struct fact *fact, struct error *err);
-    /* Facts about one task, or about one of its runs: */
+    /* For facts about one task or one of its runs: */
     int (*task)(struct core *c, uint32_t task, const struct fact *fact, struct error *err);
-    unsigned states; /* in which it is possible */
+    unsigned states; /* in which the fact is accepted */
     bool run;        /* ignored unless this attempt is live in one of the states */
 };
 
@@ -1119,7 +1115,7 @@ const char *fact_kind_name(enum fact_kind kind) {
     return rules[kind].name;
 }
 
-/* A message about another attempt than the current one came late and is ignored. */
+/* A message about an attempt other than the current one is late and ignored. */
 static int apply_to_task(struct core *c, const struct fact_rule *rule, const struct fact *fact,
                          struct error *err) {
     uint32_t task = task_find_added(c, fact->task);

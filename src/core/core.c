@@ -1,4 +1,4 @@
-/* core.c: creates, copies and frees a core, and answers what only counts. See core.h. */
+/* core.c: creates, copies and frees a core; counters and views. See core.h. */
 #include "core/core.h"
 
 #include <stddef.h>
@@ -132,10 +132,9 @@ void core_free(struct core *c) {
 
 /* --- copies ------------------------------------------------------------------------------------
  *
- * Handles stay valid, so a copy is memory and no rebuilding: what points into the core is listed
- * below, everything else is copied with the struct. */
+ * Handles stay valid in a copy, so copying duplicates memory and rebuilds nothing. The code below
+ * duplicates everything that points into the core; the rest is copied with the struct. */
 
-/* The first `count` items, in memory of their own. */
 static void *items_copy(const void *items, size_t count, size_t size, size_t *ret_capacity) {
     *ret_capacity = count;
     if (count == 0)
@@ -210,7 +209,7 @@ struct core *core_copy(const struct core *from) {
     COPY_ITEMS(to, from, adopted, adopted_count, adopted_capacity);
     COPY_ITEMS(to, from, pending, pending_count, pending_capacity);
     to->changes = (struct changes){ 0 }; /* until core_watch */
-    to->seen = NULL;                     /* marks of finished walks */
+    to->seen = NULL;                     /* only used during a walk */
     to->seen_capacity = 0;
     to->walk = 0;
     return to;
@@ -257,13 +256,13 @@ static time_ms budgets_open_at(const struct core *c) {
         at = time_min(at, fair_budget_opens(c, p));
         closed = true;
     }
-    /* The reserved amounts change with the estimates when a bucket leaves the window. */
+    /* Estimates, and with them the reserved amounts, change when a bucket leaves the window. */
     return closed && (c->reserved > 0 || fair_money_reserved(c, 0) > 0)
                ? time_min(at, fair_next_leaving(c))
                : at;
 }
 
-/* When a closed gate opens by itself, of gates at which tasks wait. */
+/* The earliest time at which a closed gate with waiting tasks opens without a fact. */
 static time_ms gates_open_at(const struct core *c) {
     time_ms at = TIME_NEVER;
     for (uint32_t l = 1; l < c->limiter_count; l++) {

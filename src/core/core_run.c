@@ -1,7 +1,7 @@
 /* core_run.c: one attempt, from its order to its end.
  *
- * Which failure counts where, and what then becomes of the task, is decided in this file and
- * nowhere else. The table in docs/rules.md §5 is its specification. */
+ * This file alone decides where each failure counts and what happens to the task. The table in
+ * docs/rules.md §5 is its specification. */
 #include "core/core_run.h"
 
 #include <assert.h>
@@ -34,7 +34,7 @@ static void adopt_draining(struct core *c, uint32_t task, const struct task_spec
     lease_release_run(c, task_at(c, task)->run);
     time_ms until = spec->not_before > 0 ? spec->not_before : time_add(c->now, c->policy.drain);
     task_set_timer(c, task, until);
-    r->children_unknown = !c->loading; /* else apply_loaded rechecks it */
+    r->children_unknown = !c->loading; /* when loading, apply_loaded rechecks it */
     if (c->loading)
         return;
     c->adopted = xgrow(c->adopted, &c->adopted_capacity, c->adopted_count + 1, sizeof(*c->adopted));
@@ -78,7 +78,7 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
     if (spec->started_at > 0 && spec->started_at < c->now)
         r->started_at = spec->started_at;
     r->adopted = !c->loading || spec->ready_since == 0;
-    if (!c->loading) /* else it is in the loaded usage */
+    if (!c->loading) /* when loading, it is in the loaded usage */
         fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = 1 });
     lease_keep(c, task, spec->keeps);
     lease_acquire_all(c, run);
@@ -97,7 +97,7 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
     fair_reserve(c, run);
 }
 
-/* Applies a stop that was ordered. False: none was, or the run had succeeded before a cancel. */
+/* Applies a requested stop. False: there was none, or the run succeeded before a cancel. */
 static bool end_by_stop(struct core *c, uint32_t task, enum stop_request stop, bool ok) {
     static const struct change changes[STOP_REQUEST_MAX] = {
         [STOP_CANCEL] = { TASK_CANCELED, REASON_CANCELED },
@@ -128,7 +128,7 @@ void run_undo(struct core *c, uint32_t task) {
     task_become(c, task, change_to(TASK_WAITING, REASON_REFUSED));
     task_settle(c);
     if (t->state != TASK_READY || adopted)
-        return; /* how long an adopted run has waited is unknown */
+        return;                                    /* the wait of an adopted run is unknown */
     time_ms longer = t->ready_clock - ready_clock; /* it has waited since before the order */
     time_ms waited = queue_leave(c, task);
     t->enqueued_at = enqueued_at;
@@ -180,7 +180,7 @@ static void settle_usage(struct core *c, uint32_t task, const struct fact *fact)
     fair_record(c, t->project, c->now, &end);
 }
 
-/* False: the failure is the agent's, not the task's. */
+/* False: the failure counts against the agent, not the task. */
 static bool count_launch_on_agent(struct core *c, uint32_t agent) {
     struct agent *a = &c->agents[agent];
     if (!agent)
@@ -195,7 +195,7 @@ static bool count_launch_on_agent(struct core *c, uint32_t agent) {
     a->openings++;
     a->closed_until = time_add(
         c->now, backoff_doubled(c->policy.breaker.reset, a->openings, c->policy.breaker.reset_max));
-    c->epoch += c->list_count > 0; /* others may take its tasks now */
+    c->epoch += c->list_count > 0; /* other agents may now take its tasks */
     return false;
 }
 
@@ -213,7 +213,7 @@ static void count_up(uint16_t *counter) {
         (*counter)++;
 }
 
-/* Before the next attempt: the delay of the policy, and at least the pause of the fact. */
+/* The delay before the next attempt: that of the policy, but at least the pause in the fact. */
 static struct change next_attempt(const struct core *c, const struct fact *end, enum hold hold,
                                   time_ms delay, enum reason reason) {
     return change_to_held(c, hold, time_max(delay, end->ended.pause), reason);
@@ -306,7 +306,7 @@ static void end_lost(struct core *c, uint32_t task, const struct fact *fact) {
 }
 
 static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fact, bool counts) {
-    /* What becomes of the task after the outcomes that neither count nor retry. */
+    /* The resulting change for outcomes that neither count nor retry. */
     static const struct change changes[OUTCOME_MAX] = {
         [OUTCOME_LIMITED] = { TASK_WAITING, REASON_LIMITED },
         [OUTCOME_CLOSED] = { TASK_WAITING, REASON_ACCOUNT_CLOSED },
@@ -340,7 +340,7 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
         task_become(c, task, change);
 }
 
-/* True: a launch failure counts on the task. */
+/* True: a launch failure counts against the task. */
 static bool update_account_and_agent(struct core *c, const struct run *r, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
     if (r->limiter && outcome == OUTCOME_OK)
@@ -357,8 +357,8 @@ static bool update_account_and_agent(struct core *c, const struct run *r, const 
            || count_launch_on_agent(c, r->agent);
 }
 
-/* The next attempt goes on in the same workspace. After the slots are released: the run held the
- * old one. */
+/* The next attempt continues in the same workspace. Call after releasing the slots: the run held
+ * the old one. */
 static void set_workspace(struct core *c, struct task *t, sym workspace) {
     uint32_t old = t->workspace_key;
     t->workspace_key = key_workspace(c, workspace);

@@ -1,10 +1,9 @@
-/* decide.c: starts the first task in order that no gate stops, again and again.
+/* decide.c: repeatedly starts the first task in order that no gate stops.
  *
- * A decision looks once at each project that has something in its queue, and at the heads of the
- * classes of those projects whose first task is not cached. A project's first task is cached until
- * one of its tasks changes, a shared key gets a free slot (the epoch), or a score or an overdue
- * time passes. What makes a cached task impossible is not tracked: it is checked before the task is
- * started. */
+ * A decision visits each project with queued tasks once, and the class heads of projects whose
+ * first task is not cached. The cache is valid until one of the project's tasks changes, a shared
+ * key gets a free slot (the epoch), or a score or overdue time passes. Events that make a cached
+ * task impossible are not tracked: it is checked before it starts. */
 #include "core/decide.h"
 
 #include "core/core_run.h"
@@ -14,7 +13,7 @@
 #include "core/ready_queue.h"
 #include "core/task.h"
 
-/* The first key without a slot for it, or 0. */
+/* The first key that has no slot for the task, or 0. */
 static uint32_t lacking_key(const struct core *c, uint32_t task, struct runner with) {
     uint32_t needs[NEEDS_MAX];
     size_t count = lease_needs(c, task_at(c, task), with.agent, with.limiter, needs);
@@ -32,7 +31,7 @@ static bool is_startable(const struct core *c, uint32_t task) {
            && !lacking_key(c, task, with);
 }
 
-/* Does task a come before b? The deficits of their projects are set. */
+/* Does task a come before b? Requires the deficits of their projects to be set. */
 static bool comes_before(const struct core *c, uint32_t a, uint32_t b) {
     bool equal;
     bool before = fair_project_before(c, task_at(c, a)->project, task_at(c, b)->project, &equal);
@@ -51,7 +50,7 @@ void claim_drop(struct core *c) {
 /* Could the end of a live run free a slot? */
 static bool freed_by_runs(const struct core *c, const struct task *t, const struct key *k) {
     const struct project *p = &c->projects[t->project];
-    if (k->cap == 0 || k->kind == LEASE_REVIEW) /* only a person does */
+    if (k->cap == 0 || k->kind == LEASE_REVIEW) /* only a verdict frees these */
         return false;
     if (k->kind == LEASE_WORKSPACE)
         return k->external == 0 || k->locked_by == t->id;
@@ -61,7 +60,7 @@ static bool freed_by_runs(const struct core *c, const struct task *t, const stru
 }
 
 struct lacking {
-    bool hopeless; /* no end of a run can help */
+    bool hopeless; /* the end of a run cannot help */
     bool scarce;   /* it lacks a slot on a key other than runs */
 };
 
@@ -90,7 +89,7 @@ static bool may_claim(const struct core *c, uint32_t task) {
            && !lacking_slots(c, task).hopeless;
 }
 
-/* The task of the claim if nothing stops it now, else 0. Sets the deficit of its project. */
+/* The claim's task if nothing stops it now, else 0. Sets the deficit of its project. */
 static uint32_t claim_startable(struct core *c) {
     uint32_t task = c->claim.task;
     if (!task || task_at(c, task)->state != TASK_READY || !is_startable(c, task))
@@ -113,7 +112,6 @@ static uint32_t better_of_list(const struct core *c, const struct order_list *li
     return best;
 }
 
-/* The first overdue task in order, among those that the end of a run could help. */
 static uint32_t first_overdue(struct core *c) {
     uint32_t best = 0;
     c->overdue_from = TIME_NEVER;
@@ -149,7 +147,7 @@ static int claim_rank(const struct core *c, const struct task *t, const struct k
     return ranks[k->kind];
 }
 
-/* The keys it needs, in the order of reservation. */
+/* The keys it needs, in reservation order. */
 static size_t needs_by_rank(const struct core *c, uint32_t task, uint32_t ret[NEEDS_MAX]) {
     const struct task *t = task_at(c, task);
     struct runner with = failover_runner(c, task, t);
@@ -166,8 +164,8 @@ static size_t needs_by_rank(const struct core *c, uint32_t task, uint32_t ret[NE
     return count;
 }
 
-/* Keeps the reservations on the keys before the first that it lacks, and reserves that one. As the
- * order is always the same, it never reserves what other tasks need to free the key it waits for.
+/* Keeps the reservations on keys before the first that it lacks, and reserves that one. Since the
+ * order is fixed, it never reserves what other tasks need in order to free the key it waits for.
  * True: a reservation was dropped. */
 static bool reserve_in_order(struct core *c) {
     uint32_t needs[NEEDS_MAX];
@@ -178,7 +176,7 @@ static bool reserve_in_order(struct core *c) {
     bool released = false, reserved = false;
     for (unsigned i = 0; i < c->claim.count; i++) {
         uint32_t key = c->claim.keys[i];
-        bool keep = false; /* it may not need it any more: its agent changed its account */
+        bool keep = false; /* no longer needed after its agent changed its account */
         for (size_t n = 0; n <= first && n < count; n++)
             keep |= key == needs[n];
         reserved |= first < count && key == needs[first];
@@ -196,7 +194,7 @@ static bool reserve_in_order(struct core *c) {
     return released;
 }
 
-/* Updates the claim. True: something that was reserved is free for others now. */
+/* True: a reserved slot was released to others. */
 static bool claim_update(struct core *c) {
     bool released = c->claim.task && !may_claim(c, c->claim.task);
     if (released)
@@ -265,8 +263,8 @@ void decide_timers(struct core *c) {
     }
 }
 
-/* Are there slots on the keys that every task of a class needs, except those of its project?
- * `worker`: the roster agent that would take it; 0: there is no roster. */
+/* Do the keys that every task of a class needs, except those of its project, have slots? `worker`:
+ * the roster agent that would take it; 0: there is no roster. */
 static bool class_open(const struct core *c, const struct queue_class *k, uint32_t worker) {
     if (worker && k->agent && k->agent != worker)
         return false;
@@ -294,14 +292,14 @@ static bool class_open(const struct core *c, const struct queue_class *k, uint32
 static bool project_has_slots(const struct core *c, uint32_t project) {
     const struct project *p = &c->projects[project];
     const struct project_spec *spec = &p->spec;
-    /* Most projects have no limits: then no key is read. */
+    /* Most projects have no limits; skip reading the key. */
     return gate_project_open(p) && (spec->max_running == UNLIMITED || key_has_slot(c, p->key, 0))
            && (spec->workspaces == UNLIMITED || spec->workspaces_kept
                || key_has_slot(c, p->key_workspaces, 0))
            && ((spec->budget == UNLIMITED && !spec->money.is_set) || gate_budget_open(c, project));
 }
 
-/* When the comparison of this head with others could change. */
+/* The time at which this head could compare differently with others. */
 static time_ms head_changes_at(const struct core *c, const struct queue_class *k, uint32_t head) {
     time_ms at = TIME_NEVER;
     if (c->policy.order & ORDER_BY_SCORE)
@@ -314,7 +312,7 @@ static time_ms head_changes_at(const struct core *c, const struct queue_class *k
     return at;
 }
 
-/* The first of all open classes of a project; parks heads that a rare key refuses. */
+/* The first task of all open classes of a project; parks heads that a rare key refuses. */
 static uint32_t look_through_classes(struct core *c, uint32_t project, uint32_t worker) {
     struct project *p = &c->projects[project];
     for (;;) {
@@ -347,7 +345,7 @@ static uint32_t first_of_project(struct core *c, uint32_t project, uint32_t work
     return p->best;
 }
 
-/* A cached task may have become impossible: then its project is searched again. */
+/* A cached task may have become impossible; its project is then searched again. */
 static bool still_possible(struct core *c, uint32_t task, uint32_t worker) {
     const struct task *t = task_at(c, task);
     if (class_open(c, class_at(c, t->cls), worker) && !queue_refusing_key(c, task))
@@ -365,7 +363,7 @@ static uint32_t first_in_order(struct core *c, uint32_t worker) {
             uint32_t task =
                 project_has_slots(c, project) ? first_of_project(c, project, worker) : 0;
             if (i < c->active_count && c->active[i] != project)
-                continue; /* its last head was parked, and another project is at this index now */
+                continue; /* its last head was parked; another project is now at this index */
             i++;
             if (!task)
                 continue;
@@ -440,10 +438,10 @@ static void starts_in_order(struct core *c) {
     (void)claim_update(c);
     do
         start_all_in_order(c);
-    while (claim_update(c)); /* dropped reservations are free for others now */
+    while (claim_update(c)); /* dropped reservations are now free for others */
 }
 
-/* When nothing else starts, a run that waits for its descendants lends its slots to one of them. */
+/* If nothing else starts, a run that waits for its descendants lends its slots to one of them. */
 static bool start_lent(struct core *c) {
     uint32_t lender = 0, agent = 0;
     uint32_t task = c->waiting_runs > 0 && anything_may_start(c)

@@ -1,7 +1,7 @@
 /* explain.c: why does a task not run, and how many tasks wait for what?
  *
- * Calls the same functions as the decision, gate by gate, in the order in which they are shown.
- * Most callers want only the first closed gate: then the gates behind it are not evaluated. */
+ * Calls the same functions as the decision, gate by gate, in display order. Most callers want only
+ * the first closed gate; later gates are then not evaluated. */
 #include <inttypes.h>
 
 #include "base/money.h"
@@ -71,7 +71,7 @@ static void explain_breaker_and_limiter(struct explaining *x) {
     bool own = t->state == TASK_HELD && t->hold == HOLD_BREAKER;
     bool agent = !gate_agent_open(c, x->with.agent);
     uint32_t chooser = failover_chooser(c, t->agent, failover_is_bound(t));
-    /* The agent of the list that opens first takes it; an open one would be in x->with. */
+    /* The listed agent that opens first takes it; an open one would be in x->with. */
     time_ms others_at = chooser ? failover_others_open_at(c, chooser) : TIME_NEVER;
     uint32_t others = chooser && c->roster_count == 0 ? c->agents[chooser].spec.failover_count : 0;
     struct verdict *v = add(x, GATE_BREAKER, !own && !agent);
@@ -146,7 +146,7 @@ static void explain_key(struct explaining *x, uint32_t key) {
         v->opens_at = limiter_rises_at(c, x->with.limiter);
 }
 
-/* With a roster, the agent it names must be idle, or any. */
+/* With a roster, the named agent must be idle; without a name, any agent. */
 static bool roster_has_idle(const struct core *c, const struct task *t) {
     for (uint32_t agent = 1; agent < c->agent_count; agent++) {
         if (!c->agents[agent].spec.roster)
@@ -292,7 +292,7 @@ static void put_project(const struct verdict *v, const struct symbol_table *symb
     }
 }
 
-/* The first floor with its numbers; the others by name. */
+/* The first violated floor with its numbers; the others by name. */
 static void put_host(const struct verdict *v, struct strbuf *out) {
     static const char *const names[] = { "disk", "memory", "processor time" };
     _Static_assert(ARRAY_SIZE(names) == HOST_FLOOR_MAX, "a floor has no name");
@@ -339,8 +339,8 @@ static void put_hold(const struct verdict *v, struct strbuf *out) {
         strbuf_puts(out, texts[v->hold]);
 }
 
-/* For dependencies and parents: the task that must be done first, and what to do if it never will
- * be. */
+/* For dependencies and parents: the task that must be done first, and what to do if it ended
+ * otherwise. */
 static void put_other_task(const struct verdict *v, const struct task_names *names,
                            struct strbuf *out) {
     strbuf_printf(out, "waits for %s'%s', which ", v->gate == GATE_PARENT ? "its parent " : "",
@@ -349,7 +349,7 @@ static void put_other_task(const struct verdict *v, const struct task_names *nam
     case TASK_ABSENT:
         strbuf_puts(out, "does not exist; cancel and retry this task to run it without");
         break;
-    case TASK_INVALIDATED: /* it cannot be retried: its parent has a new iteration */
+    case TASK_INVALIDATED: /* cannot be retried: its parent has a new iteration */
         strbuf_puts(out, "is invalidated; cancel this task, or change its dependencies");
         break;
     case TASK_FAILED:
@@ -378,7 +378,7 @@ void verdict_account(const struct verdict *v, const struct symbol_table *symbols
 
 static void put_lease(const struct verdict *v, const struct symbol_table *symbols,
                       const struct task_names *names, struct strbuf *out) {
-    /* What is said before and after the name of the key. */
+    /* Text before and after the name of the key. */
     static const struct {
         const char *before, *after;
     } texts[LEASE_KIND_MAX] = {
@@ -497,8 +497,8 @@ void verdict_message(const struct verdict *v, const struct symbol_table *symbols
 
 /* --- samples of the waiting tasks --------------------------------------------------------------
  *
- * A bounded part of the queue without a walk over all tasks. Inside a class the order is by age, so
- * the first of every class include those that start next. */
+ * A bounded part of the queue without walking all tasks. Within a class the order is by age, so the
+ * first tasks of every class include those that start next. */
 
 struct sample {
     const struct core *c;
@@ -506,7 +506,7 @@ struct sample {
     size_t count, max;
 };
 
-/* Items `skip` to `most` of the list, as long as there is room. */
+/* Items `skip` to `most` of the list, while there is room. */
 static void take(struct sample *s, const struct order_list *list, size_t skip, size_t most) {
     struct order_cursor cursor = { 0 };
     uint32_t task;
@@ -598,15 +598,15 @@ void core_each_queue_head(const struct core *c, size_t each, size_t lacking,
 
 /* --- counts by gate ----------------------------------------------------------------------------
  *
- * Tasks that are alike are stopped by the same gate, so one made-up task of each crowd is
- * explained. A reservation for one task and a workspace locked by one task are exceptions; they are
- * corrected at the end. */
+ * Similar tasks are stopped by the same gate, so one synthetic task per crowd is explained.
+ * Exceptions are a reservation for one task and a workspace locked by one task; they are corrected
+ * at the end. */
 
 struct counting {
     const struct core *c;
     core_waiting_visitor each;
     void *ctx;
-    size_t left; /* how many crowds may still be explained */
+    size_t left; /* how many more crowds may be explained */
 };
 
 static bool take_one(struct counting *n) {
@@ -621,7 +621,7 @@ static void report(struct counting *n, const struct verdict *first, int64_t more
         n->each(n->ctx, first, more);
 }
 
-/* The tasks of a project that lack a prerequisite: few gates come before it. */
+/* A project's tasks that lack a prerequisite: few gates precede that one. */
 static void count_lacking(struct counting *n, const struct project *p) {
     static const enum gate gates[LACK_MAX] = {
         [LACK_DEPENDENCY] = GATE_DEPENDENCY, [LACK_DEPENDENCY_HOPELESS] = GATE_DEPENDENCY,
@@ -638,7 +638,7 @@ static void count_lacking(struct counting *n, const struct project *p) {
     }
 }
 
-/* A made-up task of the class that names no rare key. */
+/* A synthetic task of the class that names no rare key. */
 static struct task one_of_class(const struct queue_class *k) {
     unsigned flags = 0;
     if (!(k->needs_kept & TASK_KEEPS_ROOTS))
@@ -665,7 +665,7 @@ static struct task one_of_crowd(const struct core *c, const struct crowd *crowd)
     return like;
 }
 
-/* As if no workspace were in use. */
+/* Counts as if no workspace were in use. */
 static bool count_class(struct counting *n, const struct queue_class *k) {
     const struct core *c = n->c;
     struct task like = one_of_class(k);
@@ -689,8 +689,8 @@ static bool count_class(struct counting *n, const struct queue_class *k) {
     return true;
 }
 
-/* `count` tasks were counted at the gate of `was`; the gate of `is`, which is `task` (0: any like
- * it), stops them. */
+/* Moves `count` tasks from the gate of `was` to the gate of `is`, which is `task` (0: any like
+ * it). */
 static void move(struct counting *n, const struct task *was, const struct task *is, uint32_t task,
                  int64_t count) {
     struct verdict from, to;
@@ -714,14 +714,14 @@ static bool count_workspace(struct counting *n, uint32_t workspace) {
     return true;
 }
 
-/* One task was counted as any of its crowd. */
+/* Corrects a task that was counted like the rest of its crowd. */
 static void count_itself(struct counting *n, uint32_t task) {
     const struct task *t = task_at(n->c, task);
     if (t->state == TASK_READY)
         move(n, t, t, task, 1);
 }
 
-/* Slots that only one task can have. */
+/* Corrects slots that only one task can have. */
 static void count_exceptions(struct counting *n) {
     const struct core *c = n->c;
     if (c->claim.task)

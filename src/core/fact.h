@@ -1,8 +1,8 @@
 /* fact.h: every input of the core.
  *
- * A fact is plain data and core_apply (core.h) applies it. The daemon stores the facts it applies,
- * a test writes histories of them, `plan` and `sim` make them from a snapshot. Pointers inside a
- * fact are read during the call and not kept.
+ * A fact is plain data, applied by core_apply (core.h). The daemon stores the facts it applies,
+ * tests write histories of them, and `plan` and `sim` build them from a snapshot. Pointers in a
+ * fact are read only during the call.
  *
  * Adding a fact
  *   1. a value of enum fact_kind and its part of the union, here
@@ -18,9 +18,9 @@
 
 /* --- projects, kinds, agents, accounts, usage ---------------------------------------------------
  *
- * "When it comes from a store": the state; the rest comes from the configuration. */
+ * "From the store" marks state; the other members come from the configuration. */
 
-/* Who stopped starts, and when; for display only. */
+/* Who paused starts, and when; for display only. */
 enum pause_cause {
     PAUSE_CONFIGURED,      /* by a setting */
     PAUSE_ASKED,           /* by a user, who may resume it */
@@ -43,7 +43,7 @@ struct project_spec {
     bool active, paused;
     struct pause pause;   /* with paused */
     amount workspaces;    /* number of slots; UNLIMITED: no such gate */
-    bool workspaces_kept; /* a slot stays with the task (worktree), not with the run (pool) */
+    bool workspaces_kept; /* a slot stays with the task (worktree), not the run (pool) */
     amount review;        /* slots for finished work that awaits review */
 };
 
@@ -62,12 +62,12 @@ struct agent_spec {
     bool roster; /* one worker that is idle or not (document 004); such agents get tasks in the
                     order in which they were added */
     bool idle;   /* with roster */
-    /* The agents that take its tasks while it is closed, in order; may be added later. */
+    /* Agents that take its tasks while it is closed, in order; may be added later. */
     sym failover[FAILOVER_MAX];
     uint8_t failover_count;
-    /* When it comes from a store: */
+    /* From the store: */
     uint32_t launch_failures; /* in a row, of any tasks */
-    uint32_t openings;        /* how often it was closed for them */
+    uint32_t openings;        /* how often they closed it */
     time_ms closed_until;     /* 0: open */
 };
 
@@ -77,47 +77,47 @@ struct limiter_spec {
     time_ms backoff_until; /* 0: open */
     uint32_t hits;
     bool closed; /* until FACT_LIMITER_CLEAR */
-    /* When it comes from a store: */
+    /* From the store: */
     time_ms backoff_since; /* beginning of the current backoff */
     time_ms last_hit;
-    bool in_backoff;      /* hit, and no success cleared it since: a probe goes first */
+    bool in_backoff;      /* hit, and not yet cleared by a success: a probe goes first */
     time_ms ramp_since;   /* the success that cleared it; 0: not ramping */
     time_ms last_success; /* of any of its runs; 0: none yet. For display */
 };
 
-/* The usage in one bucket of the window. */
+/* Usage in one bucket of the window. */
 struct usage_spec {
-    sym project;    /* 0: of no project (counts only in the global budget) */
-    int64_t tokens; /* negative: a correction, at most what the bucket has */
+    sym project;    /* 0: none (counts only in the global budget) */
+    int64_t tokens; /* negative: a correction, at most what the bucket holds */
     int32_t starts, completions;
-    int32_t reports;    /* runs that reported `tokens`; 0: as many as completions, unless loading */
-    int64_t unreported; /* charged in the shares to runs without a report */
+    int32_t reports;    /* runs that reported `tokens`; 0: same as completions, unless loading */
+    int64_t unreported; /* charged in the shares for runs without a report */
     int64_t money;      /* millionths of a dollar; may be negative in the same way */
     int32_t priced, unpriced; /* ended runs that reported their cost, and that did not */
-    time_ms at;               /* from a store: the beginning of the bucket */
+    time_ms at;               /* from the store: beginning of the bucket */
 };
 
-/* Time that does not count for max_wait, of the tasks of one project with one limiter (and, with a
+/* Time that does not count for max_wait, for tasks of one project with one limiter (and, with a
  * failover list, one agent). Their clock shows `now − lost` while their gates are open, and
  * `closed_since − lost` while one is closed. */
 struct wait_spec {
     sym project, limiter; /* limiter 0: none */
-    sym agent;            /* that has a failover list; 0: any other */
+    sym agent;            /* an agent with a failover list; 0: any other */
     time_ms lost;
     time_ms closed_since; /* 0: open */
 };
 
 #define CLAIM_RESOURCES_MAX 16
 
-/* The slots reserved for the one overdue task that has the claim (claim.h). */
+/* Slots reserved for the overdue task that has the claim (decide.h). */
 struct claim_spec {
-    task_id task;    /* 0: no task has it */
-    unsigned leases; /* 1 << enum lease_kind, of those it needs once */
+    task_id task;    /* 0: none */
+    unsigned leases; /* 1 << enum lease_kind, for kinds it needs once */
     sym resources[CLAIM_RESOURCES_MAX];
     uint8_t resource_count;
 };
 
-/* The counters of the pace (policy.h). */
+/* Pace counters (policy.h). */
 struct pace_spec {
     bool ticking; /* a tick has begun, at `tick_began`, with `tick_starts` starts */
     bool started; /* a run has started, at `last_start` */
@@ -129,9 +129,9 @@ struct pace_spec {
 
 enum fact_kind {
     /* the world */
-    FACT_CLOCK,   /* the time (never backwards; an older one is ignored) */
+    FACT_CLOCK,   /* monotonic; an older time is ignored */
     FACT_POLICY,  /* the configuration changed */
-    FACT_PROJECT, /* a project is new or changed */
+    FACT_PROJECT, /* a project was added or changed */
     FACT_KIND,
     FACT_AGENT,
     FACT_LIMITER,
@@ -143,12 +143,12 @@ enum fact_kind {
     FACT_WAIT,     /* state of a wait clock */
     FACT_PACE,     /* state of the pace */
     FACT_CLAIM,    /* slots reserved for an overdue task */
-    FACT_EXTERNAL, /* the number of runs of a project or a limiter that the core did not order */
+    FACT_EXTERNAL, /* number of runs of a project or limiter that the core did not order */
     FACT_PAUSE,
     FACT_RESUME,
-    FACT_AGENT_CLEAR, /* an agent that was closed after launch failures is open again */
+    FACT_AGENT_CLEAR, /* reopens an agent that was closed after launch failures */
     FACT_TICK,        /* decide now, despite the pace */
-    FACT_LOADING,     /* rows follow (core.h: Restart): they are taken as they are */
+    FACT_LOADING,     /* rows follow (core.h: Restart) and are taken as they are */
     FACT_LOADED,      /* no more rows */
     /* requests */
     FACT_TASK_ADDED,
@@ -160,17 +160,17 @@ enum fact_kind {
     FACT_CANCEL,
     FACT_RETRY,
     FACT_AGAIN,
-    FACT_APPROVE, /* also: close, for a task that is finished from outside */
+    FACT_APPROVE, /* also: close, for a task that is finished externally */
     FACT_REJECT,
     FACT_DELETE,
-    FACT_FORGET, /* a final task the core need not know any more; no consequence for others */
+    FACT_FORGET, /* a final task the core no longer needs; does not affect others */
     FACT_PRIORITY,
     FACT_DEPENDENCIES,
     FACT_LIMITER_CLEAR,
     /* events */
-    FACT_ARTIFACT,      /* the artifact of a task exists, or does not any more */
+    FACT_ARTIFACT,      /* the artifact of a task exists, or no longer exists */
     FACT_MARKED,        /* the DONE marker of a task that is not live appeared */
-    FACT_ORDER_REFUSED, /* a start order could not be committed: as if never given */
+    FACT_ORDER_REFUSED, /* a start order could not be committed: reverts it */
     FACT_RUN_STARTED,   /* the command was seen to start */
     FACT_RUN_PHASE,     /* working ↔ waiting; working or waiting → validating */
     FACT_RUN_TOKENS,    /* tokens and money reported so far */
@@ -198,42 +198,44 @@ enum lend {
     LEND_ALL = 31,
 };
 
-/* What the core needs of a task: not its title, prompt or command. */
+/* Excludes title, prompt and command, which the core does not need. */
 struct task_spec {
     task_id id;
-    sym project, kind; /* both must be known by a FACT_PROJECT / FACT_KIND before; kind 0 = none */
+    sym project, kind; /* both known from an earlier FACT_PROJECT / FACT_KIND; kind 0 = none */
     sym agent, limiter, workspace, serial;
     int32_t priority;
     task_id parent;            /* 0: none; may be added later */
-    uint32_t parent_iteration; /* the parent's iteration this one came from; 0 = the current one */
+    uint32_t parent_iteration; /* the parent's iteration that created it; 0 = the current one */
     const task_id *depends_on; /* no duplicates, not itself */
     size_t depends_on_count;
     const sym *resources; /* one slot on each; no duplicates */
     size_t resource_count;
     time_ms created_at;
-    time_ms ready_since;   /* the wait that counts for max_wait began here */
-    time_ms enqueued_at;   /* when it last became ready; 0: at ready_since */
-    time_ms not_before;    /* with TASK_HELD: when it leaves by itself; 0 = never. With
-                              PHASE_DRAINING: when that ends; 0 = as the policy says, from now on */
-    uint32_t iteration;    /* from 1 */
-    uint32_t attempt;      /* attempts so far */
-    enum task_state state; /* not ABSENT; WAITING and READY are the same: the core computes it */
-    enum hold hold;        /* with TASK_HELD */
-    enum run_phase phase;  /* with STARTING and RUNNING */
-    time_ms started_at;    /* with STARTING and RUNNING; 0 = now */
+    time_ms ready_since; /* start of the wait that counts for max_wait */
+    time_ms enqueued_at; /* when it last became ready; 0: at ready_since */
+    /* With TASK_HELD: when it is released automatically; 0 = never. With PHASE_DRAINING: when that
+     * ends; 0 = after the policy's time, from now. */
+    time_ms not_before;
+    uint32_t iteration; /* from 1 */
+    uint32_t attempt;   /* attempts so far */
+    /* not ABSENT; WAITING and READY are equivalent: the core computes which */
+    enum task_state state;
+    enum hold hold;       /* with TASK_HELD */
+    enum run_phase phase; /* with STARTING and RUNNING */
+    time_ms started_at;   /* with STARTING and RUNNING; 0 = now */
     enum until until;
     enum parent_gate parent_gate;
     bool parallelizable, review, artifact_missing;
-    bool bound; /* to its agent: others do not take it over */
-    /* enum keep: what it keeps between runs. Of a live task: what it had before this run. */
+    bool bound; /* to its agent: no other agent takes it over */
+    /* enum keep: slots it keeps between runs. For a live task: those it had before this run. */
     unsigned keeps;
-    int32_t retry_max; /* overrides the row "run failed"; -1 = as the policy says */
+    int32_t retry_max; /* overrides the row "run failed"; -1 = as in the policy */
     uint32_t group;    /* 0 = none */
-    /* When it comes from a store: */
+    /* From the store: */
     uint16_t failures, launch_failures, losses, restarts;
     uint16_t breaker_openings; /* how often its breaker has opened */
     enum reason reason;        /* of its last change */
-    /* Of a live run: what it becomes at its end. With PHASE_VALIDATING it was validating when it was
+    /* For a live run: the requested stop. With PHASE_VALIDATING, it was validating when it was
      * stopped. PHASE_STOPPING without a request is STOP_CANCEL. */
     enum stop_request stop;
     sym run_agent, run_limiter; /* of a live run; 0 or unknown: those of its task */
@@ -241,19 +243,19 @@ struct task_spec {
     task_id lender;             /* of a live run: the task whose slots it uses; or 0 */
     unsigned borrowed;          /* enum lend: which of them */
     time_ms ready_clock;        /* ready_since, on the clock of FACT_WAIT */
-    uint64_t look;              /* the caller's: see core_set_tag */
+    uint64_t look;              /* owned by the caller: see core_set_tag */
 };
 
 struct sling_spec {
-    bool renames; /* agent and limiter are these now; 0: none */
+    bool renames; /* replaces agent and limiter; 0: none */
     sym agent, limiter;
-    uint32_t group; /* 0: as it was */
+    uint32_t group; /* 0: unchanged */
 };
 
 struct fact {
     enum fact_kind kind;
     task_id task;     /* facts about one task */
-    uint32_t attempt; /* facts about one run: which; a late one is ignored */
+    uint32_t attempt; /* for facts about one run; a late one is ignored */
     union {
         time_ms now;                 /* CLOCK */
         const struct policy *policy; /* POLICY */
@@ -279,13 +281,13 @@ struct fact {
             struct money_budget money_budget;
         };
         struct usage_spec usage;
-        struct wait_spec wait;   /* while loading */
-        struct pace_spec pace;   /* while loading */
-        struct claim_spec claim; /* while loading */
+        struct wait_spec wait;   /* only while loading */
+        struct pace_spec pace;   /* only while loading */
+        struct claim_spec claim; /* only while loading */
         struct {
-            sym project, limiter; /* one of them; none: runs of an unknown project */
+            sym project, limiter; /* one of them; neither: runs of an unknown project */
             uint32_t running;
-            uint32_t roots; /* of them: tasks without a parent */
+            uint32_t roots; /* of which tasks without a parent */
         } external;
         const struct task_spec *spec; /* TASK_ADDED */
         struct sling_spec sling;      /* SLING */
@@ -301,24 +303,25 @@ struct fact {
         sym limiter_clear, agent_clear;
         bool artifact_present;
         enum run_phase phase; /* RUN_PHASE */
-        struct {              /* RUN_TOKENS: all so far; -1: none reported yet */
+        struct {              /* RUN_TOKENS: totals so far; -1: none reported yet */
             int64_t tokens;
             int64_t money; /* millionths of a dollar */
         };
         struct {
-            time_ms retry_after; /* span; 0: unknown */
-            time_ms reset_at;    /* point; 0: unknown */
+            time_ms retry_after; /* duration; 0: unknown */
+            time_ms reset_at;    /* time; 0: unknown */
         } limited;
         struct {
             enum outcome outcome;
-            int64_t tokens;                /* in all; -1: the run reported none */
-            int64_t money;                 /* in all, millionths of a dollar; -1: unknown */
+            int64_t tokens;                /* total; -1: the run reported none */
+            int64_t money;                 /* total, millionths of a dollar; -1: unknown */
             time_ms retry_after, reset_at; /* with LIMITED; reset_at also with BUDGET */
             bool limit_reported;           /* with LIMITED: FACT_RUN_LIMITED has reported it */
-            bool output;       /* the run printed something or lived for 2 s: closes a breaker */
-            bool before_agent; /* with LAUNCH: before the agent was involved; counts on its task */
-            sym workspace;     /* where it worked: that of its task from now on; 0: as before */
-            time_ms pause;     /* span: least delay before the next attempt */
+            bool output; /* the run printed something or ran for 2 s: closes a breaker */
+            /* with LAUNCH: failed before the agent was involved; counts on its task */
+            bool before_agent;
+            sym workspace; /* where it ran; becomes the task's workspace. 0: unchanged */
+            time_ms pause; /* duration: minimum delay before the next attempt */
         } ended;
     };
 };

@@ -1,8 +1,8 @@
 /* fair.c: usage, shares and budgets over a rolling window. See fair.h.
  *
- * Shares are compared as tokens·W − weight·T, exactly, in 128 bits: two machines never disagree,
- * and no project is preferred by a rounding error. The sums W and T are updated with every change
- * of a project, so that a decision need not add them up. */
+ * Shares are compared exactly, as tokens·W − weight·T in 128 bits: two machines never disagree, and
+ * no rounding error favors a project. W and T are updated incrementally, so a decision need not sum
+ * them. */
 #include "core/fair.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ static int64_t bucket_width(time_ms window) {
     return window / WINDOW_BUCKETS > 0 ? window / WINDOW_BUCKETS : 1;
 }
 
-/* Rounds down for times before the epoch too. */
+/* Rounds down for negative times too. */
 static int64_t bucket_number(time_ms at, int64_t width) {
     return at >= 0 ? at / width : -((-at + width - 1) / width);
 }
@@ -25,7 +25,7 @@ time_ms fair_bucket_begin(const struct core *c, int64_t number) {
     return number * bucket_width(c->policy.fair_window);
 }
 
-/* sign -1: subtracts. Counters are unsigned and wrap, so they subtract too. */
+/* sign -1: subtracts. Counters are unsigned and wrap, so the same addition subtracts. */
 static void bucket_add(struct bucket *sum, const struct bucket *b, int sign) {
     uint32_t times = (uint32_t)sign;
     sum->share += sign * b->share;
@@ -38,14 +38,14 @@ static void bucket_add(struct bucket *sum, const struct bucket *b, int sign) {
     sum->unpriced += times * b->unpriced;
 }
 
-/* The bucket of that number, created if needed; mostly it is the last one. */
+/* Finds or creates the bucket; usually it is the last one. */
 static struct bucket *window_bucket(struct window *w, int64_t number) {
     size_t at = w->count;
     while (at > 0 && w->buckets[w->first + at - 1].number > number)
         at--;
     if (at > 0 && w->buckets[w->first + at - 1].number == number)
         return &w->buckets[w->first + at - 1];
-    if (w->first > 0) { /* expired buckets make room */
+    if (w->first > 0) { /* reuse the room of expired buckets */
         memmove(w->buckets, w->buckets + w->first, w->count * sizeof(*w->buckets));
         w->first = 0;
     }
@@ -112,8 +112,7 @@ void fair_expire(struct core *c) {
     fair_recharge(c);
 }
 
-/* Moves each old bucket to where its end falls in the new window, so that nothing leaves too
- * early. */
+/* Moves each old bucket to where its end falls in the new window, so that nothing expires early. */
 static void window_restamp(struct core *c, uint32_t project, int64_t old_width, int64_t new_width) {
     struct window *w = &c->projects[project].window;
     struct window old = *w;
@@ -162,7 +161,7 @@ static void add_reserved(struct core *c, uint32_t project, int64_t tokens) {
     fair_count_project(c, project);
 }
 
-/* Charges live and external runs by the current estimate. */
+/* Charges live and external runs at the current estimate. */
 static void recharge(struct core *c, uint32_t project) {
     struct project *p = &c->projects[project];
     p->estimate = fair_estimate(c, project);
@@ -172,7 +171,7 @@ static void recharge(struct core *c, uint32_t project) {
     add_reserved(c, project, charge - p->reserved);
 }
 
-/* After the mean of a project, and so that of all projects, may have changed. */
+/* Call when the mean of a project, and so that of all projects, may have changed. */
 static void estimates_changed(struct core *c, uint32_t project) {
     if (fair_estimate(c, project) != c->projects[project].estimate)
         recharge(c, project);
@@ -349,7 +348,7 @@ struct leaving {
     int64_t tokens, money;
 };
 
-/* Adds what leaves with each bucket, the oldest first. */
+/* Adds what leaves with each bucket, oldest first. */
 static void add_leaving(const struct window *w, int64_t oldest,
                         struct leaving leaving[WINDOW_BUCKETS]) {
     for (size_t i = 0; i < w->count; i++) {
@@ -394,8 +393,7 @@ time_ms fair_next_leaving(const struct core *c) {
     return (oldest + WINDOW_BUCKETS) * bucket_width(c->policy.fair_window);
 }
 
-/* --- views
- * ------------------------------------------------------------------------------------- */
+/* --- views ----------------------------------------------------------------------------------- */
 
 static void add_window(const struct bucket *sum, struct budgets_view *ret) {
     ret->tokens.used += sum->reported;

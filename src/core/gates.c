@@ -119,10 +119,10 @@ void pace_count_start(struct core *c) {
 
 /* --- limiters ----------------------------------------------------------------------------------
  *
- * Many runs meet the same limit in the same second. Counting each of them would double the backoff
- * a dozen times for one event, so only a run that was started after the current backoff began
- * counts; older ones only prolong it. After the backoff one run goes first (the probe): if the
- * account is still limited, one run is lost, not ten. */
+ * Many runs hit the same limit in the same second. Counting each would double the backoff a dozen
+ * times for one event, so only a run started after the current backoff began counts; older ones
+ * only prolong it. After the backoff one run goes first (the probe): if the account is still
+ * limited, one run is lost instead of ten. */
 
 void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms retry_after,
                  time_ms reset_at) {
@@ -137,7 +137,7 @@ void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms 
     time_ms delay = time_max(retry_after, backoff_doubled(p->initial, l->spec.hits, p->max));
     time_ms until = time_max(reset_at, time_add(c->now, delay));
     l->spec.backoff_until = time_max(l->spec.backoff_until, until);
-    c->epoch += c->list_count > 0; /* other agents may take its tasks now */
+    c->epoch += c->list_count > 0; /* other agents may now take its tasks */
     l->last_hit = c->now;
     l->changed = true;
     limiter_refresh(c, limiter);
@@ -189,7 +189,7 @@ bool limiter_probing(const struct limiter *l) {
     return l->in_backoff && l->spec.policy.probe;
 }
 
-/* Where the ramp begins; TIME_NEVER: there is none. */
+/* When the ramp begins; TIME_NEVER: there is none. */
 static time_ms ramp_begin(const struct limiter *l) {
     if (l->in_backoff)
         return l->spec.policy.probe ? TIME_NEVER : l->spec.backoff_until;
@@ -220,15 +220,15 @@ time_ms limiter_rises_at(const struct core *c, uint32_t limiter) {
 
 /* --- failover ----------------------------------------------------------------------------------
  *
- * Computed per class: all its tasks name the same agent. Lists are not followed from one agent to
- * the next, so two exhausted accounts never pass a task back and forth. Names are looked up when
- * they are needed: an agent may name one that is added later. */
+ * Computed per class, since all its tasks name the same agent. Lists are not followed transitively,
+ * so two exhausted accounts never pass a task back and forth. Names are resolved on use: an agent
+ * may name one that is added later. */
 
 static bool failover_agent_open(const struct core *c, uint32_t agent) {
     return gate_agent_open(c, agent) && limiter_open(c, c->agents[agent].limiter);
 }
 
-/* Agent i of its list, or 0 if it is unknown. */
+/* Agent i of its list; 0: unknown. */
 static uint32_t other(const struct core *c, uint32_t agent, unsigned i) {
     return by_symbol_get(&c->agent_of, c->agents[agent].spec.failover[i]);
 }

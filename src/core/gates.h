@@ -1,6 +1,6 @@
 /* gates.h: what stops a start, except leases. Private to core/.
  *
- * Decisions and explanations call the same functions, so that the reason shown is the reason. */
+ * Decisions and explanations call the same functions, so the displayed reason is the actual one. */
 #pragma once
 
 #include "core/core.h"
@@ -25,13 +25,11 @@ bool pace_open(const struct core *c);
 bool pace_in_force(const struct core *c);
 time_ms pace_opens_at(const struct core *c);
 void pace_begin_decision(struct core *c);
-/* Undoes a tick that FACT_TICK asked for and that started nothing: else it would start something
- * later. */
+/* Undoes a tick requested by FACT_TICK that started nothing; else it would start a run later. */
 void pace_end_decision(struct core *c);
 void pace_count_start(struct core *c);
 
-/* --- limiters: provider accounts
- * --------------------------------------------------------------- */
+/* --- limiters: provider accounts ------------------------------------------------------------- */
 
 static inline bool limiter_open(const struct core *c, uint32_t limiter) {
     const struct limiter *l = &c->limiters[limiter];
@@ -51,32 +49,31 @@ void limiter_refresh(struct core *c, uint32_t limiter);
 /* When that cap rises next; TIME_NEVER: only after an event. */
 time_ms limiter_rises_at(const struct core *c, uint32_t limiter);
 
-/* --- failover: the agent and account that a task would run with now
- * ---------------------------- */
+/* --- failover: the agent and account that a task would run with now -------------------------- */
 
 /* Indexes, as in struct run. */
 struct runner {
     uint32_t agent, limiter;
 };
 
-/* Is an agent of its list open now? Slots aside. */
+/* Is an agent of its list open now, regardless of slots? */
 bool failover_is_covered(const struct core *c, uint32_t agent);
-/* When it is open again; TIME_NEVER: unknown. Not after now: it is open. */
+/* TIME_NEVER: unknown. A time not after now: it is open. */
 time_ms failover_opens_at(const struct core *c, uint32_t agent);
-/* When the first of its list is open again; TIME_NEVER: unknown, or the list is empty. */
+/* When the first of its list opens; TIME_NEVER: unknown, or the list is empty. */
 time_ms failover_others_open_at(const struct core *c, uint32_t agent);
 /* The agent itself unless it is closed; then the first of its list that is open and has a slot for
  * this task (0: for any other); else the first that is open; else itself. */
 struct runner failover_pick(const struct core *c, uint32_t agent, uint32_t task);
 
-/* The agent whose list counts, or 0. */
+/* The agent whose failover list applies, or 0. */
 static inline uint32_t failover_chooser(const struct core *c, uint32_t agent, bool bound) {
     return !bound && c->agents[agent].spec.failover_count > 0 ? agent : 0;
 }
 static inline bool failover_is_bound(const struct task *t) {
     return t->flags & (TASK_BOUND | TASK_OWN_LIMITER);
 }
-/* Of one task; handle 0: of any task like it. */
+/* handle 0: for any task like `t`. */
 static inline struct runner failover_runner(const struct core *c, uint32_t handle,
                                             const struct task *t) {
     if (!failover_chooser(c, t->agent, failover_is_bound(t)))

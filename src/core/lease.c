@@ -1,8 +1,8 @@
 /* lease.c: slots on limited keys, and how runs lend them. See lease.h.
  *
- * What a freed slot means differs by how many tasks may want it: rare keys (serial, workspace,
- * resource) know who waits and wake one of each class; shared keys only raise the epoch, and the
- * next decision looks at the classes again. */
+ * A freed slot is handled by how many tasks may want it. Rare keys (serial, workspace, resource)
+ * track their waiters and wake one of each class. Shared keys only raise the epoch, and the next
+ * decision checks the classes again. */
 #include "core/lease.h"
 
 #include <assert.h>
@@ -51,7 +51,7 @@ static void key_opened(struct core *c, uint32_t handle) {
     }
 }
 
-/* Keeps core.full_workspaces. */
+/* Maintains core.full_workspaces. */
 static void workspace_filled(struct core *c, uint32_t handle, bool has_slot) {
     struct key *k = key_at(c, handle);
     if (!has_slot) {
@@ -70,7 +70,7 @@ static void workspace_filled(struct core *c, uint32_t handle, bool has_slot) {
         key_at(c, k->next_full)->prev_full = k->prev_full;
 }
 
-/* After a change: wakes waiting tasks and counts the full keys. */
+/* Call after a change: wakes waiting tasks and counts full keys. */
 static void key_changed(struct core *c, uint32_t handle, bool had_slot) {
     bool has_slot = key_has_slot(c, handle, 0);
     if (had_slot == has_slot)
@@ -270,7 +270,6 @@ task_id lend_task(const struct core *c, uint32_t run) {
     return run ? task_at(c, run_at(c, run)->task)->id : 0;
 }
 
-/* Which LEND bit a key has, or 0. */
 static uint8_t lend_bit(const struct key *k) {
     static const uint8_t bits[LEASE_KIND_MAX] = {
         [LEASE_RUNS] = LEND_RUNS,   [LEASE_PROJECT] = LEND_PROJECT, [LEASE_KIND] = LEND_KIND,
@@ -279,7 +278,6 @@ static uint8_t lend_bit(const struct key *k) {
     return bits[k->kind];
 }
 
-/* Index in the keys of the run, or -1. */
 static int key_index(const struct run *r, uint32_t key) {
     for (unsigned i = 0; i < r->key_count; i++) {
         if (r->keys[i] == key)
@@ -288,7 +286,7 @@ static int key_index(const struct run *r, uint32_t key) {
     return -1;
 }
 
-/* Could this run lend its slot on the key? At a cap of 0 nothing may start at all. */
+/* With a cap of 0 nothing may start, so nothing is lent. */
 static bool can_lend(const struct core *c, const struct run *lender, uint32_t key) {
     const struct key *k = key_at(c, key);
     return lend_bit(k) && k->cap > 0 && key_index(lender, key) >= 0;
@@ -317,8 +315,7 @@ static bool lend_pass(struct core *c, uint32_t run, uint32_t key) {
     return true;
 }
 
-/* The slot goes to the first lender up the chain that still needs it: one that validates calls no
- * model. */
+/* The slot goes to the first lender up the chain that still needs it; a validating run does not. */
 static void give_up_chain(struct core *c, uint32_t run, uint32_t key) {
     uint8_t bit = lend_bit(key_at(c, key));
     struct run *r = run_at(c, run);
@@ -351,7 +348,7 @@ static void lend_finish(struct core *c, uint32_t run) {
     uint32_t lender = r->lender, borrower = r->borrower;
     if (lender)
         give_back(c, run, LEND_ALL);
-    uint8_t passed_on = r->borrowed; /* what is left was lent on to its borrower */
+    uint8_t passed_on = r->borrowed; /* the rest was lent on to its borrower */
     if (lender)
         lend_unlink(c, run);
     if (!borrower)
@@ -443,7 +440,7 @@ static bool needs_key(const struct core *c, const struct run *r, uint32_t key) {
     return false;
 }
 
-/* Both have acquired all they need, so what is lent was acquired twice. */
+/* Both have acquired all they need, so lent slots were acquired twice. */
 static void lend_restore(struct core *c, uint32_t lender, uint32_t borrower, unsigned bits) {
     struct run *l = run_at(c, lender), *b = run_at(c, borrower);
     uint32_t needs[NEEDS_MAX];
@@ -456,7 +453,7 @@ static void lend_restore(struct core *c, uint32_t lender, uint32_t borrower, uns
         b->borrowed |= bit;
         int index = key_index(l, needs[i]);
         if (index < 0)
-            continue; /* it validates */
+            continue; /* it is validating */
         run_remove_key(l, (unsigned)index);
         key_release(c, needs[i]);
     }
@@ -492,8 +489,7 @@ void lend_loaded(struct core *c) {
 
 /* --- what to lend to ------------------------------------------------------------------------- */
 
-/* The agent it names, or the one that takes over; with a roster, if it names none, that of the
- * lender. */
+/* The named agent or its failover agent; with a roster and no named agent, the lender's agent. */
 static struct runner runner_for(const struct core *c, uint32_t task, const struct run *lender) {
     const struct task *t = task_at(c, task);
     if (c->roster_count == 0)
@@ -502,8 +498,8 @@ static struct runner runner_for(const struct core *c, uint32_t task, const struc
     return (struct runner){ agent, t->limiter ? t->limiter : c->agents[agent].limiter };
 }
 
-/* Could the task start with slots of this run? A reservation for an overdue task is no obstacle:
- * that one may be waiting for the end of the lender. */
+/* Could the task start with this run's slots? A reservation for an overdue task does not prevent
+ * it: that task may be waiting for the lender to end. */
 static bool only_lacks(const struct core *c, const struct run *lender, uint32_t task) {
     const struct task *t = task_at(c, task);
     struct runner with = runner_for(c, task, lender);

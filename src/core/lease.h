@@ -1,8 +1,8 @@
 /* lease.h: the one mechanism behind every cap and lock. Private to core/.
  *
- * A key has `cap` slots. A run holds one slot on each key it needs, from its START to its end; the
- * slots of the task (roots, review, a kept workspace) stay between runs. There is no other counter:
- * a cap is exceeded only when it was lowered below what is held. */
+ * A key has `cap` slots. A run holds one slot on each key it needs from START to end; the slots of
+ * the task (roots, review, a kept workspace) persist between runs. There is no other counter: usage
+ * exceeds a cap only if the cap was lowered. */
 #pragma once
 
 #include "core/state.h"
@@ -15,7 +15,7 @@ static inline bool key_has_slot(const struct core *c, uint32_t key, uint32_t tas
     if (k->cap == UNLIMITED)
         return true;
     if (k->locked_by && task && k->locked_by == task_at(c, task)->id)
-        return k->held < k->cap; /* its own lock counts before any reservation */
+        return k->held < k->cap; /* its own lock takes precedence over any reservation */
     amount used = k->held + k->external;
     if (k->claimed && c->claim.task != task)
         used++;
@@ -38,45 +38,45 @@ void key_use(struct core *c, uint32_t key);
 void key_unuse(struct core *c, uint32_t key);
 void key_drop_if_unused(struct core *c, uint32_t key);
 
-/* The slots of the task that it must still acquire (TASK_KEEPS bits). */
+/* The task's slots that it must still acquire (TASK_KEEPS bits). */
 uint16_t lease_missing_kept(const struct core *c, const struct task *t);
-/* Acquires those of them that are named by enum keep bits. */
+/* Acquires the slots given by enum keep bits. */
 void lease_keep(struct core *c, uint32_t task, unsigned keeps);
 
-/* The keys this task would have to acquire now, in the order in which their gates are shown.
- * `agent` and `limiter` are those it would run with. */
+/* The keys this task would have to acquire now, in display order of their gates. `agent` and
+ * `limiter` are those it would run with. */
 size_t lease_needs(const struct core *c, const struct task *t, uint32_t agent, uint32_t limiter,
                    uint32_t ret[NEEDS_MAX]);
 
-/* Acquires them for a run, from its lender where possible. */
+/* Acquires all needed keys for a run, from its lender where possible. */
 void lease_acquire_all(struct core *c, uint32_t run);
 void lease_release_run(struct core *c, uint32_t run);                   /* the run's slots */
 void lease_release_kept(struct core *c, uint32_t task, uint16_t which); /* the task's slots */
 void lease_release_limiter(struct core *c, uint32_t run); /* validating needs no API */
 
-/* For the map of serial keys. */
+/* Callback for the map of serial keys. */
 bool lease_serial_same(const void *ctx, uint32_t handle, const void *wanted);
 
 /* --- lending -----------------------------------------------------------------------------------
  *
- * A run in PHASE_WAITING holds its slots while it waits for its own descendants: at a cap of one
- * its child could never start. So it lends one descendant at a time the slots that both need (enum
- * lend). The slot moves from one run to the other, and the number of taken slots never changes.
- * What the borrower releases goes back to its lender before any other task can have it.
+ * A run in PHASE_WAITING holds its slots while it waits for its descendants: with a cap of one, its
+ * child could never start. So it lends the slots that both need (enum lend) to one descendant at a
+ * time. The slot moves between runs, and the number of taken slots never changes. Slots that the
+ * borrower releases return to its lender before any other task can take them.
  *
- * When a run ends that has lent what it borrowed, its lender and its borrower are linked, so that
- * no slot is lost in the middle of a chain. docs/rules.md §3. */
+ * When a run ends that has lent what it borrowed, its lender and borrower are linked, so that no
+ * slot is lost in the middle of a chain. docs/rules.md §3. */
 
 /* The task of a run, or 0. */
 task_id lend_task(const struct core *c, uint32_t run);
-/* Before lease_acquire_all of the borrower. */
+/* Call before lease_acquire_all of the borrower. */
 void lend_link(struct core *c, uint32_t lender, uint32_t borrower);
 /* A live run was loaded with a lender, whose row may come later. */
 void lend_load(struct core *c, uint32_t run, const struct task_spec *spec);
 void lend_loaded(struct core *c);
 
 /* The oldest waiting run that lends nothing and has a descendant that lacks only slots it could
- * lend; of its descendants the first in order. Returns that task, or 0. `ret_agent`: which agent
- * takes it. */
+ * lend; among its descendants, the first in order. Returns that task, or 0. `ret_agent`: the agent
+ * that takes it. */
 uint32_t lend_find(struct core *c, bool (*before)(const struct core *c, uint32_t a, uint32_t b),
                    uint32_t *ret_lender, uint32_t *ret_agent);

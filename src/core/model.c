@@ -1,4 +1,4 @@
-/* model.c: the names of the enums, the table of state transitions and the table of actions. */
+/* model.c: enum names, the state transition table and the action table. */
 #include "core/model.h"
 
 #include <inttypes.h>

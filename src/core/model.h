@@ -1,7 +1,7 @@
 /* model.h: the states, phases, outcomes, gates and reasons of the scheduler.
  *
- * Every enum here is a list of values with the names that people, files and tests see, and ends in
- * _MAX. The names never change once released. */
+ * Every enum is an X-macro list of values with the names that users, files and tests see, and ends
+ * in _MAX. Names never change after a release. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 #include "base/symbol_table.h"
 #include "base/time_ms.h"
 
-/* A task's number: assigned by the store, rising with every task ever added. It identifies the task
- * in the core and is the last tie-break of the order. 0 is "no task". */
+/* Assigned by the store, increasing with every task ever added. Identifies the task in the core and
+ * is the final tie-break of the order. 0: no task. */
 typedef uint64_t task_id;
 
 /* A cap or a budget. Not negative, or UNLIMITED. */
@@ -41,7 +41,7 @@ struct money_budget {
     X(TASK_INVALIDATED, "invalidated")
 enum task_state { TASK_STATES(ENUM_VALUE) TASK_STATE_MAX };
 
-/* Why a task is held. Those with a time leave by themselves. */
+/* Why a task is held. Holds with a time end automatically. */
 #define HOLDS(X) \
     X(HOLD_NONE, "none") \
     X(HOLD_PERSON, "person") /* by a request */ \
@@ -63,7 +63,7 @@ enum hold { HOLDS(ENUM_VALUE) HOLD_MAX };
     X(PHASE_STOPPING, "stopping") /* a stop was ordered; every lease stays */
 enum run_phase { RUN_PHASES(ENUM_VALUE) PHASE_MAX };
 
-/* A stop that was ordered, and what the task becomes at the end of its run. */
+/* A requested stop, and what the task becomes when its run ends. */
 #define STOP_WISHES(X) \
     X(STOP_NONE, "none") \
     X(STOP_CANCEL, "cancel") \
@@ -71,7 +71,7 @@ enum run_phase { RUN_PHASES(ENUM_VALUE) PHASE_MAX };
     X(STOP_ORPHAN, "orphan")
 enum stop_request { STOP_WISHES(ENUM_VALUE) STOP_REQUEST_MAX };
 
-/* How a task is finished. */
+/* What completes a task. */
 #define UNTILS(X) \
     X(UNTIL_EXIT, "exit") /* exit code 0 */ \
     X(UNTIL_DONE, "done") /* its DONE marker exists */ \
@@ -84,7 +84,7 @@ enum until { UNTILS(ENUM_VALUE) UNTIL_MAX };
     X(PARENT_NONE, "none") /* may start at once */
 enum parent_gate { PARENT_GATES(ENUM_VALUE) PARENT_GATE_MAX };
 
-/* How one attempt ended, as the executor or the agent's adapter saw it. */
+/* How one attempt ended, as seen by the executor or the agent's adapter. */
 #define OUTCOMES(X) \
     X(OUTCOME_OK, "ok") /* exit code 0; marker and checks, if it has any, passed */ \
     X(OUTCOME_UNFINISHED, "unfinished") /* exit code 0 without the marker */ \
@@ -112,7 +112,7 @@ enum outcome { OUTCOMES(ENUM_VALUE) OUTCOME_MAX };
     X(RETRY_LOST, "lost")
 enum retry_class { RETRY_CLASSES(ENUM_VALUE) RETRY_CLASS_MAX };
 
-/* The kinds of limited key, in the order in which their gates are shown. */
+/* Kinds of limited keys, in display order of their gates. */
 #define LEASE_KINDS(X) \
     X(LEASE_TASK, "task") \
     X(LEASE_SERIAL, "serial") \
@@ -129,7 +129,7 @@ enum retry_class { RETRY_CLASSES(ENUM_VALUE) RETRY_CLASS_MAX };
     X(LEASE_RUNS, "runs")
 enum lease_kind { LEASE_KINDS(ENUM_VALUE) LEASE_KIND_MAX };
 
-/* A condition that must hold before a task may start, in the order in which they are checked. */
+/* Conditions that must hold before a task may start, in the order in which they are checked. */
 #define GATES(X) \
     X(GATE_PAUSED, "paused") \
     X(GATE_PROJECT, "project") \
@@ -146,10 +146,9 @@ enum lease_kind { LEASE_KINDS(ENUM_VALUE) LEASE_KIND_MAX };
     X(GATE_PACE, "pace")
 enum gate { GATES(ENUM_VALUE) GATE_MAX };
 
-/* What GATE_HOST looks at. */
 enum host_floor { HOST_DISK, HOST_MEMORY, HOST_LOAD, HOST_FLOOR_MAX };
 
-/* Why a task changed its state, or why an order was given. */
+/* Why a task changed its state, or why an order was issued. */
 #define REASONS(X) \
     X(REASON_NONE, "none") \
     X(REASON_FIRST_IN_ORDER, "first-in-order") /* start */ \
@@ -208,12 +207,11 @@ const char *lease_kind_name(enum lease_kind kind);
 const char *gate_name(enum gate gate);
 const char *reason_name(enum reason reason);
 
-/* Final: nothing the scheduler does by itself changes it any more. */
+/* Final: the scheduler does not change it without a request. */
 bool task_state_is_final(enum task_state state);
-/* Final, and not done. */
 bool task_state_is_failure(enum task_state state);
 /* Live: has or is getting a process, or waits for its children. */
 bool task_state_is_live(enum task_state state);
 
-/* The one transition table. Everything that sets a state asks here first. */
+/* The only transition table; checked before every state change. */
 bool task_may_become(enum task_state from, enum task_state to);

@@ -1,8 +1,8 @@
-/* persist.c: what must be stored so that a new core decides as this one.
+/* persist.c: the state that must be stored so that a new core decides like this one.
  *
- * The counterpart of apply.c: what is applied there is answered here. A value that decides anything
- * and is missing in one of them makes a restart visible; tests/world restarts in the middle of
- * everything and compares. */
+ * The counterpart of apply.c: everything applied there is exported here. If a value that affects
+ * decisions is missing in one of them, a restart changes behavior; tests/world restarts at
+ * arbitrary points and compares. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -246,8 +246,8 @@ void core_waits(const struct core *c, core_wait_visitor each, void *ctx) {
 
 /* --- export ------------------------------------------------------------------------------------
  *
- * Each array and slab of struct core is either exported here, or follows from what is exported:
- * classes, parks, crowds, edges, timers, domains, sums and caches are built again by the facts. */
+ * Each array and slab of struct core is either exported here or derived from what is exported: the
+ * facts rebuild classes, parks, crowds, edges, timers, domains, sums and caches. */
 
 struct export {
     const struct core *core;
@@ -304,7 +304,7 @@ static void export_keys(struct export *t) {
 
 static void export_external(struct export *t) {
     const struct core *c = t->core;
-    for (size_t i = 0; i < c->project_count; i++) { /* entry 0: runs of no project */
+    for (size_t i = 0; i < c->project_count; i++) { /* entry 0: runs without a project */
         struct fact fact = { .kind = FACT_EXTERNAL };
         fact.external.project = i ? c->projects[i].spec.id : 0;
         fact.external.running = c->projects[i].external;
@@ -413,8 +413,8 @@ int core_export(const struct core *core, core_fact_visitor each, void *ctx) {
 
 /* --- changes -----------------------------------------------------------------------------------
  *
- * Orders alone do not say which rows are stale: a stronger request to stop gives no order, and a
- * dependency that is forgotten does not change the state of its dependants. */
+ * Orders do not identify all stale rows: a stronger stop request gives no order, and forgetting a
+ * dependency does not change the state of its dependants. */
 
 #define LOOK_BACK 64 /* entries searched for the same bucket; an older one is repeated */
 

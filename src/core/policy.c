@@ -1,5 +1,5 @@
-/* policy.c: the preset `sluice` as values, and the delays that a policy gives. A test of config/
- * compares the preset's text with policy_default. */
+/* policy.c: the preset `sluice` as values, and the delays of a policy. A test in config/ compares
+ * the preset's text with policy_default. */
 #include "core/policy.h"
 
 #include "base/hash.h"

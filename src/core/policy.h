@@ -1,14 +1,14 @@
-/* policy.h: every number the core decides by.
+/* policy.h: every number that decisions depend on.
  *
  * Filled by config/ from the settings table; the core never sees a file or a key. policy_default is
- * the preset `sluice`. Spans are in ms. What belongs to one project, kind, agent or limiter comes
- * with the fact that names it. */
+ * the preset `sluice`. Durations are in ms. Values of one project, kind, agent or limiter come with
+ * the fact that names it. */
 #pragma once
 
 #include "core/model.h"
 
-/* Parts of the order key, always compared in this order; a preset names which it uses.
- * The task's number is always the last. */
+/* Parts of the order key, always compared in this order; a preset selects which it uses. The task's
+ * number is always last. */
 enum order_part {
     ORDER_BY_GUARANTEE = 1u << 0, /* projects without a start (or completion) in the window first */
     ORDER_BY_DEFICIT = 1u << 1,   /* the project furthest below its share first */
@@ -16,8 +16,8 @@ enum order_part {
     ORDER_BY_OVERDUE = 1u << 3,   /* tasks that waited longer than max_wait, oldest first */
     ORDER_BY_PRIORITY = 1u << 4,  /* lower first */
     ORDER_BY_SCORE = 1u << 5,     /* higher first */
-    ORDER_BY_ENQUEUED = 1u << 6, /* the one that is ready longest first: a retry goes to the tail */
-    ORDER_BY_CREATED = 1u << 7,  /* older first */
+    ORDER_BY_ENQUEUED = 1u << 6,  /* ready for longest first: a retry goes to the tail */
+    ORDER_BY_CREATED = 1u << 7,   /* older first */
 };
 
 enum fair_mode {
@@ -34,10 +34,10 @@ enum guarantee {
     GUARANTEE_MAX,
 };
 
-/* What happens after an attempt of one failure class. */
+/* What happens after a failed attempt of one class. */
 struct retry_policy {
-    amount max; /* more attempts after the first; for launch: the failure that opens the breaker */
-    time_ms delay;        /* before the first repetition */
+    amount max;    /* attempts after the first; for launch: the failure that opens the breaker */
+    time_ms delay; /* before the first repetition */
     int64_t factor_milli; /* each further delay, in thousandths: 2000 doubles */
     time_ms cap;          /* longest delay, jitter included */
     int64_t jitter_milli; /* ± this part of the delay, in thousandths */
@@ -58,7 +58,7 @@ struct policy {
     enum fair_mode fair;
     time_ms fair_window;
     enum guarantee guarantee;
-    int64_t run_tokens; /* estimate of a run when nothing is known */
+    int64_t run_tokens; /* estimate of a run if there is no data */
     bool budget_counts_reserved;
 
     time_ms max_wait; /* TIME_NEVER: nothing is ever overdue */
@@ -72,8 +72,8 @@ struct policy {
 
     struct retry_policy retry[RETRY_CLASS_MAX];
     bool count_launches; /* retry[UNFINISHED].max counts launches, not restarts (document 001) */
-    bool failed_is_unfinished; /* a loop restarts whatever the exit code was (document 001) */
-    bool launch_is_failed;     /* a launch failure takes the row of run failed (document 003) */
+    bool failed_is_unfinished; /* a loop restarts regardless of the exit code (document 001) */
+    bool launch_is_failed;     /* a launch failure uses the row of run failed (document 003) */
     bool lost_requeue;         /* else a lost run fails its task */
 
     struct {
@@ -86,7 +86,7 @@ struct policy {
         amount batch;        /* starts per tick */
         time_ms spawn_delay; /* between two starts */
         time_ms tick;        /* 0: every turn is a tick */
-    } pace; /* in force only while `runs` is finite: no cap means direct dispatch */
+    } pace; /* in force only while `runs` is finite: without a cap, dispatch is direct */
 
     struct {
         amount soft, hard;
@@ -99,18 +99,19 @@ struct policy {
     time_ms drain;
     bool drain_active_only; /* only live children keep a finished parent (document 001) */
     bool dependency_fails;  /* a failed dependency fails its dependants */
-    enum until until;       /* of a task whose kind says nothing */
+    enum until until;       /* default for kinds without `until` */
     enum parent_gate parent_gate;
-    bool serial;                   /* tasks that do not say are not parallelizable */
-    struct limiter_policy limiter; /* of a limiter that says nothing else */
+    bool serial;                   /* tasks are not parallelizable unless they set it */
+    struct limiter_policy limiter; /* default for limiters */
 };
 
 void policy_default(struct policy *ret_policy);
 
 /* --- delays ---------------------------------------------------------------------------------- */
 
-/* The delay before repetition number n (from 1). Jitter comes from the task and the attempt: agents
- * fail together when a provider does, and must not come back together; a replay gives the same. */
+/* The delay before repetition number n (from 1). Jitter is derived from the task and the attempt:
+ * agents fail together in a provider outage and must not retry together, and a replay must give the
+ * same delay. */
 time_ms retry_delay(const struct retry_policy *policy, unsigned n, task_id task, uint32_t attempt);
 
 /* min(first · 2^(n−1), longest), without overflow. n from 1. */

@@ -1,9 +1,9 @@
 /* ready_queue.c: classes, parks and crowds of ready tasks, wait clocks, and positions. See
  * ready_queue.h.
  *
- * Each class keeps its tasks twice: by (enqueued_at, created_at, id), which is the order of those
- * that are not overdue, and by the time they became ready, whose first is overdue before all
- * others. Tasks arrive nearly in both orders, so both lists are appended to and taken from at the
+ * Each class has two lists of its tasks: by (enqueued_at, created_at, id), the order of tasks that
+ * are not overdue, and by the time they became ready, whose first is overdue before all others.
+ * Tasks arrive nearly in both orders, so both lists are mostly appended to and popped from the
  * front. */
 #include "core/ready_queue.h"
 
@@ -23,7 +23,7 @@ static int64_t age_minutes(const struct core *c, const struct task *t) {
     return t->created_at >= c->now ? 0 : (c->now - t->created_at) / MINUTES(1);
 }
 
-/* a · b without overflow, at most `limit`; none is negative. */
+/* min(a · b, limit) without overflow; arguments are not negative. */
 static int64_t product_up_to(int64_t a, int64_t b, int64_t limit) {
     int64_t result;
     if (__builtin_mul_overflow(a, b, &result) || result > limit)
@@ -104,9 +104,9 @@ time_ms queue_class_overdue_from(const struct core *c, const struct queue_class 
 
 /* --- crowds ---------------------------------------------------------------------------------- */
 
-/* All tasks of a class are stopped by the same gates, except for the rare keys that each names for
- * itself. The tasks of a class that name the same rare keys are a crowd, so that waiting tasks are
- * counted without looking at them.
+/* All tasks of a class are stopped by the same gates, except for the rare keys that each names.
+ * Tasks of a class that name the same rare keys form a crowd, so waiting tasks are counted without
+ * visiting them.
  *
  * A task with a workspace is in two crowds: the one of its workspace, and the one without it (or
  * only its class, if it names nothing else). There may be as many workspaces as tasks, but few are
@@ -195,7 +195,6 @@ static void crowd_leave(struct core *c, const struct common *k) {
         crowd_drop(c, handle, k, hash);
 }
 
-/* The one or two crowds of a task. */
 static void each_crowd(struct core *c, uint32_t task,
                        void (*each)(struct core *c, const struct common *k)) {
     const struct task *t = task_at(c, task);
@@ -253,7 +252,7 @@ struct wait_key queue_wait_key(const struct core *c, const struct task *t) {
 
 time_ms queue_clock(const struct core *c, struct wait_key key) {
     uint32_t domain = find_domain(c, key);
-    return domain ? domain_clock(c, domain_at(c, domain)) : c->now; /* as of a new one */
+    return domain ? domain_clock(c, domain_at(c, domain)) : c->now; /* same as a new clock */
 }
 
 void queue_clock_create(struct core *c, struct wait_key key) {
@@ -281,7 +280,7 @@ bool queue_wait_is_restored(const struct core *c, struct wait_key key) {
     return domain && domain_at(c, domain)->restored;
 }
 
-/* A clock runs while nothing but leases and pace can stop its tasks. */
+/* A clock runs while only leases and pace can stop its tasks. */
 static void domain_set_open(struct core *c, struct domain *d, bool open) {
     if (open == !d->closed)
         return;
@@ -359,7 +358,7 @@ static void class_drop_if_empty(struct core *c, uint32_t handle) {
     slab_free(&c->classes, handle);
 }
 
-/* Lists the class as one with a queue, and its project as one that has such a class. */
+/* Lists the class as non-empty, and its project as having a non-empty class. */
 static void class_listed(struct core *c, uint32_t handle) {
     struct queue_class *k = class_at(c, handle);
     struct project *p = &c->projects[k->project];
@@ -598,7 +597,7 @@ time_ms queue_leave(struct core *c, uint32_t task) {
 void queue_empty(struct core *c) {
     for (uint32_t h = 1; h < c->tasks.next; h++) {
         if (task_at(c, h)->state == TASK_READY)
-            task_at(c, h)->ready_clock = queue_leave(c, h); /* holds the wait until queue_fill */
+            task_at(c, h)->ready_clock = queue_leave(c, h); /* stores the wait until queue_fill */
     }
 }
 
@@ -637,9 +636,9 @@ bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
 
 /* --- positions ---------------------------------------------------------------------------------
  *
- * Inside a class the order is by age, so how many of its tasks come before another is one binary
- * search; the position adds up the classes and the waiting tasks. Shares are left out: which
- * project is served next changes with every start, and a position that jumps is of no use. */
+ * Within a class the order is by age, so one binary search counts the tasks before another; the
+ * position is the sum over the classes and the waiting tasks. Shares are ignored: which project is
+ * served next changes with every start, and a position that jumps is useless. */
 
 static enum lack lack_of(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);

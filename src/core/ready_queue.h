@@ -1,25 +1,25 @@
-/* ready_queue.h: finds the first task in order without looking at the others. Private to core/.
+/* ready_queue.h: finds the first task in order without visiting the others. Private to core/.
  *
- * A class holds ready tasks that need the same shared keys and compare alike but for their age, so
- * the order inside it never changes and a decision compares only the heads. A head that a rare key
- * (serial, workspace, resource) refuses is parked on that key and leaves the class's queue; when
- * the key gets a free slot, the best parked task of each class comes back. */
+ * A class holds ready tasks that need the same shared keys and compare equal except for age, so its
+ * order never changes and a decision compares only the heads. A head that a rare key (serial,
+ * workspace, resource) refuses is parked on that key and leaves the class's queue; when the key
+ * gets a free slot, the best parked task of each class returns. */
 #pragma once
 
 #include "core/state.h"
 
-/* What a wait clock belongs to; indexes. */
+/* Identifies a wait clock; indexes. */
 struct wait_key {
     uint32_t project, limiter;
-    uint32_t agent; /* whose failover list counts, or 0 */
+    uint32_t agent; /* whose failover list applies, or 0 */
 };
 
-/* Enters a ready task; `waited` counts for max_wait. */
+/* Adds a ready task; `waited` counts for max_wait. */
 void queue_enter(struct core *c, uint32_t task, time_ms waited);
-/* Before the task is no longer ready, or its class changes. Returns what it has waited. */
+/* Call before the task is no longer ready or its class changes. Returns its wait so far. */
 time_ms queue_leave(struct core *c, uint32_t task);
 void queue_wake(struct core *c, uint32_t key); /* the key has a free slot */
-/* The clock by which this task waits: it stops while a gate is closed. */
+/* The clock that measures this task's wait; it stops while a gate is closed. */
 struct wait_key queue_wait_key(const struct core *c, const struct task *t);
 time_ms queue_clock(const struct core *c, struct wait_key key);
 void queue_clock_create(struct core *c, struct wait_key key); /* unless it exists */
@@ -27,54 +27,53 @@ struct wait_spec queue_wait_spec(const struct core *c, uint32_t project, const s
 void queue_set_wait(struct core *c, struct wait_key key, const struct wait_spec *w);
 /* Has a FACT_WAIT set this clock? */
 bool queue_wait_is_restored(const struct core *c, struct wait_key key);
-/* Stops and continues clocks by the gates as they are. Before the time changes. */
+/* Stops and resumes clocks according to the gates. Call before the time changes. */
 void queue_clocks_update(struct core *c);
 void queue_clocks_start(struct core *c, time_ms at); /* with the first FACT_CLOCK */
 
-/* Around a change of what classes or their order are made of: all tasks leave, all tasks enter
- * again. What a task has waited stays. */
+/* Brackets a change of what defines classes or their order: all tasks leave and re-enter. Waits are
+ * kept. */
 void queue_empty(struct core *c);
 void queue_fill(struct core *c);
 
-/* The first of a class, or 0 when all are parked. */
+/* 0: all are parked. */
 uint32_t queue_head(const struct core *c, const struct queue_class *cls);
 
 /* The rare key that has no slot for it, or 0. */
 uint32_t queue_refusing_key(const struct core *c, uint32_t task);
-/* Removes it from its class's queue until that key has a slot. */
+/* Removes it from its class's queue until the key has a slot. */
 void queue_park(struct core *c, uint32_t task, uint32_t key);
 
-/* The key may have a slot for this very task: brings it back if it is parked there. */
+/* The key may have a slot for this particular task: unparks it if it is parked there. */
 void queue_recheck_parked(struct core *c, uint32_t task, uint32_t key);
 
 /* Time since ready that counts for max_wait. */
 time_ms queue_waited(const struct core *c, const struct task *t);
 bool queue_overdue(const struct core *c, const struct task *t);
-/* No task of the class is overdue before that time. */
+/* No task of the class is overdue before this time. */
 time_ms queue_class_overdue_from(const struct core *c, const struct queue_class *cls);
 
-/* Does task a come before b, both of one project? Everything after the project parts of the
- * order. */
+/* Does task a come before b, both of one project? Compares everything after the project parts. */
 bool queue_before(const struct core *c, uint32_t a, uint32_t b);
 
-void queue_class_finish(struct queue_class *k); /* frees its lists */
+void queue_class_finish(struct queue_class *k);
 void park_finish(struct park *park);
-/* For the maps. */
+/* Callbacks for the maps. */
 bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted);
 bool crowd_same(const void *ctx, uint32_t handle, const void *wanted);
 
 /* score = base + age − penalty + depth, every number from the policy. */
 int32_t score_of(const struct core *c, const struct task *t);
-/* When the age part grows next; TIME_NEVER: it is at its maximum. */
+/* When the age part next grows; TIME_NEVER: it is at its maximum. */
 time_ms score_changes_at(const struct core *c, const struct task *t);
 
 /* --- waiting tasks -----------------------------------------------------------------------------
  *
- * core.waiting lists the tasks that lack a prerequisite, so that a position in the queue is found
- * without counting. Each project counts its own by what they lack first. */
+ * core.waiting lists the tasks that lack a prerequisite, so that a queue position is found without
+ * counting. Each project counts its own by the first prerequisite they lack. */
 
 void waiting_add(struct core *c, uint32_t task); /* or waiting_recount */
-/* What it lacks may have changed, or whether one of its dependencies has failed. */
+/* Call when what it lacks, or whether one of its dependencies has failed, may have changed. */
 void waiting_recount(struct core *c, uint32_t task);
 void waiting_remove(struct core *c, uint32_t task);
 void waiting_clear(struct core *c); /* before the order changes */

@@ -1,6 +1,6 @@
-/* state.h: the records of the core and how they are reached. Private to core/.
+/* state.h: the records of the core and access to them. Private to core/.
  *
- * Tasks, runs, keys, parks, classes, crowds, domains and edges live in slabs, the others in arrays.
+ * Tasks, runs, keys, parks, classes, crowds, domains and edges are in slabs, the others in arrays.
  * Handle 0 is "none"; index 0 of an array is a neutral entry: "no kind", and for projects the sum
  * of all of them.
  *
@@ -30,7 +30,7 @@ enum task_flag {
     TASK_KEEPS_REVIEW = KEEP_REVIEW << TASK_KEEPS_SHIFT,
     TASK_KEEPS_WORKSPACE = KEEP_WORKSPACE << TASK_KEEPS_SHIFT,
     TASK_PARKED = 1u << 8,        /* not in its class's queue: `park` says where */
-    TASK_OWN_LIMITER = 1u << 9,   /* not its agent's */
+    TASK_OWN_LIMITER = 1u << 9,   /* its own, not its agent's */
     TASK_LOADED_READY = 1u << 10, /* while loading: it was ready, its ready_clock is set */
     TASK_LISTED = 1u << 11,       /* in core.waiting */
     TASK_CHANGED = 1u << 12,      /* in core.changes */
@@ -46,7 +46,7 @@ struct task {
     time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
     time_ms ready_clock; /* its domain's clock when it became ready */
     time_ms not_before;  /* when it leaves `held` or `draining`; 0: not by itself */
-    uint64_t look;       /* the caller's: see core_set_tag */
+    uint64_t look;       /* owned by the caller: see core_set_tag */
     uint32_t project;    /* index */
     uint32_t cls;        /* while ready */
     uint32_t park;       /* parked here, or woken from here */
@@ -57,7 +57,7 @@ struct task {
     uint32_t serial_key, workspace_key;
     uint32_t resources;                     /* handle in the slab of resource lists */
     uint32_t timer;                         /* position in the heap */
-    uint32_t group, group_next, group_prev; /* its members: a list, by when they joined */
+    uint32_t group, group_next, group_prev; /* list of members, in joining order */
     uint32_t kind, agent, limiter;          /* indexes; limiter: own or its agent's */
     uint32_t iteration, attempt, parent_iteration;
     int32_t priority;
@@ -73,7 +73,7 @@ struct task {
 enum lack {
     LACK_NOTHING,
     LACK_DEPENDENCY,
-    LACK_DEPENDENCY_HOPELESS, /* it ended and is not done */
+    LACK_DEPENDENCY_HOPELESS, /* it ended without being done */
     LACK_PARENT,
     LACK_PARENT_HOPELESS,
     LACK_ARTIFACT,
@@ -85,13 +85,13 @@ struct run {
     uint32_t next, prev;     /* in its project's list of charged runs */
     uint32_t agent, limiter; /* indexes; a roster agent may bring its own limiter */
     uint8_t phase, stop, key_count;
-    bool adopted; /* it was live when its task was added: how long it had waited is unknown */
-    bool children_unknown;     /* draining when its task was added: its children may come later */
-    uint32_t tick;             /* the tick its start was counted in; 0: none */
-    uint16_t kept_new;         /* TASK_KEEPS bits that this start has set */
+    bool adopted;          /* it was live when its task was added: its earlier wait is unknown */
+    bool children_unknown; /* draining when its task was added: its children may come later */
+    uint32_t tick;         /* the tick its start was counted in; 0: none */
+    uint16_t kept_new;     /* TASK_KEEPS bits that this start has set */
     uint32_t lender, borrower; /* the run whose slots it uses, the run that uses its slots; or 0 */
     uint8_t borrowed;          /* LEND bits: slots that go back to its lender */
-    bool no_api;               /* it validates, or did when it was stopped: it needs no limiter */
+    bool no_api;               /* it validates, or did when stopped: it needs no limiter */
     task_id loaded_lender;     /* while loading */
     time_ms started_at;
     int64_t reported;         /* tokens so far; -1: none yet */
@@ -116,7 +116,7 @@ struct key {
     uint32_t next_full, prev_full; /* workspace without a free slot: in core.full_workspaces */
 };
 
-/* One wait clock (struct wait_key, queue.h); struct wait_spec says how it runs. */
+/* One wait clock (struct wait_key); see struct wait_spec. */
 struct domain {
     uint32_t limiter, agent;
     uint32_t next; /* in the project's list */
@@ -138,8 +138,8 @@ struct window {
     size_t first, count, capacity;
 };
 
-/* The members that every decision reads come first. Of entry 0, `spec` holds the global budgets and
- * `window` the usage of no project. */
+/* Members that every decision reads come first. In entry 0, `spec` holds the global budgets and
+ * `window` the usage without a project. */
 struct project {
     struct project_spec spec;
     uint32_t best; /* cached first task in order, or 0 */
@@ -185,7 +185,7 @@ struct limiter {
     uint32_t key;
     uint32_t ready;
     time_ms backoff_since; /* beginning of the current backoff */
-    bool in_backoff;       /* hit, and no success cleared it since */
+    bool in_backoff;       /* hit, and not yet cleared by a success */
     time_ms last_hit;
     bool ramping; /* since the success that cleared it */
     time_ms ramp_since;
@@ -210,13 +210,12 @@ struct group {
     uint32_t last; /* the member that joined last */
 };
 
-/* From a symbol to an index. */
 struct by_symbol {
     uint32_t *index;
     size_t capacity;
 };
 
-/* What changed since core_take_changes. */
+/* Changes since core_take_changes. */
 struct changes {
     bool on;
     task_id *tasks;
@@ -235,22 +234,22 @@ struct claim {
 struct park {
     uint32_t key, cls;
     uint32_t next, prev; /* in the key's list */
-    uint32_t awake;      /* how many are back in their class and have not left it since */
+    uint32_t awake;      /* number that are back in their class and have not left it since */
     uint32_t awake_created, awake_ready; /* the first of them in each order, or 0 */
     struct order_list by_created, by_ready;
 };
 
-/* Ready tasks that compare alike but for their age and need the same shared keys. */
+/* Ready tasks that compare equal except for age and need the same shared keys. */
 struct queue_class {
     uint32_t project, kind, agent, limiter;
     int32_t priority;
     uint32_t depth;
     int64_t penalty;
-    uint16_t needs_kept; /* TASK_KEEPS bits its tasks must still take */
+    uint16_t needs_kept; /* TASK_KEEPS bits its tasks must still acquire */
     bool bound;          /* to its agent: by its command, or by a limiter of its own */
     uint32_t position;   /* in its project's list */
     uint32_t domain;     /* 0: the record is free */
-    uint32_t parks;      /* how many parks name it */
+    uint32_t parks;      /* number of parks that name it */
     uint32_t crowds;     /* first of those without a workspace */
     struct order_list by_created, by_ready, parked_by_created, parked_by_ready;
 };
@@ -268,7 +267,7 @@ struct core {
     struct policy policy;
     time_ms now;
     bool paused, clock_set;
-    bool loading;       /* stored rows are applied: nothing follows from them yet */
+    bool loading;       /* stored rows are being applied: nothing is derived from them yet */
     struct pause pause; /* with paused */
     int64_t host_disk, host_memory, host_load;
 
@@ -282,7 +281,7 @@ struct core {
     struct group *groups;
     size_t project_count, project_capacity, kind_count, kind_capacity, agent_count, agent_capacity,
         limiter_count, limiter_capacity, group_count, group_capacity;
-    uint32_t *active; /* projects with a class in the queue, in no order */
+    uint32_t *active; /* projects with a class in the queue, unordered */
     size_t active_count, active_capacity;
     uint32_t roster_count; /* agents that are workers of a roster */
     uint32_t list_count;   /* agents that name others to fail over to */
@@ -300,19 +299,19 @@ struct core {
     int64_t window_bucket;              /* number of the newest bucket */
     int64_t share_weight, share_tokens; /* W and T */
     uint32_t share_count;
-    uint32_t walk; /* number of the last one: see `seen` */
+    uint32_t walk; /* number of the last walk: see `seen` */
     int64_t document_weight, document_tokens, document_count; /* W and T of this decision */
 
     uint64_t epoch; /* rises when a shared key gets a free slot: cached bests are stale */
     struct claim_spec loaded_claim; /* while loading */
     struct claim claim;
-    time_ms overdue_from; /* no ready task is overdue before */
+    time_ms overdue_from; /* no ready task is overdue before this time */
     time_ms tick_began, last_start;
     amount tick_starts;
     uint32_t tick_number;
     bool tick_running, tick_asked, ticked; /* ticked: last_start is set */
     struct {
-        bool is_extra; /* this tick began only because of FACT_TICK; before that: */
+        bool is_extra; /* this tick began only because of FACT_TICK; previous values: */
         bool was_running;
         time_ms began;
         amount starts;
@@ -324,12 +323,12 @@ struct core {
 
     struct order *orders;
     size_t order_count, order_capacity;
-    bool orders_given; /* the list was returned; the next order begins a new one */
+    bool orders_given; /* the list was returned; the next order begins a new list */
     uint32_t *adopted; /* draining tasks that were added: rechecked when their children are known */
     size_t adopted_count, adopted_capacity;
     uint32_t *seen; /* per task: the last walk that visited it */
     size_t seen_capacity;
-    uint32_t *pending; /* tasks to recheck before the fact is applied completely */
+    uint32_t *pending; /* tasks to recheck before core_apply returns */
     size_t pending_count, pending_capacity;
 };
 
@@ -379,6 +378,6 @@ static inline void task_depends_changed(struct core *c, uint32_t task) {
         task_at(c, task)->flags |= TASK_REWIRED;
 }
 
-/* `what` was added to the bucket that begins at `at`; sign -1: removed from it. */
+/* `what` was added to the bucket that begins at `at`; sign -1: subtracted. */
 void usage_changed(struct core *c, uint32_t project, time_ms at, const struct bucket *what,
                    int sign);

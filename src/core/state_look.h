@@ -1,8 +1,8 @@
-/* state_look.h: how each state of a task looks: on the dashboard, in `sluice top`, in lists, in graphs and
- * in SVG pictures. The dashboard gets the table as generated files (sluiced --api typescript and css).
+/* state_look.h: the appearance of task states on the dashboard, in `sluice top`, lists, graphs and
+ * SVG. The dashboard gets the table as generated files (sluiced --api typescript and css).
  *
- * Every state has its own symbol, so that none depends on its colour. The colours stay apart for the
- * common kinds of colour blindness. */
+ * Every state has its own symbol, so that none depends on color alone. The colors are
+ * distinguishable with the common kinds of color blindness. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct state_look {
     /* The symbol as SVG paths in a box of 16 x 16: lines, and filled areas. */
     const char *outline, *solid; /* solid "": none */
     bool heavy, dashed;          /* of the outline */
-    /* On a terminal: ANSI colours of 8 and of 256; -1: the default colour. */
+    /* Terminal: 8 and 256 ANSI colors; -1: the default color. */
     short color8, color256;
     bool bold, dim;
     const char *light, *dark; /* #rrggbb on a light and on a dark background */
@@ -22,10 +22,10 @@ struct state_look {
 
 const struct state_look *state_look(enum task_state state);
 const char *state_symbol(enum task_state state, bool unicode);
-/* TASK_ABSENT: there is no such state. */
+/* TASK_ABSENT: no such state. */
 enum task_state task_state_find(const char *name);
 
-/* #rrggbb of an area behind text: the colour of a state, mixed with the background. */
+/* #rrggbb of an area behind text: the state's color mixed with the background. */
 struct state_fill {
     char text[8];
 };

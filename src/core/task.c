@@ -162,7 +162,7 @@ void task_recheck(struct core *c, uint32_t task) {
     c->pending[c->pending_count++] = task;
 }
 
-/* Rechecks the tasks that a change of this one may concern. */
+/* Rechecks the tasks that a change of this one may affect. */
 static void notify_neighbours(struct core *c, uint32_t task, enum task_state from,
                               enum task_state to) {
     const struct task *t = task_at(c, task);
@@ -223,7 +223,7 @@ void task_become(struct core *c, uint32_t task, struct change change) {
         fair_record(c, t->project, c->now, &(struct bucket){ .completions = 1 });
     group_count(c, t, from);
     if (to == TASK_WAITING || to == TASK_HELD)
-        task_recheck(c, task); /* before its neighbours, which depend on the result */
+        task_recheck(c, task); /* before its neighbors, which depend on the result */
     notify_neighbours(c, task, from, to);
 }
 
@@ -284,7 +284,7 @@ static void recheck(struct core *c, uint32_t task) {
     if (state != TASK_WAITING && state != TASK_READY && state != TASK_HELD)
         return;
     if (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL)
-        return; /* finished; it only awaits a verdict */
+        return; /* finished; only awaits a verdict */
     if (c->policy.dependency_fails && t->unmet > 0 && depend_has_failed(c, task)) {
         task_become(c, task, change_to(TASK_FAILED, REASON_DEPENDENCY));
         return;
@@ -326,8 +326,8 @@ static void edge_add(struct core *c, uint32_t task, uint32_t on) {
         t->unmet++;
 }
 
-/* Frees the edge, and its target if nothing else names it. The caller has unlinked it from the list
- * of `task`. */
+/* Frees the edge, and its target if nothing else refers to it. The caller has unlinked it from the
+ * list of `task`. */
 static void edge_drop(struct core *c, uint32_t handle) {
     struct edge *e = edge_at(c, handle);
     if (e->prev_user)
@@ -372,7 +372,7 @@ bool depend_drop_absent(struct core *c, uint32_t task) {
 
 void depend_forget(struct core *c, uint32_t task) {
     if (task_at(c, task)->state != TASK_DONE)
-        return; /* its dependants go on waiting for its id */
+        return; /* its dependants keep waiting for its id */
     for (uint32_t e = task_at(c, task)->needed_by; e;) {
         uint32_t next = edge_at(c, e)->next_user;
         struct task *user = task_at(c, edge_at(c, e)->task);
@@ -406,7 +406,7 @@ void depend_changed(struct core *c, uint32_t task, enum task_state from, enum ta
     }
 }
 
-/* A walk marks visited tasks with its number, so that nothing must be cleared between two walks. */
+/* A walk marks visited tasks with its number, so nothing needs clearing between walks. */
 static void begin_walk(struct core *c) {
     size_t before = c->seen_capacity;
     c->seen = xgrow(c->seen, &c->seen_capacity, c->tasks.next, sizeof(*c->seen));

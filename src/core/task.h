@@ -1,9 +1,9 @@
 /* task.h: finds tasks, changes their state, and links them. Private to core/.
  *
- * task_become is the only function that sets a state. It asserts the transition table, moves the
- * task in or out of the queue, releases what it no longer holds, adds the order, and notes which
- * tasks to recheck; task_settle rechecks them until nothing changes any more. No recursion: a chain
- * of a million tasks fails like a chain of ten. */
+ * Only task_become sets a state. It asserts the transition table, moves the task in or out of the
+ * queue, releases what it no longer holds, adds the order, and notes which tasks to recheck;
+ * task_settle rechecks them until nothing changes. No recursion: chains may be a million tasks
+ * long. */
 #pragma once
 
 #include "core/state.h"
@@ -31,36 +31,34 @@ struct change change_to_held(const struct core *c, enum hold hold, time_ms delay
 /* Counts `more` (1 or -1) tasks in the state. */
 void task_count(struct core *c, const struct task *t, enum task_state state, int more);
 void task_become(struct core *c, uint32_t task, struct change change);
-/* The same, as a new iteration: children of older iterations are invalidated. */
+/* Like task_become, as a new iteration: children of older iterations are invalidated. */
 void task_iterate(struct core *c, uint32_t task, struct change change);
 void task_recheck(struct core *c, uint32_t task); /* in the next task_settle */
 void task_settle(struct core *c);
 
 bool task_parent_passed(const struct core *c, const struct task *t);
-/* It waits for its parent, which ended and is not done. */
+/* It waits for its parent, which ended without being done. */
 bool task_parent_failed(const struct core *c, const struct task *t);
 bool task_has_prerequisites(const struct core *c, const struct task *t);
-/* Has it all prerequisites, and has a loop launches left? */
+/* Does it have all prerequisites and, for a loop, launches left? */
 bool task_may_be_ready(const struct core *c, const struct task *t);
 
 void task_reset_counters(struct task *t);
 void task_set_timer(struct core *c, uint32_t task, time_ms at);
 
-/* Appends to the list of orders. */
 struct order *order_push(struct core *c, enum order_kind kind, uint32_t task);
 
-/* For the maps. */
+/* Callbacks for the maps. */
 bool task_same(const void *ctx, uint32_t handle, const void *id);
 void task_timer_moved(void *ctx, uint32_t handle, uint32_t position);
 
-/* --- dependencies
- * ------------------------------------------------------------------------------ */
+/* --- dependencies ---------------------------------------------------------------------------- */
 
 /* Replaces its dependencies. Unknown tasks are created as absent. */
 void depend_set(struct core *c, uint32_t task, const task_id *on, size_t count);
-/* Drops the dependencies on absent tasks. True: there were some. */
+/* True: there were some. */
 bool depend_drop_absent(struct core *c, uint32_t task);
-/* The task is removed: dependencies on it that are met stay met, the others wait for its id. */
+/* The task is removed: met dependencies on it stay met, the others wait for its id. */
 void depend_forget(struct core *c, uint32_t task);
 /* Updates the dependants of a task whose state changed. */
 void depend_changed(struct core *c, uint32_t task, enum task_state from, enum task_state to);
@@ -68,40 +66,38 @@ void depend_changed(struct core *c, uint32_t task, enum task_state from, enum ta
 /* Would the task wait for itself, through dependencies and through parents that must be done? */
 bool depend_would_cycle(struct core *c, uint32_t task, const task_id *on, size_t count,
                         task_id parent);
-/* Has one of its dependencies ended and is not done? */
+/* Did one of its dependencies end without being done? */
 bool depend_has_failed(const struct core *c, uint32_t task);
 /* The first dependency that is not done, in the given order; 0: all are. */
 uint32_t depend_first_unmet(const struct core *c, uint32_t task);
 bool depend_needed_by_unfinished(const struct core *c, uint32_t task);
 
-/* --- parents and children
- * ---------------------------------------------------------------------- */
+/* --- parents and children -------------------------------------------------------------------- */
 
 void tree_add_child(struct core *c, uint32_t parent, uint32_t child);
 void tree_remove_child(struct core *c, uint32_t child);
-/* Its parent changed: computes its depth and that of its descendants. */
+/* Call when its parent changed: updates its depth and that of its descendants. */
 void tree_set_depth(struct core *c, uint32_t task);
-/* Would the task be its own ancestor? */
 bool tree_would_cycle(const struct core *c, uint32_t task, task_id parent);
 
-/* Its iteration rose: invalidates the children of older ones, descendants first. */
+/* Call when its iteration rose: invalidates children of older ones, descendants first. */
 void tree_invalidate_older(struct core *c, uint32_t parent);
 void tree_invalidate(struct core *c, uint32_t task); /* with its descendants */
-/* It is deleted: its descendants fail. */
+/* Call when it is deleted: its descendants fail. */
 void tree_orphan_descendants(struct core *c, uint32_t parent);
-/* The next descendant of `top` after `task` (first: `top`), parents first; 0: no more. */
+/* The next descendant of `top` after `task` (first: `top`), parents first; 0: none. */
 uint32_t tree_next_descendant(const struct core *c, uint32_t top, uint32_t task);
 bool tree_has_unfinished_child(const struct core *c, uint32_t task);
 
-/* Has a finished task a child that it must wait for? */
+/* Does a finished task have a child that it must wait for? */
 bool tree_keeps_draining(const struct core *c, uint32_t task);
-/* The children of added draining tasks are known now: rechecks them. */
+/* The children of added draining tasks are known now: rechecks the tasks. */
 void tree_check_adopted(struct core *c);
 
 /* --- groups ------------------------------------------------------------------------------------
  *
  * A group tracks and never blocks: it closes (an order) when its last open member is final or
- * removed, and opens again when a member joins or is reopened. */
+ * removed, and reopens when a member joins or is reopened. */
 
 #define GROUP_MAX (1u << 24)
 

@@ -1,5 +1,5 @@
-/* task_graph.c: cycles and admission, over graphs given as arrays of edges. Depth-first with a
- * stack of its own, so that chains of a million tasks are no problem. */
+/* task_graph.c: cycles and admission, over graphs given as arrays of edges. Depth-first with an
+ * explicit stack, so that chains of a million tasks work. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -81,14 +81,13 @@ enum verdict { OPEN = 0, ADMITTED, DEFERRED };
 struct admission_walk {
     const struct admit_request *request;
     uint8_t *verdict;
-    uint32_t *seen; /* by node: the last walk that reached it, counted from 1 */
+    uint32_t *seen; /* per node: the last walk that reached it, from 1 */
     uint32_t *stack;
     uint32_t count; /* nodes of this walk */
-    amount waiting; /* how many of them take room */
+    amount waiting; /* number of nodes that take room */
 };
 
-/* Collects `top` and everything it needs that is still open. False: something in it cannot be
- * admitted. */
+/* Collects `top` and its open prerequisites. False: one of them cannot be admitted. */
 static bool collect(struct admission_walk *w, uint32_t top, amount room) {
     const struct admit_request *q = w->request;
     w->count = w->waiting = 0;

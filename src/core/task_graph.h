@@ -1,7 +1,7 @@
 /* task_graph.h: cycles and admission, over graphs given as arrays of edges. No recursion.
  *
- * Node n points at targets[starts[n]] .. targets[starts[n + 1] - 1]. Targets >= node_count are
- * outside and ignored. */
+ * Node n points to targets[starts[n]] .. targets[starts[n + 1] - 1]. Targets >= node_count are
+ * outside the graph and ignored. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,10 +19,9 @@ bool cycle_find(const uint32_t *starts, const uint32_t *targets, uint32_t node_c
 
 /* --- admission ------------------------------------------------------------------------------- */
 
-/* A task is admitted together with everything it needs from the same request, or deferred. Node n needs
- * targets[starts[n]] .. targets[starts[n + 1] - 1]; nodes that need each other are admitted together.
- * Targets >= node_count are outside the request and ignored. Tasks are considered in their order; one
- * that does not fit does not stop a later one that does. No recursion. */
+/* A task is admitted together with everything it needs from the same request, or deferred. Node n
+ * needs its targets; nodes that need each other are admitted together. Tasks are considered in
+ * order; one that does not fit does not stop a later one that does. */
 
 struct admit_request {
     const uint32_t *starts, *targets;
@@ -31,5 +30,5 @@ struct admit_request {
     amount room; /* how many more may wait */
 };
 
-/* Sets deferred[n] for every node; returns how many are deferred. */
+/* Sets deferred[n] for every node; returns the number deferred. */
 uint32_t admit_fill(const struct admit_request *request, bool *deferred);

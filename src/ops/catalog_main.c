@@ -1,4 +1,4 @@
-/* catalog_main.c: prints the table for src/mcp (op_docs.c); run while building, not installed. */
+/* catalog_main.c: prints the table for src/mcp (op_docs.c). A build tool, not installed. */
 #include <stdio.h>
 
 #include "base/strbuf.h"

@@ -1,4 +1,4 @@
-/* children.c: tasks that a run adds, with its token or by a spawn file. See children.h. */
+/* children.c: tasks added by a run, with its token or by a spawn file. See children.h. */
 #include "ops/children.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool allows_commands(const struct engine *engine) {
     return config_number(engine_config(engine), "capability.commands", NULL) != 0;
 }
 
-/* `source`: one of CHILD_…; members have their own names (task_members_read). -EACCES names the
+/* `source`: one of CHILD_…; each member has its own (task_members_read). -EACCES names the
  * member. */
 static int child_check_members(const struct engine *engine, unsigned source, const json_t *task,
                                struct error *err) {
@@ -70,7 +70,7 @@ static bool goes_up(const char *path) {
     return false;
 }
 
-/* Compares the texts; ".." is never inside. */
+/* Compares strings; a path with ".." is never inside. */
 static bool child_path_is_inside(const char *folder, const char *path) {
     size_t length = strlen(folder);
     while (length > 0 && folder[length - 1] == '/')
@@ -79,11 +79,11 @@ static bool child_path_is_inside(const char *folder, const char *path) {
            && !goes_up(path);
 }
 
-/* A child may not take longer than its agent may (agents.A.timeout_s), nor longer than the run
- * itself where the owner has given that run less than the configuration: a run must not avoid its
- * own deadline by handing work to a child. */
+/* A child may not run longer than its agent may (agents.A.timeout_s), nor longer than the run
+ * itself if the owner gave that run less than the configured time: a run must not avoid its own
+ * deadline by delegating to a child. */
 struct child_spans {
-    time_ms timeout, idle; /* of the parent; 0: nothing that counts for its children */
+    time_ms timeout, idle; /* of the parent; 0: no limit for its children */
 };
 
 /* --- time ------------------------------------------------------------------------------------ */
@@ -134,8 +134,8 @@ static int bound(json_t *task, const char *member, time_ms of_agent, time_ms of_
                      (double)most / 1000.0, most < of_agent ? "parent" : "agent");
 }
 
-/* A child that asks for more is refused (-EACCES); one without a limit gets that of its parent, if
- * that is less than the configured one. */
+/* A child that requests more is refused (-EACCES); one without a limit inherits its parent's, if
+ * that is below the configured one. */
 static int child_spans_bound(const struct engine *engine, const struct child_spans *parent,
                              json_t *task, struct error *err) {
     const char *agent = text_of(task, "agent");
@@ -143,11 +143,11 @@ static int child_spans_bound(const struct engine *engine, const struct child_spa
     return r < 0 ? r : bound(task, "idle_timeout_s", configured_idle(engine), parent->idle, err);
 }
 
-/* {"sandbox", "root"}; NULL: the run of this task is in no sandbox. */
+/* {"sandbox", "root"}; NULL: the task's run is not in a sandbox. */
 static json_t *child_inside_of(struct engine *engine, task_id task) {
     const char *root = NULL, *sandbox = engine_run_sandbox(engine, task, &root);
     struct engine_sandboxes here;
-    if (!sandbox) { /* not known: as if it were the usual one */
+    if (!sandbox) { /* unknown: assume the default one */
         engine_sandboxes(engine, &here);
         sandbox = here.automatic;
     }
@@ -174,17 +174,17 @@ int child_check_inside(const json_t *value, struct error *err) {
     return error_set(err, -EINVAL, "'inside' must be an object with 'sandbox' and 'root'");
 }
 
-/* Everything that a run does not choose comes from its own task. */
+/* Everything that a run may not choose comes from its own task. */
 
 /* --- one child as it was written ------------------------------------------------------------- */
 
-/* What all children of one call inherit from the task of the run. */
+/* Inherited by all children of one call from the run's task. */
 struct parent {
     struct task_view view;
     struct task_spec spec;
     const char *id, *project, *kind, *agent;
     bool in_workspace;
-    struct strbuf folder; /* where it works, if in no workspace; "": that cannot be known */
+    struct strbuf folder; /* where it works, if not in a workspace; "": unknown */
     struct child_spans spans;
 };
 
@@ -201,7 +201,7 @@ static void parent_find(struct op_call *call, struct parent *ret) {
     ret->id = op_id(call, call->run.task);
     ret->project = op_name_of(call->engine, ret->view.project);
     ret->kind = op_name_of(call->engine, ret->view.kind);
-    /* A failover agent counts for this run only. */
+    /* A failover agent applies to this run only. */
     ret->agent = op_name_of(call->engine, ret->spec.agent ? ret->spec.agent : ret->spec.run_agent);
     ret->spans = child_spans_of(call->engine, call->run.task);
     engine_workspace(call->engine, call->run.task, &workspace);
@@ -217,7 +217,7 @@ static bool is_given(const json_t *task, const char *member) {
     return value && !json_is_null(value);
 }
 
-/* Project, priority, folder and gate: those of the parent, or not beyond them. */
+/* Project, priority, folder and gate are inherited from the parent, or must not exceed its own. */
 static int inherit_from_parent(struct op_call *call, const struct parent *p, json_t *task) {
     const char *project = text_of(task, "project"), *cwd = text_of(task, "cwd");
     const char *gate = text_of(task, "parent_gate"), *folder = strbuf_text(&p->folder);
@@ -253,7 +253,7 @@ static int64_t base_of(struct op_call *call, const char *kind) {
                 : config_number(config, "score.base", NULL);
 }
 
-/* The score of a kind is a way to go first, too. */
+/* The score of a kind could be used to jump the queue. */
 static int check_kind(struct op_call *call, const struct parent *p, const json_t *task) {
     const char *kind = text_of(task, "kind");
     if (!kind || !config_has_kind(engine_config(call->engine), kind)
@@ -273,7 +273,7 @@ static int complete_child(struct op_call *call, const struct parent *p, json_t *
     struct task_read_options reading = { .source.now = engine_now(call->engine) };
     bool changed;
     int r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
-    if (r == 0) /* what follows compares numbers */
+    if (r == 0) /* the following checks compare numbers */
         r = task_members_read(task, &reading, &changed, &call->err);
     if (r == 0)
         r = inherit_from_parent(call, p, task);
@@ -286,7 +286,7 @@ static int complete_child(struct op_call *call, const struct parent *p, json_t *
     if (r < 0)
         return r;
     if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM) {
-        /* Children of a run in Slurm run there, too: that is where its files are. */
+        /* Children of a run in Slurm also run there: that is where its files are. */
         const char *partition = engine_partition(call->engine, call->run.task);
         json_object_set_new(task, "executor", json_string("slurm"));
         if (partition)
@@ -313,7 +313,7 @@ int children_complete(struct op_call *call) {
         return op_fail(call, -EACCES, "'force': a run does not override what guards others");
     if (group && (!own || strcmp(own, group) != 0))
         return op_fail(call, -EACCES, "'group': children of a run are in its own group");
-    json_object_del(call->params, OP_BODY); /* what is kept is what it has become */
+    json_object_del(call->params, OP_BODY); /* store the completed form */
     json_array_foreach(tasks, index, task) {
         call->index = (int64_t)index;
         int r = json_is_object(task) ? complete_child(call, &p, task) : 0;
@@ -326,7 +326,7 @@ int children_complete(struct op_call *call) {
 
 /* --- how many and how deep ------------------------------------------------------------------- */
 
-/* How many of its ancestors have added it as a run, and the first of them. */
+/* The number of ancestors that added it as a run, and the first of them. */
 static uint32_t level_of(const struct core *core, task_id task, task_id *ret_top) {
     uint32_t level = 0;
     while (below_is_handed(core, task, &task))
@@ -390,7 +390,7 @@ static int check_alive(struct op_call *call) {
     return 0;
 }
 
-/* The children of a task share slots: a key that only they have. */
+/* The children of a task share the slots of a key of their own. */
 static int limit_running(struct op_call *call, const struct submission *entry,
                          struct engine_draft *draft) {
     const char **resources =
@@ -414,8 +414,7 @@ static int64_t first_of(int64_t left, bool is_top, int64_t lent) {
     return left == ALLOWANCE_NONE && is_top && lent != UNLIMITED ? lent : left;
 }
 
-/* What the run may still hand out; for a task that a person has added, what the configuration
- * lends. */
+/* What the run may still delegate; for a task that a user added, the configured loan. */
 static struct engine_amounts left_for_children(struct op_call *call, task_id top) {
     const struct config *config = engine_config(call->engine);
     struct engine_amounts left = engine_left(call->engine, call->run.task);
@@ -426,7 +425,7 @@ static struct engine_amounts left_for_children(struct op_call *call, task_id top
     };
 }
 
-/* The budget of a child is taken from its parent. Not given: the estimate of a run. */
+/* A child's budget is taken from its parent. Not given: the estimate of a run. */
 static int check_tokens(struct op_call *call, struct batch *batch, int64_t left) {
     int64_t wanted = 0;
     if (left == ALLOWANCE_NONE)
@@ -527,7 +526,7 @@ void children_added(struct op_call *call, const struct batch *batch) {
     }
 }
 
-/* The file is a task file (taskfile.h), checked like a submission, with these rules of its own:
+/* The file is a task file (taskfile.h), checked like a submission, with these additional rules:
  *   parent        a name of the same file; else the task that wrote it
  *   parent_gate   done, if not given
  *   project, cwd  those of the task that wrote it, if not given; so is the agent of a prompt
@@ -536,8 +535,8 @@ void children_added(struct op_call *call, const struct batch *batch) {
  *                 one
  *   commands      refused unless child_check_members allows them. Children of an agent also stay in
  *                 its group and folders
- * An agent wrote it: it may be missing, endless, no file at all, or name things that do not exist.
- * Every error has its line, because the next iteration reads it. */
+ * Agents write these files: one may be missing, endless, not a regular file, or name things that do
+ * not exist. Every error has its line, because the next iteration reads it. */
 
 #define SPAWN_FILE_MAX (1024 * 1024)
 
@@ -548,7 +547,7 @@ struct spawning {
     struct taskfile *file;
     json_t *spec; /* of the task that wrote it */
     json_t *body;
-    json_t *inside; /* the sandbox that they stay in; NULL: none */
+    json_t *inside; /* the sandbox that children stay in; NULL: none */
     struct batch batch;
     char parent[ENGINE_ID_MAX];
     unsigned source;
@@ -567,7 +566,7 @@ static int refuse_file(const struct engine_spawn *order, const char *what, struc
     return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text, what);
 }
 
-/* A relative path cannot lead out of the artifacts, where the run can create any link. */
+/* A relative path cannot leave the artifacts folder, where the run can create any link. */
 static int read_spawn_file(const struct engine_spawn *order, struct strbuf *out,
                            struct error *err) {
     bool is_below = *order->shown != '/';
@@ -624,7 +623,7 @@ static void inherit(json_t *task, const char *member, const json_t *from) {
         (void)json_object_set(task, member, value);
 }
 
-/* Children of a task in Slurm run there, too, unless the file says otherwise. */
+/* Children of a task in Slurm also run there, unless the file says otherwise. */
 static void inherit_place(json_t *task, const json_t *from) {
     const char *executor = text_of(from, "executor");
     json_t *place = json_object_get(from, "slurm");
@@ -637,7 +636,7 @@ static void inherit_place(json_t *task, const json_t *from) {
 
 /* --- what an agent may not choose ------------------------------------------------------------ */
 
-/* An absolute path must be in the folder of the task or in its artifacts. */
+/* An absolute path must be in the task's folder or its artifacts. */
 static int check_path(const struct spawning *s, const json_t *task, const char *member,
                       struct error *err) {
     const char *path = text_of(task, member), *own = text_of(s->spec, "cwd");
@@ -691,7 +690,7 @@ static int complete_spawned(struct spawning *s, json_t *task, size_t index, stru
         json_object_set_new(task, "parent", json_string(s->parent));
     if (!json_object_get(task, "parent_gate"))
         json_object_set_new(task, "parent_gate", json_string("done"));
-    /* The reader of task files sets `cwd` to the folder of the file. */
+    /* The task file reader sets `cwd` to the folder of the file. */
     if (cwd && strcmp(cwd, s->order->folder) == 0
         && taskfile_member_line(s->file, index, "cwd") == 0)
         json_object_del(task, "cwd");
@@ -795,7 +794,7 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     s.body = taskfile_body(s.file);
     s.spec = json_loads(order->spec, 0, NULL);
     s.inside = child_inside_of(engine, order->task);
-    /* Of a spawn file: CHILD_AGENT or CHILD_COMMAND. `spec`: the task that wrote it, as it was
+    /* For a spawn file: CHILD_AGENT or CHILD_COMMAND. `spec`: the task that wrote it, as
      * submitted. */
     bool may = json_is_array(json_object_get(s.spec, "argv")) || allows_commands(engine);
     s.source = may && !(s.inside != NULL) ? CHILD_COMMAND : CHILD_AGENT;

@@ -1,30 +1,30 @@
-/* children.h: tasks that a run adds. Private to ops/.
+/* children.h: tasks added by a run. Private to ops/.
  *
  * A run adds tasks with its token, or by a spawn file (spawn_tasks). The column `child` of the
- * table of members decides for both which members it may set. Nothing is allowed by default, so a
- * member that is added later does not become a right by accident. No task that a run adds names a
- * command that Sluice executes, unless the owner allows it (`capability.commands`).
+ * member table decides for both which members it may set. Nothing is allowed by default, so a new
+ * member does not become a right by accident. Tasks that a run adds never name a command that
+ * Sluice executes, unless the owner allows it (`capability.commands`).
  *
- * A spawn file of a command that the owner named may set more than one that an agent has written:
- * that command can do all of it by itself, while an agent has read untrusted text. A run in a
- * sandbox, agent or command, could leave it by what it sets here.
+ * A spawn file written by a command that the owner named may set more than one written by an agent:
+ * the command could do all of it itself, while an agent has read untrusted text. A run in a
+ * sandbox, agent or command, could use these members to escape it.
  *
- * Canceling a task cancels what runs have added below it, in the same turn (engine/below.h): a
- * child that was added just before is canceled, one that comes just after is refused. */
+ * Canceling a task cancels the descendants that runs have added, in the same turn (engine/below.h):
+ * a child added just before is canceled, one added just after is refused. */
 #pragma once
 
 #include "ops/submission.h"
 
-/* Turns what the run wrote into what it may add: its own project, itself as parent, beside itself
- * (gate `none`), not before itself. Before the tasks are read. */
+/* Completes what the run wrote: its own project, itself as parent, gate `none`, not ahead of itself
+ * in the queue. Call before the tasks are read. */
 int children_complete(struct op_call *call);
-/* Depth, number, tokens, and that no ancestor was canceled. After everything else was checked, just
- * before they are added. */
+/* Checks depth, number, tokens, and that no ancestor was canceled. Call after all other checks,
+ * just before adding. */
 int children_admit(struct op_call *call, struct batch *batch);
-/* After they were added: what they may use is taken from their parent. */
+/* Call after adding: takes the children's budgets from their parent. */
 void children_added(struct op_call *call, const struct batch *batch);
 
-/* Is the member `inside` of a submission {"sandbox", "root"}? A task that a run in a sandbox has
- * added has a sandbox, too, and works in the same folder or that of its project, whatever its agent
- * or project says. */
+/* Validates the member `inside` of a submission: {"sandbox", "root"}. A task added by a sandboxed
+ * run is also sandboxed, and works in the same folder or that of its project, regardless of its
+ * agent or project. */
 int child_check_inside(const json_t *value, struct error *err);

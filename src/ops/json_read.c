@@ -1,8 +1,8 @@
-/* json_read.c: plain JSON, parsed fast.
+/* json_read.c: a fast parser for plain JSON.
  *
- * Plain JSON is parsed here, with the tokenizer of base/json_span.h, which also has the benchmark.
- * Everything else (fractions, \u, errors) is left to jansson, whose result is authoritative: what is
- * parsed here equals what jansson returns for JSON_REJECT_DUPLICATES. */
+ * Uses the tokenizer of base/json_span.h, which also has the benchmark. Everything else (fractions,
+ * \u, errors) is left to jansson, whose result is authoritative: this parser returns exactly what
+ * jansson returns with JSON_REJECT_DUPLICATES. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@
 
 struct reader {
     struct json_cursor c;
-    unsigned left;       /* levels that it may go down */
-    struct strbuf plain; /* a text without its escapes */
+    unsigned left;       /* remaining nesting levels */
+    struct strbuf plain; /* a string with its escapes decoded */
 };
 
 static bool is_utf8(struct json_span text) {
@@ -29,7 +29,7 @@ static bool is_utf8(struct json_span text) {
     return true;
 }
 
-/* Without quotes and escapes; it lives until the next one is taken. */
+/* Without quotes and escapes; valid until the next call. */
 static bool take_text(struct reader *r, struct json_span *ret) {
     struct json_cursor *c = &r->c;
     if (json_peek(c) != '"')
@@ -83,7 +83,7 @@ static bool fill_array(struct reader *r, json_t *array) {
     return json_take(&r->c, ']');
 }
 
-/* Its text must be copied before the value is read: that may have escapes. jansson copies it
+/* The key must be copied before the value is read, which may have escapes. jansson copies it
  * again. */
 static bool fill_member(struct reader *r, json_t *object) {
     struct json_span name;
@@ -94,7 +94,7 @@ static bool fill_member(struct reader *r, json_t *object) {
     memcpy(kept, name.from, name.size);
     json_t *value = json_take(&r->c, ':') ? read_value(r) : NULL;
     return value && json_object_setn_new_nocheck(object, kept, name.size, value) == 0
-           && json_object_size(object) > before; /* else it is there twice */
+           && json_object_size(object) > before; /* else it is a duplicate */
 }
 
 static bool fill_object(struct reader *r, json_t *object) {

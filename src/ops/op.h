@@ -1,17 +1,17 @@
-/* op.h: what a user can ask for, in one table.
+/* op.h: the table of operations.
  *
  * HTTP routes, MCP tools, docs/api.md and docs/openapi.json are derived from the table (op_table).
  * Parameters are checked against the rows of the operation before its function is called.
  *
  * Adding an operation
- *   1. src/ops/op_NAME.c     exports `const struct op op_NAME`, with the shape of its answer (shape.h);
- *                            a family of operations shares a file
+ *   1. src/ops/op_NAME.c     exports `const struct op op_NAME`, with the shape of its answer
+ *                            (shape.h); a family of operations shares a file
  *   2. src/ops/op_table.c    one line, by name
  *   3. src/ops/meson.build   the file
- *   4. tests/ops/            a good call, and a bad one per parameter
- *   5. `make docs`           writes docs/api.md, docs/openapi.json and web/src/types.ts again
- * Tests compare the documents with the table, try bad input on every operation, compare every
- * answer with its shape, and ask for one good answer of each. */
+ *   4. tests/ops/            a valid call, and an invalid one per parameter
+ *   5. `make docs`           regenerates docs/api.md, docs/openapi.json and web/src/types.ts
+ * Tests compare the documents with the table, try invalid input on every operation, compare every
+ * answer with its shape, and require one successful answer of each. */
 #pragma once
 
 #include <jansson.h>
@@ -25,26 +25,26 @@
 
 enum op_type {
     OP_TEXT,
-    OP_NUMBER, /* whole */
+    OP_NUMBER, /* integer */
     OP_DECIMAL,
     OP_BOOLEAN,
     OP_LIST, /* of texts */
     OP_OBJECT,
     OP_ARRAY,
-    OP_VALUE,    /* of a setting: a text, a number or a boolean, as the configuration takes it */
-    OP_SETTINGS, /* such a value for each setting below `settings`, by its own name */
+    OP_VALUE,    /* of a setting: a string, number or boolean, as in the configuration */
+    OP_SETTINGS, /* such values by the names of settings under `settings` */
     OP_TYPE_MAX,
 };
 enum op_place { OP_IN_PATH, OP_IN_QUERY, OP_IN_BODY, OP_PLACE_MAX };
 enum op_right { OP_READ, OP_SUBMIT, OP_ADMIN, OP_RUN /* a run, about itself */, OP_RIGHT_MAX };
-/* How far the token of a run reaches (rights.h). */
+/* What the token of a run gives access to (rights.h). */
 enum op_reach {
-    OP_REACH_NONE,     /* the owner's alone */
+    OP_REACH_NONE,     /* owner only */
     OP_REACH_SELF,     /* `task` is its own */
-    OP_REACH_SUBTREE,  /* `id` is its own or below it */
-    OP_REACH_LIST,     /* shows no more than that; `parent` and `task`, too */
-    OP_REACH_BELOW,    /* `tasks` are below it */
-    OP_REACH_CHILDREN, /* adds tasks below it */
+    OP_REACH_SUBTREE,  /* `id` is its own or a descendant */
+    OP_REACH_LIST,     /* shows no more than that; also for `parent` and `task` */
+    OP_REACH_BELOW,    /* `tasks` are descendants */
+    OP_REACH_CHILDREN, /* adds descendants */
     OP_REACH_PROJECT,  /* `name` is its project */
     OP_REACH_ALL,      /* harmless */
     OP_REACH_MAX,
@@ -55,11 +55,11 @@ struct op_param {
     enum op_type type;
     enum op_place place;
     bool required;
-    bool lines;       /* a text that may have several lines, with tabs and anything */
+    bool lines;       /* may have several lines, tabs and control characters */
     int64_t min, max; /* of numbers, and the length of texts and lists; max 0: the type's own */
     const char *const *choices; /* of texts; ends with NULL */
     const char *settings;       /* with OP_SETTINGS: "projects.P." */
-    /* A number that may also be a text: MEMBER_SPAN (30m), MEMBER_MOMENT (18:30) or MEMBER_MONEY
+    /* A number that may also be a string: MEMBER_SPAN (30m), MEMBER_MOMENT (18:30) or MEMBER_MONEY
      * ($2.50); 0: none. */
     enum task_member_kind spelled;
     const char *text; /* lower case, no full stop */
@@ -69,9 +69,9 @@ struct op_param {
 enum op_answer_kind {
     OP_ANSWER_JSON,
     OP_ANSWER_TEXT,   /* /metrics; api/ adds its own */
-    OP_ANSWER_EVENTS, /* JSON, or a stream of events when the client accepts it; api/ does it */
-    OP_ANSWER_LOG,    /* bytes of a file, followed if asked; api/ does it */
-    OP_ANSWER_FILE,   /* JSON in a file, which may be large; the same */
+    OP_ANSWER_EVENTS, /* JSON, or a stream of events if the client accepts it; sent by api/ */
+    OP_ANSWER_LOG,    /* bytes of a file, optionally followed; sent by api/ */
+    OP_ANSWER_FILE,   /* JSON in a file, which may be large; sent by api/ */
 };
 
 struct op_call;
@@ -81,51 +81,52 @@ struct op {
     const char *method;  /* "GET" or "POST" */
     const char *path;    /* "/v1/tasks/{id}/why" */
     const char *summary; /* one line, lower case, no full stop */
-    const char *text;    /* more, or NULL */
+    const char *text;    /* details, or NULL */
     const struct op_param *params;
     const struct shape *answers; /* NULL: the answer is not JSON of ours */
     enum op_right right;
     enum op_reach reach;
     bool writes; /* takes an idempotency key */
-    bool local;  /* not over TCP, whatever the token */
+    bool local;  /* never over TCP, whatever the token */
     bool open;   /* over TCP without a token */
-    bool counts; /* writes, but counts though it cannot be stored: it may be what helps the store */
-    bool gives_token; /* the answer holds one for the caller: nothing in it is redacted */
+    /* Writes, and takes effect even if it cannot be stored: it may be what fixes the store. */
+    bool counts;
+    bool gives_token; /* the answer contains a token for the caller: nothing is redacted */
     enum op_answer_kind answer;
-    /* Inside a turn. 0, or <0 with a message in call->err; the errno becomes the status. A function
-     * that needs the store returns op_ask (op_internal.h), which continues with the answer in this
-     * turn or a later one. One that writes runs before the turn decides, and must have changed
-     * nothing when it returns <0. One that only reads runs after the turn's commit and shows
-     * nothing that is not on disk. */
+    /* Called inside a turn. 0, or <0 with a message in call->err; the errno becomes the status. A
+     * function that needs the store returns op_ask (op_internal.h), which continues with the answer
+     * in this turn or a later one. A write runs before the turn decides, and must have changed
+     * nothing when it returns <0. A read runs after the turn's commit and shows only committed
+     * state. */
     int (*run)(struct op_call *call);
-    /* For one that writes, or NULL: fills the answer after the turn has decided. The commit may
-     * still be under way; the answer is not sent before it. */
+    /* For writes, or NULL: fills the answer after the turn has decided. The commit may still be in
+     * progress; the answer is sent only after it. */
     void (*fill)(struct op_call *call);
     void (*finish)(struct op_call *call);
-    /* With `fill` or `finish`: the same from call->memo, which `run` has filled, in another turn or
-     * another process. Without: call->answer is stored for the key. */
+    /* With `fill` or `finish`: produces the answer from call->memo, which `run` has filled, in
+     * another turn or process. Without: call->answer is stored for the key. */
     int (*replay)(struct op_call *call, const char *memo);
 };
 
 struct op_run {
-    char token[40]; /* "": no run does; the front end's */
-    task_id task;   /* found when the call begins */
+    char token[40]; /* "": the caller is not a run; set by the front end */
+    task_id task;   /* resolved when the call begins */
     uint32_t attempt;
 };
 
 /* The client of a TCP connection, found by the front end (engine_find_access). */
 struct op_access {
-    bool remote; /* over TCP; else the rest is unused */
+    bool remote; /* over TCP; otherwise the rest is unused */
     char id[ACCESS_ID_SIZE];
-    enum access_scope scope; /* ACCESS_NONE: it has shown no token */
+    enum access_scope scope; /* ACCESS_NONE: no token was sent */
 };
 
 /* The peer of a TCP connection. */
 enum op_peer {
     OP_PEER_UNKNOWN,   /* not known */
     OP_PEER_RUN,       /* a process of a run */
-    OP_PEER_ELSEWHERE, /* another machine, or a program that hides its descriptors, as sshd does */
-    OP_PEER_PROGRAM,   /* a program of this machine, and of no run */
+    OP_PEER_ELSEWHERE, /* another machine, or a program that hides its descriptors, like sshd */
+    OP_PEER_PROGRAM,   /* a program of this machine that does not belong to a run */
 };
 
 struct op_call {
@@ -136,17 +137,17 @@ struct op_call {
     struct strbuf answer; /* JSON text without a final newline; of an error too */
     struct strbuf memo;   /* see op.replay */
     int status;           /* HTTP; set when it is answered */
-    struct error err;     /* code 0: it went well */
-    int64_t index;        /* with an error: which of a list was wrong; -1: none of them */
-    bool replayed;        /* the key was used before, and this is the answer it had */
-    bool stops_daemon;    /* the daemon shall end once this is answered */
+    struct error err;     /* code 0: success */
+    int64_t index;        /* with an error: index of the invalid list entry; -1: none */
+    bool replayed;        /* the key was used before, and this is its stored answer */
+    bool stops_daemon;    /* the daemon shall exit after this answer */
     /* Set by the front end, or NULL; freed with the call. */
-    char *caller; /* which run asks, "web-17.2"; with a token not believed, but found out */
-    char *user;   /* which user, "ann" */
+    char *caller; /* the calling run, "web-17.2"; with a token derived, not trusted */
+    char *user;   /* the calling user, "ann" */
     struct op_run run;
     struct op_access access;
-    /* Set by the front end, or NULL: the peer over TCP. Looks at every process, so it is called
-     * only when it matters. */
+    /* Set by the front end, or NULL: finds the TCP peer. Scans all processes, so call it only when
+     * it matters. */
     enum op_peer (*find_peer)(const struct op_call *call);
     /* OP_ANSWER_LOG, OP_ANSWER_FILE: what to send. */
     struct {
@@ -155,20 +156,21 @@ struct op_call {
         bool follow;
         task_id task;
         uint32_t attempt;
-        const char *adapter; /* whose events they are (engine_run_adapter); NULL: they are none */
-        bool as_text;        /* shown to people: the events as a transcript */
+        /* Adapter that wrote the events (engine_run_adapter); NULL: not events. */
+        const char *adapter;
+        bool as_text; /* render events as a transcript */
     } log;
     /* Set by the front end: called once, after the commit. Free the call there with
      * op_call_free. */
     void (*answered)(struct op_call *call, void *ctx);
     void *ctx;
-    struct op_private *own; /* of ops/ */
+    struct op_private *own; /* private to ops/ */
 };
 
 extern const struct op *const op_table[]; /* by name, NULL at the end */
 const struct op *op_find(const char *name);
-/* Fills the path's parameters into a new object. NULL: no such path; *ret_allowed: the right
- * method, if only that was wrong. */
+/* Fills the path's parameters into a new object. NULL: no such path; *ret_allowed: the allowed
+ * method, if only the method was wrong. */
 const struct op *op_route(const char *method, const char *path, json_t **ret_params,
                           const char **ret_allowed);
 /* Adds the parameters of a query string, or of a body. */
@@ -177,8 +179,7 @@ int op_take_body(const struct op *op, const char *body, size_t size, json_t *par
                  struct error *err);
 int op_check(const struct op *op, json_t *params, struct error *err);
 
-/* `key`: copied; 8 to 128 printable characters (op_key_is_valid), or NULL. Ignored by operations
- * that only read. */
+/* `key`: copied; 8 to 128 printable characters (op_key_is_valid), or NULL. Ignored by reads. */
 struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params /* taken */,
                             const char *key);
 bool op_key_is_valid(const char *key);
@@ -186,19 +187,19 @@ void op_call_free(struct op_call *call);
 void op_submit(struct op_call *call);
 /* May the holder of this token see the task? 0: no task. Always true without a token. */
 bool op_run_sees(const struct engine *engine, const struct op_run *run, task_id task);
-/* The client is gone: `answered` is not called; the call frees itself. A write is done; a read is
- * dropped. */
+/* The client disconnected: `answered` is not called; the call frees itself. A write completes; a
+ * read is dropped. */
 void op_abandon(struct op_call *call);
 
-/* HTTP status and word of an error: -ENOENT → 404 "not_found". */
+/* HTTP status and code word of an error: -ENOENT → 404 "not_found". */
 int op_error_status(int code);
 const char *op_error_word(int code);
 void op_print_error(const struct error *err, struct strbuf *out);
 
-/* {"seq","at","kind","task","attempt","data"}: an event as every front end shows it. */
+/* {"seq","at","kind","task","attempt","data"}: the JSON of an event in all front ends. */
 void op_print_event(const struct engine *engine, const struct event_row *event, struct strbuf *out);
 
-/* [{"name","there","instead","fix"}]: what the kernel would let a daemon do that has its runs in
+/* [{"name","there","instead","fix"}]: the kernel features available to a daemon with its runs in
  * `folder`, which need not exist. Leaves no files behind. */
 void op_print_kernel(const char *folder, struct strbuf *out);
 
@@ -207,7 +208,7 @@ struct engine_spawn;
 int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *spawn,
                 struct error *err);
 
-/* Compares every answer with its shape from now on, and writes a line to this file
+/* From now on, compares every answer with its shape and writes the results to this file
  * (shape_report). */
 void op_check_answers(int fd);
 

@@ -1,8 +1,8 @@
-/* op_actions.c: the verbs that move tasks from one state to another.
+/* op_actions.c: the requests that move tasks from one state to another.
  *
- * All of a list or none: every task is checked before the first is changed. The states that allow a
- * verb are in core/action.h, and are asked here to say so before anything has happened. A task that
- * is already where the verb would bring it is no error: `already`. */
+ * A list is applied completely or not at all: every task is checked before the first is changed.
+ * core/action.h has the states that allow a request; they are checked here so that a refusal comes
+ * first. A task that is already in the resulting state is not an error but `already`. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ struct acting {
     task_id *tasks;
     bool *already;
     size_t count;
-    json_t **contexts; /* of those whose steps are concerned, or that are allowed more; else NULL */
-    size_t merging;    /* before they are approved: the next one whose work is merged */
+    json_t **contexts; /* of tasks whose steps are affected, or that get permissions; else NULL */
+    size_t merging;    /* before approval: the next one to merge */
     bool waits;        /* that one is being merged */
 };
 
@@ -53,7 +53,7 @@ static int check_action(struct op_call *call, const struct task_action *a, struc
                             && t.not_before == op_number(call, "until", 0)));
     if (s->already[i])
         return 0;
-    if (!(a->from & in)) /* of a task that is held it depends on why */ {
+    if (!(a->from & in)) /* for a held task it depends on the kind of hold */ {
         char id[ENGINE_ID_MAX];
         return op_fail(call, -EBUSY, "task '%s' is %s: %s", engine_task_id(call->engine, task, id),
                        task_state_name(t.state),
@@ -65,7 +65,7 @@ static int check_action(struct op_call *call, const struct task_action *a, struc
     }
     uint32_t living = engine_external_attempt(call->engine, task);
     if (living > 0 && (a->fact == FACT_AGAIN || a->fact == FACT_RETRY)) {
-        /* Another daemon started it, after the backup that was restored: it cannot be stopped from
+        /* Started by another daemon after the backup that was restored: it cannot be stopped from
          * here. */
         char id[ENGINE_ID_MAX];
         engine_task_id(call->engine, task, id);
@@ -90,7 +90,8 @@ static task_id step_at(const json_t *steps, size_t i) {
     return (task_id)json_integer_value(json_array_get(steps, i));
 }
 
-/* Permissions of a retry are stored beside the submission, in its context (engine/context.h). */
+/* Permissions granted by a retry are stored in the task's context (engine/context.h), beside the
+ * submission. */
 static void allow(struct op_call *call, struct acting *s, size_t i) {
     const json_t *rules = op_json(call, "allow");
     json_t *context = s->contexts[i] ? s->contexts[i] : (s->contexts[i] = json_object());
@@ -111,7 +112,7 @@ static void allow(struct op_call *call, struct acting *s, size_t i) {
     freep(&text);
 }
 
-/* All steps are repeated with their task: a missing one would be left out silently. */
+/* All steps are repeated with their task: a missing one would be skipped silently. */
 static int check_steps(struct op_call *call, const struct task_action *a, const struct acting *s,
                        size_t i) {
     const json_t *steps = steps_of(s, i);
@@ -131,7 +132,8 @@ static bool is_step(const json_t *steps, task_id task) {
     return false;
 }
 
-/* As before the sling: the task depends on no step, and steps that have not started are deleted. */
+/* Restores the state before the sling: the task depends on no step, and steps that have not started
+ * are deleted. */
 static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
     const json_t *steps = steps_of(s, i);
     const struct core *core = engine_core(call->engine);
@@ -158,7 +160,7 @@ static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
     freep(&text);
 }
 
-/* One may change the next: a task that an earlier one has changed is left as it is. */
+/* One may change the next: a task changed by an earlier one is left alone. */
 static void apply(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
     struct fact fact = { .kind = a->fact, .task = s->tasks[i] };
     if (a->fact == FACT_HOLD)
@@ -168,7 +170,7 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
     struct task_view t;
     if (a->fact == FACT_RETRY && core_task(engine_core(call->engine), fact.task, &t)
         && t.state == TASK_HELD) {
-        fact.kind = FACT_CLEAR; /* the counters begin again, and there is no timer any more */
+        fact.kind = FACT_CLEAR; /* resets the counters and the timer */
         (void)engine_apply(call->engine, &fact, NULL);
         fact.kind = FACT_SLING;
     }
@@ -213,7 +215,8 @@ static int act(struct op_call *call) {
             return r;
     }
     call->index = -1;
-    const char *const *ids = op_ids(call, s->tasks, s->count); /* of what is deleted too */
+    /* Before deleting: ids of deleted tasks too. */
+    const char *const *ids = op_ids(call, s->tasks, s->count);
     for (size_t i = 0; i < s->count; i++)
         if (!s->already[i])
             apply(call, a, s, i);
@@ -221,11 +224,10 @@ static int act(struct op_call *call) {
     return 0;
 }
 
-/* --- what is approved is merged first ---------------------------------------------------------- */
+/* --- approval merges first ------------------------------------------------------------------- */
 
-/* Tasks that depend on it start when it is approved, and need its work in the base branch. If one
- * cannot be merged, none is approved; those that were merged before it are `already` merged in the
- * next request. */
+/* Dependants start on approval and need the task's work in the base branch. If one task cannot be
+ * merged, none is approved; those merged before it are `already` merged in the next request. */
 static int merge_next(struct op_call *call) {
     struct acting *s = op_state(call, sizeof(*s), acting_finish);
     if (s->waits) {

@@ -1,12 +1,10 @@
-/* op_agents.c: agents and provider accounts (limiters): lists, and opening those that are
- * closed. */
+/* op_agents.c: lists and reopens agents and provider accounts (limiters). */
 
 #include "agent/agent.h"
 #include "engine/agents.h"
 #include "ops/print.h"
 
-/* Agents of the configuration and of tasks come first, then the built-in ones without a
- * configuration. */
+/* Agents of the configuration and of tasks come first, then unconfigured built-in ones. */
 
 static const char *unnamed_at(const struct engine *engine, size_t index) {
     const char *name;
@@ -72,7 +70,7 @@ const struct op op_agent_list = {
     OP_READS(READ, NONE, run_agent_list),
 };
 
-/* Applies the fact, unless the agent or account is open already. */
+/* Applies the fact, unless the agent or account is already open. */
 static int clear(struct op_call *call, const struct fact *fact, bool already) {
     int r = already ? 0 : engine_apply(call->engine, fact, &call->err);
     if (r < 0)
@@ -113,7 +111,7 @@ static int run_limiter_list(struct op_call *call) {
     return names_list(call, config_limiter_count(engine_config(call->engine)), print_limiter_at);
 }
 
-/* Ends a backoff, and opens an account that is closed. */
+/* Ends a backoff, and opens a closed account. */
 static int run_limiter_clear(struct op_call *call) {
     const char *name = op_text(call, "name");
     sym symbol = op_symbol(call->engine, name);

@@ -1,9 +1,9 @@
 /* op_call.c: one call, from the front end to its answer.
  *
- * An operation that writes runs inside the turn, before it decides; one that only reads runs after
- * the turn's commit, so nothing is shown that may be undone. The store may answer a question at
- * once or after the turn: the call is parked then, and continues in a later turn. The owner of the
- * call is notified once, or never if it abandoned the call. */
+ * A write runs inside the turn, before it decides; a read runs after the turn's commit, so nothing
+ * is shown that may be undone. The store may answer a question immediately or after the turn; in
+ * that case the call is parked and continues in a later turn. The owner of the call is notified
+ * once, or never if it abandoned the call. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -24,10 +24,10 @@
 
 /* --- errors ---------------------------------------------------------------------------------- */
 
-/* The errno of a refusal is chosen where it happens; this table maps it to HTTP. A code that is not
- * here is a bug of ours: 500. */
+/* The errno of a refusal is chosen where it happens; this table maps it to HTTP. An unlisted code
+ * is an internal error: 500. */
 
-/* By status. Rows without a text look the same to a client as the row above. */
+/* By status. Rows without a text look to a client like the row above. */
 /* clang-format off */
 static const struct {
     int code, status;
@@ -126,18 +126,18 @@ struct op_quoted op_quote(const char *text) {
 enum call_stage {
     CALL_NOWHERE, /* not submitted, or already answered */
     CALL_QUEUED,  /* the engine has its request */
-    CALL_PARKED,  /* between two turns: waits for the store, or for the call it follows */
+    CALL_PARKED,  /* between turns: waits for the store, or for the call it follows */
 };
 
 struct op_private {
-    struct engine_request request; /* first: the engine hands it back */
+    struct engine_request request; /* first: the engine passes it back */
     struct op_call *call;
     enum call_stage place;
-    op_step step; /* what comes next, inside a turn */
-    bool asking;  /* the store has a question of ours */
-    bool rests;   /* it goes on in the next turn */
-    bool over;    /* it has its result; what is left is to answer */
-    bool filled;  /* the answer is there, for when the commit is */
+    op_step step; /* the next step, inside a turn */
+    bool asking;  /* a question to the store is pending */
+    bool rests;   /* continues in the next turn */
+    bool over;    /* has its result; only the answer is missing */
+    bool filled;  /* the answer is printed, waiting for the commit */
     bool abandoned;
     struct store_question question;
     op_taken take;
@@ -146,15 +146,15 @@ struct op_private {
     struct arena arena;
     struct strbuf more;          /* members beside "error" */
     struct merge_answer *merged; /* op_wait_merge; in the arena */
-    struct engine_await *await;  /* op_wait_tasks: what it waits for; NULL: nothing */
-    /* --- op_keys.c */
-    uint64_t digest;                /* of what was asked, key or not */
+    struct engine_await *await;  /* op_wait_tasks: what it waits for; or NULL */
+    /* --- idempotency keys */
+    uint64_t digest;                /* of the request, with or without a key */
     bool leads;                     /* in the list of keys in flight */
     struct op_call *next_in_flight; /* of those that lead */
     struct op_call *first_follower; /* calls with the same key, which get the same answer */
     struct op_call *next_follower;
-    struct op_call *followed; /* the one this call follows */
-    struct key_row known;     /* what the store has; its texts are in the arena */
+    struct op_call *followed; /* the call that this one follows */
+    struct key_row known;     /* from the store; strings are in the arena */
 };
 
 static int keys_begin(struct op_call *call);
@@ -248,7 +248,7 @@ static void fill(struct op_call *call) {
     call->own->filled = true;
 }
 
-/* Known secrets are in no answer. */
+/* No answer may contain a known secret. */
 static void redact(struct op_call *call) {
     struct strbuf shown = STRBUF_INIT;
     if (call->op->gives_token
@@ -335,7 +335,7 @@ static void go_on(struct op_call *call) {
         fail_with(call, r, NULL);
         return;
     }
-    call->err.code = 0; /* of something that was looked for and need not be there */
+    call->err.code = 0; /* of an optional lookup */
     if (call->key && !call->replayed)
         keys_remember(call);
 }
@@ -343,10 +343,10 @@ static void go_on(struct op_call *call) {
 static void resume(struct op_call *call) {
     struct op_private *p = call->own;
     if (p->place != CALL_PARKED)
-        return; /* the turn that asked, or its end, goes on */
+        return; /* the turn that asked, or its end, continues */
     if (p->over || (p->abandoned && !call->op->writes)) {
         answer(call);
-    } else { /* a write is done, whether its client waits or not */
+    } else { /* a write completes even if its client has disconnected */
         p->place = CALL_QUEUED;
         engine_request(call->engine, &p->request);
     }
@@ -476,7 +476,7 @@ static int turn_runs(struct engine *engine, struct engine_request *request) {
     return call->err.code;
 }
 
-/* Done while the store writes. */
+/* Runs while the store writes. */
 static void turn_decided(struct engine *engine, struct engine_request *request) {
     struct op_private *p = (struct op_private *)request;
     (void)engine;
@@ -495,7 +495,7 @@ static void turn_done(struct engine *engine, struct engine_request *request,
         p->over = true;
         (void)op_fail(call, -ESHUTDOWN, "the daemon is ending: its store failed");
     } else if (!call->op->writes && p->abandoned) {
-        p->over = true; /* its client is gone */
+        p->over = true; /* its client has disconnected */
     } else if (!call->op->writes) {
         go_on(call);
     }
@@ -504,7 +504,7 @@ static void turn_done(struct engine *engine, struct engine_request *request,
         return;
     }
     p->place = CALL_PARKED;
-    if (!p->asking && !p->followed) { /* the answer came while the turn was committed */
+    if (!p->asking && !p->followed) { /* the answer arrived during the commit */
         p->place = CALL_QUEUED;
         engine_request(engine, request);
     }
@@ -525,7 +525,7 @@ void op_abandon(struct op_call *call) {
     struct op_private *p = call->own;
     p->abandoned = true;
     call->find_peer = NULL;
-    if (p->await) { /* else it would wait until its timeout */
+    if (p->await) { /* otherwise it would wait until its timeout */
         engine_await_end(call->engine, p->await);
         tasks_are_settled(call);
     } else if (p->place == CALL_NOWHERE) {
@@ -536,7 +536,7 @@ void op_abandon(struct op_call *call) {
 #define KEY_MIN 8
 #define KEY_MAX 128
 
-/* Calls whose key is in flight, of all engines, by hash. There are no more than waiting clients. */
+/* Calls whose key is in flight, of all engines, by hash. At most one per waiting client. */
 #define BUCKETS 256u
 static struct op_call *in_flight[BUCKETS];
 
@@ -592,7 +592,7 @@ static int refuse_other(struct op_call *call) {
                    op_quote(call->key).text);
 }
 
-/* The first line that is stored: version, operation, digest. */
+/* The first stored line: version, operation, digest. */
 static void print_head(const struct op_call *call, struct strbuf *out) {
     strbuf_printf(out, "1 %s %016" PRIx64 "\n", call->op->name, call->own->digest);
 }

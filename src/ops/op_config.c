@@ -1,8 +1,8 @@
-/* op_config.c: the settings in force: shown, explained, changed, read again.
+/* op_config.c: shows, explains, changes and reloads the settings in force.
  *
- * A change applies to the file and to the daemon, or to neither: the new text is read as a
- * configuration before anything happens. Then it is put in force, then written. If the file cannot
- * be written, the old configuration is put in force again. */
+ * A change applies to both the file and the daemon, or to neither: the new text is parsed first,
+ * then put in force, then written. If the file cannot be written, the old configuration is
+ * restored. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ int change_apply(struct op_call *call, struct change *change) {
     int r = engine_set_config(call->engine, change->config, &call->err);
     if (r < 0)
         return r;
-    change->config = NULL; /* the engine's now */
+    change->config = NULL; /* owned by the engine now */
     r = config_write_file(engine_config_file(call->engine), &change->after,
                           engine_config(call->engine), &call->err);
     if (r < 0) {
@@ -114,7 +114,7 @@ int change_collect(struct op_call *call, struct config_change **ret_items, size_
 
 /* --- looking --------------------------------------------------------------------------------- */
 
-/* Set by a person: not a default, not from the preset, not inherited from another key. */
+/* Set by a user: not a default, not from the preset, not inherited from another key. */
 static bool is_chosen(const char *origin) {
     return origin && strcmp(origin, "default") != 0
            && strncmp(origin, "preset", strlen("preset")) != 0 && !settings_row(origin);

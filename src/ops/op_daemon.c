@@ -1,5 +1,4 @@
-/* op_daemon.c: the daemon itself: health, role, pause, resume, tick, backup, notifications,
- * stop. */
+/* op_daemon.c: health, role, pause, resume, tick, backup, notifications and stop of the daemon. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -174,7 +173,7 @@ static int run_tick(struct op_call *call) {
     return 0;
 }
 
-/* Tasks that are live now and were not before were started by this turn. */
+/* Tasks that are live now and were not before were started in this turn. */
 static void finish_tick(struct op_call *call) {
     struct ticking *t = op_state(call, sizeof(*t), NULL);
     if (op_flag(call, "dry_run"))
@@ -293,7 +292,7 @@ static int run_backup(struct op_call *call) {
     return r;
 }
 
-/* Repeating it does no harm, so it takes no key and runs after the turn's commit. */
+/* Idempotent, so it takes no key and runs after the turn's commit. */
 const struct op op_daemon_backup = {
     OP("daemon.backup", "POST", "/v1/backup", "copy the store to a file"),
     .text = "The copy is checked and on disk when this is answered; until then the daemon goes on "
@@ -305,7 +304,7 @@ const struct op op_daemon_backup = {
     .answers = ANSWERS({ "path", T_TEXT, "the copy", "/backup/sluice.db" },
                        { "bytes", T_INT, "its size" }, { "took_ms", T_SPAN, "how long it took" }),
     OP_READS(ADMIN, NONE, run_backup),
-    .local = true, /* it writes a file, where the client says */
+    .local = true, /* writes a file at a path chosen by the client */
 };
 
 static void take_ways(void *ctx, const char *json) {

@@ -1,4 +1,4 @@
-/* op_daemon_doctor.c: what is wrong with this machine, and what a person can do about it. */
+/* op_daemon_doctor.c: problems of this machine, and how to fix them. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,14 +16,14 @@
 #include "ops/print.h"
 #include "os/files.h"
 
-#define FSYNC_SUSPECT_US 20 /* no disk answers faster than this when it really writes */
+#define FSYNC_SUSPECT_US 20 /* no disk is faster than this when it really writes */
 #define FSYNC_SLOW_US    50000
 #define FILES_WANTED     1024
 
 struct check {
     const char *name;
     bool ok;
-    bool mild; /* when it is not: worth knowing, but nothing stops, is lost or is shown to others */
+    bool mild; /* a warning only: nothing stops, is lost or is exposed */
     char text[400];
     const char *fix; /* NULL: nothing to do */
 };
@@ -105,7 +105,7 @@ static void check_socket(struct op_call *call, struct check *c) {
         c->ok ? NULL : "others may command the daemon: chmod 600 the socket, and its folder 700";
 }
 
-/* The socket of the runs, and /proc, which identifies peers. */
+/* The runs' socket, and /proc, which identifies peers. */
 static void check_doors(struct op_call *call, struct check *c) {
     const char *path = engine_run_socket_path(call->engine);
     c->name = "runs";
@@ -124,7 +124,7 @@ static void check_home(struct op_call *call, struct check *c) {
     c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
 }
 
-/* Locking was tried at the start; whether other hosts see the lock cannot be tested here. */
+/* Locking was tested at startup; whether other hosts see the lock cannot be tested here. */
 static void check_run_folders(struct op_call *call, struct check *c) {
     const char *path = engine_runs_folder(call->engine);
     const char *shared = file_system_of(path);
@@ -268,7 +268,7 @@ static bool secret_file_is_good(const char *pattern, const char *owner, const st
     return c->ok;
 }
 
-/* Commands and credentials are tried only by a launch. */
+/* Commands and credentials are only tested by a launch. */
 static void check_secrets(struct op_call *call, struct check *c) {
     const struct config *config = engine_config(call->engine);
     size_t count = 0;

@@ -1,6 +1,6 @@
-/* op_daemon_metrics.c: numbers for Prometheus (base/metric.h has the rules). The front end adds its
- * own behind them. A series for each name of the configuration, and never for a task: where a name
- * may be one of many (a workspace, a phase, a task), only its kind is a label. */
+/* op_daemon_metrics.c: metrics for Prometheus (base/metric.h has the rules); the front end appends
+ * its own. There is a series per configured name, never per task: where a name may be one of many
+ * (a workspace, a phase, a task), only its kind is a label. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "engine/tally.h"
 #include "ops/print.h"
 
-#define PROJECTS_MAX  100u   /* with series of their own */
-#define DIFFERENT_MAX 10000u /* classes and the like that are counted */
+#define PROJECTS_MAX  100u   /* with their own series */
+#define DIFFERENT_MAX 10000u /* counted classes and the like */
 
 struct limit_print {
     struct strbuf *out;
@@ -32,7 +32,7 @@ static void print_limit(void *ctx, const char *key, amount used, amount cap) {
 
 enum budget_part { BUDGET_USED, BUDGET_RESERVED, BUDGET_CAP };
 
-/* Projects without a budget are left out; the sum of all is always shown. */
+/* Projects without a budget are omitted; the global sum is always shown. */
 static void print_budget(const struct engine *engine, struct strbuf *out, const char *name,
                          enum budget_part part, const struct engine_project *project) {
     struct budgets_view view = { 0 };
@@ -121,7 +121,7 @@ static void print_tokens(const struct engine *engine, struct strbuf *out) {
 
 enum tally_number { TALLY_RUNS, TALLY_COST, TALLY_UNKNOWN_COST, TALLY_UNKNOWN_TOKENS };
 
-/* One counter of each project and agent. */
+/* One counter per project and agent. */
 static void print_sums(const struct engine *engine, struct strbuf *out, const char *name,
                        const char *help, enum tally_number which) {
     metric_head(out, name, "counter", help);

@@ -1,7 +1,6 @@
-/* op_daemon_status.c: everything at a glance, in one answer that costs the same for ten tasks as
- * for a million: the core knows how many are alike and counts those (core/core.h). Examples are
- * looked for among the first of each class; a gate that stops only tasks further behind has
- * none. */
+/* op_daemon_status.c: an overview that costs the same for ten tasks as for a million: the core
+ * counts similar tasks together (core/core.h). Examples come from the first tasks of each class; a
+ * gate that stops only later tasks has none. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@
 
 #define COUNTED_MAX  10000u /* classes and the like, about 0.1 us each */
 #define LOOKED_FIRST 100u   /* tasks, for the examples */
-#define LOOKED_MAX   1000u  /* if a gate has none among those */
+#define LOOKED_MAX   1000u  /* if a gate has no example among those */
 #define RUNNING_MAX  50u
 #define EVENTS_SHOWN 10u
 #define ALERTS_SHOWN 50u
@@ -37,7 +36,7 @@ struct gate_count {
 
 struct status {
     struct op_rows running; /* first: op_ask_titles */
-    struct strbuf events;   /* printed as they came */
+    struct strbuf events;   /* printed in the order received */
 };
 
 static void status_finish(void *state) {
@@ -55,7 +54,7 @@ struct counting {
     struct gate_count *gates;
     size_t count;
     struct id_map map;
-    struct strbuf code; /* the last one that was asked for */
+    struct strbuf code; /* the last one requested */
 };
 
 static bool same_code(const void *ctx, uint32_t handle, const void *key) {
@@ -124,7 +123,7 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
         json_write_string(w, op_id(call, gate->examples[i]));
     }
     json_write_array_end(w);
-    /* The reason of the first example, which another gate may stop by now. */
+    /* The reason of the first example, which may have moved to another gate meanwhile. */
     _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, why = STRBUF_INIT;
     struct verdict first;
     if (gate->example_count > 0

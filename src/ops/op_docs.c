@@ -1,8 +1,6 @@
-/* op_docs.c: docs/api.md, docs/members.md, docs/openapi.json, the types and the form of the
- * dashboard, and the table for src/mcp, all printed from the tables of operations, shapes and
- * members.
- *
- * Tests compare the documents with the tables. */
+/* op_docs.c: prints docs/api.md, docs/members.md, docs/openapi.json, the dashboard's types and
+ * form, and the table for src/mcp from the tables of operations, shapes and members. Tests compare
+ * the documents with the tables. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -269,7 +267,7 @@ void op_print_markdown(struct strbuf *out) {
 
 /* --- docs/openapi.json (OpenAPI 3.1) --------------------------------------------------------- */
 
-/* The schema of a number that may also be a text such as 30m. */
+/* The schema of a number that may also be a string such as 30m. */
 static void print_spelled(struct json_writer *w) {
     print_json(w, "anyOf", "[{\"type\":\"number\"},{\"type\":\"string\"}]");
 }
@@ -283,8 +281,7 @@ static void print_enum(struct json_writer *w, const char *const *choices) {
     json_write_array_end(w);
 }
 
-/* The type of a parameter as members of a JSON schema; `entry`: the schema of what an OP_ARRAY
- * has. */
+/* The type of a parameter as members of a JSON schema; `entry`: the schema of OP_ARRAY items. */
 static void print_param_type(struct json_writer *w, const struct op_param *p, const char *entry) {
     static const char *const types[OP_TYPE_MAX] = {
         [OP_TEXT] = "string",     [OP_NUMBER] = "integer", [OP_DECIMAL] = "number",
@@ -405,7 +402,7 @@ static void openapi_member(struct json_writer *w, const struct shape_member *m) 
     json_write_object_end(w);
 }
 
-/* Without the braces. Later versions may add members: clients ignore them. */
+/* Without the braces. Later versions may add members; clients ignore unknown ones. */
 static void openapi_shape(struct json_writer *w, const struct shape *shape) {
     print_text(w, "type", "object");
     if (shape->text)
@@ -652,7 +649,7 @@ static void ts_shape(const struct shape *shape, void *ctx) {
     ts_interface(shape->name, shape, ctx);
 }
 
-/* The symbols of states; their colours are in states.css. */
+/* The symbols of states; their colors are in states.css. */
 static void ts_looks(struct strbuf *out) {
     strbuf_puts(
         out, "\n/** How a state looks; `outline` and `solid` are SVG paths in a box of 16 x 16 */\n"
@@ -712,8 +709,8 @@ void op_print_typescript(struct strbuf *out) {
 
 /* --- the table for src/mcp ------------------------------------------------------------------- */
 
-/* `sluice mcp` offers operations as tools without linking the engine: it needs their names, paths
- * and parameters. They are printed as C while the program is built (src/mcp/catalog.h). */
+/* `sluice mcp` offers operations as tools without linking the engine. It needs their names, paths
+ * and parameters, which are printed as C at build time (src/mcp/catalog.h). */
 
 static void catalog_text(struct strbuf *out, const char *text) {
     if (!text) {

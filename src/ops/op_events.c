@@ -1,7 +1,7 @@
-/* op_events.c: what happened, from the numbered list that is never rewritten.
+/* op_events.c: reads the append-only, numbered event log.
  *
- * Three ways to walk: forward from a number, back from one, or the newest page. A page of one task
- * is the same with a filter. */
+ * Three ways to page: forward from a number, backward from one, or the newest page. A task filters
+ * the same pages. */
 #include <errno.h>
 
 #include "ops/print.h"
@@ -10,7 +10,7 @@
 struct reading {
     task_id task;
     uint64_t from;
-    bool back; /* newest first from the store, turned round for the client */
+    bool back; /* newest first from the store, reversed for the client */
     bool cursor;
 };
 
@@ -31,7 +31,8 @@ static void take(struct op_call *call, const struct store_answer *answer) {
     }
     json_write_array_end(&w);
     op_print_next(&w, 'e', s->cursor && answer->count > count ? answer->events[count - 1].seq : 0);
-    if (call->run.token[0] && answer->count > 0) { /* for the stream: what was left out counts */
+    /* The stream's position includes hidden events. */
+    if (call->run.token[0] && answer->count > 0) {
         print_int(&w, "looked", (int64_t)count);
         print_int(&w, "to", (int64_t)answer->events[s->back ? 0 : count - 1].seq);
     }

@@ -1,4 +1,4 @@
-/* op_groups.c: sets of tasks that are followed together. A group tracks, it never blocks. */
+/* op_groups.c: groups of tasks. A group tracks its tasks and never blocks them. */
 #include <errno.h>
 
 #include "base/utf8.h"
@@ -9,7 +9,7 @@
 
 static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
     const struct engine_group *group = engine_group_at(call->engine, index);
-    if (!*group->name) /* it is gone, and its place is not taken yet */
+    if (!*group->name) /* deleted, and its slot is not reused yet */
         return;
     json_write_object_begin(w);
     print_group(w, group);

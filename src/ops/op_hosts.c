@@ -1,6 +1,6 @@
 /* op_hosts.c: the hosts that have runs.
  *
- * Only a person can know that a host is gone for good: one that does not answer may still be
+ * Only a person can know that a host is lost for good: one that does not respond may still be
  * working. */
 #include "engine/away.h"
 #include "ops/print.h"

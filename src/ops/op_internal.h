@@ -1,9 +1,9 @@
-/* op_internal.h: what the operations share among themselves. Private to ops/.
+/* op_internal.h: shared by the operations. Private to ops/.
  *
- * An operation reads its parameters with op_text, op_number and op_flag (they are checked already),
- * reads the engine, and prints into call->answer with a json_writer.
+ * An operation reads its parameters, which are already checked, with op_text, op_number and
+ * op_flag, reads the engine, and prints into call->answer with a json_writer.
  *
- * Asking the store: `run` returns op_ask(call, &question, take, then). `take` copies what it needs
+ * To ask the store, `run` returns op_ask(call, &question, take, then). `take` copies what it needs
  * from the answer; `then` continues inside a turn, and may ask again. State between steps is in
  * op_state (zeroed, freed with the call) or op_arena. */
 #pragma once
@@ -22,23 +22,23 @@ bool op_flag(const struct op_call *call, const char *name); /* false: not given 
 const json_t *op_json(const struct op_call *call, const char *name);
 const struct op_param *op_find_param(const struct op *op, const char *name);
 
-/* For an OP_ARRAY parameter, the body is kept as it came under this name: parts of it are stored as
- * they were written. Clients cannot send it, because it is not a parameter. */
+/* For an OP_ARRAY parameter, the raw body is kept under this name: parts of it are stored verbatim.
+ * Clients cannot send it, because it is not a parameter. */
 #define OP_BODY ""
 
 #define OP_TEXT_MAX  1024
 #define OP_LIST_MAX  10000
-#define OP_DEPTH_MAX 64 /* of what a body may nest */
+#define OP_DEPTH_MAX 64 /* maximum nesting of a body */
 
 extern const char *const op_place_names[OP_PLACE_MAX];
 
-/* Plain JSON, fast. NULL: leave it to jansson, which also reports errors and nesting deeper than
+/* Fast parser for plain JSON. NULL: use jansson, which also reports errors and nesting deeper than
  * `depth`. */
 json_t *json_read(const char *text, size_t size, unsigned depth);
-/* Decodes %XX; `plus`: + is a blank. -EINVAL: no text. */
+/* Decodes %XX; `plus`: + is a space. -EINVAL: not valid text. */
 int op_decode(const char *text, size_t size, bool plus, struct strbuf *out);
 
-/* A client's text for a message: at most 60 bytes, no control characters. */
+/* A client's string for a message: at most 60 bytes, no control characters. */
 struct op_quoted {
     char text[64];
 };
@@ -46,9 +46,9 @@ struct op_quoted op_quote(const char *text);
 
 /* --- one call -------------------------------------------------------------------------------- */
 
-/* The caller as it is stored: the run, else the user; NULL: unknown. */
+/* The caller as stored: the run, else the user; NULL: unknown. */
 const char *op_actor(const struct op_call *call);
-/* Begin and end the object that is the answer; the end returns 0. */
+/* Begin and end the answer object; the end returns 0. */
 struct json_writer op_begin(struct op_call *call);
 int op_end(struct json_writer *w);
 void op_print_errors(struct strbuf *out);
@@ -57,13 +57,13 @@ int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3,
 typedef int (*op_step)(struct op_call *call);
 typedef void (*op_taken)(struct op_call *call, const struct store_answer *answer);
 
-/* What `question` points at must live as long as the call. If the store cannot be read, the call
+/* What `question` points to must live as long as the call. If the store cannot be read, the call
  * fails and neither `take` nor `then` is called. */
 int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
            op_step then);
 /* The last step of rights.h: continues with the operation. Idempotency keys belong to `owner`: two
- * tokens, two runs, or a run and its owner may choose the same key, and none gets the answer of
- * another. */
+ * tokens, two runs, or a run and its owner may choose the same key without getting each other's
+ * answers. */
 int op_authorized(struct op_call *call, const char *owner);
 /* Returned by a step that waits. */
 #define CALL_GO_ON 1
@@ -74,33 +74,32 @@ int op_wait(struct op_call *call, op_step then);
 void op_wake(struct op_call *call, int code, const struct error *why);
 typedef bool (*op_start)(struct engine *engine, void (*ready)(void *ctx), void *ctx);
 int op_wait_ready(struct op_call *call, op_start start, op_step then);
-/* Continues with `then` when the tasks are settled or the time is over; ends when the client
+/* Continues with `then` when the tasks are settled or the timeout expires; ends when the client
  * disconnects. */
 int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then);
 struct merge_question;
 struct merge_answer;
-/* Continues with `then` when the branch of a task was merged or could not be merged (op_merged). */
+/* Continues with `then` when the task's branch was merged or could not be merged (op_merged). */
 int op_wait_merge(struct op_call *call, const struct merge_question *question, op_step then);
 const struct merge_answer *op_merged(const struct op_call *call);
-/* The last step of a call whose answer is printed already. */
+/* The last step of a call whose answer is already printed. */
 int op_done(struct op_call *call);
-/* Continues with `then` in the next turn: long work is done in pieces, and other calls run in
- * between. The state may have changed meanwhile. */
+/* Continues with `then` in the next turn, to split long work so that other calls run in between.
+ * The state may have changed meanwhile. */
 int op_rest(struct op_call *call, op_step then);
 
-/* Memory of this call, zeroed at first. `finish` (or NULL) is called before it is freed. */
+/* Memory of this call, initially zeroed. `finish` (or NULL) is called before it is freed. */
 void *op_state(struct op_call *call, size_t size, void (*finish)(void *state));
 struct arena *op_arena(struct op_call *call);
-/* Members beside "error" if the call fails: "depths":{…} */
+/* Additional members beside "error" if the call fails: "depths":{…} */
 struct strbuf *op_more(struct op_call *call);
 
 #define OP_LIMIT_MAX      1000
 #define OP_LIMIT_STANDARD 50
-/* The beginning of every operation; rows of `params`, and their list. */
+/* The first members of every operation; rows of `params`, and their list. */
 #define OP(name_, method_, path_, summary_)                                                        \
     .name = (name_), .method = (method_), .path = (path_), .summary = (summary_)
-/* Right, reach of the token of a run, and function of an operation that only reads, or that
- * writes. */
+/* Right, reach of a run's token, and function of a read or a write. */
 #define OP_READS(right_, reach_, run_)                                                             \
     .right = OP_##right_, .reach = OP_REACH_##reach_, .run = (run_)
 #define OP_WRITES(right_, reach_, run_) OP_READS(right_, reach_, run_), .writes = true
@@ -130,30 +129,30 @@ struct strbuf *op_more(struct op_call *call);
     PARAM(TEXT, QUERY, name_, .text = (text_), .min = 1, .max = 160)
 
 size_t op_limit(const struct op_call *call);
-/* A cursor is the kind of the list and a number. -EINVAL: of another list. */
+/* A cursor is the kind of the list and a number. -EINVAL: from another list. */
 int op_cursor(struct op_call *call, char kind, uint64_t *ret_number, bool *ret_given);
 void op_print_next(struct json_writer *w, char kind, uint64_t number);
 
 /* --- finding (op_look.c) --------------------------------------------------------------------- */
 
 /* Finds a task by its id or external id (engine_find_task). A call of a run (`run`, or NULL) finds
- * only tasks that the run sees, and an id always means the task of that id: ids are in its
+ * only tasks that the run sees, and an id always means the task with that id: ids are in its
  * environment. 0 with a message. */
 task_id op_find_task(const struct op_call *run, const struct engine *engine, const char *word,
                      struct error *err);
 /* The same for a parameter of this call; op_task: for the path. */
 task_id op_named_task(struct op_call *call, const char *word);
 task_id op_task(struct op_call *call);
-/* All tasks of a list of ids, each once, in the arena. The first unknown one fails with its
+/* All tasks of a list of ids, without duplicates, in the arena. The first unknown id fails with its
  * index. */
 int op_tasks(struct op_call *call, const char *param, task_id **ret_tasks, size_t *ret_count);
 
-/* What a task depends on, with room for `more`; in the arena. */
+/* A task's dependencies, with room for `more`; in the arena. */
 task_id *op_depends(struct op_call *call, task_id task, size_t more, size_t *ret_count);
-/* Replaces it. 1: nothing has changed; -ELOOP: they would wait for each other. */
+/* 1: nothing changed; -ELOOP: they would wait for each other. */
 int op_set_depends(struct op_call *call, task_id task, const task_id *on, size_t count);
 
-/* "web-17": what people call a task, or tasks; in the arena. */
+/* "web-17": the displayed id of a task, or of several; in the arena. */
 const char *op_id(struct op_call *call, task_id task);
 const char *const *op_ids(struct op_call *call, const task_id *tasks, size_t count);
 
@@ -179,10 +178,8 @@ sym op_symbol(const struct engine *engine, const char *name);           /* 0: ne
 const char *op_name_of(const struct engine *engine, sym symbol);        /* NULL for 0 */
 const char *op_group_name(const struct engine *engine, uint32_t group); /* NULL: none */
 
-/* --- changing settings (op_config.c) ---------------------------------------------------------- */
-
 /*     _cleanup_(change_finish) struct change change = { 0 };
- *     change_prepare(call, items, count, &change)    refuses wrong values; nothing is written
+ *     change_prepare(call, items, count, &change)    refuses invalid values; nothing is written
  *     change_apply(call, &change)                    the file and the daemon, or <0 and neither */
 struct change {
     struct strbuf before, after; /* the file */
@@ -193,7 +190,7 @@ int change_prepare(struct op_call *call, const struct config_change *items, size
                    struct change *ret);
 int change_apply(struct op_call *call, struct change *change);
 int change_collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count);
-/* A parameter of type OP_VALUE as the configuration writes it; in the arena. NULL: not given. */
+/* A parameter of type OP_VALUE in configuration syntax; in the arena. NULL: not given. */
 const char *change_value(struct op_call *call, const json_t *value);
 
 extern const struct op op_task_cancel; /* op_actions.c: may have to say when it takes effect */

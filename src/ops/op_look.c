@@ -1,4 +1,4 @@
-/* op_look.c: finds what a client names, with a useful message if it does not exist. */
+/* op_look.c: resolves names from clients, with a useful message for unknown ones. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "ops/op_internal.h"
 #include "ops/rights.h"
 
-#define EXTERNAL_SEEN_MAX 64 /* projects that have the same one, of a run's own tree */
+#define EXTERNAL_SEEN_MAX 64 /* projects that have the same one, within a run's subtree */
 
 /* The task with this external id that the run sees; 0: none. */
 static task_id seen_external(const struct op_call *run, const char *word) {
@@ -139,14 +139,14 @@ bool op_knows(const struct engine *engine, op_name_at at, const char *name) {
     return false;
 }
 
-#define NAMES_OFFERED 1000 /* a typing error is not looked for among more */
+#define NAMES_OFFERED 1000 /* limit of the typo search */
 
 int op_unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
                struct error *err) {
     struct nearest nearest = nearest_to(name);
     const char *known = NULL;
     for (size_t i = 0; i < NAMES_OFFERED && (known = at(engine, i)); i++)
-        if (*known) /* a group that is gone has left its place */
+        if (*known) /* a deleted group has left its slot empty */
             nearest_offer(&nearest, known);
     if (nearest.best)
         return error_set(err, -ENOENT, "there is no %s '%s'; did you mean '%s'?", what,
@@ -169,7 +169,7 @@ const struct engine_group *op_group(struct op_call *call, const char *name) {
 }
 
 const struct symbol_table *op_symbols(const struct engine *engine) {
-    /* Only read here; the core returns its table as writable. */
+    /* Read-only here; the core returns its table as writable. */
     return core_symbols((struct core *)(uintptr_t)engine_core(engine));
 }
 

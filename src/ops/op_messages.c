@@ -1,8 +1,8 @@
-/* op_messages.c: the message bus of a project or a task, for clients that do not see its files.
+/* op_messages.c: the message bus of a project or task, for clients that cannot access its files.
  *
- * A page is read here, in the loop: without a lock, and never more than PAGE_BYTES of the file, so
- * its length does not matter. A message is appended by the bus's own thread, because that may have
- * to wait; it changes nothing in the store, so it takes no key. */
+ * A page is read in the loop, without a lock, and at most PAGE_BYTES of the file, so its length
+ * does not matter. The bus's own thread appends messages, because that may block; this changes
+ * nothing in the store, so it takes no key. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define PAGE_BYTES (1u << 20)
 
-/* The bus of the project or task in the path. Strings live as long as the call. */
+/* The bus of the project or task in the path. Strings are valid as long as the call. */
 static int find_place(struct op_call *call, struct bus_place *ret) {
     const char *name = op_text(call, "name");
     if (name) {
@@ -47,10 +47,10 @@ static void print_end(struct json_writer *w, const char *key, uint64_t end) {
     print_text(w, key, text);
 }
 
-/* Looks for one more message, to know whether there is a next page. */
+/* Reads one extra message to know whether there is a next page. */
 static int print_page(struct op_call *call, struct bus_reader *reader) {
     const struct bus_message *message;
-    char *type = (char *)op_text(call, "type"); /* is only looked at */
+    char *type = (char *)op_text(call, "type"); /* read-only */
     size_t count = 0, limit = op_limit(call);
     uint64_t begin = reader->at, end = reader->end;
     bool more = false;

@@ -1,8 +1,8 @@
 /* op_params.c: the parameters of a request, from its path, query and body.
  *
- * Everything is checked against the rows of the operation before its function is called, so no
- * operation has to check a type. The message of an unknown name suggests the nearest one. Messages
- * never quote more of the client's text than a person can read. */
+ * Everything is checked against the rows of the operation before its function is called, so
+ * operations do not check types. The message for an unknown name suggests the nearest one. Messages
+ * quote only a readable length of the client's text. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ bool op_flag(const struct op_call *call, const char *name) {
 
 /* --- the rows -------------------------------------------------------------------------------- */
 
-/* The name of a setting below `prefix`; NULL: it is elsewhere. */
+/* The name of a setting under `prefix`; NULL: it is elsewhere. */
 static const char *name_below(const char *prefix, const struct setting *setting) {
     size_t size = strlen(prefix);
     return strncmp(setting->key, prefix, size) == 0 ? setting->key + size : NULL;
@@ -221,7 +221,7 @@ static int check_value(const struct op_param *p, const json_t *value, struct err
     return 0;
 }
 
-/* "30m" becomes 1800, which is then checked like any number. Times of a query are in the past. */
+/* "30m" becomes 1800, which is then checked like any number. Times in a query are in the past. */
 static int take_spelled(const struct op_param *p, const char *name, json_t *params, json_t **value,
                         struct error *err) {
     struct task_member m = { .name = name, .kind = p->spelled };
@@ -299,7 +299,7 @@ int op_decode(const char *text, size_t size, bool plus, struct strbuf *out) {
     return 0;
 }
 
-/* A query value as the type of its row; NULL with a message. */
+/* Converts a query value to the type of its row; NULL with a message. */
 static json_t *typed(const struct op_param *p, const struct strbuf *text, struct error *err) {
     int64_t number;
     switch (p->type) {
@@ -319,7 +319,7 @@ static json_t *typed(const struct op_param *p, const struct strbuf *text, struct
     case OP_VALUE:
     case OP_SETTINGS:
         return json_stringn_nocheck(strbuf_text(text), text->length);
-    case OP_DECIMAL: /* no query has one */
+    case OP_DECIMAL: /* not used in queries */
     case OP_LIST:
     case OP_OBJECT:
     case OP_ARRAY:
@@ -398,7 +398,7 @@ static int refuse_json(json_error_t *why, struct error *err) {
         what = "a text has a NUL in it";
     else if (code == json_error_duplicate_key)
         what = "a member is there twice";
-    char *near = strstr(why->text, " near "); /* what follows is the client's text */
+    char *near = strstr(why->text, " near "); /* the rest is the client's text */
     if (near)
         *near = '\0';
     return error_set(err, -EINVAL, "the body is no JSON: line %d, column %d: %s", why->line,

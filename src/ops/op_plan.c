@@ -1,5 +1,4 @@
-/* op_plan.c: the queue played forward: a snapshot for `sluice plan` and `sluice sim`, and
- * what-if. */
+/* op_plan.c: a snapshot for `sluice plan` and `sluice sim`, and what-if. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -59,7 +58,7 @@ const struct op op_plan_snapshot = {
     .answer = OP_ANSWER_FILE,
 };
 
-/* The settings are read as config.set would read them, and are not written. */
+/* The settings are parsed as in config.set, but not written. */
 
 /* clang-format off */
 #define OUTLOOK_PROJECT(X) \

@@ -1,8 +1,8 @@
-/* op_projects.c: where tasks belong.
+/* op_projects.c: lists, adds, changes and deletes projects.
  *
- * That a project exists, and what its tasks are called, is in the store; what it is worth is in the
- * configuration. Adding one with a weight changes both: the values are checked first, then the
- * project is made, then the file is written. */
+ * The store has the existence of a project and its task prefix; the configuration has its settings.
+ * Adding one with a weight changes both: the values are checked first, then the project is created,
+ * then the file is written. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,7 +43,7 @@ static int run_show(struct op_call *call) {
 
 #define BELOW "projects.P."
 
-/* Parameters that are settings of a project become changes of projects.NAME.*; parameters of the
+/* Parameters that are project settings become changes of projects.NAME.*; parameters of the
  * operation itself (`prefix`) do not. */
 static size_t collect(struct op_call *call, const char *name, struct config_change **ret_items) {
     const char *own;
@@ -64,7 +64,7 @@ static size_t collect(struct op_call *call, const char *name, struct config_chan
     return count;
 }
 
-/* A missing folder would be found too late, at night. "": removes the folder. */
+/* A missing folder would otherwise be found only at launch. "": removes the folder. */
 static int check_path(struct op_call *call) {
     const char *path = op_text(call, "path");
     struct stat st;
@@ -114,7 +114,7 @@ static int run_change(struct op_call *call) {
 
 /* --- deleting -------------------------------------------------------------------------------- */
 
-/* Removes every setting below projects.NAME, then the section. The editor refuses a name with a dot
+/* Removes every setting under projects.NAME, then the section. The editor refuses a name with a dot
  * that reads as another key. */
 static size_t collect_section(struct op_call *call, const char *name,
                               struct config_change **ret_items) {
@@ -140,8 +140,8 @@ static size_t collect_section(struct op_call *call, const char *name,
     return count;
 }
 
-/* Counts unfinished tasks; `cancel`: cancels them. Walks all task numbers: this happens once in the
- * life of a project. */
+/* Counts unfinished tasks; `cancel`: cancels them. Walks all task numbers, once in the life of a
+ * project. */
 static size_t each_unfinished(struct op_call *call, const struct engine_project *p, bool cancel) {
     size_t count = 0;
     for (task_id task = 1; task <= engine_last_task(call->engine); task++) {

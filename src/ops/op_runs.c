@@ -1,4 +1,4 @@
-/* op_runs.c: runs: of one task, of all, their logs, what they report, and corrections of that. */
+/* op_runs.c: runs of one task or of all, their logs, their reports, and corrections of reports. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,10 +51,10 @@ const struct op op_task_runs = {
     OP_READS(READ, SUBTREE, run_task_runs),
 };
 
-/* Live runs come first, from the engine; ended ones come from the store by their end, latest first,
- * as far back as `since`. The store does not know the projects of runs, the core does. So rows are
- * filtered here, one call looks at LOOKED_MAX ended runs, and a page may have fewer items than
- * asked for, or none, and still a `next`. */
+/* Live runs come first, from the engine; ended ones come from the store, latest end first, back to
+ * `since`. The core, not the store, knows the projects of runs, so rows are filtered here. One call
+ * reads at most LOOKED_MAX ended runs, so a page may have fewer items than requested, or none, and
+ * still a `next`. */
 
 #define LOOKED_MAX 5000u
 
@@ -66,16 +66,16 @@ struct listing {
     const char *agent;
     enum which which;
     int outcome;          /* enum outcome, or -1: any */
-    task_id live_below;   /* of those that live, only smaller numbers; 0: none of them */
+    task_id live_below;   /* only live runs with smaller numbers; 0: no live runs */
     struct run_row *runs; /* their texts are in the arena */
     task_id *tasks;
     const char **titles;
     size_t count, limit;
-    struct store_place place; /* of the last one that was looked at */
+    struct store_place place; /* of the last one that was read */
     size_t asked;
     unsigned looked;
-    bool over;       /* there are no more that have ended */
-    bool more_lives; /* the page ended among those that live */
+    bool over;       /* no more ended runs */
+    bool more_lives; /* the page ended among the live runs */
 };
 
 static struct listing *listing_of(struct op_call *call) {
@@ -121,7 +121,7 @@ static bool read_part(const char **text, char end, uint64_t *ret) {
     return true;
 }
 
-/* "l17": behind the live run of task 17; "e1760000060000.17.2": behind one that has ended. */
+/* "l17": after the live run of task 17; "e1760000060000.17.2": after an ended run. */
 static int take_place(struct op_call *call, struct listing *l) {
     const char *given = op_text(call, "after"), *text = given;
     uint64_t at, task, attempt;
@@ -337,8 +337,8 @@ const struct op op_run_list = {
 
 /* --- logs ------------------------------------------------------------------------------------ */
 
-/* Finds the file and the offset. The front end sends the bytes, and follows the file while the run
- * is live if that is wanted. */
+/* Finds the file and the offset. The front end sends the bytes, and optionally follows the file
+ * while the run is live. */
 
 static int run_log(struct op_call *call) {
     task_id task = op_task(call);
@@ -428,14 +428,14 @@ const struct op op_task_log = {
 
 /* --- reports --------------------------------------------------------------------------------- */
 
-/* Numbers are totals of the run so far. A report of an attempt that has ended is refused, so a
- * process that was left behind cannot charge the next attempt. */
+/* Numbers are totals of the run so far. A report of an ended attempt is refused, so a leftover
+ * process cannot charge the next attempt. */
 
 #define TOKENS_MAX INT64_C(1000000000000000)
 
 struct reporter {
     task_id task;
-    int64_t attempt; /* -1: not said */
+    int64_t attempt; /* -1: not given */
 };
 
 /* "web-17.2": task and attempt. */
@@ -456,7 +456,7 @@ static int take_reporter(struct op_call *call, struct reporter *ret) {
     if (!id)
         return op_fail(call, -EINVAL, "parameter 'task' is missing: the task that reports");
     ret->attempt = op_number(call, "attempt", -1);
-    ret->task = engine_task_of_id(call->engine, id, &call->err); /* as a run knows it */
+    ret->task = engine_task_of_id(call->engine, id, &call->err); /* the id as a run knows it */
     if (!ret->task) {
         call->err.code = 0;
         ret->task = op_named_task(call, id);
@@ -482,8 +482,7 @@ static int64_t cost_of(const struct op_call *call) {
     return cost ? (int64_t)(json_number_value(cost) * (double)MONEY_DOLLAR + 0.5) : -1;
 }
 
-/* Numbers that no run can have used are not booked, and `refused` says why; the owner gets an
- * alert. */
+/* Implausible numbers are not recorded, and `refused` says why; the owner gets an alert. */
 static int report(struct op_call *call, const struct reporter *who, struct strbuf *refused) {
     struct error why = { 0 };
     struct engine_usage usage = {
@@ -493,7 +492,7 @@ static int report(struct op_call *call, const struct reporter *who, struct strbu
         .cost_micro_usd = cost_of(call),
     };
     if (op_json(call, "tokens") && usage.tokens_total == 0)
-        usage.tokens_out = 0; /* it used none, which is not the same as unknown */
+        usage.tokens_out = 0; /* none used, as opposed to unknown */
     bool used = usage.tokens_total > 0 || usage.tokens_in >= 0 || usage.tokens_out >= 0
                 || usage.cost_micro_usd >= 0;
     bool limited = op_json(call, "rate_limited_s") != NULL;
@@ -562,9 +561,9 @@ const struct op op_run_report = {
 
 struct correcting {
     task_id task;
-    int64_t attempt; /* 0: the last that has ended */
+    int64_t attempt; /* 0: the last ended one */
     struct engine_correction what;
-    struct run_row *row; /* owned; NULL: there is none */
+    struct run_row *row; /* owned; NULL: none */
 };
 
 static void correcting_finish(void *state) {

@@ -1,8 +1,8 @@
-/* op_table.c: every operation by name, and which one a request means.
+/* op_table.c: every operation by name, and routing.
  *
- * A path is compared part by part. A part in braces matches any text, which is decoded; a literal
- * part takes precedence over one in braces, so POST /v1/tasks/cancel is never a task called
- * "cancel". The table has some seventy rows, so a linear search is fast enough. */
+ * A path is matched part by part. A part in braces matches any text, which is decoded; a literal
+ * part takes precedence, so POST /v1/tasks/cancel is never a task called "cancel". The table has
+ * about seventy rows, so a linear search is fast enough. */
 #include <string.h>
 
 #include "ops/op.h"

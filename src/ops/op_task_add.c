@@ -1,10 +1,9 @@
-/* op_task_add.c: tasks come in, all of a batch or none; with `partial` those that the queue has
- * room for.
+/* op_task_add.c: adds tasks: a batch completely or not at all; with `partial`, as many as the queue
+ * has room for.
  *
- * Everything that can be refused is refused before anything is applied. Whether a task started is
- * known when the turn has decided, so the answer is printed then; what is remembered for the key of
- * the request is only which numbers it got, and an answer that is asked for again shows how they
- * stand now. */
+ * All checks come before anything is applied. Whether a task started is known only after the turn
+ * has decided, so the answer is printed then. Only the assigned numbers are stored for the
+ * idempotency key, and a replayed answer shows the current state. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -98,7 +97,7 @@ static int open_group(struct op_call *call) {
     return r;
 }
 
-/* Everything that can be refused was refused before. */
+/* Cannot fail: all checks were made before. */
 static int add(struct op_call *call) {
     const struct adding *a = adding_of(call);
     struct batch *batch = &adding_of(call)->batch;
@@ -122,7 +121,7 @@ static int add(struct op_call *call) {
     return 0;
 }
 
-/* Agents in one folder see unfinished changes of each other: warns once. */
+/* Agents in one folder see each other's unfinished changes: warns once. */
 static void note_shared_folder(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note && !batch->run; i++) {
@@ -174,7 +173,7 @@ static int check_and_add(struct op_call *call) {
     return r;
 }
 
-/* Runs cannot set them at all (children.h). */
+/* Runs cannot set these at all (children.h). */
 static int check_owner_members(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     const char *name;

@@ -1,4 +1,4 @@
-/* op_task_branch.c: the branch of a task: what it changed, and merging it. */
+/* op_task_branch.c: shows the changes of a task's branch, and merges it. */
 #include <string.h>
 
 #include "engine/diff.h"
@@ -131,7 +131,7 @@ static void print_merged(struct op_call *call, struct merging *m,
     json_write_object_end(&w);
 }
 
-/* In order: each is merged onto the result of the one before. */
+/* In order: each is merged onto the result of the previous one. */
 static int merge_next(struct op_call *call) {
     struct merging *m = merging_of(call);
     if (m->waits) {
@@ -150,7 +150,7 @@ static int merge_next(struct op_call *call) {
         int r = op_wait_merge(call, &question, merge_next);
         if (r >= 0 || m->next == 0)
             return r;
-        /* Earlier ones are merged already: an error would hide that. */
+        /* Earlier ones are already merged: an error would hide that. */
         err = call->err;
         call->err = (struct error){ 0 };
         const struct merge_answer failed = { .result = MERGE_FAILED, .message = err.text };

@@ -1,4 +1,4 @@
-/* op_task_change.c: the budget, the priority and the dependencies of tasks are changed. */
+/* op_task_change.c: changes the budget, priority and dependencies of tasks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 
 /* --- budget ---------------------------------------------------------------------------------- */
 
-/* Values that are not given do not change. A task that is held because its budget was used up
- * continues if the new budget has some left; one that has used more than its new budget is held,
- * while it runs at the end of its run. */
+/* Omitted values do not change. A task held because its budget was used up continues if the new
+ * budget has some left. One that has used more than its new budget is held; a running one at the
+ * end of its run. */
 
 static int take_amount(struct op_call *call, const char *name, int64_t *ret) {
     const struct task_member *m = task_member_find(name);
@@ -99,8 +99,8 @@ const struct op op_task_budget = {
 
 /* --- priority -------------------------------------------------------------------------------- */
 
-/* `front` is one less than the lowest priority of those that wait, `back` one more than the
- * highest, so the task that was promoted last is the very first. */
+/* `front` is one less than the lowest priority of waiting tasks, `back` one more than the highest,
+ * so the task promoted last is first. */
 
 #define PRIORITY_MAX 1000000
 #define LOOKED_MAX   20000u
@@ -112,7 +112,7 @@ static int take_priority(struct op_call *call, int32_t *ret) {
         return op_fail(call, -EINVAL, "give 'priority', or 'to' with front or back");
     int64_t low, high, wanted = op_number(call, "priority", 0);
     if (to) {
-        /* Every class of tasks has one among those that are looked at. */
+        /* The sample includes every class of tasks. */
         int64_t *ret_low = &low;
         int64_t *ret_high = &high;
         const struct core *core = engine_core(call->engine);
@@ -182,16 +182,16 @@ const struct op op_task_priority = {
 
 /* --- dependencies ---------------------------------------------------------------------------- */
 
-/* The core refuses a cycle; here it is searched for once more, because the message names the tasks
- * in it. */
+/* The core refuses a cycle; it is searched for again here, because the message names the tasks in
+ * it. */
 
 #define WALK_MAX    20000u
-#define CYCLE_SHOWN 8 /* a longer one is shown by its beginning */
+#define CYCLE_SHOWN 8 /* longer cycles are truncated */
 
 struct walk {
     const struct core *core;
     task_id *tasks;
-    uint32_t *from; /* position + 1 of the one before; 0: the beginning */
+    uint32_t *from; /* position + 1 of the previous one; 0: the beginning */
     size_t count, capacity, from_capacity;
     struct id_map seen;
 };
@@ -228,7 +228,7 @@ static void reach_needs(struct walk *w, uint32_t at) {
         reach(w, spec.parent, at);
 }
 
-/* "a -> b -> a"; false: there is none, or it is too far away. */
+/* "a -> b -> a"; false: there is none, or it is too long. */
 static bool print_cycle(struct op_call *call, task_id task, const task_id *on, size_t count,
                         struct strbuf *out) {
     _cleanup_(walk_finish) struct walk w = { .core = engine_core(call->engine) };
@@ -240,7 +240,7 @@ static bool print_cycle(struct op_call *call, task_id task, const task_id *on, s
         reach_needs(&w, at++);
     if (at > w.count || w.tasks[at - 1] != task)
         return false;
-    _cleanup_(freep) uint32_t *cycle = NULL; /* its last first */
+    _cleanup_(freep) uint32_t *cycle = NULL; /* last first */
     size_t length = 0, capacity = 0;
     for (uint32_t p = w.from[at - 1]; p; p = w.from[p - 1]) {
         cycle = xgrow(cycle, &capacity, length + 1, sizeof(*cycle));

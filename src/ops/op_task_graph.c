@@ -1,9 +1,9 @@
-/* op_task_graph.c: what waits for what, as nodes and edges.
+/* op_task_graph.c: dependencies as nodes and edges.
  *
  * Without a root: the open tasks, newest first, and the final ones that they directly depend on.
  * With a root: everything that it waits for and everything that waits for it. A large graph is
- * built in pieces, one per turn, so that other calls are served in between: what is deleted
- * meanwhile is left out, what is added is not seen. */
+ * built in pieces, one per turn, so that other calls are served in between: tasks deleted meanwhile
+ * are left out, added ones are not seen. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +17,17 @@
 
 /* --- the graph ------------------------------------------------------------------------------- */
 
-/* Level:     0 if nothing in the graph goes before the task, else one more than the highest level
+/* Level:     0 if nothing in the graph precedes the task, else one more than the highest level
  *            before it.
- * Critical:  on the chain that takes longest, by the time that is left of each task; when nothing
- *            is left, the chain with the most tasks. It must get shorter for everything to finish
- *            sooner, if there were enough slots.
- * All of it costs O(nodes + edges). */
+ * Critical:  on the chain that takes longest, by remaining run time; if no time remains, the chain
+ *            with the most tasks. With enough slots, only shortening it finishes sooner.
+ * Costs O(nodes + edges). */
 struct graph_node {
     task_id task;
-    time_ms left;   /* expected run time that is left; 0: none */
-    uint32_t level; /* graph_solve */
+    time_ms left;   /* expected remaining run time; 0: none */
+    uint32_t level; /* set by graph_solve */
     bool critical;
-    unsigned marks; /* the caller's */
+    unsigned marks; /* owned by the caller */
 };
 
 struct graph_edge {
@@ -43,7 +42,7 @@ struct graph {
     size_t count, node_capacity, max;
     struct graph_edge *edges;
     size_t edge_count, edge_capacity, edge_max;
-    bool truncated; /* there was more than `max` nodes or `edge_max` edges */
+    bool truncated; /* there were more than `max` nodes or `edge_max` edges */
     struct id_map map;
 };
 
@@ -67,7 +66,7 @@ static struct graph_node *graph_find(const struct graph *graph, task_id task) {
     return handle ? &graph->nodes[handle - 1] : NULL;
 }
 
-/* The node of a task, new or not; NULL: there are too many. Invalidates pointers to other nodes. */
+/* Finds or adds the node of a task; NULL: too many. Invalidates pointers to other nodes. */
 static struct graph_node *graph_add(struct graph *graph, task_id task) {
     struct graph_node *node = graph_find(graph, task);
     if (node)
@@ -113,10 +112,10 @@ struct solving {
     struct graph *graph;
     uint32_t *first;   /* of node i: out[first[i] .. first[i + 1]) */
     uint32_t *out;     /* edges, by `from` */
-    uint32_t *missing; /* how many before it are not settled */
+    uint32_t *missing; /* number of unsettled predecessors */
     uint32_t *queue;
     int64_t *longest; /* up to its end */
-    uint32_t *by;     /* the edge that it comes by; or NONE */
+    uint32_t *by;     /* the edge on its longest chain; or NONE */
 };
 
 static int64_t weight(const struct graph_node *node, bool by_length) {
@@ -155,7 +154,7 @@ static void settle_all(struct solving *s, bool by_length) {
     }
 }
 
-/* From the end of the longest chain back to its beginning. A single task is no chain. */
+/* From the end of the longest chain back to its beginning. A single task is not a chain. */
 static void mark_critical(struct solving *s) {
     struct graph *g = s->graph;
     uint32_t best = NO_EDGE;
@@ -226,11 +225,11 @@ struct drawing {
     sym project;
     uint32_t group;
     task_id root;
-    task_id walk; /* the next number to look at */
+    task_id walk; /* the next number to visit */
     unsigned walked;
-    bool finished_too; /* those that are final are wanted as well */
+    bool finished_too; /* final tasks are included */
     task_id *buffer;   /* NEIGHBOURS_MAX */
-    size_t at;         /* the next node to be titled or printed */
+    size_t at;         /* the next node to title or print */
 };
 
 static void drawing_finish(void *state) {
@@ -247,11 +246,11 @@ static size_t most(size_t count) {
     return count < NEIGHBOURS_MAX ? count : NEIGHBOURS_MAX;
 }
 
-/* Tasks that were found, each expanded once. */
+/* Found tasks, each expanded once. */
 struct spreading {
     struct drawing *drawing;
     const struct core *core;
-    unsigned mark; /* of this direction */
+    unsigned mark; /* for this direction */
     task_id *queue;
     size_t head, tail;
 };
@@ -326,7 +325,7 @@ static int walk(struct op_call *call) {
         return op_rest(call, walk);
     d->graph.truncated = d->graph.truncated || d->walk > 0;
     if (!d->finished_too) {
-        /* Final tasks that an open one directly depends on, which explain why it is where it is. */
+        /* Final tasks that an open one directly depends on explain its position. */
         size_t open = d->graph.count;
         for (size_t i = 0; i < open; i++) {
             struct task_view t;
@@ -471,7 +470,7 @@ static void print_edge(struct op_call *call, struct json_writer *w, size_t i) {
     struct task_view t;
     if (!core_task(engine_core(call->engine), d->graph.nodes[edge->from].task, &t)
         || !core_task(engine_core(call->engine), d->graph.nodes[edge->to].task, &t))
-        return; /* gone while the nodes were printed */
+        return; /* deleted while the nodes were printed */
     SHAPE_OBJECT(GRAPH_EDGE)
 }
 

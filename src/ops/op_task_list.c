@@ -1,9 +1,9 @@
-/* op_task_list.c: which tasks are there?
+/* op_task_list.c: lists tasks.
  *
- * Tasks are walked by their numbers, which the core finds at once; nothing is sorted and nothing is
- * kept between two pages. One call looks at LOOKED_MAX tasks, so that a list of a few
- * among a million comes in several short answers instead of one that stops the daemon: then there
- * are fewer items than asked for, and a `next`. */
+ * Tasks are walked by number, a direct lookup in the core; nothing is sorted or kept between pages.
+ * One call visits at most LOOKED_MAX tasks, so that a list of a few among a million takes several
+ * short answers instead of one that blocks the daemon. Such a page has fewer items than requested,
+ * and a `next`. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 #include "ops/rights.h"
 
 #define LOOKED_MAX 20000u
-#define TITLES_MAX 10000u /* of which a text is looked for in one call */
-#define WAITS_MAX  2u     /* for a forecast that is of the queue as it is now */
-#define SORTED_MAX 5000u  /* in the order of the queue: each costs a look at it */
+#define TITLES_MAX 10000u /* titles searched for a text in one call */
+#define WAITS_MAX  2u     /* for a forecast of the current queue */
+#define SORTED_MAX 5000u  /* in queue order: each costs a lookup */
 
 #define OPEN_STATES                                                                                \
     (1u << TASK_DRAFT | 1u << TASK_WAITING | 1u << TASK_READY | 1u << TASK_STARTING                \
@@ -38,7 +38,7 @@ struct listing {
     bool nothing; /* a name that no task ever had */
     char kind_of_cursor;
     uint64_t from; /* where this page begins */
-    uint64_t next; /* where the next page begins; 0: there is none */
+    uint64_t next; /* where the next page begins; 0: none */
     size_t room;   /* for tasks on this page */
     /* With a text: `rows` are candidates, `found` those whose title matches. */
     const char *text;
@@ -148,7 +148,7 @@ static void walk(struct op_call *call, struct listing *l) {
     }
 }
 
-/* Live tasks are few, and the engine knows them. */
+/* Live tasks are few, and the engine lists them. */
 static void walk_live(struct op_call *call, struct listing *l) {
     bool up = goes_up(l);
     size_t count = engine_live_tasks(call->engine, NULL, 0);
@@ -171,7 +171,7 @@ static void walk_live(struct op_call *call, struct listing *l) {
 
 struct place {
     task_id task;
-    bool lacks; /* a prerequisite: whatever its place, it cannot be the next */
+    bool lacks; /* a prerequisite: regardless of position, it cannot be next */
     int32_t priority;
     amount position;
 };
@@ -196,7 +196,7 @@ static size_t without_doubles(struct place *places, size_t count) {
     return kept;
 }
 
-/* Tasks in the order of the forecast; *ret_looked: how many of it were looked at. */
+/* Tasks in forecast order; *ret_looked: how many of the forecast were visited. */
 static size_t take_forecast(struct op_call *call, const struct listing *l, struct place *places,
                             size_t *ret_looked) {
     const struct core *core = engine_core(call->engine);
@@ -245,7 +245,7 @@ static void take_page(struct op_call *call, struct listing *l) {
     l->rows.count = 0;
     l->next = 0;
     if (l->external_id) {
-        /* Few tasks share an external id: they are one page. */
+        /* Few tasks share an external id: they fit on one page. */
         size_t count = engine_external_tasks(call->engine, l->external_id, NULL, 0);
         task_id *tasks = arena_alloc(op_arena(call), (count + 1) * sizeof(*tasks));
         (void)engine_external_tasks(call->engine, l->external_id, tasks, count);
@@ -305,7 +305,7 @@ static int search(struct op_call *call);
 
 static int search_on(struct op_call *call) {
     struct listing *l = op_state(call, sizeof(*l), NULL);
-    bool walked_far = l->rows.count < l->room; /* as far as one call may */
+    bool walked_far = l->rows.count < l->room; /* as far as one call may walk */
     if (l->next && !walked_far && l->found_count < op_limit(call) && l->titles < TITLES_MAX) {
         l->from = l->next;
         return search(call);

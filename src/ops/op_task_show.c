@@ -10,16 +10,16 @@
 #include "os/outside.h"
 
 #define RUNS_SHOWN 10
-/* An agent decides how many artifacts exist. */
+/* Agents decide how many artifacts exist. */
 #define ITERATIONS_SHOWN 10u
 #define ARTIFACTS_SHOWN  20u
-#define ARTIFACTS_SEEN   1000u /* those that are hidden included */
+#define ARTIFACTS_SEEN   1000u /* including hidden ones */
 
 struct showing {
     task_id task;
     const char *title, *json, *context;
     time_ms changed_at;
-    struct strbuf runs; /* printed as they came */
+    struct strbuf runs; /* printed in the order received */
 };
 
 static void showing_finish(void *state) {
@@ -162,7 +162,7 @@ static int ask_runs(struct op_call *call) {
 }
 
 /* Environment variables are often secrets: their names are shown, their values are not. Everything
- * else stays as it was written. */
+ * else stays as written. */
 static const char *without_values(struct arena *arena, const char *json, size_t size) {
     const char *spec = arena_strndup(arena, json, size), *begin = json_span_member(spec, "env");
     const char *name;

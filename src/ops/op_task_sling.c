@@ -1,10 +1,9 @@
-/* op_task_sling.c: drafts are scheduled; one by one, all of a group, or all below an epic.
+/* op_task_sling.c: schedules drafts: single ones, all of a group, or all descendants of an epic.
  *
- * Everything that can be refused is refused before anything is applied, so a batch is slung
- * completely or not at all. Slinging a scheduled task changes nothing, and the answer says so.
- * Refused unless `force`: a task that runs or is final, one of another project than the one that
- * was named, one that another group follows. Tasks of a project that only coordinates are left out
- * with a warning.
+ * All checks come before anything is applied, so a batch is slung completely or not at all.
+ * Slinging a scheduled task changes nothing, and the answer says so. Refused unless `force`: a
+ * running or final task, a task of a project other than the one named, a task of another group.
+ * Tasks of a project that only coordinates are skipped with a warning.
  *
  * Parameters of the sling (agent, account, merge …) are stored beside the submission, which never
  * changes. */
@@ -43,18 +42,18 @@ struct sling_item {
     task_id task;
     uint32_t group;
     bool already;
-    bool epic;                     /* there are drafts below it, and it was named for them */
+    bool epic;                     /* named for the drafts below it */
     bool container;                /* an epic: it waits for its children and runs nothing */
-    bool step;                     /* does the work of the task that was named */
-    uint32_t generation;           /* of the formula it was slung on last; 0: none */
+    bool step;                     /* does the work of the named task */
+    uint32_t generation;           /* of the formula it was last slung with; 0: none */
     const struct sling_work *work; /* its formula; or NULL */
     const char *agent, *limiter;   /* as they were submitted; or NULL */
     bool prompted;                 /* it has a prompt: its agent needs a command */
     bool hold;                     /* as submitted */
-    bool moves;                    /* to the project that was named */
-    const char *moved_from;        /* the id it had; NULL: it has not moved */
-    json_t *spec;                  /* of one that moves: what was submitted; or NULL */
-    bool cleared;                  /* it was taken out of the queue */
+    bool moves;                    /* to the named project */
+    const char *moved_from;        /* its previous id; NULL: it has not moved */
+    json_t *spec;                  /* the submission of a task that moves; or NULL */
+    bool cleared;                  /* it was removed from the queue */
     time_ms not_before;
     uint32_t unit;       /* the parameter that named it: a group, or a task with its drafts */
     const char *skipped; /* why it is not slung; sling_deferred: the queue has no room */
@@ -66,7 +65,7 @@ struct sling_move {
         task_id from, to;
     } * items;
     size_t count;
-    json_t *read, *kept; /* the submissions: as they are read, and as they are stored */
+    json_t *read, *kept; /* the submissions, as parsed and as stored */
     struct batch batch;
 };
 
@@ -83,7 +82,6 @@ struct slinging {
     struct sling_move move;
 };
 
-/* It will be slung. */
 static bool is_fresh(const struct sling_item *item) {
     return !item->already && !item->skipped;
 }
@@ -176,7 +174,7 @@ static int push_named(struct op_call *call, struct slinging *s, const char *name
                        "'%s' is a project, and no task or group: 'sluice sling --all --project' "
                        "slings its drafts",
                        op_quote(name).text);
-    if (!task && call->err.code == -EINVAL) /* it does not even look like an id */
+    if (!task && call->err.code == -EINVAL) /* not even in the form of an id */
         return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
     if (!task)
         return call->err.code;
@@ -250,7 +248,7 @@ static void defer_some(struct op_call *call, struct slinging *s) {
         struct task_view view = { 0 };
         g.starts[i] = (uint32_t)g.edges;
         g.waits[i] = is_fresh(item);
-        /* The tasks of a unit need each other: a cycle of edges. */
+        /* The tasks of a unit need each other: connect them in a cycle. */
         uint32_t unit = s->items[i].unit;
         size_t next = i + 1;
         if (next == s->count || s->items[next].unit != unit)
@@ -313,7 +311,7 @@ static int sling_admit(struct op_call *call, struct slinging *s) {
 /* --- epics ----------------------------------------------------------------------------------- */
 
 /* An epic runs nothing: slinging it slings its children, and it is done when they are. It waits for
- * them as for dependencies, also for those that are added while it waits, and its context says that
+ * them as for dependencies, including children added while it waits, and its context records that
  * others do its work. */
 
 static bool is_epic(const struct op_call *call, const struct task_view *t) {
@@ -337,7 +335,7 @@ static size_t children_of(struct op_call *call, task_id task, task_id **ret, boo
     return count;
 }
 
-/* The task waits for `others`, too. -ELOOP: one of them waits for it, through others. */
+/* Makes the task also wait for `others`. -ELOOP: one of them waits for it, directly or not. */
 static int wait_for(struct op_call *call, task_id task, const task_id *others, size_t count) {
     size_t before, all;
     task_id *on = op_depends(call, task, count, &before);
@@ -362,7 +360,7 @@ static int sling_wait_for_children(struct op_call *call, const struct sling_item
     return r < 0 ? r : 0;
 }
 
-/* A child that itself waits for the epic is left out. */
+/* A child that itself waits for the epic is skipped. */
 static void adopt(struct op_call *call, task_id epic) {
     struct task_view t;
     task_id *children;
@@ -396,9 +394,9 @@ void epic_adopt_children(struct op_call *call, const struct batch *batch) {
 
 /* --- into another project -------------------------------------------------------------------- */
 
-/* The project of a task never changes, so the draft is added again in the other project, with its
- * age, priority, group, parent, dependencies and external id. Tasks that waited for the old one
- * wait for the new one, and the old one is deleted, all in the turn of the sling. */
+/* A task's project never changes, so the draft is added again in the other project, with its age,
+ * priority, group, parent, dependencies and external id. Tasks that waited for the old one wait for
+ * the new one, and the old one is deleted, all in the turn of the sling. */
 
 #define MOVES_MAX 1000
 
@@ -427,7 +425,7 @@ static int check_children(struct op_call *call, const struct slinging *s, task_i
     return 0;
 }
 
-/* A folder of the old project is dropped: the task works in that of the new one. */
+/* A folder of the old project is dropped: the task works in the folder of the new one. */
 static bool is_of_old_project(const struct op_call *call, const struct sling_item *item) {
     const char *cwd = json_string_value(json_object_get(item->spec, "cwd"));
     struct task_view t;
@@ -713,7 +711,7 @@ static int add_one(struct op_call *call, struct sling_work *work) {
     return set_dependencies(call, work->task, on, work->before_count + work->batch.added);
 }
 
-/* All within this turn: dependencies are restored, and the steps are deleted. */
+/* Within this turn: restores dependencies and deletes the steps. */
 static void remove_works(struct op_call *call, struct sling_works *works) {
     struct error why = call->err;
     for (size_t i = works->count; i-- > 0;) {
@@ -729,9 +727,9 @@ static void remove_works(struct op_call *call, struct sling_works *works) {
     call->err = why;
 }
 
-/* --- the tasks that are slung ------------------------------------------------------------------ */
+/* --- the slung tasks ------------------------------------------------------------------------- */
 
-/* Formulas of tasks that are scheduled already are ignored. */
+/* Formulas of already scheduled tasks are ignored. */
 static int sling_find_works(struct op_call *call, struct slinging *s) {
     int r = work_read(call, &s->works);
     for (size_t i = 0; r == 0 && i < s->works.count; i++) {
@@ -793,7 +791,7 @@ static int sling_add_works(struct op_call *call, struct slinging *s) {
     return r < 0 ? r : push_added(call, s);
 }
 
-#define SPECS_EACH 500u /* in one question to the store */
+#define SPECS_EACH 500u /* per question to the store */
 
 static void slinging_finish(void *state) {
     struct slinging *s = state;
@@ -827,7 +825,7 @@ static int check_sling_item(struct op_call *call, struct sling_item *item) {
     const char *project = op_name_of(call->engine, t.project);
     item->moves = named && t.state == TASK_DRAFT && strcmp(project, named) != 0;
     item->already =
-        item->already || t.state != TASK_DRAFT; /* once so: its spec was not asked for */
+        item->already || t.state != TASK_DRAFT; /* stay already: its spec was not requested */
     item->group = spec.group;
     item->cleared = t.reason == REASON_CLEARED;
     if (!op_flag(call, "force")) {
@@ -844,7 +842,7 @@ static int check_sling_item(struct op_call *call, struct sling_item *item) {
     if (item->moves)
         project = named;
     /* An epic with children is slung as a container. A child that waits for an epic that never runs
-     * is left out with a warning. */
+     * is skipped with a warning. */
     struct task_view parent;
     task_id *children;
     bool gated = false;
@@ -865,7 +863,7 @@ static int check_sling_item(struct op_call *call, struct sling_item *item) {
             op_id(call, t.id), until_name(t.until));
     if (item->skipped)
         return 0;
-    /* The merge parameters must be possible, as if the task had set them. */
+    /* The merge parameters must be valid as if the task had set them. */
     const char *merge = op_flag(call, "no_merge") ? "none" : op_text(call, "merge");
     struct submission_merge wish = { project, merge ? merge : "none",
                                      op_text(call, "base_branch") };
@@ -906,7 +904,7 @@ static int check_all(struct op_call *call, struct slinging *s) {
     return r < 0 ? r : sling_admit(call, s);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- applying -------------------------------------------------------------------------------- */
 
 /* The parameters that are stored in the context of each task. */
 static json_t *context_of(struct op_call *call) {
@@ -932,7 +930,7 @@ static void put_event(struct op_call *call, const struct sling_item *item, uint3
     json_decref(data);
 }
 
-/* Applied first, because it may be refused. */
+/* First, because it may be refused. */
 static int wait_for_steps(struct op_call *call, const struct slinging *s) {
     task_id *steps = arena_alloc(op_arena(call), s->count * sizeof(*steps));
     for (size_t i = 1; i < s->count; i++)
@@ -999,7 +997,8 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
         json_object_set_new(own, "generation", json_integer(item->generation));
     char *text =
         json_object_size(own) > 0 ? json_dumps(own, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
-    engine_put_context(call->engine, item->task, text); /* NULL: what an earlier sling said goes */
+    /* NULL: drops the context of an earlier sling. */
+    engine_put_context(call->engine, item->task, text);
     put_event(call, item, item->group, own);
     freep(&text);
     json_decref(own);
@@ -1084,7 +1083,7 @@ static void print_answer(struct op_call *call, const struct slinging *s) {
 
 /* --- what was submitted ---------------------------------------------------------------------- */
 
-/* An earlier sling may have named others: the submission and this call count. */
+/* An earlier sling may have set others: the submission and this call take precedence. */
 static void take_specs(struct op_call *call, const struct store_answer *answer) {
     struct slinging *s = slinging_of(call);
     for (size_t i = 0; i < answer->count; i++) {
@@ -1157,7 +1156,7 @@ static int sling_all(struct op_call *call, struct slinging *s) {
             (void)op_set_depends(call, move->items[i].from, NULL, 0);
         for (size_t i = 0; i < move->count; i++)
             rewire(call, s, move->items[i].from);
-        for (size_t i = move->count; i-- > 0;) /* what is below a task comes after it */
+        for (size_t i = move->count; i-- > 0;) /* descendants come after their ancestors */
             delete (call, move->items[i].from);
     } else {
         struct error why = call->err;

@@ -1,8 +1,8 @@
-/* op_task_wait.c: until tasks have ended, or the time is over.
+/* op_task_wait.c: waits until tasks have ended or the timeout expires.
  *
- * The answer comes later, outside the turn (engine/await.h). A run that asks for tasks below it
- * lends them its places meanwhile: else, where there are as few places as runs that wait, all would
- * wait for ever. */
+ * The answer comes later, outside the turn (engine/await.h). A run that waits for its descendants
+ * lends them its slots meanwhile: otherwise, with no more slots than waiting runs, all would wait
+ * forever. */
 
 #include "ops/print.h"
 
@@ -10,7 +10,7 @@
 #define TIMEOUT_MAX_S 3600
 
 struct last_run {
-    bool there; /* it has had one that ended */
+    bool there; /* it has had a run that ended */
     enum outcome outcome;
     int32_t exit_code, exit_signal;
     const char *message;
@@ -18,7 +18,7 @@ struct last_run {
 
 struct waiting {
     task_id *tasks;
-    const char *const *ids; /* a task may be gone in the end */
+    const char *const *ids; /* a task may be deleted by the end */
     size_t count, asked;
     struct last_run *runs; /* one per task */
     time_ms began;

@@ -1,8 +1,8 @@
 /* op_task_why.c: why does this task not run?
  *
- * All gates in the order in which they are checked; the first that is closed is the reason. A task
- * that waits behind others is also told how many, and when its turn may come if somebody can
- * say. */
+ * Shows all gates in the order in which they are checked; the first closed one is the reason. For a
+ * task that waits behind others, also shows how many, and when it may start if that can be
+ * predicted. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "ops/print.h"
 
 struct asking {
-    const char *launch_error; /* of its last run; NULL: that was launched, or there is none */
+    const char *launch_error; /* of its last run; NULL: it was launched, or there is none */
     const char *cause;        /* how its last run ended; NULL: unknown */
 };
 
@@ -151,11 +151,11 @@ static void print_agents(struct json_writer *w, struct op_call *call, task_id ta
     json_write_array_end(w);
 }
 
-/* --- what can be said honestly about a start that has not happened ---------------------------- */
+/* --- what can be said honestly about a start that has not happened --------------------------- */
 
-/* The simulation predicts the start if everything goes well (engine_forecast). Where it cannot (a
- * person must act, the queue is too long), the position in the queue or the opening time of the
- * gate is shown. */
+/* The simulation predicts the start if everything succeeds (engine_forecast). Where it cannot (a
+ * person must act, the queue is too long), the queue position or the opening time of the gate is
+ * shown. */
 
 /* When its first closed gate opens; 0: unknown. */
 static time_ms gate_opens(const struct engine *engine, task_id task) {

@@ -1,8 +1,8 @@
-/* op_tokens.c: tokens for clients that come over TCP, and the links that open the dashboard.
+/* op_tokens.c: tokens for TCP clients, and links that open the dashboard.
  *
- * Tokens are managed at the owner's socket only: a stolen token cannot make another one that
- * outlives it. A secret is shown in one answer and stored nowhere, so that answer is not remembered
- * for its idempotency key. */
+ * Tokens are managed only over the owner's socket: a stolen token cannot create another one that
+ * outlives it. A secret is shown in one answer and stored nowhere, so that answer is not kept for
+ * its idempotency key. */
 #include <errno.h>
 #include <string.h>
 
@@ -152,16 +152,16 @@ const struct op op_token_revoke = {
 
 /* --- dashboard links ------------------------------------------------------------------------- */
 
-/* The command line asks, at the owner's socket, for a code that is valid once and for a minute, and
- * opens a link with the code in the fragment, which browsers do not send. The page exchanges it for
- * a token of its own, so what is left in a history or a terminal is worthless. The browser gets the
+/* The command line requests, over the owner's socket, a code that is valid once and for a minute,
+ * and opens a link with the code in the fragment, which browsers do not send. The page exchanges it
+ * for its own token, so what remains in a history or a terminal is worthless. The browser gets the
  * link from a file (engine/page_code.h).
  *
- * A process of a run gets no token for a code, wherever it found the code: a run must not become
- * its owner. The code is used up then, because a program knows it that should not. */
+ * A process of a run gets no token for a code, however it found the code: a run must not gain its
+ * owner's rights. The code is then consumed, because it has leaked. */
 
 #define PAGE_NAME  "dashboard"
-#define PAGE_SCOPE ACCESS_SUBMIT /* when none is asked for */
+#define PAGE_SCOPE ACCESS_SUBMIT /* default */
 
 /* A file with the link, for the browser. If it cannot be written, the link still works. */
 static const char *write_file(struct op_call *call, const char *code, const char *link) {

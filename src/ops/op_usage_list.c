@@ -1,8 +1,8 @@
-/* op_usage_list.c: what was used over time, by project or by agent?
+/* op_usage_list.c: usage over time, by project or agent.
  *
- * From sums that are written with the end of each run and outlive it, so that a year of days costs
- * a few thousand rows whatever has run. What nobody reported is counted beside the sums: unknown is
- * not zero. */
+ * Reads sums that are written at the end of each run and outlive it, so a year of days costs a few
+ * thousand rows regardless of the number of runs. Unreported usage is counted beside the sums:
+ * unknown is not zero. */
 #include <string.h>
 
 #include "ops/print.h"
@@ -11,7 +11,7 @@ struct asking {
     bool days, by_agent;
     time_ms since, until;
     uint64_t skip, next;
-    struct strbuf items; /* printed as they came */
+    struct strbuf items; /* printed in the order received */
 };
 
 static void asking_finish(void *state) {

@@ -1,8 +1,8 @@
-/* print.c: tasks, runs and events as every answer shows them.
+/* print.c: tasks, runs and events as all answers show them.
  *
- * Printed from the core as it stands, not from the rows: what is shown is what decides. Only the
- * title and the time of the last change are the store's, so lists ask for those of their page in
- * one question. */
+ * Printed from the core's current state, not from stored rows, so answers show what decisions use.
+ * Only the title and the time of the last change come from the store; lists ask for those of a page
+ * in one question. */
 #include "ops/print.h"
 
 #include <inttypes.h>
@@ -115,7 +115,7 @@ void print_id(struct json_writer *w, const char *key, const struct engine *engin
     print_text(w, key, task ? engine_task_id(engine, task, id) : NULL);
 }
 
-/* After a key; tells the writer that the value was written. */
+/* After a key; marks the value as written in the writer. */
 void print_json(struct json_writer *w, const char *key, const char *json) {
     json_write_key(w, key);
     if (!json || !*json) {
@@ -273,8 +273,7 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     struct engine_host_state host = { 0 };
     (void)engine_unreachable_run(engine, t->id, &host);
     LIVE_RUN(SHAPE_PRINT) {
-        /* The agent of the task, while a failover agent works for it, and when it opens, if
-         * known. */
+        /* The task's own agent while a failover agent works for it, and when it opens, if known. */
         struct agent_state agents[FAILOVER_MAX + 1];
         size_t count = core_task_agents(engine_core(engine), t->id, agents);
         bool instead = count > 0 && agents[0].agent != t->agent;
@@ -396,7 +395,7 @@ int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then) {
     return op_ask(call, &question, take_titles, then);
 }
 
-/* Only for a run on an unreachable host, which will take long to stop. */
+/* Only for a run on an unreachable host, which takes long to stop. */
 static void print_note(struct json_writer *w, const struct op_call *call, task_id task) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct engine_host_state host;
@@ -544,7 +543,7 @@ int names_list(struct op_call *call, size_t count, names_print each) {
 /* Unknown values are null, not 0; sums say how many runs are missing in them. */
 
 /* {"tokens":{"used","reserved","budget"},"usd":{…},"unknown_cost_runs","window_h","open","opens_at"}
- * of the window; project NULL: of all. */
+ * of the window; project NULL: all projects. */
 static void print_window(struct json_writer *w, const struct engine *engine,
                          const struct engine_project *project) {
     struct budgets_view v = { 0 };
@@ -808,7 +807,7 @@ void each_limit(const struct engine *engine, limit_visitor each, void *ctx) {
     visit_named(&l, LEASE_WORKSPACES, op_project_at);
     visit_named(&l, LEASE_AGENT, op_agent_at);
     visit_named(&l, LEASE_RESOURCE, op_resource_at);
-    /* Partitions that are configured as a resource were visited before. A cluster has many unused
+    /* Partitions that are configured as a resource were already visited. A cluster has many unused
      * ones. */
     const char *key;
     for (size_t i = 0; (key = engine_partition_at(l.engine, i)); i++) {

@@ -28,8 +28,8 @@ void print_away(const struct engine_host_state *host, struct strbuf *out);
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out);
 
-/* The tasks of an answer with their titles. The state of an operation that calls op_ask_titles
- * begins with one. */
+/* The tasks of an answer with their titles. Must be the first member of the state of an operation
+ * that calls op_ask_titles. */
 struct op_rows {
     task_id *tasks; /* in the arena; at most STORE_ANSWER_MAX */
     const char **titles;
@@ -38,7 +38,7 @@ struct op_rows {
 };
 int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then);
 
-/* The members that lists show, without the braces. False: no such task. */
+/* The members shown in lists, without the braces. False: no such task. */
 bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,
                         const char *title, time_ms changed_at);
 /* The member `external`: task ids of live runs of other daemons, at most 50. */
@@ -49,19 +49,19 @@ void print_run_members(struct json_writer *w, const struct engine *engine,
                        const struct run_row *run, const char *phase);
 void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run);
 void print_event(struct json_writer *w, const struct engine *engine, const struct event_row *event);
-/* {"tasks":[{"id","state","already"}]}: what actions answer. `warning`: why the request has no
+/* {"tasks":[{"id","state","already"}]}: the answer of actions. `warning`: why the request has no
  * effect; or NULL. */
 void print_states(struct op_call *call, const char *const *ids, const task_id *tasks, size_t count,
                   const bool *already, const char *warning);
 
-/* {"items":[…],"next"}: a list of named things; `each` prints one. Positions are cursors, because
- * such lists only grow. */
+/* {"items":[…],"next"}: a list of names; `each` prints one. Positions are cursors, because such
+ * lists only grow. */
 typedef void (*names_print)(struct json_writer *w, struct op_call *call, size_t index);
 int names_list(struct op_call *call, size_t count, names_print each);
 
 /* --- budgets --------------------------------------------------------------------------------- */
 
-/* The member "budget" of a task: of its run, of itself, of its project and of all. */
+/* The member "budget" of a task: for its run, itself, its project and globally. */
 void print_task_budget(struct json_writer *w, const struct engine *engine, task_id task);
 
 /* --- projects, limiters, groups and limits --------------------------------------------------- */
@@ -70,7 +70,7 @@ struct share_sums {
     int64_t tokens, weight_milli;
     int64_t open; /* open projects */
 };
-/* The part that a project should get, by its weight among the open ones; in equal parts if none has
+/* The share that a project should get, by its weight among the open ones; equal shares if none has
  * a weight. */
 double target_share(const struct share_view *share, const struct share_sums *sums);
 void sum_shares(const struct engine *engine, struct share_sums *ret);

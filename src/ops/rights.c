@@ -1,7 +1,7 @@
-/* rights.c: may the caller do that? See rights.h.
+/* rights.c: authorization of calls. See rights.h.
  *
- * A task that a run may not see and one that does not exist get the same answer, so a run cannot
- * find out what others do. */
+ * A run gets the same answer for a task that it may not see and one that does not exist, so it
+ * cannot probe for other tasks. */
 #include "ops/rights.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "engine/run_token.h"
 #include "os/tcp.h"
 
-/* The scope that an operation needs. A run may be reported on by a client. */
+/* The scope that an operation needs. A client may report for a run. */
 static enum access_scope needed(const struct op *op) {
     switch (op->right) {
     case OP_READ:
@@ -41,7 +41,7 @@ int access_begin(struct op_call *call) {
             call, -EACCES,
             "this token has the scope '%s', and '%s' needs '%s': see 'sluice token add --help'",
             access_scope_name(call->access.scope), op->name, access_scope_name(needed(op)));
-    free(call->caller); /* a header that anybody can write */
+    free(call->caller); /* an untrusted header */
     call->caller = NULL;
     char owner[sizeof("token:") + ACCESS_ID_SIZE];
     (void)snprintf(owner, sizeof(owner), "token:%s", call->access.id);
@@ -136,7 +136,7 @@ static int check_reach(struct op_call *call) {
     int r;
     switch (call->op->reach) {
     case OP_REACH_ALL:
-    case OP_REACH_CHILDREN: /* capability_complete and capability_admit */
+    case OP_REACH_CHILDREN: /* children_complete and children_admit */
         return 0;
     case OP_REACH_SELF:
         const char *id = op_text(call, "task");
@@ -170,7 +170,7 @@ static int check_reach(struct op_call *call) {
                    call->op->name);
 }
 
-/* A run may have secrets, and what it reports is stored and shown. */
+/* A run may have secrets, and its reports are stored and shown. */
 static void redact(const struct engine *engine, json_t *value) {
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     const char *name;
@@ -191,7 +191,7 @@ int capability_begin(struct op_call *call) {
     if (!run->task)
         return op_fail(call, -EACCES,
                        "this token is of no run that lives: it has ended with its run");
-    free(call->caller); /* who it is says the token, and no header */
+    free(call->caller); /* the token identifies the run, not a header */
     strbuf_printf(&name, "%s.%u", engine_task_id(call->engine, run->task, id), run->attempt);
     call->caller = strbuf_take(&name);
     redact(call->engine, call->params);

@@ -1,12 +1,10 @@
-/* rights.h: may the caller do that? Private to ops/.
+/* rights.h: authorization of calls. Private to ops/.
  *
  * Over TCP:  the front end has found the token (op_call.access); its scope is compared with the
- *            right that the operation needs. Scopes and runs that the request itself claims are
- *            ignored.
- * Runs:      a call at the socket of the runs has the token of a run (op_call.run). Its first step
- *            finds that run, in the turn that executes the call: a run that has ended has no
- *            rights. What the operation's `reach` does not include is refused with -EACCES (403)
- *            before anything is looked up.
+ *            right that the operation needs. Scopes and runs claimed by the request are ignored.
+ * Runs:      a call over the runs' socket has a run's token (op_call.run). The run is resolved in
+ *            the turn that executes the call: an ended run has no rights. What the operation's
+ *            `reach` does not include is refused with -EACCES (403) before anything is looked up.
  * Both are the first step of the call. */
 #pragma once
 
@@ -16,13 +14,13 @@
 int access_begin(struct op_call *call);     /* came over TCP */
 int capability_begin(struct op_call *call); /* has the token of a run */
 
-/* Is the value of this setting hidden from the caller? Texts may hold secrets: an address, a
+/* Is the value of this setting hidden from the caller? Strings may hold secrets: an address, a
  * variable. */
 bool access_hides(const struct op_call *call, const char *key);
-/* Over TCP only numbers, times, switches and choices can be changed. A text may be a command, a
+/* Over TCP only numbers, times, switches and choices can be changed. A string may be a command, a
  * path or an address, and would let the client choose what program runs or who is notified. */
 int access_check_changes(struct op_call *call, const struct config_change *items, size_t count);
 int access_check_listen(struct op_call *call, const struct config *config);
 
-/* May it see this task? Always true for a call without the token of a run. */
+/* Always true for a call without the token of a run. */
 bool capability_sees(const struct op_call *call, task_id task);

@@ -1,4 +1,4 @@
-/* shape.c: the shapes that several answers have; walking them, checking answers, examples. */
+/* shape.c: shapes shared by several answers; walking shapes, checking answers, examples. */
 #include "ops/shape.h"
 
 #include <assert.h>

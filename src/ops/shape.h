@@ -1,10 +1,10 @@
-/* shape.h: what answers look like, one table for each shape.
+/* shape.h: the shapes of answers, one table each.
  *
- * A shape is the one place that names the members of an answer. From it come the schemas of
- * docs/openapi.json, the tables and examples of docs/api.md, and web/src/types.ts. Many printers
- * come from the same rows (SHAPE_PRINT); the others are written by hand. All are kept in step:
- * where SLUICE_TEST_ANSWERS names a file, every answer is compared with its shape before it is sent
- * (op_check_answers), and the harness of the tests sets it.
+ * Only the shape names the members of an answer. The schemas of docs/openapi.json, the tables and
+ * examples of docs/api.md, and web/src/types.ts are generated from it. Many printers use the same
+ * rows (SHAPE_PRINT); the others are written manually. Tests keep them in step: where
+ * SLUICE_TEST_ANSWERS names a file, every answer is compared with its shape before it is sent
+ * (op_check_answers), and the test harness sets it.
  *
  * Shapes of several operations are in shape.c and print.c; that of one operation is in its own
  * file, as `.answers = ANSWERS({ "name", T_TEXT, "what it is", "an example" }, …)`. */
@@ -28,7 +28,7 @@ enum {
     T_WORD,   /* `of`: struct words */
     T_OBJECT, /* `of`: struct shape */
     T_JSON,   /* any value; with T_MAP: an object with any members */
-    T_PAIR,   /* two whole numbers */
+    T_PAIR,   /* two integers */
     T_TYPE = 0xff,
     T_LIST = 0x100,  /* of these */
     T_MAP = 0x200,   /* of these, by name; `of` of a T_INT: struct words, the names */
@@ -44,14 +44,14 @@ struct shape_member {
 };
 
 struct shape {
-    const char *name; /* as TypeScript calls it; NULL: it is of one operation alone */
+    const char *name; /* TypeScript name; NULL: used by one operation only */
     const char *text;
     const struct shape *base; /* its members come first; or NULL */
     const struct shape_member *members;
 };
 
-/* Words that a member may be: those of a list, or those that `at` has from `first` on until it
- * returns NULL. */
+/* Allowed words of a member: those of a list, or those that `at` returns from `first` on until
+ * NULL. */
 struct words {
     const char *name;
     const char *const *list;
@@ -70,9 +70,9 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
     &(const struct shape) {                                                                        \
         .members = SHAPE_ROWS(__VA_ARGS__)                                                         \
     }
-/* Members that are printed from their rows: X(print function, name, type, text, of, value) in a
- * list macro. SHAPE_ROW makes rows of it, SHAPE_PRINT calls that print to `w`, SHAPE_OBJECT the
- * same in braces; values are expressions at the place of use. */
+/* Members printed from their rows: X(print function, name, type, text, of, value) in a list macro.
+ * SHAPE_ROW makes rows of it, SHAPE_PRINT calls that print to `w`, SHAPE_OBJECT the same in braces;
+ * values are expressions evaluated where the macro is used. */
 #define SHAPE_ROW(print_, name_, type_, text_, of_, ...)      { name_, type_, text_, of_ },
 #define SHAPE_PRINT(print_, name_, type_, text_, of_, ...)    print_(w, name_, __VA_ARGS__);
 #define SHAPE_PRINT_TO(print_, name_, type_, text_, of_, ...) print_(&w, name_, __VA_ARGS__);
@@ -111,6 +111,6 @@ void words_each(void (*each)(const struct words *words, void *ctx), void *ctx);
 
 /* -EPROTO with the path: missing or unknown members, and values of another type. */
 int shape_check(const struct shape *shape, const json_t *value, struct error *err);
-/* Where answers are checked: writes "seen NAME" once, or "bad NAME: why". */
+/* When answers are checked: writes "seen NAME" once, or "bad NAME: why". */
 void shape_report(const struct shape *shape, const char *name, const struct strbuf *answer);
 void shape_print_example(const struct shape *shape, struct strbuf *out);

@@ -1,4 +1,4 @@
-/* submission.c: tasks as clients write them: read, checked against what the daemon knows, turned
+/* submission.c: reads tasks from clients, checks them against the daemon's state, and turns them
  * into drafts. */
 #include "ops/submission.h"
 
@@ -28,11 +28,10 @@
 
 /* --- Slurm ----------------------------------------------------------------------------------- */
 
-/* Whether a task runs in Slurm is decided when it is submitted, because its partition is a key with
- * slots, and the keys that a task needs are part of it. A changed setting applies to tasks that are
- * submitted after it. */
+/* Whether a task runs in Slurm is decided on submission, because its partition is a key with slots,
+ * and a task's keys are fixed. A changed setting applies to later submissions. */
 
-/* A value as sbatch gets it; numbers may be written as numbers. */
+/* A value as passed to sbatch; numbers may be JSON numbers. */
 static const char *slurm_text(const json_t *value, char buf[32]) {
     if (!json_is_integer(value))
         return json_string_value(value);
@@ -150,7 +149,7 @@ static int check_together(const struct submission *s, struct error *err) {
         return error_set(err, -EINVAL, "'stdin' goes with 'argv': an agent gets its prompt there");
     if (s->until && strcmp(s->until, "validate") == 0 && json_array_size(s->checks) == 0)
         return error_set(err, -EINVAL, "'until' is validate: that needs 'checks'");
-    /* Below the folder of the parent, only files of its iterations are allowed. */
+    /* In the parent's folder, only files of its iterations are allowed. */
     const char *path = s->artifact;
     if (!path || *path == '/')
         return 0;
@@ -191,7 +190,7 @@ static int submission_read(json_t *json, time_ms now, struct arena *arena, struc
 
 #define TITLE_MADE 80 /* bytes of a generated title */
 
-/* Control characters become blanks. Returns the size of the character. */
+/* Control characters become spaces. Returns the size of the character. */
 static size_t add_character(char made[TITLE_MADE + 1], size_t *length, const char *at) {
     size_t size = utf8_length(at, strnlen(at, 4));
     if (size == 0 || utf8_is_control(at, size)) {
@@ -230,7 +229,7 @@ static const char *submission_title(const struct submission *s, struct arena *ar
 
 /* --- workspaces ------------------------------------------------------------------------------ */
 
-/* Checked on submission, because a wrong value would otherwise fail at launch, in the night. */
+/* Checked on submission, because an invalid value would otherwise fail at launch, unattended. */
 
 static int check_pool(const struct config *config, const char *project, const char *wish,
                       bool has_worktrees, struct error *err) {
@@ -345,7 +344,7 @@ void batch_finish(struct batch *batch) {
     id_map_finish(&batch->externals);
 }
 
-/* Every name must be known, because a task that waits for something misspelt waits forever. `force`
+/* Every name must be known, because a task that waits for a misspelled name waits forever. `force`
  * overrides two checks: a task under a parent, or with the external id, of another project; and a
  * dependency that does not exist yet. */
 
@@ -397,7 +396,7 @@ static int check_project(struct batch *batch, struct submission *s, struct error
     const char *name = submission_project(s);
     const struct submission *before = batch->index > 0 ? s - 1 : NULL;
     if (before && before->project_row && strcmp(before->project_row->name, name) == 0)
-        s->project_row = before->project_row; /* most batches are of one project */
+        s->project_row = before->project_row; /* most batches have one project */
     else
         s->project_row = engine_find_project(batch->engine, name);
     if (s->project_row)
@@ -432,7 +431,7 @@ static int check_names(const struct batch *batch, const struct submission *s, st
     return r < 0 ? r : engine_check_prompt(engine, s->agent, s->prompt, failover, err);
 }
 
-/* "gt-17" looks like a task of the project with the prefix gt; the longest prefix counts. */
+/* "gt-17" looks like a task of the project with the prefix gt; the longest prefix wins. */
 static const struct engine_project *project_of_prefix(const struct engine *engine, const char *id) {
     const struct engine_project *found = NULL;
     size_t longest = 0;
@@ -460,8 +459,8 @@ static int check_prefix(const struct batch *batch, const struct submission *s, s
                      op_quote(id).text, other->name, submission_project(s));
 }
 
-/* tasks.share_folder: makes its folder a workspace, which one run has at a time. Not for children,
- * which could wait for their own parent. */
+/* tasks.share_folder: makes its folder a workspace, which only one run has at a time. Not for
+ * children, which could wait for their own parent. */
 static void want_folder(const struct batch *batch, struct submission *s) {
     if (s->workspace || s->parent || batch->run
         || config_number(engine_config(batch->engine), "tasks.share_folder", NULL))
@@ -491,8 +490,8 @@ static task_id number_in(const char *id) {
     return plain && number_parse_int(digits, &number, NULL) == 0 ? (task_id)number : 0;
 }
 
-/* Another task, by its name or external id in the batch, or by id. A run gets the same error for an
- * unknown task and for one that it does not see. */
+/* Finds another task by its name or external id in the batch, or by id. A run gets the same error
+ * for an unknown task and for one that it does not see. */
 static int resolve(const struct batch *batch, const struct submission *s, const char *name,
                    task_id *ret_task, struct error *err) {
     uint32_t index = id_map_find(&batch->names, hash_bytes(name, strlen(name)), name);
@@ -599,7 +598,7 @@ static void set_ended(const char *state, struct task_spec *spec) {
         }
 }
 
-/* As it was written, without blanks between tokens; in the arena. */
+/* As written, without spaces between tokens; in the arena. */
 static int copy_spec(const struct batch *batch, const struct submission *s, const char **ret_json,
                      struct error *err) {
     char text[SUBMISSION_SPEC_MAX];
@@ -663,10 +662,10 @@ static int submission_draft(const struct batch *batch, const struct submission *
 
 /* --- room in the queue ----------------------------------------------------------------------- */
 
-/* A submission that depends on another one of its batch, by name or external id, is deferred with
+/* A submission that depends on another one in its batch, by name or external id, is deferred with
  * it: a task must not wait for one that was not stored. */
 
-/* A draft does not wait, nor does a task that is held or has ended elsewhere. */
+/* Drafts, held tasks and tasks that have ended elsewhere do not wait. */
 static bool submission_waits(const struct batch *batch, const struct submission *s) {
     bool draft = batch->draft || s->draft == 1;
     bool held = s->hold == 1 || s->state || s->not_before > engine_now(batch->engine);
@@ -722,7 +721,7 @@ static void admit_graph_fill(struct admit_graph *g) {
     g->starts[batch->count] = g->edges;
 }
 
-/* A name of the batch takes precedence over an equal id: the author meant the task in the same
+/* A name in the batch takes precedence over an equal id: the author meant the task in the same
  * file. A cycle through stored tasks cannot arise, because no stored task waits for one that does
  * not exist yet; where that was forced, the core refuses the batch. */
 
@@ -771,7 +770,7 @@ static void find_external(const struct batch *batch, struct submission *s) {
 }
 
 static void give_number(struct batch *batch, struct submission *s) {
-    find_external(batch, s); /* again: an earlier s may have brought it */
+    find_external(batch, s); /* again: an earlier submission may have added it */
     if (s->already || s->deferred)
         return;
     batch->by_number[batch->added] = (uint32_t)(s - batch->entries);
@@ -831,7 +830,7 @@ static void print_node(const struct batch *batch, uint32_t node, struct strbuf *
         strbuf_printf(out, "#%" PRIu64, s->id);
 }
 
-#define CYCLE_SHOWN 8 /* a longer one is shown by its beginning */
+#define CYCLE_SHOWN 8 /* longer cycles are truncated */
 
 static int check_cycles(struct batch *batch, struct error *err) {
     struct graph graph = { 0 };

@@ -1,11 +1,11 @@
-/* submission.h: tasks as clients write them, one by one and in batches. Private to ops/.
+/* submission.h: tasks as written by clients, single and in batches. Private to ops/.
  *
- * Reading looks at the object alone: every member is known, has its type and is within its limits
- * (taskfile/task_member.h). batch_check compares names and ids with what the daemon knows, and makes
- * the engine's drafts. Texts are borrowed from the JSON.
+ * Reading checks the object alone: every member is known, has its type and is within its limits
+ * (taskfile/task_member.h). batch_check compares names and ids with the daemon's state, and builds
+ * the engine's drafts. Strings are borrowed from the JSON.
  *
- * Life: batch_read → batch_check → engine_add_tasks(batch.drafts) → batch_finish. Nothing is applied
- * or written here. After an error batch.index is the submission that is wrong. */
+ * Life: batch_read → batch_check → engine_add_tasks(batch.drafts) → batch_finish. Nothing is
+ * applied or written here. After an error batch.index is the invalid submission. */
 #pragma once
 
 #include <jansson.h>
@@ -24,7 +24,7 @@
 
 #define SUBMISSION_NOT_GIVEN INT64_MIN
 
-/* The warning for a priority that the order of tasks ignores. */
+/* The warning for a priority that the configured order ignores. */
 #define SUBMISSION_PRIORITY_NOTE                                                                   \
     "the order of tasks does not depend on their priority: the setting 'order' does not name it"
 
@@ -33,7 +33,7 @@ struct submission_names {
     size_t count;
 };
 
-/* The type of a field, by the kind of its member. */
+/* The type of a field, by member kind. */
 #define FIELD_NAME     const char *
 #define FIELD_LINE     const char *
 #define FIELD_BODY     const char *
@@ -54,18 +54,18 @@ struct submission_names {
 #define FIELD_PAIRS    const json_t *
 #define FIELD_OBJECT   const json_t *
 
-/* NULL, or SUBMISSION_NOT_GIVEN of a number, when not given. */
+/* NULL, or SUBMISSION_NOT_GIVEN for a number, if not given. */
 struct submission {
     json_t *json;
-    bool changed; /* while it was read: what is kept is not what was written */
+    bool changed; /* while reading: the stored form differs from the written one */
 #define MEMBER(name, kind, ...) FIELD_##kind name;
 #include "taskfile/task_members.inc"
     struct submission_names dependencies, resource_names; /* depends_on and resources */
-    struct json_span span;                    /* as it was written; from NULL: print it */
+    struct json_span span;                                /* as written; from NULL: print it */
     const struct engine_project *project_row; /* NULL: "default", which does not exist yet */
-    task_id id;    /* of the existing task, or of the one that is added */
-    bool already;  /* nothing is added for it */
-    bool deferred; /* nothing is added for it: the queue has no room */
+    task_id id;                               /* of the existing task, or of the added one */
+    bool already;                             /* nothing is added for it */
+    bool deferred;                            /* nothing is added for it: the queue has no room */
     task_id parent_task;
     task_id *needs; /* its dependencies */
     size_t need_count;
@@ -81,19 +81,19 @@ struct batch {
     struct submission *entries;
     size_t count;
     size_t index;
-    size_t added;              /* how many are not there already */
-    size_t queued;             /* how many of those will wait: no drafts, none that is held */
-    size_t deferred;           /* how many the queue has no room for; 0 unless `partial` */
-    task_id first;             /* the number of the first that is added */
+    size_t added;              /* number of tasks that do not exist yet */
+    size_t queued;             /* of those, how many will wait: neither drafts nor held */
+    size_t deferred;           /* number that the queue has no room for; 0 unless `partial` */
+    task_id first;             /* the number of the first added task */
     uint32_t *by_number;       /* `added` indexes of entries */
-    const struct op_call *run; /* of a run: it knows of no task but those that it sees; or NULL */
+    const struct op_call *run; /* for a run: it knows only tasks that it sees; or NULL */
     size_t skip;               /* numbers that other batches of this turn get first */
     bool force, draft;
     bool partial; /* add as many as `room` allows, and defer the others */
     amount room;
-    bool makes_default; /* one is for the project "default", which is not there yet */
+    bool makes_default; /* one is for the project "default", which does not exist yet */
     struct id_map names;
-    struct id_map externals;     /* of those that have a number, by project and external id */
+    struct id_map externals;     /* of numbered submissions, by project and external id */
     struct engine_draft *drafts; /* `added` of them */
 };
 
@@ -102,7 +102,7 @@ void batch_finish(struct batch *batch);
 /* `tasks` and `body` (NULL: not stored) must live as long as the batch. */
 int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err);
 
-/* Names, ids, cycles; assigns numbers, and makes drafts of new tasks. */
+/* Checks names, ids and cycles; assigns numbers, and makes drafts of new tasks. */
 int batch_check(struct batch *batch, struct error *err);
 bool batch_adds(const struct submission *entry);
 /* The submission that this number is assigned to, or NULL. */
@@ -120,7 +120,7 @@ bool submission_is_epic(const struct engine *engine, const char *kind, const cha
 /* op_task_sling.c: queued epics wait for the children that a batch has added to them. */
 void epic_adopt_children(struct op_call *call, const struct batch *batch);
 
-/* Can work of this project be merged so? NULL: not given. */
+/* Can work of this project be merged this way? NULL: not given. */
 struct submission_merge {
     const char *project, *merge, *base_branch;
 };

@@ -1,9 +1,9 @@
-/* await.h: a store that somebody else has (store_open said -EBUSY): who has it, and when is it free?
+/* await.h: waits for a store that another process has open (store_open returned -EBUSY).
  *
- * Life:  store_await → `free` is called, once, from the loop → store_open with the handle as `awaited`
- *        store_await_cancel any time before that, and instead of store_open
- * Both the lock of a file and that of PostgreSQL are tried a few times a second: the kernel tells nobody that
- * one is free, and who waits inside a server keeps it from cleaning up (postgres.c). */
+ * Life:  store_await → `free` is called once, from the loop → store_open with the handle as
+ *        `awaited` store_await_cancel any time before that, and instead of store_open
+ * File locks and PostgreSQL locks are polled a few times a second: the kernel does not notify when
+ * one is free, and a waiting statement keeps a server from vacuuming (postgres.c). */
 #pragma once
 
 #include "base/error.h"
@@ -13,18 +13,19 @@
 struct loop;
 struct store_await;
 
-/* r = 0: it is ours now, and nobody else's; <0: it cannot be waited for, now (the server is away). */
+/* r = 0: this process has the lock now; <0: waiting is currently impossible (the server is
+ * unreachable). */
 typedef void (*store_is_free)(void *ctx, int r, const struct error *err);
 
-/* -ENOTSUP: this kind cannot be waited for. Does not wait for anything itself. */
+/* -ENOTSUP: this kind cannot be waited for. Does not block. */
 int store_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
                 struct store_await **ret_await, struct error *err);
 struct store_await *store_await_cancel(struct store_await *await); /* accepts NULL, returns NULL */
 
-/* Who has it, as the wait has heard: a second ago at the most, while it hears anything. -EAGAIN: nothing yet.
- * Does not wait for anything. */
+/* The holder, at most a second old while the wait gets answers. -EAGAIN: not known yet. Does not
+ * block. */
 int store_await_holder(struct store_await *await, char ret_who[STORE_WHO_MAX]);
 
-/* Who has it open: what was told as `who` in the options; "": nobody, or he did not say. -ENOTSUP: this
- * kind does not know. Changes nothing; waits for 2 s at the most, so it is for a start, and for tools. */
+/* The holder: `who` of its options; "": none, or unknown. -ENOTSUP: this kind cannot tell. Changes
+ * nothing; blocks up to 2 s, so use it only at startup and in tools. */
 int store_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);

@@ -1,8 +1,8 @@
-/* batch.c: what shall be written together?
+/* batch.c: collects the rows of one transaction.
  *
- * The rows are copied when they are added, so that the caller's texts may go at once; all memory of
- * a batch is one arena. Nothing is looked up here: whether a row fits is the backend's to say.
- */
+ * Rows are copied when they are added, so the caller's strings may be freed immediately; all memory
+ * of a batch is one arena. Nothing is looked up here: the backend decides whether a row is
+ * valid. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ void store_write_row(struct store_batch *batch, enum row_kind of, const void *ro
 }
 
 static bool is_number(uint64_t number) {
-    return number > 0 && number <= INT64_MAX; /* what every database can hold */
+    return number > 0 && number <= INT64_MAX; /* the range that every database can hold */
 }
 
 static void check_task(const struct task_row *row) {
@@ -167,7 +167,7 @@ void store_put_note(struct store_batch *batch, const struct note_row *row) {
     add_row(batch, ROW_NOTE, row)->kind = row->text ? WRITE_ROW : WRITE_DELETE;
 }
 
-/* The beginning of the hour or the day that a point in time lies in. */
+/* The beginning of the hour or day that contains a point in time. */
 static time_ms span_of(time_ms at, enum spent_span span) {
     time_ms length = span == SPENT_DAY ? DAYS(1) : HOURS(1);
     return at - (at % length + length) % length;

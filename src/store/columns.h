@@ -1,25 +1,27 @@
-/* columns.h: the columns of every table, each said once. Comes with store.h.
+/* columns.h: the columns of every table, defined once. Included by store.h.
  *
- * From these lists come the tables of a new database, the columns that a migration adds, the statements,
- * their values, the rows that are read, copied and compared (row_type.h, sql.h), and what counts as a
- * change that users see (engine/rows.c).
+ * These lists generate the tables of a new database, the columns that a migration adds, the
+ * statements, their values, reading, copying and comparing rows (row_type.h, sql.h), and what
+ * counts as a user-visible change (engine/rows.c).
  *
  * X(r, since, name, type, place, member, usual, flags)
  *   r       the type of the row, passed on
- *   since   the version of the schema that brought it
+ *   since   the schema version that added it
  *   name    in SQL
- *   type    NUMBER: an integer. SMALL: one that fits 32 bits, whatever its C type. BOOL. TEXT. SIZED: a text whose
- *           size_t follows it in the struct. NAME: a text that many rows share, stored as its number in the table
- *           `name`. WORD(LIST): an enum, stored as the number of its word. FLAGS, FINAL, DAYS: see row_type.h
- *   place   ROW: a member of the row. TOLD: of its `told`. BOTH: of both; a text is a symbol in `told`. SAME: a
- *           member that another column has, too. NONE: the statement finds the value
+ *   type    NUMBER: an integer. SMALL: one that fits 32 bits, whatever its C type. BOOL. TEXT.
+ *           SIZED: a text whose size_t follows it in the struct. NAME: a text that many rows share,
+ *           stored as its number in the table `name`. WORD(LIST): an enum, stored as the number of
+ *           its word. FLAGS, FINAL, DAYS: see row_type.h
+ *   place   ROW: a member of the row. TOLD: of its `told`. BOTH: of both; a text is a symbol in
+ *           `told`. SAME: a member that another column also has. NONE: the statement computes it
  *   member  in C
- *   usual   of a number: its value in rows that an older version wrote, and in a task without progress
+ *   usual   for a number: its value in rows of older versions, and in a task without progress
  *   flags   enum column_flag
  *
- * A new column: a member in rows.h, or in the core's struct behind `told`; one line at the end of its list here, with
- * the next version as `since`; STORE_VERSION is that version. A member without a line does not compile (row_type.c), nor
- * does a line of a version to come. CONTRIBUTING.md has the rest. */
+ * To add a column: a member in rows.h, or in the core's struct behind `told`; one line at the end
+ * of its list here, with the next version as `since`; set STORE_VERSION to that version. A member
+ * without a line does not compile (row_type.c), nor does a line of a future version. See also
+ * CONTRIBUTING.md. */
 #pragma once
 
 #define STORE_VERSION 8u /* of the schema */
@@ -27,15 +29,15 @@
 enum column_flag {
     COLUMN_ID = 1,         /* the primary key */
     COLUMN_KEY = 2,        /* a part of the primary key */
-    COLUMN_FIXED = 4,      /* a row that is there keeps its value */
-    COLUMN_SUM = 8,        /* the new value is added to the one that is there */
-    COLUMN_SEEN = 16,      /* users see it change: the task's changed_at moves with it */
-    COLUMN_AGE = 32,       /* moves when something changed that users see */
+    COLUMN_FIXED = 4,      /* an existing row keeps its value */
+    COLUMN_SUM = 8,        /* the new value is added to the existing one */
+    COLUMN_SEEN = 16,      /* user-visible: a change updates the task's changed_at */
+    COLUMN_AGE = 32,       /* updated when a user-visible column changes */
     COLUMN_OPTIONAL = 64,  /* 0 is stored as NULL */
     COLUMN_REQUIRED = 128, /* a text that is never NULL */
-    COLUMN_VARIES = 256,   /* the rows of a batch differ in it as a rule */
-    COLUMN_INDEXED = 512,  /* a text that an index compares, by its bytes */
-    COLUMN_DERIVED = 1024, /* no member of the row: the statement finds it */
+    COLUMN_VARIES = 256,   /* usually differs between the rows of a batch */
+    COLUMN_INDEXED = 512,  /* a text compared by an index, bytewise */
+    COLUMN_DERIVED = 1024, /* not a member of the row: the statement computes it */
 };
 
 /* clang-format off */
@@ -65,7 +67,7 @@ enum column_flag {
     X(r, 1, retry_max,        NUMBER,            TOLD, retry_max,        0, COLUMN_SEEN)             \
     X(r, 1, grp,              NUMBER,            TOLD, group,            0, COLUMN_SEEN)
 
-/* The names of a task, which are texts in its row and symbols in `told`: X(member). */
+/* Names of a task, which are texts in its row and symbols in `told`: X(member). */
 #define TASK_SYMBOLS(X) TASK_COLUMNS(TASK_SYMBOL, X) PROGRESS_COLUMNS(TASK_SYMBOL, X)
 #define TASK_SYMBOL(X, since, name, type, place, member, usual, flags)                            \
     TASK_SYMBOL_##type(X, place, member)
@@ -79,8 +81,8 @@ enum column_flag {
 #define TASK_SYMBOL_BOTH(X, member)          X(member)
 #define TASK_SYMBOL_ROW(X, member)
 
-/* What is yes or no of a task, and what it keeps, are bits of its `flags`: X(member, bit, most). The bits are on
- * disk: a new member gets a new one. */
+/* Boolean members of a task, and what it keeps, are bits of its `flags`: X(member, bit, most). The
+ * bits are stored: a new member gets a new bit. */
 #define TASK_FLAGS(X)                                                                             \
     X(parallelizable, 1, 1)                                                                       \
     X(review, 2, 1)                                                                               \
@@ -89,7 +91,8 @@ enum column_flag {
     X(keeps, 16, KEEP_ALL)                                                                        \
     X(bound, 256, 1)
 
-/* Of a task that has any: a table of its own in SQLite, NULL where it is usual in PostgreSQL. */
+/* Only for tasks with progress: a separate table in SQLite, NULL for the usual value in
+ * PostgreSQL. */
 #define PROGRESS_COLUMNS(X, r)                                                                    \
     X(r, 1, task,             NUMBER,            SAME, id,               0, COLUMN_ID)               \
     X(r, 1, iteration,        NUMBER,            TOLD, iteration,        1, COLUMN_SEEN)             \
@@ -240,7 +243,7 @@ enum column_flag {
     X(r, 7, unknown_tokens,   NUMBER,            ROW,  unknown_tokens,   0, COLUMN_SUM)              \
     X(r, 7, unknown_cost,     NUMBER,            ROW,  unknown_cost,     0, COLUMN_SUM)
 
-/* Not a table: `meta` in SQLite and `store` in PostgreSQL hold it. */
+/* Not a table: stored in `meta` in SQLite and `store` in PostgreSQL. */
 #define PAUSE_COLUMNS(X, r)                                                                       \
     X(r, 1, paused,           BOOL,              ROW,  paused,           0, 0)                       \
     X(r, 2, paused_by,        NAME,              ROW,  by,               0, 0)                       \

@@ -1,9 +1,8 @@
-/* copy.c: how does a whole history come into another store, once, and completely?
+/* copy.c: copies the complete history into another store, exactly once.
  *
- * Through the same batches as everything that was ever written, so that no backend has to learn another way.
- * What they derive from rows, they derive again; of what they count, the copy is told once (write_totals).
- * That the result is the same is not concluded but looked at: both are read again and compared.
- */
+ * It uses the same batches as normal writes, so backends need no other path. Backends recompute
+ * derived values; counters are set once (write_totals). The result is not assumed to be equal: both
+ * stores are read again and compared. */
 #include "store/copy.h"
 
 #include <assert.h>
@@ -28,15 +27,16 @@ static void batch_freep(struct store_batch **batch) {
     store_batch_free(*batch);
 }
 
-/* --- how far it is ------------------------------------------------------------------------------- */
+/* --- progress -------------------------------------------------------------------------------- */
 
-/* A note in TO, committed with the rows it counts. It counts them in the order of store_scan, which is the same as
- * long as nobody works with FROM: so what was written is read again and passed over. */
+/* A note in TO, committed with the rows it counts. It counts them in the order of store_scan, which
+ * is stable while FROM is not in use; so a resumed copy reads the written rows again and skips
+ * them. */
 struct copy_mark {
-    /* Which FROM it is, as it was when the copy began. Whoever opens it to work raises its epoch. */
+    /* Identifies FROM when the copy began. Opening it for work raises its epoch. */
     uint64_t epoch, last_event;
     task_id last_task;
-    /* What was written: all tables before this one, and so many rows of this one. */
+    /* Written so far: all tables before this one, and this many rows of it. */
     enum store_table table;
     uint64_t rows;
     char place[512]; /* of FROM */
@@ -73,7 +73,7 @@ static int parse_mark(const char *text, struct copy_mark *ret_mark, struct error
     return 0;
 }
 
-/* Was it made of the same store, which nobody has worked with since? */
+/* Was it made from the same store, unmodified since? */
 static bool is_mark_of(const struct copy_mark *mark, const struct copy_mark *from) {
     return mark->epoch == from->epoch && mark->last_event == from->last_event
            && mark->last_task == from->last_task && strcmp(mark->place, from->place) == 0;
@@ -84,11 +84,11 @@ struct copy {
     struct store *from, *to;
     struct store_batch *batch;
     size_t in_batch;            /* rows */
-    struct copy_mark mark;      /* with what is in the batch */
-    enum store_table skip_to;   /* what is in TO already: all tables before this one, */
-    uint64_t skip_rows;         /* and so many rows of it */
-    enum store_copy_step step;  /* of what is read */
-    struct store_digest digest; /* of it */
+    struct copy_mark mark;      /* including the current batch */
+    enum store_table skip_to;   /* already in TO: all tables before this one, */
+    uint64_t skip_rows;         /* and this many rows of it */
+    enum store_copy_step step;  /* current step */
+    struct store_digest digest; /* of the rows read */
     uint64_t written;
 };
 
@@ -99,7 +99,7 @@ static int tell(const struct copy *copy, enum store_table table, uint64_t rows, 
                  : 0;
 }
 
-/* --- writing ------------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------- */
 
 struct committed {
     bool came;
@@ -115,7 +115,7 @@ static void keep_outcome(void *ctx, enum store_outcome outcome, const struct err
         committed->err = *err;
 }
 
-/* `noted`: how far it is goes with the batch; else nothing is left to be noted. */
+/* `noted`: commits the progress note with the batch; otherwise removes it. */
 static int commit(struct copy *copy, bool noted, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     print_mark(&copy->mark, &text);
@@ -132,7 +132,8 @@ static int commit(struct copy *copy, bool noted, struct error *err) {
     return 0;
 }
 
-/* Which numbers are given is told by giving the last one. Its event goes again before those that are there come. */
+/* Counters are set by assigning the last number. Its event is deleted before the real ones are
+ * copied. */
 static void write_totals(struct store_batch *batch, const struct store_totals *totals) {
     store_put_pause(batch, &totals->pause);
     if (totals->last_task > 0)
@@ -163,7 +164,7 @@ static int write_row(void *ctx, enum store_table table, const void *row, struct 
     copy->mark.rows++;
     copy->in_batch++;
     size_t most = copy->options->rows_at_once ? copy->options->rows_at_once : ROWS_AT_ONCE;
-    /* Numbers are given by themselves: the events that follow have the same ones. */
+    /* Numbers are assigned sequentially: the events that follow get the same ones. */
     if (copy->in_batch < most && table != STORE_TOTALS)
         return 0;
     int r = commit(copy, true, err);
@@ -181,7 +182,7 @@ static int write_all(struct copy *copy, struct error *err) {
     return r < 0 ? r : tell(copy, copy->mark.table, copy->mark.rows, err);
 }
 
-/* --- comparing ------------------------------------------------------------------------------------ */
+/* --- comparing ------------------------------------------------------------------------------- */
 
 static int digest_row(void *ctx, enum store_table table, const void *row, struct error *err) {
     struct copy *copy = ctx;
@@ -229,7 +230,7 @@ static int verify(struct copy *copy, struct store_digest *ret_digest, struct err
     return r;
 }
 
-/* --- beginning ------------------------------------------------------------------------------------ */
+/* --- beginning ------------------------------------------------------------------------------- */
 
 static void keep_place(const struct store *store, char ret_place[512]) {
     struct store_info info;
@@ -270,7 +271,7 @@ static int find_mark(void *ctx, const struct note_row *row, struct error *err) {
     return parse_mark(row->text, &found->mark, err);
 }
 
-/* Everything but the totals, of which one is always there. */
+/* Everything but the totals, of which there is always one. */
 static int refuse_row(void *ctx, enum store_table table, const void *row, struct error *err) {
     const struct store_totals *totals = row;
     if (table == STORE_TOTALS && totals->last_task == 0 && totals->last_event == 0
@@ -283,7 +284,7 @@ static int refuse_row(void *ctx, enum store_table table, const void *row, struct
                      info.place);
 }
 
-/* TO is empty, or a copy that was begun from the same FROM: then it says how far that is. */
+/* TO is empty, or an unfinished copy of the same FROM, whose note has the progress. */
 static int check_to(struct copy *copy, const struct copy_mark *from, bool *ret_resumed,
                     struct error *err) {
     struct found found = { 0 };
@@ -311,7 +312,7 @@ static int open_to(struct copy *copy, uint64_t epoch, struct error *err) {
     return store_open(&options, &copy->to, NULL, err);
 }
 
-/* A file has many names; of what is not a file the name must do. */
+/* A file has many names; for other stores, the names are compared. */
 static bool is_one_store(const char *a, const char *b) {
     _cleanup_(freep) char *left = realpath(a, NULL);
     _cleanup_(freep) char *right = realpath(b, NULL);
@@ -338,7 +339,7 @@ int store_copy(const struct store_copy_options *options, struct store_copy_repor
     if (r >= 0)
         r = check_to(&copy, &mark, &report.resumed, err);
     if (r >= 0 && !report.resumed)
-        r = commit(&copy, true, err); /* from now on nobody works with it */
+        r = commit(&copy, true, err); /* from now on TO cannot be opened for work */
     if (r >= 0)
         r = write_all(&copy, err);
     if (r >= 0)

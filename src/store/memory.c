@@ -1,11 +1,10 @@
-/* memory.c: what a store must do, without a disk.
+/* memory.c: a store without a disk.
  *
- * The reference: plain tables, searched from end to end where a database has an index. Tests and
- * the simulation use it, and the suite in tests/store/ holds every other backend against it.
+ * The reference implementation: plain tables, scanned where a database has an index. Tests and the
+ * simulation use it, and tests/store/ compares every other backend with it.
  *
- * "memory:" is gone when it is closed. "memory:NAME" stays for the rest of the process, so that a
- * test can play the end of a daemon and its next start.
- */
+ * "memory:" is lost when it is closed. "memory:NAME" persists for the rest of the process, so that
+ * a test can simulate a restart of the daemon. */
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -28,14 +27,14 @@ struct memory_entry {
 };
 
 struct memory_table {
-    struct memory_entry *entries; /* entries[first .. first + count), rising */
+    struct memory_entry *entries; /* entries[first .. first + count), ascending */
     size_t first, count, capacity;
 };
 
 struct memory_change {
     struct memory_table *table;
     struct memory_key key;
-    void *old; /* NULL: there was none */
+    void *old; /* NULL: none */
 };
 
 struct memory_journal {
@@ -48,13 +47,12 @@ static inline const struct memory_entry *memory_table_at(const struct memory_tab
     return &table->entries[table->first + position];
 }
 
-/* --- tables ------------------------------------------------------------------------------------- */
+/* --- tables ---------------------------------------------------------------------------------- */
 
-/* How can a batch of changes be taken back as a whole?
+/* Rolls back a batch of changes.
  *
- * Rows are never changed in place: a new row takes the place of the old one, which is kept until
- * the batch is settled. So taking back is putting the old pointers in again, backwards.
- */
+ * Rows are never changed in place: a new row replaces the old one, which is kept until the batch is
+ * settled. A rollback restores the old pointers in reverse order. */
 
 static bool is_below(struct memory_key a, struct memory_key b) {
     return a.high != b.high ? a.high < b.high : a.low < b.low;
@@ -67,7 +65,7 @@ static void memory_table_finish(struct memory_table *table) {
     *table = (struct memory_table){ 0 };
 }
 
-/* The position of the first entry that is not below `key`; may be `count`. */
+/* The position of the first entry that is not less than `key`; may be `count`. */
 static size_t memory_table_position(const struct memory_table *table, struct memory_key key) {
     size_t low = 0, high = table->count;
     if (high > 0 && is_below(memory_table_at(table, high - 1)->key, key))
@@ -118,7 +116,7 @@ static void removed(struct memory_table *table, size_t position) {
         memmove(at, at + 1, (table->count - position) * sizeof(*at));
 }
 
-/* Returns what was there. */
+/* Returns the old row. */
 static void *exchange(struct memory_table *table, struct memory_key key, void *row) {
     size_t position = memory_table_position(table, key);
     if (!is_at(table, position, key)) {
@@ -134,7 +132,7 @@ static void *exchange(struct memory_table *table, struct memory_key key, void *r
     return old;
 }
 
-/* Puts `row` (taken) in the place of what is there; NULL: removes it. */
+/* Replaces the row by `row` (takes ownership); NULL: removes it. */
 static void memory_set(struct memory_journal *journal, struct memory_table *table,
                        struct memory_key key, void *row) {
     journal->changes =
@@ -164,14 +162,14 @@ static void memory_journal_finish(struct memory_journal *journal) {
 }
 #define URL_PREFIX "memory:"
 
-/* One for each kind of row, and */
+/* One for each kind of row, and: */
 enum {
     TABLE_EXTERNAL = ROW_KIND_MAX, /* project, external id → number */
     TABLE_DAYS,                    /* the sums of days; ROW_SPENT are those of hours */
     MEMORY_TABLES,
 };
 
-/* What survives a close when it has a name. */
+/* Survives a close if it has a name. */
 struct memory_data {
     struct memory_data *next;
     char *name;
@@ -194,7 +192,7 @@ struct memory_store {
     struct memory_journal journal;
 };
 
-static struct memory_data *named; /* every store with a name */
+static struct memory_data *named; /* all named stores */
 
 static struct memory_data *data_new(const char *name) {
     struct memory_data *data = xcalloc(1, sizeof(*data));
@@ -294,10 +292,10 @@ static int memory_load(struct store *base, const struct store_reader *reader,
     return 0;
 }
 
-/* --- writing -------------------------------------------------------------------------------------
- * What is refused here, and with which code, is what every backend must refuse. */
+/* --- writing ------------------------------------------------------------------------------------
+ * Every backend must refuse what is refused here, with the same code. */
 
-/* Names as numbers; 0 is "no name". */
+/* Names as numbers; 0: no name. */
 static sym number_of(struct memory_data *data, const char *name) {
     return name ? symbol_intern(&data->symbols, name, strlen(name)) : 0;
 }
@@ -310,7 +308,7 @@ static uint64_t pair_of(struct memory_data *data, const char *a, const char *b) 
     return (uint64_t)number_of(data, a) << 32 | number_of(data, b);
 }
 
-/* Times may lie before the epoch. */
+/* Times may be before the epoch. */
 static uint64_t time_key(time_ms time) {
     return (uint64_t)time ^ ((uint64_t)1 << 63);
 }
@@ -327,7 +325,7 @@ static void set(struct memory_store *store, size_t id, struct memory_key key, vo
     memory_set(&store->journal, table_of(store, id), key, row);
 }
 
-/* Projects are kept in the order of their making. */
+/* Projects are kept in the order of creation. */
 static struct memory_key project_key(struct memory_store *store, const struct project_row *row) {
     const struct memory_table *projects = table_of(store, ROW_PROJECT);
     uint64_t number = 1;
@@ -402,7 +400,7 @@ static int write_new(struct memory_store *store, const struct store_write *write
     const struct task_row *task =
         of == ROW_SPEC ? find(store->data, ROW_TASK, write->spec->id) : NULL;
     if (of == ROW_SPEC && !task)
-        return 0; /* it came and went in one batch */
+        return 0; /* added and deleted in one batch */
     size_t table = of == ROW_SPENT && write->spent->span == SPENT_DAY ? TABLE_DAYS : of;
     struct memory_key key = row_key(store, of, write->row);
     const void *old = memory_table_find(table_of(store, table), key);
@@ -419,7 +417,7 @@ static int write_new(struct memory_store *store, const struct store_write *write
     if (old && of == ROW_PROJECT) {
         _cleanup_(freep) void *changed = row;
         row_keep(of, changed, old, COLUMN_FIXED);
-        row = row_clone(of, changed); /* with its own texts */
+        row = row_clone(of, changed); /* with its own strings */
     }
     set(store, table, key, row);
     if (of == ROW_TASK && write->task->id > totals->last_task)
@@ -507,7 +505,7 @@ static void prune(struct memory_store *store, const struct store_write *write) {
         else if (id == ROW_KEY)
             i++;
         else
-            break; /* those behind it are later */
+            break; /* the following ones are later */
     }
 }
 
@@ -555,8 +553,8 @@ static void memory_commit(struct store *base, const struct store_batch *batch) {
     store_finish_commit(base, STORE_OK, NULL);
 }
 
-/* --- questions ------------------------------------------------------------------------------------
- * Answered by looking at every row. The answer is copied, because whoever gets it may commit before it returns. */
+/* --- questions ----------------------------------------------------------------------------------
+ * Answered by scanning all rows. The answer is copied, because the callback may commit. */
 
 struct asked {
     const struct memory_data *data;
@@ -570,7 +568,6 @@ static bool is_full(const struct asked *asked) {
     return asked->count == asked->question->limit;
 }
 
-/* Room for the next row of the answer. */
 static void *next_row(struct asked *asked) {
     return asked->rows + asked->count++ * store_answer_row(asked->question->kind);
 }
@@ -657,12 +654,12 @@ static void ask_key(struct asked *asked) {
         add(asked, ROW_KEY, row);
 }
 
-/* --- what has to be sorted ----------------------------------------------------------------------- */
+/* --- sorting --------------------------------------------------------------------------------- */
 
 typedef bool (*is_wanted)(const struct store_question *question, const void *row);
 typedef int (*row_order)(const void *a, const void *b);
 
-/* Pointers to those that are wanted, in order. */
+/* Pointers to the matching rows, in order. */
 static const void **sorted(struct asked *asked, size_t id, is_wanted wanted, row_order order,
                            size_t *ret_count) {
     const struct memory_table *table = rows_of(asked, id);

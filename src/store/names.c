@@ -1,9 +1,8 @@
-/* names.c: which number stands for which name?
+/* names.c: maps names to numbers.
  *
  * All names are in memory: there are as many as projects, kinds, agents, hosts and words, not as
  * many as tasks. So a million rows are read without a join. A name is written with the first batch
- * that uses it; if that batch fails, with the next one.
- */
+ * that uses it or, if that batch fails, with the next one. */
 #include "store/names.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
-/* names.h: names that many rows share, and the words of enums, as small numbers. Private to store/.
+/* names.h: shared names and the words of enums as small numbers. Private to store/.
  *
- * Enums are stored as the number of their word among the names, so that a new value in the middle of an
- * enum does not change the meaning of what older versions wrote. */
+ * Enums are stored as the number of their word among the names, so that a new value in the middle
+ * of an enum does not change the meaning of stored rows. */
 #pragma once
 
 #include "base/symbol_table.h"
@@ -24,21 +24,21 @@ struct names {
     struct symbol_table table;
     uint32_t stored; /* table[1 .. stored] are in the database */
     sym of_value[WORD_LISTS][WORDS_MOST];
-    int8_t *value_of[WORD_LISTS]; /* by name number; -1: no word of this list */
+    int8_t *value_of[WORD_LISTS]; /* by name number; -1: not a word of this list */
     sym highest;                  /* of all words */
 };
 
 void names_init(struct names *names);
 void names_finish(struct names *names); /* safe on zeroed ones */
-/* The next one of those that are stored; false: the numbers have a gap. */
+/* Adds the next stored name; false: the numbers have a gap. */
 bool names_read(struct names *names, int64_t number, const char *text);
-/* All are read: learns the words, those that are new with new numbers. */
+/* Call after all are read: finds the words, and numbers new ones. */
 void names_learn(struct names *names);
 
 sym names_number(struct names *names, const char *name); /* 0 for NULL and "" */
 sym names_word(const struct names *names, enum word_list list, unsigned value);
 
-/* The name; NULL for 0. Sets *damaged when there is no such name. */
+/* NULL for 0. Sets *damaged if there is no such name. */
 static inline const char *names_text(const struct names *names, int64_t number, bool *damaged) {
     if (number == 0)
         return NULL;
@@ -48,7 +48,6 @@ static inline const char *names_text(const struct names *names, int64_t number, 
     return NULL;
 }
 
-/* The value of an enum. */
 static inline unsigned names_value(const struct names *names, enum word_list list, int64_t number,
                                    bool *damaged) {
     int value = number >= 0 && number <= names->highest ? names->value_of[list][number] : -1;

@@ -1,10 +1,9 @@
-/* place.c: can this folder be trusted with a database, and is nobody else using it?
+/* place.c: checks that a folder is suitable for a database, and locks it.
  *
- * SQLite needs two things that network file systems promise and do not keep: locks that exclude, and
- * a sync that reaches the disk. What lies behind FUSE cannot be told, so it is refused as well.
- * The lock is flock on a file of its own: it goes with the process, however that ends, and
- * does not touch the POSIX locks that SQLite has on the database.
- */
+ * SQLite needs two things that network file systems promise but do not deliver: exclusive locks,
+ * and a sync that reaches the disk. The file system behind FUSE is unknown, so it is also refused.
+ * The lock is flock on a separate file: it is released with the process, however that ends, and
+ * does not touch SQLite's POSIX locks on the database. */
 #include "store/place.h"
 
 #include <errno.h>
@@ -25,8 +24,8 @@
 #include "os/proc.h"
 #include "store/await.h"
 
-#define TRIES_MAX   100 /* of 10 ms, while nobody says who has the lock */
-#define TRIES_ENDED 500 /* the same while it is known that its owner has ended */
+#define TRIES_MAX   100 /* of 10 ms, while the holder of the lock is unknown */
+#define TRIES_ENDED 500 /* the same while the lock's owner is known to have ended */
 
 const char *place_distrusted(unsigned long magic) {
     return file_system_shared(magic);
@@ -111,7 +110,7 @@ char *place_beside(const struct place *place, const char *suffix) {
     return strbuf_take(&path);
 }
 
-/* The process of a sign, "host/pid address..."; 0: none. */
+/* The pid in a holder line, "host/pid address..."; 0: none. */
 static long signed_pid(int fd) {
     char who[STORE_WHO_MAX];
     ssize_t length = pread(fd, who, sizeof(who) - 1, 0);
@@ -121,9 +120,8 @@ static long signed_pid(int fd) {
     return pid ? strtol(pid + 1, NULL, 10) : 0;
 }
 
-/* A daemon that was killed while it spawned something leaves a child that has this lock until its
- * exec, which comes in a moment: on a busy machine a long one. A holder that has signed and lives is
- * not waited for. */
+/* A daemon killed while spawning leaves a child that holds this lock until its exec, normally for a
+ * moment, but longer on a busy machine. Does not wait for a live holder that has signed. */
 static int lock_soon(int fd) {
     int r;
     for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
@@ -182,7 +180,7 @@ int place_try_lock(struct place *place, struct error *err) {
 
 void place_sign(const struct place *place, const char *who) {
     if (ftruncate(place->lock, 0) < 0 || !who)
-        return; /* it is for people, and for finding the way */
+        return; /* informational only */
     ssize_t n = pwrite(place->lock, who, strlen(who), 0);
     (void)n;
 }
@@ -193,7 +191,7 @@ void place_read_sign(const struct place *place, char *ret_who, size_t size) {
         outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
     ret_who[0] = '\0';
     if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0)
-        return; /* nobody holds it; ours ends with the descriptor */
+        return; /* unlocked; our lock ends with the descriptor */
     ssize_t length = pread(fd, ret_who, size - 1, 0);
     ret_who[length > 0 ? length : 0] = '\0';
     ret_who[strcspn(ret_who, "\n")] = '\0';

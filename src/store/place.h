@@ -1,39 +1,40 @@
-/* place.h: where a store lies, and that it lies there alone. Private to store/.
+/* place.h: the location of a store, and exclusive access to it. Private to store/.
  *
- * Beside the database PATH lie PATH-wal (SQLite's log), PATH-lock (held by whoever has the store
- * open, who may have said there who he is) and PATH-reserve (disk kept aside). A restore that is not finished lies in
+ * Beside the database PATH there are PATH-wal (SQLite's log), PATH-lock (held while the store is
+ * open; may name the holder) and PATH-reserve (reserved disk space). An unfinished restore is in
  * PATH-restored. */
 #pragma once
 
 #include "base/error.h"
 
 struct place {
-    char *path;   /* of the database: absolute, no link in its folder */
-    char *folder; /* it lies in */
+    char *path;   /* of the database: absolute, no symlink in its folder */
+    char *folder; /* that contains it */
     int lock;     /* descriptor; -1: not held */
 };
 
 #define PLACE_INIT                                                                                 \
     { NULL, NULL, -1 }
 
-void place_finish(struct place *place); /* gives the lock back; safe on PLACE_INIT */
+void place_finish(struct place *place); /* releases the lock; safe on PLACE_INIT */
 
-/* Finds the folder, makes the last part of it if it is missing, and refuses file systems that do
- * not keep what was synced or not lock what was locked (-ENOTSUP). */
+/* Finds the folder, creates its last component if missing, and refuses file systems without
+ * reliable sync or locks (-ENOTSUP). */
 int place_find(const char *path, struct place *ret_place, struct error *err);
-int place_lock(struct place *place, struct error *err); /* -EBUSY: somebody else */
-/* Says in the lock's file who has it; NULL: does not say. What the file says counts while it is locked. */
+int place_lock(struct place *place, struct error *err); /* -EBUSY: another process has it */
+/* Writes the holder into the lock file; NULL: none. The content is valid only while the file is
+ * locked. */
 void place_sign(const struct place *place, const char *who);
-/* The same without any patience: -EAGAIN, without a sentence, while it is somebody else's. */
+/* The same without retries: -EAGAIN, without a message, while another process has it. */
 int place_try_lock(struct place *place, struct error *err);
-/* What the holder of the lock has said; "": nobody has it, or he did not say. */
+/* The holder's `who`; "": not held, or unknown. */
 void place_read_sign(const struct place *place, char *ret_who, size_t size);
 
-/* What the kernel calls a file system (statfs) that cannot be trusted, or NULL. */
+/* The name of an unsuitable file system (statfs magic), or NULL. */
 const char *place_distrusted(unsigned long magic);
 
 /* "PATH" + suffix; the caller frees. */
 char *place_beside(const struct place *place, const char *suffix);
-/* What was renamed or made in the folder survives a power cut. */
+/* Makes renamed and created files in the folder survive a power failure. */
 int place_sync_folder(const char *folder, struct error *err);
 int place_sync_file(const char *path, struct error *err);

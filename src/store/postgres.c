@@ -1,10 +1,9 @@
-/* postgres.c: opening a store that lives in a server, and that one daemon has at a time.
+/* postgres.c: opens a store in a PostgreSQL server, for one daemon at a time.
  *
- * connect → what kind of server is it → lock → schema → rights → epoch + 1 → statements. The lock belongs to
- * the connection that writes: who has lost the connection has lost the lock with it, and nobody else can
- * have it before. The epoch is checked in every commit all the same, for a pooler between us and the
- * server may give one session to two programs.
- */
+ * Connect → check the server → lock → schema → rights → epoch + 1 → prepare statements. The lock
+ * belongs to the writing connection: losing the connection loses the lock, and no other process can
+ * get it earlier. Every commit checks the epoch anyway, because a pooler between us and the server
+ * may share one session between two programs. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -30,19 +29,17 @@ static bool reads(const struct pg_store *store) {
 
 static void pg_await_cancel(struct store_await *base);
 
-/* --- waiting for a store that another daemon has ------------------------------------------------ */
+/* --- waiting for the store ------------------------------------------------------------------- */
 
-/* When is the store free, and who has it?
- *
- * The lock is tried four times a second over a connection of its own, which becomes the writer's when it has
- * it. To wait inside the server (pg_advisory_lock) would wake a little sooner, but a statement that waits
- * holds a snapshot: for as long as a standby stands by, perhaps for weeks, the server could clean up
- * nothing, and the one row that every commit of the active daemon writes would get slower and slower.
- */
+/* The lock is tried four times a second over a separate connection, which becomes the writer's once
+ * it has the lock. Waiting inside the server (pg_advisory_lock) would wake a little sooner, but a
+ * waiting statement holds a snapshot: while a standby waits, perhaps for weeks, the server could
+ * not vacuum, and the one row that every commit of the active daemon updates would get slower and
+ * slower. */
 
 #define TRY_EVERY     250
 #define HOLDER_EVERY  4  /* tries of the lock: once a second */
-#define HOLDER_SELDOM 60 /* who may not read it fills the log of the server with refusals */
+#define HOLDER_SELDOM 60 /* failed reads of the holder would fill the server's log */
 #define HOLDER_WITHIN SECONDS(2)
 
 enum step { STEP_CONNECT, STEP_SESSION, STEP_LOCK, STEP_HOLDER, STEP_MINE };
@@ -52,11 +49,11 @@ struct pg_await {
     struct pg_place place;
     struct pg_link link;
     struct loop *loop;
-    struct loop_watch *watch; /* while it connects */
+    struct loop_watch *watch; /* while connecting */
     struct loop_timer *timer;
     enum step step;
-    unsigned holder_in; /* tries, until it is asked who has it */
-    bool heard;         /* `who` is its answer */
+    unsigned holder_in; /* tries until the holder is queried */
+    bool heard;         /* `who` is valid */
     char who[STORE_WHO_MAX];
     store_is_free free;
     void *ctx;
@@ -70,7 +67,7 @@ static void stop(struct pg_await *a) {
     a->timer = NULL;
 }
 
-/* Last: whoever is called may open the store with it, or cancel it. */
+/* Last: the callback may open the store with it, or cancel it. */
 static void tell(struct pg_await *a, int r, const struct error *err) {
     if (a->told)
         return;
@@ -84,7 +81,7 @@ static void fail(struct pg_await *a, const struct error *err) {
     tell(a, why.code, &why);
 }
 
-/* --- the session, then the lock, again and again --------------------------------------------------------- */
+/* --- session and lock ------------------------------------------------------------------------ */
 
 static void ask(struct pg_await *a) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
@@ -98,7 +95,7 @@ static void ask(struct pg_await *a) {
     pg_link_sync(&a->link);
 }
 
-/* Without the right to read it, and in the first moment of a store, the holder has no name. */
+/* Without the right to read it, and just after the store is opened, the holder is unknown. */
 static void hear_holder(struct pg_await *a, const PGresult *result) {
     bool good = PQresultStatus(result) == PGRES_TUPLES_OK;
     bool named = good && PQntuples(result) == 1;
@@ -151,7 +148,7 @@ static void await_has_lost(void *ctx, const struct error *err) {
     fail(ctx, err);
 }
 
-/* --- connecting ------------------------------------------------------------------------------------------ */
+/* --- connecting ------------------------------------------------------------------------------ */
 
 static void begin_session(struct pg_await *a) {
     struct error err = { 0 };
@@ -171,7 +168,7 @@ static void begin_session(struct pg_await *a) {
 
 static void is_await_ready(void *ctx, int fd, unsigned events);
 
-/* libpq may take another socket for another address. */
+/* libpq may use another socket for another address. */
 static int watch(struct pg_await *a, unsigned events, struct error *err) {
     loop_unwatch(a->loop, a->watch);
     a->watch = NULL;
@@ -186,7 +183,7 @@ static int try_host(struct pg_await *a, struct error *err) {
     return r < 0 ? r : watch(a, LOOP_WRITE, err);
 }
 
-/* `r`: what came of the one before. */
+/* `r`: the result of the previous host. */
 static int try_next(struct pg_await *a, int r, struct error *err) {
     loop_unwatch(a->loop, a->watch);
     a->watch = NULL;
@@ -201,7 +198,7 @@ static void is_await_ready(void *ctx, int fd, unsigned events) {
     struct pg_await *a = ctx;
     struct error err = { 0 };
     unsigned wanted = 0;
-    loop_unwatch(a->loop, a->watch); /* its socket may be closed by what follows */
+    loop_unwatch(a->loop, a->watch); /* the next attempt may close its socket */
     a->watch = NULL;
     int r = pg_link_go_on(&a->link, &wanted, &err);
     if (r == 0) {
@@ -236,7 +233,7 @@ static int pg_await(struct loop *loop, const char *url, store_is_free free, void
         if (r < 0)
             r = try_next(a, r, err);
     }
-    if (r < 0) { /* nobody is told but the caller, who has no handle yet */
+    if (r < 0) { /* only the caller learns of it; it has no handle yet */
         pg_await_cancel(&a->base);
         return r;
     }
@@ -262,7 +259,7 @@ static void pg_await_take(struct store_await *base, struct pg_place *ret_place,
     pg_await_cancel(base);
 }
 
-/* --- who has it ------------------------------------------------------------------------------------------ */
+/* --- the holder ------------------------------------------------------------------------------ */
 
 static int pg_await_holder(struct store_await *base, char ret_who[STORE_WHO_MAX]) {
     const struct pg_await *a = (const struct pg_await *)base;
@@ -280,7 +277,7 @@ static int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error 
     if (r < 0)
         return r;
     time_ms deadline = clock_read_steady() + HOLDER_WITHIN;
-    /* One that is frozen may not have all of it. */
+    /* An unresponsive host must not use up all of it. */
     r = pg_link_connect(&link, &place, HOLDER_WITHIN / (time_ms)place.host_count, err);
     link.patience = (deadline - clock_read_steady()) / 2;
     if (r >= 0)
@@ -290,7 +287,7 @@ static int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error 
     return r;
 }
 
-/* --- what the connections bring ----------------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------------------- */
 
 static void writer_result(void *ctx, const PGresult *result) {
     pg_commit_result(ctx, result);
@@ -308,8 +305,8 @@ static void reader_synced(void *ctx) {
     (void)ctx;
 }
 
-/* Whichever of the two: the store answers nothing more, and what the other one still brings would be an answer to
- * somebody who has been told. Whoever is told may close it. */
+/* Whichever connection is lost, the store stops answering: results of the other would answer
+ * callers that were already notified. The callback may close the store. */
 static void has_lost(void *ctx, const struct error *err) {
     struct pg_store *store = ctx;
     struct error why = *err;
@@ -325,12 +322,12 @@ static void has_lost(void *ctx, const struct error *err) {
     (void)pg_guard_leave(guard);
 }
 
-/* It is as if it were lost. */
+/* Same as a lost connection. */
 static void pg_give_up(struct store *base, const struct error *why) {
     has_lost(base, why);
 }
 
-/* --- opening ------------------------------------------------------------------------------------------ */
+/* --- opening --------------------------------------------------------------------------------- */
 
 static void note_prepared(void *ctx, const PGresult *result) {
     struct pg_store *store = ctx;
@@ -342,7 +339,7 @@ static void note_lost(void *ctx, const struct error *err) {
     ((struct pg_store *)ctx)->opening = *err;
 }
 
-/* All statements in one round trip, waiting; then the loop brings what comes. */
+/* Prepares all statements in one round trip, blocking; afterwards the loop delivers results. */
 static int prepare(struct pg_store *store, struct pg_link *link, enum statement first,
                    enum statement end, struct error *err) {
     link->result = note_prepared;
@@ -364,11 +361,11 @@ static int prepare(struct pg_store *store, struct pg_link *link, enum statement 
     return store->options.loop ? pg_link_watch(link, store->options.loop, err) : 0;
 }
 
-/* Who only reads takes it as it is. */
+/* Read-only use takes the epoch as it is. */
 static int begin_epoch(struct pg_store *store, struct store_report *report, struct error *err) {
     _cleanup_(clear_result) PGresult *result = NULL;
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-    _cleanup_(strbuf_finish) struct strbuf holder = STRBUF_INIT; /* a path in it may be any bytes */
+    _cleanup_(strbuf_finish) struct strbuf holder = STRBUF_INIT; /* may contain arbitrary bytes */
     const char *who = store->options.who ? store->options.who : "";
     utf8_clean(who, strlen(who), &holder);
     if (reads(store))
@@ -425,7 +422,7 @@ static int connect_writer(struct pg_store *store, struct store_await *awaited, c
     return r < 0 ? r : pg_session_lock(link, err);
 }
 
-/* The second one tells what is to be said of the server, once. */
+/* Only the second connection logs warnings about the server, once. */
 static int connect_reader(struct pg_store *store, struct error *err) {
     store->writer.log = store->reader.log = store->options.log;
     store->writer.log_ctx = store->reader.log_ctx = store->options.ctx;
@@ -497,7 +494,7 @@ int pg_open_as(const struct pg_schema *schema, const struct store_options *optio
         r = connect_reader(store, err);
     if (r < 0)
         return r;
-    /* The caller's texts, and what was taken. */
+    /* The caller's strings, and the consumed handle. */
     store->options.url = store->options.who = NULL;
     store->options.awaited = NULL;
     ask_size(store);
@@ -510,7 +507,7 @@ static int pg_open(const struct store_options *options, struct store **ret_store
     return pg_open_as(&pg_schema, options, ret_store, ret_report, err);
 }
 
-/* A store that has stopped is left as it is. Else the next one is told that nothing was under way. */
+/* A broken store is left as it is. Otherwise records a clean shutdown. */
 static void pg_close(struct store *base) {
     struct pg_store *store = (struct pg_store *)base;
     struct pg_link *link = &store->writer;
@@ -530,9 +527,9 @@ static void pg_close(struct store *base) {
     store_free(store);
 }
 
-/* --- maintenance -------------------------------------------------------------------------------- */
+/* --- maintenance ----------------------------------------------------------------------------- */
 
-/* Vacuum and checkpoints are the server's own. How large it is may be old by a minute. */
+/* The server does vacuum and checkpoints. The size may be a minute old. */
 static time_ms pg_maintain(struct store *base, time_ms idle_ms) {
     (void)idle_ms;
     struct pg_store *store = (struct pg_store *)base;

@@ -1,15 +1,14 @@
-/* postgres_bulk.c: how do a thousand rows become one statement?
+/* postgres_bulk.c: turns a thousand rows into one statement.
  *
- * Each column is an array in the binary format of PostgreSQL: a head, then each value behind its length.
- * The server takes them apart with unnest(), which is half of its work. So a column that says the same in
- * every row goes once, as a single value beside an array that is not there; unnest() makes NULL of what is
- * not there, and coalesce() the value of that. The first column is always an array: it tells how many rows
- * there are. Where even that costs too much, columns.h says in which columns rows differ as a rule, and
- * the statement has a second text in which the others are single values from the start.
+ * Each column is an array in PostgreSQL's binary format: a header, then each value after its
+ * length. The server expands them with unnest(), which is half of its work. So a column with the
+ * same value in every row is sent once, as a single value beside a missing array; unnest() yields
+ * NULL for it, and coalesce() replaces that by the value. The first column is always an array and
+ * determines the number of rows. Where even that is too slow, columns.h says which columns usually
+ * differ, and the statement has a second form in which the others are single values from the start.
  *
- * A text that is no UTF-8, or has a NUL in it, is nothing that PostgreSQL can keep: what is wrong in it becomes
- * U+FFFD, because the output of an agent may hold anything, and its end must be recorded all the same.
- */
+ * PostgreSQL cannot store invalid UTF-8 or NUL: invalid bytes become U+FFFD, because the output of
+ * an agent may contain anything, and the end of its run must be recorded anyway. */
 #include <assert.h>
 #include <endian.h>
 #include <inttypes.h>
@@ -61,7 +60,7 @@ static bool is_bulk(const struct pg_bulk *bulk) {
 static void begin_column(struct pg_bulk *bulk, unsigned column) {
     static const char head[ARRAY_HEAD];
     if (bulk->bytes[column].capacity > KEPT_MOST)
-        strbuf_finish(&bulk->bytes[column]); /* a large batch does not come often */
+        strbuf_finish(&bulk->bytes[column]); /* large batches are rare */
     strbuf_clear(&bulk->bytes[column]);
     bulk->nulls[column] = false;
     bulk->alike[column] = is_bulk(bulk) && column > 0;
@@ -86,7 +85,7 @@ void pg_bulk_finish(struct pg_bulk *bulk) {
     *bulk = (struct pg_bulk){ 0 };
 }
 
-/* keeps the memory */
+/* Keeps the memory. */
 static void pg_bulk_clear(struct pg_bulk *bulk) {
     bulk->rows = 0;
     bulk->size = 0;
@@ -95,7 +94,7 @@ static void pg_bulk_clear(struct pg_bulk *bulk) {
         begin_column(bulk, i);
 }
 
-/* --- values ---------------------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------------- */
 
 static void add_u32(struct strbuf *out, uint32_t value) {
     uint32_t big = htobe32(value);
@@ -107,14 +106,13 @@ static void add_u64(struct strbuf *out, uint64_t value) {
     strbuf_add(out, (const char *)&big, sizeof(big));
 }
 
-/* One value of an array; NULL: none. */
+/* One array element; NULL: none. */
 static void add_element(struct strbuf *out, const char *bytes, size_t size) {
     add_u32(out, bytes ? (uint32_t)size : UINT32_MAX);
     if (bytes)
         strbuf_add(out, bytes, size);
 }
 
-/* The only element so far. */
 static bool is_first(const struct pg_bulk *bulk, unsigned column, const char *bytes, size_t size) {
     const struct strbuf *out = &bulk->bytes[column];
     if (!bytes)
@@ -123,7 +121,8 @@ static bool is_first(const struct pg_bulk *bulk, unsigned column, const char *by
            && memcmp(out->text + out->length - size, bytes, size) == 0;
 }
 
-/* A value that differs has come: the rows before it have what the first one has. */
+/* The first different value has arrived: expands the value of the first row for all rows before
+ * it. */
 static void write_out(struct pg_bulk *bulk, unsigned column) {
     _cleanup_(strbuf_finish) struct strbuf first = STRBUF_INIT;
     struct strbuf *out = &bulk->bytes[column];
@@ -239,7 +238,7 @@ void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count) 
     put(bulk, out.text, out.length);
 }
 
-/* --- statements -------------------------------------------------------------------------------------- */
+/* --- statements ------------------------------------------------------------------------------ */
 
 static void put_array(struct pg_bulk *bulk, unsigned column, const char **ret_value,
                       int *ret_length) {
@@ -249,7 +248,7 @@ static void put_array(struct pg_bulk *bulk, unsigned column, const char **ret_va
     *ret_length = (int)bytes->length;
 }
 
-/* What all rows have. */
+/* A value shared by all rows. */
 static void put_single(struct pg_bulk *bulk, unsigned column, const char **ret_value,
                        int *ret_length) {
     const struct strbuf *bytes = &bulk->bytes[column];
@@ -273,7 +272,7 @@ static struct pg_values rows_of(struct pg_bulk *bulk, const char **values, int *
     return (struct pg_values){ values, lengths, (int)(2 * columns - 1) };
 }
 
-/* For each column the array or the single value. */
+/* For each column either the array or the single value. */
 static struct pg_values usual_rows_of(struct pg_bulk *bulk, const char **values, int *lengths) {
     for (unsigned i = 0; i < bulk->columns; i++) {
         if (bulk->varies[i] && bulk->alike[i])
@@ -333,7 +332,7 @@ bool pg_statement_has(enum statement statement, enum sql_form form) {
     return statement_texts[statement].bulk && varies;
 }
 
-/* Types of the values: as many as the statement takes. */
+/* The types of the statement's values. */
 static int put_types(enum statement statement, enum sql_form form, Oid types[PG_VALUES_MAX]) {
     const struct statement_text *text = &statement_texts[statement];
     struct sql_column columns[SQL_COLUMNS_MAX];

@@ -1,35 +1,36 @@
-/* postgres_internal.h: the parts of the PostgreSQL backend, for each other. Private to store/.
+/* postgres_internal.h: shared by the parts of the PostgreSQL backend. Private to store/.
  *
- *   postgres.c         open, close, info, wait   postgres_link.c    a URL, a connection, its answers
- *   postgres_schema.c  migrations, rights        postgres_bulk.c    many rows as arrays
+ *   postgres.c         open, close, info, wait   postgres_link.c    a URL, a connection, its
+ *   answers postgres_schema.c  migrations, rights        postgres_bulk.c    many rows as arrays
  *   postgres_write.c   a batch, and its outcome  postgres_read.c    questions; everything, once
  *
- * Two connections: the writer has the lock, commits and loads; the reader answers questions, so that they
- * need not wait for a commit. When either is lost, the store has broken: see store_why_broken. */
+ * Two connections: the writer has the lock, commits and loads; the reader answers questions, so
+ * that they do not wait for a commit. If either is lost, the store is broken: see
+ * store_why_broken. */
 #pragma once
 
 #include "store/postgres_link.h"
 
-#define PG_FIRST_VERSION 7u /* of the schema: what there was before is SQLite's */
+#define PG_FIRST_VERSION 7u /* of the schema: earlier versions exist only in SQLite */
 
-/* --- postgres_schema.c ------------------------------------------------------------------------ */
+/* --- postgres_schema.c ----------------------------------------------------------------------- */
 
-/* steps[n] leads to version PG_FIRST_VERSION + n; NULL: nothing beside new columns. */
+/* steps[n] leads to version PG_FIRST_VERSION + n; NULL: only new columns. */
 struct pg_schema {
     const char *const *steps;
     uint32_t version;
 };
 extern const struct pg_schema pg_schema;
 
-/* 0: there is none yet. Refuses a foreign schema and a version above `newest`. */
+/* 0: none yet. Refuses a foreign schema and a version above `newest`. */
 int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_version,
                       struct error *err);
 int pg_schema_migrate(struct pg_link *link, const struct pg_schema *schema, uint32_t from,
                       struct error *err);
-/* Is everything allowed that will be needed? */
+/* Checks all required privileges. */
 int pg_schema_check_rights(struct pg_link *link, struct error *err);
 
-/* --- postgres_bulk.c --------------------------------------------------------------------------- */
+/* --- postgres_bulk.c ------------------------------------------------------------------------- */
 
 /* The values of one statement: rows of columns, or one of each. */
 struct pg_bulk {
@@ -38,14 +39,14 @@ struct pg_bulk {
     size_t size; /* bytes of texts */
     unsigned columns, next;
     char types[SQL_COLUMNS_MAX];
-    bool varies[SQL_COLUMNS_MAX]; /* as a rule */
-    bool nulls[SQL_COLUMNS_MAX];  /* there is one among them */
+    bool varies[SQL_COLUMNS_MAX]; /* usually */
+    bool nulls[SQL_COLUMNS_MAX];  /* contains a NULL */
     bool alike[SQL_COLUMNS_MAX];  /* all rows have the value of the first, which alone is kept */
     struct strbuf bytes[SQL_COLUMNS_MAX];
 };
 void pg_bulk_init(struct pg_bulk *bulk, enum statement statement);
 void pg_bulk_finish(struct pg_bulk *bulk);
-/* The next value of the row, which begins with the first and ends with the last. */
+/* Appends the next value of the current row. */
 void pg_put_int(struct pg_bulk *bulk, int64_t value);
 void pg_put_text(
     struct pg_bulk *bulk,
@@ -54,38 +55,38 @@ void pg_put_text(
 void pg_put_row(struct pg_bulk *bulk, const struct row_type *type, const void *row,
                 struct names *names);
 void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count);
-/* Sends it; the bulk is empty again. */
+/* Sends it and empties the bulk. */
 void pg_bulk_send(struct pg_bulk *bulk, struct pg_link *link);
 bool pg_statement_has(enum statement statement, enum sql_form form);
 void pg_statements_prepare(struct pg_link *link, enum statement first, enum statement end);
 
-/* --- the store -------------------------------------------------------------------------------- */
+/* --- the store ------------------------------------------------------------------------------- */
 
 struct pg_sent {
     enum statement statement;
-    uint32_t write; /* whose it is; UINT32_MAX: of many */
+    uint32_t write; /* its index; UINT32_MAX: several */
 };
 
-/* A batch on its way. */
+/* A batch being committed. */
 struct pg_commit {
     const struct store_batch *batch;
     struct pg_sent *sent;
     size_t sent_count, sent_capacity, answered;
-    size_t written;  /* of the batch's writes that specs need not wait for */
+    size_t written;  /* writes of the batch that specs need not wait for */
     bool begun;      /* BEGIN was sent */
-    bool one_by_one; /* the second time: so that the first rule that is broken is the one told */
+    bool one_by_one; /* second attempt: reports the first rule that is broken */
     bool rolling_back;
-    bool over;      /* the server said COMMIT */
-    unsigned again; /* how often something passing was in the way */
+    bool over;      /* the server confirmed COMMIT */
+    unsigned again; /* number of retries after transient errors */
     struct pg_sent failed;
-    char state[6]; /* the SQLSTATE of what failed; "": nothing */
+    char state[6]; /* the SQLSTATE of the failure; "": none */
     char rule[32]; /* the name of the constraint */
     char text[300];
     task_id last_task;
     uint64_t last_event;
 };
 
-/* What is noted of a batch by task; see postgres_write.c. */
+/* What a batch has touched, by task; see postgres_write.c. */
 struct pg_touched {
     struct pg_touch {
         uint64_t key;
@@ -101,22 +102,22 @@ struct pg_store {
     struct pg_place place;
     struct pg_link writer, reader;
     struct store_options options;
-    struct error opening; /* what went wrong while statements were prepared */
+    struct error opening; /* error while preparing statements */
     struct names names;
     int64_t epoch;
-    task_id last_task;   /* highest ever given */
-    uint64_t last_event; /* highest ever given */
+    task_id last_task;   /* highest ever assigned */
+    uint64_t last_event; /* highest ever assigned */
     struct pg_bulk bulks[STATEMENT_WRITES];
     struct pg_commit commit;
     struct pg_touched touched;
-    struct pg_touched fresh;                   /* tasks that the batch adds: in which project */
-    struct pg_asked *first_asked, *last_asked; /* that wait for their answers */
-    int64_t bytes;                             /* when it was last asked */
-    uint64_t bytes_commits;                    /* then */
-    time_ms bytes_at;                          /* of the steady clock */
+    struct pg_touched fresh;                   /* tasks added by the batch, with their project */
+    struct pg_asked *first_asked, *last_asked; /* waiting for answers */
+    int64_t bytes;                             /* when last queried */
+    uint64_t bytes_commits;                    /* number of commits at that time */
+    time_ms bytes_at;                          /* steady clock */
 };
 
-/* Opens as a program that knows these versions (tests: those to come). */
+/* Opens as a program that knows these versions (tests: future ones). */
 int pg_open_as(const struct pg_schema *schema, const struct store_options *options,
                struct store **ret_store, struct store_report *ret_report, struct error *err);
 
@@ -127,19 +128,19 @@ void pg_commit_synced(struct pg_store *store);
 void pg_commit_finish(struct pg_commit *commit); /* frees */
 void pg_write_finish(struct pg_store *store);    /* frees */
 
-/* --- postgres_read.c --------------------------------------------------------------------------- */
+/* --- postgres_read.c ------------------------------------------------------------------------- */
 
 int pg_damaged(struct pg_store *store, const char *what, struct error *err);
 
-/* --- the rest ---------------------------------------------------------------------------------- */
+/* --- other functions ------------------------------------------------------------------------- */
 
 void pg_ask(struct store *base, const struct store_question *question, store_answered done,
             void *ctx);
 void pg_ask_size(struct pg_store *store);
 void pg_ask_result(struct pg_store *store, const PGresult *result);
-void pg_ask_lose_first(struct pg_store *store, const struct error *err); /* of those who wait */
-void pg_ask_forget(struct pg_store *store);                              /* tells nobody */
+void pg_ask_lose_first(struct pg_store *store, const struct error *err); /* the first that waits */
+void pg_ask_forget(struct pg_store *store);                              /* without callbacks */
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err);
-/* The connection with the lock; the rest of it is gone. */
+/* The connection with the lock; the rest is closed. */
 int pg_look(const char *url, struct store_look *ret_look, struct error *err);

@@ -1,12 +1,11 @@
-/* postgres_link.c: a connection that never makes the daemon wait.
+/* postgres_link.c: a non-blocking connection.
  *
- * Statements go into libpq's buffer and are sent as the socket takes them; results are counted, not
- * numbered: the server answers in the order of what it was sent. The socket is also watched when nothing is
- * expected, so that a lost connection is known at once, and a server that says nothing for too long is
- * treated like a lost one: whether it has committed, nobody can say.
+ * Statements go into libpq's buffer and are sent as the socket accepts them. Results are counted,
+ * not numbered: the server answers in order. The socket is also watched when nothing is expected,
+ * so that a lost connection is noticed immediately. A server that is silent for too long is treated
+ * like a lost one: whether it has committed is unknown.
  *
- * Only the start, the load and tools wait (pg_link_run, pg_link_wait), and with a deadline.
- */
+ * Only startup, loading and tools block (pg_link_run, pg_link_wait), with a deadline. */
 #include "store/postgres_link.h"
 
 #include <assert.h>
@@ -21,17 +20,16 @@
 #include "base/number.h"
 #include "os/clock.h"
 
-/* --- servers, schemas and locks of a URL -------------------------------------------------------- */
+/* --- servers, schemas and locks of a URL ----------------------------------------------------- */
 
-/* Which server, which schema, which lock does a URL mean?
+/* Parses a URL into servers, schema and lock.
  *
- * The URL is libpq's, with everything that libpq knows (hosts, TLS, password files, services). Two
- * parameters are ours and are taken out before libpq sees it. What is shown to people never has a
- * password in it.
+ * The URL is libpq's, with everything that libpq supports (hosts, TLS, password files, services).
+ * Two parameters are ours and are removed before libpq sees it. The displayed form never has a
+ * password.
  *
- * Several hosts are taken apart as libpq does it, so that each has a connect_timeout of its own: who goes
- * through them by itself, without blocking, is not told by libpq how long it has been at which.
- */
+ * Several hosts are split the way libpq does it, so that each has its own connect_timeout: in
+ * non-blocking mode, libpq does not say how long it has been trying which host. */
 
 #define SCHEMA_USUAL          "sluice"
 #define ANSWER_TIMEOUT_USUAL  SECONDS(30)
@@ -42,7 +40,7 @@ static bool begins_with(const char *text, const char *begin) {
     return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-/* Lower case only: "Sluice" and "sluice" would be two schemas that look like one. */
+/* Lower case only: "Sluice" and "sluice" would be two schemas that look the same. */
 static int take_schema(const char *value, size_t size, struct pg_place *place, struct error *err) {
     bool fine = size > 0 && size <= PG_SCHEMA_MAX && strncmp(value, "pg_", 3) != 0
                 && strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_") >= size
@@ -68,15 +66,15 @@ static int take_timeout(const char *value, size_t size, struct pg_place *place, 
     return 0;
 }
 
-/* libpq takes a name in which letters are written as %XX, too. */
+/* libpq also accepts parameter names with %XX escapes. */
 static bool is_secret(const char *parameter, size_t size) {
     return begins_with(parameter, "password=") || begins_with(parameter, "sslpassword=")
            || memchr(parameter, '%',
                      strcspn(parameter, "=") < size ? strcspn(parameter, "=") : size);
 }
 
-/* Where libpq lets user and password end: at the first '@' before any '/', whatever stands before it. A '/' that should
- * have been written as %2F ends them for libpq, but not for those who look on. */
+/* Where libpq ends user and password: at the first '@' before any '/'. A '/' that should have been
+ * written as %2F ends them for libpq, but not for a reader. */
 static const char *credentials_end(const char *host) {
     size_t size = strcspn(host, "@/");
     if (host[size] == '@')
@@ -84,7 +82,7 @@ static const char *credentials_end(const char *host) {
     return memrchr(host, '@', strcspn(host, "?"));
 }
 
-/* Everything behind '?', without what is ours, and in `shown` without what is secret. */
+/* Everything after '?', without our parameters, and in `shown` without secrets. */
 static int split_query(const char *query, struct strbuf *url, struct strbuf *shown,
                        struct pg_place *place, struct error *err) {
     char before = '?', shown_before = '?';
@@ -117,7 +115,7 @@ static int split_query(const char *query, struct strbuf *url, struct strbuf *sho
     return 0;
 }
 
-/* libpq knows more, but may quote what stands where a password should. */
+/* libpq's message is more specific, but may quote text from the position of a password. */
 static int refuse(const char *text, const struct pg_place *place, struct error *err) {
     bool names_parameter = text && strstr(text, "query parameter");
     size_t size = !text ? 0 : names_parameter ? strcspn(text, "\n") : strcspn(text, ":\"\n");
@@ -127,7 +125,7 @@ static int refuse(const char *text, const struct pg_place *place, struct error *
                      place->shown, (int)size, text ? text : "");
 }
 
-/* --- several hosts ------------------------------------------------------------------------------------ */
+/* --- several hosts --------------------------------------------------------------------------- */
 
 static size_t count_pieces(const char *list) {
     size_t count = *list ? 1 : 0;
@@ -136,7 +134,7 @@ static size_t count_pieces(const char *list) {
     return count;
 }
 
-/* What is between two commas. One piece is for all. */
+/* The piece between two commas. A single piece applies to all. */
 static const char *piece_of(const char *list, size_t index, size_t *ret_size) {
     for (const char *comma; index > 0 && (comma = strchr(list, ',')); index--)
         list = comma + 1;
@@ -161,7 +159,7 @@ static void put_option(struct strbuf *out, const char *keyword, const char *valu
     strbuf_puts(out, "' ");
 }
 
-/* A piece may be empty: then libpq takes what is usual, and nothing of the environment. */
+/* A piece may be empty: libpq then uses its default, ignoring the environment. */
 static char *conninfo_of(const PQconninfoOption *options, size_t index) {
     struct strbuf out = STRBUF_INIT;
     for (const PQconninfoOption *o = options; o->keyword; o++) {
@@ -202,7 +200,7 @@ static void split_hosts(const PQconninfoOption *options, struct pg_place *place)
     size_t ports = count_pieces(value_of(options, "port"));
     size_t count = addresses ? addresses : names;
     if (count < 2 || (names && names != count) || (ports > 1 && ports != count))
-        return; /* libpq says what does not fit */
+        return; /* libpq reports the mismatch */
     place->hosts = xcalloc(count, sizeof(*place->hosts));
     place->host_count = count;
     for (size_t i = 0; i < count; i++)
@@ -210,7 +208,7 @@ static void split_hosts(const PQconninfoOption *options, struct pg_place *place)
             (struct pg_host){ .conninfo = conninfo_of(options, i), .shown = shown_of(options, i) };
 }
 
-/* --- the complete URL --------------------------------------------------------------------------- */
+/* --- the complete URL ------------------------------------------------------------------------ */
 
 static int ask_libpq(struct pg_place *place, struct error *err) {
     char *text = NULL;
@@ -231,7 +229,7 @@ static int ask_libpq(struct pg_place *place, struct error *err) {
     return r;
 }
 
-/* FNV-1a. Never to be changed: a daemon of another version must look for the same lock. */
+/* FNV-1a. Must never change: a daemon of another version must use the same lock. */
 static int32_t lock_of(const char *schema) {
     uint32_t hash = 2166136261u;
     for (; *schema; schema++)
@@ -239,7 +237,7 @@ static int32_t lock_of(const char *schema) {
     return (int32_t)hash;
 }
 
-/* "me:a/b@here": for libpq the host is "me", and it would tell everybody that "a" is no port. */
+/* "me:a/b@here": for libpq the host is "me", and its message would quote "a" as an invalid port. */
 static int refuse_slash(const char *host, const char *at, const char *colon,
                         const struct pg_place *place, struct error *err) {
     const char *slash = at ? memchr(host, '/', (size_t)(at - host)) : NULL;
@@ -296,24 +294,24 @@ void pg_place_finish(struct pg_place *place) {
     *place = (struct pg_place){ 0 };
 }
 
-/* --- sessions ----------------------------------------------------------------------------------- */
+/* --- sessions -------------------------------------------------------------------------------- */
 
-/* Is this a connection that can be trusted with what must not be lost?
+/* Sets up a session that can be trusted with data that must not be lost.
  *
- * One statement makes every setting that could end a session or a statement by itself harmless, asks for a
- * commit that is on disk when it is answered, and brings what has to be known of the server. Plans never
- * depend on statistics: a table that was empty when a statement was planned may have a million rows now,
- * and each statement has one index that is right.
+ * One statement disables every setting that could end a session or a statement by itself, requests
+ * commits that are on disk when they are confirmed, and returns the required facts about the
+ * server. Plans never depend on statistics: a table that was empty when a statement was planned may
+ * have a million rows now, and each statement has exactly one right index.
  *
- * The lock is the session's: it is free when its connection ends, whatever ended it, and not before.
- */
+ * The lock belongs to the session: it is released when the connection ends, for any reason, and not
+ * before. */
 
 #define LOCK_PATIENCE 500
 #define LOCK_PAUSE    20
 
-/* --- messages ----------------------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------------- */
 
-/* What the server said, as one line without what libpq puts around it. */
+/* The server's message, as one line without libpq's decoration. */
 static void pg_one_line(const char *text, char ret_line[300]) {
     (void)snprintf(ret_line, 300, "%s", text ? text : "it says nothing");
     size_t length = strlen(ret_line);
@@ -337,7 +335,7 @@ int64_t pg_result_number(const PGresult *result, int row, int column) {
 
 static int errno_of(const char *state) {
     static const struct {
-        const char *state; /* or how it begins */
+        const char *state; /* or its prefix */
         int code;
     } codes[] = {
         { "23", -EEXIST },       { "53100", -ENOSPC },  { "53200", -ENOMEM },  { "42501", -EACCES },
@@ -363,7 +361,7 @@ int pg_result_error(const struct pg_place *place, const char *what, const PGresu
     return error_set(err, code, "cannot %s in PostgreSQL at '%s': %s", what, place->shown, line);
 }
 
-/* What a server has said of itself when it let us in (13 does not). */
+/* A parameter the server reported on connecting (13 does not). */
 static bool is_on(const PGconn *pg, const char *parameter) {
     const char *value = PQparameterStatus(pg, parameter);
     return value && strcmp(value, "on") == 0;
@@ -383,7 +381,8 @@ int pg_connect_error(const struct pg_link *link, struct error *err) {
     if (link->up)
         return error_set(err, -ECONNRESET, "the connection to PostgreSQL at '%s' is lost: %s",
                          place->shown, line);
-    if (link->pg && is_on(link->pg, "in_hot_standby")) /* the primary may come, or this may be it */
+    /* A primary may appear, or this may become it. */
+    if (link->pg && is_on(link->pg, "in_hot_standby"))
         return error_set(err, -ECONNREFUSED,
                          "PostgreSQL at '%s' is a standby server, which takes no writes: does the "
                          "primary run, and is it one of the hosts?",
@@ -404,7 +403,7 @@ int pg_connect_error(const struct pg_link *link, struct error *err) {
     return error_set(err, -ECONNREFUSED, "cannot reach PostgreSQL at '%s': %s", place->shown, line);
 }
 
-/* --- the session ---------------------------------------------------------------------------------- */
+/* --- the session ----------------------------------------------------------------------------- */
 
 void pg_session_sql(const struct pg_link *link, struct strbuf *ret_sql) {
     static const struct {
@@ -421,7 +420,7 @@ void pg_session_sql(const struct pg_link *link, struct strbuf *ret_sql) {
         { "tcp_keepalives_idle", "1", 0 },
         { "tcp_keepalives_interval", "1", 0 },
         { "tcp_keepalives_count", "2", 0 },
-        { "tcp_user_timeout", "3000", 0 }, /* two more are for the standby: 5 s in all */
+        { "tcp_user_timeout", "3000", 0 }, /* two more for the standby: 5 s in total */
         { "plan_cache_mode", "force_generic_plan", 0 },
         { "enable_seqscan", "off", 0 },
         { "enable_hashjoin", "off", 0 },
@@ -436,8 +435,8 @@ void pg_session_sql(const struct pg_link *link, struct strbuf *ret_sql) {
         if (PQserverVersion(link->pg) >= settings[i].since)
             strbuf_printf(ret_sql, ", set_config('%s', '%s', false)", settings[i].name,
                           settings[i].value);
-    /* What waits for more stays. `local` and `remote_write` would be less than `on` where a second server shall have
-     * every commit; without one they are the same. */
+    /* Stronger settings stay. `local` and `remote_write` would be weaker than `on` if a second
+     * server must have every commit; without one they are the same. */
     strbuf_puts(
         ret_sql,
         ", set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
@@ -492,7 +491,7 @@ int pg_session_begin(struct pg_link *link, struct error *err) {
     return r < 0 ? r : pg_session_check(link, result, err);
 }
 
-/* --- the lock ------------------------------------------------------------------------------------- */
+/* --- the lock -------------------------------------------------------------------------------- */
 
 void pg_session_lock_sql(const struct pg_place *place, struct strbuf *ret_sql) {
     strbuf_printf(ret_sql, "SELECT pg_try_advisory_lock(%d, %" PRId32 ")", PG_LOCK_CLASS,
@@ -508,8 +507,8 @@ static void print_lock_row(const struct pg_place *place, struct strbuf *out) {
                   (unsigned)PG_LOCK_CLASS, (unsigned)place->lock);
 }
 
-/* What the holder said of itself is in the table, if it has come so far: its process must be the one that
- * has the lock. */
+/* The holder's `who` is in the table, if it has got that far: its process must be the one that has
+ * the lock. */
 void pg_session_holder_sql(const struct pg_place *place, struct strbuf *ret_sql) {
     strbuf_printf(ret_sql,
                   "SELECT s.holder FROM \"%s\".store s WHERE s.holder_pid IN (SELECT l.pid",
@@ -537,10 +536,10 @@ int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_W
     if (pg_link_run(link, "ask who has the store", sql.text, &told, NULL) == 0
         && PQntuples(told) == 1)
         (void)snprintf(ret_who, STORE_WHO_MAX, "%s", PQgetvalue(told, 0, 0));
-    return 0; /* without the right to read it, or in its first moment, it stays nameless */
+    return 0; /* without the right to read it, or just after opening, it stays unknown */
 }
 
-/* -EBUSY: somebody has it. */
+/* -EBUSY: another session has it. */
 static int try_lock(struct pg_link *link, const char *sql, struct error *err) {
     _cleanup_(clear_result) PGresult *result = NULL;
     int r = pg_link_run(link, "lock the store", sql, &result, err);
@@ -550,7 +549,7 @@ static int try_lock(struct pg_link *link, const char *sql, struct error *err) {
 int pg_session_lock(struct pg_link *link, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     pg_session_lock_sql(link->place, &sql);
-    /* The server needs a moment to see that a program has died: whoever starts it again comes sooner. */
+    /* The server needs a moment to notice that a program has died; a restart comes sooner. */
     time_ms deadline = clock_read_steady() + LOCK_PATIENCE;
     int r;
     while ((r = try_lock(link, sql.text, err)) == -EBUSY && clock_read_steady() < deadline)
@@ -565,9 +564,9 @@ int pg_session_lock(struct pg_link *link, struct error *err) {
                      "daemon.standby",
                      link->place->shown, *who ? who : "another program");
 }
-/* --- connecting ---------------------------------------------------------------------------------- */
+/* --- connecting ------------------------------------------------------------------------------ */
 
-/* "terminating connection due to administrator command" comes like this, before the end. */
+/* "terminating connection due to administrator command" arrives this way, before the end. */
 static void take_notice(void *ctx, const PGresult *result) {
     struct pg_link *link = ctx;
     char line[300];
@@ -578,11 +577,11 @@ static void take_notice(void *ctx, const PGresult *result) {
         link->log(link->log_ctx, line);
 }
 
-/* `address`: of those that the name of the host has; "": any. */
+/* `address`: one of the host's addresses; "": any. */
 static int begin(struct pg_link *link, const struct pg_place *place, const char *address,
                  struct error *err) {
-    /* What the URL says counts more than what stands before it, and less than what stands behind. A host that
-     * has gone is known within 3 s, on both sides (pg_session_sql). */
+    /* The URL overrides the parameters before it, and is overridden by those after it. A dead host
+     * is detected within 3 s, on both sides (pg_session_sql). */
     const char *const names[] = { "fallback_application_name",
                                   "keepalives_idle",
                                   "keepalives_interval",
@@ -621,7 +620,8 @@ int pg_link_is_late(const struct pg_link *link, struct error *err) {
                      link->place->shown);
 }
 
-/* Unlike libpq also behind one that lets nobody in: those who repair a server say so with its pg_hba.conf. */
+/* Unlike libpq, also continues after a host that rejects logins: administrators use pg_hba.conf to
+ * take a server out of service. */
 bool pg_link_next(struct pg_link *link, struct error *err) {
     const struct pg_place *place = link->place;
     if (link->host + 1 == place->host_count) {
@@ -664,7 +664,7 @@ static int wait_for(int fd, short events, time_ms deadline) {
         struct pollfd poller = { .fd = fd, .events = events };
         int n = poll(&poller, 1, left > 0 ? (int)left : 0);
         if (n > 0 || (n < 0 && errno != EINTR))
-            return 1; /* an error is found by whoever reads */
+            return 1; /* the next read finds the error */
         if (n == 0 && left <= 0)
             return 0;
     }
@@ -694,7 +694,7 @@ int pg_link_connect(struct pg_link *link, const struct pg_place *place, time_ms 
     return r;
 }
 
-/* A name may have several addresses. Where the URL names one host, all of them are taken for one server. */
+/* A name may have several addresses. If the URL names one host, all of them count as one server. */
 int pg_link_connect_beside(struct pg_link *link, const struct pg_link *other, time_ms patience,
                            struct error *err) {
     const char *address = other->place->hosts ? PQhostaddr(other->pg) : NULL;
@@ -757,9 +757,9 @@ void pg_link_move(struct pg_link *link, const struct pg_place *place, struct pg_
     *link = (struct pg_link){ 0 };
 }
 
-/* --- the end of a connection ----------------------------------------------------------------------- */
+/* --- the end of a connection ----------------------------------------------------------------- */
 
-/* From the loop or from pg_link_wait alone: whoever is told may close the link. */
+/* Only from the loop or from pg_link_wait: the callback may close the link. */
 static void lose(struct pg_link *link, int code, const char *why) {
     if (link->dead)
         return;
@@ -778,18 +778,18 @@ static void lose(struct pg_link *link, int code, const char *why) {
 }
 
 static void lose_connection(struct pg_link *link) {
-    (void)PQisBusy(link->pg); /* reads what was said last, for take_notice */
+    (void)PQisBusy(link->pg); /* reads the last notice, for take_notice */
     lose(link, -ECONNRESET, PQerrorMessage(link->pg));
 }
 
-/* Nothing can be sent any more. Whoever sends must not be called back from inside of it. */
+/* Nothing can be sent any more. Senders must not be called back from within their own call. */
 static void doom(struct pg_link *link) {
     link->doomed = true;
     if (link->loop && !link->dead)
         loop_timer_set(link->loop, link->timer, clock_read_steady());
 }
 
-/* --- waiting for one answer ------------------------------------------------------------------------ */
+/* --- waiting for one answer ------------------------------------------------------------------ */
 
 int pg_link_poll(struct pg_link *link, time_ms deadline, struct error *err) {
     int unsent = PQflush(link->pg);
@@ -804,7 +804,7 @@ int pg_link_poll(struct pg_link *link, time_ms deadline, struct error *err) {
     return 0;
 }
 
-/* All results of what was sent; the last one, or the first that is an error. */
+/* All results of the statement; keeps the last one, or the first error. */
 static int collect(struct pg_link *link, const char *what, PGresult **ret_result,
                    struct error *err) {
     PGresult *kept = NULL;
@@ -845,7 +845,7 @@ int pg_link_run_with(struct pg_link *link, const char *what, const char *sql, co
     return collect(link, what, ret_result, err);
 }
 
-/* --- the pipeline ---------------------------------------------------------------------------------- */
+/* --- the pipeline ---------------------------------------------------------------------------- */
 
 static void is_ready(void *ctx, int fd, unsigned events);
 
@@ -871,7 +871,7 @@ int pg_link_watch(struct pg_link *link, struct loop *loop, struct error *err) {
 
 void pg_link_leave_pipeline(struct pg_link *link) {
     assert(link->expected == 0);
-    (void)PQexitPipelineMode(link->pg); /* what follows would say so */
+    (void)PQexitPipelineMode(link->pg); /* the next command would report it */
 }
 
 static void set_patience(struct pg_link *link) {
@@ -940,17 +940,17 @@ void pg_link_sync(struct pg_link *link) {
     flush(link);
 }
 
-/* The server ends the connection (it is being stopped, or somebody ends it), and says so in the place of whatever
- * was to come, which may be a sync. */
+/* The server is closing the connection (it is shutting down, or an administrator ended it), and
+ * says so instead of the expected result, which may be a sync. */
 static bool is_farewell(const PGresult *result) {
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     return severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
 }
 
-/* Everything that has come. Whoever is called may send more, or close the link: false, it is gone. */
+/* Handles everything received. Callbacks may send more, or close the link: returns false then. */
 static bool take_results(struct pg_link *link) {
     struct pg_guard *guard = pg_guard_enter(link);
-    bool empty = false; /* the last one was: behind each statement there is one */
+    bool empty = false; /* the last one was: each statement is followed by an empty result */
     while (!guard->gone && !link->dead && link->expected > 0 && !PQisBusy(link->pg)) {
         PGresult *result = PQgetResult(link->pg);
         bool lost = PQstatus(link->pg) == CONNECTION_BAD || (!result && empty);

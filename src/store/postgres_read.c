@@ -1,17 +1,17 @@
-/* postgres_read.c: questions that come while the daemon works, and everything that scheduling needs, once.
+/* postgres_read.c: answers questions at run time, and loads everything that scheduling needs at
+ * startup.
  *
- * Questions go over a connection of their own, one behind the other, each with a sync of its own: one that fails
- * leaves the others alone. Answers come in the order of the questions. Whoever is called may ask again or
- * commit: the rows of an answer belong to its result, not to the connection.
+ * Questions are pipelined over a separate connection, each with its own sync: a failure does not
+ * affect the others. Answers come in order. Callbacks may ask again or commit: the rows of an
+ * answer belong to its result, not to the connection.
  *
- * Loading is COPY in the binary format: a million rows come as one stream, without a result object for each, and
- * numbers need no parsing. Over the connection that writes, on which nothing is under way: questions that
- * are not answered yet go on over the other one. Equal names come as equal pointers.
+ * Loading uses binary COPY: a million rows come as one stream, without a result object for each,
+ * and numbers need no parsing. It uses the writing connection, which is idle; pending questions
+ * continue on the other one. Equal names are equal pointers.
  *
- * Numbers come with the width of their column, big end first. Both sources give texts that end in NUL: libpq
- * puts one behind each value of an answer; in a row of COPY it takes the place of the length that
- * follows, which has been read by then.
- */
+ * Numbers have the width of their column, in big-endian order. Both sources give NUL-terminated
+ * texts: libpq terminates each value of a result; in a COPY row, the NUL overwrites the following
+ * length, which has already been read. */
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
@@ -25,9 +25,9 @@
 
 #define COPY_HEAD 19 /* "PGCOPY…", flags, length of an extension: before the first row */
 
-/* --- rows ------------------------------------------------------------------------------------------ */
+/* --- rows ------------------------------------------------------------------------------------ */
 
-/* One row in the binary format; texts live as long as what it was taken from. */
+/* One row in the binary format; texts are valid as long as their source. */
 struct pg_row {
     const char *values[SQL_COLUMNS_MAX]; /* NULL: none */
     int lengths[SQL_COLUMNS_MAX];
@@ -49,7 +49,7 @@ static int32_t read_i32(const char *at) {
     return (int32_t)be32toh(big);
 }
 
-/* A row of COPY, which is changed; false: it is none (any more). */
+/* Parses a COPY row, modifying it; false: not a row (or the end). */
 static bool row_of_copy(struct pg_row *row, char *bytes, int size) {
     char *at = bytes, *end = bytes + size;
     if (size < 2)
@@ -62,7 +62,7 @@ static bool row_of_copy(struct pg_row *row, char *bytes, int size) {
         if (end - at < 4)
             return false;
         int32_t length = read_i32(at);
-        *at = '\0'; /* behind the value before */
+        *at = '\0'; /* terminates the previous value */
         at += 4;
         if (length > end - at)
             return false;
@@ -100,7 +100,7 @@ static bool is_null_at(const void *ctx, int column) {
 
 static const struct row_source source = { number_at, text_at, size_at, is_null_at };
 
-/* A bigint[]; false: it is none. The caller frees, or NULL. */
+/* A bigint[]; false: not one. The caller frees; may be NULL. */
 static bool numbers_at(const struct pg_row *row, int column, task_id **numbers, size_t *capacity,
                        size_t *ret_count) {
     const char *at = row->values[column];
@@ -111,7 +111,7 @@ static bool numbers_at(const struct pg_row *row, int column, task_id **numbers, 
     if (left < 12 || (read_i32(at) == 1 && left < 20))
         return false;
     if (read_i32(at) == 0)
-        return true; /* an empty one has no length */
+        return true; /* an empty array has no length */
     int32_t count = read_i32(at + 12);
     if (read_i32(at) != 1 || count < 0 || left != 20 + (size_t)count * 12)
         return false;
@@ -134,11 +134,11 @@ int pg_damaged(struct pg_store *store, const char *what, struct error *err) {
     return error_set(err, own.code, "%s", own.text);
 }
 
-/* --- questions -------------------------------------------------------------------------------------- */
+/* --- questions ------------------------------------------------------------------------------- */
 
 struct pg_asked {
     struct pg_asked *next;
-    enum store_question_kind kind; /* STORE_QUESTION_MAX: how large it is; ours */
+    enum store_question_kind kind; /* STORE_QUESTION_MAX: database size, internal */
     store_answered done;
     void *ctx;
 };
@@ -162,7 +162,7 @@ void pg_ask(struct store *base, const struct store_question *q, store_answered d
         return;
     }
     pg_bulk_init(&values, what.statement);
-    if (what.count == 0) { /* of each of its tasks */
+    if (what.count == 0) { /* for each of its tasks */
         pg_put_numbers(&values, q->tasks, q->task_count);
         pg_put_int(&values, (int64_t)q->limit);
     }
@@ -238,7 +238,7 @@ void pg_ask_forget(struct pg_store *store) {
         free(take_first(store));
 }
 
-/* --- loading ----------------------------------------------------------------------------------------- */
+/* --- loading --------------------------------------------------------------------------------- */
 
 struct loader {
     struct sql_loader all;
@@ -278,7 +278,7 @@ static int take_row(struct loader *l, enum row_kind kind, char *bytes, int size)
     return pg_damaged(l->store, what, l->all.err);
 }
 
-/* 1: a row is in *bytes, 0: there is none any more. */
+/* 1: a row is in *bytes, 0: no more rows. */
 static int next_row(struct loader *l, char **bytes, int *size, time_ms *deadline) {
     struct pg_link *link = &l->store->writer;
     while ((*size = PQgetCopyData(link->pg, bytes, 1)) == 0) {
@@ -290,7 +290,7 @@ static int next_row(struct loader *l, char **bytes, int *size, time_ms *deadline
     return *size > 0;
 }
 
-/* After a failure, of ours too, the rest of it is read and thrown away. */
+/* After any failure, the rest is read and discarded. */
 static int load_rows(struct loader *l, enum row_kind kind) {
     time_ms deadline = clock_read_steady() + l->store->writer.patience;
     bool first = true;
@@ -306,8 +306,8 @@ static int load_rows(struct loader *l, enum row_kind kind) {
     return r < 0 ? r : failed;
 }
 
-/* 1: it is in *ret_result, 0: there is none any more. Behind the last row there are two more messages, and they may
- * not come: PQgetResult itself would wait for them for ever. */
+/* 1: it is in *ret_result, 0: no more. Two more messages follow the last row, and they may never
+ * arrive: PQgetResult itself would wait for them forever. */
 static int next_result(struct loader *l, PGresult **ret_result) {
     struct pg_link *link = &l->store->writer;
     time_ms deadline = clock_read_steady() + link->patience;
@@ -392,7 +392,7 @@ int pg_load(struct store *base, const struct store_reader *reader, struct store_
     return r < 0 ? r : back;
 }
 
-/* --- a store that is not to be changed --------------------------------------------------------------- */
+/* --- read-only inspection -------------------------------------------------------------------- */
 
 static int look_into(struct pg_link *link, struct store_look *look, struct error *err) {
     PGresult *result = NULL;

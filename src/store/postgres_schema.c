@@ -1,15 +1,14 @@
-/* postgres_schema.c: the tables in PostgreSQL, and how those of an older version become ours.
+/* postgres_schema.c: the tables in PostgreSQL, and migrations.
  *
- * A new schema gets its tables from columns.h. Step n leads to version PG_FIRST_VERSION + n and is never changed
- * once released: a new version gets its new columns from columns.h, and a step for what else it needs. Each step is one transaction with the new number in it.
+ * columns.h generates the tables of a new schema. Step n leads to version PG_FIRST_VERSION + n and
+ * never changes after its release: a new version gets its new columns from columns.h, and a step
+ * for everything else. Each step is one transaction that includes the new version number.
  *
- * As in SQLite, names and the words of enums are numbers of the table `name`, 0 is "none", times are
- * milliseconds, and an index is there because a question needs it. Different: what a task needs is an
- * array in its row, and its progress is beside the rest, NULL where it is as at the beginning; a row is
- * written whole here whatever changes in it. Rows that change have room to do so in their page
- * (fillfactor), so that no index is touched. Texts compare by bytes (COLLATE "C"): no new version of a
- * language's rules can spoil an index.
- */
+ * As in SQLite, names and enum words are numbers in the table `name`, 0 is "none", times are
+ * milliseconds, and every index serves a question. Different: a task's dependencies are an array in
+ * its row, and its progress is in the same row, NULL for initial values; any change rewrites the
+ * complete row here. Rows that change have room in their page (fillfactor), so that no index is
+ * touched. Texts compare by bytes (COLLATE "C"): new collation rules cannot corrupt an index. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 
 /* clang-format off */
 static const char *const steps[] = {
-    NULL, /* a new one has the tables of STORE_VERSION from the start */
+    NULL, /* a new schema has the tables of STORE_VERSION from the start */
     /* 8: the key of a live run, who its shim is, and its cgroup */
     "ALTER TABLE run ADD COLUMN shim_key text, ADD COLUMN shim_pid bigint NOT NULL DEFAULT 0,"
     " ADD COLUMN shim_start bigint NOT NULL DEFAULT 0,"
@@ -27,9 +26,9 @@ static const char *const steps[] = {
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) <= STORE_VERSION - PG_FIRST_VERSION + 1, "of a version to come");
 
-#define LAST_BY_HAND 8u /* the version from which on columns.h says which columns are new */
+#define LAST_BY_HAND 8u /* the last version whose columns are not generated from columns.h */
 
-/* What is not made of rows, and what a question needs. */
+/* Tables that do not hold rows, and indexes. */
 static const char others[] =
     "CREATE TABLE store (one boolean PRIMARY KEY DEFAULT true CHECK (one),"
     " version integer NOT NULL, epoch bigint NOT NULL, clean boolean NOT NULL,"
@@ -52,7 +51,7 @@ static void clear_result(PGresult **result) {
     PQclear(*result);
 }
 
-/* What is missing, as SQL that gives it. */
+/* Reports the missing privileges, as the SQL that grants them. */
 static int refuse_reading(struct pg_link *link, struct error *err) {
     const char *schema = link->place->schema, *role = PQuser(link->pg);
     return error_set(
@@ -107,7 +106,7 @@ static int take_step(struct pg_link *link, const char *step, uint32_t version, s
     strbuf_puts(&sql, "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;");
     strbuf_printf(&sql, "%s UPDATE store SET version = %" PRIu32 "; COMMIT", step, version);
     time_ms patience = link->patience;
-    link->patience = HOURS(24); /* a large table takes as long as it takes */
+    link->patience = HOURS(24); /* a large table takes long */
     int r = pg_link_run(link, "make the tables", sql.text, NULL, err);
     link->patience = patience;
     if (r >= 0)

@@ -1,24 +1,24 @@
-/* postgres_write.c: which statements write a batch as if its writes happened one after the other?
+/* postgres_write.c: writes a batch as if its writes happened one after the other.
  *
- * Rows of one kind are collected and go as one statement. Kinds are sent in a fixed order (tasks are added,
- * changed, run, told of, deleted), so a row may only be collected when everything that came before it in the
- * batch, and that its kind would overtake, is about something else: what was touched is noted by task.
- * Where that is not so, what was collected is sent first. Tables that nobody collects for are written at
- * once: each is touched by its own kinds of writes alone.
+ * Rows of one kind are collected into one statement. Kinds are sent in a fixed order (add, change,
+ * run, event, delete), so a row may only be collected if nothing before it in the batch that its
+ * kind would overtake concerns the same task: touched tasks are noted. Otherwise the collected rows
+ * are sent first. Tables that are not collected are written immediately: each is touched only by
+ * its own kinds of writes.
  *
- * One by one, every write is sent before the next: slower, and what fails is the first that is wrong.
+ * One by one, every write is sent before the next: slower, but the first invalid write fails.
  *
- * Everything goes in one round trip: BEGIN, the epoch, the rows, COMMIT. Of a large batch the server has the
- * first rows while the last are made (pg_commit_ahead). Then there are three ends.
+ * Everything goes in one round trip: BEGIN, the epoch, the rows, COMMIT. For a large batch, the
+ * server has the first rows while the last are prepared (pg_commit_ahead). There are three
+ * outcomes:
  *
- * OK       the server answered COMMIT.
- * FAILED   a statement was refused, and the server answered ROLLBACK. When a rule was broken the batch is
- *          sent once more, one write after the other: rows that went together do not tell which of them was
- *          first, and the reason must not depend on how they were sent. What is only in the way (a deadlock
- *          with somebody else's maintenance) is tried again as it was.
- * UNKNOWN  the connection is lost or silent: the COMMIT may have arrived. Also when another daemon has
- *          raised the epoch: then nothing of ours is there, but this store is not ours any more.
- */
+ * OK       the server confirmed COMMIT.
+ * FAILED   a statement was refused, and the server confirmed ROLLBACK. If a rule was broken, the
+ *          batch is sent again, one write at a time: combined rows do not show which of them was
+ *          first, and the reason must not depend on how they were sent. Transient errors (a
+ *          deadlock with external maintenance) are retried unchanged.
+ * UNKNOWN  the connection is lost or silent: the COMMIT may have arrived. Also if another daemon
+ *          has raised the epoch: nothing was written, but this store is no longer ours. */
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
@@ -33,10 +33,10 @@
 #define LARGE ((size_t)8 << 20)
 #define TRIES 5u
 
-/* --- what was touched ------------------------------------------------------------------------------ */
+/* --- touched tasks --------------------------------------------------------------------------- */
 
 enum { ADDED = 1, CHANGED = 2, DELETED = 4, HERE = 8 };
-#define GONE UINT_MAX /* in `fresh`; else the number of a project */
+#define GONE UINT_MAX /* in `fresh`: deleted; else the number of a project */
 
 static struct pg_touch *slot_of(const struct pg_touched *touched, uint64_t key) {
     size_t at = hash_u64(key) & (touched->capacity - 1);
@@ -61,17 +61,17 @@ static void forget_touched(struct pg_touched *touched) {
     touched->count = 0;
 }
 
-/* What is noted of this key, to be changed; 0: nothing yet. */
+/* The bits noted for this key, to be changed; 0: none yet. */
 static unsigned *note(struct pg_touched *touched, uint64_t key) {
     if (touched->count * 2 >= touched->capacity)
         grow(touched);
     struct pg_touch *slot = slot_of(touched, key);
-    touched->count += slot->bits == 0; /* at most: it may stay so */
+    touched->count += slot->bits == 0; /* an upper bound: it may stay 0 */
     slot->key = key;
     return &slot->bits;
 }
 
-/* Is one of `against` noted of this key? If not, `bits` are noted. */
+/* Is one of `against` noted for this key? If not, notes `bits`. */
 static bool collides(struct pg_touched *touched, uint64_t key, unsigned against, unsigned bits) {
     unsigned *noted = note(touched, key);
     if (*noted & against)
@@ -80,9 +80,9 @@ static bool collides(struct pg_touched *touched, uint64_t key, unsigned against,
     return false;
 }
 
-/* --- sending ---------------------------------------------------------------------------------------- */
+/* --- sending --------------------------------------------------------------------------------- */
 
-/* The next statement: whoever answers for it. */
+/* Records which write the next statement belongs to. */
 static void commit_note(struct pg_commit *commit, enum statement statement, uint32_t write) {
     commit->sent =
         xgrow(commit->sent, &commit->sent_capacity, commit->sent_count + 1, sizeof(*commit->sent));
@@ -106,7 +106,7 @@ static void send(struct writer *w, enum statement statement) {
     pg_bulk_send(bulk_of(w, statement), &w->store->writer);
 }
 
-/* Everything that was collected, in the order of the kinds. */
+/* Sends everything collected, in the order of the kinds. */
 static void flush(struct writer *w) {
     for (enum statement statement = STATEMENT_ADD_TASK; statement <= STATEMENT_PUT_CONTEXT;
          statement++)
@@ -115,7 +115,7 @@ static void flush(struct writer *w) {
     forget_touched(&w->store->touched);
 }
 
-/* A message of PostgreSQL has an end (1 GB). What can be large overtakes nothing that it concerns. */
+/* A PostgreSQL message is limited to 1 GB. Large kinds never overtake related writes. */
 static void send_large(struct writer *w) {
     static const enum statement kinds[] = { STATEMENT_PUT_RUN,       STATEMENT_ADD_EVENT,
                                             STATEMENT_ADD_KEY,       STATEMENT_ADD_SPEC,
@@ -125,7 +125,7 @@ static void send_large(struct writer *w) {
             send(w, kinds[i]);
 }
 
-/* Room for a write about this task, which may not overtake any of `against`. */
+/* Prepares for a write about this task, which may not overtake any of `against`. */
 static void make_room(struct writer *w, uint64_t key, unsigned against, unsigned bits) {
     if (!collides(&w->store->touched, key, against, bits))
         return;
@@ -133,7 +133,7 @@ static void make_room(struct writer *w, uint64_t key, unsigned against, unsigned
     (void)collides(&w->store->touched, key, 0, bits);
 }
 
-/* --- one function per kind of write ------------------------------------------------------------------ */
+/* --- one function per kind of write ---------------------------------------------------------- */
 
 static struct pg_bulk *put_row(struct writer *w, enum statement statement, enum row_kind kind,
                                const void *row) {
@@ -163,7 +163,7 @@ static void change_task(struct writer *w, const struct store_write *write) {
     pg_put_int(b, write->flags & STORE_CHANGE_SEEN);
 }
 
-/* The server need not look for a task of this batch. */
+/* The server need not look up a task of this batch. */
 static void add_spec(struct writer *w, const struct spec_row *row) {
     unsigned project = *note(&w->store->fresh, row->id);
     if (project == GONE)
@@ -175,7 +175,7 @@ static void add_spec(struct writer *w, const struct spec_row *row) {
 }
 
 static void put_context(struct writer *w, const struct spec_row *row) {
-    make_room(w, row->id, CHANGED, CHANGED); /* the last one counts */
+    make_room(w, row->id, CHANGED, CHANGED); /* the last one wins */
     struct pg_bulk *b = bulk_of(w, STATEMENT_PUT_CONTEXT);
     pg_put_int(b, (int64_t)row->id);
     pg_put_text(b, row->context);
@@ -193,7 +193,7 @@ static void write_new(struct writer *w, const struct store_write *write) {
     }
     if (write->of == ROW_RUN) {
         make_room(w, write->run->task, DELETED, HERE);
-        /* Two runs of one hash: one statement more. */
+        /* A hash collision of two runs costs only an extra statement. */
         make_room(w, hash_mix(write->run->task, write->run->attempt) | (uint64_t)1 << 63, CHANGED,
                   CHANGED);
     }
@@ -218,7 +218,7 @@ static void delete (struct writer *w, const struct store_write *write) {
     }
 }
 
-/* What is pruned must be there first. */
+/* Rows to prune must be written first. */
 static void prune(struct writer *w, const struct store_write *write) {
     enum statement statement = sql_prune_of(write->of);
     flush(w);
@@ -245,14 +245,14 @@ static void write_one(struct writer *w, const struct store_write *write) {
     case WRITE_CONTEXT:
         put_context(w, write->spec);
         break;
-    case WRITE_NUMBERS: /* STATEMENT_EPOCH has it already */
+    case WRITE_NUMBERS: /* included in STATEMENT_EPOCH */
         break;
     }
 }
 
-/* --- the batch --------------------------------------------------------------------------------------- */
+/* --- the batch ------------------------------------------------------------------------------- */
 
-/* The highest numbers with this batch. */
+/* Computes the highest numbers including this batch. */
 static void count_up(struct pg_store *store, const struct store_batch *batch) {
     struct pg_commit *commit = &store->commit;
     commit->last_task = store->last_task;
@@ -278,7 +278,7 @@ static void send_names(struct writer *w) {
         send(w, STATEMENT_ADD_NAME);
 }
 
-/* The epoch is asked for first. What the batch counts up to is known when all of it is there. */
+/* The epoch comes first. The batch's counters are known only when it is complete. */
 static void begin(struct writer *w) {
     struct pg_store *store = w->store;
     if (store->commit.begun)
@@ -342,14 +342,14 @@ void pg_write_finish(struct pg_store *store) {
     free(store->fresh.slots);
 }
 
-/* --- the outcome --------------------------------------------------------------------------------------- */
+/* --- the outcome ----------------------------------------------------------------------------- */
 
 void pg_commit_finish(struct pg_commit *commit) {
     free(commit->sent);
     *commit = (struct pg_commit){ 0 };
 }
 
-/* Nothing of it was sent. */
+/* Nothing was sent. */
 static void start_over(struct pg_commit *commit) {
     commit->sent_count = commit->answered = commit->written = 0;
     commit->begun = commit->rolling_back = commit->over = false;
@@ -361,7 +361,7 @@ static void send_batch(struct pg_store *store) {
     pg_link_sync(&store->writer);
 }
 
-/* Until the COMMIT comes the server may do what it likes with it: a connection that is lost takes it along. */
+/* Until COMMIT nothing is final: a lost connection discards it. */
 void pg_commit_ahead(struct store *base, const struct store_batch *batch) {
     struct pg_store *store = (struct pg_store *)base;
     if (!store->commit.batch)
@@ -383,7 +383,7 @@ void pg_commit(struct store *base, const struct store_batch *batch) {
         pg_link_wait(&store->writer);
 }
 
-/* The first that was refused counts: those behind it were not even tried. */
+/* The first refused statement counts: the server skips those after it. */
 void pg_commit_result(struct pg_store *store, const PGresult *result) {
     struct pg_commit *commit = &store->commit;
     assert(commit->answered < commit->sent_count);
@@ -407,7 +407,7 @@ static bool has_state(const struct pg_commit *commit, const char *begin) {
     return strncmp(commit->state, begin, strlen(begin)) == 0;
 }
 
-/* Division by zero is how a statement says that its rule does not hold. */
+/* Statements divide by zero to report a broken rule. */
 static bool is_rule(const struct pg_commit *commit) {
     return has_state(commit, "23") || has_state(commit, "22012") || has_state(commit, "21000");
 }
@@ -428,7 +428,7 @@ static void finish(struct pg_store *store, enum store_outcome outcome, const str
 
 static int code_of(const struct pg_commit *commit) {
     static const struct {
-        const char *state; /* or how it begins */
+        const char *state; /* or its prefix */
         int code;
     } codes[] = {
         { "53100", -ENOSPC }, { "53", -ENOMEM }, { "42501", -EACCES }, { "25006", -EROFS }
@@ -439,7 +439,7 @@ static int code_of(const struct pg_commit *commit) {
     return is_passing(commit) ? -EAGAIN : -EIO;
 }
 
-/* A server that has become read-only, or tables that are damaged or gone: to go on is for the next start. */
+/* A server that became read-only, or damaged or missing tables: only a restart can help. */
 static bool is_spoiled(const struct pg_commit *commit) {
     static const char *const states[] = { "25006", "XX", "42P", "42703", "58" };
     for (size_t i = 0; i < ARRAY_SIZE(states); i++)
@@ -448,7 +448,7 @@ static bool is_spoiled(const struct pg_commit *commit) {
     return false;
 }
 
-/* Once more, in the way that tells more, or because what was in the way goes by. */
+/* Retries one by one to find the broken rule, or after a transient error. */
 static bool try_again(struct pg_store *store) {
     struct pg_commit *commit = &store->commit;
     if (is_rule(commit) && !commit->one_by_one)
@@ -460,7 +460,7 @@ static bool try_again(struct pg_store *store) {
     return true;
 }
 
-/* Nothing of it is there: the server said ROLLBACK. */
+/* Nothing was written: the server confirmed ROLLBACK. */
 static void has_failed(struct pg_store *store) {
     struct pg_commit *commit = &store->commit;
     struct error err = { 0 };

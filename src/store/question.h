@@ -1,4 +1,4 @@
-/* question.h: what can be asked of a store while others write. Comes with store.h. */
+/* question.h: questions to a store, also during commits. Included by store.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,15 +11,15 @@
 struct store;
 
 enum store_question_kind {
-    ASK_SPECS,   /* spec rows of `tasks`, in their order; those not there are left out */
-    ASK_CHANGED, /* the same with nothing in them but `id` and `changed_at`: quicker */
-    ASK_TITLES,  /* the same with nothing in them but `id`, `title` and `changed_at`: quicker */
+    ASK_SPECS,   /* spec rows of `tasks`, in their order; missing ones are omitted */
+    ASK_CHANGED, /* the same with only `id` and `changed_at`: faster */
+    ASK_TITLES,  /* the same with only `id`, `title` and `changed_at`: faster */
     ASK_RUNS,    /* of `task`, attempts below `before` (0: all), newest first; task 0: of all tasks,
                         those behind `place` by task and attempt, whatever its time */
     ASK_EVENTS,  /* after `after`, oldest first; of `task` if not 0 */
     ASK_EVENTS_BACK, /* the newest before `before` (0: all), newest first; of `task` if not 0 */
     ASK_KEY,         /* `key`: one row or none */
-    ASK_KEYS,        /* keys behind `key` (NULL: all), in the order of their bytes */
+    ASK_KEYS,        /* keys after `key` (NULL: all), in byte order */
     ASK_EXTERNAL,    /* `key` in `project`: the spec row that has this external id, or none */
     ASK_EXPIRED, /* final tasks that changed before `before_time`, oldest first, without the first
                     `after` of them: task ids only */
@@ -29,7 +29,7 @@ enum store_question_kind {
     STORE_QUESTION_MAX,
 };
 
-/* A run among those that have ended: by time, then task, then attempt. */
+/* A position among ended runs: by time, then task, then attempt. */
 struct store_place {
     time_ms ended_at;
     task_id task;
@@ -45,23 +45,23 @@ struct store_question {
     time_ms since, before_time;
     struct store_place place; /* ended_at TIME_NEVER: from the beginning */
     bool days, by_agent;      /* with ASK_SPENT; else hours, by project */
-    bool apart;               /* with ASK_SPENT: by project and agent, nothing summed */
+    bool apart;               /* with ASK_SPENT: by project and agent, not summed */
     const char *key, *project;
     size_t limit; /* 0: STORE_ANSWER_MAX */
 };
 
 struct store_answer {
     size_t count;
-    const void *rows; /* the same as that of the following which is not NULL */
+    const void *rows; /* equals the non-NULL pointer of the following */
     const struct spec_row *specs;
     const struct run_row *runs;
     const struct event_row *events;
-    const struct key_row *key; /* NULL: none; of ASK_KEYS the first of `count` */
+    const struct key_row *key; /* NULL: none; for ASK_KEYS the first of `count` */
     const task_id *tasks;
     const struct spent_row *spent;
 };
 
-/* `err` not NULL: it could not be read, and the answer is empty. */
+/* `err` not NULL: the read failed, and the answer is empty. */
 typedef void (*store_answered)(void *ctx, const struct store_answer *answer,
                                const struct error *err);
 void store_ask(struct store *store, const struct store_question *question, store_answered done,

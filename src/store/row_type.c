@@ -1,9 +1,8 @@
-/* row_type.c: what is a row made of?
+/* row_type.c: the column tables of all rows.
  *
- * One table for each kind, from the lists in columns.h, so that one loop binds, reads, copies or compares any of
- * them. The checks below compare the lists with the structs: a member that is added and forgotten here does not
- * compile.
- */
+ * One table for each kind, generated from columns.h, so that one loop binds, reads, copies or
+ * compares any of them. The checks below compare the lists with the structs: a new member without a
+ * column does not compile. */
 #include "store/row_type.h"
 
 #include <assert.h>
@@ -38,7 +37,7 @@ ROW_KINDS(COLUMNS)
                      sizeof(struct row##_row), empty_is_none },
 const struct row_type row_types[] = { ROW_KINDS(TYPE) };
 
-/* --- is everything in the lists? --------------------------------------------------------------- */
+/* --- completeness of the lists --------------------------------------------------------------- */
 
 #define COUNT_ROW  0,
 #define COUNT_TOLD
@@ -52,7 +51,7 @@ const struct row_type row_types[] = { ROW_KINDS(TYPE) };
 #define IN_ROW(r, since, name, type, place, member, usual, flags)  COUNT_##place
 #define IN_TOLD(r, since, name, type, place, member, usual, flags) TOLD_##place
 #define IN_FLAGS(member, bit, most)                                0,
-/* One initializer for each member: too few are missing, and too many are excess. */
+/* One initializer for each member: too few are missing, too many are excess. */
 #define EVERY_MEMBER(type, ...)                                                                    \
     _Static_assert(sizeof((struct type){ __VA_ARGS__ }) > 0, "");
 #pragma GCC diagnostic push
@@ -83,11 +82,11 @@ EVERY_MEMBER(pause_row, PAUSE_COLUMNS(IN_ROW, _))
 ROW_KINDS(VERSIONS)
 /* clang-format on */
 
-/* What of them is stored is among the values that the configuration brings: see LIMITER_COLUMNS, AGENT_COLUMNS. */
+/* The rest comes from the configuration: see LIMITER_COLUMNS, AGENT_COLUMNS. */
 _Static_assert(sizeof(void *) != 8 || sizeof(struct limiter_spec) == 104, "is it a column?");
 _Static_assert(sizeof(void *) != 8 || sizeof(struct agent_spec) == 80, "is it a column?");
 
-/* --- values ------------------------------------------------------------------------------------ */
+/* --- values ---------------------------------------------------------------------------------- */
 
 int64_t task_flags(const struct task_row *row) {
 #define BITS(member, bit, most) | (int64_t)row->told.member *(bit)
@@ -124,9 +123,10 @@ void row_keep(enum row_kind kind, void *row, const void *old, unsigned flags) {
         memcpy((char *)row + c->at, (const char *)old + c->at, c->size);
 }
 
-/* --- hashes ------------------------------------------------------------------------------------ */
+/* --- hashes ---------------------------------------------------------------------------------- */
 
-/* What PostgreSQL makes of bytes that are no text (postgres_bulk.c) counts as the same: a file keeps them as they are. */
+/* Invalid bytes hash like their replacement in PostgreSQL (postgres_bulk.c): SQLite keeps them
+ * unchanged. */
 static uint64_t hash_any_text(const char *text, size_t size) {
     _cleanup_(strbuf_finish) struct strbuf clean = STRBUF_INIT;
     utf8_clean(text, size, &clean);
@@ -157,9 +157,9 @@ uint64_t row_hash(enum row_kind kind, const void *row, uint64_t hash) {
     return hash;
 }
 
-/* --- copies ------------------------------------------------------------------------------------ */
+/* --- copies ---------------------------------------------------------------------------------- */
 
-/* The text as it is kept; NULL: there is none. */
+/* The text as stored; NULL: none. */
 static const char *text_of(const struct row_type *type, const struct column *c, const void *row,
                            size_t *ret_size) {
     const char *text = column_text(c, row);
@@ -169,7 +169,7 @@ static const char *text_of(const struct row_type *type, const struct column *c, 
     return text;
 }
 
-/* The columns of a task are two lists. */
+/* The columns of a task are in two lists. */
 static const struct row_type *next_type(enum row_kind kind, const struct row_type *type) {
     return kind == ROW_TASK && type == &row_types[ROW_TASK] ? &row_types[ROW_PROGRESS] : NULL;
 }
@@ -184,7 +184,7 @@ static size_t all_bytes(enum row_kind kind, const void *row) {
     return kind == ROW_TASK ? bytes + task->depends_on_count * sizeof(*task->depends_on) : bytes;
 }
 
-/* Its dependencies are put behind it first, because they must be aligned. */
+/* Its dependencies are placed after it first, because they must be aligned. */
 static char *copy_task(struct task_row *copy, char *free) {
     size_t size = copy->depends_on_count * sizeof(*copy->depends_on);
     if (size > 0)

@@ -1,4 +1,4 @@
-/* row_type.h: a kind of row as a table of its columns, for whatever treats all of them alike. Private to store/. */
+/* row_type.h: row kinds as tables of columns, for generic code. Private to store/. */
 #pragma once
 
 #include <string.h>
@@ -22,14 +22,14 @@ enum column_type {
     COLUMN_FLAGS, /* of a task: TASK_FLAGS */
     COLUMN_FINAL, /* of a task: changed_at once it is final, else NULL */
     COLUMN_DAYS,  /* enum spent_span: is it SPENT_DAY? */
-    COLUMN_WORDS, /* and those behind it: an enum, by its list */
+    COLUMN_WORDS, /* this and higher: an enum, by its list */
 };
 #define COLUMN_WORD(list) (COLUMN_WORDS + WORDS_##list)
 
 struct column {
     const char *name;
     uint16_t at;    /* offset in the row */
-    uint16_t twin;  /* of the same number in `told`; 0: there is none */
+    uint16_t twin;  /* of the same number in `told`; 0: none */
     uint16_t flags; /* enum column_flag */
     uint8_t size;   /* of the member */
     uint8_t type;   /* enum column_type */
@@ -43,11 +43,11 @@ struct row_type {
     const struct column *columns;
     size_t count;
     size_t size;        /* of the struct */
-    bool empty_is_none; /* its texts are names, and "" is what no name prints as */
+    bool empty_is_none; /* its texts are names, and "" means none */
 };
 extern const struct row_type row_types[ROW_KIND_MAX];
 
-/* --- one value --------------------------------------------------------------------------------- */
+/* --- one value ------------------------------------------------------------------------------- */
 
 static inline bool column_is_text(const struct column *c) { /* in SQL */
     return c->type == COLUMN_TEXT || c->type == COLUMN_SIZED;
@@ -67,7 +67,7 @@ static inline void column_set_text(const struct column *c, void *row, const char
     memcpy((char *)row + c->at, &text, sizeof(text));
 }
 
-/* Of a text that is not NULL. */
+/* For a text that is not NULL. */
 static inline size_t column_text_size(const struct column *c, const void *row, const char *text) {
     size_t size;
     if (c->type != COLUMN_SIZED)
@@ -76,7 +76,7 @@ static inline size_t column_text_size(const struct column *c, const void *row, c
     return size ? size : strlen(text);
 }
 
-/* The member as it is: an enum is its value. */
+/* The raw member: an enum is its value. */
 static inline int64_t column_number(const struct column *c, const void *row) {
     const char *at = (const char *)row + c->at;
     if (c->size == 8)
@@ -107,7 +107,7 @@ static inline void column_set_number(const struct column *c, void *row, int64_t 
 int64_t task_flags(const struct task_row *row);
 void task_take_flags(struct task_row *row, int64_t flags);
 
-/* Is NULL stored for it? */
+/* Is it stored as NULL? */
 static inline bool column_is_null(const struct column *c, const void *row) {
     if (column_is_text(c))
         return !column_text(c, row);
@@ -116,7 +116,7 @@ static inline bool column_is_null(const struct column *c, const void *row) {
     return (c->flags & COLUMN_OPTIONAL) && column_number(c, row) == 0;
 }
 
-/* What is stored for a column that is neither a text nor NULL. */
+/* The stored value of a column that is neither a text nor NULL. */
 static inline int64_t column_store(const struct column *c, const void *row, struct names *names) {
     if (c->type >= COLUMN_WORDS)
         return names_word(names, (enum word_list)(c->type - COLUMN_WORDS),
@@ -129,7 +129,7 @@ static inline int64_t column_store(const struct column *c, const void *row, stru
     return c->type == COLUMN_DAYS ? number == SPENT_DAY : number;
 }
 
-/* The way back. Sets *damaged when the number stands for nothing. */
+/* The inverse. Sets *damaged if the number is invalid. */
 static inline void column_load(const struct column *c, void *row, int64_t number,
                                const struct names *names, bool *damaged) {
     if (c->type >= COLUMN_WORDS)
@@ -146,14 +146,14 @@ static inline void column_load(const struct column *c, void *row, int64_t number
         column_set_number(c, row, number);
 }
 
-/* --- columns of a row -------------------------------------------------------------------------- */
+/* --- columns of a row ------------------------------------------------------------------------ */
 
-/* Those that statements write and take from the row. */
+/* Columns that statements write from the row. */
 static inline bool column_is_written(const struct column *c) {
     return !(c->flags & COLUMN_DERIVED);
 }
 
-/* Those that say something which no other column says. */
+/* Columns whose value no other column has. */
 static inline bool column_is_read(const struct column *c) {
     return column_is_written(c) && c->type != COLUMN_FINAL;
 }
@@ -162,22 +162,23 @@ static inline bool column_is_read(const struct column *c) {
     for (const struct column *c = (type)->columns, *end_of_##c = c + (type)->count;                \
          c < end_of_##c; c++)
 
-/* Where the values of a row come from: the columns of an answer, in the order in which they were asked for. */
+/* The source of a row's values: the columns of a result, in the requested order. */
 struct row_source {
     int64_t (*number)(const void *ctx, int column); /* 0 for NULL */
     const char *(*text)(const void *ctx, int column);
-    size_t (*size)(const void *ctx, int column);  /* of a text */
-    bool (*is_null)(const void *ctx, int column); /* NULL: what has a usual value never is */
+    size_t (*size)(const void *ctx, int column); /* of a text */
+    /* NULL: columns with a usual value are never null. */
+    bool (*is_null)(const void *ctx, int column);
 };
 
-/* Numbers of an answer are looked up here; `damaged`: one of them stands for nothing. */
+/* Resolves name numbers; `damaged`: one of them is invalid. */
 struct row_names {
     const struct names *names;
     bool damaged;
 };
 
-/* Reads every column that is read, and returns the column behind them. Inlined into each backend with its source: a
- * million tasks are loaded at a start. */
+/* Reads all columns of the type, and returns the index of the next column. Inlined into each
+ * backend with its source: a million tasks are loaded at startup. */
 static inline __attribute__((always_inline)) int row_read(const struct row_type *type, void *row,
                                                           const struct row_source *from,
                                                           const void *ctx, int at,
@@ -204,19 +205,19 @@ static inline __attribute__((always_inline)) int row_read(const struct row_type 
     return at;
 }
 
-/* Adds the columns that are sums. */
+/* Adds the sum columns. */
 void row_add(enum row_kind kind, void *row, const void *more);
-/* What `old` has in the columns with one of these flags is in `row`, too. */
+/* Copies the columns with one of these flags from `old` to `row`. */
 void row_keep(enum row_kind kind, void *row, const void *old, unsigned flags);
-/* Is there anything in which a task differs from one that never started? */
+/* Does the task differ from one that never started? */
 bool task_has_progress(const struct task_row *row);
-/* A hash of all that is stored in it; `hash` is that of what comes before. */
+/* A hash of all stored values; `hash`: seed, for chaining. */
 uint64_t row_hash(enum row_kind kind, const void *row, uint64_t hash);
 
-/* --- a row and everything it points at, in one piece of memory ---------------------------------- */
+/* --- copies in one allocation ---------------------------------------------------------------- */
 
-/* The symbols and lists of a copied task's `told` are empty: its texts say the same. */
+/* The symbols and lists of a copied task's `told` are empty: its texts have the same values. */
 void *row_copy(enum row_kind kind, const void *row, struct arena *arena);
 void *row_clone(enum row_kind kind, const void *row); /* one allocation: end with free */
-/* Clears what is not stored: the rest of a limiter or an agent comes from the configuration. */
+/* Clears what is not stored: the rest of a limiter or agent comes from the configuration. */
 void row_strip(enum row_kind kind, void *row);

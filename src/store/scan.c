@@ -1,8 +1,7 @@
-/* scan.c: what is in a store, all of it?
+/* scan.c: reads everything in a store.
  *
- * Loading brings what scheduling needs, questions bring the rest: so that no backend has to know another way
- * to be read. A question brings STORE_ANSWER_MAX rows, and the next one what lies behind them.
- */
+ * Uses loading for what scheduling needs and questions for the rest, so that backends need no other
+ * path. A question returns up to STORE_ANSWER_MAX rows, and the next one continues after them. */
 #include "store/scan.h"
 
 #include <assert.h>
@@ -52,7 +51,7 @@ struct scan {
     int r;
     task_id *tasks; /* all of them, for their specs */
     size_t task_count, task_capacity;
-    /* Of the last answer: how many rows, and the last of them. */
+    /* Of the last answer: number of rows, and the last of them. */
     bool answered;
     size_t count;
     uint64_t seq;
@@ -60,7 +59,7 @@ struct scan {
     char *key;
 };
 
-/* --- what is loaded ---------------------------------------------------------------------------- */
+/* --- loading --------------------------------------------------------------------------------- */
 
 #define READER(name, table)                                                                        \
     static int scan_##name(void *ctx, const struct name##_row *row, struct error *err) {           \
@@ -105,7 +104,7 @@ static int scan_loaded(struct scan *scan) {
     return r < 0 ? r : scan->each(scan->ctx, STORE_TOTALS, &totals, scan->err);
 }
 
-/* --- what is asked for --------------------------------------------------------------------------- */
+/* --- questions ------------------------------------------------------------------------------- */
 
 static void keep_place(struct scan *scan, enum store_table table, const void *row) {
     const struct run_row *run = row;
@@ -160,7 +159,7 @@ static int scan_specs(struct scan *scan) {
     return r;
 }
 
-/* What lies behind the rows that were brought already. */
+/* Continues after the rows already read. */
 static struct store_question next_question(const struct scan *scan, enum store_table table,
                                            uint64_t rows) {
     if (table == STORE_RUNS)
@@ -201,7 +200,7 @@ int store_scan(struct store *store, store_scanned each, void *ctx, struct error 
     return r < 0 ? r : 0;
 }
 
-/* --- comparing ------------------------------------------------------------------------------------ */
+/* --- comparing ------------------------------------------------------------------------------- */
 
 static uint64_t hash_totals(const struct store_totals *totals) {
     uint64_t hash = row_hash(ROW_PAUSE, &totals->pause, 0);
@@ -220,7 +219,7 @@ static uint64_t hash_task(const struct task_row *row) {
 
 void store_digest_add(struct store_digest *digest, enum store_table table, const void *row) {
     assert(table < STORE_TABLE_MAX && row);
-    /* Projects have an order: that in which they were made. */
+    /* Projects are ordered by creation. */
     uint64_t hash = table == STORE_PROJECTS ? digest->rows[table] : 0;
     if (table == STORE_TOTALS)
         hash = hash_totals(row);

@@ -1,7 +1,7 @@
-/* scan.h: everything that a store holds, row by row, in an order that stays the same.
+/* scan.h: everything in a store, row by row, in a stable order.
  *
- * For whoever moves or compares whole stores. The store answers at once (it was opened without a loop) and
- * nobody writes meanwhile. Rows live as long as the call that brings them. */
+ * For moving and comparing complete stores. The store was opened without a loop, so it answers
+ * synchronously, and must not be written meanwhile. Rows are valid during the callback. */
 #pragma once
 
 #include "store/store.h"
@@ -14,7 +14,7 @@ enum store_table {
     STORE_GROUPS,   /* struct group_row */
     STORE_USAGE,    /* struct usage_row */
     STORE_WAITS,    /* struct wait_row */
-    STORE_NOTES,    /* struct note_row, but for that of an unfinished copy */
+    STORE_NOTES,    /* struct note_row, except that of an unfinished copy */
     STORE_TASKS,    /* struct task_row */
     STORE_TOTALS,   /* struct store_totals: one */
     STORE_SPECS,    /* struct spec_row, with its context */
@@ -27,12 +27,12 @@ enum store_table {
 };
 const char *store_table_name(enum store_table table); /* "projects" */
 
-/* <0: that is enough. */
+/* <0: stop. */
 typedef int (*store_scanned)(void *ctx, enum store_table table, const void *row, struct error *err);
 int store_scan(struct store *store, store_scanned each, void *ctx, struct error *err);
 
-/* What a store holds, so that two can be compared: rows of each table, and a sum over all that they say. The
- * order does not count, in which tables without one are brought. */
+/* Summary for comparing stores: number of rows per table, and a hash of their values. Independent
+ * of the row order in tables without one. */
 struct store_digest {
     uint64_t rows[STORE_TABLE_MAX], sums[STORE_TABLE_MAX];
 };

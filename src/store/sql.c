@@ -1,9 +1,8 @@
-/* sql.c: what do the columns of a row make of a statement?
+/* sql.c: builds statements from the columns of rows.
  *
- * A rule that no constraint of PostgreSQL can hold divides by zero: that ends the transaction inside the server, where
- * the COMMIT that follows is on its way already. `1 / count` is such a rule: one row of the store, with our
- * epoch; every task that is to be changed.
- */
+ * A rule that no PostgreSQL constraint can express divides by zero: that aborts the transaction
+ * inside the server, where the following COMMIT may already be on its way. `1 / count` is such a
+ * rule: the store row has our epoch; every changed task exists. */
 #include "store/sql.h"
 
 #include <assert.h>
@@ -195,9 +194,9 @@ enum statement sql_prune_of(enum row_kind kind) {
                                : STATEMENT_PRUNE_SPENT;
 }
 
-/* --- columns ------------------------------------------------------------------------------------ */
+/* --- columns --------------------------------------------------------------------------------- */
 
-/* As a letter of struct sql_column. */
+/* A type letter of struct sql_column. */
 static char type_of(const struct column *c) {
     if (column_is_text(c))
         return 't';
@@ -219,7 +218,7 @@ unsigned sql_columns(enum statement statement, struct sql_column ret_columns[SQL
     const struct statement_text *text = &statement_texts[statement];
     const struct row_type *types[] = { text->row, text->more };
     unsigned count = 0;
-    /* What is read is not handed over. */
+    /* Columns that are only read are not passed. */
     for (size_t i = 0; statement < STATEMENT_WRITES && i < ARRAY_SIZE(types) && types[i]; i++)
         ROW_COLUMNS(c, types[i])
     if (column_is_written(c) && (i == 0 || !is_key(c)))
@@ -234,9 +233,10 @@ unsigned sql_columns(enum statement statement, struct sql_column ret_columns[SQL
     return count;
 }
 
-/* --- words -------------------------------------------------------------------------------------- */
+/* --- words ----------------------------------------------------------------------------------- */
 
-/* What agents say can be anything; a sum that has no room stays at its end, and the ends of runs are kept. */
+/* Agents may report any number; a sum that would overflow saturates, so that ends of runs can be
+ * stored. */
 #define MOST "9223372036854775807"
 
 struct build {
@@ -245,8 +245,8 @@ struct build {
     enum sql_dialect dialect;
     enum sql_form form;
     struct strbuf *out;
-    const char *argument; /* behind the colon of the word, or "" */
-    unsigned items;       /* of the list that is being written */
+    const char *argument; /* after the colon of the word, or "" */
+    unsigned items;       /* of the list being written */
 };
 
 static void next_item(struct build *b) {
@@ -257,7 +257,7 @@ static void put_table(struct build *b) {
     strbuf_puts(b->out, b->text->row->table);
 }
 
-/* All columns that the statement takes; SQLite gets no more than those of the row. */
+/* All columns that the statement takes; for SQLite only those of the row. */
 static void put_names(struct build *b, const char *before, bool selected) {
     struct sql_column columns[SQL_COLUMNS_MAX];
     unsigned count = sql_columns(b->statement, columns);
@@ -312,7 +312,7 @@ static bool has_room_for_all(const struct build *b, const struct column *c) {
     return b->dialect == SQL_SQLITE || type_of(c) != 'l';
 }
 
-/* Of the rows that are handed over together. */
+/* Sums over the passed rows. */
 static void put_sums(struct build *b) {
     ROW_COLUMNS(c, b->text->row) {
         next_item(b);
@@ -324,7 +324,7 @@ static void put_sums(struct build *b) {
     }
 }
 
-/* Of the rows that are there. */
+/* Sums over the stored rows. */
 static void put_totals(struct build *b) {
     ROW_COLUMNS(c, b->text->row)
     if (!is_key(c)) {
@@ -335,7 +335,7 @@ static void put_totals(struct build *b) {
     }
 }
 
-/* SQLite writes a row anew sooner than it changes all of its columns. */
+/* SQLite replaces a row faster than it updates all of its columns. */
 static bool is_replaced(const struct build *b) {
     unsigned flags = 0;
     ROW_COLUMNS(c, b->text->row)
@@ -369,7 +369,7 @@ static void put_conflict(struct build *b) {
     }
 }
 
-/* ?N: the values of the task, then whether users see a change. */
+/* ?N: the values of the task, then whether the change is user-visible. */
 static void put_sqlite_changes(struct build *b) {
     unsigned n = 0, seen = 0;
     ROW_COLUMNS(c, b->text->row)
@@ -417,8 +417,8 @@ static void put_row_value(struct build *b, const struct sql_column *column, unsi
                       type);
 }
 
-/* (SELECT n.a AS a, coalesce(n.b, $3::text) AS b FROM unnest($1::bigint[], $2::text[]) AS n (a, b)) AS n, or
- * as a rule (SELECT n.a AS a, $2::text AS b FROM unnest($1::bigint[]) AS n (a)) AS n */
+/* (SELECT n.a AS a, coalesce(n.b, $3::text) AS b FROM unnest($1::bigint[], $2::text[]) AS n (a, b))
+ * AS n, or as a rule (SELECT n.a AS a, $2::text AS b FROM unnest($1::bigint[]) AS n (a)) AS n */
 static void put_rows(struct build *b) {
     struct sql_column columns[SQL_COLUMNS_MAX];
     unsigned count = sql_columns(b->statement, columns);
@@ -438,7 +438,7 @@ static void put_rows(struct build *b) {
     strbuf_printf(b->out, " FROM unnest(%s) AS n (%s)) AS n", arrays.text, names.text);
 }
 
-/* An index over some rows is used where the statement says the same as the index. */
+/* A partial index is used only if the statement repeats its condition. */
 static void put_true(struct build *b) {
     strbuf_puts(b->out, b->dialect == SQL_SQLITE ? " = 1" : "");
 }
@@ -493,16 +493,16 @@ void sql_build(enum statement statement, enum sql_dialect dialect, enum sql_form
     expand(&b, dialect == SQL_SQLITE ? text->sqlite : text->postgres);
 }
 
-/* --- tables ------------------------------------------------------------------------------------- */
+/* --- tables ---------------------------------------------------------------------------------- */
 
-/* What a table has beside its columns. */
+/* Table properties beside its columns. */
 static const struct {
     const char *sqlite_id, *postgres_id; /* a number of its own */
     const char *postgres_more;           /* columns */
     const char *postgres_key;            /* NULL: in the order of the columns */
     const char *postgres_with;
 } extras[ROW_KIND_MAX] = {
-    /* Rows that change have room to do so in their page, so that no index is touched. */
+    /* Rows that change have room in their page, so that no index is touched. */
     [ROW_TASK] = { .postgres_more = ", needs bigint[]",
                    .postgres_with = " WITH (fillfactor = 80)" },
     [ROW_RUN] = { .postgres_with = " WITH (fillfactor = 80)" },
@@ -516,7 +516,7 @@ static const char *or_empty(const char *text) {
     return text ? text : "";
 }
 
-/* "name TYPE", and what goes with it. `may_be_null`: progress in PostgreSQL. */
+/* "name TYPE" and constraints. `may_be_null`: progress in PostgreSQL. */
 static void put_definition(enum sql_dialect dialect, const struct column *c, const char *id,
                            bool may_be_null, struct strbuf *out) {
     bool is_pg = dialect == SQL_POSTGRES, is_text = column_is_text(c);
@@ -540,7 +540,7 @@ static void put_definition(enum sql_dialect dialect, const struct column *c, con
 static void put_definitions(enum sql_dialect dialect, enum row_kind kind, struct strbuf *out) {
     const char *id = dialect == SQL_SQLITE ? extras[kind].sqlite_id : extras[kind].postgres_id;
     unsigned count = 0;
-    /* PostgreSQL aligns them: the widest first waste no room. */
+    /* PostgreSQL aligns columns: widest first wastes no space. */
     for (const char *type = dialect == SQL_POSTGRES ? "libt" : "*"; *type; type++)
         ROW_COLUMNS(c, &row_types[kind])
     if (*type == '*' || type_of(c) == *type) {
@@ -589,7 +589,7 @@ void sql_create_tables(enum sql_dialect dialect, struct strbuf *out) {
             create_table(dialect, kind, out);
 }
 
-/* A table that is new has its first column since then. */
+/* The first column of a new table has that version as `since`. */
 void sql_add_columns(enum sql_dialect dialect, uint32_t version, struct strbuf *out) {
     for (enum row_kind kind = 0; kind < ROW_KIND_MAX; kind++) {
         const struct row_type *type = &row_types[kind];
@@ -614,7 +614,7 @@ void sql_add_columns(enum sql_dialect dialect, uint32_t version, struct strbuf *
     }
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --------------------------------------------------------------------------------- */
 
 const struct sql_part sql_parts[] = {
     { ROW_PROJECT, " FROM project ORDER BY id" },
@@ -679,7 +679,7 @@ void sql_tell_progress(const struct sql_loader *loader, const struct store_optio
     options->progress(options->ctx, "loading", part < 1 ? (unsigned)(100 * part) : 100);
 }
 
-/* A number above what a database can hold is above everything that is there. */
+/* A number too large for a database is larger than every stored one. */
 static int64_t clamp(uint64_t number) {
     return number > INT64_MAX ? INT64_MAX : (int64_t)number;
 }

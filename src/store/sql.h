@@ -1,7 +1,7 @@
-/* sql.h: what both databases are asked, as text that comes from the columns. Private to store/.
+/* sql.h: statements for both databases, generated from the columns. Private to store/.
  *
- * A statement is written once where SQLite and PostgreSQL understand the same. {words} in it stand for what follows
- * from the columns of its row (columns.h); $1 is written as ?1 for SQLite. */
+ * A statement is written once where SQLite and PostgreSQL agree. {words} in it expand to text
+ * derived from the columns of its row (columns.h); $1 becomes ?1 for SQLite. */
 #pragma once
 
 #include "base/strbuf.h"
@@ -28,7 +28,7 @@ enum statement {
     STATEMENT_ADD_SPENT,
     STATEMENT_DELETE_TASK,
     STATEMENT_ADD_SPEC,
-    STATEMENT_ADD_LATE_SPEC, /* of a task that came with another batch */
+    STATEMENT_ADD_LATE_SPEC, /* for a task added by an earlier batch */
     STATEMENT_PUT_CONTEXT,   /* up to here */
     STATEMENT_PUT_PROGRESS,
     STATEMENT_DELETE_PROGRESS,
@@ -72,28 +72,29 @@ enum statement {
     STATEMENT_MAX,
 };
 
-/* How PostgreSQL gets rows: in every way, or as they are as a rule. See postgres_bulk.c. */
+/* How PostgreSQL gets rows: all columns as arrays, or only those that usually vary. See
+ * postgres_bulk.c. */
 enum sql_form { SQL_GENERAL, SQL_USUAL, SQL_FORMS };
 
 struct statement_text {
     const char *name;                  /* under which PostgreSQL prepares it */
     const struct row_type *row, *more; /* whose columns it takes; or NULL */
-    const char *params;                /* "name:type …": what PostgreSQL gets beside them */
+    const char *params;                /* "name:type …": additional parameters in PostgreSQL */
     bool bulk;                         /* PostgreSQL gets many rows, each column as one array */
-    const char *sqlite, *postgres;     /* NULL: it has no such statement */
+    const char *sqlite, *postgres;     /* NULL: no such statement */
 };
 extern const struct statement_text statement_texts[STATEMENT_MAX];
 /* The statement that writes one row. */
 enum statement sql_write_of(enum row_kind kind);
 enum statement sql_prune_of(enum row_kind kind);
 
-/* One value that a statement of PostgreSQL takes. l bigint, i integer, t text, b boolean, n bigint[] as text, L bigint[]
- * (no column of rows). */
+/* A parameter of a PostgreSQL statement. l bigint, i integer, t text, b boolean, n bigint[] as
+ * text, L bigint[] (not a row column). */
 struct sql_column {
     const char *name;
     int size; /* of the name */
     char type;
-    bool varies; /* in the rows of a batch, as a rule */
+    bool varies; /* usually differs between the rows of a batch */
 };
 #define SQL_COLUMNS_MAX 48u
 unsigned sql_columns(enum statement statement, struct sql_column ret_columns[SQL_COLUMNS_MAX]);
@@ -101,30 +102,30 @@ static inline bool sql_is_array(const struct sql_column *column, enum sql_form f
     return form == SQL_GENERAL || column->varies;
 }
 
-/* The text of a statement; SQLite knows no form. */
+/* `form` is ignored for SQLite. */
 void sql_build(enum statement statement, enum sql_dialect dialect, enum sql_form form,
                struct strbuf *out);
 
-/* --- tables ------------------------------------------------------------------------------------ */
+/* --- tables ---------------------------------------------------------------------------------- */
 
-/* All tables of rows, as they are in STORE_VERSION. */
+/* All tables of rows, as of STORE_VERSION. */
 void sql_create_tables(enum sql_dialect dialect, struct strbuf *out);
-/* What the lists of columns have since this version, added to tables of the one before. */
+/* Adds the columns of this version to tables of the previous one. */
 void sql_add_columns(enum sql_dialect dialect, uint32_t version, struct strbuf *out);
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --------------------------------------------------------------------------------- */
 
-/* What store_load reads, in this order; `more`: the columns of another type behind those of the first. */
+/* What store_load reads, in order; `more`: columns of another type after those of the first. */
 struct sql_part {
     enum row_kind kind;
     const char *rest; /* of the statement: FROM … */
 };
 extern const struct sql_part sql_parts[];
 #define SQL_PARTS    10u
-#define SQL_EXTERNAL ROW_SPEC /* as `kind`: of specs only struct external_row */
+#define SQL_EXTERNAL ROW_SPEC /* as `kind`: only struct external_row of specs */
 void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strbuf *out);
 
-/* What loading needs everywhere. */
+/* State of loading, for both databases. */
 struct sql_loader {
     const struct store *store;
     const struct store_reader *reader;
@@ -132,10 +133,10 @@ struct sql_loader {
     struct row_names names;
     uint64_t tasks;
 };
-/* A row that is no task, for the reader. */
+/* Passes a row other than a task to the reader. */
 int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row_source *from,
                  const void *ctx);
-/* Calls `progress` of the options from time to time. */
+/* Calls `progress` of the options at intervals. */
 void sql_tell_progress(const struct sql_loader *loader, const struct store_options *options,
                        task_id task, task_id last);
 
@@ -150,10 +151,10 @@ struct sql_question {
     struct sql_value values[SQL_VALUES_MAX];
     unsigned count;
 };
-/* False: nothing can be found. The tasks of a question are not among the values. */
+/* False: no row can match. The tasks of a question are not among the values. */
 bool sql_ask(const struct store_question *question, const struct names *names,
              struct sql_question *ret);
-/* One row of an answer, store_answer_row bytes. Inlined, as row_read is. */
+/* One row of an answer, store_answer_row bytes. Inlined like row_read. */
 static inline __attribute__((always_inline)) void sql_read(enum store_question_kind kind, void *row,
                                                            const struct row_source *from,
                                                            const void *ctx,

@@ -1,13 +1,11 @@
-/* sqlite.c: opening a database so that what it says is on disk is on disk.
+/* sqlite.c: opens a database so that committed data is really on disk.
  *
- * Every setting is read back: SQLite ignores a misspelt or refused PRAGMA without a word, and a
- * database that silently runs with synchronous=OFF loses the night's work only when the power
- * fails. The connection is the only one (EXCLUSIVE): no shared memory file, and a foreign program
- * is told that the database is locked.
+ * Every setting is read back: SQLite silently ignores a misspelled or refused PRAGMA, and a
+ * database that runs with synchronous=OFF loses work only when the power fails. The connection is
+ * the only one (EXCLUSIVE): no shared memory file, and other programs get "database is locked".
  *
- * Nothing here opens the database file but SQLite: closing any other descriptor of it would
- * drop SQLite's POSIX locks.
- */
+ * Only SQLite opens the database file: closing any other descriptor of it would drop SQLite's POSIX
+ * locks. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,16 +32,15 @@ static void sqlite_tell_words(struct sqlite_store *store);
 
 static void sqlite_keep_words(struct sqlite_store *store);
 
-/* --- maintenance -------------------------------------------------------------------------------- */
+/* --- maintenance ----------------------------------------------------------------------------- */
 
-/* What keeps a database healthy over months: checkpoints, checks, a reserve.
+/* Keeps a database healthy over months: checkpoints, checks, a reserve.
  *
- * The log is copied into the database while nobody waits (PASSIVE above 1,000 pages), in any case
- * before it is long (4,000 pages), and cut off when nothing happened for 30 s. A full disk is no
- * fault here: the log keeps what is not copied, and its file is already paid for.
+ * The log is copied into the database while idle (PASSIVE above 1,000 pages), in any case before it
+ * gets long (4,000 pages), and truncated after 30 s without activity. A full disk is not a fault
+ * here: the log keeps what is not copied, and its file is already allocated.
  *
- * The check at the start is as deep as the restart can afford: see README.md.
- */
+ * The startup check is as deep as startup time allows: see README.md. */
 
 #define LOG_PAGES_IDLE  1000
 #define LOG_PAGES_MOST  4000
@@ -52,7 +49,7 @@ static void sqlite_keep_words(struct sqlite_store *store);
 #define CHECK_ALL_BYTES ((int64_t)128 << 20) /* about 0.3 s */
 #define CHECK_MOST      ((int64_t)256 << 20) /* about 0.5 s */
 
-/* --- the write-ahead log ------------------------------------------------------------------------ */
+/* --- the write-ahead log --------------------------------------------------------------------- */
 
 static int log_grew(void *ctx, sqlite3 *db, const char *name, int pages) {
     (void)db;
@@ -67,7 +64,7 @@ static void sqlite_watch_log(struct sqlite_store *store) {
     (void)sqlite3_wal_hook(store->db, log_grew, store);
 }
 
-/* SQLITE_OK also when it could not be done now. */
+/* SQLITE_OK also if it is currently impossible. */
 static int checkpoint(struct sqlite_store *store, int mode) {
     int pages = 0, copied = 0;
     int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages, &copied);
@@ -77,7 +74,7 @@ static int checkpoint(struct sqlite_store *store, int mode) {
     if (rc != SQLITE_OK)
         return rc;
     if (copied == pages)
-        store->log_pages = 0; /* the next commit begins the log again */
+        store->log_pages = 0; /* the next commit restarts the log */
     if (mode == SQLITE_CHECKPOINT_TRUNCATE)
         store->log_is_long = false;
     return SQLITE_OK;
@@ -109,9 +106,9 @@ static time_ms sqlite_maintain(struct store *base, time_ms idle_ms) {
     return next;
 }
 
-/* --- the check at the start ---------------------------------------------------------------------- */
+/* --- startup check --------------------------------------------------------------------------- */
 
-/* The first thing that is wrong, or 0. */
+/* The first problem found, or 0. */
 static int check_with(struct sqlite_store *store, const char *sql, struct error *err) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);
@@ -129,7 +126,7 @@ static int check_with(struct sqlite_store *store, const char *sql, struct error 
     return r;
 }
 
-/* What the daemon cannot do without. */
+/* Tables that the daemon cannot run without. */
 static int check_scheduling(struct sqlite_store *store, struct error *err) {
     static const char *const checks[] = {
         "PRAGMA quick_check(name)",   "PRAGMA quick_check(meta)",    "PRAGMA quick_check(task)",
@@ -164,7 +161,7 @@ static int sqlite_check(struct sqlite_store *store, bool was_unclean, struct err
     return check_scheduling(store, err);
 }
 
-/* --- the reserve ---------------------------------------------------------------------------------- */
+/* --- the reserve ----------------------------------------------------------------------------- */
 
 static bool has_room(const char *folder, int64_t bytes) {
     struct statvfs fs;
@@ -184,7 +181,7 @@ static void sqlite_reserve_make(struct sqlite_store *store) {
     if (!reserve->path)
         reserve->path = place_beside(&store->place, "-reserve");
     reserve->size = size;
-    reserve->used = true; /* until it is known to be there */
+    reserve->used = true; /* until it is known to exist */
     int fd =
         outside_open(AT_FDCWD, reserve->path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, NULL);
     if (fd < 0)
@@ -195,7 +192,7 @@ static void sqlite_reserve_make(struct sqlite_store *store) {
     else if (has_room(store->place.folder, 2 * size)) { /* not the last bytes of a full disk */
         if (fallocate(fd, 0, 0, size) == 0)
             reserve->used = false;
-        else if (errno == EOPNOTSUPP) { /* copy-on-write: it would keep nothing free */
+        else if (errno == EOPNOTSUPP) { /* copy-on-write: it would reserve nothing */
             reserve->used = false;
             reserve->size = 0;
             (void)unlink(reserve->path);
@@ -211,37 +208,36 @@ bool sqlite_reserve_release(struct sqlite_store *store) {
     int fd = outside_open(AT_FDCWD, reserve->path, O_RDWR | OUTSIDE_PARENT_LINKS, NULL, NULL);
     if (fd < 0)
         return false;
-    /* The sync is what makes the blocks free for others. */
+    /* Only the sync frees the blocks for others. */
     bool given = ftruncate(fd, 0) == 0 && fsync(fd) == 0;
     (void)close(fd);
     reserve->used = true;
     return given;
 }
 
-/* --- commits in a thread ------------------------------------------------------------------------ */
+/* --- commits in a thread --------------------------------------------------------------------- */
 
-/* A commit that is made while the loop goes on.
+/* Commits in a thread while the loop continues.
  *
- * A disk that syncs slowly, and a machine on which many processes want the processor, would stop the loop for as long as a
- * commit takes. So the connection goes to a thread with the batch, and comes back with the outcome. Meanwhile nothing else
- * touches it: questions wait. A quick commit is made in the loop, where it costs two changes of threads less: only after one
- * that was slow, and with a batch that must be, the thread has it.
- */
+ * A disk with slow syncs, or a busy machine, would block the loop for the duration of a commit. So
+ * the connection goes to a thread with the batch, and comes back with the outcome. Meanwhile
+ * nothing else uses it: questions wait. A fast commit is made in the loop, which saves two thread
+ * switches; the thread is used only after a slow commit, and for a batch that must be slow. */
 
-#define SLOW_US    2000        /* a commit that takes longer */
-#define SLOW_FOR   SECONDS(10) /* those after it are made in the thread, too */
+#define SLOW_US    2000        /* a commit that takes longer is slow */
+#define SLOW_FOR   SECONDS(10) /* for how long later commits also use the thread */
 #define ROWS_QUICK 256
 
 struct sqlite_thread {
     struct worker_job job;
     struct sqlite_store *store;
     struct worker *worker;
-    const struct store_batch *batch; /* on its way; NULL: none */
+    const struct store_batch *batch; /* being committed; NULL: none */
     enum store_outcome outcome;
     struct error err;
 };
 
-/* A question that came while the thread had the connection. */
+/* A question that arrived while the thread had the connection. */
 struct sqlite_waiting {
     struct sqlite_waiting *next;
     struct store_question question;
@@ -278,7 +274,7 @@ void sqlite_thread_keep(struct sqlite_store *store, const struct store_question 
     QUEUE_ADD(&store->waiting, w);
 }
 
-/* `why` not NULL: the store has stopped, and none is answered. */
+/* `why` not NULL: the store is broken, and none is answered. */
 static void answer_waiting(struct sqlite_store *store, const struct error *why) {
     QUEUE(struct sqlite_waiting) waiting = { 0 };
     QUEUE_MOVE(&waiting, &store->waiting); /* an answer may ask again */
@@ -316,13 +312,13 @@ static void take_outcome(void *ctx, struct worker_job *job, bool was_run) {
     store_finish_commit(&store->base, outcome, outcome == STORE_OK ? NULL : &err);
 }
 
-/* the commit that is on its way, if one is */
+/* Waits for the commit in progress, if any. */
 static void sqlite_thread_await(struct sqlite_store *store) {
     if (sqlite_thread_is_busy(store))
         worker_await(store->thread->worker);
 }
 
-/* none is on its way */
+/* No commit is in progress. */
 static void sqlite_thread_end(struct sqlite_store *store) {
     struct sqlite_thread *t = TAKE_PTR(store->thread);
     if (t)
@@ -343,12 +339,12 @@ bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *b
         store->thread->worker = worker_new(store->options.loop, &calls, store->thread);
     }
     if (worker_start(store->thread->worker) < 0)
-        return false; /* the loop does it itself */
+        return false; /* the loop commits itself */
     store->thread->batch = batch;
     (void)worker_submit(store->thread->worker, &store->thread->job);
     return true;
 }
-/* --- what went wrong -------------------------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------------------------- */
 
 static bool is_damage(int rc) {
     int primary = rc & 0xff;
@@ -405,7 +401,7 @@ int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct er
     return error_set(err, code, "%s", own.text);
 }
 
-/* What SQLite found may have several lines; whoever reads one gets the advice too. */
+/* SQLite's message may have several lines; the advice must be on the first. */
 int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *err) {
     struct error own = { 0 };
     error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): " SQLITE_RESTORE_HINT,
@@ -416,7 +412,7 @@ int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *e
     return error_set(err, own.code, "%s", own.text);
 }
 
-/* --- statements ------------------------------------------------------------------------------- */
+/* --- statements ------------------------------------------------------------------------------ */
 
 sqlite3_stmt *sqlite_statement(struct sqlite_store *store, enum statement statement) {
     sqlite3_stmt **stmt = &store->statements[statement];
@@ -465,11 +461,11 @@ static bool reads(const struct sqlite_store *store) {
     return store->options.use == STORE_USE_READ;
 }
 
-/* --- connecting ------------------------------------------------------------------------------- */
+/* --- connecting ------------------------------------------------------------------------------ */
 
 struct setting {
     const char *name, *value;
-    const char *answer; /* to the question for its value */
+    const char *answer; /* to the query of its value */
 };
 
 static const struct setting alone = { "locking_mode", "EXCLUSIVE", "exclusive" };
@@ -479,7 +475,7 @@ static const struct setting settings[] = {
     { "cell_size_check", "ON", "1" },   { "mmap_size", "0", "0" },
     { "temp_store", "MEMORY", "2" },    { "journal_size_limit", "67108864", "67108864" },
     { "wal_autocheckpoint", "0", "0" }, { "cache_size", "-16384", "-16384" }, /* KiB */
-    { "secure_delete", "FAST", "2" }, /* Debian's default writes every freed page once more */
+    { "secure_delete", "FAST", "2" }, /* Debian's default writes every freed page again */
 };
 
 static int make_setting(sqlite3 *db, const struct setting *setting, const char *path,
@@ -524,7 +520,7 @@ static int harden(sqlite3 *db, const char *path, struct error *err) {
     return 0;
 }
 
-/* Alone, and nothing written yet: whose file it is must be known first. */
+/* Exclusive, and nothing written yet: the file must first be identified. */
 static int connect_to(const char *path, sqlite3 **ret_db, struct error *err) {
     sqlite3 *db = NULL;
     int rc = sqlite3_open_v2(path, &db,
@@ -544,7 +540,7 @@ static int connect_to(const char *path, sqlite3 **ret_db, struct error *err) {
     return 0;
 }
 
-/* The first of them, the kind of journal, is written into the file: not by one who reads. */
+/* The first of them, the journal mode, is written into the file: not for read-only use. */
 static int make_settings(const struct sqlite_store *store, struct error *err) {
     int r = 0;
     for (size_t i = reads(store) ? 1 : 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
@@ -552,9 +548,9 @@ static int make_settings(const struct sqlite_store *store, struct error *err) {
     return r;
 }
 
-/* --- what SQLite says by the way ---------------------------------------------------------------- */
+/* --- SQLite messages ------------------------------------------------------------------------- */
 
-/* SQLite's log belongs to the process: the store that was opened last hears it. */
+/* SQLite's log is per process: the last opened store receives it. */
 static struct sqlite_store *log_listener;
 static pthread_t log_thread;                          /* in which it was opened */
 static _Thread_local struct sqlite_store *committing; /* in this thread, which is not that one */
@@ -568,15 +564,15 @@ static void tell_log(void *ctx, int code, const char *text) {
     }
     const struct sqlite_store *store = log_listener;
     if (store && store->options.log && pthread_equal(pthread_self(), log_thread))
-        store->options.log(store->options.ctx, text); /* what backups do is not heard */
+        store->options.log(store->options.ctx, text); /* messages of backups are dropped */
 }
 
-/* From now on what SQLite says in this thread, about this store, is kept; */
+/* From now on, SQLite's messages in this thread about this store are kept, */
 static void sqlite_keep_words(struct sqlite_store *store) {
     committing = store;
 }
 
-/* it is told to the log of the program in the thread of the loop. */
+/* and passed to the program's log in the loop's thread. */
 static void sqlite_tell_words(struct sqlite_store *store) {
     char *at = store->words.text;
     for (char *end; store->options.log && at && (end = strchr(at, '\n')); at = end + 1) {
@@ -586,7 +582,7 @@ static void sqlite_tell_words(struct sqlite_store *store) {
     strbuf_clear(&store->words);
 }
 
-/* Both must come before SQLite's first use; when somebody else was first, it goes on without. */
+/* Both must precede SQLite's first use; otherwise it continues without them. */
 static void configure_once(void) {
     static bool done;
     if (done)
@@ -596,13 +592,11 @@ static void configure_once(void) {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
-/* --- waiting for a file that another process has ------------------------------------------------ */
+/* --- waiting for the lock -------------------------------------------------------------------- */
 
-/* When does another process of this machine let go of the file?
- *
- * The kernel has no way to be told that a lock is free but to wait for it, which would take a thread that cannot
- * be called back. So it is tried ten times a second, which costs one system call. The lock that was got is
- * the one that the store is opened with: nobody comes in between. */
+/* The kernel can only block until a lock is free, which would take a thread that cannot be
+ * interrupted. So the lock is tried ten times a second, which costs one system call. The store is
+ * opened with the acquired lock: no other process gets in between. */
 
 #define LOOK_EVERY 100 /* ms */
 
@@ -672,7 +666,7 @@ static int sqlite_holder(const char *url, char ret_who[STORE_WHO_MAX], struct er
     return 0;
 }
 
-/* --- open and close --------------------------------------------------------------------------- */
+/* --- open and close -------------------------------------------------------------------------- */
 
 void sqlite_progress(const struct sqlite_store *store, const char *what, unsigned percent) {
     if (store->options.progress)
@@ -697,7 +691,7 @@ static void store_free(struct sqlite_store *store) {
     free(store);
 }
 
-/* What is on disk stays as it was found: a log is for the one who can read it. */
+/* The files stay as they were found: a log is left for a program that can read it. */
 static void leave_untouched(struct sqlite_store *store) {
     if (store->db)
         (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -710,7 +704,7 @@ static void store_freep(struct sqlite_store **store) {
     store_free(*store);
 }
 
-/* SQLite would make the file readable for all. */
+/* SQLite would make the file world-readable. */
 static int make_file(const struct place *place, struct error *err) {
     int fd = open(place->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EEXIST)
@@ -743,7 +737,7 @@ static int read_meta(struct sqlite_store *store, int64_t *ret_epoch, struct erro
     return 0;
 }
 
-/* The first commit of every start: the epoch rises, and "clean" is gone until the close. */
+/* The first commit after every open: raises the epoch, and clears "clean" until the close. */
 static int begin_epoch(struct sqlite_store *store, int64_t epoch, struct error *err) {
     int rc = sqlite_run(store, STATEMENT_BEGIN);
     if (rc == SQLITE_OK)
@@ -764,7 +758,7 @@ static int begin_epoch(struct sqlite_store *store, int64_t epoch, struct error *
     return 0;
 }
 
-/* What one who reads does instead of make_file: SQLite makes a log that was not there. */
+/* For read-only use, instead of make_file: SQLite creates a missing log. */
 static int find_file(struct sqlite_store *store, struct error *err) {
     struct stat st;
     if (lstat(store->place.path, &st) < 0)
@@ -789,7 +783,7 @@ static int check_version(const struct sqlite_store *store, const struct sqlite_s
     return 0;
 }
 
-/* As far as one who reads goes: what is there is known, and nothing was written. */
+/* The read-only part of opening: everything is known, and nothing was written. */
 static int read_database(struct sqlite_store *store, const struct sqlite_schema *schema,
                          struct store_report *report, struct error *err) {
     uint32_t version = 0;
@@ -842,8 +836,8 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
         if (r == -ENOSPC && sqlite_reserve_release(store))
             r = begin_epoch(store, epoch + 1, err);
     }
-    /* SQLite removes the journal of its first transaction without a sync of the folder. If it came
-     * back after a power cut, it would roll the new database back to nothing. */
+    /* SQLite removes the journal of its first transaction without syncing the folder. If it came
+     * back after a power failure, it would roll the new database back to nothing. */
     if (r >= 0 && report->created)
         r = place_sync_folder(store->place.folder, err);
     if (r < 0)
@@ -852,7 +846,7 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
     return 0;
 }
 
-/* Before anything is made around it. */
+/* Before any file is created. */
 static int check_there(const char *path, struct error *err) {
     struct stat st;
     _cleanup_(strbuf_finish) struct strbuf restored = STRBUF_INIT;
@@ -868,7 +862,7 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     _cleanup_(store_freep) struct sqlite_store *store = xcalloc(1, sizeof(*store));
     store->place = (struct place)PLACE_INIT;
     store->options = *options;
-    store->options.url = store->options.who = NULL; /* the caller's; `place` has it */
+    store->options.url = store->options.who = NULL; /* owned by the caller; `place` has it */
     names_init(&store->names);
     log_listener = store;
     log_thread = pthread_self();
@@ -897,7 +891,7 @@ static int sqlite_open(const struct store_options *options, struct store **ret_s
     return sqlite_open_as(&sqlite_schema, options, ret_store, ret_report, err);
 }
 
-/* A store that has stopped is left as it is: what the log holds is for the next start to read. */
+/* A broken store is left as it is: the next start reads the log. */
 static void sqlite_close(struct store *base) {
     struct sqlite_store *store = (struct sqlite_store *)base;
     bool fine = base->broken.code == 0 && !reads(store);

@@ -1,22 +1,22 @@
-/* sqlite_copy.c: a copy that can be trusted, and the way back.
+/* sqlite_copy.c: trustworthy copies, and restore.
  *
- * A file that is not to be changed, a copy before it is restored or a store whose daemon does not run, is looked at: its
- * log, if it has one, is read and stays as it is. For that SQLite wants to be alone, and alone it wants to be able to write.
+ * A file that must not change (a copy before it is restored, or a store whose daemon does not run)
+ * is only inspected: its log, if any, is read and stays as it is. For that SQLite needs exclusive
+ * access, and with it the ability to write.
  *
- * A copy is made beside its place, checked, synced, and only then renamed: a file with the name that
- * was asked for is whole. Before a migration and for a restore, when nobody waits, it is VACUUM INTO.
+ * A copy is made beside its destination, checked, synced, and only then renamed: a file with the
+ * requested name is complete. Before a migration and for a restore, when nothing else waits, it is
+ * VACUUM INTO.
  *
- * Of a store that is in use the copy is made through its connection, the only one there can be (EXCLUSIVE): a few pages at
- * a time, between commits. SQLite writes what a commit changes into the part that is copied already,
- * so the copy is the store as it is when the last page is through, and no writer can keep it from
- * ending. The check of the copy and its sync cannot be cut into pieces. They touch nothing but the copy, which is
- * a file of its own by then, so a thread does them.
+ * A store in use is copied through its own connection, the only possible one (EXCLUSIVE): a few
+ * pages at a time, between commits. SQLite applies commits to the pages already copied, so the copy
+ * matches the store when the last page is done, and writers cannot delay it forever. The check of
+ * the copy and its sync cannot be split. They touch only the copy, so a thread does them.
  *
- * A restore first puts the whole copy beside the database as PATH-restored. From that moment it is
- * decided: whoever comes next, this call or the next start after a crash, moves the old files away
- * and the copy into their place. Without that, a crash in the middle would leave no database, or
- * the log of the old one beside the new one, which SQLite would believe.
- */
+ * A restore first puts the complete copy beside the database as PATH-restored. From then on it is
+ * decided: this call, or the next start after a crash, moves the old files aside and the copy into
+ * place. Otherwise a crash in the middle would leave no database, or the log of the old one beside
+ * the new one, which SQLite would apply. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,17 +34,17 @@
 #include "os/worker.h"
 #include "store/sqlite_internal.h"
 
-#define STEPS_TO_STOP    10000   /* of SQLite's machine: some microseconds each hundred */
-#define EPOCH_LEAP       1000000 /* beyond every epoch of a store that cannot be read any more */
+#define STEPS_TO_STOP    10000   /* of SQLite's VM: some microseconds per hundred */
+#define EPOCH_LEAP       1000000 /* beyond every epoch of a store that is no longer readable */
 #define FIRST_WITH_NOTES 3       /* version */
 #define PAGES_PER_STEP   256     /* a megabyte: about a millisecond */
 #define LOOK_AT_THREAD   10      /* ms */
 
-/* --- looking ----------------------------------------------------------------------------------- */
+/* --- inspection ------------------------------------------------------------------------------ */
 
 struct looked_at {
     sqlite3 *db;
-    char *log; /* an empty one that SQLite makes, or NULL */
+    char *log; /* an empty one created by SQLite, or NULL */
 };
 
 static void look_finish(struct looked_at *look) {
@@ -56,7 +56,7 @@ static void look_finish(struct looked_at *look) {
     free(look->log);
 }
 
-/* Zeroed at first; end with look_finish, also after a failure. */
+/* Zeroed at first; end with look_finish, even after a failure. */
 static int look_at(const char *path, struct looked_at *ret_look, struct error *err) {
     struct stat st;
     _cleanup_(strbuf_finish) struct strbuf log = STRBUF_INIT;
@@ -77,7 +77,7 @@ static int look_at(const char *path, struct looked_at *ret_look, struct error *e
     return rc == SQLITE_OK ? 0 : sqlite_error(ret_look->db, path, "read", rc, err);
 }
 
-/* Is it one of ours, of a version we know? */
+/* Is it ours, in a known version? */
 static int look_source(sqlite3 *db, const char *path, int64_t *ret_epoch, struct error *err) {
     int64_t id = 0, version = 0;
     int rc = sqlite_number(db, "PRAGMA application_id", 0, &id);
@@ -96,7 +96,7 @@ static int look_source(sqlite3 *db, const char *path, int64_t *ret_epoch, struct
     return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "read", rc, err);
 }
 
-/* Runs a check; what it found first, on one line, or "". A result of SQLite. */
+/* Runs a check; returns a SQLite result and the first problem on one line, or "". */
 static int look_whole(sqlite3 *db, const char *sql, char ret_found[150]) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
@@ -151,7 +151,7 @@ int sqlite_look(const char *url, struct store_look *ret_look, struct error *err)
     struct stat st;
     _cleanup_(strbuf_finish) struct strbuf restored = STRBUF_INIT;
     strbuf_printf(&restored, "%s-restored", url);
-    /* Whole, and decided: the next start puts it in place. */
+    /* Complete and decided: the next start puts it in place. */
     const char *path = lstat(restored.text, &st) == 0 ? restored.text : url;
     if (lstat(path, &st) < 0 && errno == ENOENT)
         return 0;
@@ -171,7 +171,7 @@ int sqlite_look(const char *url, struct store_look *ret_look, struct error *err)
     return r;
 }
 
-/* --- copying ------------------------------------------------------------------------------------ */
+/* --- copying --------------------------------------------------------------------------------- */
 
 static void db_close(sqlite3 **db) {
     (void)sqlite3_close(*db);
@@ -188,7 +188,7 @@ static char *with_suffix(const char *path, const char *suffix) {
     return strbuf_take(&text);
 }
 
-/* And what SQLite has put beside it. */
+/* Including SQLite's files beside it. */
 static void copy_remove(const char *path) {
     static const char *const suffixes[] = { "-journal", "-wal", "-shm", "" };
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
@@ -197,7 +197,7 @@ static void copy_remove(const char *path) {
     }
 }
 
-/* An empty file for nobody else: SQLite would make it readable for all. */
+/* An empty private file: SQLite would make it world-readable. */
 static int make_private(const char *path, struct error *err) {
     copy_remove(path);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -227,7 +227,7 @@ static int is_stopped(void *stop) {
     return *(atomic_bool *)stop;
 }
 
-/* A copy page by page says of itself that it has a log, as the store has. */
+/* A page-by-page copy is in WAL mode, like the store. */
 static int open_copy(const char *path, atomic_bool *stop, sqlite3 **ret_db) {
     int rc = sqlite3_open_v2(path, ret_db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
     if (rc != SQLITE_OK)
@@ -240,8 +240,8 @@ static int open_copy(const char *path, atomic_bool *stop, sqlite3 **ret_db) {
                         NULL, NULL, NULL);
 }
 
-/* Checks a copy and marks it as closed; `epoch` 0: as it is. Ends early, with any result, when `stop` is
- * set by another thread; NULL: nobody does. */
+/* Checks a copy and marks it as closed; `epoch` 0: unchanged. Ends early, with any result, when
+ * another thread sets `stop` (may be NULL). */
 static int copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err) {
     _cleanup_(db_close) sqlite3 *db = NULL;
     int rc = open_copy(path, stop, &db);
@@ -259,7 +259,7 @@ static int copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct 
     return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "write", rc, err);
 }
 
-/* The folder of a path, as place_sync_folder wants it. */
+/* The folder of a path, for place_sync_folder. */
 static int sync_folder_of(const char *path, struct error *err) {
     const char *slash = strrchr(path, '/');
     _cleanup_(freep) char *folder =
@@ -267,7 +267,7 @@ static int sync_folder_of(const char *path, struct error *err) {
     return place_sync_folder(folder, err);
 }
 
-/* `partial` is whole: syncs it and gives it its name. */
+/* `partial` is complete: syncs and renames it. */
 static int copy_put_in_place(const char *partial, const char *path, struct error *err) {
     int r = place_sync_file(partial, err);
     if (r >= 0 && rename(partial, path) < 0)
@@ -275,7 +275,7 @@ static int copy_put_in_place(const char *partial, const char *path, struct error
     return r < 0 ? r : sync_folder_of(path, err);
 }
 
-/* Is it a place for a copy? Then an empty file beside it, which the copy is made in. */
+/* Checks the destination and creates an empty file beside it for the copy. */
 static int copy_prepare(struct sqlite_store *store, const char *path, char **ret_partial,
                         struct error *err) {
     struct stat st;
@@ -307,13 +307,13 @@ int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err)
     return r;
 }
 
-/* --- copying a store that is in use --------------------------------------------------------------- */
+/* --- copying a store in use ------------------------------------------------------------------ */
 
 struct sqlite_backup {
     char *path, *partial;
-    sqlite3 *to;          /* NULL: all is copied */
+    sqlite3 *to;          /* NULL: all pages are copied */
     sqlite3_backup *copy; /* with `to` */
-    /* The thread's, while `sealing` and until it sets `over`. */
+    /* Owned by the thread while `sealing` and until it sets `over`. */
     bool sealing;
     pthread_t thread;
     atomic_bool over, stop;
@@ -338,13 +338,13 @@ static void backup_free(struct sqlite_store *store) {
     free(b);
 }
 
-/* Nothing of it stays. */
+/* Deletes all of it. */
 static void give_up(struct sqlite_store *store) {
     copy_remove(store->backup->partial);
     backup_free(store);
 }
 
-/* It is not worth anything before its end, so nothing of it is synced or journaled until then. */
+/* An unfinished copy is worthless, so it is neither synced nor journaled until the end. */
 static int open_target(struct sqlite_store *store, struct sqlite_backup *b, struct error *err) {
     int rc =
         sqlite3_open_v2(b->partial, &b->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
@@ -392,7 +392,7 @@ static int start_thread(struct sqlite_backup *b, struct error *err) {
     return 0;
 }
 
-/* The fault may be of either side. */
+/* Either side may have failed. */
 static int copy_failed(struct sqlite_store *store, int rc, struct error *err) {
     struct sqlite_backup *b = store->backup;
     int primary = rc & 0xff;
@@ -448,13 +448,13 @@ bool sqlite_backup_cancel(struct store *base) {
         pthread_join(b->thread, NULL);
         was_whole = b->result >= 0;
     }
-    give_up(store); /* one that is in place has no such name any more */
+    give_up(store); /* a finished copy no longer has this name */
     return !was_whole;
 }
 
-/* --- restore ----------------------------------------------------------------------------------- */
+/* --- restore --------------------------------------------------------------------------------- */
 
-/* An epoch that no earlier start of this place has had. */
+/* An epoch that no earlier start at this location has had. */
 static int64_t next_epoch(const struct place *place, int64_t of_copy) {
     struct stat st;
     if (stat(place->path, &st) < 0)
@@ -466,7 +466,7 @@ static int64_t next_epoch(const struct place *place, int64_t of_copy) {
     return (of_old > of_copy ? of_old : of_copy) + 1;
 }
 
-/* The copy, whole, checked and synced, as PATH-restored. */
+/* The complete, checked and synced copy as PATH-restored. */
 static int prepare(const struct place *place, const char *path, struct error *err) {
     _cleanup_(look_finish) struct looked_at copy = { 0 };
     int64_t epoch = 0;
@@ -489,7 +489,7 @@ static int prepare(const struct place *place, const char *path, struct error *er
     return r;
 }
 
-/* The first name for old files that is free. */
+/* The first free name for old files. */
 static int choose_kept(const struct place *place, char kept[512], struct error *err) {
     struct stat st;
     for (unsigned n = 1;; n++) {
@@ -512,7 +512,7 @@ static int move_old(const struct place *place, const char *kept, const char *suf
 }
 
 int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct error *err) {
-    /* The log first: until the database itself has moved, another try chooses the same name. */
+    /* The log first: until the database itself has moved, a retry chooses the same name. */
     static const char *const suffixes[] = { "-wal", "-shm", "-journal", "" };
     struct stat st;
     ret_kept[0] = '\0';
@@ -524,7 +524,7 @@ int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct 
     int r = choose_kept(place, kept, err);
     for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(suffixes); i++)
         r = move_old(place, kept, suffixes[i], err);
-    /* The old log must not be found beside the new database after a power cut. */
+    /* The old log must not be found beside the new database after a power failure. */
     if (r >= 0)
         r = place_sync_folder(place->folder, err);
     if (r >= 0 && rename(restored, place->path) < 0)

@@ -1,14 +1,14 @@
-/* sqlite_schema.c: how does a file of any older version become one of this version?
+/* sqlite_schema.c: migrates a file of any older version.
  *
- * A new file gets its tables from columns.h. Step n leads from version n to n + 1 and is never changed once
- * released: a new version gets its new columns from columns.h, and a step for what else it needs. Each step is one transaction with the new version number in it, so a crash leaves the
- * old version or the new one. Before the first step of an existing file a copy is made beside it.
+ * columns.h generates the tables of a new file. Step n leads from version n to n + 1 and never
+ * changes after its release: a new version gets its new columns from columns.h, and a step for
+ * everything else. Each step is one transaction that includes the new version number, so a crash
+ * leaves the old version or the new one. Before the first step, an existing file is copied.
  *
- * Names and the words of enums are numbers of the table `name`; 0 is "none". Times are
- * milliseconds. A task has a row in `progress` only when it has any: a million tasks that wait are
- * read quicker without. An index is there because a question needs it: the unended runs at the start, the
- * final tasks that retention looks for, the events of one task, keys by age, runs by their end.
- */
+ * Names and enum words are numbers in the table `name`; 0 is "none". Times are milliseconds. Only
+ * tasks with progress have a row in `progress`: a million waiting tasks load faster without. Every
+ * index serves a question: unended runs at startup, final tasks for retention, the events of one
+ * task, keys by age, runs by their end. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 /* clang-format off */
 
-/* 6 → 7: the sums of the runs that are still there. Part of that step, and as little to be changed. */
+/* 6 → 7: sums of the existing runs. Part of that step, so it never changes either. */
 #define SPENT_SO_FAR(days, span)                                                                   \
     "INSERT INTO spent SELECT " days ", ended_at - ended_at % " span ", t.project, r.agent,"       \
     " count(*), sum(outcome = (SELECT id FROM name WHERE text = 'ok')),"                           \
@@ -32,27 +32,27 @@
 
 static const char *const steps[] = {
     NULL, /* a new file has the tables of STORE_VERSION from the start */
-    /* 1 → 2: who paused a project, and when; of the whole queue `meta` says it */
+    /* 1 → 2: who paused a project, and when; for the queue it is in `meta` */
     ("ALTER TABLE project ADD COLUMN paused_by INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE project ADD COLUMN paused_at INTEGER NOT NULL DEFAULT 0;"),
-    /* 2 → 3: texts that parts of the daemon find again */
+    /* 2 → 3: persistent notes of parts of the daemon */
     "CREATE TABLE note (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;",
-    /* 3 → 4: what was said when a task was slung */
+    /* 3 → 4: the context of a sling */
     "ALTER TABLE spec ADD COLUMN context TEXT;",
-    /* 4 → 5: what a run was told, and how it is to be stopped; the last time an account worked */
+    /* 4 → 5: rate limit and stop mode of a run; the last success of an account */
     ("ALTER TABLE run ADD COLUMN limited_until INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN stop_now INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE limiter ADD COLUMN last_success INTEGER NOT NULL DEFAULT 0;"),
-    /* 5 → 6: by what a run is known to the daemon, and what its agent has said of it */
+    /* 5 → 6: the token of a run, and what its agent reported */
     ("ALTER TABLE run ADD COLUMN token_hash TEXT;"
      "ALTER TABLE run ADD COLUMN tokens_cached INTEGER NOT NULL DEFAULT -1;"
      "ALTER TABLE run ADD COLUMN session TEXT;"
      "ALTER TABLE run ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN model INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN said INTEGER NOT NULL DEFAULT 0;"),
-    /* 6 → 7: whose places a live run uses, and which of them; runs by their end; what was used, by hour (days = 0) and by
-     * day: it outlives the runs; clocks of agents that others take over from; who brings a command of its own is bound
-     * to its agent; money beside tokens, of what was used before nobody knows */
+    /* 6 → 7: lender and lent slots of a live run; runs by their end; usage by hour (days = 0) and
+     * by day, which outlives the runs; clocks of agents with failover; tasks with their own command
+     * are bound to their agent; money beside tokens, unknown for earlier usage */
     ("ALTER TABLE progress ADD COLUMN lender INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE progress ADD COLUMN borrowed INTEGER NOT NULL DEFAULT 0;"
      "CREATE INDEX run_ended ON run (ended_at) WHERE ended = 1;"
@@ -75,7 +75,7 @@ static const char *const steps[] = {
      "ALTER TABLE usage ADD COLUMN money INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE usage ADD COLUMN priced INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE usage ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;"),
-    /* 7 → 8: the key of a live run, who its shim is, and its cgroup */
+    /* 7 → 8: the key, shim and cgroup of a live run */
     ("ALTER TABLE run ADD COLUMN shim_key TEXT;"
      "ALTER TABLE run ADD COLUMN shim_pid INTEGER NOT NULL DEFAULT 0;"
      "ALTER TABLE run ADD COLUMN shim_start INTEGER NOT NULL DEFAULT 0;"
@@ -85,11 +85,11 @@ static const char *const steps[] = {
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(steps) <= STORE_VERSION, "a step leads to a version to come");
 
-#define LAST_BY_HAND 8u /* the version from which on columns.h says which columns are new */
+#define LAST_BY_HAND 8u /* the last version whose columns are not generated from columns.h */
 
 const struct sqlite_schema sqlite_schema = { .steps = steps, .version = STORE_VERSION };
 
-/* One transaction: the step, its number and whose file it is. */
+/* One transaction: the step, its number and the application id. */
 static int take_step(struct sqlite_store *store, const char *step, uint32_t version,
                      struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
@@ -106,7 +106,7 @@ static int take_step(struct sqlite_store *store, const char *step, uint32_t vers
     return r;
 }
 
-/* What is not made of rows, and what a question needs. */
+/* Tables that do not hold rows, and indexes. */
 static const char others[] =
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
     "INSERT INTO meta VALUES ('epoch', 0), ('clean', 1), ('paused', 0), ('last_task', 0),"

@@ -1,13 +1,12 @@
-/* sqlite_write.c: rows of a SQLite database: writing a batch, answering questions, loading.
+/* sqlite_write.c: writes batches, answers questions, and loads.
  *
  * One batch is one transaction, with one of three outcomes:
  *
- * OK       COMMIT said so: the log was synced.
- * FAILED   a rule was broken, or the disk is full, and ROLLBACK said that nothing is left. A full
- *          disk gives the reserve back first, and the same batch is tried once more.
- * UNKNOWN  everything else. After a failed sync Linux calls the pages clean: to try again may
- *          "succeed" without the data. So nobody may be told anything more by this connection.
- */
+ * OK       COMMIT succeeded: the log was synced.
+ * FAILED   a rule was broken, or the disk is full, and ROLLBACK confirmed that nothing is left. On
+ *          a full disk the reserve is freed first, and the same batch is tried once more.
+ * UNKNOWN  everything else. After a failed sync Linux marks the pages clean: a retry may "succeed"
+ *          without the data. So this connection must not answer anything more. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +17,8 @@
 #include "base/alloc.h"
 #include "store/sqlite_internal.h"
 
-/* Values in the order of the statement's parameters. Texts are the batch's: they live until the
- * step that follows. */
+/* Values in the order of the statement's parameters. Texts belong to the batch and are valid until
+ * the next step. */
 struct binder {
     struct sqlite_store *store;
     sqlite3_stmt *stmt; /* NULL: it could not be prepared */
@@ -65,7 +64,6 @@ static int finish(struct binder *b) {
     return b->rc == SQLITE_OK ? sqlite_finish(b->stmt) : b->rc;
 }
 
-/* A statement with one number. */
 static int run_with(struct sqlite_store *store, enum statement statement, int64_t value) {
     struct binder b = bind(store, statement);
     put_int(&b, value);
@@ -80,8 +78,8 @@ int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value) 
 }
 
 /* --- one function per kind of write ------------------------------------------------------------
- * Each gives SQLITE_OK or what went wrong; a rule of ours that was broken is a constraint, with
- * its message in `err`. */
+ * Each returns SQLITE_OK or the error; a broken rule of ours is a constraint error, with its
+ * message in `err`. */
 
 static int write_row(struct sqlite_store *store, enum row_kind kind, const void *row) {
     struct binder b = bind(store, sql_write_of(kind));
@@ -101,7 +99,7 @@ static int add_needs(struct sqlite_store *store, const struct task_row *row) {
     return rc;
 }
 
-/* Beside the row of the task itself. */
+/* Writes everything except the row of the task itself. */
 static int add_task(struct sqlite_store *store, const struct task_row *row) {
     int rc = task_has_progress(row) ? write_row(store, ROW_PROGRESS, row) : SQLITE_OK;
     if (rc == SQLITE_OK)
@@ -140,7 +138,7 @@ static int put_pause(struct sqlite_store *store, const void *row) {
     return rc;
 }
 
-/* A spec whose task came and went in one batch: the statement finds no task, and adds nothing. */
+/* If its task was added and deleted in one batch, the statement finds no task and adds nothing. */
 static int write_new(struct sqlite_store *store, const struct store_write *write,
                      struct error *err) {
     if (write->of == ROW_PAUSE)
@@ -170,7 +168,7 @@ static int delete_task(struct sqlite_store *store, task_id task) {
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < ARRAY_SIZE(statements); i++)
         rc = run_with(store, statements[i], (int64_t)task);
-    /* The highest number must not be given twice. */
+    /* The highest number must not be assigned twice. */
     return rc == SQLITE_OK ? sqlite_put_meta(store, "last_task", (int64_t)store->last_task) : rc;
 }
 
@@ -235,7 +233,7 @@ int sqlite_names_write(struct sqlite_store *store) {
     return rc;
 }
 
-/* --- the transaction --------------------------------------------------------------------------- */
+/* --- the transaction ------------------------------------------------------------------------- */
 
 static int write_all(struct sqlite_store *store, const struct store_batch *batch,
                      struct error *err) {
@@ -251,7 +249,7 @@ static int write_all(struct sqlite_store *store, const struct store_batch *batch
     return rc;
 }
 
-/* Fills `err` unless a rule of ours has done so. */
+/* Fills `err` unless a broken rule of ours has done so. */
 static enum store_outcome try_batch(struct sqlite_store *store, const struct store_batch *batch,
                                     struct error *err) {
     task_id last_task = store->last_task;
@@ -302,18 +300,17 @@ void sqlite_commit(struct store *base, const struct store_batch *batch) {
     store_finish_commit(base, outcome, outcome == STORE_OK ? NULL : &err);
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --------------------------------------------------------------------------------- */
 
-/* Questions that come while the daemon works, and everything that scheduling needs, once.
+/* Answers questions at run time, and loads everything that scheduling needs at startup.
  *
- * A question is at most STORE_ANSWER_MAX rows from an index or a key, copied before anybody is called:
- * an open SELECT would hold back every checkpoint, and a commit inside the callback would find
- * the texts gone.
+ * An answer is at most STORE_ANSWER_MAX rows from an index or a key, copied before the callback: an
+ * open SELECT would block every checkpoint, and a commit inside the callback would invalidate the
+ * texts.
  *
- * Loading, tasks are one scan of a narrow table; their progress and their dependencies are scans in the same
- * order, so each task meets its own without a lookup. Equal names come as equal pointers, which spares the
- * reader comparing texts a million times.
- */
+ * Loading tasks is one scan of a narrow table; their progress and dependencies are scanned in the
+ * same order, so each task meets its own without a lookup. Equal names are equal pointers, which
+ * saves the reader a million text comparisons. */
 
 static int64_t number_at(const void *stmt, int column) {
     return sqlite3_column_int64((sqlite3_stmt *)(uintptr_t)stmt, column);
@@ -329,7 +326,7 @@ static size_t size_at(const void *stmt, int column) {
 
 static const struct row_source source = { number_at, text_at, size_at, NULL };
 
-/* --- questions ---------------------------------------------------------------------------------- */
+/* --- questions ------------------------------------------------------------------------------- */
 
 struct asked {
     struct sqlite_store *store;
@@ -359,7 +356,7 @@ static void take_row(struct asked *asked, sqlite3_stmt *stmt) {
     memcpy(asked->rows + asked->count++ * size, kept, size);
 }
 
-/* Steps to the end of the rows; SQLITE_OK or what went wrong. */
+/* Steps through all rows; SQLITE_OK or the error. */
 static int take_rows(struct asked *asked, sqlite3_stmt *stmt) {
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
@@ -367,7 +364,7 @@ static int take_rows(struct asked *asked, sqlite3_stmt *stmt) {
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* A number above what SQLite can hold is above everything that is there. */
+/* A number too large for SQLite is larger than every stored one. */
 static int64_t clamp(uint64_t number) {
     return number > INT64_MAX ? INT64_MAX : (int64_t)number;
 }
@@ -430,20 +427,20 @@ void sqlite_ask(struct store *base, const struct store_question *question, store
     arena_finish(&asked.arena);
 }
 
-/* --- loading ------------------------------------------------------------------------------------ */
+/* --- loading --------------------------------------------------------------------------------- */
 
 struct loader {
     struct sql_loader all;
     struct sqlite_store *store;
 };
 
-/* A table that is read in order: the statement stands on its next row. */
+/* A table read in order: the statement is at its next row. */
 struct scanned {
     sqlite3_stmt *stmt;
     bool has_row;
 };
 
-/* 1: a row is there; 0: none; <0 with a message. */
+/* 1: a row is available; 0: none; <0 with a message. */
 static int next(struct loader *loader, struct scanned *scanned) {
     int rc = sqlite3_step(scanned->stmt);
     scanned->has_row = rc == SQLITE_ROW;
@@ -486,7 +483,7 @@ static int load_part(struct loader *loader, const struct sql_part *part) {
     return r;
 }
 
-/* --- tasks ------------------------------------------------------------------------------------- */
+/* --- tasks ----------------------------------------------------------------------------------- */
 
 struct task_scan {
     struct scanned tasks, progress, needs;
@@ -494,8 +491,7 @@ struct task_scan {
     size_t capacity;
 };
 
-/* 1: it stands on a row of this task; 0: there is none (any more). Rows of tasks that are gone are
- * passed over. */
+/* 1: it is at a row of this task; 0: there is none. Skips rows of deleted tasks. */
 static int reach(struct loader *loader, struct scanned *beside, task_id task) {
     int r = 0;
     while (r >= 0 && beside->has_row && (task_id)number_at(beside->stmt, 0) < task)

@@ -1,9 +1,8 @@
-/* store.c: who may ask what of a backend, and when?
+/* store.c: the checked front end of all backends.
  *
- * The only file that touches the pointers of a backend. It checks what was asked, keeps the rule
- * of one commit at a time, and sees to it that a store whose last word was UNKNOWN says nothing
- * more. It never assumes that an answer has come when the call returns.
- */
+ * Only this file uses a backend's function pointers. It checks arguments, allows one commit at a
+ * time, and ensures that a store whose last outcome was UNKNOWN answers nothing more. It never
+ * assumes that an answer has arrived when a call returns. */
 #include "store/store.h"
 
 #include <assert.h>
@@ -28,7 +27,7 @@ const char *store_outcome_name(enum store_outcome outcome) {
     return outcome_names[outcome];
 }
 
-/* Which backend a place belongs to: "NAME:…", else it is the path of a file. */
+/* The backend of a URL: "NAME:…", else it is the path of a file. */
 static const struct store_backend *backend_of(const char *url) {
     static const struct {
         const char *begin;
@@ -123,7 +122,7 @@ struct store *store_close(struct store *store) {
     return NULL;
 }
 
-/* The sentence of whoever asks a store that answers nothing more. */
+/* The error for calls to a broken store. */
 static int refuse_broken(const struct store *store, struct error *err) {
     return error_set(err, store->broken.code, "the store has stopped: %s", store->broken.text);
 }
@@ -162,7 +161,7 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
     const struct column *first = row_types[kind].columns;
     const struct note_row *note = row;
     if (column_is_pointer(first) && kind != ROW_USAGE && !column_text(first, row))
-        return 0; /* of nothing that has a name */
+        return 0; /* nothing with a name */
     if (kind == ROW_NOTE && store->use != STORE_USE_COPY
         && strcmp(note->name, STORE_COPY_NOTE) == 0)
         return refuse_unfinished(err);
@@ -290,7 +289,7 @@ void store_finish_commit(struct store *store, enum store_outcome outcome, const 
     }
     store->in_flight->in_flight = false;
     store->in_flight = NULL;
-    /* Last: whoever is called may commit again, or close the store. */
+    /* Last: the callback may commit again, or close the store. */
     store->done(store->done_ctx, outcome, outcome == STORE_OK ? NULL : err);
 }
 
@@ -311,7 +310,7 @@ void store_ask(struct store *store, const struct store_question *question, store
     store->backend->ask(store, &bounded, done, ctx);
 }
 
-/* Whoever is called may begin the next one. */
+/* The callback may begin the next one. */
 static void end_backup(struct store *store, const struct error *err) {
     store_copied done = store->copied;
     store->copied = NULL;
@@ -341,7 +340,7 @@ static int go_on_copying(struct store *store, time_ms *ret_again, struct error *
 time_ms store_maintain(struct store *store, time_ms idle_ms) {
     assert(store && idle_ms >= 0);
     if (store->broken.code || store->in_flight)
-        return TIME_NEVER; /* the end of that commit brings the next call */
+        return TIME_NEVER; /* the end of that commit triggers the next call */
     time_ms next = store->backend->maintain(store, idle_ms);
     if (!store->copied || store->broken.code)
         return next;

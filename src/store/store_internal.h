@@ -1,7 +1,7 @@
-/* store_internal.h: between the checked front and a backend. Private to store/.
+/* store_internal.h: the interface between the checked front end and a backend. Private to store/.
  *
- * A backend's store begins with `struct store`. Every backend function is called by store.c alone,
- * with arguments that were checked; `commit` ends with store_finish_commit, now or later. */
+ * A backend's store begins with `struct store`. Only store.c calls backend functions, with checked
+ * arguments; `commit` ends with store_finish_commit, now or later. */
 #pragma once
 
 #include "store/await.h"
@@ -10,12 +10,14 @@
 #include "store/store.h"
 
 enum write_kind {
-    WRITE_ROW, /* a task, spec, event or key must be new; usage and spent are added; others take the place of what is there */
-    WRITE_CHANGE,  /* a task that is there; flags: enum store_task_change */
+    /* A task, spec, event or key must be new; usage and spent are added; others replace the
+     * existing row. */
+    WRITE_ROW,
+    WRITE_CHANGE,  /* an existing task; flags: enum store_task_change */
     WRITE_DELETE,  /* a task or group: number; a note: its row */
     WRITE_PRUNE,   /* events below `number`, others before `time`; flags: sums of days */
     WRITE_CONTEXT, /* of a spec: its id and context */
-    WRITE_NUMBERS, /* up to `number` are given */
+    WRITE_NUMBERS, /* up to `number` are assigned */
 };
 
 struct store_write {
@@ -40,18 +42,17 @@ static inline bool store_writes(const struct store_write *write, enum row_kind o
     return write->kind == WRITE_ROW && write->of == of;
 }
 
-/* Writes happen in this many rounds: specs behind all tasks, which may come behind them in the batch, and
- * contexts behind the specs. */
+/* Writes happen in this many rounds: specs after all tasks, which may follow them in the batch, and
+ * contexts after the specs. */
 #define STORE_ROUNDS 3u
 static inline unsigned store_write_round(const struct store_write *write) {
     return write->kind == WRITE_CONTEXT ? 2 : store_writes(write, ROW_SPEC);
 }
 
-/* A row that has been a row of a store; of which kind those of a table are. */
 enum row_kind store_table_kind(enum store_table table);
 void store_write_row(struct store_batch *batch, enum row_kind of, const void *row);
 
-/* The message of a rule that this write has broken. `external`: that of external ids. */
+/* The message for a rule broken by this write. `external`: that of external ids. */
 int store_refuse(const struct store_write *write, bool external, struct error *err);
 
 struct store_batch {
@@ -65,7 +66,7 @@ struct store_backend {
     const char *name;
     int (*open)(const struct store_options *options, struct store **ret_store,
                 struct store_report *ret_report, struct error *err);
-    void (*show)(const char *url, char ret_shown[STORE_SHOWN_MAX]); /* or NULL: as it is */
+    void (*show)(const char *url, char ret_shown[STORE_SHOWN_MAX]); /* or NULL: unchanged */
     int (*look)(const char *url, struct store_look *ret_look,
                 struct error *err); /* or NULL: none is
                                                                                       kept */
@@ -77,16 +78,17 @@ struct store_backend {
     void (*ask)(struct store *store, const struct store_question *question, store_answered done,
                 void *ctx);
     time_ms (*maintain)(struct store *store, time_ms idle_ms);
-    /* All three, none, or the first alone, which says why not. One at a time; `go_on` is called between commits until it returns 0, or <0 with
-     * a sentence; 1: again after `ret_again`. `cancel`: false, it was in place already. */
+    /* All three, none, or only the first, which reports why not. One at a time; `go_on` is called
+     * between commits until it returns 0, or <0 with a message; 1: again after `ret_again`.
+     * `cancel`: false, it was already in place. */
     int (*backup_begin)(struct store *store, const char *path, struct error *err);
     int (*backup_go_on)(struct store *store, time_ms *ret_again, struct error *err);
     bool (*backup_cancel)(struct store *store);
     int (*restore)(const char *url, const char *path, char ret_kept[512], struct error *err);
-    void (*info)(const struct store *store, struct store_info *ret); /* what only it knows */
-    /* Ends what is on its way; NULL: nothing ever is when a call has returned. */
+    void (*info)(const struct store *store, struct store_info *ret); /* backend-specific values */
+    /* Abandons what is in progress; NULL: nothing ever is after a call has returned. */
     void (*give_up)(struct store *store, const struct error *why);
-    /* All four or none: it cannot be waited for. See await.h; `open` takes options->awaited. */
+    /* All four or none: waiting is not supported. See await.h; `open` takes options->awaited. */
     int (*await)(struct loop *loop, const char *url, store_is_free free, void *ctx,
                  struct store_await **ret_await, struct error *err);
     void (*await_cancel)(struct store_await *await);
@@ -94,22 +96,22 @@ struct store_backend {
     int (*holder)(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);
 };
 
-/* A backend's begins with this. */
+/* First member of a backend's. */
 struct store_await {
     const struct store_backend *backend;
 };
 
 struct store {
     const struct store_backend *backend;
-    struct store_batch *in_flight;   /* the one that is being committed */
-    const struct store_batch *ahead; /* the one of which something was sent ahead */
+    struct store_batch *in_flight;   /* being committed */
+    const struct store_batch *ahead; /* the batch of which a part was sent ahead */
     store_committed done;
     void *done_ctx;
     int64_t began_us;
     struct error broken; /* code 0: it is not */
     enum store_use use;
-    store_copied copied; /* of the backup that goes on; NULL: none does */
-    char *copy_path;     /* of one that waits for the end of a commit; or NULL */
+    store_copied copied; /* of the backup in progress; or NULL */
+    char *copy_path;     /* of a backup that waits for the end of a commit; or NULL */
     void *copied_ctx;
     uint64_t commits, rows;
     int64_t last_commit_us, slowest_commit_us;
@@ -118,22 +120,23 @@ struct store {
 
 extern const struct store_backend memory_backend, sqlite_backend, postgres_backend;
 
-/* As store_open, with a backend that the table need not know (tests). */
+/* Like store_open, with a backend that need not be in the table (tests). */
 int store_open_backend(const struct store_backend *backend, const struct store_options *options,
                        struct store **ret_store, struct store_report *ret_report,
                        struct error *err);
 
-/* The end of a commit: frees the front for the next one, then calls whoever asked. */
+/* Ends a commit: allows the next one, then calls the callback. */
 void store_finish_commit(struct store *store, enum store_outcome outcome, const struct error *err);
 
-/* One row for the reader; of a spec it gets struct external_row. The note that stands in an unfinished copy refuses whoever wants to work with it. */
+/* Passes one row to the reader; for a spec, struct external_row. The note of an unfinished copy
+ * refuses any other use. */
 #define STORE_COPY_NOTE "store.copy"
 int store_pass_row(const struct store *store, const struct store_reader *reader, enum row_kind kind,
                    const void *row, struct error *err);
 
-/* --- answers ------------------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
-/* Of which rows it is; ROW_KIND_MAX: numbers of tasks. */
+/* The row kind of an answer; ROW_KIND_MAX: task numbers. */
 enum row_kind store_answer_kind(enum store_question_kind kind);
 size_t store_answer_row(enum store_question_kind kind); /* bytes of one row */
 struct store_answer store_answer_of(enum store_question_kind kind, const void *rows, size_t count);
