@@ -131,12 +131,13 @@ static void take_answer(struct import *im, const json_t *answer, size_t from) {
     json_array_foreach(json_object_get(answer, "tasks"), i, task) {
         json_t *source = json_array_get(im->sources, from + i);
         const char *result = ask_text(task, "result", "");
+        json_t *list = strcmp(result, "deferred") == 0 ? im->deferred : im->done;
         json_object_set(task, "source", source);
-        if (strcmp(result, "new") == 0) { /* a dry run */
+        if (strcmp(result, "new") == 0) { /* a dry run; `result` is freed here */
             json_object_set_new(task, "result", json_string("would be added"));
             json_object_set(task, "task", json_array_get(im->tasks, from + i));
         }
-        json_array_append(strcmp(result, "deferred") == 0 ? im->deferred : im->done, task);
+        json_array_append(list, task);
     }
     json_decref(im->warning);
     im->warning = json_incref(json_object_get(answer, "warning"));

@@ -122,6 +122,8 @@ void file_close(FILE *file) {
 
 int folders_make(const char *path, size_t known, struct error *err) {
     _cleanup_(freep) char *part = xstrdup(path);
+    if (part[known] == '\0')
+        return 0;
     for (char *slash = part + known + 1; slash; *slash++ = '/') {
         slash = strchr(slash, '/');
         if (slash)

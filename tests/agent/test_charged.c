@@ -142,7 +142,7 @@ struct memory {
 /* The id in front of a run that begins a session: the caller has chosen it. */
 static void session_of(const struct run *r, char ret[128]) {
     struct agent_outcome o = told(r->agent, (struct told){ .out = strbuf_text(&r->stdout_bytes) });
-    memcpy(ret, o.session[0] ? o.session : "given", 128);
+    (void)snprintf(ret, 128, "%s", o.session[0] ? o.session : "given");
 }
 
 static const struct strbuf *file_of(const struct run *r, const char *session) {
