@@ -1,4 +1,5 @@
 /* common.c: clocks, medians, goals, and a daemon to measure. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -187,23 +188,23 @@ long bench_wakeups(pid_t pid) {
     return status_number(pid, "voluntary_ctxt_switches");
 }
 
+/* Searches by parent process: /proc/PID/task/TID/children has only the children of one thread. */
 pid_t bench_child(pid_t parent, const char *name) {
-    char path[64], text[4096] = "", comm[64];
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
-    FILE *file = fopen(path, "re");
-    if (!file || !fgets(text, sizeof(text), file))
-        text[0] = '\0';
-    if (file)
-        (void)fclose(file);
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
-        snprintf(path, sizeof(path), "/proc/%s/comm", word);
-        file = fopen(path, "re");
-        bool same =
-            file && fgets(comm, sizeof(comm), file) && strncmp(comm, name, strlen(name)) == 0;
+    char path[64], comm[64];
+    pid_t found = 0;
+    DIR *all = opendir("/proc");
+    for (struct dirent *one; all && !found && (one = readdir(all));) {
+        pid_t pid = (pid_t)strtol(one->d_name, NULL, 10);
+        if (pid == 0 || status_number(pid, "PPid") != parent)
+            continue;
+        snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+        FILE *file = fopen(path, "re");
+        if (file && fgets(comm, sizeof(comm), file) && strncmp(comm, name, strlen(name)) == 0)
+            found = pid;
         if (file)
             (void)fclose(file);
-        if (same)
-            return (pid_t)atoi(word);
     }
-    return 0;
+    if (all)
+        (void)closedir(all);
+    return found;
 }
