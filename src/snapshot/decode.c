@@ -1,8 +1,8 @@
-/* decode.c: from tokens to records, along a stack of frames.
+/* decode.c: fills records from tokens, with a stack of frames.
  *
- * Each token belongs to the innermost open bracket; the kind of its frame says what the token may
- * be. A key is looked up in the table of its object; first where it was found after the same key
- * last time. */
+ * Each token belongs to the innermost open bracket; the kind of its frame defines which tokens are
+ * valid. A member is looked up in the table of its object, first at the row that followed the same
+ * member last time. */
 #include "snapshot/decode.h"
 
 #include <errno.h>
@@ -19,8 +19,7 @@
 
 _Static_assert(FIELDS_MAX <= 64, "struct frame.seen has 64 bits");
 
-/* --- values
- * ------------------------------------------------------------------------------------ */
+/* --- values ---------------------------------------------------------------------------------- */
 
 static const char *token_noun(const struct json_token *token) {
     switch (token->kind) {
@@ -43,48 +42,50 @@ static const char *token_noun(const struct json_token *token) {
     return "something else";
 }
 
-static const char *const expected[] = {
-    [FIELD_SKIP] = "anything",
-    [FIELD_BOOL] = "true or false",
-    [FIELD_INT64] = "a whole number",
-    [FIELD_INT32] = "a whole number",
-    [FIELD_UINT32] = "a whole number",
-    [FIELD_COUNTED] = "a whole number",
-    [FIELD_MILLI] = "a number",
-    [FIELD_USD] = "a number",
-    [FIELD_CAP] = "a whole number or \"unlimited\"",
-    [FIELD_SYMBOL] = "a text",
-    [FIELD_ID] = "a task id",
-    [FIELD_WORD] = "a text",
-    [FIELD_RANGE] = "a whole number or a list of two",
-    [FIELD_SPAN] = "a number or a list of two",
-    [FIELD_IDS] = "a list of task ids",
-    [FIELD_SYMBOLS] = "a list of names",
-    [FIELD_WORDS] = "a list of words",
-    [FIELD_OBJECT] = "an object",
-    [FIELD_OBJECTS] = "a list of objects",
-    [FIELD_LOCKS] = "an object with a task id, null or true for each name",
-    [FIELD_HINTS] = "an object with an object for each kind",
-    [FIELD_CONFIG] = "an object",
-};
+typedef int put_function(struct reader *r, const struct frame *frame,
+                         const struct json_token *token, struct error *err);
+static put_function put_bool, put_number, put_cap, put_word, put_range, put_text;
 
-static const char *expected_item(enum field_type type) {
-    static const char *const items[] = {
-        [FIELD_RANGE] = "a whole number", [FIELD_SPAN] = "a number",
-        [FIELD_IDS] = "a task id",        [FIELD_SYMBOLS] = "a name",
-        [FIELD_OBJECTS] = "an object",    [FIELD_LOCKS] = "a task id, null or true",
-        [FIELD_HINTS] = "an object",      [FIELD_WORDS] = "a text",
-    };
-    return type < ARRAY_SIZE(items) && items[type] ? items[type] : expected[type];
-}
+static const struct {
+    const char *expected;      /* in messages */
+    const char *expected_item; /* of a list or map; NULL: as `expected` */
+    /* Stores a scalar, or an item of a list if that is expected; NULL: neither is valid. */
+    put_function *put;
+} types[FIELD_TYPE_MAX] = {
+    [FIELD_SKIP] = { "anything" },
+    [FIELD_BOOL] = { "true or false", NULL, put_bool },
+    [FIELD_SWITCH] = { "true or false", NULL, put_bool },
+    [FIELD_INT64] = { "a whole number", NULL, put_number },
+    [FIELD_INT32] = { "a whole number", NULL, put_number },
+    [FIELD_UINT32] = { "a whole number", NULL, put_number },
+    [FIELD_UINT16] = { "a whole number", NULL, put_number },
+    [FIELD_MILLI] = { "a number", NULL, put_number },
+    [FIELD_USD] = { "a number", NULL, put_number },
+    [FIELD_CAP] = { "a whole number or \"unlimited\"", NULL, put_cap },
+    [FIELD_SYMBOL] = { "a text", NULL, put_text },
+    [FIELD_ID] = { "a task id", NULL, put_text },
+    [FIELD_WORD] = { "a text", NULL, put_word },
+    [FIELD_RANGE] = { "a whole number or a list of two", "a whole number", put_range },
+    [FIELD_SPAN] = { "a number or a list of two", "a number", put_range },
+    [FIELD_IDS] = { "a list of task ids", "a task id", put_text },
+    [FIELD_SYMBOLS] = { "a list of names", "a name", put_text },
+    [FIELD_WORDS] = { "a list of words", "a text", put_word },
+    [FIELD_OBJECT] = { "an object" },
+    [FIELD_OBJECTS] = { "a list of objects", "an object" },
+    [FIELD_LOCKS] = { "an object with a task id, null or true for each name",
+                      "a task id, null or true" },
+    [FIELD_HINTS] = { "an object with an object for each kind", "an object" },
+    [FIELD_CONFIG] = { "an object" },
+};
 
 static int type_error(const struct frame *frame, const struct json_token *token,
                       struct error *err) {
     bool item = frame->kind == FRAME_LIST || frame->kind == FRAME_MAP;
     enum field_type type = frame->field->type;
+    const char *expected =
+        item && types[type].expected_item ? types[type].expected_item : types[type].expected;
     return error_set(err, -EINVAL, "%s'%s' of %s must be %s, not %s", item ? "each item of " : "",
-                     frame->field->name, frame->object->noun,
-                     item ? expected_item(type) : expected[type], token_noun(token));
+                     frame->field->name, frame->object->noun, expected, token_noun(token));
 }
 
 static int check_text(const char *what, const struct json_token *token, struct error *err) {
@@ -102,26 +103,11 @@ static void *member_of(struct reader *r, const struct frame *frame) {
     return (char *)r + frame->object->target + frame->field->offset;
 }
 
-/* False: not a whole number. `ret_large`: it has more than 64 bits. */
-static bool whole_number(const struct json_token *token, int64_t *ret, bool *ret_large) {
-    const char *p = token->text, *end = p + token->length;
-    bool negative = p < end && *p == '-';
-    p += negative;
-    int64_t value = 0;
-    *ret_large = false;
-    for (; p < end; p++) {
-        if (*p < '0' || *p > '9')
+/* JSON numbers consist of digits, signs, a point and an exponent. */
+static bool is_integer(const struct json_token *token) {
+    for (size_t i = 0; i < token->length; i++)
+        if (strchr(".eE", token->text[i]))
             return false;
-        int64_t digit = *p - '0';
-        if (__builtin_mul_overflow(value, 10, &value)
-            || __builtin_sub_overflow(value, digit, &value)) {
-            *ret_large = true;
-            value = 0;
-        }
-    }
-    if (!negative && __builtin_sub_overflow(0, value, &value))
-        *ret_large = true;
-    *ret = value;
     return true;
 }
 
@@ -142,35 +128,44 @@ static int range_error(const struct frame *frame, const struct json_token *token
 static int parse_number(const struct frame *frame, const struct json_token *token, int64_t *ret,
                         struct error *err) {
     const struct field *f = frame->field;
+    bool milli = f->type == FIELD_MILLI || f->type == FIELD_SPAN, usd = f->type == FIELD_USD;
     if (token->kind != JSON_NUMBER)
         return type_error(frame, token, err);
-    int64_t value = 0;
-    bool large = false;
-    if (f->type == FIELD_MILLI || f->type == FIELD_SPAN || f->type == FIELD_USD) {
-        bool usd = f->type == FIELD_USD;
-        char digits[32];
-        large = token->length >= sizeof(digits);
-        memcpy(digits, token->text, large ? 0 : token->length);
-        digits[large ? 0 : token->length] = '\0';
-        bool negative = usd && digits[0] == '-';
-        large |= usd && strspn(digits + negative, "0123456789") > 10;
-        int r = large ? 0
-                : usd ? money_parse(digits + negative, &value, NULL)
-                      : number_parse_milli(digits, &value, NULL);
-        large |= usd && r == -ERANGE;
-        if (r < 0 && !large)
-            return error_set(err, -EINVAL,
-                             "'%s' of %s must be a number with at most %s decimals, not %.31s",
-                             f->name, frame->object->noun, usd ? "six" : "three", digits);
-        value = negative ? -value : value;
-    } else if (!whole_number(token, &value, &large)) {
+    if (!milli && !usd && !is_integer(token))
         return error_set(err, -EINVAL, "'%s' of %s must be a whole number, not %.*s", f->name,
                          frame->object->noun, token->length > 40 ? 40 : (int)token->length,
                          token->text);
-    }
+    char digits[32];
+    bool large = token->length >= sizeof(digits);
+    memcpy(digits, token->text, large ? 0 : token->length);
+    digits[large ? 0 : token->length] = '\0';
+    bool negative = usd && digits[0] == '-';
+    large |= usd && strspn(digits + negative, "0123456789") > 10;
+    int64_t value = 0;
+    int r = large   ? 0
+            : usd   ? money_parse(digits + negative, &value, NULL)
+            : milli ? number_parse_milli(digits, &value, NULL)
+                    : number_parse_int(digits, &value, NULL);
+    large |= !milli && r == -ERANGE;
+    if (r < 0 && !large)
+        return error_set(err, -EINVAL,
+                         "'%s' of %s must be a number with at most %s decimals, not %.31s", f->name,
+                         frame->object->noun, usd ? "six" : "three", digits);
+    value = negative ? -value : value;
     if (large || value < f->min || value > f->max)
         return range_error(frame, token, err);
     *ret = value;
+    return 0;
+}
+
+static int put_bool(struct reader *r, const struct frame *frame, const struct json_token *token,
+                    struct error *err) {
+    if (token->kind != JSON_BOOL)
+        return type_error(frame, token, err);
+    if (frame->field->type == FIELD_SWITCH)
+        *(int8_t *)member_of(r, frame) = token->boolean;
+    else
+        *(bool *)member_of(r, frame) = token->boolean;
     return 0;
 }
 
@@ -185,8 +180,8 @@ static int put_number(struct reader *r, const struct frame *frame, const struct 
         *(int32_t *)member = (int32_t)value;
     else if (frame->field->type == FIELD_UINT32)
         *(uint32_t *)member = (uint32_t)value;
-    else if (frame->field->type == FIELD_COUNTED)
-        *(uint32_t *)member = (uint32_t)value + 1;
+    else if (frame->field->type == FIELD_UINT16)
+        *(uint16_t *)member = (uint16_t)value;
     else
         *(int64_t *)member = value;
     return 0;
@@ -213,16 +208,16 @@ static int put_word(struct reader *r, const struct frame *frame, const struct js
             if (f->type == FIELD_WORDS)
                 *(uint32_t *)member_of(r, frame) |= 1u << i;
             else
-                *(int8_t *)member_of(r, frame) = (int8_t)i;
+                *(int *)member_of(r, frame) = (int)i;
             return 0;
         }
     }
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
     for (int64_t i = f->min; i <= f->max; i++)
         strbuf_printf(&words, "%s%s", i > f->min ? ", " : "", f->word((int)i));
-    int r2 = check_text(f->name, token, err);
-    if (r2 < 0)
-        return r2;
+    int result = check_text(f->name, token, err);
+    if (result < 0)
+        return result;
     return error_set(err, -EINVAL, "'%s' of %s must be one of %s, not '%.*s'", f->name,
                      frame->object->noun, strbuf_text(&words), (int)token->length, token->text);
 }
@@ -255,9 +250,9 @@ static int put_text(struct reader *r, const struct frame *frame, const struct js
     struct draft *d = &r->draft;
     enum field_type type = frame->field->type;
     if (type == FIELD_ID)
-        *(uint32_t *)member_of(r, frame) = id_table_intern(&d->ids, token->text, token->length);
+        *(task_id *)member_of(r, frame) = symbol_intern(&d->ids, token->text, token->length);
     else if (type == FIELD_IDS)
-        *POOL_ADD(&d->depends_on) = id_table_intern(&d->ids, token->text, token->length);
+        *POOL_ADD(&d->depends_on) = symbol_intern(&d->ids, token->text, token->length);
     else if (type == FIELD_SYMBOLS)
         *POOL_ADD(&d->resources) = symbol_intern(d->symbols, token->text, token->length);
     else
@@ -267,54 +262,19 @@ static int put_text(struct reader *r, const struct frame *frame, const struct js
 
 static int put_value(struct reader *r, const struct frame *frame, const struct json_token *token,
                      struct error *err) {
-    switch (frame->field->type) {
-    case FIELD_SKIP:
+    enum field_type type = frame->field->type;
+    if (type == FIELD_SKIP)
         return 0;
-    case FIELD_BOOL:
-        if (token->kind != JSON_BOOL)
-            return type_error(frame, token, err);
-        *(int8_t *)member_of(r, frame) = token->boolean;
-        return 0;
-    case FIELD_INT64:
-    case FIELD_INT32:
-    case FIELD_UINT32:
-    case FIELD_COUNTED:
-    case FIELD_MILLI:
-    case FIELD_USD:
-        return put_number(r, frame, token, err);
-    case FIELD_CAP:
-        return put_cap(r, frame, token, err);
-    case FIELD_WORD:
-        return put_word(r, frame, token, err);
-    case FIELD_RANGE:
-    case FIELD_SPAN:
-        return put_range(r, frame, token, err);
-    case FIELD_SYMBOL:
-    case FIELD_ID:
-        return put_text(r, frame, token, err);
-    case FIELD_IDS:
-    case FIELD_SYMBOLS:
-        if (frame->kind == FRAME_LIST)
-            return put_text(r, frame, token, err);
+    bool list_only = type == FIELD_IDS || type == FIELD_SYMBOLS || type == FIELD_WORDS;
+    if (!types[type].put || (list_only && frame->kind != FRAME_LIST))
         return type_error(frame, token, err);
-    case FIELD_WORDS:
-        if (frame->kind == FRAME_LIST)
-            return put_word(r, frame, token, err);
-        return type_error(frame, token, err);
-    case FIELD_OBJECT:
-    case FIELD_OBJECTS:
-    case FIELD_LOCKS:
-    case FIELD_HINTS:
-    case FIELD_CONFIG:
-        break;
-    }
-    return type_error(frame, token, err);
+    return types[type].put(r, frame, token, err);
 }
 
 /* --- configuration -----------------------------------------------------------------------------
  *
- * {"limits": {"runs": 10}} becomes limits.runs = "10"; a list becomes a JSON array of texts.
- * Nothing is set here: the preset has to come first, and may be last in the file. */
+ * {"limits": {"runs": 10}} becomes limits.runs = "10"; a list becomes a JSON array of strings.
+ * Settings are only collected here: the preset must be set first, and may be last in the file. */
 
 #define PATH_MAX_BYTES 1000
 
@@ -419,15 +379,18 @@ static int decode_config(struct reader *r, struct frame *frame, const struct jso
 
 /* --- objects, lists and maps ----------------------------------------------------------------- */
 
+void *grow_zeroed(void *items, size_t *capacity, size_t need, size_t size) {
+    size_t before = *capacity;
+    items = xgrow(items, capacity, need, size);
+    memset((char *)items + before * size, 0, (*capacity - before) * size);
+    return items;
+}
+
 bool reader_first(struct reader *r, sym name, enum seen_as as) {
-    size_t old = r->symbol_capacity;
-    r->symbol_seen = xgrow(r->symbol_seen, &r->symbol_capacity, (size_t)name + 1, 1);
-    if (r->symbol_capacity > old)
-        memset(r->symbol_seen + old, 0, r->symbol_capacity - old);
-    if (r->symbol_seen[name] & as)
-        return false;
+    r->symbol_seen = grow_zeroed(r->symbol_seen, &r->symbol_capacity, (size_t)name + 1, 1);
+    bool first = !(r->symbol_seen[name] & as);
     r->symbol_seen[name] |= (uint8_t)as;
-    return true;
+    return first;
 }
 
 static struct frame *push(struct reader *r, enum frame_kind kind, const struct frame *around) {
@@ -443,7 +406,7 @@ static struct frame *push(struct reader *r, enum frame_kind kind, const struct f
 static void push_object(struct reader *r, const struct object *object) {
     struct frame *frame = push(r, FRAME_OBJECT, NULL);
     frame->object = object;
-    if (object->initial)
+    if (object->size > 0)
         memcpy((char *)r + object->target, object->initial, object->size);
     if (object->begin)
         object->begin(r);
@@ -581,7 +544,7 @@ static int in_map(struct reader *r, struct frame *frame, const struct json_token
             int result = check_text("the holder of a workspace", token, err);
             if (result < 0)
                 return result;
-            holder = id_table_intern(&d->ids, token->text, token->length);
+            holder = symbol_intern(&d->ids, token->text, token->length);
         }
         *POOL_ADD(&d->locks) = (struct lock_record){ r->map_key, holder, false };
         return 0;
@@ -613,8 +576,8 @@ int decode_token(void *ctx, struct json_stream *stream, const struct json_token 
     r->stream = stream;
     if (r->depth == 0) {
         if (token->kind != JSON_OBJECT_BEGIN)
-            return error_set(err, -EINVAL, "%s must be an object", r->root->noun);
-        push_object(r, r->root);
+            return error_set(err, -EINVAL, "%s must be an object", object_snapshot.noun);
+        push_object(r, &object_snapshot);
         return 0;
     }
     struct frame *frame = &r->frames[r->depth - 1];

@@ -1,8 +1,8 @@
-/* snapshot.c: a file becomes a core that knows everything in it.
+/* snapshot.c: reads a file into a core. See snapshot.h.
  *
- * The tasks may stand before the configuration that explains them, so the file is first read into
- * records, which are then applied in a fixed order. The records of the tasks are freed before the
- * caller gets the snapshot. */
+ * Tasks may precede the configuration that they need, so the file is first read into records, which
+ * are then applied in a fixed order. The records of the tasks are freed before snapshot_read
+ * returns. */
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define HINT_DURATION MINUTES(5)
 #define HINT_TOKENS   10000
 #define CYCLE_SHOWN   8                  /* ids of a cycle in the message */
-#define TOKENS_MOST   ((int64_t)1 << 61) /* half of it is left for what starts later */
+#define TOKENS_MOST   ((int64_t)1 << 61) /* half of it is left for runs that start later */
 
 struct snapshot {
     struct core *core;
@@ -26,7 +26,7 @@ struct snapshot {
     uint32_t *hint_of; /* by task number - 1: index in draft.hints + 1; NULL: no task has one */
 };
 
-/* What is known about one name, by symbol. */
+/* Which roles a name has, by symbol. */
 struct known {
     bool project, kind, agent, limiter, resource;
     int8_t until;      /* of a kind */
@@ -42,47 +42,33 @@ struct loader {
     struct error *err;
     struct known *known;
     size_t known_capacity;
-    bool no_other_workspaces; /* a project without `free_workspaces` has none (document 004) */
+    bool no_other_workspaces; /* 0 workspaces without `free_workspaces` (document 004) */
     sym default_project;
-    sym only_limiter; /* for tasks that name none; 0 = there is none or more than one */
+    sym only_limiter; /* for tasks that name none; 0: the file lists none, or several */
 };
 
 /* --- reading --------------------------------------------------------------------------------- */
 
 static void draft_finish(struct draft *draft) {
-    id_table_finish(&draft->ids);
+    void *const items[] = {
+        draft->config.items,     draft->projects.items,   draft->agents.items,
+        draft->limiters.items,   draft->locks.items,      draft->usage.items,
+        draft->waits.items,      draft->tasks.items,      draft->numbers.items,
+        draft->depends_on.items, draft->resources.items,  draft->hints.items,
+        draft->by_number,        draft->kind_hints.items,
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+        free(items[i]);
+    symbol_table_finish(&draft->ids);
     arena_finish(&draft->texts);
-    free(draft->config.items);
-    free(draft->projects.items);
-    free(draft->agents.items);
-    free(draft->limiters.items);
-    free(draft->locks.items);
-    free(draft->usage.items);
-    free(draft->waits.items);
-    free(draft->tasks.items);
-    free(draft->depends_on.items);
-    free(draft->resources.items);
-    free(draft->hints.items);
-    free(draft->kind_hints.items);
     *draft = (struct draft){ 0 };
 }
 
 static int draft_read(struct draft *draft, FILE *in, const char *name, struct error *err) {
     struct reader *r = xcalloc(1, sizeof(*r));
-    r->root = schema_root();
     r->draft = *draft;
-    r->draft.top = (struct top_record){
-        .tokens_used = ABSENT,
-        .budget = ABSENT,
-        .budget_usd = ABSENT,
-        .usd_used = ABSENT,
-        .disk_free_milli_gb = ABSENT,
-        .memory_free_mb = ABSENT,
-        .load_milli = ABSENT,
-        .pace = { .last_start = ABSENT_TIME },
-        .seed = 1,
-    };
-    id_table_init(&r->draft.ids);
+    r->draft.top = top_initial;
+    symbol_table_init(&r->draft.ids);
     symbol_table_init(&r->config_paths);
     int result = json_stream_read(in, name, decode_token, r, err);
     symbol_table_finish(&r->config_paths);
@@ -97,68 +83,55 @@ static int draft_read(struct draft *draft, FILE *in, const char *name, struct er
 
 /* --- cycles ---------------------------------------------------------------------------------- */
 
-static const char *task_text(const struct draft *draft, uint32_t node) {
-    return id_table_text(&draft->ids, draft->tasks.items[node].id);
+static const char *task_text(const struct draft *draft, const struct task_record *task) {
+    return symbol_name(&draft->ids, (sym)task->spec.id);
+}
+
+/* The number of the task with this id; 0: no id. */
+static uint32_t number_of(const struct draft *draft, task_id id) {
+    return id ? draft->numbers.items[id] : 0;
 }
 
 static int cycle_error(const struct draft *draft, const char *name, const char *what,
                        const uint32_t *path, size_t length, struct error *err) {
+    const struct task_record *tasks = draft->tasks.items;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++)
-        strbuf_printf(&text, "%.60s -> ", task_text(draft, path[i]));
+        strbuf_printf(&text, "%.60s -> ", task_text(draft, &tasks[path[i]]));
     if (length > CYCLE_SHOWN)
         strbuf_printf(&text, "... (%zu tasks) -> ", length);
     return error_set(err, -ELOOP, "%s: cycle in %s: %s%.60s", name, what, strbuf_text(&text),
-                     task_text(draft, path[0]));
+                     task_text(draft, &tasks[path[0]]));
 }
 
-static int check_cycle(const struct draft *draft, const char *name, const char *what,
-                       const uint32_t *starts, const uint32_t *targets, struct error *err) {
-    uint32_t *path = NULL;
-    size_t length = 0;
-    if (!cycle_find(starts, targets, (uint32_t)draft->tasks.count, &path, &length))
-        return 0;
-    int r = cycle_error(draft, name, what, path, length, err);
+/* `parents`: follows the parents of the tasks, else their dependencies. */
+static int check_cycles(const struct draft *draft, const char *name, bool parents,
+                        struct error *err) {
+    size_t count = draft->tasks.count, at = 0, length = 0;
+    uint32_t *starts = xcalloc(count + 1, sizeof(*starts)), *path = NULL;
+    uint32_t *targets = xcalloc((parents ? count : draft->depends_on.count) + 1, sizeof(*targets));
+    for (size_t i = 0; i < count; i++) {
+        const struct task_record *task = &draft->tasks.items[i];
+        starts[i] = (uint32_t)at;
+        if (parents && task->spec.parent)
+            targets[at++] = number_of(draft, task->spec.parent) - 1;
+        for (size_t k = 0; !parents && k < task->spec.depends_on_count; k++)
+            targets[at++] = draft->depends_on.items[task->depends_on + k] - 1;
+    }
+    starts[count] = (uint32_t)at;
+    int r = 0;
+    if (at > 0 && cycle_find(starts, targets, (uint32_t)count, &path, &length))
+        r = cycle_error(draft, name, parents ? "parent" : "depends_on", path, length, err);
+    free(starts);
+    free(targets);
     free(path);
     return r;
 }
 
-static int check_dependencies(const struct draft *draft, const char *name, uint32_t *starts,
-                              struct error *err) {
-    size_t count = draft->tasks.count, at = 0;
-    uint32_t *targets = xcalloc(draft->depends_on.count + 1, sizeof(*targets));
-    for (size_t i = 0; i < count; i++) {
-        const struct task_record *task = &draft->tasks.items[i];
-        starts[i] = (uint32_t)at;
-        for (uint32_t k = 0; k < task->depends_on_count; k++)
-            targets[at++] = draft->depends_on.items[task->depends_on + k] - 1;
-    }
-    starts[count] = (uint32_t)at;
-    int r = check_cycle(draft, name, "depends_on", starts, targets, err);
-    free(targets);
-    return r;
-}
-
-static int check_parents(const struct draft *draft, const char *name, uint32_t *starts,
-                         struct error *err) {
-    size_t count = draft->tasks.count, at = 0;
-    uint32_t *targets = xcalloc(count + 1, sizeof(*targets));
-    for (size_t i = 0; i < count; i++) {
-        starts[i] = (uint32_t)at;
-        uint32_t parent = draft->tasks.items[i].parent;
-        if (parent != 0)
-            targets[at++] = draft->ids.entries[parent].number - 1;
-    }
-    starts[count] = (uint32_t)at;
-    int r = at > 0 ? check_cycle(draft, name, "parent", starts, targets, err) : 0;
-    free(targets);
-    return r;
-}
-
-/* Keeps the first of each value in a list; `stamps[value] == stamp`: it was there already. */
-static uint32_t drop_repeated(uint32_t *items, uint32_t count, uint32_t *stamps, uint32_t stamp) {
-    uint32_t kept = 0;
-    for (uint32_t k = 0; k < count; k++) {
+/* Keeps the first of each value in a list; `stamps[value] == stamp`: it occurred before. */
+static size_t drop_repeated(uint32_t *items, size_t count, uint32_t *stamps, uint32_t stamp) {
+    size_t kept = 0;
+    for (size_t k = 0; k < count; k++) {
         uint32_t value = items[k];
         if (stamps[value] != stamp)
             items[kept++] = value;
@@ -170,41 +143,46 @@ static uint32_t drop_repeated(uint32_t *items, uint32_t count, uint32_t *stamps,
 static void resolve_lists(struct draft *draft) {
     uint32_t *ids = xcalloc((size_t)draft->ids.count + 1, sizeof(*ids));
     uint32_t *names = xcalloc((size_t)draft->symbols->count + 1, sizeof(*names));
-    for (size_t i = 0; i < draft->depends_on.count; i++) {
-        uint32_t *item = &draft->depends_on.items[i];
-        *item = draft->ids.entries[*item].number;
-    }
+    for (size_t i = 0; i < draft->depends_on.count; i++)
+        draft->depends_on.items[i] = number_of(draft, draft->depends_on.items[i]);
     for (size_t i = 0; i < draft->tasks.count; i++) {
         struct task_record *task = &draft->tasks.items[i];
+        struct task_spec *spec = &task->spec;
         uint32_t stamp = (uint32_t)i + 1;
-        if (task->depends_on_count > 1)
-            task->depends_on_count = drop_repeated(&draft->depends_on.items[task->depends_on],
-                                                   task->depends_on_count, ids, stamp);
-        if (task->resource_count > 1)
-            task->resource_count = drop_repeated(&draft->resources.items[task->resources],
-                                                 task->resource_count, names, stamp);
+        if (spec->depends_on_count > 1)
+            spec->depends_on_count = drop_repeated(&draft->depends_on.items[task->depends_on],
+                                                   spec->depends_on_count, ids, stamp);
+        if (spec->resource_count > 1)
+            spec->resource_count = drop_repeated(&draft->resources.items[task->resources],
+                                                 spec->resource_count, names, stamp);
     }
     free(ids);
     free(names);
 }
 
-/* Numbers the ids and looks for cycles. Afterwards draft.depends_on holds task numbers, without
- * duplicates in one task. */
+/* Numbers the ids of tasks that are not listed, and looks for cycles. Afterwards draft.depends_on
+ * holds task numbers, without duplicates in one task. */
 static int draft_resolve(struct draft *draft, const char *name, struct error *err) {
-    id_table_number(&draft->ids, (uint32_t)draft->tasks.count);
+    size_t count = (size_t)draft->ids.count + 1;
+    uint32_t next = (uint32_t)draft->tasks.count;
+    draft->numbers.items =
+        grow_zeroed(draft->numbers.items, &draft->numbers.capacity, count, sizeof(uint32_t));
+    draft->by_number = xcalloc(count, sizeof(*draft->by_number));
+    for (sym id = 1; id < count; id++) {
+        uint32_t *number = &draft->numbers.items[id];
+        if (*number == 0)
+            *number = ++next;
+        draft->by_number[*number] = id;
+    }
     resolve_lists(draft);
-    uint32_t *starts = xcalloc(draft->tasks.count + 1, sizeof(*starts));
-    int r = check_dependencies(draft, name, starts, err);
-    if (r == 0)
-        r = check_parents(draft, name, starts, err);
-    free(starts);
-    return r;
+    int r = check_cycles(draft, name, false, err);
+    return r < 0 ? r : check_cycles(draft, name, true, err);
 }
 
 /* --- configuration -----------------------------------------------------------------------------
  *
- * Setting a preset sets all its values, so the one that counts in the end is set first: that of the
- * overrides, else that of the file. */
+ * Setting a preset sets all its values, so it comes first: the preset of the overrides, else that of
+ * the file. */
 
 static int set_record(struct config *config, const char *name, const struct config_record *record,
                       struct error *err) {
@@ -265,10 +243,7 @@ static int loader_apply(struct loader *t, const struct fact *fact) {
 }
 
 static struct known *loader_known(struct loader *t, sym name) {
-    size_t old = t->known_capacity;
-    t->known = xgrow(t->known, &t->known_capacity, (size_t)name + 1, sizeof(*t->known));
-    if (t->known_capacity > old)
-        memset(t->known + old, 0, (t->known_capacity - old) * sizeof(*t->known));
+    t->known = grow_zeroed(t->known, &t->known_capacity, (size_t)name + 1, sizeof(*t->known));
     return &t->known[name];
 }
 
@@ -316,7 +291,7 @@ static int apply_listed_projects(struct loader *t) {
 }
 
 static int apply_unlisted_project(struct loader *t, sym name) {
-    struct project_record record = project_absent;
+    struct project_record record = project_initial;
     record.id = name;
     return apply_project(t, &record);
 }
@@ -339,12 +314,12 @@ static int apply_named_projects(struct loader *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->tasks.count; i++) {
         const struct task_record *task = &t->draft->tasks.items[i];
-        sym project = task->project ? task->project : t->default_project;
+        sym project = task->spec.project ? task->spec.project : t->default_project;
         if (loader_known(t, project)->project)
             continue;
-        if (task->project && !free_choice)
+        if (task->spec.project && !free_choice)
             return error_set(t->err, -EINVAL, "%s: task '%s': unknown project '%s'", t->name,
-                             id_table_text(&t->draft->ids, task->id), name_of(t, project));
+                             task_text(t->draft, task), name_of(t, project));
         r = apply_unlisted_project(t, project);
     }
     return r;
@@ -356,13 +331,9 @@ static int apply_limiter(struct loader *t, sym name, const struct limiter_record
     struct fact fact = { .kind = FACT_LIMITER };
     config_limiter_spec(t->config, t->core, name_of(t, name), &fact.limiter);
     if (record) {
-        fact.limiter.backoff_until = record->backoff_until;
-        fact.limiter.hits = record->hits;
-        fact.limiter.closed = record->closed;
-        fact.limiter.in_backoff = record->in_backoff;
-        fact.limiter.backoff_since = record->backoff_since;
-        fact.limiter.last_hit = record->last_hit;
-        fact.limiter.ramp_since = record->ramp_since;
+        struct limiter_policy policy = fact.limiter.policy;
+        fact.limiter = record->spec;
+        fact.limiter.policy = policy;
     }
     loader_known(t, name)->limiter = true;
     return loader_apply(t, &fact);
@@ -375,9 +346,9 @@ static int apply_named_limiter(struct loader *t, sym name) {
 static int apply_limiters(struct loader *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->limiters.count; i++)
-        r = apply_limiter(t, t->draft->limiters.items[i].id, &t->draft->limiters.items[i]);
+        r = apply_limiter(t, t->draft->limiters.items[i].spec.id, &t->draft->limiters.items[i]);
     if (t->draft->limiters.count == 1 && !t->draft->top.live)
-        t->only_limiter = t->draft->limiters.items[0].id;
+        t->only_limiter = t->draft->limiters.items[0].spec.id;
     return r;
 }
 
@@ -386,12 +357,12 @@ static int apply_agent(struct loader *t, sym name, const struct agent_record *re
     config_agent_spec(t->config, t->core, name_of(t, name), &fact.agent);
     if (record) {
         fact.agent.roster = fact.agent.roster || !t->draft->top.live;
-        fact.agent.idle = record->idle;
-        fact.agent.launch_failures = record->launch_failures;
-        fact.agent.openings = record->openings;
-        fact.agent.closed_until = record->closed_until;
-        if (record->limiter)
-            fact.agent.limiter = record->limiter;
+        fact.agent.idle = record->idle != false; /* ABSENT: idle */
+        fact.agent.launch_failures = record->spec.launch_failures;
+        fact.agent.openings = record->spec.openings;
+        fact.agent.closed_until = record->spec.closed_until;
+        if (record->spec.limiter)
+            fact.agent.limiter = record->spec.limiter;
     }
     struct known *known = loader_known(t, name);
     known->agent = true;
@@ -399,7 +370,7 @@ static int apply_agent(struct loader *t, sym name, const struct agent_record *re
     int r = apply_named_limiter(t, fact.agent.limiter);
     if (r == 0)
         r = loader_apply(t, &fact);
-    /* A live snapshot lists all of them, in their order. */
+    /* A live snapshot lists all agents, in their order. */
     for (unsigned i = 0; r == 0 && !t->draft->top.live && i < fact.agent.failover_count; i++)
         if (!loader_known(t, fact.agent.failover[i])->agent)
             r = apply_agent(t, fact.agent.failover[i], NULL);
@@ -409,11 +380,11 @@ static int apply_agent(struct loader *t, sym name, const struct agent_record *re
 static int apply_roster(struct loader *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->agents.count; i++)
-        r = apply_agent(t, t->draft->agents.items[i].id, &t->draft->agents.items[i]);
+        r = apply_agent(t, t->draft->agents.items[i].spec.id, &t->draft->agents.items[i]);
     if (r == 0 && t->draft->agents_given && t->draft->agents.count == 0) {
         /* An empty list means that no agent can work; no list, that agents do not matter. */
-        struct agent_record none = { .id = symbol_intern(t->draft->symbols, "-", 1) };
-        r = apply_agent(t, none.id, &none);
+        struct agent_record none = { .spec.id = symbol_intern(t->draft->symbols, "-", 1) };
+        r = apply_agent(t, none.spec.id, &none);
     }
     return r;
 }
@@ -433,7 +404,7 @@ static int apply_kind(struct loader *t, sym name) {
 static int apply_named(struct loader *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->tasks.count; i++) {
-        const struct task_record *task = &t->draft->tasks.items[i];
+        const struct task_spec *task = &t->draft->tasks.items[i].spec;
         r = apply_kind(t, task->kind);
         if (r == 0)
             r = apply_named_limiter(t, task->limiter);
@@ -443,7 +414,7 @@ static int apply_named(struct loader *t) {
     return r;
 }
 
-/* Before the configuration: what it does not cap is unlimited. */
+/* Before the configuration: resources that it does not cap are unlimited. */
 static int apply_resources(struct loader *t) {
     for (size_t i = 0; i < t->draft->resources.count; i++) {
         sym name = t->draft->resources.items[i];
@@ -467,7 +438,7 @@ static __int128 size_of(int64_t number) {
     return number < 0 ? -(__int128)number : number;
 }
 
-/* Tokens are added up in 64 bits: leaves room for every possible run. */
+/* The core sums tokens in 64 bits: the sums must leave room for every possible run. */
 static int check_tokens(struct loader *t) {
     const struct draft *d = t->draft;
     __int128 used = 0, live = 0, spent = 0;
@@ -537,10 +508,10 @@ static int apply_usage(struct loader *t) {
         spent += p->usd_used;
         r = loader_apply(t, &usage);
     }
-    /* The runs from outside are charged the mean, so all usage comes first. */
+    /* External runs are charged the mean, so all usage comes first. */
     if (r == 0)
         r = apply_external_runs(t);
-    /* The global budgets look at the numbers at the top, not at the sums of the projects. */
+    /* The global budgets use the top-level numbers, not the sums of the projects. */
     struct fact rest = { .kind = FACT_USAGE };
     if (d->top.tokens_used != ABSENT)
         rest.usage.tokens = d->top.tokens_used - sum;
@@ -556,7 +527,7 @@ static int apply_limiter_users(struct loader *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->limiters.count; i++) {
         struct fact fact = { .kind = FACT_EXTERNAL };
-        fact.external.limiter = t->draft->limiters.items[i].id;
+        fact.external.limiter = t->draft->limiters.items[i].spec.id;
         fact.external.running = t->draft->limiters.items[i].running;
         r = loader_apply(t, &fact);
     }
@@ -570,8 +541,7 @@ static int apply_workspaces(struct loader *t) {
         struct fact fact = { .kind = FACT_WORKSPACE };
         fact.workspace.id = lock->workspace;
         fact.workspace.locked = lock->locked;
-        if (lock->holder)
-            fact.workspace.locked_by = t->draft->ids.entries[lock->holder].number;
+        fact.workspace.locked_by = number_of(t->draft, lock->holder);
         r = loader_apply(t, &fact);
     }
     return r;
@@ -618,12 +588,8 @@ static int apply_clocks(struct loader *t) {
     r = loader_apply(t, &pace);
     if (r < 0 || !d->top.claim.task)
         return r;
-    struct fact claim = { .kind = FACT_CLAIM };
-    claim.claim.task = d->ids.entries[d->top.claim.task].number;
-    claim.claim.leases = d->top.claim.leases;
-    claim.claim.resource_count = (uint8_t)d->top.claim.resource_count;
-    for (uint32_t i = 0; i < d->top.claim.resource_count; i++)
-        claim.claim.resources[i] = d->resources.items[d->top.claim.resources + i];
+    struct fact claim = { .kind = FACT_CLAIM, .claim = d->top.claim };
+    claim.claim.task = number_of(d, d->top.claim.task);
     return loader_apply(t, &claim);
 }
 
@@ -661,118 +627,102 @@ static int apply_world(struct loader *t) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-static sym limiter_of(struct loader *t, const struct task_record *task) {
+static sym limiter_of(struct loader *t, const struct task_spec *task) {
     if (task->limiter)
         return task->limiter;
     if (task->agent && loader_known(t, task->agent)->agent_limiter)
-        return 0; /* the core takes its agent's */
+        return 0; /* the core uses its agent's */
     return t->only_limiter;
 }
 
-/* Waiting tasks with a time to come are held until then; held ones whose time has come wait. */
-static void fill_state(const struct task_record *task, time_ms now, struct task_spec *ret) {
-    bool later = task->not_before > now;
-    ret->state = (enum task_state)task->state;
-    if (task->state == TASK_HELD && task->not_before > 0 && !later)
-        ret->state = TASK_WAITING;
-    if ((task->state == TASK_WAITING || task->state == TASK_READY) && later)
-        ret->state = TASK_HELD;
-    if (ret->state == TASK_HELD) {
-        ret->hold = later ? HOLD_BACKOFF : HOLD_PERSON;
-        ret->not_before = later ? task->not_before : 0;
-    }
-    bool live = task_state_is_live(ret->state);
-    if (live) {
-        ret->phase = (enum run_phase)task->phase;
-        ret->started_at = task->started_at == ABSENT_TIME ? 0 : task->started_at;
-    }
-    ret->attempt = task->attempt_given ? task->attempt_given - 1 : live;
-    if (ret->attempt > 0 && !task_state_is_final(ret->state) && ret->state != TASK_DRAFT)
-        ret->keeps = KEEP_ALL;
+/* Restores the state of the daemon. */
+static void complete_live(const struct loader *t, struct task_spec *spec) {
+    spec->attempt = spec->attempt == ABSENT_ATTEMPT ? 0 : spec->attempt;
+    spec->lender = number_of(t->draft, spec->lender);
+    spec->run_unlimited = task_state_is_live(spec->state) && !spec->run_limiter;
+    spec->ready_since = spec->ready_since == ABSENT_TIME ? 0 : spec->ready_since;
+    if (spec->ready_clock == ABSENT_TIME)
+        spec->ready_clock = spec->ready_since;
 }
 
-/* Of a live snapshot: the state in the daemon. */
-static void fill_live(const struct loader *t, const struct task_record *task,
-                      struct task_spec *ret) {
-    ret->state = (enum task_state)task->state;
-    ret->hold = task->hold == ABSENT ? HOLD_NONE : (enum hold)task->hold;
-    ret->not_before = task->not_before;
-    ret->attempt = task->attempt_given ? task->attempt_given - 1 : 0;
-    ret->phase = (enum run_phase)task->phase;
-    ret->started_at = task->started_at == ABSENT_TIME ? 0 : task->started_at;
-    ret->stop = (enum stop_request)task->stop;
-    ret->bound = task->bound;
-    ret->parent_iteration = task->parent_iteration;
-    ret->keeps = task->keeps;
-    ret->borrowed = task->borrowed;
-    ret->lender = task->lender ? t->draft->ids.entries[task->lender].number : 0;
-    ret->failures = (uint16_t)task->failures;
-    ret->launch_failures = (uint16_t)task->launch_failures;
-    ret->losses = (uint16_t)task->losses;
-    ret->restarts = (uint16_t)task->restarts;
-    ret->breaker_openings = (uint16_t)task->breaker_openings;
-    ret->retry_max = task->retry_max;
-    ret->run_agent = task->run_agent;
-    ret->run_limiter = task->run_limiter;
-    ret->run_unlimited = task_state_is_live(ret->state) && !task->run_limiter;
-    ret->enqueued_at = task->enqueued_at == ABSENT_TIME ? 0 : task->enqueued_at;
-    ret->ready_since = task->ready_since == ABSENT_TIME ? 0 : task->ready_since;
-    ret->ready_clock = task->ready_clock == ABSENT_TIME ? ret->ready_since : task->ready_clock;
+/* Of a snapshot that is not live: drops the members that only a live one may set. A waiting task
+ * with a future time is held until then; a held one whose time has come waits. */
+static void complete_state(struct task_spec *spec, time_ms now) {
+    bool later = spec->not_before > now;
+    if (spec->state == TASK_HELD && spec->not_before > 0 && !later)
+        spec->state = TASK_WAITING;
+    else if ((spec->state == TASK_WAITING || spec->state == TASK_READY) && later)
+        spec->state = TASK_HELD;
+    bool held = spec->state == TASK_HELD, live = task_state_is_live(spec->state);
+    spec->hold = !held ? HOLD_NONE : later ? HOLD_BACKOFF : HOLD_PERSON;
+    spec->not_before = held && later ? spec->not_before : 0;
+    if (!live) {
+        spec->phase = PHASE_WORKING;
+        spec->started_at = 0;
+    }
+    if (spec->attempt == ABSENT_ATTEMPT)
+        spec->attempt = live;
+    bool keeps = spec->attempt > 0 && !task_state_is_final(spec->state);
+    spec->keeps = keeps && spec->state != TASK_DRAFT ? KEEP_ALL : 0;
+    if (spec->ready_since == ABSENT_TIME)
+        spec->ready_since = spec->created_at;
+    spec->ready_clock = spec->enqueued_at = 0;
+    spec->stop = STOP_NONE;
+    spec->bound = false;
+    spec->parent_iteration = 0;
+    spec->retry_max = -1;
+    spec->failures = spec->launch_failures = spec->losses = spec->restarts = 0;
+    spec->breaker_openings = 0;
+    spec->run_agent = spec->run_limiter = 0;
+    spec->lender = 0;
+    spec->borrowed = 0;
 }
 
-static void fill_spec(struct loader *t, const struct task_record *task, struct task_spec *ret) {
+/* Fills in what the file does not give; ids become task numbers. */
+static void complete_spec(struct loader *t, const struct task_record *task, struct task_spec *ret) {
     const struct draft *d = t->draft;
     const struct policy *policy = config_policy(t->config);
-    int until = task->until == ABSENT ? loader_known(t, task->kind)->until : task->until;
-    int gate = task->parent_gate == ABSENT ? (int)policy->parent_gate : task->parent_gate;
-    *ret = (struct task_spec){
-        .id = d->ids.entries[task->id].number,
-        .project = task->project ? task->project : t->default_project,
-        .kind = task->kind,
-        .agent = task->agent,
-        .limiter = limiter_of(t, task),
-        .workspace = task->workspace,
-        .serial = task->serial,
-        .priority = task->priority,
-        .parent = task->parent ? d->ids.entries[task->parent].number : 0,
-        .resources = task->resource_count ? &d->resources.items[task->resources] : NULL,
-        .resource_count = task->resource_count,
-        .created_at = task->created_at == ABSENT_TIME ? d->top.now : task->created_at,
-        .iteration = task->iteration ? task->iteration : 1,
-        .until = (enum until)until,
-        .parent_gate = (enum parent_gate)gate,
-        .parallelizable =
-            task->parallelizable == ABSENT ? !policy->serial : task->parallelizable != 0,
-        .review = task->review,
-        .artifact_missing = !task->artifact_present,
-        .retry_max = -1,
-    };
-    ret->ready_since = task->ready_since == ABSENT_TIME ? ret->created_at : task->ready_since;
+    *ret = task->spec;
+    ret->id = number_of(d, ret->id);
+    ret->parent = number_of(d, ret->parent);
+    ret->project = ret->project ? ret->project : t->default_project;
+    ret->limiter = limiter_of(t, ret);
+    ret->resources = ret->resource_count ? &d->resources.items[task->resources] : NULL;
+    ret->iteration = ret->iteration ? ret->iteration : 1;
+    ret->artifact_missing = !task->artifact_present;
+    ret->parallelizable = task->parallelizable == ABSENT ? !policy->serial : task->parallelizable;
+    if (ret->state == TASK_ABSENT)
+        ret->state = TASK_WAITING;
+    if (ret->created_at == ABSENT_TIME)
+        ret->created_at = d->top.now;
+    if (ret->until == UNTIL_MAX)
+        ret->until = (enum until)loader_known(t, ret->kind)->until;
+    if (ret->parent_gate == PARENT_GATE_MAX)
+        ret->parent_gate = policy->parent_gate;
     if (d->top.live)
-        fill_live(t, task, ret);
+        complete_live(t, ret);
     else
-        fill_state(task, d->top.now, ret);
+        complete_state(ret, d->top.now);
 }
 
 static int task_error(struct loader *t, const struct task_record *task) {
-    (void)error_prefix(t->err, "task '%s'", id_table_text(&t->draft->ids, task->id));
+    (void)error_prefix(t->err, "task '%s'", task_text(t->draft, task));
     return error_prefix(t->err, "%s", t->name);
 }
 
 /* `needs` has room for the dependencies of any task. */
 static int apply_task(struct loader *t, const struct task_record *task, task_id *needs) {
     struct task_spec spec;
-    fill_spec(t, task, &spec);
-    for (uint32_t i = 0; i < task->depends_on_count; i++)
+    complete_spec(t, task, &spec);
+    for (size_t i = 0; i < spec.depends_on_count; i++)
         needs[i] = t->draft->depends_on.items[task->depends_on + i];
     spec.depends_on = needs;
-    spec.depends_on_count = task->depends_on_count;
     struct fact fact = { .kind = FACT_TASK_ADDED, .task = spec.id, .spec = &spec };
     int r = core_apply(t->core, &fact, t->err);
-    if (r == -ELOOP) /* the reader has found the others itself, with their ids */
+    if (r == -ELOOP) /* draft_resolve finds the other cycles, with their ids */
         return error_set(t->err, -ELOOP,
                          "%s: task '%s' would wait for itself through its dependencies and parents",
-                         t->name, id_table_text(&t->draft->ids, task->id));
+                         t->name, task_text(t->draft, task));
     bool reported = task->tokens != ABSENT || task->usd != ABSENT;
     if (r >= 0 && reported && task_state_is_live(spec.state)) {
         struct fact tokens = { .kind = FACT_RUN_TOKENS, .task = spec.id, .attempt = spec.attempt };
@@ -783,7 +733,7 @@ static int apply_task(struct loader *t, const struct task_record *task, task_id 
     return r < 0 ? task_error(t, task) : 0;
 }
 
-/* `free_workspaces` does not include those that the listed runs use. */
+/* `free_workspaces` excludes those that the listed runs use. */
 static int apply_free_workspaces(struct loader *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->projects.count; i++) {
@@ -810,10 +760,10 @@ static int apply_in_order(struct loader *t, task_id *needs) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < count; i++) {
         for (size_t at = i; at < count && !applied[at];) {
-            uint32_t parent = d->top.live ? 0 : d->tasks.items[at].parent;
+            uint32_t parent = d->top.live ? 0 : number_of(d, d->tasks.items[at].spec.parent);
             applied[at] = 1;
             above[depth++] = (uint32_t)at;
-            at = parent ? d->ids.entries[parent].number - 1 : count;
+            at = parent ? parent - 1 : count;
         }
         while (r == 0 && depth > 0)
             r = apply_task(t, &d->tasks.items[above[--depth]], needs);
@@ -825,11 +775,11 @@ static int apply_in_order(struct loader *t, task_id *needs) {
 
 static int apply_tasks(struct loader *t) {
     const struct draft *d = t->draft;
-    uint32_t most = 0;
+    size_t most = 0;
     for (size_t i = 0; i < d->tasks.count; i++)
-        if (d->tasks.items[i].depends_on_count > most)
-            most = d->tasks.items[i].depends_on_count;
-    task_id *needs = xcalloc((size_t)most + 1, sizeof(*needs));
+        if (d->tasks.items[i].spec.depends_on_count > most)
+            most = d->tasks.items[i].spec.depends_on_count;
+    task_id *needs = xcalloc(most + 1, sizeof(*needs));
     int r = apply_in_order(t, needs);
     free(needs);
     if (r == 0)
@@ -938,8 +888,8 @@ size_t snapshot_task_count(const struct snapshot *snapshot) {
 }
 
 const char *snapshot_task_name(const struct snapshot *snapshot, task_id task) {
-    const struct id_table *ids = &snapshot->draft.ids;
-    return task == 0 || task > ids->count ? "?" : id_table_text(ids, ids->by_number[task]);
+    const struct draft *d = &snapshot->draft;
+    return task == 0 || task > d->ids.count ? "?" : symbol_name(&d->ids, d->by_number[task]);
 }
 
 static const char *name_for_core(const void *ctx, task_id task) {
@@ -951,9 +901,8 @@ struct task_names snapshot_names(const struct snapshot *snapshot) {
 }
 
 task_id snapshot_find(const struct snapshot *snapshot, const char *name) {
-    const struct id_table *ids = &snapshot->draft.ids;
-    uint32_t entry = id_table_find(ids, name, strlen(name));
-    return entry == 0 ? 0 : ids->entries[entry].number;
+    const struct draft *d = &snapshot->draft;
+    return number_of(d, symbol_find(&d->ids, name, strlen(name)));
 }
 
 /* Fills what `ret` does not have yet. */
@@ -983,7 +932,7 @@ void snapshot_hint(const struct snapshot *snapshot, task_id task, struct sim_hin
         .usd = ABSENT,
     };
     const struct draft *d = &snapshot->draft;
-    struct hint hint = hint_absent;
+    struct hint hint = hint_initial;
     if (snapshot->hint_of && task >= 1 && task <= d->tasks.count && snapshot->hint_of[task - 1])
         add_hint(&hint, &d->hints.items[snapshot->hint_of[task - 1] - 1]);
     struct task_view view;

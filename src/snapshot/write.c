@@ -1,12 +1,12 @@
 /* write.c: writes a core as a live snapshot. See write.h.
  *
- * The core exports its state as facts (core/core.h). Facts about the world are few and are kept
- * until the first task comes, because a project in the file needs several of them; then each task
- * is printed as it comes.
+ * The core exports its state as facts (core/core.h). Facts about the world are few. They are kept
+ * until the first task arrives, because a project in the file needs several of them; from then on
+ * each task is printed as it arrives.
  *
- * Settings are read from the core's own specs through the rows of the settings table, and not from
- * the daemon's configuration: the file has what the core decides by, whatever a reload or a default
- * did to it. A setting is written when the reader would have another value without it. */
+ * Settings are read from the core's own specs through the rows of the settings table, not from the
+ * daemon's configuration: the core may still use a value that a reload or a default has replaced.
+ * A setting is written if the reader would have another value without it. */
 #include "snapshot/write.h"
 
 #include <errno.h>
@@ -23,26 +23,14 @@
 #include "core/core.h"
 #include "snapshot/decode.h"
 
-#define PIECE       ((size_t)64 * 1024)
-#define NUMBER_MOST 9007199254740991 /* as in schema.c */
-#define PASSES                                                                                     \
-    3 /* one setting may change what another means: max_wait_s puts `overdue` into the order */
-
-enum name_role {
-    NAME_PROJECT,
-    NAME_KIND,
-    NAME_AGENT,
-    NAME_LIMITER,
-    NAME_RESOURCE,
-    NAME_WORKSPACE,
-    NAME_PHASE,
-    NAME_ROLE_MAX,
-};
+#define PIECE ((size_t)64 * 1024)
+/* One setting may change another: max_wait_s puts `overdue` into the order. */
+#define PASSES 3
 
 struct writer {
     const struct snapshot_source *source;
     const struct symbol_table *symbols;
-    sym symbol_count; /* the names of the core; later ones are the writer's own */
+    sym symbol_count; /* names of the core; the writer interns others after them */
     struct json_writer json;
     struct strbuf out, name, id;
     snapshot_sink sink;
@@ -53,7 +41,6 @@ struct writer {
     struct fact *world;
     size_t world_count, world_capacity;
     struct policy policy;
-    bool policy_serial;
     size_t task_count;
     bool in_tasks;
 
@@ -63,7 +50,7 @@ struct writer {
 /* --- names ----------------------------------------------------------------------------------- */
 
 static bool name_fits(enum name_role role, const char *name, size_t length) {
-    bool is_setting = role <= NAME_RESOURCE; /* it stands in a key of the configuration */
+    bool is_setting = role <= NAME_RESOURCE; /* it is part of a setting's key */
     return length > 0 && length <= TEXT_MAX && utf8_is_line(name, length)
            && (!is_setting || utf8_is_name(name, length));
 }
@@ -108,60 +95,17 @@ static const char *id_of(struct writer *w, task_id task) {
 
 /* --- members --------------------------------------------------------------------------------- */
 
-static void put_int(struct writer *w, const char *key, int64_t value) {
-    json_put_int(&w->json, key, value > NUMBER_MOST ? NUMBER_MOST : value);
+static void put_milli(struct writer *w, const char *key, int64_t milli) {
+    json_put_int(&w->json, key, milli / 1000);
+    if (milli % 1000)
+        strbuf_printf(&w->out, ".%03" PRId64, milli % 1000);
 }
 
-/* Leaves out 0, the default. */
-static void put_some(struct writer *w, const char *key, int64_t value) {
-    if (value != 0)
-        put_int(w, key, value);
-}
-
-static void put_text(struct writer *w, const char *key, const char *text) {
-    if (text)
-        json_put_string(&w->json, key, text);
-}
-
-static void put_name(struct writer *w, const char *key, enum name_role role, sym symbol) {
-    put_text(w, key, writer_name(w, role, symbol));
-}
-
-static void put_id(struct writer *w, const char *key, task_id task) {
-    if (task)
-        put_text(w, key, id_of(w, task));
-}
-
-static void put_true(struct writer *w, const char *key, bool value) {
-    if (value)
-        json_put_bool(&w->json, key, true);
-}
-
-static void put_bool(struct writer *w, const char *key, bool value) {
-    json_put_bool(&w->json, key, value);
-}
-
-static void put_decimal(struct writer *w, const char *key, int64_t value, int64_t unit,
-                        int decimals) {
-    json_put_int(&w->json, key, value / unit);
-    if (value % unit)
-        strbuf_printf(&w->out, ".%0*" PRId64, decimals, value % unit);
-}
-
-static void put_usd(struct writer *w, const char *key, int64_t micro) {
-    json_put_int(&w->json, key, 0); /* commas and state; the digits follow */
-    w->out.length--;
-    money_put_number(&w->out, micro);
-}
-
-static void put_words(struct writer *w, const char *key, unsigned bits,
-                      const char *(*word)(int number)) {
-    if (bits == 0)
-        return;
-    json_put_array(&w->json, key);
+static void put_words(struct writer *w, const struct field *f, unsigned bits) {
+    json_put_array(&w->json, f->name);
     for (int i = 0; bits >> i; i++)
         if (bits >> i & 1u)
-            json_write_string(&w->json, word(i));
+            json_write_string(&w->json, f->word(i));
     json_write_array_end(&w->json);
 }
 
@@ -172,6 +116,67 @@ static void put_resources(struct writer *w, const sym *resources, size_t count) 
     for (size_t i = 0; i < count; i++)
         json_write_string(&w->json, writer_name(w, NAME_RESOURCE, resources[i]));
     json_write_array_end(&w->json);
+}
+
+/* The value of a scalar member of a record. */
+static int64_t load_member(const struct field *f, const void *record) {
+    const void *at = (const char *)record + f->offset;
+    switch ((int)f->type) {
+    case FIELD_BOOL:
+        return *(const bool *)at;
+    case FIELD_SWITCH:
+        return *(const int8_t *)at;
+    case FIELD_UINT16:
+        return *(const uint16_t *)at;
+    case FIELD_INT32:
+    case FIELD_WORD:
+        return *(const int32_t *)at;
+    case FIELD_UINT32:
+    case FIELD_SYMBOL:
+    case FIELD_WORDS:
+        return *(const uint32_t *)at;
+    case FIELD_INT64:
+    case FIELD_ID:
+    case FIELD_USD:
+        return *(const int64_t *)at;
+    default:
+        return 0;
+    }
+}
+
+/* Writes the scalar members of the record that do not have their initial value. */
+static void put_members(struct writer *w, const struct object *object, const void *record) {
+    for (const struct field *f = object->fields; f < object->fields + object->count; f++) {
+        int64_t value = load_member(f, record);
+        if (value == load_member(f, object->initial))
+            continue;
+        switch ((int)f->type) {
+        case FIELD_BOOL:
+        case FIELD_SWITCH:
+            json_put_bool(&w->json, f->name, value);
+            break;
+        case FIELD_WORD:
+            json_put_string(&w->json, f->name, f->word((int)value));
+            break;
+        case FIELD_WORDS:
+            put_words(w, f, (unsigned)value);
+            break;
+        case FIELD_SYMBOL:
+            json_put_string(&w->json, f->name, writer_name(w, f->role, (sym)value));
+            break;
+        case FIELD_ID:
+            json_put_string(&w->json, f->name, id_of(w, (task_id)value));
+            break;
+        case FIELD_USD:
+            json_put_int(&w->json, f->name, 0); /* for commas and state: the digits follow */
+            w->out.length--;
+            money_put_number(&w->out, value);
+            break;
+        default:
+            json_put_int(&w->json, f->name, value > NUMBER_MOST ? NUMBER_MOST : value);
+            break;
+        }
+    }
 }
 
 static int flush(struct writer *w, size_t least) {
@@ -222,14 +227,14 @@ static int set_number(struct writer *w, const char *pattern, const char *name, i
     return set_text(w, pattern, name, strbuf_text(&text));
 }
 
-/* A setting without a field in a spec. */
+/* For a setting that is not a member of a spec. */
 static int set_if_other(struct writer *w, const char *pattern, const char *name, int64_t value) {
     return config_number(w->config, pattern, name) == value ? 0
                                                             : set_number(w, pattern, name, value);
 }
 
-/* Sets and marks what differs. Nothing is written yet: a later setting may change an earlier
- * one. */
+/* Sets and marks the rows that differ. Nothing is written yet: a later setting may change an
+ * earlier one. */
 static int set_policy(struct writer *w, bool *marks) {
     size_t first, count = settings_of(SECTION_ROOT, &first);
     bool changed = true;
@@ -301,20 +306,13 @@ static int write_project_settings(struct writer *w, const struct project_spec *s
 static int write_kind_settings(struct writer *w, const struct kind_spec *spec, const char *name) {
     struct kind_spec known;
     config_kind_spec(w->config, w->source->core, name, &known);
-    /* Always, so that the configuration knows it: a task of it may come. */
+    /* Always written, so that the configuration knows the kind: a task may name it later. */
     int r = set_number(w, "kinds.K.max_running", name, spec->max_running);
     known.max_running = spec->max_running;
     return r == 0 ? write_rows(w, SECTION_KINDS, name, spec, &known) : r;
 }
 
-static int write_limiter_settings(struct writer *w, const struct limiter_spec *spec,
-                                  const char *name) {
-    struct limiter_spec known = *spec;
-    config_limiter_spec(w->config, w->source->core, name, &known);
-    return write_rows(w, SECTION_LIMITERS, name, spec, &known);
-}
-
-/* Only agents that the core knows: others take nothing over. */
+/* Lists only agents that the core knows: others cannot take over tasks. */
 static int write_failover(struct writer *w, const struct agent_spec *spec, const char *name) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT, key = STRBUF_INIT;
     struct json_writer json;
@@ -334,18 +332,16 @@ static int write_failover(struct writer *w, const struct agent_spec *spec, const
         return 0;
     if (config_set(w->config, strbuf_text(&key), strbuf_text(&words), "snapshot", w->err) < 0)
         return cannot_write(w, "agents.A.failover", name);
-    json_put_array(&w->json, strbuf_text(&key));
-    for (unsigned i = 0; i < spec->failover_count; i++)
-        if (core_agent_spec(w->source->core, spec->failover[i], &(struct agent_spec){ 0 }))
-            json_write_string(&w->json, writer_name(w, NAME_AGENT, spec->failover[i]));
-    json_write_array_end(&w->json);
+    json_put_null(&w->json, strbuf_text(&key)); /* for commas and state: the list follows */
+    w->out.length -= strlen("null");
+    strbuf_puts(&w->out, strbuf_text(&words));
     return 0;
 }
 
 static int write_agent_settings(struct writer *w, const struct agent_spec *spec, const char *name) {
-    struct agent_spec known = *spec;
+    struct agent_spec known;
     config_agent_spec(w->config, w->source->core, name, &known);
-    /* Always, so that the configuration knows it: others may fail over to it. */
+    /* Always written, so that the configuration knows the agent: others may fail over to it. */
     int r = set_number(w, "agents.A.slots", name, spec->slots);
     known.slots = spec->slots;
     if (r == 0)
@@ -356,14 +352,10 @@ static int write_agent_settings(struct writer *w, const struct agent_spec *spec,
     return r == 0 ? write_failover(w, spec, name) : r;
 }
 
-static int write_budget(struct writer *w, const struct fact *fact) {
-    int64_t money = fact->money_budget.is_set ? fact->money_budget.micro : UNLIMITED;
-    int r = set_if_other(w, "budget", NULL, fact->budget);
-    return r == 0 ? set_if_other(w, "budget_usd", NULL, money) : r;
-}
-
 static int write_fact_settings(struct writer *w, const struct fact *fact) {
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT; /* writer_name reuses its buffer */
+    struct limiter_spec known;
+    int r;
     switch ((int)fact->kind) {
     case FACT_PROJECT:
         strbuf_puts(&name, writer_name(w, NAME_PROJECT, fact->project.id));
@@ -373,7 +365,8 @@ static int write_fact_settings(struct writer *w, const struct fact *fact) {
         return write_kind_settings(w, &fact->kind_spec, strbuf_text(&name));
     case FACT_LIMITER:
         strbuf_puts(&name, writer_name(w, NAME_LIMITER, fact->limiter.id));
-        return write_limiter_settings(w, &fact->limiter, strbuf_text(&name));
+        config_limiter_spec(w->config, w->source->core, strbuf_text(&name), &known);
+        return write_rows(w, SECTION_LIMITERS, strbuf_text(&name), &fact->limiter, &known);
     case FACT_AGENT:
         strbuf_puts(&name, writer_name(w, NAME_AGENT, fact->agent.id));
         return write_agent_settings(w, &fact->agent, strbuf_text(&name));
@@ -381,7 +374,11 @@ static int write_fact_settings(struct writer *w, const struct fact *fact) {
         strbuf_puts(&name, writer_name(w, NAME_RESOURCE, fact->resource.id));
         return set_if_other(w, "limits.resource.N", strbuf_text(&name), fact->resource.cap);
     case FACT_BUDGET:
-        return write_budget(w, fact);
+        r = set_if_other(w, "budget", NULL, fact->budget);
+        return r < 0
+                   ? r
+                   : set_if_other(w, "budget_usd", NULL,
+                                  fact->money_budget.is_set ? fact->money_budget.micro : UNLIMITED);
     default:
         return 0;
     }
@@ -400,80 +397,53 @@ static int write_config(struct writer *w) {
 
 /* --- the world ------------------------------------------------------------------------------- */
 
-static const struct fact *find_external(const struct writer *w, sym project, sym limiter) {
+static void find_external(const struct writer *w, sym project, sym limiter, uint32_t *ret_running,
+                          uint32_t *ret_roots) {
     for (size_t i = 0; i < w->world_count; i++) {
         const struct fact *f = &w->world[i];
-        if (f->kind == FACT_EXTERNAL && f->external.project == project
-            && f->external.limiter == limiter)
-            return f;
+        if (f->kind != FACT_EXTERNAL || f->external.project != project
+            || f->external.limiter != limiter)
+            continue;
+        *ret_running = f->external.running;
+        *ret_roots = f->external.roots;
     }
-    return NULL;
 }
 
-static void put_external(struct writer *w, sym project, sym limiter) {
-    const struct fact *f = find_external(w, project, limiter);
-    if (!f)
-        return;
-    put_some(w, "running", f->external.running);
-    put_some(w, "running_roots", f->external.roots);
-}
-
-static void write_project(struct writer *w, const struct fact *fact) {
-    put_name(w, "id", NAME_PROJECT, fact->project.id);
-    put_external(w, fact->project.id, 0);
-}
-
-static void write_agent(struct writer *w, const struct fact *fact) {
-    const struct agent_spec *a = &fact->agent;
-    put_name(w, "id", NAME_AGENT, a->id);
-    if (a->roster)
-        put_bool(w, "idle", a->idle);
-    put_some(w, "launch_failures", a->launch_failures);
-    put_some(w, "openings", a->openings);
-    put_some(w, "closed_until", a->closed_until);
-}
-
-static void write_limiter(struct writer *w, const struct fact *fact) {
-    const struct limiter_spec *l = &fact->limiter;
-    put_name(w, "id", NAME_LIMITER, l->id);
-    put_some(w, "backoff_until", l->backoff_until);
-    put_some(w, "hits", l->hits);
-    put_true(w, "closed", l->closed);
-    put_true(w, "in_backoff", l->in_backoff);
-    if (l->in_backoff) {
-        put_some(w, "backoff_since", l->backoff_since);
-        put_some(w, "last_hit", l->last_hit);
+static void write_object(struct writer *w, const struct fact *fact) {
+    struct project_record project = project_initial;
+    struct agent_record agent = { .spec = fact->agent };
+    struct limiter_record limiter = { .spec = fact->limiter };
+    uint32_t no_roots = 0;
+    switch ((int)fact->kind) {
+    case FACT_PROJECT:
+        project.id = fact->project.id;
+        find_external(w, project.id, 0, &project.running, &project.running_roots);
+        put_members(w, &object_project, &project);
+        break;
+    case FACT_AGENT:
+        agent.spec.limiter = 0; /* a setting */
+        agent.idle = (int8_t)(agent.spec.roster ? agent.spec.idle : ABSENT);
+        put_members(w, &object_agent, &agent);
+        break;
+    case FACT_LIMITER:
+        if (!limiter.spec.in_backoff)
+            limiter.spec.backoff_since = limiter.spec.last_hit = 0;
+        find_external(w, 0, limiter.spec.id, &limiter.running, &no_roots);
+        put_members(w, &object_limiter, &limiter);
+        break;
+    case FACT_USAGE:
+        put_members(w, &object_usage, &fact->usage);
+        break;
+    case FACT_WAIT:
+        put_members(w, &object_wait, &fact->wait);
+        break;
+    default:
+        break;
     }
-    put_some(w, "ramp_since", l->ramp_since);
-    put_external(w, 0, l->id);
-}
-
-static void write_usage(struct writer *w, const struct fact *fact) {
-    const struct usage_spec *u = &fact->usage;
-    put_name(w, "project", NAME_PROJECT, u->project);
-    put_int(w, "at", u->at);
-    put_some(w, "tokens", u->tokens);
-    put_some(w, "unreported", u->unreported);
-    if (u->money)
-        put_usd(w, "usd", u->money);
-    put_some(w, "starts", u->starts);
-    put_some(w, "completed", u->completions);
-    put_some(w, "reports", u->reports);
-    put_some(w, "priced", u->priced);
-    put_some(w, "unpriced", u->unpriced);
-}
-
-static void write_wait(struct writer *w, const struct fact *fact) {
-    put_name(w, "project", NAME_PROJECT, fact->wait.project);
-    put_name(w, "limiter", NAME_LIMITER, fact->wait.limiter);
-    put_name(w, "agent", NAME_AGENT, fact->wait.agent);
-    put_some(w, "lost", fact->wait.lost);
-    put_some(w, "closed_since", fact->wait.closed_since);
 }
 
 /* A list of all facts of one kind, unless it is empty. */
-static void write_list(struct writer *w, const char *key, enum fact_kind kind,
-                       void (*each)(struct writer *w, const struct fact *fact)) {
+static void write_list(struct writer *w, const char *key, enum fact_kind kind) {
     bool any = false;
     for (size_t i = 0; i < w->world_count; i++) {
         if (w->world[i].kind != kind)
@@ -482,7 +452,7 @@ static void write_list(struct writer *w, const char *key, enum fact_kind kind,
             json_put_array(&w->json, key);
         any = true;
         json_write_object_begin(&w->json);
-        each(w, &w->world[i]);
+        write_object(w, &w->world[i]);
         json_write_object_end(&w->json);
     }
     if (any)
@@ -500,73 +470,64 @@ static void write_workspaces(struct writer *w) {
         any = true;
         const char *name = writer_name(w, NAME_WORKSPACE, f->workspace.id);
         if (f->workspace.locked_by)
-            put_id(w, name, f->workspace.locked_by);
+            json_put_string(&w->json, name, id_of(w, f->workspace.locked_by));
         else
-            put_true(w, name, true);
+            json_put_bool(&w->json, name, true);
     }
     if (any)
         json_write_object_end(&w->json);
 }
 
-static void write_pace(struct writer *w, const struct pace_spec *pace) {
-    json_put_object(&w->json, "pace");
-    put_true(w, "ticking", pace->ticking);
-    put_some(w, "tick_began", pace->tick_began);
-    put_some(w, "tick_starts", pace->tick_starts);
-    if (pace->started)
-        put_int(w, "last_start", pace->last_start);
-    json_write_object_end(&w->json);
-}
-
-static void write_claim(struct writer *w, const struct claim_spec *claim) {
-    json_put_object(&w->json, "claim");
-    put_id(w, "task", claim->task);
-    put_words(w, "leases", claim->leases, schema_lease_word);
-    put_resources(w, claim->resources, claim->resource_count);
-    json_write_object_end(&w->json);
-}
-
-static void write_host(struct writer *w, const struct fact *fact) {
-    if (fact->host.disk_free_mb >= 0)
-        put_decimal(w, "disk_free_gb", fact->host.disk_free_mb, 1000, 3);
-    if (fact->host.memory_free_mb >= 0)
-        put_int(w, "memory_free_mb", fact->host.memory_free_mb);
-    if (fact->host.load_milli >= 0)
-        put_decimal(w, "load", fact->host.load_milli, 1000, 3);
-}
-
-static void write_scalars(struct writer *w) {
-    for (size_t i = 0; i < w->world_count; i++) {
-        const struct fact *f = &w->world[i];
-        if (f->kind == FACT_PAUSE)
-            put_true(w, "paused", true);
-        else if (f->kind == FACT_HOST)
-            write_host(w, f);
-        else if (f->kind == FACT_PACE)
-            write_pace(w, &f->pace);
-        else if (f->kind == FACT_CLAIM)
-            write_claim(w, &f->claim);
+static void write_scalar(struct writer *w, const struct fact *f) {
+    struct top_record top = top_initial;
+    if (f->kind == FACT_PAUSE) {
+        json_put_bool(&w->json, "paused", true);
+    } else if (f->kind == FACT_HOST) {
+        if (f->host.disk_free_mb >= 0)
+            put_milli(w, "disk_free_gb", f->host.disk_free_mb);
+        if (f->host.memory_free_mb >= 0)
+            json_put_int(&w->json, "memory_free_mb", f->host.memory_free_mb);
+        if (f->host.load_milli >= 0)
+            put_milli(w, "load", f->host.load_milli);
+    } else if (f->kind == FACT_PACE) {
+        top.pace = f->pace;
+        if (!f->pace.started)
+            top.pace.last_start = ABSENT_TIME;
+        json_put_object(&w->json, "pace");
+        put_members(w, &object_pace, &top);
+        json_write_object_end(&w->json);
+    } else if (f->kind == FACT_CLAIM) {
+        top.claim = f->claim;
+        json_put_object(&w->json, "claim");
+        put_members(w, &object_claim, &top);
+        put_resources(w, f->claim.resources, f->claim.resource_count);
+        json_write_object_end(&w->json);
     }
-    put_external(w, 0, 0);
 }
 
 static int write_world(struct writer *w) {
     json_write_object_begin(&w->json);
-    put_bool(w, "live", true);
+    json_put_bool(&w->json, "live", true);
     for (size_t i = 0; i < w->world_count; i++)
         if (w->world[i].kind == FACT_CLOCK)
-            put_int(w, "now", w->world[i].now);
+            json_put_int(&w->json, "now", w->world[i].now);
     int r = write_config(w);
     if (r < 0)
         return r;
-    w->policy_serial = config_policy(w->config)->serial;
-    write_scalars(w);
-    write_list(w, "projects", FACT_PROJECT, write_project);
-    write_list(w, "limiters", FACT_LIMITER, write_limiter);
-    write_list(w, "agents", FACT_AGENT, write_agent);
+    for (size_t i = 0; i < w->world_count; i++)
+        write_scalar(w, &w->world[i]);
+    uint32_t running = 0, roots = 0;
+    find_external(w, 0, 0, &running, &roots);
+    if (running)
+        json_put_int(&w->json, "running", running);
+    if (roots)
+        json_put_int(&w->json, "running_roots", roots);
+    write_list(w, "projects", FACT_PROJECT);
+    write_list(w, "limiters", FACT_LIMITER);
+    write_list(w, "agents", FACT_AGENT);
     write_workspaces(w);
-    write_list(w, "usage", FACT_USAGE, write_usage);
-    write_list(w, "waits", FACT_WAIT, write_wait);
+    write_list(w, "usage", FACT_USAGE);
+    write_list(w, "waits", FACT_WAIT);
     strbuf_puts(&w->out, ",\n\"tasks\":[");
     w->in_tasks = true;
     return 0;
@@ -574,88 +535,42 @@ static int write_world(struct writer *w) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-static void write_lists(struct writer *w, const struct task_spec *t) {
-    if (t->depends_on_count > 0) {
-        json_put_array(&w->json, "depends_on");
-        for (size_t i = 0; i < t->depends_on_count; i++)
-            json_write_string(&w->json, id_of(w, t->depends_on[i]));
-        json_write_array_end(&w->json);
+/* Does not write the closing bracket: what its run has reported may follow. */
+static void write_task(struct writer *w, const struct task_spec *spec) {
+    struct task_record task = { .spec = *spec, .tokens = ABSENT, .usd = ABSENT };
+    bool serial = config_policy(w->config)->serial;
+    task.parallelizable = (int8_t)(spec->parallelizable == serial ? spec->parallelizable : ABSENT);
+    task.artifact_present = !spec->artifact_missing;
+    if (!spec->parent) {
+        task.spec.parent_gate = PARENT_GATE_MAX;
+        task.spec.parent_iteration = 0;
     }
-    put_resources(w, t->resources, t->resource_count);
-}
-
-static void write_run(struct writer *w, const struct task_spec *t) {
-    put_text(w, "phase", t->phase == PHASE_WORKING ? NULL : run_phase_name(t->phase));
-    put_some(w, "started_at", t->started_at);
-    put_text(w, "stop", t->stop == STOP_NONE ? NULL : stop_request_name(t->stop));
-    put_name(w, "run_agent", NAME_AGENT, t->run_agent);
-    put_name(w, "run_limiter", NAME_LIMITER, t->run_unlimited ? 0 : t->run_limiter);
-    put_id(w, "lender", t->lender);
-    put_words(w, "borrowed", t->borrowed, schema_lend_word);
-}
-
-static void write_counters(struct writer *w, const struct task_spec *t) {
-    if (t->iteration != 1)
-        put_int(w, "iteration", t->iteration);
-    put_some(w, "attempt", t->attempt);
-    put_some(w, "failures", t->failures);
-    put_some(w, "launch_failures", t->launch_failures);
-    put_some(w, "losses", t->losses);
-    put_some(w, "restarts", t->restarts);
-    put_some(w, "breaker_openings", t->breaker_openings);
-    if (t->retry_max >= 0)
-        put_int(w, "retry_max", t->retry_max);
-}
-
-/* Without the closing bracket: the tokens of its run may follow. */
-static void write_task(struct writer *w, const struct task_spec *t) {
+    if (!spec->ready_since)
+        task.spec.ready_since = ABSENT_TIME;
+    if (!spec->ready_clock)
+        task.spec.ready_clock = ABSENT_TIME;
+    if (!spec->attempt)
+        task.spec.attempt = ABSENT_ATTEMPT;
     json_write_init(&w->json, &w->out, false);
     strbuf_puts(&w->out, w->task_count++ ? ",\n" : "\n");
     json_write_object_begin(&w->json);
-    put_id(w, "id", t->id);
-    put_name(w, "project", NAME_PROJECT, t->project);
-    put_name(w, "kind", NAME_KIND, t->kind);
-    put_text(w, "state", task_state_name(t->state));
-    put_text(w, "hold", t->state == TASK_HELD ? hold_name(t->hold) : NULL);
-    if (t->priority != 100)
-        put_int(w, "priority", t->priority);
-    put_name(w, "agent", NAME_AGENT, t->agent);
-    put_true(w, "bound", t->bound);
-    put_name(w, "limiter", NAME_LIMITER, t->limiter);
-    put_name(w, "workspace", NAME_WORKSPACE, t->workspace);
-    put_name(w, "serial", NAME_PHASE, t->serial);
-    if (t->parallelizable == w->policy_serial)
-        put_bool(w, "parallelizable", t->parallelizable);
-    if (t->parent) {
-        put_id(w, "parent", t->parent);
-        put_text(w, "parent_gate", parent_gate_name(t->parent_gate));
-        put_some(w, "parent_iteration", t->parent_iteration);
+    put_members(w, &object_task, &task);
+    if (spec->depends_on_count > 0) {
+        json_put_array(&w->json, "depends_on");
+        for (size_t i = 0; i < spec->depends_on_count; i++)
+            json_write_string(&w->json, id_of(w, spec->depends_on[i]));
+        json_write_array_end(&w->json);
     }
-    put_text(w, "until", until_name(t->until));
-    put_true(w, "review", t->review);
-    if (t->artifact_missing)
-        put_bool(w, "artifact_present", false);
-    put_int(w, "created_at", t->created_at);
-    if (t->state == TASK_READY || t->state == TASK_STARTING) {
-        put_some(w, "ready_since", t->ready_since);
-        put_some(w, "ready_clock", t->ready_clock);
-        put_some(w, "enqueued_at", t->enqueued_at);
-    }
-    put_some(w, "not_before", t->not_before);
-    put_words(w, "keeps", t->keeps, schema_keep_word);
-    write_counters(w, t);
-    if (task_state_is_live(t->state))
-        write_run(w, t);
-    write_lists(w, t);
+    put_resources(w, spec->resources, spec->resource_count);
 }
 
 static int take_fact(void *ctx, const struct fact *fact) {
     struct writer *w = ctx;
     if (fact->kind == FACT_RUN_TOKENS) {
-        if (fact->tokens >= 0)
-            put_int(w, "tokens", fact->tokens);
-        if (fact->money >= 0)
-            put_usd(w, "usd", fact->money);
+        struct task_record task = task_initial;
+        task.tokens = fact->tokens;
+        task.usd = fact->money;
+        put_members(w, &object_task, &task);
         return 0;
     }
     if (fact->kind == FACT_TASK_ADDED) {
@@ -668,7 +583,7 @@ static int take_fact(void *ctx, const struct fact *fact) {
         return 0;
     }
     if (fact->kind == FACT_POLICY) {
-        w->policy = *fact->policy; /* the pointer is valid during the call only */
+        w->policy = *fact->policy; /* the pointer is valid only during the call */
         return 0;
     }
     w->world = xgrow(w->world, &w->world_capacity, w->world_count + 1, sizeof(*w->world));
