@@ -32,7 +32,7 @@ static int apply_clock(struct core *c, const struct fact *fact, struct error *er
         limiter_refresh(c, l);
     }
     for (uint32_t a = 1; a < c->agent_count; a++) {
-        time_ms until = c->agents[a].closed_until;
+        time_ms until = c->agents[a].spec.closed_until;
         if (until > before && until <= c->now)
             c->epoch++;
     }
@@ -174,23 +174,20 @@ static int apply_agent(struct core *c, const struct fact *fact, struct error *er
     if (r < 0)
         return r;
     uint32_t index = by_symbol_get(&c->agent_of, spec->id);
+    struct agent_spec next = *spec;
     if (!index) {
         index = (uint32_t)c->agent_count++;
         c->agents = xgrow(c->agents, &c->agent_capacity, c->agent_count, sizeof(*c->agents));
-        c->agents[index] = (struct agent){ .limiter = limiter,
-                                           .launch_failures = spec->launch_failures,
-                                           .openings = spec->openings,
-                                           .closed_until = spec->closed_until,
-                                           .changed = !c->loading };
+        c->agents[index] = (struct agent){ .limiter = limiter, .changed = !c->loading };
         c->agents[index].key = key_new(c, LEASE_AGENT, spec->id, spec->slots);
         by_symbol_set(&c->agent_of, spec->id, index);
+    } else if (!c->loading) { /* while loading, the stored row follows the configuration */
+        const struct agent_spec *last = &c->agents[index].spec;
+        next.launch_failures = last->launch_failures;
+        next.openings = last->openings;
+        next.closed_until = last->closed_until;
     }
     struct agent *a = &c->agents[index];
-    if (c->loading) { /* the configuration was applied before the stored row */
-        a->launch_failures = spec->launch_failures;
-        a->openings = spec->openings;
-        a->closed_until = spec->closed_until;
-    }
     bool had_list = a->spec.failover_count > 0, has_list = spec->failover_count > 0;
     bool moves = a->limiter != limiter || had_list != has_list;
     if (moves)
@@ -199,7 +196,7 @@ static int apply_agent(struct core *c, const struct fact *fact, struct error *er
     c->list_count += (uint32_t)has_list - (uint32_t)had_list;
     if (spec->roster)
         claim_drop(c);
-    a->spec = *spec;
+    a->spec = next;
     if (moves)
         queue_fill(c);
     c->epoch += c->list_count > 0; /* other agents may fail over to it */
@@ -211,11 +208,10 @@ static int apply_agent(struct core *c, const struct fact *fact, struct error *er
 static void limiter_take_state(const struct core *c, struct limiter *l,
                                const struct limiter_spec *spec) {
     l->spec = *spec;
-    l->in_backoff = spec->in_backoff || spec->hits > 0;
-    l->backoff_since = spec->in_backoff ? spec->backoff_since : c->now;
-    l->last_hit = spec->in_backoff ? spec->last_hit : c->now;
+    l->spec.in_backoff = spec->in_backoff || spec->hits > 0;
+    if (!spec->in_backoff)
+        l->spec.backoff_since = l->spec.last_hit = c->now;
     l->ramping = spec->ramp_since > 0;
-    l->ramp_since = spec->ramp_since;
 }
 
 static int apply_limiter(struct core *c, const struct fact *fact, struct error *err) {
@@ -321,20 +317,10 @@ static int apply_usage(struct core *c, const struct fact *fact, struct error *er
     if (!usage_is_valid(c, u, project))
         return error_set(err, -ERANGE, "project '%s': what was used is not negative",
                          symbol_name(&c->symbols, u->project));
-    int32_t reports = u->reports;
-    if (reports == 0 && !c->loading)
-        reports = u->tokens ? u->completions : 0;
-    struct bucket what = {
-        .share = u->tokens + u->unreported,
-        .reported = u->tokens,
-        .reports = (uint32_t)reports,
-        .starts = (uint32_t)u->starts,
-        .completions = (uint32_t)u->completions,
-        .money = u->money,
-        .priced = (uint32_t)u->priced,
-        .unpriced = (uint32_t)u->unpriced,
-    };
-    fair_record(c, project, time_min(u->at, c->now), &what);
+    struct usage_spec usage = *u;
+    if (u->reports == 0 && !c->loading)
+        usage.reports = u->tokens ? u->completions : 0;
+    fair_record(c, project, time_min(u->at, c->now), &usage);
     return 0;
 }
 
@@ -660,7 +646,6 @@ static int apply_sling(struct core *c, uint32_t task, const struct fact *fact, s
         t->group = sling->group;
         group_join(c, task);
     }
-    task_become(c, task, change_to(TASK_WAITING, REASON_SLUNG));
     return 0;
 }
 
@@ -677,33 +662,26 @@ static bool awaits_verdict(const struct task *t) {
     return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
 }
 
-static int apply_release(struct core *c, uint32_t task, const struct fact *fact,
+static int check_release(struct core *c, uint32_t task, const struct fact *fact,
                          struct error *err) {
-    if (awaits_verdict(task_at(c, task)))
-        return error_set(err, -EBUSY, "task %" PRIu64 " waits for a verdict: approve or reject it",
-                         fact->task);
-    task_become(c, task, change_to(TASK_WAITING, REASON_RELEASED));
-    return 0;
+    return awaits_verdict(task_at(c, task))
+               ? error_set(err, -EBUSY,
+                           "task %" PRIu64 " waits for a verdict: approve or reject it", fact->task)
+               : 0;
 }
 
 /* A task that is held by a person or awaits a verdict keeps its state; its usage is checked again
  * later. */
-static int apply_spent(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+static int check_spent(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
     const struct task *t = task_at(c, task);
     bool known = t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
-    if (known || awaits_verdict(t) || (t->state == TASK_HELD && t->hold == HOLD_PERSON))
-        return 1;
-    struct change change = change_to(TASK_HELD, REASON_SPENT);
-    change.hold = HOLD_BUDGET;
-    task_become(c, task, change);
-    return 0;
+    return known || awaits_verdict(t) || (t->state == TASK_HELD && t->hold == HOLD_PERSON);
 }
 
 static int apply_clear(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
     task_reset_counters(task_at(c, task));
-    task_become(c, task, change_to(TASK_DRAFT, REASON_CLEARED));
     return 0;
 }
 
@@ -727,49 +705,28 @@ static int apply_retry(struct core *c, uint32_t task, const struct fact *fact, s
         task_depends_changed(c, task);
     if (t->parent && task_at(c, t->parent)->state == TASK_ABSENT)
         t->parent_gate = PARENT_NONE;
-    task_become(c, task, change_to(TASK_WAITING, REASON_RETRIED));
     return 0;
 }
 
-static int apply_again(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
-    (void)fact, (void)err;
-    task_iterate(c, task, change_to(TASK_WAITING, REASON_AGAIN));
-    return 0;
-}
-
-static int check_verdict(const struct task *t, struct error *err) {
-    return awaits_verdict(t)
-               ? 0
-               : error_set(err, -EBUSY, "task %" PRIu64 " does not wait for a verdict", t->id);
-}
-
-static int apply_approve(struct core *c, uint32_t task, const struct fact *fact,
+static int check_verdict(struct core *c, uint32_t task, const struct fact *fact,
                          struct error *err) {
-    (void)fact;
-    int r = check_verdict(task_at(c, task), err);
-    if (r == 0)
-        task_become(c, task, change_to(TASK_DONE, REASON_APPROVED));
-    return r;
+    return awaits_verdict(task_at(c, task))
+               ? 0
+               : error_set(err, -EBUSY, "task %" PRIu64 " does not wait for a verdict", fact->task);
 }
 
 static int apply_reject(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
-    (void)fact;
-    int r = check_verdict(task_at(c, task), err);
-    if (r < 0)
-        return r;
-    lease_release_kept(c, task, TASK_KEEPS_REVIEW);
-    task_iterate(c, task, change_to(TASK_WAITING, REASON_REJECTED));
-    return 0;
+    int r = check_verdict(c, task, fact, err);
+    if (r == 0)
+        lease_release_kept(c, task, TASK_KEEPS_REVIEW);
+    return r;
 }
 
-static int apply_marked(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+static int check_marked(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
     const struct task *t = task_at(c, task);
     bool waits = t->state == TASK_WAITING || t->state == TASK_READY || t->state == TASK_HELD;
-    if (!waits || t->until != UNTIL_DONE)
-        return 1;
-    task_become(c, task, change_to(TASK_DONE, REASON_MARKED));
-    return 0;
+    return !waits || t->until != UNTIL_DONE;
 }
 
 static int apply_priority(struct core *c, uint32_t task, const struct fact *fact,
@@ -907,13 +864,6 @@ static int apply_order_refused(struct core *c, uint32_t task, const struct fact 
     return 0;
 }
 
-static int apply_run_started(struct core *c, uint32_t task, const struct fact *fact,
-                             struct error *err) {
-    (void)fact, (void)err;
-    task_become(c, task, change_to(TASK_RUNNING, REASON_EXECUTED));
-    return 0;
-}
-
 /* A run may alternate between working and waiting, and move from either to validating. A stopped
  * run keeps its slots until it ends. */
 static int apply_run_phase(struct core *c, uint32_t task, const struct fact *fact,
@@ -1046,7 +996,6 @@ static int apply_loaded(struct core *c, const struct fact *fact, struct error *e
 #define IN(state) (1u << TASK_##state)
 #define QUEUED    (IN(WAITING) | IN(READY) | IN(HELD))
 #define FINAL     (IN(DONE) | IN(FAILED) | IN(CANCELED) | IN(INVALIDATED))
-#define STARTING  IN(STARTING)
 #define LIVE      (IN(STARTING) | IN(RUNNING))
 #define ANY       (~0u)
 
@@ -1055,12 +1004,20 @@ struct fact_rule {
     bool while_loading;
     int (*world)(struct core *c, const struct fact *fact, struct error *err);
     /* For facts about one task or one of its runs: */
-    int (*task)(struct core *c, uint32_t task, const struct fact *fact, struct error *err);
     unsigned states; /* in which the fact is accepted */
     bool run;        /* ignored unless this attempt is live in one of the states */
+    /* Checks and prepares; returns as core_apply. NULL: nothing to do. */
+    int (*task)(struct core *c, uint32_t task, const struct fact *fact, struct error *err);
+    struct change change; /* what the task then becomes; TASK_ABSENT: `task` does it all */
+    bool iterates;        /* as a new iteration */
 };
 
 /* clang-format off */
+#define ON_TASK(states_, function)     .states = (states_), .task = (function)
+#define ON_RUN(states_, function)      .run = true, ON_TASK(states_, function)
+#define BECOMES(state, reason_, ...)   .change = { TASK_##state, REASON_##reason_, __VA_ARGS__ }
+#define ITERATES(state, reason_)       BECOMES(state, reason_), .iterates = true
+
 static const struct fact_rule rules[] = {
     [FACT_CLOCK]         = { "clock", true, apply_clock },
     [FACT_POLICY]        = { "policy", true, apply_policy },
@@ -1084,29 +1041,29 @@ static const struct fact_rule rules[] = {
     [FACT_LOADING]       = { "loading", false, apply_loading },
     [FACT_LOADED]        = { "loaded", true, apply_loaded },
     [FACT_TASK_ADDED]    = { "task-added", true, apply_task_added },
-    [FACT_SLING]         = { "sling", false, NULL, apply_sling, ANY, false },
-    [FACT_HOLD]          = { "hold", false, NULL, apply_hold, QUEUED, false },
-    [FACT_RELEASE]       = { "release", false, NULL, apply_release, IN(HELD), false },
-    [FACT_SPENT]         = { "spent", false, NULL, apply_spent, QUEUED, false },
-    [FACT_CLEAR]         = { "clear", false, NULL, apply_clear, QUEUED, false },
-    [FACT_CANCEL]        = { "cancel", false, NULL, apply_cancel, ANY, false },
-    [FACT_RETRY]         = { "retry", false, NULL, apply_retry, IN(FAILED) | IN(CANCELED), false },
-    [FACT_AGAIN]         = { "again", false, NULL, apply_again, IN(DONE), false },
-    [FACT_APPROVE]       = { "approve", false, NULL, apply_approve, IN(HELD), false },
-    [FACT_REJECT]        = { "reject", false, NULL, apply_reject, IN(HELD), false },
-    [FACT_DELETE]        = { "delete", false, NULL, apply_delete, ANY, false },
-    [FACT_FORGET]        = { "forget", false, NULL, apply_forget, FINAL, false },
-    [FACT_PRIORITY]      = { "priority", false, NULL, apply_priority, ANY, false },
-    [FACT_DEPENDENCIES]  = { "dependencies", false, NULL, apply_dependencies, ANY, false },
     [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_limiter_clear },
-    [FACT_ARTIFACT]      = { "artifact", false, NULL, apply_artifact, ANY, false },
-    [FACT_MARKED]        = { "marked", false, NULL, apply_marked, ANY, false },
-    [FACT_ORDER_REFUSED] = { "order-refused", false, NULL, apply_order_refused, STARTING, true },
-    [FACT_RUN_STARTED]   = { "run-started", false, NULL, apply_run_started, STARTING, true },
-    [FACT_RUN_PHASE]     = { "run-phase", false, NULL, apply_run_phase, LIVE, true },
-    [FACT_RUN_TOKENS]    = { "run-tokens", true, NULL, apply_run_tokens, LIVE, true },
-    [FACT_RUN_LIMITED]   = { "run-limited", false, NULL, apply_run_limited, LIVE, true },
-    [FACT_RUN_ENDED]     = { "run-ended", false, NULL, apply_run_ended, LIVE, true },
+    [FACT_SLING]         = { "sling", ON_TASK(ANY, apply_sling), BECOMES(WAITING, SLUNG) },
+    [FACT_HOLD]          = { "hold", ON_TASK(QUEUED, apply_hold) },
+    [FACT_RELEASE]       = { "release", ON_TASK(IN(HELD), check_release), BECOMES(WAITING, RELEASED) },
+    [FACT_SPENT]         = { "spent", ON_TASK(QUEUED, check_spent), BECOMES(HELD, SPENT, HOLD_BUDGET) },
+    [FACT_CLEAR]         = { "clear", ON_TASK(QUEUED, apply_clear), BECOMES(DRAFT, CLEARED) },
+    [FACT_CANCEL]        = { "cancel", ON_TASK(ANY, apply_cancel) },
+    [FACT_RETRY]         = { "retry", ON_TASK(IN(FAILED) | IN(CANCELED), apply_retry), BECOMES(WAITING, RETRIED) },
+    [FACT_AGAIN]         = { "again", ON_TASK(IN(DONE), NULL), ITERATES(WAITING, AGAIN) },
+    [FACT_APPROVE]       = { "approve", ON_TASK(IN(HELD), check_verdict), BECOMES(DONE, APPROVED) },
+    [FACT_REJECT]        = { "reject", ON_TASK(IN(HELD), apply_reject), ITERATES(WAITING, REJECTED) },
+    [FACT_DELETE]        = { "delete", ON_TASK(ANY, apply_delete) },
+    [FACT_FORGET]        = { "forget", ON_TASK(FINAL, apply_forget) },
+    [FACT_PRIORITY]      = { "priority", ON_TASK(ANY, apply_priority) },
+    [FACT_DEPENDENCIES]  = { "dependencies", ON_TASK(ANY, apply_dependencies) },
+    [FACT_ARTIFACT]      = { "artifact", ON_TASK(ANY, apply_artifact) },
+    [FACT_MARKED]        = { "marked", ON_TASK(ANY, check_marked), BECOMES(DONE, MARKED) },
+    [FACT_ORDER_REFUSED] = { "order-refused", ON_RUN(IN(STARTING), apply_order_refused) },
+    [FACT_RUN_STARTED]   = { "run-started", ON_RUN(IN(STARTING), NULL), BECOMES(RUNNING, EXECUTED) },
+    [FACT_RUN_PHASE]     = { "run-phase", ON_RUN(LIVE, apply_run_phase) },
+    [FACT_RUN_TOKENS]    = { "run-tokens", true, ON_RUN(LIVE, apply_run_tokens) },
+    [FACT_RUN_LIMITED]   = { "run-limited", ON_RUN(LIVE, apply_run_limited) },
+    [FACT_RUN_ENDED]     = { "run-ended", ON_RUN(LIVE, apply_run_ended) },
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(rules) == FACT_KIND_MAX, "a fact has no rule");
@@ -1129,7 +1086,12 @@ static int apply_to_task(struct core *c, const struct fact_rule *rule, const str
     if (!possible)
         return error_set(err, -EBUSY, "task %" PRIu64 " is %s: %s is not possible", fact->task,
                          task_state_name(t->state), rule->name);
-    return rule->task(c, task, fact, err);
+    int r = rule->task ? rule->task(c, task, fact, err) : 0;
+    if (r == 0 && rule->iterates)
+        task_iterate(c, task, rule->change);
+    else if (r == 0 && rule->change.to != TASK_ABSENT)
+        task_become(c, task, rule->change);
+    return r;
 }
 
 int core_apply(struct core *c, const struct fact *fact, struct error *err) {
@@ -1138,7 +1100,7 @@ int core_apply(struct core *c, const struct fact *fact, struct error *err) {
     const struct fact_rule *rule = &rules[fact->kind];
     if (c->loading && !rule->while_loading)
         return error_set(err, -EBUSY, "%s must wait: rows are still being told", rule->name);
-    int r = rule->task ? apply_to_task(c, rule, fact, err) : rule->world(c, fact, err);
+    int r = rule->world ? rule->world(c, fact, err) : apply_to_task(c, rule, fact, err);
     task_settle(c);
     return r;
 }

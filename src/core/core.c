@@ -12,6 +12,7 @@
 #include "core/lease.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
+#include "core/task_order.h"
 
 uint32_t by_symbol_get(const struct by_symbol *map, sym name) {
     return name < map->capacity ? map->index[name] : 0;
@@ -47,19 +48,30 @@ static struct slab *slab_of(const struct core *c, size_t i) {
     return (struct slab *)((uintptr_t)c + slabs[i].offset);
 }
 
-static void add_neutral_entries(struct core *c) {
-    c->projects = xgrow(NULL, &c->project_capacity, 1, sizeof(*c->projects));
-    c->projects[0] = (struct project){ .spec.budget = UNLIMITED };
-    c->kinds = xgrow(NULL, &c->kind_capacity, 1, sizeof(*c->kinds));
-    c->kinds[0] = (struct kind){ 0 };
-    c->agents = xgrow(NULL, &c->agent_capacity, 1, sizeof(*c->agents));
-    c->agents[0] = (struct agent){ 0 };
-    c->limiters = xgrow(NULL, &c->limiter_capacity, 1, sizeof(*c->limiters));
-    c->limiters[0] = (struct limiter){ 0 };
-    c->groups = xgrow(NULL, &c->group_capacity, 1, sizeof(*c->groups));
-    c->groups[0] = (struct group){ 0 };
-    c->project_count = c->kind_count = c->agent_count = c->limiter_count = c->group_count = 1;
-}
+/* X(items, count, capacity): the arrays that free and copy treat alike. */
+#define SYMBOL_MAP(X, map) X(map.index, map.capacity, map.capacity)
+#define PLAIN_ARRAYS(X)                                                                            \
+    X(kinds, kind_count, kind_capacity)                                                            \
+    X(agents, agent_count, agent_capacity)                                                         \
+    X(limiters, limiter_count, limiter_capacity)                                                   \
+    X(groups, group_count, group_capacity)                                                         \
+    X(active, active_count, active_capacity)                                                       \
+    X(orders, order_count, order_capacity)                                                         \
+    X(adopted, adopted_count, adopted_capacity)                                                    \
+    X(pending, pending_count, pending_capacity)                                                    \
+    SYMBOL_MAP(X, project_of)                                                                      \
+    SYMBOL_MAP(X, kind_of)                                                                         \
+    SYMBOL_MAP(X, agent_of)                                                                        \
+    SYMBOL_MAP(X, limiter_of)                                                                      \
+    SYMBOL_MAP(X, resource_of)                                                                     \
+    SYMBOL_MAP(X, workspace_of)
+
+#define ADD_NEUTRAL_ENTRY(items, count, capacity)                                                  \
+    do {                                                                                           \
+        c->items = xgrow(NULL, &c->capacity, 1, sizeof(*c->items));                                \
+        memset(c->items, 0, sizeof(*c->items));                                                    \
+        c->count = 1;                                                                              \
+    } while (0)
 
 struct core *core_new(void) {
     struct core *c = xcalloc(1, sizeof(*c));
@@ -72,7 +84,12 @@ struct core *core_new(void) {
     id_map_init(&c->crowd_map, crowd_same, c);
     id_map_init(&c->serial_map, lease_serial_same, c);
     timer_heap_init(&c->timers, task_timer_moved, c);
-    add_neutral_entries(c);
+    ADD_NEUTRAL_ENTRY(projects, project_count, project_capacity);
+    ADD_NEUTRAL_ENTRY(kinds, kind_count, kind_capacity);
+    ADD_NEUTRAL_ENTRY(agents, agent_count, agent_capacity);
+    ADD_NEUTRAL_ENTRY(limiters, limiter_count, limiter_capacity);
+    ADD_NEUTRAL_ENTRY(groups, group_count, group_capacity);
+    c->projects[0].spec.budget = UNLIMITED;
     c->host_disk = c->host_memory = c->host_load = -1;
     c->key_runs = key_new(c, LEASE_RUNS, 0, c->policy.runs);
     c->key_roots = key_new(c, LEASE_ROOTS, 0, c->policy.roots);
@@ -106,26 +123,12 @@ void core_free(struct core *c) {
     id_map_finish(&c->crowd_map);
     id_map_finish(&c->serial_map);
     timer_heap_finish(&c->timers);
-    void *arrays[] = { c->projects,
-                       c->kinds,
-                       c->agents,
-                       c->limiters,
-                       c->groups,
-                       c->active,
-                       c->orders,
-                       c->pending,
-                       c->adopted,
-                       c->seen,
-                       c->changes.tasks,
-                       c->changes.usage,
-                       c->project_of.index,
-                       c->kind_of.index,
-                       c->agent_of.index,
-                       c->limiter_of.index,
-                       c->resource_of.index,
-                       c->workspace_of.index };
-    for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
-        free(arrays[i]);
+#define FREE_ARRAY(items, count, capacity) free(c->items);
+    PLAIN_ARRAYS(FREE_ARRAY)
+    free(c->projects);
+    free(c->seen);
+    free(c->changes.tasks);
+    free(c->changes.usage);
     symbol_table_finish(&c->symbols);
     free(c);
 }
@@ -192,22 +195,10 @@ struct core *core_copy(const struct core *from) {
     id_map_copy(&from->serial_map, to, &to->serial_map);
     timer_heap_copy(&from->timers, to, &to->timers);
     symbol_table_copy(&from->symbols, &to->symbols);
-    COPY_ITEMS(to, from, project_of.index, project_of.capacity, project_of.capacity);
-    COPY_ITEMS(to, from, kind_of.index, kind_of.capacity, kind_of.capacity);
-    COPY_ITEMS(to, from, agent_of.index, agent_of.capacity, agent_of.capacity);
-    COPY_ITEMS(to, from, limiter_of.index, limiter_of.capacity, limiter_of.capacity);
-    COPY_ITEMS(to, from, resource_of.index, resource_of.capacity, resource_of.capacity);
-    COPY_ITEMS(to, from, workspace_of.index, workspace_of.capacity, workspace_of.capacity);
     copy_projects(to, from);
     copy_lists(to, from);
-    COPY_ITEMS(to, from, kinds, kind_count, kind_capacity);
-    COPY_ITEMS(to, from, agents, agent_count, agent_capacity);
-    COPY_ITEMS(to, from, limiters, limiter_count, limiter_capacity);
-    COPY_ITEMS(to, from, groups, group_count, group_capacity);
-    COPY_ITEMS(to, from, active, active_count, active_capacity);
-    COPY_ITEMS(to, from, orders, order_count, order_capacity);
-    COPY_ITEMS(to, from, adopted, adopted_count, adopted_capacity);
-    COPY_ITEMS(to, from, pending, pending_count, pending_capacity);
+#define COPY_ARRAY(items, count, capacity) COPY_ITEMS(to, from, items, count, capacity);
+    PLAIN_ARRAYS(COPY_ARRAY)
     to->changes = (struct changes){ 0 }; /* until core_watch */
     to->seen = NULL;                     /* only used during a walk */
     to->seen_capacity = 0;
@@ -274,8 +265,8 @@ static time_ms gates_open_at(const struct core *c) {
         at = time_min(at, limiter_rises_at(c, l));
     }
     for (uint32_t a = 1; a < c->agent_count; a++) {
-        if (c->agents[a].closed_until > c->now)
-            at = time_min(at, c->agents[a].closed_until);
+        if (c->agents[a].spec.closed_until > c->now)
+            at = time_min(at, c->agents[a].spec.closed_until);
     }
     return time_min(at, budgets_open_at(c));
 }
@@ -439,10 +430,10 @@ bool core_share(const struct core *c, sym project, struct share_view *ret) {
         return false;
     const struct project *p = &c->projects[index];
     *ret = (struct share_view){
-        .tokens = p->window.sum.share,
+        .tokens = p->window.sum.tokens + p->window.sum.unreported,
         .reserved = p->reserved,
-        .starts = p->window.sum.starts,
-        .completions = p->window.sum.completions,
+        .starts = (uint32_t)p->window.sum.starts,
+        .completions = (uint32_t)p->window.sum.completions,
         .ready = p->ready,
         .live = p->live,
         .weight_milli = p->spec.weight_milli,

@@ -65,7 +65,7 @@ void run_start(struct core *c, uint32_t task, uint32_t agent, uint32_t lender) {
     lease_acquire_all(c, run); /* before it leaves the queue, so that no other task is woken */
     task_become(c, task, change_to(TASK_STARTING, REASON_FIRST_IN_ORDER));
     fair_reserve(c, run);
-    fair_record(c, t->project, c->now, &(struct bucket){ .starts = 1 });
+    fair_record(c, t->project, c->now, &(struct usage_spec){ .starts = 1 });
 }
 
 void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
@@ -79,7 +79,7 @@ void run_adopt(struct core *c, uint32_t task, const struct task_spec *spec) {
         r->started_at = spec->started_at;
     r->adopted = !c->loading || spec->ready_since == 0;
     if (!c->loading) /* when loading, it is in the loaded usage */
-        fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = 1 });
+        fair_record(c, t->project, r->started_at, &(struct usage_spec){ .starts = 1 });
     lease_keep(c, task, spec->keeps);
     lease_acquire_all(c, run);
     if (spec->phase == PHASE_VALIDATING)
@@ -118,7 +118,7 @@ void run_undo(struct core *c, uint32_t task) {
     enum stop_request stop = r->stop;
     bool adopted = r->adopted;
     fair_release(c, t->run);
-    fair_record(c, t->project, r->started_at, &(struct bucket){ .starts = UINT32_MAX });
+    fair_record(c, t->project, r->started_at, &(struct usage_spec){ .starts = -1 });
     lease_release_run(c, t->run);
     lease_release_kept(c, task, kept);
     t->attempt--;
@@ -165,29 +165,26 @@ static void settle_usage(struct core *c, uint32_t task, const struct fact *fact)
     int64_t tokens = fact->ended.tokens >= 0 ? fact->ended.tokens : r->reported;
     int64_t money = fact->ended.money >= 0 ? fact->ended.money : r->money;
     fair_release(c, t->run);
-    struct bucket end = { .share = tokens >= 0 ? tokens : charge };
-    if (tokens >= 0) {
-        end.reported = tokens;
-        end.reports = 1;
-    }
-    if (money >= 0) {
+    struct usage_spec end = { .reports = tokens >= 0, .priced = money >= 0 };
+    if (tokens >= 0)
+        end.tokens = tokens;
+    else
+        end.unreported = charge;
+    if (money >= 0)
         end.money = money;
-        end.priced = 1;
-    } else if (fact->ended.outcome
-               != OUTCOME_LAUNCH) { /* a run that was not launched costs nothing */
-        end.unpriced = 1;
-    }
+    else /* a run that was not launched costs nothing */
+        end.unpriced = fact->ended.outcome != OUTCOME_LAUNCH;
     fair_record(c, t->project, c->now, &end);
 }
 
 /* False: the failure counts against the agent, not the task. */
 static bool count_launch_on_agent(struct core *c, uint32_t agent) {
-    struct agent *a = &c->agents[agent];
+    struct agent_spec *a = &c->agents[agent].spec;
     if (!agent)
         return true;
     if (c->now < a->closed_until)
         return false;
-    a->changed = true;
+    c->agents[agent].changed = true;
     if (a->launch_failures < UINT32_MAX)
         a->launch_failures++;
     if (a->launch_failures < c->policy.breaker.agent_max || c->policy.breaker.reset == TIME_NEVER)
@@ -200,10 +197,10 @@ static bool count_launch_on_agent(struct core *c, uint32_t agent) {
 }
 
 void agent_open(struct core *c, uint32_t agent) {
-    struct agent *a = &c->agents[agent];
+    struct agent_spec *a = &c->agents[agent].spec;
     if (a->closed_until > c->now)
         c->epoch++;
-    a->changed |= a->launch_failures || a->openings || a->closed_until;
+    c->agents[agent].changed |= a->launch_failures || a->openings || a->closed_until;
     a->launch_failures = a->openings = 0;
     a->closed_until = 0;
 }

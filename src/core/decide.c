@@ -12,6 +12,7 @@
 #include "core/lease.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
+#include "core/task_order.h"
 
 /* The first key that has no slot for the task, or 0. */
 static uint32_t lacking_key(const struct core *c, uint32_t task, struct runner with) {
@@ -29,13 +30,6 @@ static bool is_startable(const struct core *c, uint32_t task) {
     struct runner with = failover_runner(c, task, t);
     return gates_before_leases(c, t->project, with.limiter) && gate_agent_open(c, with.agent)
            && !lacking_key(c, task, with);
-}
-
-/* Does task a come before b? Requires the deficits of their projects to be set. */
-static bool comes_before(const struct core *c, uint32_t a, uint32_t b) {
-    bool equal;
-    bool before = fair_project_before(c, task_at(c, a)->project, task_at(c, b)->project, &equal);
-    return equal ? queue_before(c, a, b) : before;
 }
 
 /* --- the claim of an overdue task ------------------------------------------------------------ */
@@ -104,7 +98,7 @@ static uint32_t better_of_list(const struct core *c, const struct order_list *li
     struct order_cursor cursor = { 0 };
     uint32_t task;
     while ((task = order_list_next(list, &cursor))) {
-        if (!queue_overdue(c, task_at(c, task)) || (best && !comes_before(c, task, best)))
+        if (!queue_overdue(c, task_at(c, task)) || (best && !task_before(c, task, best)))
             break;
         if (!lacking_slots(c, task).hopeless)
             return task;
@@ -324,7 +318,7 @@ static uint32_t look_through_classes(struct core *c, uint32_t project, uint32_t 
                 continue;
             uint32_t head = queue_head(c, k);
             p->best_until = time_min(p->best_until, head_changes_at(c, k, head));
-            if (!best || queue_before(c, head, best))
+            if (!best || task_before_in_project(c, head, best))
                 best = head;
         }
         uint32_t key = best ? queue_refusing_key(c, best) : 0;
@@ -369,7 +363,7 @@ static uint32_t first_in_order(struct core *c, uint32_t worker) {
                 continue;
             if (by_deficit)
                 fair_set_deficit(c, &c->projects[project]);
-            if (!best || comes_before(c, task, best))
+            if (!best || task_before(c, task, best))
                 best = task;
         }
         if (!best || worker || still_possible(c, best, worker))
@@ -424,7 +418,7 @@ static void start_all_in_order(struct core *c) {
     while (anything_may_start(c)) {
         uint32_t task = key_has_slot(c, c->key_runs, 0) ? first_in_order(c, 0) : 0;
         uint32_t claimer = claim_startable(c);
-        if (claimer && (!task || comes_before(c, claimer, task)))
+        if (claimer && (!task || task_before(c, claimer, task)))
             task = claimer;
         if (!task)
             break;
@@ -445,7 +439,7 @@ static void starts_in_order(struct core *c) {
 static bool start_lent(struct core *c) {
     uint32_t lender = 0, agent = 0;
     uint32_t task = c->waiting_runs > 0 && anything_may_start(c)
-                        ? lend_find(c, comes_before, &lender, &agent)
+                        ? lend_find(c, task_before, &lender, &agent)
                         : 0;
     if (!task)
         return false;

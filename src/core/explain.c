@@ -78,7 +78,7 @@ static void explain_breaker_and_limiter(struct explaining *x) {
     if (own)
         v->opens_at = t->not_before > 0 ? t->not_before : TIME_NEVER;
     if (agent) {
-        time_ms opens_at = time_min(c->agents[t->agent].closed_until, others_at);
+        time_ms opens_at = time_min(c->agents[t->agent].spec.closed_until, others_at);
         v->key = own ? 0 : c->agents[t->agent].spec.id;
         v->opens_at = own ? time_max(v->opens_at, opens_at) : opens_at;
         v->count = others;

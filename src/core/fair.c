@@ -16,34 +16,32 @@ static int64_t bucket_width(time_ms window) {
     return window / WINDOW_BUCKETS > 0 ? window / WINDOW_BUCKETS : 1;
 }
 
-/* Rounds down for negative times too. */
-static int64_t bucket_number(time_ms at, int64_t width) {
-    return at >= 0 ? at / width : -((-at + width - 1) / width);
+/* The beginning of the bucket; rounds down for negative times too. */
+static time_ms bucket_begin(time_ms at, int64_t width) {
+    return at - (at % width + width) % width;
 }
 
-time_ms fair_bucket_begin(const struct core *c, int64_t number) {
-    return number * bucket_width(c->policy.fair_window);
-}
+/* Counters wrap: a file may give each project a billion completions. */
+#define ADD_COUNT(member)                                                                          \
+    (sum->member = (int32_t)((uint32_t)sum->member + (uint32_t)sign * (uint32_t)u->member))
 
-/* sign -1: subtracts. Counters are unsigned and wrap, so the same addition subtracts. */
-static void bucket_add(struct bucket *sum, const struct bucket *b, int sign) {
-    uint32_t times = (uint32_t)sign;
-    sum->share += sign * b->share;
-    sum->reported += sign * b->reported;
-    sum->reports += times * b->reports;
-    sum->starts += times * b->starts;
-    sum->completions += times * b->completions;
-    sum->money += sign * b->money;
-    sum->priced += times * b->priced;
-    sum->unpriced += times * b->unpriced;
+void bucket_add(struct usage_spec *sum, const struct usage_spec *u, int sign) {
+    sum->tokens += sign * u->tokens;
+    sum->unreported += sign * u->unreported;
+    sum->money += sign * u->money;
+    ADD_COUNT(starts);
+    ADD_COUNT(completions);
+    ADD_COUNT(reports);
+    ADD_COUNT(priced);
+    ADD_COUNT(unpriced);
 }
 
 /* Finds or creates the bucket; usually it is the last one. */
-static struct bucket *window_bucket(struct window *w, int64_t number) {
+static struct usage_spec *window_bucket(struct window *w, time_ms begin) {
     size_t at = w->count;
-    while (at > 0 && w->buckets[w->first + at - 1].number > number)
+    while (at > 0 && w->buckets[w->first + at - 1].at > begin)
         at--;
-    if (at > 0 && w->buckets[w->first + at - 1].number == number)
+    if (at > 0 && w->buckets[w->first + at - 1].at == begin)
         return &w->buckets[w->first + at - 1];
     if (w->first > 0) { /* reuse the room of expired buckets */
         memmove(w->buckets, w->buckets + w->first, w->count * sizeof(*w->buckets));
@@ -51,16 +49,21 @@ static struct bucket *window_bucket(struct window *w, int64_t number) {
     }
     w->buckets = xgrow(w->buckets, &w->capacity, w->count + 1, sizeof(*w->buckets));
     memmove(w->buckets + at + 1, w->buckets + at, (w->count - at) * sizeof(*w->buckets));
-    w->buckets[at] = (struct bucket){ .number = number };
+    w->buckets[at] = (struct usage_spec){ .at = begin };
     w->count++;
     return &w->buckets[at];
+}
+
+/* Buckets that begin before or at this time have left the window. */
+static time_ms window_begin(const struct core *c) {
+    return c->window_end - WINDOW_BUCKETS * bucket_width(c->policy.fair_window);
 }
 
 static void estimates_changed(struct core *c, uint32_t project);
 
 static void window_expire(struct core *c, uint32_t project) {
     struct window *w = &c->projects[project].window;
-    while (w->count > 0 && w->buckets[w->first].number <= c->window_bucket - WINDOW_BUCKETS) {
+    while (w->count > 0 && w->buckets[w->first].at <= window_begin(c)) {
         bucket_add(&w->sum, &w->buckets[w->first], -1);
         if (project)
             bucket_add(&c->window_sum, &w->buckets[w->first], -1);
@@ -69,41 +72,41 @@ static void window_expire(struct core *c, uint32_t project) {
     }
 }
 
-void fair_record(struct core *c, uint32_t project, time_ms at, const struct bucket *what) {
-    int64_t number = bucket_number(at, bucket_width(c->policy.fair_window));
-    if (number <= c->window_bucket - WINDOW_BUCKETS)
+void fair_record(struct core *c, uint32_t project, time_ms at, const struct usage_spec *what) {
+    time_ms begin = bucket_begin(at, bucket_width(c->policy.fair_window));
+    if (begin <= window_begin(c))
         return;
     struct window *w = &c->projects[project].window;
-    bucket_add(window_bucket(w, number), what, 1);
+    bucket_add(window_bucket(w, begin), what, 1);
     bucket_add(&w->sum, what, 1);
-    usage_changed(c, project, fair_bucket_begin(c, number), what, 1);
+    usage_changed(c, project, begin, what, 1);
     if (!project)
         return;
     bucket_add(&c->window_sum, what, 1);
     fair_count_project(c, project);
-    if (what->reports || what->reported)
+    if (what->reports || what->tokens)
         estimates_changed(c, project);
 }
 
 bool fair_has(const struct core *c, uint32_t project, time_ms at, const struct usage_spec *less) {
-    int64_t number = bucket_number(at, bucket_width(c->policy.fair_window));
+    time_ms begin = bucket_begin(at, bucket_width(c->policy.fair_window));
     const struct window *w = &c->projects[project].window;
     for (size_t i = 0; i < w->count; i++) {
-        const struct bucket *b = &w->buckets[w->first + i];
-        if (b->number == number)
-            return b->reported + less->tokens >= 0 && b->share - b->reported + less->unreported >= 0
-                   && b->money + less->money >= 0 && (int64_t)b->reports + less->reports >= 0
-                   && (int64_t)b->priced + less->priced >= 0
-                   && (int64_t)b->unpriced + less->unpriced >= 0;
+        struct usage_spec rest = w->buckets[w->first + i];
+        if (rest.at != begin)
+            continue;
+        bucket_add(&rest, less, 1);
+        return rest.tokens >= 0 && rest.unreported >= 0 && rest.money >= 0 && rest.reports >= 0
+               && rest.priced >= 0 && rest.unpriced >= 0;
     }
     return false;
 }
 
 void fair_expire(struct core *c) {
-    int64_t newest = bucket_number(c->now, bucket_width(c->policy.fair_window));
-    if (newest == c->window_bucket)
+    time_ms newest = bucket_begin(c->now, bucket_width(c->policy.fair_window));
+    if (newest == c->window_end)
         return;
-    c->window_bucket = newest;
+    c->window_end = newest;
     for (uint32_t p = 0; p < c->project_count; p++) {
         window_expire(c, p);
         if (p)
@@ -118,12 +121,11 @@ static void window_restamp(struct core *c, uint32_t project, int64_t old_width, 
     struct window old = *w;
     *w = (struct window){ .sum = old.sum };
     for (size_t i = 0; i < old.count; i++) {
-        const struct bucket *b = &old.buckets[old.first + i];
-        time_ms last = time_min((b->number + 1) * old_width - 1, c->now);
-        int64_t number = bucket_number(last, new_width);
-        bucket_add(window_bucket(w, number), b, 1);
-        usage_changed(c, project, b->number * old_width, b, -1);
-        usage_changed(c, project, number * new_width, b, 1);
+        const struct usage_spec *b = &old.buckets[old.first + i];
+        time_ms begin = bucket_begin(time_min(b->at + old_width - 1, c->now), new_width);
+        bucket_add(window_bucket(w, begin), b, 1);
+        usage_changed(c, project, b->at, b, -1);
+        usage_changed(c, project, begin, b, 1);
     }
     freep(&old.buckets);
 }
@@ -134,16 +136,16 @@ void fair_rewindow(struct core *c, time_ms old_window) {
         return;
     for (uint32_t p = 0; p < c->project_count; p++)
         window_restamp(c, p, old_width, new_width);
-    c->window_bucket = INT64_MIN;
+    c->window_end = INT64_MIN;
     fair_expire(c);
 }
 
 static int64_t fair_estimate(const struct core *c, uint32_t project) {
-    const struct bucket *own = &c->projects[project].window.sum;
+    const struct usage_spec *own = &c->projects[project].window.sum;
     if (own->reports > 0)
-        return own->reported / own->reports;
+        return own->tokens / own->reports;
     if (c->window_sum.reports > 0)
-        return c->window_sum.reported / c->window_sum.reports;
+        return c->window_sum.tokens / c->window_sum.reports;
     return c->policy.run_tokens;
 }
 
@@ -189,28 +191,16 @@ void fair_recharge(struct core *c) {
 }
 
 void fair_reserve(struct core *c, uint32_t run) {
-    struct run *r = run_at(c, run);
-    uint32_t project = task_at(c, r->task)->project;
-    struct project *p = &c->projects[project];
-    r->next = p->runs;
-    if (r->next)
-        run_at(c, r->next)->prev = run;
-    p->runs = run;
-    p->estimate = fair_estimate(c, project);
-    add_reserved(c, project, fair_charge(c, r));
+    uint32_t project = task_at(c, run_at(c, run)->task)->project;
+    LIST_PUSH(run_at, c, c->projects[project].runs, run, next, prev);
+    c->projects[project].estimate = fair_estimate(c, project);
+    add_reserved(c, project, fair_charge(c, run_at(c, run)));
 }
 
 void fair_release(struct core *c, uint32_t run) {
-    struct run *r = run_at(c, run);
-    uint32_t project = task_at(c, r->task)->project;
-    if (r->prev)
-        run_at(c, r->prev)->next = r->next;
-    else
-        c->projects[project].runs = r->next;
-    if (r->next)
-        run_at(c, r->next)->prev = r->prev;
-    r->next = r->prev = 0;
-    add_reserved(c, project, -fair_charge(c, r));
+    uint32_t project = task_at(c, run_at(c, run)->task)->project;
+    LIST_REMOVE(run_at, c, c->projects[project].runs, run, next, prev);
+    add_reserved(c, project, -fair_charge(c, run_at(c, run)));
 }
 
 void fair_report(struct core *c, uint32_t run, int64_t tokens, int64_t money) {
@@ -229,7 +219,7 @@ void fair_set_external(struct core *c, uint32_t project, uint32_t running) {
 }
 
 static int64_t project_tokens(const struct project *p) {
-    return p->window.sum.share + p->reserved;
+    return p->window.sum.tokens + p->window.sum.unreported + p->reserved;
 }
 
 void fair_count_project(struct core *c, uint32_t project) {
@@ -273,46 +263,17 @@ void fair_set_deficit(struct core *c, struct project *p) {
     p->deficit = (__int128)project_tokens(p) * total_weight - (__int128)weight * total_tokens;
 }
 
-static bool owed_a_start(const struct core *c, const struct project *p) {
-    switch (c->policy.guarantee) {
-    case GUARANTEE_START:
-        return p->window.sum.starts == 0;
-    case GUARANTEE_COMPLETION:
-        return p->window.sum.completions == 0;
-    case GUARANTEE_OFF:
-    case GUARANTEE_MAX:
-        break;
-    }
-    return false;
-}
-
-bool fair_project_before(const struct core *c, uint32_t a, uint32_t b, bool *ret_equal) {
-    const struct project *pa = &c->projects[a], *pb = &c->projects[b];
-    *ret_equal = false;
-    if (c->policy.order & ORDER_BY_GUARANTEE) {
-        bool ga = owed_a_start(c, pa), gb = owed_a_start(c, pb);
-        if (ga != gb)
-            return ga;
-    }
-    if ((c->policy.order & ORDER_BY_DEFICIT) && pa->deficit != pb->deficit)
-        return pa->deficit < pb->deficit;
-    if ((c->policy.order & ORDER_BY_POSITION) && a != b)
-        return a < b;
-    *ret_equal = true;
-    return false;
-}
-
 int64_t fair_budget_used(const struct core *c, uint32_t project) {
     const struct project *p = &c->projects[project];
     int64_t reserved = project ? p->reserved : c->reserved;
-    return p->window.sum.reported + (project ? 0 : c->window_sum.reported)
+    return p->window.sum.tokens + (project ? 0 : c->window_sum.tokens)
            + (c->policy.budget_counts_reserved ? reserved : 0);
 }
 
 /* --- money ----------------------------------------------------------------------------------- */
 
 static int64_t fair_money_estimate(const struct core *c, uint32_t project) {
-    const struct bucket *own = &c->projects[project].window.sum;
+    const struct usage_spec *own = &c->projects[project].window.sum;
     if (own->priced > 0)
         return own->money / own->priced;
     return c->window_sum.priced > 0 ? c->window_sum.money / c->window_sum.priced : 0;
@@ -349,14 +310,14 @@ struct leaving {
 };
 
 /* Adds what leaves with each bucket, oldest first. */
-static void add_leaving(const struct window *w, int64_t oldest,
+static void add_leaving(const struct window *w, time_ms oldest, int64_t width,
                         struct leaving leaving[WINDOW_BUCKETS]) {
     for (size_t i = 0; i < w->count; i++) {
-        const struct bucket *b = &w->buckets[w->first + i];
-        int64_t at = b->number - oldest;
+        const struct usage_spec *b = &w->buckets[w->first + i];
+        int64_t at = (b->at - oldest) / width;
         if (at >= WINDOW_BUCKETS)
             return;
-        leaving[at < 0 ? 0 : at].tokens += b->reported;
+        leaving[at < 0 ? 0 : at].tokens += b->tokens;
         leaving[at < 0 ? 0 : at].money += b->money;
     }
 }
@@ -367,39 +328,38 @@ time_ms fair_budget_opens(const struct core *c, uint32_t project) {
     int64_t used = fair_budget_used(c, project);
     int64_t spent = money.is_set ? fair_money_used(c, project) : 0;
     int64_t width = bucket_width(c->policy.fair_window);
-    int64_t oldest = c->window_bucket - WINDOW_BUCKETS + 1;
+    time_ms oldest = window_begin(c) + width;
     struct leaving leaving[WINDOW_BUCKETS] = { 0 };
-    add_leaving(&c->projects[project].window, oldest, leaving);
+    add_leaving(&c->projects[project].window, oldest, width, leaving);
     for (uint32_t p = 1; !project && p < c->project_count; p++)
-        add_leaving(&c->projects[p].window, oldest, leaving);
+        add_leaving(&c->projects[p].window, oldest, width, leaving);
     for (int i = 0; i < WINDOW_BUCKETS; i++) {
         used -= leaving[i].tokens;
         spent -= leaving[i].money;
         if ((budget == UNLIMITED || used < budget) && (!money.is_set || spent < money.micro))
-            return (oldest + i + WINDOW_BUCKETS) * width;
+            return oldest + (i + WINDOW_BUCKETS) * width;
     }
     return TIME_NEVER;
 }
 
 time_ms fair_next_leaving(const struct core *c) {
-    int64_t oldest = INT64_MAX;
+    time_ms oldest = TIME_NEVER;
     for (uint32_t p = 0; p < c->project_count; p++) {
         const struct window *w = &c->projects[p].window;
-        if (w->count > 0 && w->buckets[w->first].number < oldest)
-            oldest = w->buckets[w->first].number;
+        if (w->count > 0)
+            oldest = time_min(oldest, w->buckets[w->first].at);
     }
-    if (oldest == INT64_MAX)
-        return TIME_NEVER;
-    return (oldest + WINDOW_BUCKETS) * bucket_width(c->policy.fair_window);
+    return oldest == TIME_NEVER ? TIME_NEVER
+                                : oldest + WINDOW_BUCKETS * bucket_width(c->policy.fair_window);
 }
 
 /* --- views ----------------------------------------------------------------------------------- */
 
-static void add_window(const struct bucket *sum, struct budgets_view *ret) {
-    ret->tokens.used += sum->reported;
+static void add_window(const struct usage_spec *sum, struct budgets_view *ret) {
+    ret->tokens.used += sum->tokens;
     ret->money.used += sum->money;
-    ret->priced += sum->priced;
-    ret->unpriced += sum->unpriced;
+    ret->priced += (uint32_t)sum->priced;
+    ret->unpriced += (uint32_t)sum->unpriced;
 }
 
 static void add_used(const struct core *c, uint32_t project, struct budgets_view *ret) {

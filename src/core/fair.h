@@ -10,10 +10,11 @@
 #define WINDOW_BUCKETS 288
 
 /* Adds to the bucket at `at`; project 0 counts in no share. */
-void fair_record(struct core *c, uint32_t project, time_ms at, const struct bucket *what);
+void fair_record(struct core *c, uint32_t project, time_ms at, const struct usage_spec *what);
+/* sign -1: subtracts. */
+void bucket_add(struct usage_spec *sum, const struct usage_spec *u, int sign);
 /* Would the bucket at `at` stay non-negative after adding `less` (negative amounts)? */
 bool fair_has(const struct core *c, uint32_t project, time_ms at, const struct usage_spec *less);
-time_ms fair_bucket_begin(const struct core *c, int64_t number);
 void fair_expire(struct core *c); /* drops expired buckets; call when the clock advances */
 /* Call when the window's length has changed. */
 void fair_rewindow(struct core *c, time_ms old_window);
@@ -28,7 +29,6 @@ void fair_recharge(struct core *c); /* after a change of mode */
 /* Updates W and T after the project's tokens, weight, activity or ready tasks changed. */
 void fair_count_project(struct core *c, uint32_t project);
 void fair_begin_decision(struct core *c); /* the document mode fixes W and T here */
-bool fair_project_before(const struct core *c, uint32_t a, uint32_t b, bool *ret_equal);
 void fair_set_deficit(struct core *c, struct project *p);
 
 /* Usage against a budget: tokens, and millionths of a dollar. project 0: all projects. */

@@ -47,7 +47,7 @@ bool gate_budget_open(const struct core *c, uint32_t project) {
 }
 
 bool gate_agent_open(const struct core *c, uint32_t agent) {
-    return c->now >= c->agents[agent].closed_until;
+    return c->now >= c->agents[agent].spec.closed_until;
 }
 
 bool gates_before_leases(const struct core *c, uint32_t project, uint32_t limiter) {
@@ -128,17 +128,17 @@ void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms 
                  time_ms reset_at) {
     struct limiter *l = &c->limiters[limiter];
     const struct limiter_policy *p = &l->spec.policy;
-    if (p->any_success || !l->in_backoff || run_started > l->backoff_since) {
+    if (p->any_success || !l->spec.in_backoff || run_started > l->spec.backoff_since) {
         if (l->spec.hits < UINT32_MAX)
             l->spec.hits++;
-        l->backoff_since = c->now;
-        l->in_backoff = true;
+        l->spec.backoff_since = c->now;
+        l->spec.in_backoff = true;
     }
     time_ms delay = time_max(retry_after, backoff_doubled(p->initial, l->spec.hits, p->max));
     time_ms until = time_max(reset_at, time_add(c->now, delay));
     l->spec.backoff_until = time_max(l->spec.backoff_until, until);
     c->epoch += c->list_count > 0; /* other agents may now take its tasks */
-    l->last_hit = c->now;
+    l->spec.last_hit = c->now;
     l->changed = true;
     limiter_refresh(c, limiter);
 }
@@ -147,11 +147,11 @@ void limiter_success(struct core *c, uint32_t limiter, time_ms run_started) {
     struct limiter *l = &c->limiters[limiter];
     l->spec.last_success = c->now;
     l->changed = true;
-    if (!l->in_backoff || (!l->spec.policy.any_success && run_started <= l->last_hit))
+    if (!l->spec.in_backoff || (!l->spec.policy.any_success && run_started <= l->spec.last_hit))
         return;
     l->ramping = c->now >= l->spec.backoff_until;
-    l->ramp_since = l->spec.policy.probe ? c->now : l->spec.backoff_until;
-    l->in_backoff = false;
+    l->spec.ramp_since = l->spec.policy.probe ? c->now : l->spec.backoff_until;
+    l->spec.in_backoff = false;
     l->spec.hits = 0;
     l->spec.backoff_until = 0;
     limiter_refresh(c, limiter);
@@ -169,7 +169,7 @@ void limiter_clear(struct core *c, uint32_t limiter) {
     l->spec.closed = false;
     l->spec.hits = 0;
     l->spec.backoff_until = 0;
-    l->in_backoff = l->ramping = false;
+    l->spec.in_backoff = l->ramping = false;
     l->changed = true;
     limiter_refresh(c, limiter);
     c->epoch++;
@@ -186,14 +186,14 @@ static amount ramp_cap(const struct limiter_policy *p, time_ms elapsed) {
 }
 
 bool limiter_probing(const struct limiter *l) {
-    return l->in_backoff && l->spec.policy.probe;
+    return l->spec.in_backoff && l->spec.policy.probe;
 }
 
-/* When the ramp begins; TIME_NEVER: there is none. */
+/* When the ramp begins; TIME_NEVER: it does not ramp. */
 static time_ms ramp_begin(const struct limiter *l) {
-    if (l->in_backoff)
+    if (l->spec.in_backoff)
         return l->spec.policy.probe ? TIME_NEVER : l->spec.backoff_until;
-    return l->ramping ? l->ramp_since : TIME_NEVER;
+    return l->ramping ? l->spec.ramp_since : TIME_NEVER;
 }
 
 void limiter_refresh(struct core *c, uint32_t limiter) {
@@ -246,7 +246,7 @@ bool failover_is_covered(const struct core *c, uint32_t agent) {
 
 time_ms failover_opens_at(const struct core *c, uint32_t agent) {
     const struct limiter_spec *l = &c->limiters[c->agents[agent].limiter].spec;
-    return l->closed ? TIME_NEVER : time_max(l->backoff_until, c->agents[agent].closed_until);
+    return l->closed ? TIME_NEVER : time_max(l->backoff_until, c->agents[agent].spec.closed_until);
 }
 
 time_ms failover_others_open_at(const struct core *c, uint32_t agent) {

@@ -51,32 +51,15 @@ static void key_opened(struct core *c, uint32_t handle) {
     }
 }
 
-/* Maintains core.full_workspaces. */
-static void workspace_filled(struct core *c, uint32_t handle, bool has_slot) {
-    struct key *k = key_at(c, handle);
-    if (!has_slot) {
-        k->prev_full = 0;
-        k->next_full = c->full_workspaces;
-        if (k->next_full)
-            key_at(c, k->next_full)->prev_full = handle;
-        c->full_workspaces = handle;
-        return;
-    }
-    if (k->prev_full)
-        key_at(c, k->prev_full)->next_full = k->next_full;
-    else
-        c->full_workspaces = k->next_full;
-    if (k->next_full)
-        key_at(c, k->next_full)->prev_full = k->prev_full;
-}
-
 /* Call after a change: wakes waiting tasks and counts full keys. */
 static void key_changed(struct core *c, uint32_t handle, bool had_slot) {
     bool has_slot = key_has_slot(c, handle, 0);
     if (had_slot == has_slot)
         return;
-    if (key_at(c, handle)->kind == LEASE_WORKSPACE)
-        workspace_filled(c, handle, has_slot);
+    if (key_at(c, handle)->kind == LEASE_WORKSPACE && has_slot)
+        LIST_REMOVE(key_at, c, c->full_workspaces, handle, next_full, prev_full);
+    else if (key_at(c, handle)->kind == LEASE_WORKSPACE)
+        LIST_PUSH(key_at, c, c->full_workspaces, handle, next_full, prev_full);
     if (handle != c->key_runs)
         c->full_keys += has_slot ? UINT32_MAX : 1;
     if (has_slot)

@@ -16,7 +16,7 @@
 
 /* --- specs ----------------------------------------------------------------------------------- */
 
-#define WAITERS_LOOKED 1000u
+#define WAITERS_VISITED 1000u
 
 /* The members of the live run. */
 static void fill_run(const struct core *c, const struct task *t, struct task_spec *ret) {
@@ -94,26 +94,26 @@ void core_set_tag(struct core *c, task_id id, uint64_t look) {
         task_at(c, handle)->look = look;
 }
 
-size_t core_task_depends(const struct core *c, task_id id, task_id *ret, size_t max) {
+/* Dependants, or else dependencies. */
+static size_t list_edges(const struct core *c, task_id id, bool dependants, task_id *ret,
+                         size_t max) {
     uint32_t handle = task_find_added(c, id);
+    uint32_t e = !handle      ? 0
+                 : dependants ? task_at(c, handle)->needed_by
+                              : task_at(c, handle)->needs;
     size_t count = 0;
-    for (uint32_t e = handle ? task_at(c, handle)->needs : 0; e; e = edge_at(c, e)->next_need) {
+    for (; e; e = dependants ? edge_at(c, e)->next_user : edge_at(c, e)->next_need, count++)
         if (count < max)
-            ret[count] = task_at(c, edge_at(c, e)->on)->id;
-        count++;
-    }
+            ret[count] = task_at(c, dependants ? edge_at(c, e)->task : edge_at(c, e)->on)->id;
     return count;
 }
 
+size_t core_task_depends(const struct core *c, task_id id, task_id *ret, size_t max) {
+    return list_edges(c, id, false, ret, max);
+}
+
 size_t core_task_dependants(const struct core *c, task_id id, task_id *ret, size_t max) {
-    uint32_t handle = task_find_added(c, id);
-    size_t count = 0;
-    for (uint32_t e = handle ? task_at(c, handle)->needed_by : 0; e; e = edge_at(c, e)->next_user) {
-        if (count < max)
-            ret[count] = task_at(c, edge_at(c, e)->task)->id;
-        count++;
-    }
-    return count;
+    return list_edges(c, id, true, ret, max);
 }
 
 size_t core_task_children(const struct core *c, task_id id, task_id *ret, size_t max) {
@@ -134,16 +134,17 @@ static bool contains(const task_id *list, size_t count, task_id id) {
 
 size_t core_task_waiters(const struct core *c, task_id id, task_id *ret, size_t max) {
     uint32_t handle = task_find_added(c, id);
-    size_t count = 0, looked = 0;
+    size_t count = 0, visited = 0;
     for (uint32_t e = handle ? task_at(c, handle)->needed_by : 0;
-         e && count < max && looked < WAITERS_LOOKED; e = edge_at(c, e)->next_user, looked++) {
+         e && count < max && visited < WAITERS_VISITED; e = edge_at(c, e)->next_user, visited++) {
         const struct task *t = task_at(c, edge_at(c, e)->task);
         if (!task_state_is_final(t->state))
             ret[count++] = t->id;
     }
-    looked = 0;
+    visited = 0;
     for (uint32_t h = handle ? task_at(c, handle)->first_child : 0;
-         h && count < max && looked < WAITERS_LOOKED; h = task_at(c, h)->next_sibling, looked++) {
+         h && count < max && visited < WAITERS_VISITED;
+         h = task_at(c, h)->next_sibling, visited++) {
         const struct task *t = task_at(c, h);
         if (t->parent_gate == PARENT_DONE && !task_state_is_final(t->state)
             && !contains(ret, count, t->id))
@@ -181,11 +182,7 @@ bool core_agent_spec(const struct core *c, sym agent, struct agent_spec *ret) {
     uint32_t index = by_symbol_get(&c->agent_of, agent);
     if (!index)
         return false;
-    const struct agent *a = &c->agents[index];
-    *ret = a->spec;
-    ret->launch_failures = a->launch_failures;
-    ret->openings = a->openings;
-    ret->closed_until = a->closed_until;
+    *ret = c->agents[index].spec;
     return true;
 }
 
@@ -193,12 +190,9 @@ bool core_limiter_spec(const struct core *c, sym limiter, struct limiter_spec *r
     uint32_t index = by_symbol_get(&c->limiter_of, limiter);
     if (!index)
         return false;
-    const struct limiter *l = &c->limiters[index];
-    *ret = l->spec;
-    ret->backoff_since = l->backoff_since;
-    ret->last_hit = l->last_hit;
-    ret->in_backoff = l->in_backoff;
-    ret->ramp_since = l->ramping ? l->ramp_since : 0;
+    *ret = c->limiters[index].spec;
+    if (!c->limiters[index].ramping)
+        ret->ramp_since = 0;
     return true;
 }
 
@@ -216,19 +210,8 @@ void core_usage(const struct core *c, sym project, core_usage_visitor each, void
         return;
     const struct window *w = &c->projects[index].window;
     for (size_t i = 0; i < w->count; i++) {
-        const struct bucket *b = &w->buckets[w->first + i];
-        struct usage_spec usage = {
-            .project = project,
-            .tokens = b->reported,
-            .unreported = b->share - b->reported,
-            .starts = (int32_t)b->starts,
-            .completions = (int32_t)b->completions,
-            .reports = (int32_t)b->reports,
-            .money = b->money,
-            .priced = (int32_t)b->priced,
-            .unpriced = (int32_t)b->unpriced,
-            .at = fair_bucket_begin(c, b->number),
-        };
+        struct usage_spec usage = w->buckets[w->first + i];
+        usage.project = project;
         if (usage.tokens || usage.unreported || usage.starts || usage.completions || usage.reports
             || usage.money || usage.priced || usage.unpriced)
             each(ctx, &usage);
@@ -426,7 +409,7 @@ void changes_add_task(struct core *c, uint32_t task) {
     t->flags |= TASK_CHANGED;
 }
 
-void usage_changed(struct core *c, uint32_t project, time_ms at, const struct bucket *what,
+void usage_changed(struct core *c, uint32_t project, time_ms at, const struct usage_spec *what,
                    int sign) {
     struct changes *ch = &c->changes;
     if (!ch->on || c->loading)
@@ -440,15 +423,7 @@ void usage_changed(struct core *c, uint32_t project, time_ms at, const struct bu
         ch->usage[ch->usage_count++] = (struct usage_spec){ .project = name, .at = at };
         i = ch->usage_count;
     }
-    struct usage_spec *u = &ch->usage[i - 1];
-    u->tokens += sign * what->reported;
-    u->unreported += sign * (what->share - what->reported);
-    u->starts += sign * (int32_t)what->starts; /* -1 wraps in a bucket */
-    u->completions += sign * (int32_t)what->completions;
-    u->reports += sign * (int32_t)what->reports;
-    u->money += sign * what->money;
-    u->priced += sign * (int32_t)what->priced;
-    u->unpriced += sign * (int32_t)what->unpriced;
+    bucket_add(&ch->usage[i - 1], what, sign);
 }
 
 void core_watch(struct core *c) {

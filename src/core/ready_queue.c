@@ -16,78 +16,9 @@
 #include "core/gates.h"
 #include "core/lease.h"
 #include "core/task.h"
+#include "core/task_order.h"
 
-/* --- score ----------------------------------------------------------------------------------- */
-
-static int64_t age_minutes(const struct core *c, const struct task *t) {
-    return t->created_at >= c->now ? 0 : (c->now - t->created_at) / MINUTES(1);
-}
-
-/* min(a · b, limit) without overflow; arguments are not negative. */
-static int64_t product_up_to(int64_t a, int64_t b, int64_t limit) {
-    int64_t result;
-    if (__builtin_mul_overflow(a, b, &result) || result > limit)
-        return limit;
-    return result;
-}
-
-static int64_t score_penalty(const struct policy *policy, uint32_t iteration) {
-    if (iteration <= 1)
-        return 0;
-    return product_up_to(policy->score.per_retry, (int64_t)iteration - 1, policy->score.retry_max);
-}
-
-int32_t score_of(const struct core *c, const struct task *t) {
-    const struct policy *p = &c->policy;
-    int64_t score = t->kind ? c->kinds[t->kind].spec.base : p->score.base;
-    score += product_up_to(p->score.age_per_minute, age_minutes(c, t), p->score.age_max);
-    score += product_up_to(p->score.per_depth, t->depth, INT32_MAX);
-    score -= score_penalty(p, t->iteration);
-    if (score > INT32_MAX)
-        return INT32_MAX;
-    return score < INT32_MIN ? INT32_MIN : (int32_t)score;
-}
-
-time_ms score_changes_at(const struct core *c, const struct task *t) {
-    const struct policy *p = &c->policy;
-    int64_t minutes = age_minutes(c, t);
-    if (p->score.age_per_minute == 0
-        || product_up_to(p->score.age_per_minute, minutes, p->score.age_max) >= p->score.age_max)
-        return TIME_NEVER;
-    return time_add(t->created_at, (minutes + 1) * MINUTES(1));
-}
-
-/* --- order ----------------------------------------------------------------------------------- */
-
-static bool created_before(const void *ctx, uint32_t a, uint32_t b) {
-    const struct core *c = ctx;
-    const struct task *ta = task_at(c, a), *tb = task_at(c, b);
-    if ((c->policy.order & ORDER_BY_ENQUEUED) && ta->enqueued_at != tb->enqueued_at)
-        return ta->enqueued_at < tb->enqueued_at;
-    if ((c->policy.order & ORDER_BY_CREATED) && ta->created_at != tb->created_at)
-        return ta->created_at < tb->created_at;
-    return ta->id < tb->id;
-}
-
-static bool ready_before(const void *ctx, uint32_t a, uint32_t b) {
-    const struct core *c = ctx;
-    const struct task *ta = task_at(c, a), *tb = task_at(c, b);
-    if (ta->ready_clock != tb->ready_clock)
-        return ta->ready_clock < tb->ready_clock;
-    return created_before(c, a, b);
-}
-
-static time_ms domain_clock(const struct core *c, const struct domain *d) {
-    return (d->closed ? d->closed_since : c->now) - d->lost;
-}
-
-time_ms queue_waited(const struct core *c, const struct task *t) {
-    return domain_clock(c, domain_at(c, class_at(c, t->cls)->domain)) - t->ready_clock;
-}
-
-bool queue_overdue(const struct core *c, const struct task *t) {
-    return (c->policy.order & ORDER_BY_OVERDUE) && queue_waited(c, t) >= c->policy.max_wait;
-}
+/* --- overdue tasks --------------------------------------------------------------------------- */
 
 static time_ms overdue_from(const struct core *c, const struct task *t) {
     if (!(c->policy.order & ORDER_BY_OVERDUE) || c->policy.max_wait == TIME_NEVER)
@@ -156,11 +87,7 @@ static uint32_t crowd_new(struct core *c, const struct common *k, uint64_t hash)
     *crowd = (struct crowd){
         .cls = k->cls, .serial = k->serial, .workspace = k->workspace, .resources = resources
     };
-    uint32_t *first = first_of_list(c, crowd);
-    crowd->next = *first;
-    if (crowd->next)
-        crowd_at(c, crowd->next)->prev = handle;
-    *first = handle;
+    LIST_PUSH(crowd_at, c, *first_of_list(c, crowd), handle, next, prev);
     id_map_add(&c->crowd_map, hash, handle);
     return handle;
 }
@@ -168,12 +95,7 @@ static uint32_t crowd_new(struct core *c, const struct common *k, uint64_t hash)
 static void crowd_drop(struct core *c, uint32_t handle, const struct common *k, uint64_t hash) {
     struct crowd *crowd = crowd_at(c, handle);
     id_map_remove(&c->crowd_map, hash, k);
-    if (crowd->prev)
-        crowd_at(c, crowd->prev)->next = crowd->next;
-    else
-        *first_of_list(c, crowd) = crowd->next;
-    if (crowd->next)
-        crowd_at(c, crowd->next)->prev = crowd->prev;
+    LIST_REMOVE(crowd_at, c, *first_of_list(c, crowd), handle, next, prev);
     if (crowd->resources)
         slab_free(&c->resource_lists, crowd->resources);
     slab_free(&c->crowds, handle);
@@ -389,8 +311,8 @@ static void class_unlisted(struct core *c, uint32_t handle) {
 static void class_insert(struct core *c, uint32_t task) {
     uint32_t handle = task_at(c, task)->cls;
     struct queue_class *k = class_at(c, handle);
-    order_list_insert(&k->by_created, task, created_before, c);
-    order_list_insert(&k->by_ready, task, ready_before, c);
+    order_list_insert(&k->by_created, task, task_before_by_age, c);
+    order_list_insert(&k->by_ready, task, task_before_by_wait, c);
     if (k->by_created.count == 1)
         class_listed(c, handle);
     c->projects[k->project].best_epoch = 0;
@@ -399,8 +321,8 @@ static void class_insert(struct core *c, uint32_t task) {
 static void class_remove(struct core *c, uint32_t task) {
     uint32_t handle = task_at(c, task)->cls;
     struct queue_class *k = class_at(c, handle);
-    order_list_remove(&k->by_created, task, created_before, c);
-    order_list_remove(&k->by_ready, task, ready_before, c);
+    order_list_remove(&k->by_created, task, task_before_by_age, c);
+    order_list_remove(&k->by_ready, task, task_before_by_wait, c);
     if (k->by_created.count == 0)
         class_unlisted(c, handle);
     c->projects[k->project].best_epoch = 0;
@@ -441,10 +363,7 @@ static uint32_t park_of(struct core *c, uint32_t key, uint32_t cls) {
     struct park *park = park_at(c, handle);
     park->key = key;
     park->cls = cls;
-    park->next = k->parks;
-    if (park->next)
-        park_at(c, park->next)->prev = handle;
-    k->parks = handle;
+    LIST_PUSH(park_at, c, k->parks, handle, next, prev);
     class_at(c, cls)->parks++;
     return handle;
 }
@@ -453,12 +372,7 @@ static void park_drop_if_empty(struct core *c, uint32_t handle) {
     struct park *park = park_at(c, handle);
     if (park->by_created.count || park->awake)
         return;
-    if (park->prev)
-        park_at(c, park->prev)->next = park->next;
-    else
-        key_at(c, park->key)->parks = park->next;
-    if (park->next)
-        park_at(c, park->next)->prev = park->prev;
+    LIST_REMOVE(park_at, c, key_at(c, park->key)->parks, handle, next, prev);
     park_finish(park);
     class_at(c, park->cls)->parks--;
     park->cls = 0; /* marks a free record */
@@ -470,19 +384,19 @@ static void park_insert(struct core *c, uint32_t task, uint32_t key) {
     t->park = park_of(c, key, t->cls);
     t->flags |= TASK_PARKED;
     struct park *park = park_at(c, t->park);
-    order_list_insert(&park->by_created, task, created_before, c);
-    order_list_insert(&park->by_ready, task, ready_before, c);
-    order_list_insert(&class_at(c, t->cls)->parked_by_created, task, created_before, c);
-    order_list_insert(&class_at(c, t->cls)->parked_by_ready, task, ready_before, c);
+    order_list_insert(&park->by_created, task, task_before_by_age, c);
+    order_list_insert(&park->by_ready, task, task_before_by_wait, c);
+    order_list_insert(&class_at(c, t->cls)->parked_by_created, task, task_before_by_age, c);
+    order_list_insert(&class_at(c, t->cls)->parked_by_ready, task, task_before_by_wait, c);
 }
 
 static void park_remove(struct core *c, uint32_t task) {
     struct task *t = task_at(c, task);
     struct park *park = park_at(c, t->park);
-    order_list_remove(&park->by_created, task, created_before, c);
-    order_list_remove(&park->by_ready, task, ready_before, c);
-    order_list_remove(&class_at(c, t->cls)->parked_by_created, task, created_before, c);
-    order_list_remove(&class_at(c, t->cls)->parked_by_ready, task, ready_before, c);
+    order_list_remove(&park->by_created, task, task_before_by_age, c);
+    order_list_remove(&park->by_ready, task, task_before_by_wait, c);
+    order_list_remove(&class_at(c, t->cls)->parked_by_created, task, task_before_by_age, c);
+    order_list_remove(&class_at(c, t->cls)->parked_by_ready, task, task_before_by_wait, c);
     t->flags &= (uint16_t)~TASK_PARKED;
 }
 
@@ -490,9 +404,9 @@ static void wake(struct core *c, uint32_t handle, uint32_t task) {
     struct park *park = park_at(c, handle);
     park_remove(c, task);
     park->awake++;
-    if (!park->awake_created || created_before(c, task, park->awake_created))
+    if (!park->awake_created || task_before_by_age(c, task, park->awake_created))
         park->awake_created = task;
-    if (!park->awake_ready || ready_before(c, task, park->awake_ready))
+    if (!park->awake_ready || task_before_by_wait(c, task, park->awake_ready))
         park->awake_ready = task;
     class_insert(c, task);
 }
@@ -504,10 +418,10 @@ static void park_wake(struct core *c, uint32_t handle) {
     if (!key_has_slot(c, park->key, 0))
         return;
     uint32_t task = order_list_first(&park->by_created);
-    if (task && (!park->awake_created || created_before(c, task, park->awake_created)))
+    if (task && (!park->awake_created || task_before_by_age(c, task, park->awake_created)))
         wake(c, handle, task);
     task = order_list_first(&park->by_ready);
-    if (task && (!park->awake_ready || ready_before(c, task, park->awake_ready)))
+    if (task && (!park->awake_ready || task_before_by_wait(c, task, park->awake_ready)))
         wake(c, handle, task);
 }
 
@@ -609,31 +523,6 @@ void queue_fill(struct core *c) {
     c->epoch++;
 }
 
-static bool before_by_rank(const struct core *c, uint32_t a, uint32_t b) {
-    const struct task *ta = task_at(c, a), *tb = task_at(c, b);
-    unsigned order = c->policy.order;
-    if ((order & ORDER_BY_PRIORITY) && ta->priority != tb->priority)
-        return ta->priority < tb->priority;
-    if (order & ORDER_BY_SCORE) {
-        int32_t sa = score_of(c, ta), sb = score_of(c, tb);
-        if (sa != sb)
-            return sa > sb;
-    }
-    return created_before(c, a, b);
-}
-
-bool queue_before(const struct core *c, uint32_t a, uint32_t b) {
-    if (c->policy.order & ORDER_BY_OVERDUE) {
-        time_ms wa = queue_waited(c, task_at(c, a)), wb = queue_waited(c, task_at(c, b));
-        bool oa = wa >= c->policy.max_wait, ob = wb >= c->policy.max_wait;
-        if (oa != ob)
-            return oa;
-        if (oa && wa != wb)
-            return wa > wb;
-    }
-    return before_by_rank(c, a, b);
-}
-
 /* --- positions ---------------------------------------------------------------------------------
  *
  * Within a class the order is by age, so one binary search counts the tasks before another; the
@@ -667,7 +556,7 @@ void waiting_recount(struct core *c, uint32_t task) {
 void waiting_add(struct core *c, uint32_t task) {
     if (!(task_at(c, task)->flags & TASK_LISTED)) {
         task_at(c, task)->flags |= TASK_LISTED;
-        order_list_insert(&c->waiting, task, created_before, c);
+        order_list_insert(&c->waiting, task, task_before_by_age, c);
     }
     waiting_recount(c, task);
 }
@@ -677,7 +566,7 @@ void waiting_remove(struct core *c, uint32_t task) {
         return;
     task_at(c, task)->flags &= (uint16_t)~TASK_LISTED;
     set_lack(c, task_at(c, task), LACK_NOTHING);
-    order_list_remove(&c->waiting, task, created_before, c);
+    order_list_remove(&c->waiting, task, task_before_by_age, c);
 }
 
 void waiting_clear(struct core *c) {
@@ -697,7 +586,7 @@ struct asked {
 
 static bool before_by_wait(const void *ctx, uint32_t item) {
     const struct asked *a = ctx;
-    return queue_before(a->c, item, a->task);
+    return task_before_in_project(a->c, item, a->task);
 }
 
 static bool is_overdue(const void *ctx, uint32_t item) {
@@ -707,12 +596,12 @@ static bool is_overdue(const void *ctx, uint32_t item) {
 
 static bool is_before_by_rank(const void *ctx, uint32_t item) {
     const struct asked *a = ctx;
-    return before_by_rank(a->c, item, a->task);
+    return task_before_by_rank(a->c, item, a->task);
 }
 
 static bool before_by_age(const void *ctx, uint32_t item) {
     const struct asked *a = ctx;
-    return created_before(a->c, item, a->task);
+    return task_before_by_age(a->c, item, a->task);
 }
 
 static amount before_in_class(const struct asked *a, const struct queue_class *k) {

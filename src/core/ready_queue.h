@@ -47,25 +47,25 @@ void queue_park(struct core *c, uint32_t task, uint32_t key);
 /* The key may have a slot for this particular task: unparks it if it is parked there. */
 void queue_recheck_parked(struct core *c, uint32_t task, uint32_t key);
 
+/* The wait clock; it stops while a gate is closed. */
+static inline time_ms domain_clock(const struct core *c, const struct domain *d) {
+    return (d->closed ? d->closed_since : c->now) - d->lost;
+}
 /* Time since ready that counts for max_wait. */
-time_ms queue_waited(const struct core *c, const struct task *t);
-bool queue_overdue(const struct core *c, const struct task *t);
+static inline time_ms queue_waited(const struct core *c, const struct task *t) {
+    return domain_clock(c, domain_at(c, class_at(c, t->cls)->domain)) - t->ready_clock;
+}
+static inline bool queue_overdue(const struct core *c, const struct task *t) {
+    return (c->policy.order & ORDER_BY_OVERDUE) && queue_waited(c, t) >= c->policy.max_wait;
+}
 /* No task of the class is overdue before this time. */
 time_ms queue_class_overdue_from(const struct core *c, const struct queue_class *cls);
-
-/* Does task a come before b, both of one project? Compares everything after the project parts. */
-bool queue_before(const struct core *c, uint32_t a, uint32_t b);
 
 void queue_class_finish(struct queue_class *k);
 void park_finish(struct park *park);
 /* Callbacks for the maps. */
 bool queue_class_same(const void *ctx, uint32_t handle, const void *wanted);
 bool crowd_same(const void *ctx, uint32_t handle, const void *wanted);
-
-/* score = base + age − penalty + depth, every number from the policy. */
-int32_t score_of(const struct core *c, const struct task *t);
-/* When the age part next grows; TIME_NEVER: it is at its maximum. */
-time_ms score_changes_at(const struct core *c, const struct task *t);
 
 /* --- waiting tasks -----------------------------------------------------------------------------
  *

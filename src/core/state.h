@@ -124,17 +124,10 @@ struct domain {
     time_ms lost, closed_since;
 };
 
-struct bucket {
-    int64_t number;
-    int64_t share, reported; /* tokens: for the shares, for the budgets */
-    int64_t money;           /* millionths of a dollar */
-    uint32_t reports, starts, completions;
-    uint32_t priced, unpriced; /* ended runs that reported their cost, and that did not */
-};
-
+/* Usage of one project. `at` of a bucket is its beginning; `project` is not set. */
 struct window {
-    struct bucket sum;
-    struct bucket *buckets; /* oldest first */
+    struct usage_spec sum;
+    struct usage_spec *buckets; /* oldest first */
     size_t first, count, capacity;
 };
 
@@ -174,21 +167,14 @@ struct agent {
     struct agent_spec spec;
     uint32_t key;
     uint32_t limiter;
-    uint32_t launch_failures;
-    uint32_t openings;
-    time_ms closed_until; /* 0: open */
-    bool changed;         /* since core_take_changes */
+    bool changed; /* since core_take_changes */
 };
 
 struct limiter {
     struct limiter_spec spec;
     uint32_t key;
     uint32_t ready;
-    time_ms backoff_since; /* beginning of the current backoff */
-    bool in_backoff;       /* hit, and not yet cleared by a success */
-    time_ms last_hit;
-    bool ramping; /* since the success that cleared it */
-    time_ms ramp_since;
+    bool ramping; /* since spec.ramp_since */
     bool changed; /* since core_take_changes */
 };
 
@@ -295,8 +281,8 @@ struct core {
     uint32_t by_state[TASK_STATE_MAX];
     uint32_t ready;
     int64_t reserved;                   /* charges of all live runs */
-    struct bucket window_sum;           /* of all projects */
-    int64_t window_bucket;              /* number of the newest bucket */
+    struct usage_spec window_sum;       /* of all projects */
+    time_ms window_end;                 /* beginning of the newest bucket */
     int64_t share_weight, share_tokens; /* W and T */
     uint32_t share_count;
     uint32_t walk; /* number of the last walk: see `seen` */
@@ -357,6 +343,27 @@ static inline struct edge *edge_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->edges, handle);
 }
 
+/* Doubly linked lists of slab records: `first` is the handle of the first record, `next` and `prev`
+ * name the members that link them, `at` is the function that finds a record. */
+#define LIST_PUSH(at, c, first, handle, next, prev)                                                \
+    do {                                                                                           \
+        at(c, handle)->prev = 0;                                                                   \
+        at(c, handle)->next = (first);                                                             \
+        if (first)                                                                                 \
+            at(c, first)->prev = (handle);                                                         \
+        (first) = (handle);                                                                        \
+    } while (0)
+#define LIST_REMOVE(at, c, first, handle, next, prev)                                              \
+    do {                                                                                           \
+        if (at(c, handle)->prev)                                                                   \
+            at(c, at(c, handle)->prev)->next = at(c, handle)->next;                                \
+        else                                                                                       \
+            (first) = at(c, handle)->next;                                                         \
+        if (at(c, handle)->next)                                                                   \
+            at(c, at(c, handle)->next)->prev = at(c, handle)->prev;                                \
+        at(c, handle)->next = at(c, handle)->prev = 0;                                             \
+    } while (0)
+
 uint32_t by_symbol_get(const struct by_symbol *map, sym name); /* 0: not there */
 void by_symbol_set(struct by_symbol *map, sym name, uint32_t index);
 
@@ -379,5 +386,5 @@ static inline void task_depends_changed(struct core *c, uint32_t task) {
 }
 
 /* `what` was added to the bucket that begins at `at`; sign -1: subtracted. */
-void usage_changed(struct core *c, uint32_t project, time_ms at, const struct bucket *what,
+void usage_changed(struct core *c, uint32_t project, time_ms at, const struct usage_spec *what,
                    int sign);

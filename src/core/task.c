@@ -86,11 +86,7 @@ void group_join(struct core *c, uint32_t task) {
     }
     struct group *g = &c->groups[t->group];
     bool reopens = g->total > 0 && g->open == 0 && !task_state_is_final(t->state);
-    t->group_prev = g->last;
-    t->group_next = 0;
-    if (g->last)
-        task_at(c, g->last)->group_next = task;
-    g->last = task;
+    LIST_PUSH(task_at, c, g->last, task, group_prev, group_next);
     g->total++;
     g->drafts += t->state == TASK_DRAFT;
     g->failed += task_state_is_failure(t->state);
@@ -104,13 +100,7 @@ void group_leave(struct core *c, uint32_t task) {
     if (!t->group)
         return;
     struct group *g = &c->groups[t->group];
-    if (t->group_next)
-        task_at(c, t->group_next)->group_prev = t->group_prev;
-    else
-        g->last = t->group_prev;
-    if (t->group_prev)
-        task_at(c, t->group_prev)->group_next = t->group_next;
-    t->group_next = t->group_prev = 0;
+    LIST_REMOVE(task_at, c, g->last, task, group_prev, group_next);
     g->total--;
     g->drafts -= t->state == TASK_DRAFT;
     g->failed -= task_state_is_failure(t->state);
@@ -220,7 +210,7 @@ void task_become(struct core *c, uint32_t task, struct change change) {
         o->until = to == TASK_HELD ? change.until : 0;
     }
     if (to == TASK_DONE)
-        fair_record(c, t->project, c->now, &(struct bucket){ .completions = 1 });
+        fair_record(c, t->project, c->now, &(struct usage_spec){ .completions = 1 });
     group_count(c, t, from);
     if (to == TASK_WAITING || to == TASK_HELD)
         task_recheck(c, task); /* before its neighbors, which depend on the result */
@@ -318,10 +308,7 @@ static void edge_add(struct core *c, uint32_t task, uint32_t on) {
     e->on = on;
     e->next_need = t->needs;
     t->needs = handle;
-    e->next_user = o->needed_by;
-    if (e->next_user)
-        edge_at(c, e->next_user)->prev_user = handle;
-    o->needed_by = handle;
+    LIST_PUSH(edge_at, c, o->needed_by, handle, next_user, prev_user);
     if (o->state != TASK_DONE)
         t->unmet++;
 }
@@ -329,14 +316,8 @@ static void edge_add(struct core *c, uint32_t task, uint32_t on) {
 /* Frees the edge, and its target if nothing else refers to it. The caller has unlinked it from the
  * list of `task`. */
 static void edge_drop(struct core *c, uint32_t handle) {
-    struct edge *e = edge_at(c, handle);
-    if (e->prev_user)
-        edge_at(c, e->prev_user)->next_user = e->next_user;
-    else
-        task_at(c, e->on)->needed_by = e->next_user;
-    if (e->next_user)
-        edge_at(c, e->next_user)->prev_user = e->prev_user;
-    uint32_t target = e->on;
+    uint32_t target = edge_at(c, handle)->on;
+    LIST_REMOVE(edge_at, c, task_at(c, target)->needed_by, handle, next_user, prev_user);
     slab_free(&c->edges, handle);
     task_drop_if_unnamed(c, target);
 }

@@ -200,9 +200,10 @@ static void compare_keys(struct comparison *x) {
     check(x, "live roots", x->a->live_roots, x->b->live_roots);
 }
 
-static void compare_bucket(struct comparison *x, const struct bucket *a, const struct bucket *b) {
-    CHECK(x, a, b, share);
-    CHECK(x, a, b, reported);
+static void compare_bucket(struct comparison *x, const struct usage_spec *a,
+                           const struct usage_spec *b) {
+    CHECK(x, a, b, tokens);
+    CHECK(x, a, b, unreported);
     CHECK(x, a, b, reports);
     CHECK(x, a, b, starts);
     CHECK(x, a, b, completions);
@@ -211,10 +212,10 @@ static void compare_bucket(struct comparison *x, const struct bucket *a, const s
     CHECK(x, a, b, unpriced);
 }
 
-static const struct bucket *next_bucket(const struct window *w, size_t *at) {
+static const struct usage_spec *next_bucket(const struct window *w, size_t *at) {
     while (*at < w->count) {
-        const struct bucket *b = &w->buckets[w->first + (*at)++];
-        if (b->share || b->reported || b->reports || b->starts || b->completions || b->money
+        const struct usage_spec *b = &w->buckets[w->first + (*at)++];
+        if (b->tokens || b->unreported || b->reports || b->starts || b->completions || b->money
             || b->priced || b->unpriced)
             return b;
     }
@@ -225,11 +226,11 @@ static void compare_window(struct comparison *x, const struct window *a, const s
     size_t i = 0, k = 0;
     compare_bucket(x, &a->sum, &b->sum);
     for (;;) {
-        const struct bucket *left = next_bucket(a, &i), *right = next_bucket(b, &k);
+        const struct usage_spec *left = next_bucket(a, &i), *right = next_bucket(b, &k);
         check(x, "one more bucket", left != NULL, right != NULL);
         if (!left || !right || !x->same)
             return;
-        CHECK(x, left, right, number);
+        CHECK(x, left, right, at);
         compare_bucket(x, left, right);
     }
 }
@@ -270,15 +271,15 @@ static void compare_limiters(struct comparison *x) {
         CHECK(x, a, b, spec.hits);
         CHECK(x, a, b, spec.closed);
         CHECK(x, a, b, spec.last_success);
-        CHECK(x, a, b, in_backoff);
+        CHECK(x, a, b, spec.in_backoff);
         CHECK(x, a, b, ready);
-        if (a->in_backoff) {
-            CHECK(x, a, b, backoff_since);
-            CHECK(x, a, b, last_hit);
+        if (a->spec.in_backoff) {
+            CHECK(x, a, b, spec.backoff_since);
+            CHECK(x, a, b, spec.last_hit);
         }
         CHECK(x, a, b, ramping);
         if (a->ramping)
-            CHECK(x, a, b, ramp_since);
+            CHECK(x, a, b, spec.ramp_since);
         check(x, "cap", key_at(x->a, a->key)->cap, key_at(x->b, b->key)->cap);
     }
 }
@@ -288,9 +289,9 @@ static void compare_agents(struct comparison *x) {
         const struct agent *a = &x->a->agents[i], *b = &x->b->agents[i];
         x->about = symbol_name(&x->a->symbols, a->spec.id);
         CHECK(x, a, b, limiter);
-        CHECK(x, a, b, launch_failures);
-        CHECK(x, a, b, openings);
-        CHECK(x, a, b, closed_until);
+        CHECK(x, a, b, spec.launch_failures);
+        CHECK(x, a, b, spec.openings);
+        CHECK(x, a, b, spec.closed_until);
         CHECK(x, a, b, spec.roster);
         CHECK(x, a, b, spec.idle);
         CHECK(x, a, b, spec.failover_count);
