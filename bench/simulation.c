@@ -24,16 +24,6 @@ static void hint(const void *ctx, task_id task, struct sim_hint *ret) {
                               .failure_milli = 50 };
 }
 
-static enum until until(const void *ctx, task_id task) {
-    (void)ctx, (void)task;
-    return UNTIL_EXIT;
-}
-
-static int64_t weight(const void *ctx, sym project) {
-    (void)ctx, (void)project;
-    return 1000;
-}
-
 static void play(void) {
     struct bench_queue q;
     struct sim_play result;
@@ -45,9 +35,7 @@ static void play(void) {
                                .now = q.now,
                                .runs_cap = 64,
                                .name = no_name,
-                               .hint = hint,
-                               .until = until,
-                               .weight = weight };
+                               .hint = hint };
     struct sim_options options = { .seed = 1, .horizon = DAYS(3650), .approve_after = TIME_NEVER };
     double begin = bench_seconds();
     if (sim_play_run(&world, &options, &result, &err) < 0) {
@@ -63,7 +51,7 @@ static void play(void) {
     bench_queue_finish(&q);
 }
 
-/* The same queue told to the slow model; one pick. */
+/* The same queue in the slow model; one decision. */
 static double model_pick(uint32_t tasks) {
     struct symbol_table names;
     symbol_table_init(&names);

@@ -1,4 +1,4 @@
-/* chart.c: see chart.h. Draws nothing itself. */
+/* chart.c: see chart.h. */
 #include "sim/chart.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-/* Marks at times that people count in: 5, 15 and 30 minutes, not 7. */
+/* Round times: 5, 15 and 30 minutes, not 7. */
 static const time_ms axis_steps[] = {
     1,           2,          5,          10,         20,          50,          100,
     200,         500,        SECONDS(1), SECONDS(2), SECONDS(5),  SECONDS(10), SECONDS(15),
@@ -95,7 +95,7 @@ static void spread(double *cells, double *steps, size_t columns, double from, do
     cells[first] += (double)(first + 1) - from;
     if (last < columns)
         cells[last] += to - (double)last;
-    steps[first + 1] += 1; /* full columns between: a difference, summed up at the end */
+    steps[first + 1] += 1; /* full columns in between, as differences that the caller sums */
     steps[last] -= 1;
 }
 
@@ -139,7 +139,7 @@ void chart_lanes(const struct sim_play *play, uint32_t *ret_lanes, uint32_t *ret
     free(free_at);
 }
 
-void chart_waits(const struct sim_play *play, uint32_t id, chart_stretch each, void *ctx) {
+void chart_waits(const struct sim_play *play, uint32_t id, chart_interval each, void *ctx) {
     const struct sim_task *task = &play->tasks[id];
     time_ms since = task->ready_at; /* TIME_NEVER: it does not wait */
     bool final = task_state_is_final(task->state);

@@ -1,4 +1,4 @@
-/* chart.h: what both charts, text and SVG, compute before they draw: time axis, rows, lanes,
+/* chart.h: computations that the text chart and the SVG chart share: time axis, rows, lanes,
  * heights. */
 #pragma once
 
@@ -14,13 +14,13 @@ struct axis {
 struct axis axis_choose(time_ms span, unsigned marks);
 /* The label of the mark at `at`: "250 ms", "1:30" (with the unit the axis has), "3 d". */
 void axis_label(const struct axis *axis, time_ms at, struct strbuf *out);
-/* What the labels are: "ms", "m:ss", "h:mm", "days". */
+/* The unit of the labels: "ms", "m:ss", "h:mm", "days". */
 const char *axis_unit(const struct axis *axis);
 
 #define CHART_ALL UINT32_MAX
 
-/* The tasks that took part, by project and then by first start; those that never started come last.
- * `ret` has room for task_count; returns how many. */
+/* The listed tasks, by project and then by first start; those that never started come last. `ret`
+ * has room for task_count; returns the number filled. */
 size_t chart_tasks(const struct sim_play *play, uint32_t *ret);
 
 /* The average number of live runs of one project (or CHART_ALL) in each of `columns` equal parts of
@@ -28,10 +28,10 @@ size_t chart_tasks(const struct sim_play *play, uint32_t *ret);
 void chart_concurrency(const struct sim_play *play, uint32_t project, time_ms span, size_t columns,
                        double *ret);
 
-/* Puts each run of a project on the lowest lane that is free: ret_lanes[run], and the number of
+/* Assigns each run of a project to its lowest free lane. Fills ret_lanes[run], and the number of
  * lanes of each project. */
 void chart_lanes(const struct sim_play *play, uint32_t *ret_lanes, uint32_t *ret_counts);
 
-/* Calls `each` for every stretch in which the task was ready or between two attempts. */
-typedef void (*chart_stretch)(void *ctx, time_ms from, time_ms to);
-void chart_waits(const struct sim_play *play, uint32_t id, chart_stretch each, void *ctx);
+/* Calls `each` for every interval in which the task was ready or between two attempts. */
+typedef void (*chart_interval)(void *ctx, time_ms from, time_ms to);
+void chart_waits(const struct sim_play *play, uint32_t id, chart_interval each, void *ctx);

@@ -1,7 +1,7 @@
-/* forecast.c: the scheduler played forward with runs that all succeed. See forecast.h.
+/* forecast.c: runs the scheduler forward with runs that all succeed. See forecast.h.
  *
- * The player of `sluice sim` records everything about a queue whose tasks are numbered from 1. Here
- * a few tasks may have ids in the millions and only the first start of each is wanted, so nothing
+ * The player (player.h) records everything about a queue whose tasks are numbered from 1. A forecast
+ * wants only the first start of each task, and a few tasks may have ids in the millions, so nothing
  * is sized by ids: live runs are a heap, starts a list. */
 #include "sim/forecast.h"
 
@@ -11,11 +11,11 @@
 #include "base/alloc.h"
 #include "base/timer_heap.h"
 
-#define STOP_GRACE     SECONDS(5) /* how long a run lives after it was stopped */
-#define IDLE_TURNS_MAX 16         /* turns in a row at one moment in which nothing happens */
+#define STOP_GRACE     SECONDS(5) /* from the order to stop a run to its end */
+#define IDLE_TURNS_MAX 16         /* turns in a row at one time without progress */
 
 struct live {
-    task_id task; /* 0: over */
+    task_id task; /* 0: a free record */
     uint32_t attempt;
     uint32_t heap_position;
     int64_t tokens;
@@ -34,7 +34,7 @@ struct forecaster {
     uint32_t *free_runs;
     size_t free_count, free_capacity;
     struct timer_heap ends;
-    struct order *orders; /* those of this turn that must be carried out */
+    struct order *orders; /* of this turn, to be carried out */
     size_t order_capacity;
     int r;
 };
@@ -69,13 +69,7 @@ static uint32_t new_handle(struct forecaster *f) {
     return (uint32_t)++f->run_count;
 }
 
-static void free_handle(struct forecaster *f, uint32_t handle) {
-    f->free_runs = xgrow(f->free_runs, &f->free_capacity, f->free_count + 1, sizeof(*f->free_runs));
-    f->free_runs[f->free_count++] = handle;
-    f->runs[handle - 1].task = 0;
-}
-
-/* One that runs longer than the mean has a tenth of it left: it will not end this instant. */
+/* A run that exceeds the mean is assumed to need another tenth of it, not to end now. */
 static time_ms end_of(const struct forecaster *f, const struct task_view *view, time_ms duration) {
     time_ms end = time_add(view->started_at, duration);
     return end > f->now ? end : time_add(f->now, duration / 10 + 1);
@@ -108,25 +102,23 @@ static void add_running(void *ctx, task_id task) {
         apply(f, &(struct fact){ .kind = FACT_RUN_STARTED, .task = task, .attempt = view.attempt });
 }
 
-static void note_end(struct forecaster *f, const struct live *run) {
-    struct forecast *result = f->result;
-    if (!f->options->wants_ends || run->outcome != OUTCOME_OK)
-        return;
-    result->ends =
-        xgrow(result->ends, &f->end_capacity, result->end_count + 1, sizeof(*result->ends));
-    result->ends[result->end_count++] = (struct forecast_end){ f->now, run->project };
-}
-
 static void end_run(struct forecaster *f, uint32_t handle) {
     const struct live run = f->runs[handle - 1];
-    free_handle(f, handle);
-    note_end(f, &run);
-    apply(f, &(struct fact){
-                 .kind = FACT_RUN_ENDED,
-                 .task = run.task,
-                 .attempt = run.attempt,
-                 .ended = {
-                     .outcome = run.outcome, .tokens = run.tokens, .money = -1, .output = true } });
+    struct forecast *result = f->result;
+    f->free_runs = xgrow(f->free_runs, &f->free_capacity, f->free_count + 1, sizeof(*f->free_runs));
+    f->free_runs[f->free_count++] = handle;
+    f->runs[handle - 1].task = 0;
+    if (f->options->wants_ends && run.outcome == OUTCOME_OK) {
+        result->ends =
+            xgrow(result->ends, &f->end_capacity, result->end_count + 1, sizeof(*result->ends));
+        result->ends[result->end_count++] = (struct forecast_end){ f->now, run.project };
+    }
+    struct fact ended = { .kind = FACT_RUN_ENDED, .task = run.task, .attempt = run.attempt };
+    ended.ended.outcome = run.outcome;
+    ended.ended.tokens = run.tokens;
+    ended.ended.money = -1;
+    ended.ended.output = true;
+    apply(f, &ended);
 }
 
 static void start_run(struct forecaster *f, const struct order *order) {
@@ -143,7 +135,8 @@ static void start_run(struct forecaster *f, const struct order *order) {
                  .kind = FACT_RUN_STARTED, .task = order->task, .attempt = order->attempt });
 }
 
-/* Rare: nothing is canceled, and a run that succeeds begins no new iteration. */
+/* Rare, so the search may be linear: nothing is canceled, and a successful run begins no new
+ * iteration. */
 static void stop_run(struct forecaster *f, task_id task) {
     for (uint32_t handle = 1; handle <= f->run_count; handle++) {
         struct live *run = &f->runs[handle - 1];
@@ -175,9 +168,9 @@ static void decide(struct forecaster *f) {
     }
 }
 
-/* One moment. False: nothing happened in it. */
+/* One point in time. False: nothing happened. */
 static bool turn(struct forecaster *f) {
-    uint64_t quiet = f->result->steps + 1; /* the clock alone */
+    uint64_t quiet = f->result->steps + 1; /* only the clock was set */
     apply(f, &(struct fact){ .kind = FACT_CLOCK, .now = f->now });
     uint32_t handle;
     while ((handle = timer_heap_pop(&f->ends, f->now)))
@@ -268,7 +261,7 @@ int forecast_run(struct core *copy, const struct forecast_options *options, stru
     return f.r;
 }
 
-static const struct forecast_entry *find(const struct forecast *forecast, task_id task) {
+static const struct forecast_entry *find_entry(const struct forecast *forecast, task_id task) {
     size_t low = 0, high = forecast->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -282,12 +275,12 @@ static const struct forecast_entry *find(const struct forecast *forecast, task_i
 }
 
 time_ms forecast_start(const struct forecast *forecast, task_id task) {
-    const struct forecast_entry *entry = find(forecast, task);
+    const struct forecast_entry *entry = find_entry(forecast, task);
     return entry ? entry->start : TIME_NEVER;
 }
 
 size_t forecast_position(const struct forecast *forecast, task_id task) {
-    const struct forecast_entry *entry = find(forecast, task);
+    const struct forecast_entry *entry = find_entry(forecast, task);
     return entry ? entry->position : SIZE_MAX;
 }
 

@@ -1,9 +1,7 @@
 /* gantt.c: a play as rows of blocks over a time axis.
  *
- * A row is first a line of plain marks, one byte per column; how a mark looks (block or letter,
- * colour or none) is decided when it is printed, so that the tests of one look hold for the
- * other. */
-
+ * A row is first computed as marks, one byte per column. How a mark looks (block or letter, with or
+ * without color) is decided when it is printed, so tests of one style hold for the other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,13 +25,19 @@ struct gantt {
     char *row;     /* columns marks */
 };
 
-enum {
-    MARK_NONE = ' ',
-    MARK_WAIT = '.',
-    MARK_RUN = '#',
-    MARK_BAD = '%', /* part of an attempt that failed or was limited */
-    MARK_FAILED = 'x',
-    MARK_LIMITED = '!',
+/* Values of a row. */
+enum { MARK_NONE, MARK_WAIT, MARK_RUN, MARK_BAD, MARK_FAILED, MARK_LIMITED };
+
+static const struct {
+    const char *unicode, *ascii;
+    const char *colour; /* ANSI; NULL: that of the project */
+} mark_looks[] = {
+    [MARK_NONE] = { " ", " ", "0" },
+    [MARK_WAIT] = { "·", ".", "90" },
+    [MARK_RUN] = { "▇", "#", NULL },
+    [MARK_BAD] = { "▒", "-", "31" }, /* part of an attempt that failed or was limited */
+    [MARK_FAILED] = { "x", "x", "31" },
+    [MARK_LIMITED] = { "!", "!", "33" },
 };
 
 static const char *const colours[] = { "34", "32", "36", "35", "33", "94", "92", "96" };
@@ -46,7 +50,7 @@ static size_t column_of(const struct gantt *g, time_ms at) {
     return column < g->columns ? column : g->columns - 1;
 }
 
-/* The last column that has a part of what ends at `to`; at least the one in which it began. */
+/* The last column of an interval; at least the column in which it begins. */
 static size_t last_column(const struct gantt *g, time_ms from, time_ms to) {
     size_t first = column_of(g, from), last = column_of(g, time_max(from, to - 1));
     return last > first ? last : first;
@@ -74,40 +78,10 @@ static void mark_run(struct gantt *g, const struct sim_run *run) {
 /* --- printing -------------------------------------------------------------------------------- */
 
 static const char *mark_text(const struct gantt *g, char mark) {
-    bool unicode = g->style->unicode;
-    switch (mark) {
-    case MARK_WAIT:
-        return unicode ? "·" : ".";
-    case MARK_RUN:
-        return unicode ? "▇" : "#";
-    case MARK_BAD:
-        return unicode ? "▒" : "-";
-    case MARK_FAILED:
-        return "x";
-    case MARK_LIMITED:
-        return "!";
-    default:
-        return " ";
-    }
+    return g->style->unicode ? mark_looks[(int)mark].unicode : mark_looks[(int)mark].ascii;
 }
 
-static const char *mark_colour(char mark, const char *project) {
-    switch (mark) {
-    case MARK_RUN:
-        return project;
-    case MARK_WAIT:
-        return "90";
-    case MARK_BAD:
-    case MARK_FAILED:
-        return "31";
-    case MARK_LIMITED:
-        return "33";
-    default:
-        return NULL;
-    }
-}
-
-/* Without blanks at the end. */
+/* Removes trailing blanks. */
 static void end_line(struct gantt *g) {
     struct strbuf *out = g->out;
     while (out->length > 0 && out->text[out->length - 1] == ' ')
@@ -121,9 +95,11 @@ static void print_marks(struct gantt *g, const char *project_colour) {
         end--;
     const char *now = NULL;
     for (size_t i = 0; i < end; i++) {
-        const char *want = g->style->colour ? mark_colour(g->row[i], project_colour) : NULL;
-        if (want != now && g->row[i] != MARK_NONE) {
-            strbuf_printf(g->out, "\x1b[%sm", want ? want : "0");
+        const char *want = mark_looks[(int)g->row[i]].colour;
+        if (!want)
+            want = project_colour;
+        if (g->style->colour && want != now && g->row[i] != MARK_NONE) {
+            strbuf_printf(g->out, "\x1b[%sm", want);
             now = want;
         }
         strbuf_puts(g->out, mark_text(g, g->row[i]));
@@ -242,7 +218,7 @@ static void lane_label(const struct gantt *g, uint32_t project, int row, struct 
         strbuf_printf(out, "%speak %u", g->lane_rows == 1 ? ", " : "  ", group->peak);
 }
 
-/* Returns whether it has a line of failures below it. */
+/* True: it has a line with failures. */
 static bool print_lane(struct gantt *g, uint32_t project, const double *cells, double scale) {
     const int rows = g->lane_rows;
     const char *colour = colours[project % ARRAY_SIZE(colours)];
@@ -256,7 +232,7 @@ static bool print_lane(struct gantt *g, uint32_t project, const double *cells, d
         for (size_t i = 0; i < g->columns; i++) {
             double eighths = cells[i] / scale * 8 * rows;
             if (row == 0 && eighths > 0 && eighths < 1)
-                eighths = 1; /* something ran: it must be seen */
+                eighths = 1; /* a run must be visible */
             strbuf_puts(g->out, height_text(g, eighths - 8 * row));
         }
         strbuf_puts(g->out, g->style->colour ? "\x1b[0m" : "");

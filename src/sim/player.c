@@ -1,9 +1,9 @@
-/* player.c: the loop of a daemon without a daemon.
+/* player.c: plays a queue in virtual time. See player.h.
  *
- * Each turn is one moment: the clock is set, the runs that end now end, the core decides, and its
- * orders are carried out by drawing how the run will go. Then time jumps to the next moment at
- * which anything can happen. Runs that end together end in the order of their starts, so the same
- * seed always gives the same record. */
+ * Each turn is one point in time: the clock is set, the runs that are due end, the core decides,
+ * and its orders are carried out by drawing how each run will go. Then time jumps to the next point
+ * at which anything can happen. Runs that end together end in the order of their starts, so the
+ * same seed always gives the same record. */
 #include "sim/player.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/timer_heap.h"
 
-/* A child that waits for an artifact its parent will leave. */
+/* A child that waits for an artifact of its parent. */
 struct sim_awaited {
     uint32_t parent, child;
 };
@@ -28,20 +28,20 @@ struct player {
     time_ms now;
     struct timer_heap ends;      /* handles: index of the run + 1 */
     struct timer_heap approvals; /* handles: task numbers */
-    struct order *orders;        /* those of this turn that must be carried out */
+    struct order *orders;        /* of this turn, to be carried out */
     size_t order_count, order_capacity;
     struct sim_awaited *awaited; /* by parent */
     size_t awaited_count;
     struct {
-        double per_weight; /* tokens given out so far to those that compete, per weight */
-        double per_head;   /* the same while all weights are 0 */
+        double per_weight; /* tokens of contested runs so far, per weight of those that compete */
+        double per_head;   /* the same, per project, while all weights are 0 */
         int64_t weight;    /* of the projects that compete now */
         uint32_t projects;
     } contest;
-    bool acted; /* a fact was applied after the decision that may change it */
+    bool acted; /* a fact was applied after the decision, which must be repeated */
 };
 
-/* Turns in a row at one moment in which nothing happens: more is a fault of the core. */
+/* More turns in a row without any progress at one time are a defect of the core. */
 #define IDLE_TURNS_MAX 16
 
 #define STEPS_BASE     50000000u
@@ -68,31 +68,18 @@ static int player_apply(struct player *p, const struct fact *fact, struct error 
     return 0;
 }
 
-/* --- who competes ---------------------------------------------------------------------------- */
+/* --- projects that compete ------------------------------------------------------------------- */
 
 static bool group_competes(const struct sim_group *project) {
     return project->ready > 0 && project->weight >= 0;
 }
 
-/* Adds what its weight gave it since it joined those that compete. When all weights are 0 each
- * counts the same, as in the core. */
+/* Adds the project's part by weight since it began to compete. When all weights are 0, all projects
+ * count the same, as in the core. */
 static void contest_settle(const struct player *p, struct sim_group *project) {
     project->contested_target +=
         (double)project->weight * (p->contest.per_weight - project->joined_weight);
     project->contested_target += p->contest.per_head - project->joined_head;
-}
-
-static void contest_join(struct player *p, struct sim_group *project) {
-    project->joined_weight = p->contest.per_weight;
-    project->joined_head = p->contest.per_head;
-    p->contest.weight += project->weight;
-    p->contest.projects++;
-}
-
-static void contest_leave(struct player *p, struct sim_group *project) {
-    contest_settle(p, project);
-    p->contest.weight -= project->weight;
-    p->contest.projects--;
 }
 
 /* Updates the projects that compete. */
@@ -104,13 +91,20 @@ static void player_set_ready(struct player *p, task_id id, bool ready) {
     if (ready && task->ready_at == TIME_NEVER)
         task->ready_at = p->now;
     struct sim_group *project = &p->play->projects[task->project];
-    if (ready && project->ready++ == 0 && project->weight >= 0)
-        contest_join(p, project);
-    else if (!ready && --project->ready == 0 && project->weight >= 0)
-        contest_leave(p, project);
+    bool changes = ready ? project->ready++ == 0 : --project->ready == 0;
+    if (!changes || project->weight < 0)
+        return;
+    if (ready) {
+        project->joined_weight = p->contest.per_weight;
+        project->joined_head = p->contest.per_head;
+    } else {
+        contest_settle(p, project);
+    }
+    p->contest.weight += ready ? project->weight : -project->weight;
+    p->contest.projects += ready ? 1 : UINT32_MAX;
 }
 
-/* A slot went to one project while others wanted it too. */
+/* A slot went to this project while others had ready tasks too. */
 static void contest_charge(struct player *p, const struct sim_run *run) {
     struct sim_group *project = &p->play->projects[p->play->tasks[run->task].project];
     if (p->contest.projects < 2 || !group_competes(project) || run->tokens <= 0)
@@ -124,22 +118,15 @@ static void contest_charge(struct player *p, const struct sim_run *run) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-static enum outcome outcome_of_failure(enum until until) {
-    switch (until) {
-    case UNTIL_DONE:
-        return OUTCOME_UNFINISHED;
-    case UNTIL_VALIDATE:
-        return OUTCOME_INVALID;
-    case UNTIL_EXIT:
-    case UNTIL_EXTERNAL:
-    case UNTIL_MAX:
-        break;
-    }
-    return OUTCOME_FAILED;
+static enum outcome outcome_of_failure(const struct player *p, task_id task) {
+    struct task_view view;
+    enum until until = core_task(p->world->core, task, &view) ? view.until : UNTIL_EXIT;
+    return until == UNTIL_DONE       ? OUTCOME_UNFINISHED
+           : until == UNTIL_VALIDATE ? OUTCOME_INVALID
+                                     : OUTCOME_FAILED;
 }
 
-/* Every number is drawn whether it is needed or not, so that one hint does not change the
- * others. */
+/* Every number is drawn, needed or not, so that a change of one hint does not change the others. */
 static void run_draw(const struct player *p, struct sim_run *run, bool has_limiter) {
     const struct sim_world *world = p->world;
     struct sim_hint hint;
@@ -157,26 +144,24 @@ static void run_draw(const struct player *p, struct sim_run *run, bool has_limit
     if (limited && has_limiter)
         run->outcome = OUTCOME_LIMITED;
     else if (failed)
-        run->outcome = outcome_of_failure(world->until(world->ctx, run->task));
+        run->outcome = outcome_of_failure(p, run->task);
     else
         run->outcome = OUTCOME_OK;
 }
 
-static void group_live(struct sim_group *group, int by) {
-    group->live += (uint32_t)by;
-    if (group->live > group->peak)
-        group->peak = group->live;
+static void add_live(uint32_t *live, uint32_t *peak, int by) {
+    *live += (uint32_t)by;
+    *peak = *live > *peak ? *live : *peak;
 }
 
 static void count_live(struct sim_play *play, const struct sim_task *task, int by) {
-    play->live += (uint32_t)by;
-    if (play->live > play->peak)
-        play->peak = play->live;
-    group_live(&play->projects[task->project], by);
-    group_live(&play->kinds[task->kind], by);
+    struct sim_group *project = &play->projects[task->project], *kind = &play->kinds[task->kind];
+    add_live(&play->live, &play->peak, by);
+    add_live(&project->live, &project->peak, by);
+    add_live(&kind->live, &kind->peak, by);
 }
 
-/* Records a run from `start` on and draws how it goes. */
+/* Records a run that begins at `start` and draws how it goes. */
 static void player_add_run(struct player *p, const struct task_view *view, time_ms start) {
     struct sim_play *play = p->play;
     play->runs = xgrow(play->runs, &play->run_capacity, play->run_count + 1, sizeof(*play->runs));
@@ -204,7 +189,7 @@ static int start_run(struct player *p, const struct order *order, struct error *
         .limiter = order->limiter,
     };
     player_add_run(p, &view, p->now);
-    player_set_ready(p, order->task, true); /* also without an order that said so */
+    player_set_ready(p, order->task, true); /* no order may have reported it as ready */
     contest_charge(p, &p->play->runs[p->play->run_count - 1]);
     player_set_ready(p, order->task, false);
     const struct fact started = { .kind = FACT_RUN_STARTED,
@@ -213,11 +198,11 @@ static int start_run(struct player *p, const struct order *order, struct error *
     return player_apply(p, &started, err);
 }
 
-/* Ends the task's live run, if it has one, after the grace. */
+/* Ends the task's live run, if it has one, after the grace period. */
 static void player_stop_run(struct player *p, task_id id) {
     struct sim_task *task = &p->play->tasks[id];
     if (task->live_run == 0)
-        return; /* draining: nothing runs any more */
+        return; /* draining: its process has ended */
     struct sim_run *run = &p->play->runs[task->live_run - 1];
     time_ms stopped = time_add(p->now, SIM_STOP_GRACE);
     if (run->end <= stopped)
@@ -226,14 +211,6 @@ static void player_stop_run(struct player *p, task_id id) {
     run->outcome = OUTCOME_CANCELED;
     timer_heap_remove(&p->ends, run->heap_position);
     timer_heap_add(&p->ends, stopped, 0, task->live_run);
-}
-
-/* Unlocks a workspace that the snapshot calls locked by this run. */
-static int unlock_workspace(struct player *p, const struct sim_run *run, struct error *err) {
-    if (!run->listed || run->workspace == 0)
-        return 0;
-    const struct fact unlocked = { .kind = FACT_WORKSPACE, .workspace = { .id = run->workspace } };
-    return player_apply(p, &unlocked, err);
 }
 
 static int end_run(struct player *p, uint32_t handle, struct error *err) {
@@ -253,12 +230,16 @@ static int end_run(struct player *p, uint32_t handle, struct error *err) {
                    .output = true },
     };
     int r = player_apply(p, &ended, err);
-    return r < 0 ? r : unlock_workspace(p, run, err);
+    if (r < 0 || !run->listed || run->workspace == 0)
+        return r;
+    /* The snapshot may list the workspace as locked by this run. */
+    const struct fact unlocked = { .kind = FACT_WORKSPACE, .workspace = { .id = run->workspace } };
+    return player_apply(p, &unlocked, err);
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-/* A task that is done leaves what its children wait for. */
+/* A task that is done leaves the artifacts that its children wait for. */
 static int leave_artifacts(struct player *p, task_id parent, struct error *err) {
     size_t low = 0, high = p->awaited_count;
     while (low < high) {
@@ -280,13 +261,21 @@ static int leave_artifacts(struct player *p, task_id parent, struct error *err) 
     return 0;
 }
 
-static int follow_change(struct player *p, const struct order *change, struct error *err) {
-    if (change->to != TASK_STARTING) /* the START itself says that */
-        player_set_ready(p, change->task, change->to == TASK_READY);
-    if (change->to == TASK_HELD && p->options->approve_after != TIME_NEVER
-        && (change->hold == HOLD_REVIEW || change->hold == HOLD_EXTERNAL))
+static bool awaits_verdict(enum hold hold) {
+    return hold == HOLD_REVIEW || hold == HOLD_EXTERNAL;
+}
+
+static void plan_approval(struct player *p, task_id task, enum hold hold) {
+    if (p->options->approve_after != TIME_NEVER && awaits_verdict(hold))
         timer_heap_add(&p->approvals, time_add(p->now, p->options->approve_after), 0,
-                       (uint32_t)change->task);
+                       (uint32_t)task);
+}
+
+static int follow_change(struct player *p, const struct order *change, struct error *err) {
+    if (change->to != TASK_STARTING) /* START orders are handled by start_run */
+        player_set_ready(p, change->task, change->to == TASK_READY);
+    if (change->to == TASK_HELD)
+        plan_approval(p, change->task, change->hold);
     if (change->to == TASK_DONE)
         return leave_artifacts(p, change->task, err);
     return 0;
@@ -319,8 +308,8 @@ static int decide(struct player *p, struct error *err) {
 
 /* --- setup -------------------------------------------------------------------------------------
  *
- * Sorts the tasks into projects and kinds, finds what is ready, gives an end to what runs already,
- * and notes which children wait for an artifact of their parent. */
+ * Assigns tasks to projects and kinds, finds ready tasks, draws an end for live runs, and notes
+ * which children wait for an artifact of their parent. */
 
 struct group_index {
     uint32_t *by_symbol; /* index + 1; 0: not seen */
@@ -356,7 +345,7 @@ static int awaited_compare(const void *left, const void *right) {
 
 static int setup_live(struct player *p, const struct task_view *view, struct error *err) {
     if (view->phase == PHASE_DRAINING)
-        return 0; /* nothing runs; the core ends it */
+        return 0; /* it has no process; the core ends it */
     if (view->state == TASK_STARTING) {
         const struct fact started = { .kind = FACT_RUN_STARTED,
                                       .task = view->id,
@@ -381,10 +370,8 @@ static int setup_task(struct player *p, const struct task_view *view, size_t *aw
         player_set_ready(p, view->id, true);
     if (task_state_is_live(view->state))
         return setup_live(p, view, err);
-    if (view->state == TASK_HELD && p->options->approve_after != TIME_NEVER
-        && (view->hold == HOLD_REVIEW || view->hold == HOLD_EXTERNAL))
-        timer_heap_add(&p->approvals, time_add(p->now, p->options->approve_after), 0,
-                       (uint32_t)view->id);
+    if (view->state == TASK_HELD)
+        plan_approval(p, view->id, view->hold);
     if (view->parent != 0 && view->parent <= p->play->task_count
         && !task_state_is_final(view->state) && waits_for_artifact(p, view->id)) {
         p->awaited = xgrow(p->awaited, awaited_capacity, p->awaited_count + 1, sizeof(*p->awaited));
@@ -411,8 +398,11 @@ static void setup_groups(struct player *p) {
         task->listed = view.state != TASK_ABSENT && view.state != TASK_DRAFT
                        && !task_state_is_final(view.state);
     }
-    for (size_t i = 0; i < play->project_count; i++)
-        play->projects[i].weight = p->world->weight(p->world->ctx, play->projects[i].id);
+    for (size_t i = 0; i < play->project_count; i++) {
+        struct share_view view;
+        bool open = core_share(p->world->core, play->projects[i].id, &view) && view.open;
+        play->projects[i].weight = open ? view.weight_milli : -1;
+    }
     free(projects.by_symbol);
     free(kinds.by_symbol);
 }
@@ -440,16 +430,16 @@ static int player_setup(struct player *p, struct error *err) {
 static int approve(struct player *p, task_id task, struct error *err) {
     struct task_view view;
     if (!core_task(p->world->core, task, &view) || view.state != TASK_HELD
-        || (view.hold != HOLD_REVIEW && view.hold != HOLD_EXTERNAL))
+        || !awaits_verdict(view.hold))
         return 0; /* its state changed meanwhile */
     const struct fact approved = { .kind = FACT_APPROVE, .task = task };
     return player_apply(p, &approved, err);
 }
 
-/* One moment. *ret_happened: anything ended, started or changed. */
+/* One point in time. *ret_happened: something ended, started or changed. */
 static int turn(struct player *p, bool *ret_happened, struct error *err) {
     const struct fact clock = { .kind = FACT_CLOCK, .now = p->now };
-    uint64_t quiet = p->play->steps + 1; /* the clock alone */
+    uint64_t quiet = p->play->steps + 1; /* only the clock was set */
     int r = player_apply(p, &clock, err);
     uint32_t handle;
     while (r >= 0 && (handle = timer_heap_pop(&p->ends, p->now)) != 0)
@@ -465,11 +455,6 @@ static int turn(struct player *p, bool *ret_happened, struct error *err) {
     return r;
 }
 
-static time_ms next_moment(const struct player *p) {
-    time_ms next = time_min(timer_heap_next(&p->ends), timer_heap_next(&p->approvals));
-    return time_max(p->now, time_min(next, core_next_wakeup(p->world->core)));
-}
-
 static int play_loop(struct player *p, struct error *err) {
     const time_ms horizon = time_add(p->world->now, p->options->horizon);
     const uint64_t steps_max = p->options->max_steps
@@ -481,9 +466,10 @@ static int play_loop(struct player *p, struct error *err) {
         int r = turn(p, &happened, err);
         if (r < 0)
             return r;
-        time_ms next = next_moment(p);
+        time_ms next = time_min(timer_heap_next(&p->ends), timer_heap_next(&p->approvals));
+        next = time_max(p->now, time_min(next, core_next_wakeup(p->world->core)));
         if (next == TIME_NEVER && p->play->live == 0) {
-            p->play->how = SIM_STUCK; /* or drained: see play_close */
+            p->play->how = SIM_STUCK; /* or SIM_DRAINED: see play_close */
             return 0;
         }
         if (next > horizon) {

@@ -1,12 +1,12 @@
-/* player.h: the real scheduler, played forward in virtual time.
+/* player.h: runs the real scheduler forward in virtual time.
  *
  * Life:       fill a sim_world and sim_options → sim_play_run → read the record → sim_play_finish
- * The world:  a core with a complete queue, and how each run would behave. The player applies the facts that a
- *             daemon would apply; it decides nothing itself.
- * Draws:      how a run goes depends on the seed, the task's name and the attempt alone, so two plays of one queue
- *             differ only by what the scheduler did.
- * Ends:       when nothing is live and no wake-up would help, at the horizon, or after max_steps. A core that always
- *             asks to be woken at once is an error (-ENOTRECOVERABLE), never a hang.
+ * World:      a core with a complete queue, and how each run behaves. The player applies the facts
+ *             that a daemon would apply; it decides nothing itself.
+ * Randomness: how a run goes depends only on the seed, the task's name and the attempt, so two
+ *             plays of one queue differ only by the decisions of the scheduler.
+ * End:        when nothing is live and no wake-up would help, at the horizon, or after max_steps. A
+ *             core that always asks to be woken at once is an error (-ENOTRECOVERABLE), not a hang.
  * Cost:       one heap operation per start and end, no allocation per event. */
 #pragma once
 
@@ -18,9 +18,9 @@
 #include "core/core.h"
 #include "snapshot/snapshot.h"
 
-#define SIM_STOP_GRACE SECONDS(5) /* how long a run lives after it was stopped */
+#define SIM_STOP_GRACE SECONDS(5) /* from the order to stop a run to its end */
 
-/* What is played. Tasks have the numbers 1 .. task_count. */
+/* The queue to play. Tasks have the numbers 1 .. task_count. */
 struct sim_world {
     struct core *core;
     size_t task_count;
@@ -29,9 +29,6 @@ struct sim_world {
     const void *ctx;
     const char *(*name)(const void *ctx, task_id task);
     void (*hint)(const void *ctx, task_id task, struct sim_hint *ret);
-    enum until (*until)(const void *ctx, task_id task);
-    /* Its weight in thousandths; -1: it takes no part (paused, not active). */
-    int64_t (*weight)(const void *ctx, sym project);
 };
 
 struct sim_options {
@@ -43,51 +40,51 @@ struct sim_options {
 
 /* One attempt, in the order of their starts. */
 struct sim_run {
-    time_ms start, end; /* points; a live run ends with the play */
+    time_ms start, end; /* a live run ends with the play */
     int64_t tokens;     /* -1: it reports none */
     int64_t money;      /* millionths of a dollar; -1: it reports none */
     uint32_t task;
     uint32_t attempt;
-    uint32_t heap_position; /* the player's own */
-    enum outcome outcome;   /* with live: what it would have been */
-    bool live;              /* was not over when the play ended */
-    bool listed;            /* ran already when the play began */
-    sym workspace;          /* with listed: what it may have locked */
+    uint32_t heap_position; /* private to the player */
+    enum outcome outcome;   /* with live: the outcome it would have had */
+    bool live;              /* still running when the play ended */
+    bool listed;            /* already running when the play began */
+    sym workspace;          /* with listed: it may have locked this one */
 };
 
 struct sim_task {
-    time_ms ready_at;    /* when it was ready first, not before the beginning; or TIME_NEVER */
-    time_ms first_start; /* TIME_NEVER: it never started, or did so before the beginning */
+    time_ms ready_at;    /* when it was first ready, not before the beginning; or TIME_NEVER */
+    time_ms first_start; /* TIME_NEVER: it never started, or started before the beginning */
     uint32_t live_run;   /* index of its live run + 1, or 0 */
     uint32_t project;    /* index in projects */
     uint32_t kind;       /* index in kinds */
     enum task_state state;
     bool is_ready;
-    bool listed; /* not final and no draft when the play began */
+    bool listed; /* neither final nor a draft when the play began */
 };
 
 /* A project or a kind. */
 struct sim_group {
     sym id;
-    int64_t weight; /* projects: thousandths, or -1 */
+    int64_t weight; /* projects: thousandths; -1: it takes no part (paused, not active) */
     uint32_t live, peak;
     uint32_t ready;
-    /* Of the runs that started while two or more projects had ready work: its tokens, and what its
-     * weight would have given it of all of them. */
+    /* Of the runs that started while at least two projects had ready tasks: the tokens of this
+     * project, and its part of all their tokens by weight. */
     double contested, contested_target;
-    double joined_weight, joined_head; /* the player's own */
+    double joined_weight, joined_head; /* private to the player */
 };
 
 enum sim_end {
     SIM_DRAINED, /* every task is final */
-    SIM_STUCK,   /* tasks are left that nothing will start */
+    SIM_STUCK,   /* nothing will start the remaining tasks */
     SIM_HORIZON,
     SIM_STEPS,
     SIM_END_MAX,
 };
 const char *sim_end_name(enum sim_end end);
 
-/* The record of one play. Points in time count like the world's `now`. */
+/* The record of one play. Times are on the same clock as the world's `now`. */
 struct sim_play {
     struct sim_run *runs;
     size_t run_count, run_capacity;
@@ -105,5 +102,5 @@ int sim_play_run(const struct sim_world *world, const struct sim_options *option
                  struct sim_play *ret_play, struct error *err);
 void sim_play_finish(struct sim_play *play); /* safe on a zeroed play; usable with _cleanup_ */
 
-/* A snapshot as a world. The snapshot must outlive it; its core is used up by the play. */
+/* The snapshot must outlive the world; playing changes its core. */
 void world_from_snapshot(struct snapshot *snapshot, struct sim_world *ret_world);

@@ -1,6 +1,5 @@
-/* result.c: from the record of a play to the numbers of a report.
- *
- * Everything is counted from the record, after the play: the player stays fast. */
+/* result.c: computes the numbers of a report from the record, after the play, so that the player
+ * stays fast. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +23,7 @@ static int time_compare(const void *left, const void *right) {
     return *a < *b ? -1 : *a > *b;
 }
 
-/* The smallest value that at least `percent` of them do not exceed. */
+/* The smallest value that at least `percent` of the values do not exceed. */
 static time_ms percentile(const time_ms *sorted, size_t count, unsigned percent) {
     size_t rank = (count * percent + 99) / 100;
     return sorted[rank == 0 ? 0 : rank - 1];
@@ -75,8 +74,10 @@ static void group_add_task(struct sim_group_result *group, const struct sim_task
     group->done += task->state == TASK_DONE;
     group->failed += task->state == TASK_FAILED;
     time_ms wait;
-    if (task_wait(task, &wait))
+    if (task_wait(task, &wait)) {
         group->mean_wait += (double)wait; /* a sum until groups_end */
+        group->waited++;
+    }
 }
 
 static void group_add_run(struct sim_group_result *group, const struct sim_run *run,
@@ -86,12 +87,12 @@ static void group_add_run(struct sim_group_result *group, const struct sim_run *
     group->tokens += !run->live && run->tokens > 0 ? run->tokens : 0;
 }
 
-static void groups_end(struct sim_group_result *groups, size_t count, int64_t tokens,
-                       const uint32_t *waited) {
+static void groups_end(struct sim_group_result *groups, size_t count, int64_t tokens) {
     for (size_t i = 0; i < count; i++) {
-        groups[i].share = tokens > 0 ? (double)groups[i].tokens / (double)tokens : 0;
-        groups[i].mean_wait = waited[i] > 0 ? groups[i].mean_wait / waited[i] : 0;
-        groups[i].mean_run = groups[i].runs > 0 ? (double)groups[i].busy / groups[i].runs : 0;
+        struct sim_group_result *g = &groups[i];
+        g->share = tokens > 0 ? (double)g->tokens / (double)tokens : 0;
+        g->mean_wait = g->waited > 0 ? g->mean_wait / g->waited : 0;
+        g->mean_run = g->runs > 0 ? (double)g->busy / g->runs : 0;
     }
 }
 
@@ -124,19 +125,12 @@ static void build_groups(const struct sim_world *world, const struct sim_play *p
     result->kinds = groups_begin(world, play->kinds, play->kind_count);
     result->project_count = play->project_count;
     result->kind_count = play->kind_count;
-    uint32_t *waited_project = xcalloc(play->project_count + 1, sizeof(*waited_project));
-    uint32_t *waited_kind = xcalloc(play->kind_count + 1, sizeof(*waited_kind));
     for (size_t i = 1; i <= play->task_count; i++) {
         const struct sim_task *task = &play->tasks[i];
         if (!task->listed)
             continue;
         group_add_task(&result->projects[task->project], task);
         group_add_task(&result->kinds[task->kind], task);
-        time_ms wait;
-        if (task_wait(task, &wait)) {
-            waited_project[task->project]++;
-            waited_kind[task->kind]++;
-        }
     }
     for (size_t i = 0; i < play->run_count; i++) {
         const struct sim_run *run = &play->runs[i];
@@ -144,17 +138,15 @@ static void build_groups(const struct sim_world *world, const struct sim_play *p
         group_add_run(&result->projects[task->project], run, play->begin);
         group_add_run(&result->kinds[task->kind], run, play->begin);
     }
-    groups_end(result->projects, result->project_count, result->tokens, waited_project);
-    groups_end(result->kinds, result->kind_count, result->tokens, waited_kind);
+    groups_end(result->projects, result->project_count, result->tokens);
+    groups_end(result->kinds, result->kind_count, result->tokens);
     build_targets(play, result);
-    free(waited_project);
-    free(waited_kind);
 }
 
 /* --- attempts -------------------------------------------------------------------------------- */
 
 static void build_attempts(const struct sim_play *play, struct sim_result *result) {
-    bool *limited = xcalloc(play->task_count + 1, sizeof(*limited)); /* its last attempt was */
+    bool *limited = xcalloc(play->task_count + 1, sizeof(*limited)); /* by task: its last attempt */
     for (size_t i = 0; i < play->run_count; i++) {
         const struct sim_run *run = &play->runs[i];
         result->attempts++;
@@ -171,7 +163,7 @@ static void build_attempts(const struct sim_play *play, struct sim_result *resul
     free(limited);
 }
 
-/* --- what is left ---------------------------------------------------------------------------- */
+/* --- remaining tasks ------------------------------------------------------------------------- */
 
 static void left_code(const struct sim_world *world, const struct task_view *view,
                       const struct verdict *verdict, struct strbuf *out) {
@@ -185,8 +177,8 @@ static void left_code(const struct sim_world *world, const struct task_view *vie
         strbuf_printf(out, ":%s", hold_name(verdict->hold));
 }
 
-/* Few gates stop many tasks, so a list is enough. Codes that name a workspace or a phase could be
- * as many as the tasks; after the first hundred they count as one. */
+/* Few gates stop many tasks, so a linear search is enough. There may be as many codes with a
+ * workspace or phase as tasks; all codes after the first hundred count as one. */
 #define LEFT_MAX 100
 
 static struct sim_left *left_find(struct sim_result *result, const char *code, size_t *capacity) {
@@ -227,7 +219,7 @@ static void build_left(const struct sim_world *world, struct sim_result *result)
         strbuf_clear(&text);
         if (blocked)
             verdict_message(&verdict, core_symbols(world->core), &names, &text);
-        left->sentence = xstrdup(strbuf_text(&text));
+        left->message = xstrdup(strbuf_text(&text));
     }
     if (result->left_count > 1)
         qsort(result->left, result->left_count, sizeof(*result->left), left_compare);
@@ -265,7 +257,7 @@ void sim_result_build(const struct sim_world *world, const struct sim_options *o
 void sim_result_finish(struct sim_result *result) {
     for (size_t i = 0; i < result->left_count; i++) {
         free(result->left[i].code);
-        free(result->left[i].sentence);
+        free(result->left[i].message);
     }
     free(result->left);
     free(result->projects);

@@ -1,4 +1,4 @@
-/* sim_report.c: one play, or two side by side, for people and for programs. */
+/* sim_report.c: the report of one play or the comparison of two, as text and as JSON. */
 #include "sim/sim_report.h"
 
 #include <inttypes.h>
@@ -14,28 +14,16 @@
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
-static void cell_duration(struct table *table, double span) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    text_duration(&text, (time_ms)(span + 0.5));
-    table_cell(table, "%s", strbuf_text(&text));
-}
+/* Adds a cell with what `print` (text.h) prints. */
+#define CELL(table, print, ...)                                                                    \
+    do {                                                                                           \
+        _cleanup_(strbuf_finish) struct strbuf cell_ = STRBUF_INIT;                                \
+        print(&cell_, __VA_ARGS__);                                                                \
+        table_cell(table, "%s", strbuf_text(&cell_));                                              \
+    } while (0)
 
-static void cell_count(struct table *table, int64_t count) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    text_count(&text, count);
-    table_cell(table, "%s", strbuf_text(&text));
-}
-
-static void cell_percent(struct table *table, double part) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    text_percent(&text, part);
-    table_cell(table, "%s", strbuf_text(&text));
-}
-
-static void cell_name(struct table *table, const char *name, bool unicode) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    text_name(&text, name, NAME_MAX_COLUMNS, unicode);
-    table_cell(table, "%s", strbuf_text(&text));
+static time_ms rounded(double span) {
+    return (time_ms)(span + 0.5);
 }
 
 static void cells(struct table *table, const char *const *texts) {
@@ -44,11 +32,11 @@ static void cells(struct table *table, const char *const *texts) {
 }
 
 static void put_group_cells(struct table *table, const struct sim_group_result *g) {
-    cell_count(table, g->tasks);
-    cell_count(table, g->done);
-    cell_count(table, g->runs);
-    cell_count(table, g->peak);
-    cell_count(table, g->tokens);
+    CELL(table, text_count, g->tasks);
+    CELL(table, text_count, g->done);
+    CELL(table, text_count, g->runs);
+    CELL(table, text_count, g->peak);
+    CELL(table, text_count, g->tokens);
 }
 
 /* --- the summary ----------------------------------------------------------------------------- */
@@ -98,7 +86,7 @@ static void print_waits(const struct sim_waits *waits, const struct gantt_style 
         const char *name;
         time_ms value;
     } parts[] = {
-        { "mean ", (time_ms)(waits->mean + 0.5) },
+        { "mean ", rounded(waits->mean) },
         { "median ", waits->p50 },
         { "95 % within ", waits->p95 },
         { "longest ", waits->max },
@@ -143,7 +131,7 @@ static void print_summary(const struct sim_case *c, const struct gantt_style *st
     strbuf_putc(out, '\n');
 }
 
-/* --- projects, kinds, what is left ----------------------------------------------------------- */
+/* --- projects, kinds, remaining tasks -------------------------------------------------------- */
 
 static void print_projects(const struct sim_result *r, const struct gantt_style *style,
                            struct strbuf *out) {
@@ -157,15 +145,15 @@ static void print_projects(const struct sim_result *r, const struct gantt_style 
         const struct sim_group_result *p = &r->projects[i];
         if (p->tasks == 0)
             continue;
-        cell_name(&table, p->name, style->unicode);
+        CELL(&table, text_name, p->name, NAME_MAX_COLUMNS, style->unicode);
         if (p->weight < 0)
             table_cell(&table, "paused");
         else
             table_cell(&table, "%g", (double)p->weight / 1000);
         put_group_cells(&table, p);
-        cell_percent(&table, p->share);
-        cell_percent(&table, p->target);
-        cell_duration(&table, p->mean_wait);
+        CELL(&table, text_percent, p->share);
+        CELL(&table, text_percent, p->target);
+        CELL(&table, text_duration, rounded(p->mean_wait));
     }
     table_print(&table, "  ", style->unicode, out);
     if (r->project_count > GROUPS_MAX)
@@ -184,10 +172,10 @@ static void print_kinds(const struct sim_result *r, const struct gantt_style *st
         const struct sim_group_result *k = &r->kinds[i];
         if (k->tasks == 0)
             continue;
-        cell_name(&table, k->name, style->unicode);
+        CELL(&table, text_name, k->name, NAME_MAX_COLUMNS, style->unicode);
         put_group_cells(&table, k);
-        cell_duration(&table, k->mean_run);
-        cell_duration(&table, k->mean_wait);
+        CELL(&table, text_duration, rounded(k->mean_run));
+        CELL(&table, text_duration, rounded(k->mean_wait));
     }
     table_print(&table, "  ", style->unicode, out);
 }
@@ -203,12 +191,11 @@ static void print_left(const struct sim_case *c, const struct gantt_style *style
     static const char *const heading[] = { "tasks", "gate", "for example", "", NULL };
     cells(&table, heading);
     for (size_t i = 0; i < r->left_count && i < LEFT_ROWS_MAX; i++) {
-        cell_count(&table, r->left[i].count);
-        cell_name(&table, r->left[i].code, style->unicode);
-        cell_name(&table, c->world->name(c->world->ctx, r->left[i].example), style->unicode);
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        text_name(&text, r->left[i].sentence, 100, style->unicode);
-        table_cell(&table, "%s", strbuf_text(&text));
+        CELL(&table, text_count, r->left[i].count);
+        CELL(&table, text_name, r->left[i].code, NAME_MAX_COLUMNS, style->unicode);
+        CELL(&table, text_name, c->world->name(c->world->ctx, r->left[i].example), NAME_MAX_COLUMNS,
+             style->unicode);
+        CELL(&table, text_name, r->left[i].message, 100, style->unicode);
     }
     table_print(&table, "  ", style->unicode, out);
     if (r->left_count > LEFT_ROWS_MAX)
@@ -244,8 +231,8 @@ void report_print(const struct sim_case *c, const struct gantt_style *style, str
 
 /* --- comparison --------------------------------------------------------------------------------
  *
- * Both plays draw the same numbers for the same attempt of the same task, so a difference comes
- * from the settings alone. */
+ * Both plays draw the same numbers for the same attempt of the same task, so only the settings cause
+ * differences. */
 
 #define TITLE_MAX_COLUMNS 44
 
@@ -257,10 +244,9 @@ struct compare {
 
 static void row_texts(struct compare *c, const char *name, const struct strbuf *now,
                       const struct strbuf *with, const struct strbuf *change) {
-    table_cell(&c->table, "%s", name);
-    table_cell(&c->table, "%s", strbuf_text(now));
-    table_cell(&c->table, "%s", strbuf_text(with));
-    table_cell(&c->table, "%s", strbuf_text(change));
+    const char *const texts[] = { name, strbuf_text(now), strbuf_text(with),
+                                  change->length ? strbuf_text(change) : "=", NULL };
+    cells(&c->table, texts);
 }
 
 static void put_relative(struct strbuf *out, double now, double with) {
@@ -272,12 +258,10 @@ static void put_relative(struct strbuf *out, double now, double with) {
 
 static void row_duration(struct compare *c, const char *name, double now, double with) {
     _cleanup_(strbuf_finish) struct strbuf a = STRBUF_INIT, b = STRBUF_INIT, d = STRBUF_INIT;
-    time_ms first = (time_ms)(now + 0.5), second = (time_ms)(with + 0.5);
+    time_ms first = rounded(now), second = rounded(with);
     text_duration(&a, first);
     text_duration(&b, second);
-    if (first == second) {
-        strbuf_puts(&d, "=");
-    } else {
+    if (first != second) {
         strbuf_puts(&d, second > first ? "+" : "");
         text_duration(&d, second - first);
         put_relative(&d, now, with);
@@ -291,9 +275,7 @@ static void row_count(struct compare *c, const char *name, int64_t now, int64_t 
     _cleanup_(strbuf_finish) struct strbuf a = STRBUF_INIT, b = STRBUF_INIT, d = STRBUF_INIT;
     text_count(&a, now);
     text_count(&b, with);
-    if (now == with) {
-        strbuf_puts(&d, "=");
-    } else {
+    if (now != with) {
         strbuf_puts(&d, with > now ? "+" : "");
         text_count(&d, with - now);
     }
@@ -305,33 +287,25 @@ static void row_percent(struct compare *c, const char *name, double now, double 
     text_percent(&a, now);
     text_percent(&b, with);
     double points = (with - now) * 100;
-    if (points > -0.05 && points < 0.05)
-        strbuf_puts(&d, "=");
-    else
+    if (points <= -0.05 || points >= 0.05)
         strbuf_printf(&d, "%+.1f points", points);
     row_texts(c, name, &a, &b, &d);
 }
 
-static const struct sim_group_result *project_named(const struct sim_result *result,
-                                                    const char *name) {
-    for (size_t i = 0; i < result->project_count; i++)
-        if (strcmp(result->projects[i].name, name) == 0)
-            return &result->projects[i];
-    return NULL;
-}
-
 static void rows_project(struct compare *c, const struct sim_group_result *now) {
-    const struct sim_group_result *with = project_named(c->with, now->name);
+    const struct sim_group_result *with = NULL;
+    for (size_t i = 0; i < c->with->project_count && !with; i++)
+        if (strcmp(c->with->projects[i].name, now->name) == 0)
+            with = &c->with->projects[i];
     if (!with)
         return;
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-    text_name(&name, now->name, NAME_MAX_COLUMNS, c->style->unicode);
-    size_t length = name.length;
-    strbuf_puts(&name, ": share");
-    row_percent(c, strbuf_text(&name), now->share, with->share);
-    name.text[name.length = length] = '\0';
-    strbuf_puts(&name, ": mean wait");
-    row_duration(c, strbuf_text(&name), now->mean_wait, with->mean_wait);
+    _cleanup_(strbuf_finish) struct strbuf share = STRBUF_INIT, wait = STRBUF_INIT;
+    text_name(&share, now->name, NAME_MAX_COLUMNS, c->style->unicode);
+    strbuf_puts(&wait, strbuf_text(&share));
+    strbuf_puts(&share, ": share");
+    strbuf_puts(&wait, ": mean wait");
+    row_percent(c, strbuf_text(&share), now->share, with->share);
+    row_duration(c, strbuf_text(&wait), now->mean_wait, with->mean_wait);
 }
 
 static uint32_t left_over(const struct sim_result *r) {
@@ -376,10 +350,8 @@ void report_compare(const struct sim_case *now, const struct sim_case *with,
     _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
     text_name(&title, with->title, TITLE_MAX_COLUMNS, style->unicode);
     table_begin(&c.table, "lrrr");
-    table_cell(&c.table, "%s", "");
-    table_cell(&c.table, "now");
-    table_cell(&c.table, "%s", strbuf_text(&title));
-    table_cell(&c.table, "change");
+    const char *const heading[] = { "", "now", strbuf_text(&title), "change", NULL };
+    cells(&c.table, heading);
     rows_all(&c);
     table_print(&c.table, "  ", style->unicode, out);
     table_finish(&c.table);
@@ -390,28 +362,23 @@ void report_compare(const struct sim_case *now, const struct sim_case *with,
 
 /* --- JSON --------------------------------------------------------------------------------------
  *
- * The keys are described in docs/cli/sim.md and never change their meaning. Times are milliseconds
- * since the beginning of the play, parts are between 0 and 1. */
+ * The members are described in docs/cli/sim.md and never change their meaning. Times are milliseconds
+ * since the beginning of the play, fractions are between 0 and 1. */
 
-static void put_part(struct json_writer *w, const char *key, double value) {
-    json_write_key(w, key);
+/* Null if negative. */
+static void put_fraction(struct json_writer *w, const char *key, double value, int decimals) {
     if (value < 0)
-        json_write_null(w);
+        json_put_null(w, key);
     else
-        json_write_double(w, value, 4);
+        json_put_double(w, key, value, decimals);
 }
 
-/* Null when there is none. */
+/* Null unless `given`. */
 static void put_optional(struct json_writer *w, const char *key, bool given, int64_t value) {
-    json_write_key(w, key);
     if (given)
-        json_write_int(w, value);
+        json_put_int(w, key, value);
     else
-        json_write_null(w);
-}
-
-static void put_mean(struct json_writer *w, const char *key, double value) {
-    json_put_int(w, key, (int64_t)(value + 0.5));
+        json_put_null(w, key);
 }
 
 static void put_groups(struct json_writer *w, const struct sim_group_result *groups, size_t count,
@@ -421,13 +388,8 @@ static void put_groups(struct json_writer *w, const struct sim_group_result *gro
         const struct sim_group_result *g = &groups[i];
         json_write_object_begin(w);
         json_put_string(w, projects ? "project" : "kind", g->name);
-        if (projects) {
-            json_write_key(w, "weight");
-            if (g->weight < 0)
-                json_write_null(w);
-            else
-                json_write_double(w, (double)g->weight / 1000, 3);
-        }
+        if (projects)
+            put_fraction(w, "weight", (double)g->weight / 1000, 3);
         json_put_int(w, "tasks", g->tasks);
         json_put_int(w, "done", g->done);
         json_put_int(w, "failed", g->failed);
@@ -435,14 +397,14 @@ static void put_groups(struct json_writer *w, const struct sim_group_result *gro
         json_put_int(w, "peak", g->peak);
         json_put_int(w, "tokens", g->tokens);
         json_put_int(w, "busy_ms", g->busy);
-        put_part(w, "share", g->share);
+        put_fraction(w, "share", g->share, 4);
         if (projects) {
-            put_part(w, "target_share", g->target);
-            put_part(w, "contested_share", g->contested_share);
-            put_part(w, "contested_target", g->contested_target);
+            put_fraction(w, "target_share", g->target, 4);
+            put_fraction(w, "contested_share", g->contested_share, 4);
+            put_fraction(w, "contested_target", g->contested_target, 4);
         }
-        put_mean(w, "mean_run_ms", g->mean_run);
-        put_mean(w, "mean_wait_ms", g->mean_wait);
+        json_put_int(w, "mean_run_ms", rounded(g->mean_run));
+        json_put_int(w, "mean_wait_ms", rounded(g->mean_wait));
         json_write_object_end(w);
     }
     json_write_array_end(w);
@@ -456,7 +418,7 @@ static void put_left(struct json_writer *w, const struct sim_case *c) {
         json_put_string(w, "gate", left->code);
         json_put_int(w, "tasks", left->count);
         json_put_string(w, "example", c->world->name(c->world->ctx, left->example));
-        json_put_string(w, "reason", left->sentence);
+        json_put_string(w, "reason", left->message);
         json_write_object_end(w);
     }
     json_write_array_end(w);
@@ -487,12 +449,12 @@ static void put_runs(struct json_writer *w, const struct sim_case *c) {
 static void put_numbers(struct json_writer *w, const struct sim_result *r) {
     json_put_int(w, "makespan_ms", r->makespan);
     json_put_string(w, "end", sim_end_name(r->how));
-    put_part(w, "utilisation", r->utilisation);
+    put_fraction(w, "utilisation", r->utilisation, 4);
     json_put_int(w, "peak", r->peak);
     put_optional(w, "runs_cap", r->runs_cap != UNLIMITED, r->runs_cap);
     json_put_int(w, "busy_ms", r->busy);
     json_put_object(w, "wait_ms");
-    put_mean(w, "mean", r->waits.mean);
+    json_put_int(w, "mean", rounded(r->waits.mean));
     json_put_int(w, "p50", r->waits.p50);
     json_put_int(w, "p95", r->waits.p95);
     json_put_int(w, "max", r->waits.max);
@@ -527,8 +489,7 @@ static void put_change(struct json_writer *w, const struct sim_result *now,
     json_write_object_begin(w);
     json_put_int(w, "makespan_ms", with->makespan - now->makespan);
     json_put_double(w, "utilisation", with->utilisation - now->utilisation, 4);
-    json_put_int(w, "wait_mean_ms",
-                 (int64_t)(with->waits.mean + 0.5) - (int64_t)(now->waits.mean + 0.5));
+    json_put_int(w, "wait_mean_ms", rounded(with->waits.mean) - rounded(now->waits.mean));
     json_put_int(w, "wait_p95_ms", with->waits.p95 - now->waits.p95);
     json_put_int(w, "wait_max_ms", with->waits.max - now->waits.max);
     json_put_int(w, "done", (int64_t)with->by_state[TASK_DONE] - now->by_state[TASK_DONE]);

@@ -1,13 +1,13 @@
-/* sim_report.h: what a play shows: numbers, tables, charts, JSON.
+/* sim_report.h: reports of a play: numbers, tables, charts, JSON.
  *
  * Life:       sim_play_run → sim_result_build → print → sim_result_finish
- * Borrowed:   names are those of the world's core, so the world outlives its result. */
+ * Borrowed:   names belong to the world's core, so the world must outlive the result. */
 #pragma once
 
 #include "base/strbuf.h"
 #include "sim/player.h"
 
-/* Waiting: from being ready (not before the beginning) to the first start; of tasks that did. */
+/* From when a task was ready (not before the beginning) to its first start; of started tasks. */
 struct sim_waits {
     size_t count;
     double mean;
@@ -20,13 +20,14 @@ struct sim_group_result {
     uint32_t tasks, done, failed;
     uint32_t runs, peak;
     int64_t tokens;
-    time_ms busy;  /* time of all its runs */
+    time_ms busy;  /* total duration of its runs */
     double share;  /* of all tokens, 0..1 */
-    double target; /* projects: its weight's part of the weights of all that have work, 0..1 */
-    /* The same two for the runs that started while two or more projects had ready work; -1: none
-     * did. This is what the scheduler can keep; the share of everything is what was asked for. */
+    double target; /* projects: its part of the weights of all projects with tasks, 0..1 */
+    /* The same for the runs that started while at least two projects had ready tasks; -1: none did.
+     * Only these shares can be decided by the scheduler. */
     double contested_share, contested_target;
     double mean_wait, mean_run;
+    uint32_t waited; /* tasks in mean_wait */
 };
 
 /* Tasks that are not final, by the first gate that stops them. */
@@ -34,7 +35,7 @@ struct sim_left {
     char *code; /* "dependency", "lease:kind:plan", "held:review", "running", "draft" */
     uint32_t count;
     task_id example; /* the first of them */
-    char *sentence;  /* why that one waits; "" when it does not */
+    char *message;   /* why that task waits; "" if it does not */
 };
 
 struct sim_result {
@@ -46,10 +47,10 @@ struct sim_result {
     time_ms busy;
     double utilisation; /* busy / (slots · makespan), 0..1 */
     struct sim_waits waits;
-    uint32_t tasks; /* not final and no draft at the beginning */
+    uint32_t tasks; /* neither final nor drafts at the beginning */
     uint32_t by_state[TASK_STATE_MAX];
     uint32_t attempts;
-    uint32_t retries; /* attempts after a task's first that no rate limit caused */
+    uint32_t retries; /* attempts after the first of a task, except after a rate limit */
     uint32_t limited, failed_attempts, stopped;
     int64_t tokens;
     uint64_t steps;
@@ -63,24 +64,23 @@ void sim_result_build(const struct sim_world *world, const struct sim_options *o
                       const struct sim_play *play, struct sim_result *ret_result);
 void sim_result_finish(struct sim_result *result); /* safe on a zeroed one; usable with _cleanup_ */
 
-/* Did the attempt fail (not: was it limited or stopped)? */
+/* Did the attempt fail? False if it was limited or stopped. */
 bool sim_outcome_failed(enum outcome outcome);
 
-/* --- a chart of characters ---------------------------------------------------------------------
+/* --- text chart --------------------------------------------------------------------------------
  *
- * Up to 40 tasks: one row each, with its waits and failed attempts. More: one lane per project
- * whose height is the number of runs. Plain ASCII when the terminal is not UTF-8. */
+ * Up to 40 tasks: one row each, with its waits and failed attempts. More: one lane per project whose
+ * height is the number of runs. */
 
 #define GANTT_ROWS_MAX 40
 
 struct gantt_style {
     unsigned width; /* columns of a line */
-    bool unicode;
+    bool unicode;   /* else ASCII */
     bool colour;
 };
 
-/* `span`: how much time the width shows; 0 = the play's own. Two plays drawn with the same span
- * can be compared by eye. */
+/* `span`: the time that the width represents; 0: that of the play. */
 void gantt_print(const struct sim_world *world, const struct sim_play *play, time_ms span,
                  const struct gantt_style *style, struct strbuf *out);
 
@@ -95,20 +95,20 @@ struct sim_case {
 
 /* Numbers, tables, chart. */
 void report_print(const struct sim_case *c, const struct gantt_style *style, struct strbuf *out);
-/* The numbers of both and how they differ, then both charts on one time scale. */
+/* The numbers of both and their differences, then both charts on one time scale. */
 void report_compare(const struct sim_case *now, const struct sim_case *with,
                     const struct gantt_style *style, struct strbuf *out);
 
 /* Everything as one JSON object (docs/cli/sim.md). `with` may be NULL; `overrides` are the
- * KEY=VALUE pairs it was played with, NULL at the end. */
+ * KEY=VALUE pairs of its play, ending with NULL. */
 void report_json(const struct sim_case *now, const struct sim_case *with,
                  const char *const *overrides, struct strbuf *out);
 
 /* --- SVG ---------------------------------------------------------------------------------------
  *
- * One file that needs nothing else: light and dark by the viewer's own setting, tooltips, no
- * script. Two cases are drawn below each other on one time scale. Up to 60 tasks: one row each.
- * More: the runs of a project packed on lanes. Far more: its number of runs as an area. */
+ * A self-contained file without scripts: light or dark as the viewer prefers, with tooltips. Two
+ * cases are drawn below each other on one time scale. Up to 60 tasks: one row each. More: the runs
+ * of a project packed on lanes. Far more: its number of runs as an area. */
 
 /* `with` may be NULL. */
 void svg_print(const struct sim_case *now, const struct sim_case *with, struct strbuf *out);

@@ -1,8 +1,7 @@
-/* svg.c: title, axis, legend and what surrounds the bars.
+/* svg.c: a play as an SVG file.
  *
- * Colours are classes with a second value for dark viewers, not CSS variables: some viewers know
- * only the first.
- */
+ * Colors are classes with a second value for dark mode, not CSS variables: some viewers ignore
+ * those. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,88 +23,121 @@ struct svg {
     struct strbuf *out;
     const struct sim_case *c;
     time_ms span;
-    double y; /* where the next thing goes */
+    double y; /* of the next element */
 };
 
-static void svg_escape(struct strbuf *out, const char *text);
-static double svg_x(const struct svg *svg, time_ms at);
+/* Bytes of a well-formed character that XML 1.0 allows, else 0. */
+static size_t xml_character(const unsigned char *u) {
+    if (u[0] < 0x80)
+        return u[0] >= 0x20 && u[0] != 0x7f ? 1 : u[0] == '\t';
+    size_t length = u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : u[0] >= 0xe0 ? 3 : u[0] >= 0xc2 ? 2 : 0;
+    if (u[0] >= 0xf5)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+    bool bad = (u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] >= 0xa0)
+               || (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] >= 0x90)
+               || (u[0] == 0xef && u[1] == 0xbf && u[2] >= 0xbe) || (u[0] == 0xc2 && u[1] < 0xa0);
+    return bad ? 0 : length;
+}
+
+/* Escapes text for XML and replaces characters that XML forbids. */
+static void svg_escape(struct strbuf *out, const char *text) {
+    while (*text) {
+        size_t length = xml_character((const unsigned char *)text);
+        if (length == 0)
+            strbuf_puts(out, "\xef\xbf\xbd"); /* the replacement character */
+        else if (*text == '&')
+            strbuf_puts(out, "&amp;");
+        else if (*text == '<')
+            strbuf_puts(out, "&lt;");
+        else if (*text == '>')
+            strbuf_puts(out, "&gt;");
+        else if (*text == '"')
+            strbuf_puts(out, "&quot;");
+        else
+            strbuf_add(out, text, length);
+        text += length == 0 ? 1 : length;
+    }
+}
+
+/* The position of a time on the axis. */
+static double svg_x(const struct svg *svg, time_ms at) {
+    double since = (double)time_max(0, at - svg->c->play->begin);
+    return SVG_PLOT_LEFT + since * SVG_PLOT_SIZE / (double)svg->span;
+}
+
+/* Text that is cut to `columns`, and its end tag. Returns the columns it uses. */
+static size_t svg_text_end(struct svg *svg, const char *text, size_t columns) {
+    _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
+    size_t used = text_name(&cut, text, columns, true);
+    svg_escape(svg->out, strbuf_text(&cut));
+    strbuf_puts(svg->out, "</text>");
+    return used;
+}
 
 /* --- bars ------------------------------------------------------------------------------------ */
 
-/* The runs of each project, as rows, as lanes or as an area.
- *
- * Which of the three depends on how much there is: a reader follows sixty rows, sees a pattern in
- * some thousand bars, and of more only the height. It also bounds the size of the file.
- */
+/* The runs of each project, as rows, as lanes or as an area, depending on their number: a reader can
+ * follow sixty rows, recognize a pattern in about a thousand bars, and of more only the height. This
+ * also bounds the size of the file. */
 
 #define ROWS_MAX     60
 #define BARS_MAX     1500
 #define LANES_MAX    64
-#define BANDS_MAX    60 /* projects, where a band is not as high as its tasks */
+#define BANDS_MAX    60 /* projects, unless each task has a row */
 #define HEAD_HEIGHT  24.0
 #define ROW_HEIGHT   20.0
 #define BAR_HEIGHT   15.0
 #define AREA_HEIGHT  56.0
 #define BAND_GAP     6.0
 #define AREA_COLUMNS 980
-#define LETTER       5.9 /* pixels of one, about, in a bar */
+#define LETTER       5.9 /* approximate width of a letter in a bar, in pixels */
 
-enum look { LOOK_ROWS, LOOK_LANES, LOOK_AREAS };
+enum layout { LAYOUT_ROWS, LAYOUT_LANES, LAYOUT_AREAS };
 
-static enum look look_of(const struct sim_case *c) {
+static enum layout layout_of(const struct sim_case *c) {
     if (c->result->tasks <= ROWS_MAX && c->play->run_count <= BARS_MAX)
-        return LOOK_ROWS;
+        return LAYOUT_ROWS;
     uint64_t lanes = 0;
     for (size_t i = 0; i < c->play->project_count; i++)
         lanes += c->play->projects[i].peak;
-    return c->play->run_count <= BARS_MAX && lanes <= LANES_MAX ? LOOK_LANES : LOOK_AREAS;
+    return c->play->run_count <= BARS_MAX && lanes <= LANES_MAX ? LAYOUT_LANES : LAYOUT_AREAS;
 }
 
-/* Are runs shown one by one? And tasks? */
-static bool svg_has_bars(const struct sim_case *c) {
-    return look_of(c) != LOOK_AREAS;
+/* A project whose tasks had all ended before the beginning is not shown. */
+static bool is_shown(const struct sim_case *c, uint32_t project, enum layout layout) {
+    return c->result->projects[project].tasks > 0 && (layout == LAYOUT_ROWS || project < BANDS_MAX);
 }
 
-static bool svg_has_rows(const struct sim_case *c) {
-    return look_of(c) == LOOK_ROWS;
+static bool has_more(const struct sim_case *c, enum layout layout) {
+    return layout != LAYOUT_ROWS && c->play->project_count > BANDS_MAX;
 }
 
-/* A project whose tasks were all over before the beginning has nothing to show. */
-static bool is_shown(const struct sim_case *c, uint32_t project, enum look look) {
-    return c->result->projects[project].tasks > 0 && (look == LOOK_ROWS || project < BANDS_MAX);
-}
-
-static bool has_more(const struct sim_case *c, enum look look) {
-    return look != LOOK_ROWS && c->play->project_count > BANDS_MAX;
-}
-
-static double band_height(const struct sim_case *c, uint32_t project, enum look look) {
-    switch (look) {
-    case LOOK_ROWS:
+static double band_height(const struct sim_case *c, uint32_t project, enum layout layout) {
+    switch (layout) {
+    case LAYOUT_ROWS:
         return HEAD_HEIGHT + ROW_HEIGHT * c->result->projects[project].tasks;
-    case LOOK_LANES:
+    case LAYOUT_LANES:
         return HEAD_HEIGHT + ROW_HEIGHT * c->play->projects[project].peak;
-    case LOOK_AREAS:
+    case LAYOUT_AREAS:
         break;
     }
     return HEAD_HEIGHT + AREA_HEIGHT;
 }
 
-/* The height svg_bars will take. */
+/* The height of svg_bars. */
 static double svg_bars_height(const struct sim_case *c) {
-    enum look look = look_of(c);
+    enum layout layout = layout_of(c);
     double height = 0;
     for (uint32_t i = 0; i < c->play->project_count; i++)
-        if (is_shown(c, i, look))
-            height += band_height(c, i, look) + BAND_GAP;
-    return height + (has_more(c, look) ? ROW_HEIGHT : 0);
+        if (is_shown(c, i, layout))
+            height += band_height(c, i, layout) + BAND_GAP;
+    return height + (has_more(c, layout) ? ROW_HEIGHT : 0);
 }
 
 /* --- one bar --------------------------------------------------------------------------------- */
-
-static void print_moment(struct svg *svg, time_ms at) {
-    text_duration(svg->out, at - svg->c->play->begin);
-}
 
 static void print_tooltip(struct svg *svg, const struct sim_run *run) {
     const struct sim_task *task = &svg->c->play->tasks[run->task];
@@ -116,9 +148,9 @@ static void print_tooltip(struct svg *svg, const struct sim_run *run) {
     svg_escape(out, svg->c->result->kinds[task->kind].name);
     strbuf_printf(out, " · attempt %u · %s\n", run->attempt,
                   run->live ? "still running" : outcome_name(run->outcome));
-    print_moment(svg, run->start);
+    text_duration(out, run->start - svg->c->play->begin);
     strbuf_puts(out, " to ");
-    print_moment(svg, run->end);
+    text_duration(out, run->end - svg->c->play->begin);
     strbuf_puts(out, " (");
     text_duration(out, run->end - run->start);
     strbuf_putc(out, ')');
@@ -130,7 +162,7 @@ static void print_tooltip(struct svg *svg, const struct sim_run *run) {
     strbuf_puts(out, "</title>");
 }
 
-/* `name`: written into the bar if there is room. */
+/* `name`: printed in the bar if it fits. */
 static void print_bar(struct svg *svg, const struct sim_run *run, double y, const char *name) {
     const struct sim_task *task = &svg->c->play->tasks[run->task];
     double x = svg_x(svg, run->start), width = svg_x(svg, run->end) - x;
@@ -152,11 +184,9 @@ static void print_bar(struct svg *svg, const struct sim_run *run, double y, cons
     size_t room = shown > 10 ? (size_t)((shown - 10) / LETTER) : 0;
     if (room < 3 || (text_columns(name) > room && room < 8))
         return;
-    _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
-    text_name(&cut, name, room, true);
     strbuf_printf(svg->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"in\">", x + 5, y + 11);
-    svg_escape(svg->out, strbuf_text(&cut));
-    strbuf_puts(svg->out, "</text>\n");
+    svg_text_end(svg, name, room);
+    strbuf_putc(svg->out, '\n');
 }
 
 /* --- bands ----------------------------------------------------------------------------------- */
@@ -168,10 +198,8 @@ static void print_head(struct svg *svg, uint32_t project, double height) {
                   "<rect x=\"%d\" y=\"%.1f\" width=\"4\" height=\"%.1f\" class=\"bar p%u\"/>"
                   "<text x=\"%d\" y=\"%.1f\" class=\"head\">",
                   SVG_MARGIN, svg->y, height, project % SVG_COLOURS, SVG_MARGIN + 12, svg->y + 14);
-    _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
-    text_name(&cut, p->name, 22, true);
-    svg_escape(out, strbuf_text(&cut));
-    strbuf_printf(out, "</text>\n<text x=\"%d\" y=\"%.1f\" class=\"note\" text-anchor=\"end\">",
+    svg_text_end(svg, p->name, 22);
+    strbuf_printf(out, "\n<text x=\"%d\" y=\"%.1f\" class=\"note\" text-anchor=\"end\">",
                   SVG_PLOT_LEFT + SVG_PLOT_SIZE - 6, svg->y + 14);
     strbuf_printf(out, "%u of %u done", p->done, p->tasks);
     if (p->tokens > 0) {
@@ -201,13 +229,10 @@ static void print_rows(struct svg *svg, const uint32_t *tasks, size_t count) {
     const struct sim_play *play = svg->c->play;
     for (size_t i = 0; i < count; i++) {
         double y = svg->y + HEAD_HEIGHT + ROW_HEIGHT * (double)i;
-        const char *name = svg->c->world->name(svg->c->world->ctx, tasks[i]);
         strbuf_printf(svg->out, "<text x=\"%d\" y=\"%.1f\" class=\"muted\">", SVG_MARGIN + 12,
                       y + 11.5);
-        _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
-        text_name(&cut, name, 24, true);
-        svg_escape(svg->out, strbuf_text(&cut));
-        strbuf_puts(svg->out, "</text>\n");
+        svg_text_end(svg, svg->c->world->name(svg->c->world->ctx, tasks[i]), 24);
+        strbuf_putc(svg->out, '\n');
         struct wait_line line = { svg, y + BAR_HEIGHT / 2 };
         chart_waits(play, tasks[i], print_wait, &line);
         const char *kind = svg->c->result->kinds[play->tasks[tasks[i]].kind].name;
@@ -227,8 +252,8 @@ static void print_lanes(struct svg *svg, uint32_t project, const uint32_t *lanes
     }
 }
 
-/* The steps of how many runs lived at once, `height` pixels for `scale` runs, as the points of a
- * path from the base line to the base line. */
+/* The number of live runs over time, `height` pixels for `scale` runs, as a path that begins and ends
+ * on the base line. */
 static void svg_area(struct svg *svg, uint32_t project, double base, double height, double scale) {
     double *cells = xcalloc(AREA_COLUMNS, sizeof(*cells));
     chart_concurrency(svg->c->play, project, svg->span, AREA_COLUMNS, cells);
@@ -261,33 +286,33 @@ static double peak_of_all(const struct sim_play *play) {
     return peak;
 }
 
-/* All projects, each with its heading, and moves svg->y below them. */
+/* Prints all projects, each with its heading, and moves svg->y past them. */
 static void svg_bars(struct svg *svg) {
     const struct sim_case *c = svg->c;
-    enum look look = look_of(c);
+    enum layout layout = layout_of(c);
     uint32_t *tasks = xcalloc(c->play->task_count + 1, sizeof(*tasks));
     uint32_t *lanes = xcalloc(c->play->run_count + 1, sizeof(*lanes));
     uint32_t *counts = xcalloc(c->play->project_count + 1, sizeof(*counts));
-    if (look == LOOK_ROWS)
+    if (layout == LAYOUT_ROWS)
         (void)chart_tasks(c->play, tasks);
-    else if (look == LOOK_LANES)
+    else if (layout == LAYOUT_LANES)
         chart_lanes(c->play, lanes, counts);
-    const uint32_t *next = tasks; /* they come project after project */
+    const uint32_t *next = tasks; /* sorted by project */
     for (uint32_t i = 0; i < c->play->project_count; i++) {
-        if (!is_shown(c, i, look))
+        if (!is_shown(c, i, layout))
             continue;
-        double height = band_height(c, i, look);
+        double height = band_height(c, i, layout);
         print_head(svg, i, height);
-        if (look == LOOK_ROWS)
+        if (layout == LAYOUT_ROWS)
             print_rows(svg, next, c->result->projects[i].tasks);
-        else if (look == LOOK_LANES)
+        else if (layout == LAYOUT_LANES)
             print_lanes(svg, i, lanes);
         else
             print_area(svg, i, peak_of_all(c->play));
         next += c->result->projects[i].tasks;
         svg->y += height + BAND_GAP;
     }
-    if (has_more(c, look)) {
+    if (has_more(c, layout)) {
         strbuf_printf(svg->out,
                       "<text x=\"%d\" y=\"%.1f\" class=\"muted\">and %zu more projects</text>\n",
                       SVG_MARGIN + 12, svg->y + 12, c->play->project_count - BANDS_MAX);
@@ -342,55 +367,7 @@ static const char definitions[] =
     "<line x1=\"1\" y1=\"0\" x2=\"1\" y2=\"6\" class=\"hatch-limited\"/></pattern>\n"
     "</defs>\n";
 
-/* --- shared ---------------------------------------------------------------------------------- */
-
-/* Bytes of a well-formed character that XML 1.0 allows, else 0. */
-static size_t xml_character(const unsigned char *u) {
-    if (u[0] < 0x80)
-        return u[0] >= 0x20 && u[0] != 0x7f ? 1 : u[0] == '\t';
-    size_t length = u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : u[0] >= 0xe0 ? 3 : u[0] >= 0xc2 ? 2 : 0;
-    if (u[0] >= 0xf5)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((u[i] & 0xc0) != 0x80)
-            return 0;
-    bool bad = (u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] >= 0xa0)
-               || (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] >= 0x90)
-               || (u[0] == 0xef && u[1] == 0xbf && u[2] >= 0xbe) || (u[0] == 0xc2 && u[1] < 0xa0);
-    return bad ? 0 : length;
-}
-
-/* Text for XML: escaped, without what XML forbids. */
-static void svg_escape(struct strbuf *out, const char *text) {
-    while (*text) {
-        size_t length = xml_character((const unsigned char *)text);
-        if (length == 0)
-            strbuf_puts(out, "\xef\xbf\xbd"); /* the replacement character */
-        else if (*text == '&')
-            strbuf_puts(out, "&amp;");
-        else if (*text == '<')
-            strbuf_puts(out, "&lt;");
-        else if (*text == '>')
-            strbuf_puts(out, "&gt;");
-        else if (*text == '"')
-            strbuf_puts(out, "&quot;");
-        else
-            strbuf_add(out, text, length);
-        text += length == 0 ? 1 : length;
-    }
-}
-
-/* Where a moment of the play is on the time axis. */
-static double svg_x(const struct svg *svg, time_ms at) {
-    double since = (double)time_max(0, at - svg->c->play->begin);
-    return SVG_PLOT_LEFT + since * SVG_PLOT_SIZE / (double)svg->span;
-}
-
-static const char *svg_project_name(const struct svg *svg, uint32_t project) {
-    return svg->c->result->projects[project].name;
-}
-
-/* --- around the bars ------------------------------------------------------------------------- */
+/* --- title, legend, axis, panel -------------------------------------------------------------- */
 
 static void print_subtitle(struct svg *svg) {
     const struct sim_result *r = svg->c->result;
@@ -412,14 +389,12 @@ static void print_subtitle(struct svg *svg) {
     strbuf_puts(svg->out, " tokens");
 }
 
-/* A sample and its name; returns where the next one begins. */
+/* Prints a sample and its name; returns the position of the next item. */
 static double legend_item(struct svg *svg, double x, const char *sample, const char *name) {
     strbuf_printf(svg->out, "<g transform=\"translate(%.1f %.1f)\">%s<text x=\"20\" y=\"9\">", x,
                   svg->y, sample);
-    _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
-    size_t columns = text_name(&cut, name, 24, true);
-    svg_escape(svg->out, strbuf_text(&cut));
-    strbuf_puts(svg->out, "</text></g>\n");
+    size_t columns = svg_text_end(svg, name, 24);
+    strbuf_puts(svg->out, "</g>\n");
     return x + 40 + 6.3 * (double)columns;
 }
 
@@ -431,9 +406,9 @@ static void print_legend(struct svg *svg) {
         (void)snprintf(sample, sizeof(sample),
                        "<rect width=\"14\" height=\"10\" class=\"bar p%zu\"/>", i % SVG_COLOURS);
         if (x < SVG_WIDTH - 480)
-            x = legend_item(svg, x, sample, svg_project_name(svg, (uint32_t)i));
+            x = legend_item(svg, x, sample, svg->c->result->projects[i].name);
     }
-    if (!svg_has_bars(svg->c))
+    if (layout_of(svg->c) == LAYOUT_AREAS)
         return;
     if (svg->c->result->failed_attempts > 0)
         x = legend_item(svg, x,
@@ -445,17 +420,15 @@ static void print_legend(struct svg *svg) {
                         "<rect width=\"14\" height=\"10\" class=\"bar limited\" "
                         "fill=\"url(#limited)\"/>",
                         "rate limited");
-    if (svg_has_rows(svg->c))
+    if (layout_of(svg->c) == LAYOUT_ROWS)
         (void)legend_item(svg, x, "<line x1=\"0\" y1=\"5\" x2=\"14\" y2=\"5\" class=\"wait\"/>",
                           "ready, waiting");
 }
 
 static void print_title(struct svg *svg) {
     strbuf_printf(svg->out, "<text x=\"%d\" y=\"%.1f\" class=\"title\">", SVG_MARGIN, svg->y + 18);
-    _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
-    text_name(&cut, svg->c->title, 100, true);
-    svg_escape(svg->out, strbuf_text(&cut));
-    strbuf_printf(svg->out, "</text>\n<text x=\"%d\" y=\"%.1f\" class=\"muted\">", SVG_MARGIN,
+    svg_text_end(svg, svg->c->title, 100);
+    strbuf_printf(svg->out, "\n<text x=\"%d\" y=\"%.1f\" class=\"muted\">", SVG_MARGIN,
                   svg->y + 38);
     print_subtitle(svg);
     strbuf_puts(svg->out, "</text>\n");
@@ -483,7 +456,7 @@ static void print_axis(struct svg *svg, double bottom) {
     }
 }
 
-/* How many ran at once, all projects together, and how many could have. */
+/* The number of live runs of all projects, and its limit. */
 static void print_strip(struct svg *svg) {
     const struct sim_result *r = svg->c->result;
     svg->y += STRIP_HEAD;
@@ -511,17 +484,17 @@ static void print_strip(struct svg *svg) {
     svg->y = base;
 }
 
+static double panel_height(const struct sim_case *c) {
+    return TITLE_HEIGHT + AXIS_HEIGHT + svg_bars_height(c) + STRIP_HEAD + STRIP_HEIGHT;
+}
+
 static void print_panel(struct svg *svg) {
     print_title(svg);
     double top = svg->y;
-    print_axis(svg, top + AXIS_HEIGHT + svg_bars_height(svg->c) + STRIP_HEAD + STRIP_HEIGHT);
+    print_axis(svg, top - TITLE_HEIGHT + panel_height(svg->c));
     svg->y = top + AXIS_HEIGHT;
     svg_bars(svg);
     print_strip(svg);
-}
-
-static double panel_height(const struct sim_case *c) {
-    return TITLE_HEIGHT + AXIS_HEIGHT + svg_bars_height(c) + STRIP_HEAD + STRIP_HEIGHT;
 }
 
 void svg_print(const struct sim_case *now, const struct sim_case *with, struct strbuf *out) {

@@ -1,5 +1,4 @@
-/* text.c: see text.h. Widths are computed from the text alone, without the locale: a report is the
- * same on every machine. */
+/* text.c: see text.h. Widths do not depend on the locale: a report is the same on every machine. */
 #include "sim/text.h"
 
 #include <assert.h>
@@ -66,8 +65,8 @@ void text_percent(struct strbuf *out, double part) {
         strbuf_printf(out, "%" PRId64 " %%", (tenths + 5) / 10);
 }
 
-/* One character: its bytes and its columns. Anything that is not UTF-8 is one byte, one column. */
-static size_t character(const char *text, size_t *ret_columns) {
+/* Returns the bytes of the first character. An invalid byte is one character of one column. */
+static size_t character_length(const char *text, size_t *ret_columns) {
     const unsigned char *u = (const unsigned char *)text;
     size_t length = u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : u[0] >= 0xc2 ? 2 : 1;
     uint32_t code = length == 1 ? u[0] : u[0] & (0xffu >> (length + 1));
@@ -91,7 +90,7 @@ static size_t character(const char *text, size_t *ret_columns) {
 size_t text_columns(const char *text) {
     size_t total = 0, columns;
     while (*text) {
-        text += character(text, &columns);
+        text += character_length(text, &columns);
         total += columns;
     }
     return total;
@@ -109,7 +108,7 @@ size_t text_name(struct strbuf *out, const char *name, size_t columns, bool unic
     bool fits = text_columns(name) <= columns;
     size_t used = 0, width;
     while (*name) {
-        size_t length = character(name, &width);
+        size_t length = character_length(name, &width);
         if (!fits && used + width + 1 > columns)
             break;
         if (is_unsafe(name, length))

@@ -1,4 +1,4 @@
-/* text.h: numbers, names and tables as the reports show them. */
+/* text.h: formats numbers, names and tables for reports. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +12,13 @@
 void text_duration(struct strbuf *out, time_ms span);
 /* With a comma between thousands. */
 void text_count(struct strbuf *out, int64_t count);
-/* 0.5 as "50 %"; below ten with one decimal where it has one. */
+/* 0.5 as "50 %"; below ten percent with a decimal unless that is 0. */
 void text_percent(struct strbuf *out, double part);
 
 /* Columns on a terminal of UTF-8 text: wide characters count two, combining ones none. */
 size_t text_columns(const char *text);
-/* A name that came from outside, safe for a terminal (no control characters), cut to `columns` with
- * a mark at the end. Returns the columns it takes. */
+/* An untrusted name, without control characters, cut to `columns` with a mark at the end. Returns
+ * the columns it uses. */
 size_t text_name(struct strbuf *out, const char *name, size_t columns, bool unicode);
 
 /* --- tables ------------------------------------------------------------------------------------
@@ -39,5 +39,5 @@ struct table {
 void table_begin(struct table *table, const char *columns);
 void table_finish(struct table *table); /* safe on a zeroed table; usable with _cleanup_ */
 void table_cell(struct table *table, const char *format, ...) _printf_(2, 3);
-/* Each line begins with `indent`; a line goes below the heading. */
+/* Each line begins with `indent`; the heading is underlined. */
 void table_print(const struct table *table, const char *indent, bool unicode, struct strbuf *out);

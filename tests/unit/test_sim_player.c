@@ -86,16 +86,11 @@ static void hint_of(const void *ctx, task_id task, struct sim_hint *ret) {
     *ret = (struct sim_hint){ .duration_min = SECONDS(60), .duration_max = SECONDS(60) };
 }
 
-static enum until until_of(const void *ctx, task_id task) {
-    (void)ctx;
-    (void)task;
-    return UNTIL_EXIT;
-}
-
-static int64_t weight_of(const void *ctx, sym project) {
-    (void)ctx;
+bool core_share(const struct core *core, sym project, struct share_view *ret) {
+    (void)core;
     (void)project;
-    return 1000;
+    *ret = (struct share_view){ .weight_milli = 1000, .open = true };
+    return true;
 }
 
 static int play(struct sim_play *ret, struct error *err) {
@@ -106,8 +101,6 @@ static int play(struct sim_play *ret, struct error *err) {
         .runs_cap = UNLIMITED,
         .name = name_of,
         .hint = hint_of,
-        .until = until_of,
-        .weight = weight_of,
     };
     const struct sim_options options = { 1, DAYS(30), TIME_NEVER, 0 };
     return sim_play_run(&world, &options, ret, err);
