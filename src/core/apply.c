@@ -441,8 +441,8 @@ static int check_spec(struct core *c, const struct task_spec *spec, uint32_t kno
     return r;
 }
 
-static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
-                 const struct names *names) {
+static void fill_task(struct core *c, uint32_t task, const struct task_spec *spec,
+                      const struct names *names) {
     struct task *t = task_at(c, task);
     t->project = names->project;
     t->kind = names->kind;
@@ -482,12 +482,6 @@ static void fill(struct core *c, uint32_t task, const struct task_spec *spec,
         list->keys[list->count] = key_resource(c, spec->resources[i]);
         key_use(c, list->keys[list->count++]);
     }
-}
-
-/* Did an older iteration of its parent create it? */
-static bool is_stale(const struct core *c, const struct task *t) {
-    return t->parent && t->parent_gate == PARENT_DONE
-           && t->parent_iteration < task_at(c, t->parent)->iteration;
 }
 
 static void set_enqueued(const struct core *c, struct task *t, const struct task_spec *spec) {
@@ -533,7 +527,7 @@ static void begin_now(struct core *c, uint32_t task, const struct task_spec *spe
     queue_enter(c, task, c->now - time_min(spec->ready_since, c->now));
 }
 
-static void begin(struct core *c, uint32_t task, const struct task_spec *spec) {
+static void begin_task(struct core *c, uint32_t task, const struct task_spec *spec) {
     struct task *t = task_at(c, task);
     bool live = task_state_is_live(spec->state);
     t->state = (uint8_t)spec->state;
@@ -579,7 +573,7 @@ static int apply_task_added(struct core *c, const struct fact *fact, struct erro
         return r;
     if (!task)
         task = task_new_named(c, spec->id);
-    fill(c, task, spec, &names);
+    fill_task(c, task, spec, &names);
     if (spec->parent) {
         uint32_t parent = task_named(c, spec->parent);
         tree_add_child(c, parent, task);
@@ -588,13 +582,15 @@ static int apply_task_added(struct core *c, const struct fact *fact, struct erro
     }
     tree_set_depth(c, task);
     depend_set(c, task, spec->depends_on, spec->depends_on_count);
-    begin(c, task, spec);
+    begin_task(c, task, spec);
     group_join(c, task);
     if (task_at(c, task)->needed_by || task_at(c, task)->first_child)
         notify_referrers(c, task);
     task_depends_changed(c, task);
     const struct task *t = task_at(c, task);
-    if (is_stale(c, t) && !c->loading)
+    bool stale = t->parent && t->parent_gate == PARENT_DONE
+                 && t->parent_iteration < task_at(c, t->parent)->iteration;
+    if (stale && !c->loading) /* an older iteration of its parent created it */
         tree_invalidate(c, task);
     if (t->parent && t->parent_gate == PARENT_NONE)
         task_recheck(c, t->parent);

@@ -381,37 +381,31 @@ void core_count(const struct core *c, struct core_counts *ret) {
 }
 
 static uint32_t find_key(const struct core *c, enum lease_kind kind, sym name) {
-    uint32_t project = by_symbol_get(&c->project_of, name);
-    uint32_t k = by_symbol_get(&c->kind_of, name), a = by_symbol_get(&c->agent_of, name);
-    uint32_t l = by_symbol_get(&c->limiter_of, name);
-    switch (kind) {
+    const struct project *project = &c->projects[by_symbol_get(&c->project_of, name)];
+    switch ((int)kind) {
     case LEASE_RUNS:
         return c->key_runs;
     case LEASE_ROOTS:
         return c->key_roots;
     case LEASE_PROJECT:
-        return c->projects[project].key;
+        return project->key;
     case LEASE_WORKSPACES:
-        return c->projects[project].key_workspaces;
+        return project->key_workspaces;
     case LEASE_REVIEW:
-        return c->projects[project].key_review;
+        return project->key_review;
     case LEASE_KIND:
-        return c->kinds[k].key;
+        return c->kinds[by_symbol_get(&c->kind_of, name)].key;
     case LEASE_AGENT:
-        return c->agents[a].key;
+        return c->agents[by_symbol_get(&c->agent_of, name)].key;
     case LEASE_LIMITER:
-        return c->limiters[l].key;
+        return c->limiters[by_symbol_get(&c->limiter_of, name)].key;
     case LEASE_RESOURCE:
         return by_symbol_get(&c->resource_of, name);
     case LEASE_WORKSPACE:
         return by_symbol_get(&c->workspace_of, name);
-    case LEASE_TASK:
-    case LEASE_SERIAL:
-    case LEASE_AGENTS:
-    case LEASE_KIND_MAX:
-        break;
+    default:
+        return 0;
     }
-    return 0;
 }
 
 bool core_lease(const struct core *c, enum lease_kind kind, sym name, amount *ret_used,

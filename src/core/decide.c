@@ -14,22 +14,11 @@
 #include "core/task.h"
 #include "core/task_order.h"
 
-/* The first key that has no slot for the task, or 0. */
-static uint32_t lacking_key(const struct core *c, uint32_t task, struct runner with) {
-    uint32_t needs[NEEDS_MAX];
-    size_t count = lease_needs(c, task_at(c, task), with.agent, with.limiter, needs);
-    for (size_t i = 0; i < count; i++) {
-        if (!key_has_slot(c, needs[i], task))
-            return needs[i];
-    }
-    return 0;
-}
-
-static bool is_startable(const struct core *c, uint32_t task) {
+/* Do all gates before the leases let it start? */
+static bool passes_gates(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
     struct runner with = failover_runner(c, task, t);
-    return gates_before_leases(c, t->project, with.limiter) && gate_agent_open(c, with.agent)
-           && !lacking_key(c, task, with);
+    return gates_before_leases(c, t->project, with.limiter) && gate_agent_open(c, with.agent);
 }
 
 /* --- the claim of an overdue task ------------------------------------------------------------ */
@@ -54,6 +43,7 @@ static bool freed_by_runs(const struct core *c, const struct task *t, const stru
 }
 
 struct lacking {
+    bool any;
     bool hopeless; /* the end of a run cannot help */
     bool scarce;   /* it lacks a slot on a key other than runs */
 };
@@ -63,11 +53,12 @@ static struct lacking lacking_slots(const struct core *c, uint32_t task) {
     struct runner with = failover_runner(c, task, t);
     uint32_t needs[NEEDS_MAX];
     size_t count = lease_needs(c, t, with.agent, with.limiter, needs);
-    struct lacking result = { false, false };
+    struct lacking result = { 0 };
     for (size_t i = 0; i < count; i++) {
         if (key_has_slot(c, needs[i], task))
             continue;
         const struct key *k = key_at(c, needs[i]);
+        result.any = true;
         result.hopeless |= !freed_by_runs(c, t, k);
         result.scarce |= k->kind != LEASE_RUNS;
     }
@@ -76,17 +67,15 @@ static struct lacking lacking_slots(const struct core *c, uint32_t task) {
 
 static bool may_claim(const struct core *c, uint32_t task) {
     const struct task *t = task_at(c, task);
-    if (t->state != TASK_READY || !queue_overdue(c, t))
-        return false;
-    struct runner with = failover_runner(c, task, t);
-    return gates_before_leases(c, t->project, with.limiter) && gate_agent_open(c, with.agent)
+    return t->state == TASK_READY && queue_overdue(c, t) && passes_gates(c, task)
            && !lacking_slots(c, task).hopeless;
 }
 
 /* The claim's task if nothing stops it now, else 0. Sets the deficit of its project. */
 static uint32_t claim_startable(struct core *c) {
     uint32_t task = c->claim.task;
-    if (!task || task_at(c, task)->state != TASK_READY || !is_startable(c, task))
+    if (!task || task_at(c, task)->state != TASK_READY || !passes_gates(c, task)
+        || lacking_slots(c, task).any)
         return 0;
     fair_set_deficit(c, &c->projects[task_at(c, task)->project]);
     return task;
@@ -307,7 +296,7 @@ static time_ms head_changes_at(const struct core *c, const struct queue_class *k
 }
 
 /* The first task of all open classes of a project; parks heads that a rare key refuses. */
-static uint32_t look_through_classes(struct core *c, uint32_t project, uint32_t worker) {
+static uint32_t first_of_classes(struct core *c, uint32_t project, uint32_t worker) {
     struct project *p = &c->projects[project];
     for (;;) {
         uint32_t best = 0;
@@ -331,9 +320,9 @@ static uint32_t look_through_classes(struct core *c, uint32_t project, uint32_t 
 static uint32_t first_of_project(struct core *c, uint32_t project, uint32_t worker) {
     struct project *p = &c->projects[project];
     if (worker)
-        return look_through_classes(c, project, worker);
+        return first_of_classes(c, project, worker);
     if (p->best_epoch != c->epoch || c->now >= p->best_until) {
-        p->best = look_through_classes(c, project, worker);
+        p->best = first_of_classes(c, project, worker);
         p->best_epoch = c->epoch;
     }
     return p->best;
@@ -428,13 +417,6 @@ static void start_all_in_order(struct core *c) {
     }
 }
 
-static void starts_in_order(struct core *c) {
-    (void)claim_update(c);
-    do
-        start_all_in_order(c);
-    while (claim_update(c)); /* dropped reservations are now free for others */
-}
-
 /* If nothing else starts, a run that waits for its descendants lends its slots to one of them. */
 static bool start_lent(struct core *c) {
     uint32_t lender = 0, agent = 0;
@@ -455,8 +437,12 @@ void decide_starts(struct core *c) {
     if (c->roster_count > 0)
         starts_by_roster(c);
     do {
-        if (c->roster_count == 0)
-            starts_in_order(c);
+        if (c->roster_count > 0)
+            continue;
+        (void)claim_update(c);
+        do
+            start_all_in_order(c);
+        while (claim_update(c)); /* dropped reservations are now free for others */
     } while (start_lent(c));
     pace_end_decision(c);
 }

@@ -207,12 +207,11 @@ static bool explain_first(const struct core *c, uint32_t task, const struct task
         .c = c, .handle = task, .t = t, .with = failover_runner(c, task, t), .list = list
     };
     for (size_t i = 0; i < ARRAY_SIZE(explainers); i++) {
-        size_t asked = x.count;
-        explainers[i](&x);
-        for (; asked < x.count; asked++) {
-            if (x.list[asked].open)
+        size_t at = x.count;
+        for (explainers[i](&x); at < x.count; at++) {
+            if (x.list[at].open)
                 continue;
-            *ret = x.list[asked];
+            *ret = x.list[at];
             return true;
         }
     }
@@ -556,7 +555,7 @@ size_t core_waiting_first(const struct core *c, size_t each, task_id *ret, size_
 
 /* --- heads ----------------------------------------------------------------------------------- */
 
-#define LOOKED_PER_LACKING 20
+#define VISITED_PER_LACKING 20
 
 struct heads {
     const struct core *c;
@@ -573,7 +572,7 @@ static void visit_first(const struct heads *h, const struct order_list *list, si
 
 static void visit_lacking(const struct heads *h, size_t most) {
     struct order_cursor cursor = { 0 };
-    size_t left = most * LOOKED_PER_LACKING;
+    size_t left = most * VISITED_PER_LACKING;
     uint32_t task;
     while (most > 0 && left-- > 0 && (task = order_list_next(&h->c->waiting, &cursor))) {
         unsigned lack = task_at(h->c, task)->lack;

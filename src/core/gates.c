@@ -8,21 +8,11 @@
 
 bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is,
                      amount *ret_wanted) {
-    switch (floor) {
-    case HOST_DISK:
-        *ret_is = c->host_disk;
-        *ret_wanted = c->policy.host.disk_min_mb;
-        break;
-    case HOST_MEMORY:
-        *ret_is = c->host_memory;
-        *ret_wanted = c->policy.host.memory_min_mb;
-        break;
-    case HOST_LOAD:
-    case HOST_FLOOR_MAX:
-        *ret_is = c->host_load;
-        *ret_wanted = c->policy.host.load_max_milli;
-        break;
-    }
+    const amount is[] = { c->host_disk, c->host_memory, c->host_load };
+    const amount wanted[] = { c->policy.host.disk_min_mb, c->policy.host.memory_min_mb,
+                              c->policy.host.load_max_milli };
+    *ret_is = is[floor];
+    *ret_wanted = wanted[floor];
     if (*ret_is < 0 || *ret_wanted == 0)
         return true;
     return floor == HOST_LOAD ? *ret_is <= *ret_wanted : *ret_is >= *ret_wanted;
@@ -259,11 +249,6 @@ time_ms failover_others_open_at(const struct core *c, uint32_t agent) {
     return at;
 }
 
-static bool has_slots(const struct core *c, struct runner with, uint32_t task) {
-    return key_has_slot(c, c->agents[with.agent].key, task)
-           && (!with.limiter || key_has_slot(c, c->limiters[with.limiter].key, task));
-}
-
 struct runner failover_pick(const struct core *c, uint32_t agent, uint32_t task) {
     struct runner result = { agent, c->agents[agent].limiter };
     if (c->roster_count > 0 || failover_agent_open(c, agent))
@@ -273,7 +258,8 @@ struct runner failover_pick(const struct core *c, uint32_t agent, uint32_t task)
         if (!b || !failover_agent_open(c, b))
             continue;
         struct runner with = { b, c->agents[b].limiter };
-        if (has_slots(c, with, task))
+        if (key_has_slot(c, c->agents[b].key, task)
+            && (!with.limiter || key_has_slot(c, c->limiters[with.limiter].key, task)))
             return with;
         if (result.agent == agent)
             result = with; /* open and full: what the task waits for if no other has a slot */

@@ -81,23 +81,15 @@ void key_release(struct core *c, uint32_t handle) {
         queue_recheck_parked(c, task_find(c, key_at(c, handle)->locked_by), handle);
 }
 
-void key_set_cap(struct core *c, uint32_t handle, amount cap) {
-    bool had_slot = key_has_slot(c, handle, 0);
-    key_at(c, handle)->cap = cap;
-    key_changed(c, handle, had_slot);
-}
-
-void key_set_external(struct core *c, uint32_t handle, amount external) {
-    bool had_slot = key_has_slot(c, handle, 0);
-    key_at(c, handle)->external = external;
-    key_changed(c, handle, had_slot);
-}
-
-void key_set_claimed(struct core *c, uint32_t handle, bool claimed) {
-    bool had_slot = key_has_slot(c, handle, 0);
-    key_at(c, handle)->claimed = claimed;
-    key_changed(c, handle, had_slot);
-}
+#define DEFINE_KEY_SETTER(member, type)                                                            \
+    void key_set_##member(struct core *c, uint32_t handle, type value) {                           \
+        bool had_slot = key_has_slot(c, handle, 0);                                                \
+        key_at(c, handle)->member = value;                                                         \
+        key_changed(c, handle, had_slot);                                                          \
+    }
+DEFINE_KEY_SETTER(cap, amount)
+DEFINE_KEY_SETTER(external, amount)
+DEFINE_KEY_SETTER(claimed, bool)
 
 struct serial_key {
     sym project, phase, kind;
@@ -127,22 +119,22 @@ uint32_t key_serial(struct core *c, uint32_t project, sym phase, uint32_t kind) 
     return handle;
 }
 
-uint32_t key_workspace(struct core *c, sym name) {
-    uint32_t handle = by_symbol_get(&c->workspace_of, name);
+static uint32_t key_named(struct core *c, struct by_symbol *map, enum lease_kind kind, sym name,
+                          amount cap) {
+    uint32_t handle = by_symbol_get(map, name);
     if (!handle) {
-        handle = key_new(c, LEASE_WORKSPACE, name, 1);
-        by_symbol_set(&c->workspace_of, name, handle);
+        handle = key_new(c, kind, name, cap);
+        by_symbol_set(map, name, handle);
     }
     return handle;
 }
 
+uint32_t key_workspace(struct core *c, sym name) {
+    return key_named(c, &c->workspace_of, LEASE_WORKSPACE, name, 1);
+}
+
 uint32_t key_resource(struct core *c, sym name) {
-    uint32_t handle = by_symbol_get(&c->resource_of, name);
-    if (!handle) {
-        handle = key_new(c, LEASE_RESOURCE, name, UNLIMITED);
-        by_symbol_set(&c->resource_of, name, handle);
-    }
-    return handle;
+    return key_named(c, &c->resource_of, LEASE_RESOURCE, name, UNLIMITED);
 }
 
 void key_use(struct core *c, uint32_t key) {
@@ -344,11 +336,6 @@ static void lend_finish(struct core *c, uint32_t run) {
     run_at(c, borrower)->borrowed = passed_on;
 }
 
-static void lend_finish_limiter(struct core *c, uint32_t run) {
-    if (run_at(c, run)->lender)
-        give_back(c, run, LEND_LIMITER);
-}
-
 /* --- runs ------------------------------------------------------------------------------------ */
 
 void lease_acquire_all(struct core *c, uint32_t run) {
@@ -381,7 +368,8 @@ void lease_release_run(struct core *c, uint32_t run) {
 void lease_release_limiter(struct core *c, uint32_t run) {
     struct run *r = run_at(c, run);
     r->no_api = true;
-    lend_finish_limiter(c, run);
+    if (r->lender)
+        give_back(c, run, LEND_LIMITER);
     for (unsigned i = 0; i < r->key_count; i++) {
         if (key_at(c, r->keys[i])->kind != LEASE_LIMITER)
             continue;

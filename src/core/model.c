@@ -98,22 +98,16 @@ uint32_t task_situation(enum task_state state, enum hold hold) {
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-static const char *const order_kinds[] = {
-    [ORDER_START] = "start",
-    [ORDER_STOP] = "stop",
-    [ORDER_CHANGE] = "change",
-    [ORDER_GROUP] = "group",
-};
-_Static_assert(ARRAY_SIZE(order_kinds) == ORDER_KIND_MAX, "an order has no name");
+static DEFINE_NAMES(order_kind, order_kind_name, ORDER_KINDS)
 
-static void print_name(struct strbuf *out, const char *label, const struct symbol_table *symbols,
-                       sym name) {
+    static void print_name(struct strbuf *out, const char *label,
+                           const struct symbol_table *symbols, sym name) {
     if (name)
         strbuf_printf(out, " %s=%s", label, symbol_name(symbols, name));
 }
 
 void order_print(const struct order *o, const struct symbol_table *symbols, struct strbuf *out) {
-    strbuf_puts(out, order_kinds[o->kind]);
+    strbuf_puts(out, order_kind_name(o->kind));
     if (o->kind == ORDER_GROUP) {
         strbuf_printf(out, " group=%" PRIu32 " %s", o->group, task_state_name(o->to));
         return;

@@ -579,32 +579,32 @@ void waiting_clear(struct core *c) {
     order_list_finish(&c->waiting);
 }
 
-struct asked {
+struct ranked {
     const struct core *c;
     uint32_t task;
 };
 
 static bool before_by_wait(const void *ctx, uint32_t item) {
-    const struct asked *a = ctx;
+    const struct ranked *a = ctx;
     return task_before_in_project(a->c, item, a->task);
 }
 
 static bool is_overdue(const void *ctx, uint32_t item) {
-    const struct asked *a = ctx;
+    const struct ranked *a = ctx;
     return queue_overdue(a->c, task_at(a->c, item));
 }
 
 static bool is_before_by_rank(const void *ctx, uint32_t item) {
-    const struct asked *a = ctx;
+    const struct ranked *a = ctx;
     return task_before_by_rank(a->c, item, a->task);
 }
 
 static bool before_by_age(const void *ctx, uint32_t item) {
-    const struct asked *a = ctx;
+    const struct ranked *a = ctx;
     return task_before_by_age(a->c, item, a->task);
 }
 
-static amount before_in_class(const struct asked *a, const struct queue_class *k) {
+static amount before_in_class(const struct ranked *a, const struct queue_class *k) {
     const struct task *t = task_at(a->c, a->task);
     if ((a->c->policy.order & ORDER_BY_POSITION) && k->project != t->project)
         return k->project < t->project ? (amount)k->by_created.count + k->parked_by_created.count
@@ -626,7 +626,7 @@ amount core_queue_position(const struct core *c, task_id id) {
     enum task_state state = task_at(c, task)->state;
     if (state != TASK_WAITING && state != TASK_READY)
         return 0;
-    struct asked a = { c, task };
+    struct ranked a = { c, task };
     amount before = order_list_rank(&c->waiting, before_by_age, &a);
     for (uint32_t h = 1; h < c->classes.next; h++) {
         if (class_at(c, h)->domain)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/number.h"
 
 #define CIRCLE   "M13 8A5 5 0 1 1 3 8A5 5 0 1 1 13 8z"
 #define DOT      "M10.2 8A2.2 2.2 0 1 1 5.8 8A2.2 2.2 0 1 1 10.2 8z"
@@ -56,13 +57,9 @@ enum task_state task_state_find(const char *name) {
     return TASK_ABSENT;
 }
 
-static unsigned hex_value(char digit) {
-    return (unsigned)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-}
-
 static unsigned channel_at(const char *color, int channel) {
     const char *digits = color + 1 + 2 * (ptrdiff_t)channel;
-    return hex_value(digits[0]) * 16 + hex_value(digits[1]);
+    return (unsigned)(number_hex_digit(digits[0]) * 16 + number_hex_digit(digits[1]));
 }
 
 struct state_fill state_fill(enum task_state state, bool dark) {

@@ -69,17 +69,16 @@ static uint32_t new_handle(struct forecaster *f) {
     return (uint32_t)++f->run_count;
 }
 
-/* A run that exceeds the mean is assumed to need another tenth of it, not to end now. */
-static time_ms end_of(const struct forecaster *f, const struct task_view *view, time_ms duration) {
-    time_ms end = time_add(view->started_at, duration);
-    return end > f->now ? end : time_add(f->now, duration / 10 + 1);
-}
-
 static void add_run(struct forecaster *f, const struct task_view *view) {
     const struct forecast_mean *mean = mean_of(f->options, view->project, view->kind);
     time_ms duration = mean ? mean->duration : f->options->default_duration;
     bool stopping = view->phase == PHASE_STOPPING;
-    time_ms end = stopping ? time_add(f->now, STOP_GRACE) : end_of(f, view, time_max(duration, 1));
+    duration = time_max(duration, 1);
+    time_ms end = time_add(view->started_at, duration);
+    if (stopping)
+        end = time_add(f->now, STOP_GRACE);
+    else if (end <= f->now) /* it exceeds the mean: assume that it needs another tenth of it */
+        end = time_add(f->now, duration / 10 + 1);
     uint32_t handle = new_handle(f);
     int64_t tokens = mean ? mean->tokens : -1;
     f->runs[handle - 1] = (struct live){

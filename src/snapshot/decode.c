@@ -22,24 +22,18 @@ _Static_assert(FIELDS_MAX <= 64, "struct frame.seen has 64 bits");
 /* --- values ---------------------------------------------------------------------------------- */
 
 static const char *token_noun(const struct json_token *token) {
-    switch (token->kind) {
-    case JSON_NULL:
-        return "null";
-    case JSON_BOOL:
-        return token->boolean ? "true" : "false";
-    case JSON_NUMBER:
-        return "a number";
-    case JSON_TEXT:
-    case JSON_KEY:
-        return "a text";
-    case JSON_OBJECT_BEGIN:
-    case JSON_OBJECT_END:
-        return "an object";
-    case JSON_LIST_BEGIN:
-    case JSON_LIST_END:
-        return "a list";
-    }
-    return "something else";
+    static const char *const nouns[] = {
+        [JSON_NULL] = "null",
+        [JSON_BOOL] = "false",
+        [JSON_NUMBER] = "a number",
+        [JSON_TEXT] = "a text",
+        [JSON_KEY] = "a text",
+        [JSON_OBJECT_BEGIN] = "an object",
+        [JSON_OBJECT_END] = "an object",
+        [JSON_LIST_BEGIN] = "a list",
+        [JSON_LIST_END] = "a list",
+    };
+    return token->kind == JSON_BOOL && token->boolean ? "true" : nouns[token->kind];
 }
 
 typedef int put_function(struct reader *r, const struct frame *frame,

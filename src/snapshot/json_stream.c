@@ -1,8 +1,8 @@
-/* json_stream.c: yajl, fed in large chunks.
+/* json_stream.c: feeds a file to yajl in large chunks.
  *
- * yajl knows how many bytes of the current chunk it has used. That is the end of the current token; its
- * beginning is found by walking back, only when a position is needed. Lines are counted from the last
- * position, so the file is scanned once. */
+ * yajl reports how many bytes of the current chunk it has consumed: the end of the current token.
+ * The beginning is found by searching backward, only when a position is needed. Lines are counted
+ * from the last position, so the file is scanned once. */
 #include "snapshot/json_stream.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct json_stream {
     void *ctx;
     const char *name;
     struct error *err;
-    int result; /* of the handler that stopped */
+    int result; /* of the handler, if it was negative */
     unsigned depth;
     bool any; /* a token was seen */
     const struct json_token *token;
@@ -55,7 +55,7 @@ static struct json_position position_at(struct json_stream *s, size_t at) {
                                    offset > s->line_offset ? offset - s->line_offset + 1 : 1 };
 }
 
-/* Where the quote is that opens the text whose closing quote is chunk[end - 1]. */
+/* The opening quote of the string whose closing quote is chunk[end - 1]. */
 static size_t text_begin(const char *chunk, size_t end) {
     size_t at = end > 0 ? end - 1 : 0;
     while (at > 0) {
@@ -124,43 +124,30 @@ static int pass_on(struct json_stream *s, const struct json_token *token) {
     return 1;
 }
 
-static int on_null(void *ctx) {
-    return pass_on(ctx, &(struct json_token){ .kind = JSON_NULL });
-}
+#define DEFINE_CALLBACK(name, token_kind)                                                          \
+    static int name(void *ctx) {                                                                   \
+        return pass_on(ctx, &(struct json_token){ .kind = (token_kind) });                         \
+    }
+DEFINE_CALLBACK(on_null, JSON_NULL)
+DEFINE_CALLBACK(on_map_begin, JSON_OBJECT_BEGIN)
+DEFINE_CALLBACK(on_map_end, JSON_OBJECT_END)
+DEFINE_CALLBACK(on_list_begin, JSON_LIST_BEGIN)
+DEFINE_CALLBACK(on_list_end, JSON_LIST_END)
 
 static int on_boolean(void *ctx, int value) {
     return pass_on(ctx, &(struct json_token){ .kind = JSON_BOOL, .boolean = value != 0 });
 }
 
 static int on_number(void *ctx, const char *text, size_t length) {
-    return pass_on(ctx,
-                   &(struct json_token){ .kind = JSON_NUMBER, .text = text, .length = length });
+    return pass_on(ctx, &(struct json_token){ JSON_NUMBER, false, text, length });
 }
 
 static int on_string(void *ctx, const unsigned char *text, size_t length) {
-    return pass_on(ctx, &(struct json_token){
-                            .kind = JSON_TEXT, .text = (const char *)text, .length = length });
+    return pass_on(ctx, &(struct json_token){ JSON_TEXT, false, (const char *)text, length });
 }
 
 static int on_key(void *ctx, const unsigned char *text, size_t length) {
-    return pass_on(ctx, &(struct json_token){
-                            .kind = JSON_KEY, .text = (const char *)text, .length = length });
-}
-
-static int on_map_begin(void *ctx) {
-    return pass_on(ctx, &(struct json_token){ .kind = JSON_OBJECT_BEGIN });
-}
-
-static int on_map_end(void *ctx) {
-    return pass_on(ctx, &(struct json_token){ .kind = JSON_OBJECT_END });
-}
-
-static int on_list_begin(void *ctx) {
-    return pass_on(ctx, &(struct json_token){ .kind = JSON_LIST_BEGIN });
-}
-
-static int on_list_end(void *ctx) {
-    return pass_on(ctx, &(struct json_token){ .kind = JSON_LIST_END });
+    return pass_on(ctx, &(struct json_token){ JSON_KEY, false, (const char *)text, length });
 }
 
 static const yajl_callbacks callbacks = {
@@ -175,7 +162,7 @@ static const yajl_callbacks callbacks = {
     .yajl_end_array = on_list_end,
 };
 
-/* yajl does not check what malloc returns. */
+/* yajl does not check the result of malloc. */
 static void *memory_malloc(void *ctx, size_t size) {
     (void)ctx;
     return xmalloc(size);
@@ -191,10 +178,10 @@ static void memory_free(void *ctx, void *memory) {
     free(memory);
 }
 
-/* yajl's words without its newline and its "lexical error: " or "parse error: ". */
+/* The first line of yajl's message, without "lexical error: " or "parse error: ". */
 static int syntax_error(struct json_stream *s) {
-    unsigned char *words = yajl_get_error(s->yajl, 0, NULL, 0);
-    const char *text = words ? (const char *)words : "not JSON";
+    unsigned char *message = yajl_get_error(s->yajl, 0, NULL, 0);
+    const char *text = message ? (const char *)message : "not JSON";
     const char *colon = strstr(text, "error: ");
     if (colon)
         text = colon + strlen("error: ");
@@ -206,8 +193,8 @@ static int syntax_error(struct json_stream *s) {
         (void)error_set(s->err, -EINVAL, "something follows the end of the snapshot");
     else
         (void)error_set(s->err, -EINVAL, "not JSON: %.*s", length, text);
-    if (words)
-        yajl_free_error(s->yajl, words);
+    if (message)
+        yajl_free_error(s->yajl, message);
     return prefix_position(s, position_at(s, at > s->size ? s->size : at > 0 ? at - 1 : 0));
 }
 

@@ -1,7 +1,7 @@
-/* json_stream.h: JSON from a file, token by token, with the position of each.
+/* json_stream.h: reads JSON from a file, token by token, with the position of each.
  *
- * Memory does not grow with the file: nesting deeper than JSON_DEPTH_MAX is refused, and so is a
- * stretch of JSON_QUIET_MAX bytes without any token (an unterminated text). */
+ * Memory does not grow with the file: nesting deeper than JSON_DEPTH_MAX is refused, and so are
+ * JSON_QUIET_MAX bytes without a token (an unterminated string). */
 #pragma once
 
 #include <stdbool.h>
@@ -48,5 +48,5 @@ typedef int (*json_handler)(void *ctx, struct json_stream *stream, const struct 
 int json_stream_read(FILE *in, const char *name, json_handler handler, void *ctx,
                      struct error *err);
 
-/* Where the token that is being handled begins. */
+/* The beginning of the current token. */
 struct json_position json_stream_position(struct json_stream *stream);

@@ -433,8 +433,7 @@ static int apply_resources(struct loader *t) {
 
 /* --- amounts --------------------------------------------------------------------------------- */
 
-/* Negative amounts count as large as positive ones. */
-static __int128 size_of(int64_t number) {
+static __int128 absolute(int64_t number) {
     return number < 0 ? -(__int128)number : number;
 }
 
@@ -449,8 +448,8 @@ static int check_tokens(struct loader *t) {
     }
     for (size_t i = 0; i < d->usage.count; i++) {
         const struct usage_spec *u = &d->usage.items[i];
-        used += size_of(u->tokens) + size_of(u->unreported);
-        spent += size_of(u->money);
+        used += absolute(u->tokens) + absolute(u->unreported);
+        spent += absolute(u->money);
     }
     for (size_t i = 0; i < d->tasks.count; i++) {
         if (d->tasks.items[i].tokens > 0)
@@ -470,18 +469,24 @@ static int check_tokens(struct loader *t) {
     return 0;
 }
 
+static int apply_external(struct loader *t, sym project, sym limiter, uint32_t running,
+                          uint32_t roots) {
+    struct fact fact = { .kind = FACT_EXTERNAL };
+    fact.external.project = project;
+    fact.external.limiter = limiter;
+    fact.external.running = running;
+    fact.external.roots = roots;
+    return loader_apply(t, &fact);
+}
+
 static int apply_external_runs(struct loader *t) {
-    const struct draft *d = t->draft;
-    struct fact none = { .kind = FACT_EXTERNAL };
-    none.external.running = d->top.running;
-    none.external.roots = d->top.running_roots;
-    int r = d->top.running || d->top.running_roots ? loader_apply(t, &none) : 0;
-    for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
-        struct fact external = { .kind = FACT_EXTERNAL };
-        external.external.project = d->projects.items[i].id;
-        external.external.running = d->projects.items[i].running;
-        external.external.roots = d->projects.items[i].running_roots;
-        r = loader_apply(t, &external);
+    const struct top_record *top = &t->draft->top;
+    int r = top->running || top->running_roots
+                ? apply_external(t, 0, 0, top->running, top->running_roots)
+                : 0;
+    for (size_t i = 0; r == 0 && i < t->draft->projects.count; i++) {
+        const struct project_record *p = &t->draft->projects.items[i];
+        r = apply_external(t, p->id, 0, p->running, p->running_roots);
     }
     return r;
 }
@@ -526,10 +531,8 @@ static int apply_usage(struct loader *t) {
 static int apply_limiter_users(struct loader *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->limiters.count; i++) {
-        struct fact fact = { .kind = FACT_EXTERNAL };
-        fact.external.limiter = t->draft->limiters.items[i].spec.id;
-        fact.external.running = t->draft->limiters.items[i].running;
-        r = loader_apply(t, &fact);
+        const struct limiter_record *l = &t->draft->limiters.items[i];
+        r = apply_external(t, 0, l->spec.id, l->running, 0);
     }
     return r;
 }
@@ -705,11 +708,6 @@ static void complete_spec(struct loader *t, const struct task_record *task, stru
         complete_state(ret, d->top.now);
 }
 
-static int task_error(struct loader *t, const struct task_record *task) {
-    (void)error_prefix(t->err, "task '%s'", task_text(t->draft, task));
-    return error_prefix(t->err, "%s", t->name);
-}
-
 /* `needs` has room for the dependencies of any task. */
 static int apply_task(struct loader *t, const struct task_record *task, task_id *needs) {
     struct task_spec spec;
@@ -730,7 +728,10 @@ static int apply_task(struct loader *t, const struct task_record *task, task_id 
         tokens.money = task->usd; /* ABSENT is -1 */
         r = core_apply(t->core, &tokens, t->err);
     }
-    return r < 0 ? task_error(t, task) : 0;
+    if (r >= 0)
+        return 0;
+    (void)error_prefix(t->err, "task '%s'", task_text(t->draft, task));
+    return error_prefix(t->err, "%s", t->name);
 }
 
 /* `free_workspaces` excludes those that the listed runs use. */

@@ -1,10 +1,9 @@
-/* write.h: the state of a core as a live snapshot, which snapshot_read turns into a core that
+/* write.h: writes the state of a core as a live snapshot. snapshot_read turns it into a core that
  * decides the same.
  *
- * The format is described in docs/snapshot.md. Written in pieces of about 64 KB: a million tasks
- * cost 8 MB beside the core. Everything that is a setting stands in `config`, so that --set of
- * `plan` and `sim` can change it; everything else is state. Titles, prompts and commands are not
- * known to a core, so they are never written. */
+ * docs/snapshot.md describes the format. Written in pieces of about 64 KB: a million tasks cost 8 MB
+ * besides the core. All settings are in `config`, so that --set of `plan` and `sim` can change them.
+ * A core does not know titles, prompts and commands, so they are never written. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,20 +13,18 @@
 #include "core/core.h"
 
 struct snapshot_source {
-    struct core *core; /* symbols are added to it; else it stays as it is */
+    struct core *core; /* not changed, except that symbols may be added */
     const char *preset;
-    /* Every name is replaced by a neutral one, the same for the same name: project-3, task-17. */
+    /* Replaces each name by a neutral one: project-3, task-17. */
     bool anonymous;
-    /* The id of a task, also of one that the core does not know: appended to `out`. NULL: task-17.
-     * Must differ for different tasks. */
+    /* Appends the unique id of a task, which the core need not know. NULL: task-17. */
     void (*task_name)(const void *ctx, const struct core *core, task_id task, struct strbuf *out);
     const void *ctx;
 };
 
-/* Returns 0, or <0 to end the writing; that is then returned. */
+/* Returns 0, or <0 to stop; snapshot_write then returns it. */
 typedef int (*snapshot_sink)(void *ctx, const char *bytes, size_t size);
 
-/* -ERANGE: a number of the core is none that its setting may have; the message names the
- * setting. */
+/* -ERANGE: a value of the core is outside the range of its setting, which the message names. */
 int snapshot_write(const struct snapshot_source *source, snapshot_sink sink, void *ctx,
                    struct error *err);
