@@ -15,11 +15,11 @@ double bench_wall_seconds(void); /* steady clock */
 /* Prints one goal and whether it holds; bench ends with exit code 1 if one does not. */
 void bench_goal(bool met, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A queue of ready tasks over so many projects and classes, and the facts to keep it that long. */
+/* A queue of ready tasks over several projects and classes, and the facts that keep it that long. */
 struct bench_queue {
     struct core *core;
     uint32_t projects, classes;
-    uint32_t wishes;     /* so many tasks wish a workspace of their own */
+    uint32_t wishes;     /* number of tasks that name a workspace of their own */
     time_ms ready_since; /* how long ago every task became ready */
     sym *project_names, *workspace_names, kind_names[4];
     task_id next;
@@ -32,7 +32,7 @@ void bench_queue_fill_kind(struct bench_queue *q);
 void bench_queue_finish(struct bench_queue *q);
 void bench_queue_add(struct bench_queue *q, uint32_t tasks);
 /* Decides, ends everything that started, forgets it and adds as many. Seconds and starts of the
- * decisions alone; facts told. */
+ * decisions alone; facts applied. */
 struct bench_round {
     double seconds, fact_seconds;
     uint64_t starts, facts;

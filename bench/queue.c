@@ -6,7 +6,7 @@
 
 #define RUNS 64
 
-static void tell(struct core *core, const struct fact *fact) {
+static void apply_fact(struct core *core, const struct fact *fact) {
     struct error err;
     if (core_apply(core, fact, &err) < 0) {
         fprintf(stderr, "bench: %s: %s\n", fact_kind_name(fact->kind), err.text);
@@ -30,36 +30,36 @@ void bench_queue_init(struct bench_queue *q, uint32_t projects, uint32_t classes
     struct policy policy;
     policy_default(&policy);
     policy.runs = RUNS;
-    tell(q->core, &(struct fact){ .kind = FACT_POLICY, .policy = &policy });
-    tell(q->core, &(struct fact){ .kind = FACT_CLOCK, .now = q->now });
+    apply_fact(q->core, &(struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    apply_fact(q->core, &(struct fact){ .kind = FACT_CLOCK, .now = q->now });
     q->project_names = calloc(projects, sizeof(sym));
     q->workspace_names = calloc(wishes + 1, sizeof(sym));
     for (uint32_t w = 0; w < wishes; w++)
         q->workspace_names[w] = name(q->core, "w", w);
     for (uint32_t p = 0; p < projects; p++) {
         q->project_names[p] = name(q->core, "p", p);
-        tell(q->core, &(struct fact){ .kind = FACT_PROJECT,
-                                      .project = { .id = q->project_names[p],
-                                                   .weight_milli = 1000 + 10 * (p % 7),
-                                                   .max_running = UNLIMITED,
-                                                   .budget = UNLIMITED,
-                                                   .active = true,
-                                                   .workspaces = UNLIMITED,
-                                                   .review = UNLIMITED } });
+        apply_fact(q->core, &(struct fact){ .kind = FACT_PROJECT,
+                                            .project = { .id = q->project_names[p],
+                                                         .weight_milli = 1000 + 10 * (p % 7),
+                                                         .max_running = UNLIMITED,
+                                                         .budget = UNLIMITED,
+                                                         .active = true,
+                                                         .workspaces = UNLIMITED,
+                                                         .review = UNLIMITED } });
     }
     for (uint32_t k = 0; k < 4; k++) {
         q->kind_names[k] = name(q->core, "k", k);
-        tell(q->core, &(struct fact){ .kind = FACT_KIND,
-                                      .kind_spec = { .id = q->kind_names[k],
-                                                     .base = 40 + 20 * k,
-                                                     .max_running = UNLIMITED } });
+        apply_fact(q->core, &(struct fact){ .kind = FACT_KIND,
+                                            .kind_spec = { .id = q->kind_names[k],
+                                                           .base = 40 + 20 * k,
+                                                           .max_running = UNLIMITED } });
     }
 }
 
 void bench_queue_fill_kind(struct bench_queue *q) {
     struct fact full = { .kind = FACT_KIND,
                          .kind_spec = { .id = q->kind_names[0], .base = 40, .max_running = 1 } };
-    tell(q->core, &full);
+    apply_fact(q->core, &full);
     struct task_spec spec = { .id = q->next++,
                               .project = q->project_names[0],
                               .kind = q->kind_names[0],
@@ -68,7 +68,7 @@ void bench_queue_fill_kind(struct bench_queue *q) {
                               .state = TASK_RUNNING,
                               .parallelizable = true,
                               .retry_max = -1 };
-    tell(q->core, &(struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+    apply_fact(q->core, &(struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
 }
 
 void bench_queue_finish(struct bench_queue *q) {
@@ -94,7 +94,7 @@ void bench_queue_add(struct bench_queue *q, uint32_t tasks) {
             .retry_max = -1,
             .workspace = q->wishes && id % 10 == 0 ? q->workspace_names[id / 10 % q->wishes] : 0,
         };
-        tell(q->core, &(struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+        apply_fact(q->core, &(struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
     }
 }
 
@@ -102,7 +102,7 @@ void bench_queue_round(struct bench_queue *q, struct bench_round *sum) {
     task_id started[RUNS];
     size_t count, starts = 0;
     q->now += 7;
-    tell(q->core, &(struct fact){ .kind = FACT_CLOCK, .now = q->now });
+    apply_fact(q->core, &(struct fact){ .kind = FACT_CLOCK, .now = q->now });
     double begin = bench_seconds();
     const struct order *orders = core_decide(q->core, &count);
     sum->seconds += bench_seconds() - begin;
@@ -115,9 +115,10 @@ void bench_queue_round(struct bench_queue *q, struct bench_round *sum) {
         struct fact end = { .kind = FACT_RUN_ENDED, .task = started[i], .attempt = 1 };
         end.ended.outcome = OUTCOME_OK;
         end.ended.tokens = 5000 + (int64_t)(started[i] % 1000);
-        tell(q->core, &(struct fact){ .kind = FACT_RUN_STARTED, .task = started[i], .attempt = 1 });
-        tell(q->core, &end);
-        tell(q->core, &(struct fact){ .kind = FACT_FORGET, .task = started[i] });
+        apply_fact(q->core,
+                   &(struct fact){ .kind = FACT_RUN_STARTED, .task = started[i], .attempt = 1 });
+        apply_fact(q->core, &end);
+        apply_fact(q->core, &(struct fact){ .kind = FACT_FORGET, .task = started[i] });
     }
     bench_queue_add(q, (uint32_t)starts);
     sum->fact_seconds += bench_seconds() - begin;

@@ -49,7 +49,7 @@ done
 end=$(date +%s%N)
 daemon_peak=$(peak_of "$daemon")
 # shellcheck disable=SC2016 # for the inner shell
-timeout 5 sh -c 'echo >"$1"' - "$tmp/go" || : # nobody reads it if the agent has gone
+timeout 5 sh -c 'echo >"$1"' - "$tmp/go" || : # it has no reader if the agent has ended
 wait $follower
 bytes=$(stat -c %s "$SLUICE_HOME/runs/$id/1/out.log")
 ms=$(((end - begin) / 1000000))

@@ -96,7 +96,7 @@ void bench_wait_drained(struct rig *rig) {
     client_close(client);
 }
 
-/* --- bulk, written by hand: the client must not be what is measured --------------------------- */
+/* --- bulk requests, built here: the client must not be measured --------------------------- */
 
 static int connect_to(const char *path) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };

@@ -1,4 +1,4 @@
-/* daemon_bench.h: what the measurements of the whole daemon share.
+/* daemon_bench.h: shared by the measurements of the daemon.
  *
  * Each figure stands beside the limit measured in the same run (bare SQLite commits, bare posix_spawn,
  * task-spooler), in rounds that alternate, as a median: machines differ and swing. */
@@ -28,7 +28,7 @@ void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void bench_open(struct rig *rig, const char *config);
 void bench_pause(struct rig *rig, bool paused);
 void bench_wait_drained(struct rig *rig);
-/* Adds so many tasks that run /bin/true, 1,000 in a request; seconds. */
+/* Adds `count` tasks that run /bin/true, 1,000 in a request; seconds. */
 double bench_bulk(struct rig *rig, size_t tasks);
 double bench_bulk_in(struct rig *rig, size_t tasks, const char *cwd);
 

@@ -2,7 +2,7 @@
  *
  * A daemon with a few tasks stands beside the one with many, and both are asked in turn: so a machine
  * that is busy with something else is busy for both. Meanwhile all share one processor: to wake up
- * somebody on another one takes half as long as an answer, or nothing, by chance. */
+ * another user of it takes half as long as an answer, or nothing, by chance. */
 #include <dirent.h>
 #include <sched.h>
 #include <stdio.h>

@@ -34,7 +34,7 @@ static int follow(const char *path) {
     return fd;
 }
 
-/* The other process: reads until it is killed. `ready` is told when all of them follow. */
+/* The other process: reads until it is killed. Writes to `ready` when all of them follow. */
 static void read_all(const char *path, int ready) {
     static char buffer[256 * 1024];
     int poller = epoll_create1(EPOLL_CLOEXEC);

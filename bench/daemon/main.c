@@ -1,4 +1,4 @@
-/* bench_daemon [NAME…]: measures the whole daemon; see daemon_bench.h. Exit code 1: a goal was missed. */
+/* bench_daemon [NAME…]: measures the complete daemon; see daemon_bench.h. Exit code 1: a goal was missed. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

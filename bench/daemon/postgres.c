@@ -102,9 +102,9 @@ static void measure_peer(struct queue *queue, int round, const char *url, const 
     snprintf(command, sizeof(command), "cd '%s' && exec node peers.mjs %s '%s' %d %d %d %d", folder,
              queue->name, url, BULK, SINGLE, RUNS, AT_ONCE);
     FILE *pipe = popen(command, "re");
-    bool told = pipe && fgets(line, sizeof(line), pipe)
-                && sscanf(line, "%lf %lf %lf %lf", f[0], f[1], f[2], f[3]) == 4;
-    if (!pipe || pclose(pipe) != 0 || !told) {
+    bool applied = pipe && fgets(line, sizeof(line), pipe)
+                   && sscanf(line, "%lf %lf %lf %lf", f[0], f[1], f[2], f[3]) == 4;
+    if (!pipe || pclose(pipe) != 0 || !applied) {
         fprintf(stderr, "bench: %s could not be measured\n", queue->name);
         exit(1);
     }

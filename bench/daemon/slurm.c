@@ -1,9 +1,9 @@
-/* slurm.c: what does it cost to send 2,000 jobs through Sluice to Slurm, beside handing them over by hand?
+/* slurm.c: what does it cost to send 2,000 jobs through Sluice to Slurm, compared with sbatch?
  *
- * By hand: a loop of sbatch, and one sbatch with an array. Every measurement has a cluster of its own that has seen
+ * Without Sluice: a loop of sbatch, and one sbatch with an array. Every measurement has a cluster of its own that has seen
  * nothing yet (scripts/slurm-cluster): a controller remembers jobs that are over, and gets slower by them. The clock
  * runs from the first submit until everybody knows that the last job is over. The cluster shares the processors of
- * this machine with whoever submits, so all that Sluice does beside a job is time that jobs do not have. */
+ * this machine with the submitter, so all that Sluice does beside a job is time that jobs do not have. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "daemon_bench.h"
 
 #define JOBS    2000 /* BENCH_SLURM_JOBS: for a quick look */
-#define ASIDE   1.10 /* at most so many times as long as the loop */
+#define FACTOR_MAX   1.10 /* longest duration, relative to the loop */
 #define AGAIN   50   /* ms between two looks */
 #define COMMAND "/bin/true"
 
@@ -140,6 +140,6 @@ void bench_slurm(void) {
         part[i] = sluice / loop;
     }
     double share = bench_median(part, BENCH_ROUNDS);
-    bench_goal(share <= ASIDE, "through Sluice: %.2f times a loop of sbatch (at most %.2f)", share,
-               ASIDE);
+    bench_goal(share <= FACTOR_MAX, "through Sluice: %.2f times a loop of sbatch (at most %.2f)", share,
+               FACTOR_MAX);
 }

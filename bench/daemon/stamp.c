@@ -1,4 +1,4 @@
-/* stamp FIFO: says when it was started, to whoever reads the fifo. */
+/* stamp FIFO: writes the time of its start to the fifo. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>

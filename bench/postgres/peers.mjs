@@ -91,7 +91,7 @@ async function pgBoss() {
   const addOne = async (count) => {
     for (let i = 0; i < count; i++) await boss.send('later', payload(i))
   }
-  // Its workers fetch again after half a second at the earliest, however much waits: fetched and completed by hand, as
+  // Its workers fetch again after half a second at the earliest, however much waits: fetched and completed manually, as
   // its documents show, by as many loops as there are places.
   const work = async (queue, handler) => {
     await addMany(queue, runs)

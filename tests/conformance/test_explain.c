@@ -12,8 +12,8 @@ static const char *name_of(const void *ctx, task_id task) {
     return world_name(ctx, task);
 }
 
-/* The sentence of the first closed gate. */
-static const char *sentence(struct world *w, const char *task) {
+/* The message of the first closed gate. */
+static const char *message(struct world *w, const char *task) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     const struct task_names names = { name_of, w };
     struct verdict verdict;
@@ -23,7 +23,7 @@ static const char *sentence(struct world *w, const char *task) {
     return world_text(w, "%s", strbuf_text(&text));
 }
 
-/* When the first closed gate opens, from now; TIME_NEVER: nobody knows. */
+/* When the first closed gate opens, from now; TIME_NEVER: unknown. */
 static time_ms opens_in(struct world *w, const char *task) {
     struct verdict verdict;
     if (!core_blocked(w->core, world_number(w, task), &verdict))
@@ -31,7 +31,7 @@ static time_ms opens_in(struct world *w, const char *task) {
     return verdict.opens_at == TIME_NEVER ? TIME_NEVER : verdict.opens_at - w->now;
 }
 
-/* A closed gate tells which of its conditions it is, with the figures, and what clears it. */
+/* A closed gate shows which of its conditions failed, with the figures, and what clears it. */
 TEST(f128_host_names_the_floor_with_its_figures) {
     WORLD(w, "sluice");
     world_set(w, "host.disk_free_gb", "5");
@@ -43,36 +43,36 @@ TEST(f128_host_names_the_floor_with_its_figures) {
     host.host.memory_free_mb = 8000;
     host.host.load_milli = 500;
     assert_int_equal(world_apply(w, &host), 0);
-    assert_string_equal(sentence(w, "task"),
+    assert_string_equal(message(w, "task"),
                         "1200 MB of disk are free, a start needs 5000 MB; make room, or lower "
                         "host.disk_free_gb");
     host.host.load_milli = 2500;
     assert_int_equal(world_apply(w, &host), 0);
-    assert_string_equal(sentence(w, "task"),
+    assert_string_equal(message(w, "task"),
                         "1200 MB of disk are free, a start needs 5000 MB; make room, or lower "
                         "host.disk_free_gb; processor time is short too");
     host.host.disk_free_mb = 90000;
     assert_int_equal(world_apply(w, &host), 0);
-    assert_string_equal(sentence(w, "task"),
+    assert_string_equal(message(w, "task"),
                         "the load is 2.50, nothing starts above 2.00; it falls by itself, or raise "
                         "host.load");
     host.host.load_milli = -1;
     host.host.memory_free_mb = 999;
     assert_int_equal(world_apply(w, &host), 0);
-    assert_string_equal(sentence(w, "task"),
+    assert_string_equal(message(w, "task"),
                         "999 MB of memory are free, a start needs 1000 MB; end something, or lower "
                         "host.memory_free_mb");
 }
 
-TEST(f128_project_tells_paused_from_inactive) {
+TEST(f128_project_distinguishes_paused_from_inactive) {
     WORLD(w, "sluice");
     world_add(w, "task", (struct given){ .project = "web" });
     world_set(w, "projects.web.paused", "true");
-    assert_string_equal(sentence(w, "task"),
+    assert_string_equal(message(w, "task"),
                         "project 'web' is paused by the configuration; go on with: sluice config "
                         "set projects.web.paused=false");
     world_set(w, "projects.web.active", "false");
-    assert_string_equal(sentence(w, "task"),
+    assert_string_equal(message(w, "task"),
                         "project 'web' is not active; change it with: sluice project set web "
                         "active=true");
 }
@@ -204,13 +204,13 @@ TEST(f128_reasons_name_the_thing_and_what_clears_it) {
     world_add(w, "after", (struct given){ .kind = "ralph", .after = { "second", "child" } });
     world_add(w, "held", (struct given){ .kind = "ralph", .state = TASK_HELD });
     world_decide(w);
-    assert_string_equal(sentence(w, "second"), "kind 'plan' is at its limit (1 of 1 in use)");
-    assert_string_equal(sentence(w, "child"), "waits for its parent 'running', which is running");
-    assert_string_equal(sentence(w, "after"), "waits for 'second', which is ready (and 1 more)");
-    assert_string_equal(sentence(w, "held"), "held; release it to let it go on");
+    assert_string_equal(message(w, "second"), "kind 'plan' is at its limit (1 of 1 in use)");
+    assert_string_equal(message(w, "child"), "waits for its parent 'running', which is running");
+    assert_string_equal(message(w, "after"), "waits for 'second', which is ready (and 1 more)");
+    assert_string_equal(message(w, "held"), "held; release it to let it go on");
 }
 
-TEST(f022_f091_reason_tells_when_it_opens) {
+TEST(f022_f091_reason_shows_when_it_opens) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     world_add(w, "goes", (struct given){ 0 });
@@ -224,7 +224,7 @@ TEST(f022_f091_reason_tells_when_it_opens) {
     assert_int_equal(opens_in(w, "depends"), TIME_NEVER); /* an event, not a time */
 }
 
-TEST(f131_limiter_tells_hits_and_until_when) {
+TEST(f131_limiter_shows_hits_and_until_when) {
     WORLD(w, "loopr");
     world_add(w, "one", (struct given){ .kind = "ralph", .limiter = "account" });
     world_decide(w);
@@ -234,7 +234,7 @@ TEST(f131_limiter_tells_hits_and_until_when) {
     assert_int_equal(world_limiter(w, "account").hits, 1);
     assert_int_equal(world_limiter(w, "account").backoff_until, w->now + SECONDS(45));
     assert_int_equal(opens_in(w, "one"), SECONDS(45));
-    assert_string_equal(sentence(w, "one"), "account 'account' is rate limited");
+    assert_string_equal(message(w, "one"), "account 'account' is rate limited");
 }
 
 TEST(f128_task_that_runs_or_is_final_is_not_blocked) {
@@ -283,19 +283,19 @@ TEST(f128_every_ready_task_that_is_not_started_has_a_reason) {
     }
 }
 
-TEST(f128_cap_of_zero_is_said_with_what_clears_it) {
+TEST(f128_cap_of_zero_is_reported_with_what_clears_it) {
     WORLD(w, "loopr");
     world_set(w, "limits.resource.gpu", "0");
     world_set(w, "agents.claude.slots", "0");
     world_add(w, "renders", (struct given){ .needs = { "gpu" } });
     world_add(w, "writes", (struct given){ .agent = "claude" });
     world_decide(w);
-    assert_string_equal(sentence(w, "renders"),
+    assert_string_equal(message(w, "renders"),
                         "the cap of resource gpu is 0; raise it to let it start");
-    assert_string_equal(sentence(w, "writes"),
+    assert_string_equal(message(w, "writes"),
                         "agent 'claude' takes no work: it has no slots, or is not listed");
     world_set(w, "limits.runs", "0");
     world_add(w, "plain", (struct given){ 0 });
     world_decide(w);
-    assert_string_equal(sentence(w, "plain"), "the cap of runs is 0; raise it to let it start");
+    assert_string_equal(message(w, "plain"), "the cap of runs is 0; raise it to let it start");
 }

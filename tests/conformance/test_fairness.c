@@ -279,7 +279,7 @@ TEST(f064_used_equal_to_the_budget_stops_one_less_does_not) {
     ASSERT_STARTED(w, "A2");
 }
 
-TEST(f158_plan_is_orders_and_nothing_happens_until_it_is_told) {
+TEST(f158_plan_is_orders_and_nothing_happens_until_it_is_applied) {
     WORLD(w, "agent-queue");
     add_workers(w, 2);
     add_tasks(w, "A", 3);

@@ -222,7 +222,7 @@ TEST(f078_after_300_seconds_it_is_done_with_a_warning) {
     world_sleep(w);
     ASSERT_STATE(w, "root", TASK_DONE);
     ASSERT_REASON(w, "root", REASON_DRAIN_TIMEOUT);
-    ASSERT_STATE(w, "child", TASK_STARTING); /* it goes on */
+    ASSERT_STATE(w, "child", TASK_STARTING); /* it continues */
 }
 
 TEST(f078_without_active_children_it_is_done_at_once) {
@@ -279,7 +279,7 @@ TEST(f147_group_closes_by_itself_and_opens_again_with_new_work) {
     world_add(w, "first", (struct given){ .group = 7 });
     world_decide(w);
     world_ends(w, "first", OUTCOME_OK);
-    assert_int_equal(group_orders(w, TASK_DONE), 1); /* told: what to make of it is the owner's */
+    assert_int_equal(group_orders(w, TASK_DONE), 1); /* reported; the caller decides what follows */
     world_add(w, "second", (struct given){ .group = 7 });
     world_decide(w);
     assert_int_equal(group_orders(w, TASK_WAITING), 1);

@@ -68,7 +68,7 @@ TEST(t15_chain_of_three_that_wait_ends_with_one_place) {
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "0 of 1");
 }
 
-TEST(t15_place_that_comes_back_is_nobody_elses) {
+TEST(t15_slot_that_comes_back_is_no_other_tasks) {
     _cleanup_(world_freep) struct world *w = one_place("sluice");
     waits(w, "parent");
     world_decide(w);

@@ -30,7 +30,7 @@ TEST(f048_more_running_than_places_is_no_free_place) {
     WORLD(w, "loopr");
     add_tasks(w, "live", 3, (struct given){ .kind = "ralph", .state = TASK_RUNNING, .attempt = 1 });
     add_tasks(w, "leaf", 3, (struct given){ .kind = "ralph" });
-    world_set(w, "limits.runs", "2"); /* saturates: 2 − 3 is none, not many */
+    world_set(w, "limits.runs", "2"); /* saturates: 2 − 3 counts as 0 */
     world_decide(w);
     ASSERT_NONE_STARTED(w);
     world_ends(w, "live1", OUTCOME_OK);
@@ -189,7 +189,7 @@ TEST(f053_root_runs_found_running_take_root_places) {
     ASSERT_BLOCKED(w, "task2", "lease:roots");
 }
 
-TEST(f054_every_worker_counts_whoever_started_it) {
+TEST(f054_every_worker_counts_no_matter_what_started_it) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "5");
     world_set(w, "pace.batch", "10");
@@ -326,7 +326,7 @@ TEST(f067_low_disk_starts_nothing_new) {
     world_add(w, "leaf", (struct given){ .kind = "ralph" });
     world_disk(w, 4999);
     world_decide(w);
-    assert_int_equal(w->order_count, 0); /* and what runs goes on */
+    assert_int_equal(w->order_count, 0); /* and live runs continue */
     ASSERT_BLOCKED(w, "leaf", "host");
     world_disk(w, 5000);
     world_decide(w);

@@ -158,7 +158,7 @@ TEST(t06_phase_is_taken_at_dispatch_not_at_enqueue) {
               (struct given){ .kind = "implement", .phase = "phase-1", .after = { "never" } });
     world_add(w, "second", card("implement", "phase-1"));
     world_decide(w);
-    ASSERT_STARTED(w, "second");                         /* a queued card keeps nobody out */
+    ASSERT_STARTED(w, "second");                         /* a queued card excludes no other task */
     world_add(w, "third", card("implement", "phase-1")); /* and many may be queued */
     world_add(w, "fourth", card("implement", "phase-1"));
     world_decide(w);

@@ -196,7 +196,7 @@ TEST(f124_pause_stops_every_dispatch_and_resume_goes_on) {
     add_tasks(w, "bead", 2, (struct given){ .project = "rig a" });
     add_tasks(w, "other", 2, (struct given){ .project = "rig b" });
     world_decide(w);
-    world_tick(w); /* not even by hand */
+    world_tick(w); /* not even on request */
     world_decide(w);
     ASSERT_NONE_STARTED(w);
     ASSERT_BLOCKED(w, "bead1", "paused");
@@ -230,7 +230,7 @@ TEST(f091_plan_says_what_goes_what_is_skipped_and_why) {
     ASSERT_STARTED(w, "bead1"); /* an order that was not carried out is not counted */
 }
 
-/* --- nobody polls ----------------------------------------------------------------------------- */
+/* --- no polling ------------------------------------------------------------------------------ */
 
 TEST(f087_idle_core_sleeps_until_something_happens) {
     WORLD(w, "loopr");

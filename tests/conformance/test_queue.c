@@ -227,5 +227,5 @@ TEST(f097_default_queue_position_follows_priority_and_age) {
     assert_int_equal(place_of(w, "urgent"), 1);
     assert_int_equal(place_of(w, "old"), 2);
     assert_int_equal(place_of(w, "new"), 3);
-    assert_int_equal(place_of(w, "another"), 4); /* shares aside */
+    assert_int_equal(place_of(w, "another"), 4); /* ignoring shares */
 }

@@ -2,7 +2,7 @@
  *
  * Rows 49, 70-75 and trap T3: document 000 computes 2, 4 … 64 s in its code and names 5, 120 and a
  * recovery of 30 s in its configuration. The preset `loopr` is the code, the default the
- * configuration, both told apart here. */
+ * configuration, which are distinguished here. */
 #include <string.h>
 
 #include "harness/test.h"
@@ -160,7 +160,7 @@ TEST(f075_tasks_without_an_account_are_not_stopped) {
 
 /* --- the default: the document's configuration, wired ------------------------------------------- */
 
-/* Runs `task` alone until the account has been hit so many times. */
+/* Runs `task` alone until the account has been hit `hits` times. */
 static void hit_times(struct world *w, const char *task, int times) {
     for (int i = 0; i < times; i++) {
         end_limited(w, task, 0);

@@ -263,7 +263,7 @@ TEST(f022_own_done_mark_ends_the_wait_at_once) {
     world_add(w, "second", (struct given){ .after = { "first" } });
     world_decide(w);
     ASSERT_BLOCKED(w, "second", "dependency");
-    ASSERT_WAKES_IN(w, TIME_NEVER); /* an event ends the wait, nobody polls */
+    ASSERT_WAKES_IN(w, TIME_NEVER); /* an event ends the wait, without polling */
     world_tell(w, FACT_MARKED, "second");
     world_decide(w);
     ASSERT_BECAME(w, TASK_DONE, "second");

@@ -373,7 +373,7 @@ static void draw_project(struct rng *rng, struct project *p) {
                            .full = chance(rng, 20) };
 }
 
-static void tell_project_004(struct world *w, const struct queue *q, size_t i) {
+static void apply_project_004(struct world *w, const struct queue *q, size_t i) {
     const struct project *p = &q->projects[i];
     const char *name = world_text(w, "p%zu", i);
     world_set(w, world_text(w, "projects.%s.weight", name), number(w, p->weight));
@@ -415,7 +415,7 @@ static void decide_004(uint64_t seed) {
         world_set(w, "budget", number(w, q.budget));
     for (size_t i = 0; i < PROJECTS; i++) {
         draw_project(&rng, &q.projects[i]);
-        tell_project_004(w, &q, i);
+        apply_project_004(w, &q, i);
     }
     for (size_t i = 0; i < q.agent_count; i++) {
         q.idle[i] = chance(&rng, 70);

@@ -34,7 +34,7 @@ static void add_workers(struct world *w, int count) {
         world_worker(w, world_text(w, "worker %d", i), true);
 }
 
-/* Of n starts, 3n/4 of A: never a whole run away from it. */
+/* Of n starts, 3n/4 of A: always within one run of it. */
 static void assert_every_prefix_within_one_run_of_3_to_1(const struct world *w) {
     long a = 0;
     for (size_t i = 0; i < w->start_count; i++) {

@@ -65,7 +65,7 @@ TEST(f035_t01_max_wait_is_a_setting_of_every_preset) {
     assert_int_equal(wait_of_plan(w, DAYS(2)), MINUTES(20));
 }
 
-/* Who says in which order has the last word. */
+/* The configured order decides. */
 TEST(f035_an_order_without_overdue_is_what_it_says) {
     WORLD(w, "loopr");
     world_set(w, "order", "score, created_at, seq");
@@ -247,9 +247,9 @@ TEST(f035_reservation_is_dropped_with_its_task) {
     ASSERT_STARTED(w, "late");
 }
 
-/* --- nobody waits behind a reservation for ever ------------------------------------------------ */
+/* --- no task waits behind a reservation for ever--------------------------------------------- */
 
-TEST(f035_task_that_waits_for_a_lock_from_outside_starves_nobody) {
+TEST(f035_task_that_waits_for_a_lock_from_outside_starves_no_one) {
     WORLD(w, "sluice");
     world_set(w, "limits.resource.gpu", "1");
     world_set(w, "limits.resource.db", "1");

@@ -106,7 +106,7 @@ static bool compare_effects(struct pair *p, const struct order *core, size_t cor
 }
 
 /* In a cascade a task may lose its place on the way to its end: ready → waiting → failed or
- * invalidated. Whether the middle is told depends on who is looked at first, and is not compared.
+ * invalidated. Whether the middle is reported depends on which task is checked first, and is not compared.
  * The caller frees. */
 static struct order *straightened(const struct order *list, size_t count, size_t *ret_count) {
     struct order *out = xcalloc(count + 1, sizeof(*out));
@@ -394,7 +394,7 @@ static bool step_fact(struct pair *p, const struct fact *fact) {
     return differs(p, DIFFERENCE_RETURN);
 }
 
-/* The daemon dies after a commit: what was ordered is known, and a new core is told the rows. */
+/* The daemon dies after a commit: what was ordered is known, and a new core loads the rows. */
 static bool step_restart(struct pair *p) {
     if (p->trace)
         fprintf(p->trace, "restart\n");
@@ -444,7 +444,7 @@ static bool step_copy(struct pair *p) {
     strbuf_finish(&started);
     core_free(copy);
     core_free(p->core);
-    p->core = untouched; /* goes on in its place */
+    p->core = untouched; /* continues instead of the copy */
     return (same || differs(p, DIFFERENCE_COPY)) && compare_counts(p);
 }
 
@@ -469,8 +469,8 @@ enum difference pair_play(struct pair *p, const struct history *h, const bool *l
     return p->difference;
 }
 
-/* One step of a core alone. Returns the core that goes on, NULL if a row was refused. */
-static struct core *tell_alone(struct core *core, const struct step *step, struct strbuf *orders) {
+/* One step of a core alone. Returns the core that continues, NULL if a row was refused. */
+static struct core *apply_alone(struct core *core, const struct step *step, struct strbuf *orders) {
     struct error err = { 0 };
     struct core *next = core;
     if (step->kind == STEP_FACT) {
@@ -494,7 +494,7 @@ bool pair_repeats(struct pair *p, const struct history *h) {
     struct core *core = core_new();
     names_intern(&(struct names){ 0 }, core_symbols(core));
     for (size_t i = 0; core && i < h->count; i++)
-        core = tell_alone(core, &h->steps[i], &orders);
+        core = apply_alone(core, &h->steps[i], &orders);
     bool same = core && strcmp(strbuf_text(&p->orders), strbuf_text(&orders)) == 0;
     if (!same)
         strbuf_puts(&p->text, "a second core gave other orders");
@@ -519,7 +519,7 @@ bool *history_shrink(const struct history *h, const struct pair *found) {
     bool shorter;
     do {
         shorter = false;
-        for (size_t i = h->count; i-- > 1;) { /* the first tells the time */
+        for (size_t i = h->count; i-- > 1;) { /* the first sets the clock */
             if (left_out[i])
                 continue;
             left_out[i] = true;

@@ -1,4 +1,4 @@
-/* compare.h: tells a history to the core and to the model, and looks for the first difference. */
+/* compare.h: applies a history to the core and to the model, and looks for the first difference. */
 #pragma once
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ enum difference {
     DIFFERENCE_TASK,    /* its state or numbers */
     DIFFERENCE_GATE,    /* why it waits */
     DIFFERENCE_SHARE,   /* what its project has used */
-    DIFFERENCE_REPEAT,  /* two cores told the same are not the same */
-    DIFFERENCE_RESTART, /* a core told the rows of another is not as that one */
+    DIFFERENCE_REPEAT,  /* two cores with the same facts differ */
+    DIFFERENCE_RESTART, /* a core that loaded the rows of another differs from it */
     DIFFERENCE_COPY,
     DIFFERENCE_COUNT, /* how many wait at a gate */
     DIFFERENCE_MAX,
@@ -30,7 +30,7 @@ struct pair {
     struct names names;
     FILE *trace; /* every fact and order, or NULL */
     uint64_t starts;
-    bool keeps;           /* what the core said, for pair_repeats */
+    bool keeps;           /* keeps the results of the core, for pair_repeats */
     struct strbuf orders; /* printed */
     enum difference difference;
     const char *about;  /* which number of a task, which kind of fact; or "" */
@@ -43,10 +43,10 @@ void pair_finish(struct pair *p);
 /* False: a difference, which is described in the pair. */
 bool pair_step(struct pair *p, const struct step *step);
 
-/* Tells all steps but the left-out ones (NULL: none). Stops at the first difference. */
+/* Applies all steps except those left out (NULL: none). Stops at the first difference. */
 enum difference pair_play(struct pair *p, const struct history *h, const bool *left_out);
 
-/* After a whole history, with `keeps`: a second core that is told the same, without the questions on the way, says
+/* After a complete history, with `keeps`: a second core with the same facts, without the queries on the way, says
  * the same and is the same at the end. */
 bool pair_repeats(struct pair *p, const struct history *h);
 

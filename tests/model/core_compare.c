@@ -1,6 +1,6 @@
 /* core_compare.c: are two cores the same, whatever their handles?
  *
- * Walks both: each task as a new core would be told it and as people see it, what it waits for, each
+ * Walks both: each task as a new core would load it and as users see it, what it waits for, each
  * key, window, limiter, agent, clock and group. A list inside (classes, parks) is not compared: it is
  * made of these, and the order it gives shows in the next decisions. */
 #include <inttypes.h>
@@ -183,7 +183,7 @@ static bool is_used(const struct key *k) {
 
 static void compare_keys(struct comparison *x) {
     x->about = "keys";
-    if (!x->a->claim.task && !x->b->claim.task) /* a place that is reserved is none */
+    if (!x->a->claim.task && !x->b->claim.task) /* a reserved slot is not free */
         check(x, "without a place", x->a->full_keys, x->b->full_keys);
     for (uint32_t h = 1; h < x->a->keys.next && x->same; h++) {
         const struct key *a = key_at(x->a, h);

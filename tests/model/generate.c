@@ -24,14 +24,14 @@ void history_add(struct history *h, const struct step *step) {
     h->steps[h->count++] = *step;
 }
 
-void generate_told(struct generator *g, struct fact fact) {
+void generate_applied(struct generator *g, struct fact fact) {
     history_add(g->history, &(struct step){ .fact = fact });
 }
 
-void generate_told_policy(struct generator *g) {
+void generate_applied_policy(struct generator *g) {
     struct policy *copy = arena_alloc(&g->history->arena, sizeof(*copy));
     *copy = g->policy;
-    generate_told(g, (struct fact){ .kind = FACT_POLICY, .policy = copy });
+    generate_applied(g, (struct fact){ .kind = FACT_POLICY, .policy = copy });
 }
 
 static int64_t between(struct generator *g, int64_t low, int64_t high) {
@@ -162,7 +162,7 @@ static void fill_wishes(struct generator *g, struct task_spec *s) {
     s->priority = generate_chance(g, 60) ? 100 : (int32_t)between(g, 98, 102);
 }
 
-void generate_told_task(struct generator *g, const struct model *m) {
+void generate_applied_task(struct generator *g, const struct model *m) {
     time_ms now = model_now(m);
     struct task_spec *s = arena_alloc(&g->history->arena, sizeof(*s));
     s->id = g->next_task++;
@@ -172,7 +172,7 @@ void generate_told_task(struct generator *g, const struct model *m) {
     fill_wishes(g, s);
     fill_state(g, s, now);
     if (generate_chance(g, 1))
-        s->project = g->names.projects[WORLD_PROJECTS - 1]; /* perhaps never told */
+        s->project = g->names.projects[WORLD_PROJECTS - 1]; /* perhaps never applied */
 
     struct model_view parent;
     if (generate_chance(g, g->families ? 90 : 30)
@@ -195,7 +195,7 @@ void generate_told_task(struct generator *g, const struct model *m) {
     s->resources = resources;
     s->created_at = now - (generate_chance(g, 60) ? between(g, 0, 3) : between(g, 0, HOURS(1)));
     s->ready_since = generate_chance(g, 70) ? now : now - between(g, 0, HOURS(1));
-    generate_told(g, (struct fact){ .kind = FACT_TASK_ADDED, .spec = s });
+    generate_applied(g, (struct fact){ .kind = FACT_TASK_ADDED, .spec = s });
 }
 
 /* --- time ------------------------------------------------------------------------------------ */
@@ -221,7 +221,7 @@ static void draw_clock(struct generator *g, const struct model *m) {
         t = moment(g, m);
     if (generate_chance(g, 1))
         t = now + HOURS(between(g, 1, 30));
-    generate_told(g, (struct fact){ .kind = FACT_CLOCK, .now = t });
+    generate_applied(g, (struct fact){ .kind = FACT_CLOCK, .now = t });
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -241,26 +241,26 @@ static bool some_run(struct generator *g, const struct model *m, unsigned states
 static void draw_started(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_RUN_STARTED };
     if (some_run(g, m, BIT(STARTING), &fact))
-        generate_told(g, fact);
+        generate_applied(g, fact);
 }
 
 static void draw_refused(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_ORDER_REFUSED };
     if (some_run(g, m, BIT(STARTING), &fact))
-        generate_told(g, fact);
+        generate_applied(g, fact);
 }
 
 static void draw_phase(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_RUN_PHASE };
     fact.phase = generate_chance(g, 60) ? PHASE_VALIDATING : PHASE_WORKING;
     if (some_run(g, m, LIVE, &fact))
-        generate_told(g, fact);
+        generate_applied(g, fact);
 }
 
 static void draw_wait(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_RUN_PHASE, .phase = PHASE_WAITING };
     if (some_run(g, m, LIVE, &fact))
-        generate_told(g, fact);
+        generate_applied(g, fact);
 }
 
 static void draw_tokens(struct generator *g, const struct model *m) {
@@ -269,7 +269,7 @@ static void draw_tokens(struct generator *g, const struct model *m) {
         generate_chance(g, 90) ? between(g, 0, generate_chance(g, 50) ? 3000 : 20000) : -1;
     fact.money = generate_chance(g, 60) ? between(g, 0, 3000) : -1;
     if (some_run(g, m, LIVE, &fact))
-        generate_told(g, fact);
+        generate_applied(g, fact);
 }
 
 static time_ms some_reset(struct generator *g, const struct model *m) {
@@ -281,7 +281,7 @@ static void draw_limited(struct generator *g, const struct model *m) {
     fact.limited.retry_after = generate_chance(g, 60) ? 0 : between(g, 0, 200000);
     fact.limited.reset_at = some_reset(g, m);
     if (some_run(g, m, LIVE, &fact))
-        generate_told(g, fact);
+        generate_applied(g, fact);
 }
 
 static void draw_ended(struct generator *g, const struct model *m) {
@@ -307,7 +307,7 @@ static void draw_ended(struct generator *g, const struct model *m) {
     if (fact.ended.outcome == OUTCOME_LIMITED || fact.ended.outcome == OUTCOME_BUDGET)
         fact.ended.reset_at = some_reset(g, m);
     if (some_run(g, m, LIVE, &fact))
-        generate_told(g, fact);
+        generate_applied(g, fact);
 }
 
 /* --- what people ask for --------------------------------------------------------------------- */
@@ -363,7 +363,7 @@ static void draw_asked(struct generator *g, const struct model *m) {
         fact.dependencies.count = some_tasks(g, m, fact.task, items, 3);
         fact.dependencies.items = items;
     }
-    generate_told(g, fact);
+    generate_applied(g, fact);
 }
 
 /* --- the world changes ------------------------------------------------------------------------ */
@@ -401,7 +401,7 @@ static void draw_counts(struct generator *g, const struct model *m) {
         fact.external.running = (uint32_t)between(g, 0, 2);
     if (fact.kind == FACT_EXTERNAL && !fact.external.limiter)
         fact.external.roots = (uint32_t)between(g, 0, fact.external.running);
-    generate_told(g, fact);
+    generate_applied(g, fact);
 }
 
 static void draw_place(struct generator *g, const struct model *m) {
@@ -421,13 +421,13 @@ static void draw_place(struct generator *g, const struct model *m) {
         fact.host.memory_free_mb = generate_chance(g, 85) ? -1 : between(g, 0, 200);
         fact.host.load_milli = generate_chance(g, 85) ? -1 : between(g, 500, 1500);
     }
-    generate_told(g, fact);
+    generate_applied(g, fact);
 }
 
 static void draw_agent_clear(struct generator *g) {
     struct fact fact = { .kind = FACT_AGENT_CLEAR };
     fact.agent_clear = g->names.agents[rng_below(&g->rng, WORLD_AGENTS)];
-    generate_told(g, fact);
+    generate_applied(g, fact);
 }
 
 static void draw_limiter(struct generator *g, const struct model *m) {
@@ -444,7 +444,7 @@ static void draw_limiter(struct generator *g, const struct model *m) {
             fact.limiter.hits = (uint32_t)between(g, 1, 3);
         }
     }
-    generate_told(g, fact);
+    generate_applied(g, fact);
 }
 
 static void draw_world(struct generator *g, const struct model *m) {
@@ -477,7 +477,7 @@ static void draw_world(struct generator *g, const struct model *m) {
         return;
     case 9:
         generate_varied(g);
-        generate_told_policy(g);
+        generate_applied_policy(g);
         return;
     case 10:
         fact.kind = FACT_BUDGET;
@@ -495,10 +495,10 @@ static void draw_world(struct generator *g, const struct model *m) {
         fact.kind = FACT_TICK;
         break;
     }
-    generate_told(g, fact);
+    generate_applied(g, fact);
 }
 
-/* Something that was closed opens again: a world in which everything waits tells little. */
+/* Something that was closed opens again: a world in which everything waits tests little. */
 static void draw_open(struct generator *g, const struct model *m) {
     struct model_view view;
     struct fact fact = { .kind = FACT_RESUME };
@@ -512,7 +512,7 @@ static void draw_open(struct generator *g, const struct model *m) {
         fact.task = view.id;
         fact.artifact_present = true;
     }
-    generate_told(g, fact);
+    generate_applied(g, fact);
 }
 
 /* --- the next step ---------------------------------------------------------------------------- */
@@ -536,7 +536,7 @@ bool generate_next(struct generator *g, const struct model *m) {
         unsigned drawn = first + (unsigned)rng_below(&g->rng, 100 - first);
         if (drawn < 45) {
             g->tasks_wanted--;
-            generate_told_task(g, m);
+            generate_applied_task(g, m);
         } else if (drawn < 51)
             draw_clock(g, m);
         else if (drawn < 66)

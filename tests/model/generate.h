@@ -1,8 +1,8 @@
 /* generate.h: a small world and a random history for it, from one number.
  *
  * Life:      history_init → generate_world → generate_next … → history_finish
- * A history: facts and decisions in the order in which they are told. Its facts point into its own
- *            memory, so that it can be told again, also without some of its steps.
+ * A history: facts and decisions in the order in which they are applied. Its facts point into its own
+ *            memory, so that it can be applied again, also without some of its steps.
  * Guide:     generate_next looks at the model to draw facts that mean something (the end of a run
  *            that lives, a time just before a hold ends); some it draws wrong on purpose. */
 #pragma once
@@ -15,8 +15,8 @@
 enum step_kind {
     STEP_FACT,
     STEP_DECIDE,
-    STEP_RESTART, /* a new core is told the rows of the old one, and goes on */
-    STEP_COPY,    /* a copy of the core goes on */
+    STEP_RESTART, /* a new core loads the rows of the old one and continues */
+    STEP_COPY,    /* a copy of the core continues */
 };
 
 struct step {
@@ -80,9 +80,9 @@ struct project_spec generate_project(struct generator *g, unsigned index);
 struct kind_spec generate_kind(struct generator *g, unsigned index);
 struct agent_spec generate_agent(struct generator *g, unsigned index);
 struct limiter_policy generate_limiter_policy(struct generator *g);
-void generate_told(struct generator *g, struct fact fact); /* adds a fact */
-void generate_told_policy(struct generator *g);            /* adds FACT_POLICY */
-void generate_told_task(struct generator *g, const struct model *m);
+void generate_applied(struct generator *g, struct fact fact); /* adds a fact */
+void generate_applied_policy(struct generator *g);            /* adds FACT_POLICY */
+void generate_applied_task(struct generator *g, const struct model *m);
 
 /* One line each, as a person would write it down. */
 void fact_print(const struct fact *fact, const struct symbol_table *symbols, struct strbuf *out);

@@ -221,7 +221,7 @@ struct project_spec generate_project(struct generator *g, unsigned index) {
         .active = generate_chance(g, 96),
         .paused = generate_chance(g, 3),
         .workspaces = generate_cap(g, 75),
-        .workspaces_kept = g->kept[index] != generate_chance(g, 2), /* once said, it stays */
+        .workspaces_kept = g->kept[index] != generate_chance(g, 2), /* once set, it stays */
         .review = generate_cap(g, 70),
     };
 }
@@ -234,7 +234,7 @@ struct kind_spec generate_kind(struct generator *g, unsigned index) {
     };
 }
 
-/* Some name themselves, or one that is told later or never. */
+/* Some name themselves, or one that is added later or never. */
 static void fill_failover(struct generator *g, struct agent_spec *spec) {
     unsigned count = (unsigned)between(g, 1, 3);
     for (unsigned i = 0; i < count; i++) {
@@ -262,10 +262,10 @@ struct agent_spec generate_agent(struct generator *g, unsigned index) {
     return spec;
 }
 
-static void tell_limiters(struct generator *g, time_ms now) {
+static void apply_limiters(struct generator *g, time_ms now) {
     for (unsigned i = 0; i < g->limiters; i++) {
         if (generate_chance(g, 5))
-            continue; /* whoever names it is refused */
+            continue; /* tasks that name it are refused */
         bool hit = generate_chance(g, 15);
         struct limiter_spec spec = {
             .id = g->names.limiters[i],
@@ -280,27 +280,27 @@ static void tell_limiters(struct generator *g, time_ms now) {
             spec.backoff_since = now - between(g, 0, 60000);
             spec.last_hit = spec.backoff_since + between(g, 0, 1000);
         }
-        generate_told(g, (struct fact){ .kind = FACT_LIMITER, .limiter = spec });
+        generate_applied(g, (struct fact){ .kind = FACT_LIMITER, .limiter = spec });
     }
 }
 
-static void tell_places(struct generator *g) {
+static void apply_places(struct generator *g) {
     for (unsigned i = 0; i < g->resources; i++)
         if (generate_chance(g, 90)) {
             struct fact fact = { .kind = FACT_RESOURCE };
             fact.resource.id = g->names.resources[i];
             fact.resource.cap = generate_cap(g, 10);
-            generate_told(g, fact);
+            generate_applied(g, fact);
         }
     if (generate_chance(g, 15))
-        generate_told(
+        generate_applied(
             g, (struct fact){ .kind = FACT_BUDGET, .budget = ONE_OF(g, 0, 20000, 50000, 100000) });
     if (generate_chance(g, 30)) {
         struct fact fact = { .kind = FACT_HOST };
         fact.host.disk_free_mb = ONE_OF(g, -1, 50, 10000, 10000, 10000);
         fact.host.memory_free_mb = ONE_OF(g, -1, -1, 50, 10000, 10000, 10000);
         fact.host.load_milli = ONE_OF(g, -1, 500, 500, 500, 500, 5000);
-        generate_told(g, fact);
+        generate_applied(g, fact);
     }
 }
 
@@ -329,16 +329,17 @@ void generate_world(struct generator *g, uint64_t seed, struct history *history)
     g->decide_percent = (unsigned)ONE_OF(g, 20, 40, 60);
 
     time_ms now = DAYS(100) + between(g, 0, DAYS(2));
-    generate_told(g, (struct fact){ .kind = FACT_CLOCK, .now = now });
+    generate_applied(g, (struct fact){ .kind = FACT_CLOCK, .now = now });
     generate_policy(g);
-    generate_told_policy(g);
+    generate_applied_policy(g);
     for (unsigned i = 0; i < g->projects; i++)
-        generate_told(g, (struct fact){ .kind = FACT_PROJECT, .project = generate_project(g, i) });
+        generate_applied(g,
+                         (struct fact){ .kind = FACT_PROJECT, .project = generate_project(g, i) });
     for (unsigned i = 0; i < g->kinds; i++)
-        generate_told(g, (struct fact){ .kind = FACT_KIND, .kind_spec = generate_kind(g, i) });
-    tell_limiters(g, now);
+        generate_applied(g, (struct fact){ .kind = FACT_KIND, .kind_spec = generate_kind(g, i) });
+    apply_limiters(g, now);
     for (unsigned i = 0; i < g->agents; i++)
         if (generate_chance(g, 97))
-            generate_told(g, (struct fact){ .kind = FACT_AGENT, .agent = generate_agent(g, i) });
-    tell_places(g);
+            generate_applied(g, (struct fact){ .kind = FACT_AGENT, .agent = generate_agent(g, i) });
+    apply_places(g);
 }

@@ -1,9 +1,9 @@
 /* model.h: the rules of docs/rules.md a second time, as slowly and plainly as they can be written.
  *
  * Takes the same facts as the core and gives the same orders. It keeps no counter, no index and no
- * list in order: who holds a place, who depends on whom, what a project used and who is next is
- * found by looking at everything, each time. So it can be read beside the rules, sentence by
- * sentence, and a mistake in the core's bookkeeping cannot be repeated here.
+ * list in order: which tasks hold a slot, which depend on which, what a project used and who is next is
+ * found by looking at everything, each time. So it can be compared with the rules, line by
+ * line, and a mistake in the core's bookkeeping cannot be repeated here.
  *
  * Life: model_new → model_apply … → model_decide → model_free. Only tests link it. */
 #pragma once

@@ -29,7 +29,7 @@ bool model_dependencies_close_a_circle(const struct model *m, task_id id, const 
     return false;
 }
 
-static bool is_below(const struct model *m, task_id id, task_id ancestor) {
+static bool is_descendant(const struct model *m, task_id id, task_id ancestor) {
     while (id) {
         if (id == ancestor)
             return true;
@@ -56,7 +56,7 @@ static int check(const struct model *m, const struct task_spec *spec, struct err
         return error_set(err, -ELOOP, "the task would wait for itself");
     if (spec->parent && spec->parent_gate == PARENT_DONE && waits_for(m, spec->parent, spec->id))
         return error_set(err, -ELOOP, "the task would wait for itself through its parent");
-    if (is_below(m, spec->parent, spec->id))
+    if (is_descendant(m, spec->parent, spec->id))
         return error_set(err, -ELOOP, "the task would be its own ancestor");
     return 0;
 }

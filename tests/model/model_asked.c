@@ -15,16 +15,16 @@ static bool is_waiting_or_ready(const struct model_task *t) {
     return t->s.state == TASK_WAITING || t->s.state == TASK_READY;
 }
 
-static int sling(struct model *m, struct model_task *t, const struct sling_spec *said,
+static int sling(struct model *m, struct model_task *t, const struct sling_spec *reported,
                  struct error *err) {
     if (t->s.state != TASK_DRAFT)
         return 1;
-    if ((said->agent && !model_agent(m, said->agent))
-        || (said->limiter && !model_limiter(m, said->limiter)))
+    if ((reported->agent && !model_agent(m, reported->agent))
+        || (reported->limiter && !model_limiter(m, reported->limiter)))
         return error_set(err, -ENOENT, "the agent or limiter was never told");
-    if (said->renames) {
-        t->s.agent = said->agent;
-        t->s.limiter = said->limiter;
+    if (reported->renames) {
+        t->s.agent = reported->agent;
+        t->s.limiter = reported->limiter;
     }
     model_change(m, t, TASK_WAITING, REASON_SLUNG);
     return 0;

@@ -34,7 +34,7 @@ static bool one_of_the_project_is_live(const struct model *m, sym project) {
     return false;
 }
 
-/* A place that it lacks: could the end of a run that lives now give it back? */
+/* A slot that it lacks: could the end of a live run free it? */
 static bool may_come_back(const struct model *m, const struct model_task *t,
                           const struct model_key *key) {
     if (model_key_cap(m, key) == 0 || key->kind == LEASE_REVIEW)

@@ -1,6 +1,6 @@
 /* model_failover.c: another agent takes over (rules, 2 "fail-over").
  *
- * Which agent a task would run with is found out anew for each question. */
+ * Which agent a task would run with is computed for each query. */
 #include "model_failover.h"
 
 sym model_chooser(const struct model *m, const struct model_task *t) {

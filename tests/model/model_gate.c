@@ -1,6 +1,6 @@
 /* model_gate.c: what stops a task (rules, 2).
  *
- * Who holds a place on a key is counted anew for each question, from the tasks themselves. */
+ * The slots taken on a key are counted for each query, from the tasks themselves. */
 #include <assert.h>
 
 #include "model_claim.h"
@@ -16,7 +16,7 @@ bool model_has_roster(const struct model *m) {
     return false;
 }
 
-/* Told to be idle, allowed to run, and not given a task since. */
+/* Applied as idle, allowed to run, and not given a task since. */
 bool model_is_idle(const struct model *m, const struct agent_spec *agent) {
     if (!agent->roster || !agent->idle || agent->slots == 0)
         return false;
@@ -47,7 +47,7 @@ bool model_key_same(const struct model_key *a, const struct model_key *b) {
            && a->task_kind == b->task_kind;
 }
 
-/* The keys on which a task needs a place to start with this agent, in the order of the gates. */
+/* The keys on which a task needs a slot to start with this agent, in the order of the gates. */
 size_t model_keys(const struct model *m, const struct model_task *t, sym agent,
                   struct model_key ret[MODEL_KEYS_MAX]) {
     size_t n = 0;
@@ -78,7 +78,7 @@ size_t model_keys(const struct model *m, const struct model_task *t, sym agent,
     return n;
 }
 
-/* An agent of the roster has one place while it is idle, unless its cap is 0; with a roster, others have none. */
+/* An agent of the roster has one slot while it is idle, unless its cap is 0; with a roster, others have none. */
 static amount agent_cap(const struct model *m, sym name) {
     const struct agent_spec *a = model_agent(m, name);
     if (!model_has_roster(m))
@@ -133,7 +133,7 @@ static bool has_resource(const struct model_task *t, sym name) {
     return false;
 }
 
-/* Does this task hold a place on the key? The table of rules, 2. */
+/* Does this task hold a slot on the key? The table of rules, 2. */
 bool model_holds(const struct model *m, const struct model_task *t, const struct model_key *key) {
     bool has_run = model_has_run(t) && !model_has_lent(m, t, model_lend_bit(key->kind));
     switch (key->kind) {

@@ -1,6 +1,6 @@
 /* model_internal.h: what the model remembers, and what its files ask of each other.
  *
- * Everything is an array in the order in which it was told. Pointers into the arrays are valid
+ * Everything is an array in the order in which it was applied. Pointers into the arrays are valid
  * until something is added to or removed from that array. */
 #pragma once
 
@@ -42,7 +42,7 @@ struct model_project {
     uint32_t external, external_roots; /* runs the core did not order */
 };
 
-/* The launches of an agent, told or not. */
+/* The launches of an agent, known or not. */
 struct model_breaker {
     sym agent;
     amount launch_failures; /* in a row */
@@ -86,7 +86,7 @@ struct model_event {
     int64_t share, reported;   /* tokens: for the shares, for the budgets */
     uint32_t reports;          /* runs that reported */
     int64_t money;             /* millionths of a dollar */
-    uint32_t priced, unpriced; /* runs that told their cost, and that did not */
+    uint32_t priced, unpriced; /* runs that reported their cost, and that did not */
     uint32_t starts, completions, attempt;
     task_id task; /* a start: which, so that a refusal can take it back */
 };
@@ -109,7 +109,7 @@ struct model_key {
 #define MODEL_KEYS_MAX 32
 
 struct model_claim {
-    task_id task; /* 0: nobody has it */
+    task_id task; /* 0: no task has it */
     struct model_key reserved[MODEL_KEYS_MAX];
     size_t count;
 };

@@ -20,7 +20,7 @@ static struct model_task *borrower_of(const struct model *m, const struct model_
     return NULL;
 }
 
-/* Does somebody down the chain use this place of the task? Who validates uses no limiter. */
+/* Does a borrower down the chain use this slot of the task? A validating run uses no limiter. */
 bool model_has_lent(const struct model *m, const struct model_task *t, unsigned bit) {
     const struct model_task *b = borrower_of(m, t);
     if (!b || !(b->run.borrowed & bit))
@@ -50,7 +50,7 @@ unsigned model_lend_bits(const struct model *m, const struct model_task *lender,
     return bits;
 }
 
-static bool is_below(const struct model *m, const struct model_task *t, task_id ancestor) {
+static bool is_descendant(const struct model *m, const struct model_task *t, task_id ancestor) {
     while (t && t->s.parent != ancestor)
         t = model_find(m, t->s.parent);
     return t != NULL;
@@ -108,7 +108,7 @@ struct model_task *model_lend_find(const struct model *m, struct model_task **re
             *ret_agent = !model_has_roster(m) ? model_runner(m, t)
                          : t->s.agent         ? t->s.agent
                                               : lender->run.agent;
-            if (is_below(m, t, lender->s.id) && only_lacks(m, lender, t, *ret_agent))
+            if (is_descendant(m, t, lender->s.id) && only_lacks(m, lender, t, *ret_agent))
                 found = t;
         }
     }
@@ -130,7 +130,7 @@ void model_lend_end(struct model *m, struct model_task *t) {
     model_lend_settle(m);
 }
 
-/* A place at a limiter that nobody uses any more is lent no more. */
+/* A slot of a limiter that no run uses any more is not lent. */
 void model_lend_settle(struct model *m) {
     for (size_t i = 0; i < m->tasks_count; i++) {
         struct model_task *t = &m->tasks[i];

@@ -194,7 +194,7 @@ static bool ended_by_stop(struct model *m, struct model_task *t, enum outcome ou
 }
 
 /* Step 2. */
-static void tell_limiter(struct model *m, const struct model_task *t, const struct fact *fact) {
+static void apply_limiter(struct model *m, const struct model_task *t, const struct fact *fact) {
     sym limiter = t->run.limiter;
     if (!limiter)
         return;
@@ -208,7 +208,7 @@ static void tell_limiter(struct model *m, const struct model_task *t, const stru
 }
 
 /* Step 3. True: the agent is closed, now or already, and the failure is not its task's. */
-static bool tell_agent(struct model *m, sym agent, const struct fact *fact) {
+static bool apply_agent(struct model *m, sym agent, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
     if (!agent || (outcome == OUTCOME_LAUNCH && m->policy.launch_is_failed))
         return false;
@@ -237,8 +237,8 @@ static void run_ended(struct model *m, struct model_task *t, const struct fact *
     model_lend_end(m, t);
     if (fact->ended.workspace)
         t->s.workspace = fact->ended.workspace;
-    tell_limiter(m, t, fact);
-    bool agent_is_closed = tell_agent(m, t->run.agent, fact);
+    apply_limiter(m, t, fact);
+    bool agent_is_closed = apply_agent(m, t->run.agent, fact);
     if (outcome != OUTCOME_LAUNCH || fact->ended.output) {
         t->s.launch_failures = 0;
         t->openings = 0;

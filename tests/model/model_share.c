@@ -75,8 +75,8 @@ static int64_t estimate_of(const struct model *m, sym project) {
 static int64_t charge(const struct model *m, const struct model_task *t, int64_t estimate) {
     if (!model_has_run(t))
         return 0;
-    bool told = m->policy.fair == FAIR_DOCUMENT || t->run.reported > estimate;
-    return told ? t->run.reported : estimate;
+    bool applied = m->policy.fair == FAIR_DOCUMENT || t->run.reported > estimate;
+    return applied ? t->run.reported : estimate;
 }
 
 /* What a live run counts for while it lives. */

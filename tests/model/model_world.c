@@ -1,7 +1,7 @@
 /* model_world.c: facts about the world around the tasks, and the clocks that measure waiting.
  *
- * What was told last is what is. Nothing here changes a task's state: a cap that is lowered stops
- * nobody, and one that is raised is seen by the next decision. */
+ * The last fact counts. Nothing here changes a task's state: a cap that is lowered stops
+ * no run, and one that is raised is seen by the next decision. */
 #include <errno.h>
 #include <string.h>
 

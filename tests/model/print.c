@@ -122,7 +122,7 @@ static void put_project(struct strbuf *out, const struct symbol_table *symbols,
     put_amount(out, "review", p->review);
 }
 
-/* Facts about projects, kinds, agents, limiters and places. False: it is none. */
+/* Facts about projects, kinds, agents, limiters and slots. False: another fact. */
 static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
                       const struct fact *f) {
     if (f->kind == FACT_CLOCK)

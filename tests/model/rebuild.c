@@ -24,11 +24,11 @@ bool stored_task_read(const struct core *core, task_id task, struct stored_task 
     return true;
 }
 
-void rebuild_tell(struct rebuilder *rb, struct fact fact) {
+void rebuild_apply(struct rebuilder *rb, struct fact fact) {
     if (rb->r != 0)
         return;
-    if (rb->heard)
-        rb->heard(rb->ctx, &fact);
+    if (rb->observe)
+        rb->observe(rb->ctx, &fact);
     rb->r = core_apply(rb->core, &fact, &rb->err);
 }
 
@@ -36,13 +36,13 @@ void rebuild_task(struct rebuilder *rb, const struct stored_task *row) {
     struct task_spec spec = row->spec;
     spec.depends_on = row->depends_on;
     spec.resources = row->resources;
-    rebuild_tell(rb, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
     if (row->tokens >= 0 || row->money >= 0)
-        rebuild_tell(rb, (struct fact){ .kind = FACT_RUN_TOKENS,
-                                        .task = spec.id,
-                                        .attempt = spec.attempt,
-                                        .tokens = row->tokens,
-                                        .money = row->money });
+        rebuild_apply(rb, (struct fact){ .kind = FACT_RUN_TOKENS,
+                                         .task = spec.id,
+                                         .attempt = spec.attempt,
+                                         .tokens = row->tokens,
+                                         .money = row->money });
 }
 
 /* --- the world ------------------------------------------------------------------------------- */
@@ -54,13 +54,13 @@ void rebuild_begin(struct rebuilder *rb) {
         const char *text = symbol_name(&old->symbols, name);
         symbol_intern(core_symbols(rb->core), text, strlen(text));
     }
-    rebuild_tell(rb, (struct fact){ .kind = FACT_LOADING });
-    rebuild_tell(rb, (struct fact){ .kind = FACT_CLOCK, .now = old->now });
-    rebuild_tell(rb, (struct fact){ .kind = FACT_POLICY, .policy = &old->policy });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_LOADING });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_CLOCK, .now = old->now });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_POLICY, .policy = &old->policy });
     for (size_t i = 1; i < old->project_count; i++)
-        rebuild_tell(rb, (struct fact){ .kind = FACT_PROJECT, .project = old->projects[i].spec });
+        rebuild_apply(rb, (struct fact){ .kind = FACT_PROJECT, .project = old->projects[i].spec });
     for (size_t i = 1; i < old->kind_count; i++)
-        rebuild_tell(rb, (struct fact){ .kind = FACT_KIND, .kind_spec = old->kinds[i].spec });
+        rebuild_apply(rb, (struct fact){ .kind = FACT_KIND, .kind_spec = old->kinds[i].spec });
 }
 
 static void export_keys(struct rebuilder *rb) {
@@ -69,52 +69,53 @@ static void export_keys(struct rebuilder *rb) {
         uint32_t resource = by_symbol_get(&old->resource_of, name);
         uint32_t workspace = by_symbol_get(&old->workspace_of, name);
         if (resource && key_at(old, resource)->configured)
-            rebuild_tell(rb, (struct fact){ .kind = FACT_RESOURCE,
-                                            .resource = { name, key_at(old, resource)->cap } });
+            rebuild_apply(rb, (struct fact){ .kind = FACT_RESOURCE,
+                                             .resource = { name, key_at(old, resource)->cap } });
         if (!workspace || key_at(old, workspace)->external == 0)
             continue;
         task_id locked_by = key_at(old, workspace)->locked_by;
-        rebuild_tell(rb, (struct fact){ .kind = FACT_WORKSPACE,
-                                        .workspace = { .id = name,
-                                                       .locked_by = locked_by,
-                                                       .locked = locked_by == 0 } });
+        rebuild_apply(rb, (struct fact){ .kind = FACT_WORKSPACE,
+                                         .workspace = { .id = name,
+                                                        .locked_by = locked_by,
+                                                        .locked = locked_by == 0 } });
     }
 }
 
-static void tell_outsiders(struct rebuilder *rb) {
+static void apply_outsiders(struct rebuilder *rb) {
     const struct core *old = rb->old;
-    rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,
-                                    .external = { .running = old->projects[0].external,
-                                                  .roots = old->projects[0].external_roots } });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_EXTERNAL,
+                                     .external = { .running = old->projects[0].external,
+                                                   .roots = old->projects[0].external_roots } });
     for (size_t i = 1; i < old->project_count; i++)
-        rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,
-                                        .external = { .project = old->projects[i].spec.id,
-                                                      .running = old->projects[i].external,
-                                                      .roots = old->projects[i].external_roots } });
+        rebuild_apply(rb,
+                      (struct fact){ .kind = FACT_EXTERNAL,
+                                     .external = { .project = old->projects[i].spec.id,
+                                                   .running = old->projects[i].external,
+                                                   .roots = old->projects[i].external_roots } });
     for (size_t i = 1; i < old->limiter_count; i++) {
         amount running = key_at(old, old->limiters[i].key)->external;
-        rebuild_tell(rb, (struct fact){ .kind = FACT_EXTERNAL,
-                                        .external = { .limiter = old->limiters[i].spec.id,
-                                                      .running = (uint32_t)running } });
+        rebuild_apply(rb, (struct fact){ .kind = FACT_EXTERNAL,
+                                         .external = { .limiter = old->limiters[i].spec.id,
+                                                       .running = (uint32_t)running } });
     }
 }
 
 void rebuild_world(struct rebuilder *rb) {
     const struct core *old = rb->old;
     export_keys(rb);
-    rebuild_tell(rb, (struct fact){ .kind = old->paused ? FACT_PAUSE : FACT_RESUME });
-    rebuild_tell(rb, (struct fact){ .kind = FACT_BUDGET,
-                                    .budget = old->projects[0].spec.budget,
-                                    .money_budget = old->projects[0].spec.money });
-    rebuild_tell(rb, (struct fact){ .kind = FACT_HOST,
-                                    .host = { .disk_free_mb = old->host_disk,
-                                              .memory_free_mb = old->host_memory,
-                                              .load_milli = old->host_load } });
-    tell_outsiders(rb);
+    rebuild_apply(rb, (struct fact){ .kind = old->paused ? FACT_PAUSE : FACT_RESUME });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_BUDGET,
+                                     .budget = old->projects[0].spec.budget,
+                                     .money_budget = old->projects[0].spec.money });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_HOST,
+                                     .host = { .disk_free_mb = old->host_disk,
+                                               .memory_free_mb = old->host_memory,
+                                               .load_milli = old->host_load } });
+    apply_outsiders(rb);
 }
 
 struct core *rebuild_end(struct rebuilder *rb) {
-    rebuild_tell(rb, (struct fact){ .kind = FACT_LOADED });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_LOADED });
     if (rb->r == 0)
         return rb->core;
     core_free(rb->core);
@@ -123,25 +124,25 @@ struct core *rebuild_end(struct rebuilder *rb) {
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void tell_limiters_and_agents(struct rebuilder *rb) {
+static void apply_limiters_and_agents(struct rebuilder *rb) {
     for (size_t i = 1; i < rb->old->limiter_count; i++) {
         struct fact limiter = { .kind = FACT_LIMITER };
         core_limiter_spec(rb->old, rb->old->limiters[i].spec.id, &limiter.limiter);
-        rebuild_tell(rb, limiter);
+        rebuild_apply(rb, limiter);
     }
     for (size_t i = 1; i < rb->old->agent_count; i++) {
         struct fact agent = { .kind = FACT_AGENT };
         core_agent_spec(rb->old, rb->old->agents[i].spec.id, &agent.agent);
-        rebuild_tell(rb, agent);
+        rebuild_apply(rb, agent);
     }
 }
 
-static void tell_usage(void *ctx, const struct usage_spec *bucket) {
-    rebuild_tell(ctx, (struct fact){ .kind = FACT_USAGE, .usage = *bucket });
+static void apply_usage(void *ctx, const struct usage_spec *bucket) {
+    rebuild_apply(ctx, (struct fact){ .kind = FACT_USAGE, .usage = *bucket });
 }
 
 static void export_wait(void *ctx, const struct wait_spec *wait) {
-    rebuild_tell(ctx, (struct fact){ .kind = FACT_WAIT, .wait = *wait });
+    rebuild_apply(ctx, (struct fact){ .kind = FACT_WAIT, .wait = *wait });
 }
 
 static int by_number(const void *a, const void *b) {
@@ -168,14 +169,14 @@ static void export_tasks(struct rebuilder *rb) {
 struct core *rebuild(const struct core *old, struct error *err) {
     struct rebuilder rb = { .old = old };
     rebuild_begin(&rb);
-    tell_limiters_and_agents(&rb);
+    apply_limiters_and_agents(&rb);
     rebuild_world(&rb);
-    core_usage(old, 0, tell_usage, &rb);
+    core_usage(old, 0, apply_usage, &rb);
     for (size_t i = 1; i < old->project_count; i++)
-        core_usage(old, old->projects[i].spec.id, tell_usage, &rb);
+        core_usage(old, old->projects[i].spec.id, apply_usage, &rb);
     core_waits(old, export_wait, &rb);
     if (pace_in_force(old))
-        rebuild_tell(&rb, (struct fact){ .kind = FACT_PACE, .pace = core_pace(old) });
+        rebuild_apply(&rb, (struct fact){ .kind = FACT_PACE, .pace = core_pace(old) });
     export_tasks(&rb);
     struct core *core = rebuild_end(&rb);
     *err = rb.err;

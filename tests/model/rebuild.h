@@ -1,4 +1,4 @@
-/* rebuild.h: a core told the rows of another one, and the two compared.
+/* rebuild.h: a core that loads the rows of another one, and a comparison of the two.
  *
  * What a daemon has in its configuration is read from the old core's memory; what it has in its rows
  * is asked for with the functions a daemon uses. Afterwards the cores must be the same, but for what
@@ -25,7 +25,7 @@ bool stored_task_read(const struct core *core, task_id task, struct stored_task 
 struct rebuilder {
     const struct core *old; /* for what is in no row */
     struct core *core;
-    void (*heard)(void *ctx, const struct fact *fact); /* of each fact; may be NULL */
+    void (*observe)(void *ctx, const struct fact *fact); /* of each fact; may be NULL */
     void *ctx;
     int r; /* 0, or the first refusal */
     struct error err;
@@ -33,7 +33,7 @@ struct rebuilder {
 
 /* Names, clock, policy, projects, kinds. `old` and `heard` are set. */
 void rebuild_begin(struct rebuilder *rb);
-void rebuild_tell(struct rebuilder *rb, struct fact fact);
+void rebuild_apply(struct rebuilder *rb, struct fact fact);
 void rebuild_world(struct rebuilder *rb); /* caps, locks, the host, what runs outside */
 void rebuild_task(struct rebuilder *rb, const struct stored_task *row);
 /* The new core; NULL: something was refused, see err. */

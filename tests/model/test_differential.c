@@ -1,6 +1,6 @@
 /* test_differential.c: does the core do what the rules say?
  *
- * Random small worlds and histories, told to the core and to the slow model. Each number that is
+ * Random small worlds and histories, applied to the core and to the slow model. Each number that is
  * drawn comes from the seed, so a seed repeats its failure:
  *
  *   test_differential [--seeds N] [--first S] [--failures N]    many seeds, until N differ
@@ -16,7 +16,7 @@
 
 #define SEEDS       20000
 #define FAILURES    5 /* shown before it gives up */
-#define REPEAT_EACH 4 /* every n-th seed is also told to a second core */
+#define REPEAT_EACH 4 /* every n-th seed is also applied to a second core */
 
 struct totals {
     uint64_t steps, decisions, starts, failures;
@@ -26,13 +26,13 @@ static enum difference play_seed(uint64_t seed, struct history *h, struct pair *
                                  struct totals *totals) {
     struct generator g;
     generate_world(&g, seed, h);
-    size_t told = 0;
+    size_t applied = 0;
     bool same = true;
     do {
-        for (; same && told < h->count; told++) {
-            same = pair_step(p, &h->steps[told]);
+        for (; same && applied < h->count; applied++) {
+            same = pair_step(p, &h->steps[applied]);
             totals->steps++;
-            totals->decisions += h->steps[told].kind == STEP_DECIDE;
+            totals->decisions += h->steps[applied].kind == STEP_DECIDE;
         }
     } while (same && generate_next(&g, p->model));
     totals->starts += p->starts;

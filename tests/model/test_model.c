@@ -1,4 +1,4 @@
-/* test_model.c: the model says what the documents say, on examples worked out by hand.
+/* test_model.c: the model says what the documents say, on examples worked out manually.
  *
  * The differential test shows that core and model agree; this shows that they do not agree on
  * something else than the rules. */
@@ -13,20 +13,20 @@ enum { PROJECT_A = 1, PROJECT_B, PLAN, SPEC, PHASE, RALPH, AGENT, LIMITER, RESOU
 
 /* --- a world in a few words ------------------------------------------------------------------- */
 
-static void tell(struct model *m, struct fact fact) {
+static void apply_fact(struct model *m, struct fact fact) {
     struct error err = { 0 };
     assert_int_equal(model_apply(m, &fact, &err), 0);
 }
 
-static void tell_clock(struct model *m, time_ms now) {
-    tell(m, (struct fact){ .kind = FACT_CLOCK, .now = now });
+static void apply_clock(struct model *m, time_ms now) {
+    apply_fact(m, (struct fact){ .kind = FACT_CLOCK, .now = now });
 }
 
-static void tell_policy(struct model *m, const struct policy *policy) {
-    tell(m, (struct fact){ .kind = FACT_POLICY, .policy = policy });
+static void apply_policy(struct model *m, const struct policy *policy) {
+    apply_fact(m, (struct fact){ .kind = FACT_POLICY, .policy = policy });
 }
 
-static void tell_project(struct model *m, sym id, int64_t weight_milli) {
+static void apply_project(struct model *m, sym id, int64_t weight_milli) {
     struct project_spec spec = { .id = id,
                                  .weight_milli = weight_milli,
                                  .max_running = UNLIMITED,
@@ -34,19 +34,19 @@ static void tell_project(struct model *m, sym id, int64_t weight_milli) {
                                  .active = true,
                                  .workspaces = UNLIMITED,
                                  .review = UNLIMITED };
-    tell(m, (struct fact){ .kind = FACT_PROJECT, .project = spec });
+    apply_fact(m, (struct fact){ .kind = FACT_PROJECT, .project = spec });
 }
 
-static void tell_kind(struct model *m, sym id, int64_t base, amount cap) {
+static void apply_kind(struct model *m, sym id, int64_t base, amount cap) {
     struct kind_spec spec = { .id = id, .base = base, .max_running = cap };
-    tell(m, (struct fact){ .kind = FACT_KIND, .kind_spec = spec });
+    apply_fact(m, (struct fact){ .kind = FACT_KIND, .kind_spec = spec });
 }
 
-static void tell_ended(struct model *m, task_id task, uint32_t attempt, enum outcome outcome) {
+static void apply_ended(struct model *m, task_id task, uint32_t attempt, enum outcome outcome) {
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = task, .attempt = attempt };
     fact.ended.outcome = outcome;
     fact.ended.tokens = -1;
-    tell(m, fact);
+    apply_fact(m, fact);
 }
 
 static struct task_spec task(task_id id, sym project, sym kind) {
@@ -63,10 +63,10 @@ static struct task_spec task(task_id id, sym project, sym kind) {
 }
 
 static void add(struct model *m, struct task_spec spec) {
-    tell(m, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+    apply_fact(m, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
 }
 
-/* The whole of docs/rules.md without pace, limits and waiting; tests add what they are about. */
+/* All of docs/rules.md without pace, limits and waiting; tests add what they are about. */
 static struct policy plain_policy(void) {
     struct policy p;
     policy_default(&p);
@@ -81,13 +81,13 @@ static struct policy plain_policy(void) {
 
 static struct model *world(const struct policy *policy) {
     struct model *m = model_new();
-    tell_clock(m, NOW);
-    tell_policy(m, policy);
-    tell_project(m, PROJECT_A, 1000);
-    tell_kind(m, PLAN, 40, UNLIMITED);
-    tell_kind(m, SPEC, 60, UNLIMITED);
-    tell_kind(m, PHASE, 80, UNLIMITED);
-    tell_kind(m, RALPH, 100, UNLIMITED);
+    apply_clock(m, NOW);
+    apply_policy(m, policy);
+    apply_project(m, PROJECT_A, 1000);
+    apply_kind(m, PLAN, 40, UNLIMITED);
+    apply_kind(m, SPEC, 60, UNLIMITED);
+    apply_kind(m, PHASE, 80, UNLIMITED);
+    apply_kind(m, RALPH, 100, UNLIMITED);
     return m;
 }
 
@@ -175,20 +175,20 @@ TEST(a_parent_that_is_not_there_counts_once) {
 static struct model *two_projects(struct policy *policy) {
     policy->runs = 20;
     struct model *m = world(policy);
-    tell_project(m, PROJECT_A, 3000);
-    tell_project(m, PROJECT_B, 1000);
+    apply_project(m, PROJECT_A, 3000);
+    apply_project(m, PROJECT_B, 1000);
     for (task_id id = 1; id <= 40; id++)
         add(m, task(id, id % 2 ? PROJECT_B : PROJECT_A, 0));
     return m;
 }
 
-static void tell_usage(struct model *m, sym project, int64_t tokens) {
+static void apply_usage(struct model *m, sym project, int64_t tokens) {
     struct fact fact = { .kind = FACT_USAGE };
     fact.usage.project = project;
     fact.usage.tokens = tokens;
     fact.usage.starts = fact.usage.completions = 1;
     fact.usage.at = NOW;
-    tell(m, fact);
+    apply_fact(m, fact);
 }
 
 static size_t count_of(const struct starts *starts, sym project) {
@@ -204,8 +204,8 @@ TEST(the_round_of_document_004_gives_20_to_0) {
     policy.fair = FAIR_DOCUMENT;
     policy.guarantee = GUARANTEE_COMPLETION;
     _cleanup_(model_freep) struct model *m = two_projects(&policy);
-    tell_usage(m, PROJECT_A, 1000);
-    tell_usage(m, PROJECT_B, 500);
+    apply_usage(m, PROJECT_A, 1000);
+    apply_usage(m, PROJECT_B, 500);
     struct starts starts = decide(m);
     assert_int_equal(count_of(&starts, PROJECT_A), 20);
     assert_int_equal(count_of(&starts, PROJECT_B), 0);
@@ -226,7 +226,7 @@ TEST(the_guarantee_comes_before_the_share) {
     policy.fair = FAIR_DOCUMENT;
     policy.guarantee = GUARANTEE_COMPLETION;
     _cleanup_(model_freep) struct model *m = two_projects(&policy);
-    tell_usage(m, PROJECT_A, 0);
+    apply_usage(m, PROJECT_A, 0);
     struct starts starts = decide(m);
     assert_int_equal(count_of(&starts, PROJECT_B), 20);
 }
@@ -234,7 +234,7 @@ TEST(the_guarantee_comes_before_the_share) {
 /* --- the claim -------------------------------------------------------------------------------- */
 
 /* Task 9 needs the resource and a place of its kind. Others need one of the two, and are better. */
-static void tell_rivals(struct model *m, task_id id) {
+static void apply_rivals(struct model *m, task_id id) {
     struct task_spec by_kind = task(id, PROJECT_A, PLAN);
     struct task_spec by_resource = task(id + 1, PROJECT_A, 0);
     sym resource = RESOURCE;
@@ -248,12 +248,12 @@ static void tell_rivals(struct model *m, task_id id) {
 
 static struct model *crossroads(struct policy *policy) {
     struct model *m = world(policy);
-    tell_kind(m, PLAN, 40, 1);
+    apply_kind(m, PLAN, 40, 1);
     struct fact fact = { .kind = FACT_RESOURCE };
     fact.resource.id = RESOURCE;
     fact.resource.cap = 1;
-    tell(m, fact);
-    tell_rivals(m, 1);
+    apply_fact(m, fact);
+    apply_rivals(m, 1);
     struct starts first = decide(m);
     assert_int_equal(first.count, 2);
 
@@ -262,8 +262,8 @@ static struct model *crossroads(struct policy *policy) {
     both.resources = &resource;
     both.resource_count = 1;
     add(m, both);
-    tell_clock(m, NOW + MINUTES(10));
-    tell_rivals(m, 11);
+    apply_clock(m, NOW + MINUTES(10));
+    apply_rivals(m, 11);
     return m;
 }
 
@@ -275,13 +275,13 @@ TEST(an_overdue_task_that_needs_two_places_gets_them_one_by_one) {
 
     struct starts starts = decide(m); /* reserves the resource */
     assert_int_equal(starts.count, 0);
-    tell_ended(m, 2, 1, OUTCOME_OK);
+    apply_ended(m, 2, 1, OUTCOME_OK);
     starts = decide(m); /* the resource stays free for it; it reserves the kind */
     assert_int_equal(starts.count, 0);
     struct model_block block;
     assert_true(model_blocked(m, 12, &block));
     assert_int_equal(block.lease, LEASE_RESOURCE);
-    tell_ended(m, 1, 1, OUTCOME_OK);
+    apply_ended(m, 1, 1, OUTCOME_OK);
     starts = decide(m);
     assert_int_equal(starts.count, 1);
     assert_true(has_started(&starts, 9));
@@ -291,10 +291,10 @@ TEST(without_max_wait_it_is_beaten_for_ever) {
     struct policy policy = plain_policy();
     policy.order = ORDER_BY_PRIORITY;
     _cleanup_(model_freep) struct model *m = crossroads(&policy);
-    tell_ended(m, 2, 1, OUTCOME_OK);
+    apply_ended(m, 2, 1, OUTCOME_OK);
     struct starts starts = decide(m);
     assert_true(has_started(&starts, 12));
-    tell_ended(m, 1, 1, OUTCOME_OK);
+    apply_ended(m, 1, 1, OUTCOME_OK);
     starts = decide(m);
     assert_true(has_started(&starts, 11));
 }
@@ -306,11 +306,11 @@ TEST(time_behind_a_pause_does_not_count_as_waiting) {
     policy.runs = 0;
     _cleanup_(model_freep) struct model *m = world(&policy);
     add(m, task(1, PROJECT_A, 0));
-    tell_clock(m, NOW + MINUTES(1));
-    tell(m, (struct fact){ .kind = FACT_PAUSE });
-    tell_clock(m, NOW + MINUTES(11));
-    tell(m, (struct fact){ .kind = FACT_RESUME });
-    tell_clock(m, NOW + MINUTES(12));
+    apply_clock(m, NOW + MINUTES(1));
+    apply_fact(m, (struct fact){ .kind = FACT_PAUSE });
+    apply_clock(m, NOW + MINUTES(11));
+    apply_fact(m, (struct fact){ .kind = FACT_RESUME });
+    apply_clock(m, NOW + MINUTES(12));
     assert_int_equal(look_at(m, 1).waited, MINUTES(2));
 }
 
@@ -329,11 +329,11 @@ TEST(a_new_iteration_invalidates_children_and_a_deleted_parent_fails_them) {
     add(m, child);
     add(m, grandchild);
     add(m, other);
-    tell(m, (struct fact){ .kind = FACT_AGAIN, .task = 1 });
+    apply_fact(m, (struct fact){ .kind = FACT_AGAIN, .task = 1 });
     assert_int_equal(look_at(m, 2).state, TASK_INVALIDATED);
     assert_int_equal(look_at(m, 3).state, TASK_INVALIDATED);
     assert_int_equal(look_at(m, 4).state, TASK_READY);
-    tell(m, (struct fact){ .kind = FACT_DELETE, .task = 1 });
+    apply_fact(m, (struct fact){ .kind = FACT_DELETE, .task = 1 });
     assert_int_equal(look_at(m, 4).state, TASK_FAILED);
     assert_int_equal(look_at(m, 1).id, 0);
 }
@@ -347,8 +347,8 @@ TEST(a_refused_order_leaves_no_trace) {
     add(m, task(1, PROJECT_A, 0));
     struct starts starts = decide(m);
     assert_int_equal(starts.count, 1);
-    tell_clock(m, NOW + MINUTES(1));
-    tell(m, (struct fact){ .kind = FACT_ORDER_REFUSED, .task = 1, .attempt = 1 });
+    apply_clock(m, NOW + MINUTES(1));
+    apply_fact(m, (struct fact){ .kind = FACT_ORDER_REFUSED, .task = 1, .attempt = 1 });
     assert_int_equal(look_at(m, 1).attempt, 0);
     assert_int_equal(look_at(m, 1).waited, MINUTES(1));
     assert_int_equal(model_share(m, PROJECT_A).starts, 0);
@@ -368,7 +368,7 @@ TEST(after_a_backoff_one_run_goes_alone_and_then_more_and_more) {
                                               .recovery = SECONDS(30),
                                               .probe = true };
     _cleanup_(model_freep) struct model *m = world(&policy);
-    tell(m, (struct fact){ .kind = FACT_LIMITER, .limiter = limiter });
+    apply_fact(m, (struct fact){ .kind = FACT_LIMITER, .limiter = limiter });
     for (task_id id = 1; id <= 25; id++) {
         struct task_spec spec = task(id, PROJECT_A, 0);
         spec.limiter = LIMITER;
@@ -377,16 +377,16 @@ TEST(after_a_backoff_one_run_goes_alone_and_then_more_and_more) {
     struct starts starts = decide(m);
     assert_int_equal(starts.count, 10);
     for (task_id id = 1; id <= 10; id++)
-        tell_ended(m, id, 1, OUTCOME_LIMITED); /* one hit: all were started before it */
+        apply_ended(m, id, 1, OUTCOME_LIMITED); /* one hit: all were started before it */
     assert_int_equal(model_backoff_until(m, LIMITER), NOW + SECONDS(5));
-    tell_clock(m, NOW + SECONDS(5));
+    apply_clock(m, NOW + SECONDS(5));
     starts = decide(m);
     assert_int_equal(starts.count, 1);
-    tell_ended(m, starts.list[0].task, starts.list[0].attempt, OUTCOME_OK);
-    tell_clock(m, NOW + SECONDS(20));
+    apply_ended(m, starts.list[0].task, starts.list[0].attempt, OUTCOME_OK);
+    apply_clock(m, NOW + SECONDS(20));
     starts = decide(m); /* 10 · 15 s / 30 s */
     assert_int_equal(starts.count, 5);
-    tell_clock(m, NOW + SECONDS(35));
+    apply_clock(m, NOW + SECONDS(35));
     starts = decide(m);
     assert_int_equal(starts.count, 5);
 }

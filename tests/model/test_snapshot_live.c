@@ -1,7 +1,7 @@
 /* test_snapshot_live.c: does a core that is read from a live snapshot decide as the one that it was written from?
  *
  * Random worlds and histories (generate.h), with settings that a configuration may have. At random moments the core
- * is written and read again; from then on both are told the same, and every decision is compared until the next
+ * is written and read again; from then on both get the same facts, and every decision is compared until the next
  * snapshot or the end. Every second snapshot is an anonymous one.
  *
  *   test_snapshot_live [--seeds N] [--first S]     many seeds
@@ -20,7 +20,7 @@
 #include "snapshot/write.h"
 
 #define SEEDS      1000
-#define EACH       8       /* one decision in so many is followed by a snapshot */
+#define EACH       8       /* every n-th decision is followed by a snapshot */
 #define NEW_NUMBER 1000000 /* tasks that come after the snapshot are behind all of it */
 
 struct totals {
@@ -380,7 +380,7 @@ static bool was_only_named(const struct game *g, const struct fact *fact) {
            && task_of(g, fact->spec->id) > snapshot_task_count(g->snapshot);
 }
 
-static bool tell(struct game *g, const struct fact *drawn) {
+static bool apply_fact(struct game *g, const struct fact *drawn) {
     struct policy policy;
     struct fact fact = writable_fact(drawn, &policy);
     struct error err = { 0 }, other_err = { 0 };
@@ -408,7 +408,7 @@ static bool tell(struct game *g, const struct fact *drawn) {
 
 static bool step(struct game *g, const struct step *step) {
     if (step->kind == STEP_FACT)
-        return tell(g, &step->fact);
+        return apply_fact(g, &step->fact);
     /* The daemon looks when a turn is over: its orders are given, and those that were not are no part of the state. */
     return decide(g) && (rng_below(&g->rng, EACH) > 0 || take_snapshot(g));
 }
@@ -427,15 +427,15 @@ static bool run_seed(uint64_t seed, bool shows, struct totals *totals) {
     for (unsigned i = 0; i < WORLD_AGENTS; i++) { /* a configuration names none that is not there */
         struct fact agent = { .kind = FACT_AGENT };
         agent.agent = (struct agent_spec){ .id = names.agents[i], .slots = UNLIMITED };
-        (void)tell(&g, &agent);
+        (void)apply_fact(&g, &agent);
     }
     history_init(&h);
     generate_world(&generator, seed, &h);
-    size_t told = 0;
+    size_t applied = 0;
     bool same = true;
     do {
-        for (; same && told < h.count; told++)
-            same = step(&g, &h.steps[told]);
+        for (; same && applied < h.count; applied++)
+            same = step(&g, &h.steps[applied]);
     } while (same && generate_next(&generator, g.model));
     same = same && decide(&g) && take_snapshot(&g) && decide(&g);
     snapshot_free(g.snapshot);

@@ -15,7 +15,7 @@
 
 enum { PROJECT = 1, LIMITER, AGENT, WORKSPACE, RESOURCE };
 
-static inline int tell(struct core *core, struct fact fact) {
+static inline int apply_fact(struct core *core, struct fact fact) {
     return core_apply(core, &fact, NULL);
 }
 
@@ -25,22 +25,23 @@ static inline struct core *core_with_a_world(bool loading) {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         symbol_intern(core_symbols(core), names[i], strlen(names[i]));
     if (loading)
-        assert_int_equal(tell(core, (struct fact){ .kind = FACT_LOADING }), 0);
+        assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_LOADING }), 0);
     struct policy policy;
     policy_default(&policy);
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW });
-    tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
-    tell(core, (struct fact){ .kind = FACT_PROJECT,
-                              .project = { .id = PROJECT,
-                                           .weight_milli = 1000,
-                                           .max_running = UNLIMITED,
-                                           .budget = UNLIMITED,
-                                           .active = true,
-                                           .workspaces = UNLIMITED,
-                                           .review = UNLIMITED } });
-    tell(core, (struct fact){ .kind = FACT_LIMITER,
-                              .limiter = { .id = LIMITER, .policy = policy.limiter } });
-    tell(core, (struct fact){ .kind = FACT_AGENT,
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW });
+    apply_fact(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    apply_fact(core, (struct fact){ .kind = FACT_PROJECT,
+                                    .project = { .id = PROJECT,
+                                                 .weight_milli = 1000,
+                                                 .max_running = UNLIMITED,
+                                                 .budget = UNLIMITED,
+                                                 .active = true,
+                                                 .workspaces = UNLIMITED,
+                                                 .review = UNLIMITED } });
+    apply_fact(core, (struct fact){ .kind = FACT_LIMITER,
+                                    .limiter = { .id = LIMITER, .policy = policy.limiter } });
+    apply_fact(core,
+               (struct fact){ .kind = FACT_AGENT,
                               .agent = { .id = AGENT, .slots = UNLIMITED, .limiter = LIMITER } });
     return core;
 }
@@ -60,11 +61,11 @@ static inline struct task_spec row(task_id id, enum task_state state) {
 }
 
 static inline int add(struct core *core, struct task_spec spec) {
-    return tell(core, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+    return apply_fact(core, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
 }
 
 static inline void loaded(struct core *core) {
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_LOADED }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_LOADED }), 0);
 }
 
 static inline struct task_view view(const struct core *core, task_id task) {
@@ -80,7 +81,8 @@ static inline amount used(const struct core *core, enum lease_kind kind, sym nam
 
 static inline void end_run(struct core *core, task_id task, enum outcome outcome) {
     assert_int_equal(
-        tell(core, (struct fact){ .kind = FACT_RUN_ENDED,
+        apply_fact(core,
+                   (struct fact){ .kind = FACT_RUN_ENDED,
                                   .task = task,
                                   .attempt = 1,
                                   .ended = { .outcome = outcome, .tokens = -1, .money = -1 } }),

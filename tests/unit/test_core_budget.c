@@ -10,15 +10,15 @@
 #define DOLLAR INT64_C(1000000)
 
 static void set_project_budgets(struct core *core, amount tokens, struct money_budget money) {
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_PROJECT,
-                                               .project = { .id = PROJECT,
-                                                            .weight_milli = 1000,
-                                                            .max_running = UNLIMITED,
-                                                            .budget = tokens,
-                                                            .money = money,
-                                                            .active = true,
-                                                            .workspaces = UNLIMITED,
-                                                            .review = UNLIMITED } }),
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_PROJECT,
+                                                     .project = { .id = PROJECT,
+                                                                  .weight_milli = 1000,
+                                                                  .max_running = UNLIMITED,
+                                                                  .budget = tokens,
+                                                                  .money = money,
+                                                                  .active = true,
+                                                                  .workspaces = UNLIMITED,
+                                                                  .review = UNLIMITED } }),
                      0);
 }
 
@@ -27,13 +27,13 @@ static void set_project_money(struct core *core, int64_t micro) {
 }
 
 static void ends_at_cost(struct core *core, task_id task, int64_t tokens, int64_t money) {
-    assert_int_equal(
-        tell(core,
-             (struct fact){ .kind = FACT_RUN_ENDED,
-                            .task = task,
-                            .attempt = 1,
-                            .ended = { .outcome = OUTCOME_OK, .tokens = tokens, .money = money } }),
-        0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_RUN_ENDED,
+                                                     .task = task,
+                                                     .attempt = 1,
+                                                     .ended = { .outcome = OUTCOME_OK,
+                                                                .tokens = tokens,
+                                                                .money = money } }),
+                     0);
 }
 
 static size_t starts(struct core *core) {
@@ -66,7 +66,7 @@ static const char *no_name(const void *ctx, task_id task) {
     return "?";
 }
 
-static void assert_sentence(struct core *core, task_id task, const char *expected) {
+static void assert_message(struct core *core, task_id task, const char *expected) {
     struct verdict v = blocked(core, task);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     verdict_message(&v, core_symbols(core), &(struct task_names){ .name = no_name }, &text);
@@ -96,36 +96,36 @@ TEST(the_reason_names_the_dollars_and_the_span) {
     add_ready(core, 2, 2);
     set_project_money(core, 12 * DOLLAR);
     assert_int_equal(starts(core), 0);
-    assert_sentence(core, 2, "project 'project' has used $12.40 of $12.00 in 24 h");
+    assert_message(core, 2, "project 'project' has used $12.40 of $12.00 in 24 h");
     set_project_money(core, 100 * DOLLAR);
-    tell(core, (struct fact){ .kind = FACT_BUDGET,
-                              .budget = UNLIMITED,
-                              .money_budget = { .is_set = true, .micro = 12500 } });
+    apply_fact(core, (struct fact){ .kind = FACT_BUDGET,
+                                    .budget = UNLIMITED,
+                                    .money_budget = { .is_set = true, .micro = 12500 } });
     assert_int_equal(starts(core), 0);
-    assert_sentence(core, 2, "all projects together have used $12.40 of $0.0125 in 24 h");
+    assert_message(core, 2, "all projects together have used $12.40 of $0.0125 in 24 h");
     core_free(core);
 }
 
 TEST(both_currencies_must_be_open_and_the_later_time_counts) {
     struct core *core = core_with_a_world(false);
-    tell(core,
-         (struct fact){ .kind = FACT_USAGE,
-                        .usage = { .project = PROJECT, .tokens = 500, .at = NOW - HOURS(20) } });
-    tell(core, (struct fact){ .kind = FACT_USAGE,
-                              .usage = { .project = PROJECT,
-                                         .money = 3 * DOLLAR,
-                                         .priced = 1,
-                                         .at = NOW - HOURS(10) } });
+    apply_fact(core, (struct fact){
+                         .kind = FACT_USAGE,
+                         .usage = { .project = PROJECT, .tokens = 500, .at = NOW - HOURS(20) } });
+    apply_fact(core, (struct fact){ .kind = FACT_USAGE,
+                                    .usage = { .project = PROJECT,
+                                               .money = 3 * DOLLAR,
+                                               .priced = 1,
+                                               .at = NOW - HOURS(10) } });
     set_project_budgets(core, 500, (struct money_budget){ .is_set = true, .micro = 3 * DOLLAR });
     add_ready(core, 1, 1);
     assert_int_equal(starts(core), 0);
     assert_false(blocked(core, 1).money); /* tokens are named first */
     assert_int_equal(blocked(core, 1).opens_at, NOW + HOURS(14));
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + HOURS(4) });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + HOURS(4) });
     assert_int_equal(starts(core), 0);
     assert_true(blocked(core, 1).money);
     assert_int_equal(core_next_wakeup(core), NOW + HOURS(14));
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + HOURS(14) });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + HOURS(14) });
     assert_int_equal(starts(core), 1);
     core_free(core);
 }
@@ -141,13 +141,13 @@ static int correct(struct core *core, int64_t tokens, int64_t money, time_ms at)
 
 TEST(what_was_booked_can_be_taken_back_as_far_as_it_is_there) {
     struct core *core = core_with_a_world(false);
-    tell(core, (struct fact){ .kind = FACT_USAGE,
-                              .usage = { .project = PROJECT,
-                                         .tokens = 900,
-                                         .reports = 1,
-                                         .money = 3 * DOLLAR,
-                                         .priced = 1,
-                                         .at = NOW - HOURS(10) } });
+    apply_fact(core, (struct fact){ .kind = FACT_USAGE,
+                                    .usage = { .project = PROJECT,
+                                               .tokens = 900,
+                                               .reports = 1,
+                                               .money = 3 * DOLLAR,
+                                               .priced = 1,
+                                               .at = NOW - HOURS(10) } });
     set_project_budgets(core, 500, (struct money_budget){ .is_set = true, .micro = 3 * DOLLAR });
     add_ready(core, 1, 1);
     assert_int_equal(starts(core), 0);
@@ -166,15 +166,16 @@ TEST(what_was_booked_can_be_taken_back_as_far_as_it_is_there) {
 
 /* --- live runs ------------------------------------------------------------------------------- */
 
-TEST(a_live_run_is_charged_what_ended_ones_cost_or_what_it_told) {
+TEST(a_live_run_is_charged_what_ended_ones_cost_or_what_it_reported) {
     struct core *core = core_with_a_world(false);
     for (task_id id = 1; id <= 3; id++)
         assert_int_equal(add(core, row(id, TASK_RUNNING)), 0);
     ends_at_cost(core, 1, 10, 4 * DOLLAR);
     assert_int_equal(budgets(core, PROJECT).money.reserved, 8 * DOLLAR);
-    tell(core,
-         (struct fact){
-             .kind = FACT_RUN_TOKENS, .task = 2, .attempt = 1, .tokens = -1, .money = 9 * DOLLAR });
+    apply_fact(
+        core,
+        (struct fact){
+            .kind = FACT_RUN_TOKENS, .task = 2, .attempt = 1, .tokens = -1, .money = 9 * DOLLAR });
     assert_int_equal(budgets(core, PROJECT).money.reserved, 13 * DOLLAR);
     assert_int_equal(budgets(core, PROJECT).money.live, 9 * DOLLAR);
     assert_int_equal(view(core, 2).money, 9 * DOLLAR);
@@ -204,12 +205,14 @@ TEST(an_unknown_cost_is_in_no_mean_and_is_counted) {
     core_free(core);
 }
 
-TEST(what_a_run_told_while_it_ran_counts_when_its_end_tells_nothing) {
+TEST(what_a_run_reported_while_it_ran_counts_when_its_end_reports_nothing) {
     struct core *core = core_with_a_world(false);
     assert_int_equal(add(core, row(1, TASK_RUNNING)), 0);
-    tell(core, (struct fact){
+    apply_fact(core,
+               (struct fact){
                    .kind = FACT_RUN_TOKENS, .task = 1, .attempt = 1, .tokens = 5, .money = 70 });
-    tell(core, (struct fact){
+    apply_fact(core,
+               (struct fact){
                    .kind = FACT_RUN_TOKENS, .task = 1, .attempt = 1, .tokens = 4, .money = 60 });
     end_run(core, 1, OUTCOME_LOST);
     assert_int_equal(budgets(core, 0).money.used, 70);
@@ -219,16 +222,16 @@ TEST(what_a_run_told_while_it_ran_counts_when_its_end_tells_nothing) {
 
 /* --- a task's own budget --------------------------------------------------------------------- */
 
-TEST(a_spent_task_is_held_until_somebody_lets_it_go) {
+TEST(a_spent_task_is_held_until_someone_lets_it_go) {
     struct core *core = core_with_a_world(false);
     add_ready(core, 1, 1);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 0);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 1);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 1);
     assert_int_equal(starts(core), 0);
     assert_int_equal(view(core, 1).hold, HOLD_BUDGET);
     assert_int_equal(view(core, 1).reason, REASON_SPENT);
     assert_int_equal(core_next_wakeup(core), TIME_NEVER);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_RELEASE, .task = 1 }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_RELEASE, .task = 1 }), 0);
     assert_int_equal(starts(core), 1);
     core_free(core);
 }
@@ -238,10 +241,10 @@ TEST(a_wait_for_the_next_attempt_ends_when_the_budget_is_spent) {
     assert_int_equal(add(core, row(1, TASK_RUNNING)), 0);
     end_run(core, 1, OUTCOME_FAILED);
     assert_int_equal(view(core, 1).hold, HOLD_BACKOFF);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 0);
     assert_int_equal(view(core, 1).not_before, 0);
     assert_int_equal(view(core, 1).failures, 1); /* what was counted stays */
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + DAYS(1) });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + DAYS(1) });
     assert_int_equal(starts(core), 0);
     core_free(core);
 }
@@ -251,10 +254,10 @@ TEST(a_live_or_finished_task_and_one_a_person_holds_is_left_alone) {
     assert_int_equal(add(core, row(1, TASK_RUNNING)), 0);
     assert_int_equal(add(core, row(2, TASK_DONE)), 0);
     add_ready(core, 3, 3);
-    tell(core, (struct fact){ .kind = FACT_HOLD, .task = 3 });
-    assert_true(tell(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }) < 0);
-    assert_true(tell(core, (struct fact){ .kind = FACT_SPENT, .task = 2 }) < 0);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_SPENT, .task = 3 }), 1);
+    apply_fact(core, (struct fact){ .kind = FACT_HOLD, .task = 3 });
+    assert_true(apply_fact(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }) < 0);
+    assert_true(apply_fact(core, (struct fact){ .kind = FACT_SPENT, .task = 2 }) < 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_SPENT, .task = 3 }), 1);
     assert_int_equal(view(core, 3).hold, HOLD_PERSON);
     core_free(core);
 }

@@ -1,5 +1,5 @@
 /* test_core_changes.c: the core says which rows are old, which tasks are needed, and keeps no key that
- * nobody names. */
+ * no task names. */
 #include "core_facts.h"
 #include "harness/test.h"
 
@@ -70,7 +70,7 @@ TEST(each_changed_row_is_named_once) {
     assert_int_equal(n.usage_count, 1);
     assert_int_equal(n.usage.starts, 1);
     assert_int_equal(take(core).task_count, 0);
-    tell(core, (struct fact){ .kind = FACT_ORDER_REFUSED, .task = 1, .attempt = 1 });
+    apply_fact(core, (struct fact){ .kind = FACT_ORDER_REFUSED, .task = 1, .attempt = 1 });
     n = take(core);
     assert_int_equal(n.task_count, 1);
     assert_int_equal(n.rewired_count, 0);
@@ -87,7 +87,7 @@ TEST(a_forgotten_dependency_makes_the_rows_of_its_users_old) {
     add(core, row(1, TASK_DONE));
     add(core, user);
     (void)take(core);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_FORGET, .task = 1 }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_FORGET, .task = 1 }), 0);
     struct noted n = take(core);
     assert_int_equal(n.task_count, 2);
     assert_int_equal(n.rewired_count, 1);
@@ -98,38 +98,38 @@ TEST(a_forgotten_dependency_makes_the_rows_of_its_users_old) {
 
 TEST(a_forgotten_parent_lets_its_children_pass_and_their_rows_say_so) {
     struct core *core = watched_core();
-    struct task_spec child = row(2, TASK_FAILED), told;
+    struct task_spec child = row(2, TASK_FAILED), applied;
     child.parent = 1;
     add(core, row(1, TASK_DONE));
     add(core, child);
     (void)take(core);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_FORGET, .task = 1 }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_FORGET, .task = 1 }), 0);
     assert_int_equal(take(core).task_count, 2);
-    assert_true(core_task_spec(core, 2, &told));
-    assert_int_equal(told.parent_gate, PARENT_NONE);
-    tell(core, (struct fact){ .kind = FACT_RETRY, .task = 2 });
+    assert_true(core_task_spec(core, 2, &applied));
+    assert_int_equal(applied.parent_gate, PARENT_NONE);
+    apply_fact(core, (struct fact){ .kind = FACT_RETRY, .task = 2 });
     assert_int_equal(view(core, 2).state, TASK_READY);
     core_free(core);
 }
 
 TEST(a_stronger_wish_to_stop_makes_a_row_old_without_an_order) {
     struct core *core = watched_core();
-    struct task_spec child = row(2, TASK_RUNNING), told;
+    struct task_spec child = row(2, TASK_RUNNING), applied;
     child.parent = 1;
     child.parent_gate = PARENT_NONE;
     size_t count;
     add(core, row(1, TASK_FAILED));
     add(core, child);
-    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 2 });
+    apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 2 });
     (void)core_decide(core, &count);
     (void)take(core);
-    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
+    apply_fact(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
     (void)core_decide(core, &count);
     assert_int_equal(count, 0);
     struct noted n = take(core);
     assert_int_equal(n.task_count, 2);
-    assert_true(core_task_spec(core, 2, &told));
-    assert_int_equal(told.stop, STOP_ORPHAN);
+    assert_true(core_task_spec(core, 2, &applied));
+    assert_int_equal(applied.stop, STOP_ORPHAN);
     core_free(core);
 }
 
@@ -145,7 +145,7 @@ TEST(agents_limiters_and_clocks_are_named_when_they_change) {
     end_run(core, 2, OUTCOME_LIMITED);
     struct noted n = take(core);
     assert_int_equal(n.limiter, LIMITER);
-    assert_int_equal(n.wait.project, PROJECT); /* whoever has that limiter does not wait now */
+    assert_int_equal(n.wait.project, PROJECT); /* the wait of its tasks does not count now */
     assert_int_equal(n.wait.closed_since, NOW);
     assert_int_equal(take(core).wait.project, 0);
     core_free(core);
@@ -168,19 +168,19 @@ TEST(a_window_of_another_length_moves_what_was_written) {
     struct policy policy;
     struct moved moved = { 0 };
     policy_default(&policy); /* a day: buckets of five minutes */
-    tell(core,
-         (struct fact){ .kind = FACT_USAGE,
-                        .usage = { .project = PROJECT, .tokens = 500, .at = NOW - MINUTES(20) } });
+    apply_fact(core, (struct fact){
+                         .kind = FACT_USAGE,
+                         .usage = { .project = PROJECT, .tokens = 500, .at = NOW - MINUTES(20) } });
     (void)take(core);
     policy.fair_window = 288 * HOURS(1);
-    tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    apply_fact(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
     core_take_changes(core, &(struct core_changes){ .usage = note_moved, .ctx = &moved });
     assert_int_equal(moved.before, -500);
     assert_int_equal(moved.after, 500);
     core_free(core);
 }
 
-TEST(rows_that_are_told_are_not_old) {
+TEST(rows_that_are_loaded_are_not_old) {
     struct core *core = core_with_a_world(true);
     core_watch(core);
     add(core, row(1, TASK_DONE));
@@ -199,10 +199,10 @@ TEST(a_finished_task_of_an_open_group_is_needed) {
     add(core, done);
     add(core, open);
     assert_true(core_is_needed(core, 1));
-    assert_true(tell(core, (struct fact){ .kind = FACT_FORGET, .task = 1 }) < 0);
-    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 2 });
+    assert_true(apply_fact(core, (struct fact){ .kind = FACT_FORGET, .task = 1 }) < 0);
+    apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 2 });
     assert_false(core_is_needed(core, 1));
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_FORGET, .task = 1 }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_FORGET, .task = 1 }), 0);
     assert_false(core_is_needed(core, 1));
     core_free(core);
 }
@@ -221,8 +221,8 @@ TEST(a_finished_task_is_needed_by_those_that_name_it) {
     assert_true(core_is_needed(core, 1));
     assert_true(core_is_needed(core, 2));
     assert_false(core_is_needed(core, 3));
-    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 3 });
-    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 4 });
+    apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 3 });
+    apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 4 });
     assert_false(core_is_needed(core, 1));
     assert_false(core_is_needed(core, 2));
     core_free(core);
@@ -234,7 +234,7 @@ static uint32_t key_count(const struct core *core) {
     return counts.keys;
 }
 
-TEST(keys_that_nobody_names_any_more_are_gone) {
+TEST(keys_that_no_task_names_any_more_are_removed) {
     struct core *core = core_with_a_world(false);
     const sym resources[] = { RESOURCE };
     uint32_t before = key_count(core);
@@ -245,15 +245,15 @@ TEST(keys_that_nobody_names_any_more_are_gone) {
     first.parallelizable = false;
     add(core, first);
     assert_int_equal(key_count(core), before + 3);
-    tell(core,
-         (struct fact){ .kind = FACT_WORKSPACE, .workspace = { .id = WORKSPACE, .locked = true } });
-    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
-    assert_int_equal(key_count(core), before + 1); /* somebody outside has it locked */
-    tell(core, (struct fact){ .kind = FACT_WORKSPACE, .workspace = { .id = WORKSPACE } });
+    apply_fact(core, (struct fact){ .kind = FACT_WORKSPACE,
+                                    .workspace = { .id = WORKSPACE, .locked = true } });
+    apply_fact(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
+    assert_int_equal(key_count(core), before + 1); /* it is locked externally */
+    apply_fact(core, (struct fact){ .kind = FACT_WORKSPACE, .workspace = { .id = WORKSPACE } });
     assert_int_equal(key_count(core), before);
-    tell(core, (struct fact){ .kind = FACT_RESOURCE, .resource = { RESOURCE, 2 } });
+    apply_fact(core, (struct fact){ .kind = FACT_RESOURCE, .resource = { RESOURCE, 2 } });
     add(core, first);
-    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
-    assert_int_equal(key_count(core), before + 1); /* its cap was told */
+    apply_fact(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
+    assert_int_equal(key_count(core), before + 1); /* its cap was set */
     core_free(core);
 }

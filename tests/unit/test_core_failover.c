@@ -7,7 +7,7 @@
 
 enum { OTHER = RESOURCE + 1, THIRD, OTHER_ACCOUNT, THIRD_ACCOUNT };
 
-static void tell_agent(struct core *core, struct agent_spec spec) {
+static void apply_agent(struct core *core, struct agent_spec spec) {
     struct error err = { 0 };
     struct fact fact = { .kind = FACT_AGENT, .agent = spec };
     if (core_apply(core, &fact, &err) < 0)
@@ -23,15 +23,15 @@ static struct core *core_with_three_agents(void) {
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         symbol_intern(core_symbols(core), names[i], strlen(names[i]));
     for (sym l = OTHER_ACCOUNT; l <= THIRD_ACCOUNT; l++)
-        tell(core, (struct fact){ .kind = FACT_LIMITER,
-                                  .limiter = { .id = l, .policy = policy.limiter } });
-    tell_agent(core, (struct agent_spec){ .id = AGENT,
-                                          .slots = 1,
-                                          .limiter = LIMITER,
-                                          .failover = { OTHER, THIRD },
-                                          .failover_count = 2 });
-    tell_agent(core, (struct agent_spec){ .id = OTHER, .slots = 1, .limiter = OTHER_ACCOUNT });
-    tell_agent(core, (struct agent_spec){ .id = THIRD, .slots = 1, .limiter = THIRD_ACCOUNT });
+        apply_fact(core, (struct fact){ .kind = FACT_LIMITER,
+                                        .limiter = { .id = l, .policy = policy.limiter } });
+    apply_agent(core, (struct agent_spec){ .id = AGENT,
+                                           .slots = 1,
+                                           .limiter = LIMITER,
+                                           .failover = { OTHER, THIRD },
+                                           .failover_count = 2 });
+    apply_agent(core, (struct agent_spec){ .id = OTHER, .slots = 1, .limiter = OTHER_ACCOUNT });
+    apply_agent(core, (struct agent_spec){ .id = THIRD, .slots = 1, .limiter = THIRD_ACCOUNT });
     return core;
 }
 
@@ -54,7 +54,7 @@ static void end(struct core *core, task_id id, enum outcome outcome, time_ms res
     fact.ended.tokens = -1;
     fact.ended.reset_at = reset_at;
     fact.ended.output = true;
-    assert_int_equal(tell(core, fact), 0);
+    assert_int_equal(apply_fact(core, fact), 0);
 }
 
 /* The START of this task in this decision, or NULL. */
@@ -81,7 +81,7 @@ static void expect_used(const struct core *core, enum lease_kind kind, sym name,
 }
 
 static void clock_at(struct core *core, time_ms at) {
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = at });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = at });
 }
 
 /* Task 1 has met the limit of `agent`, and is the first to run elsewhere. */
@@ -121,7 +121,7 @@ TEST(a_limit_sends_it_to_the_first_that_is_open) {
     assert_true(core_task(core, 1, &t));
     assert_int_equal(t.agent, OTHER);
     add_like(core, 2, (struct task_spec){ 0 });
-    expect_start(core, 2, THIRD, THIRD_ACCOUNT); /* the second has a place, the first has none */
+    expect_start(core, 2, THIRD, THIRD_ACCOUNT); /* the second has a slot, the first does not */
     core_free(core);
 }
 
@@ -138,7 +138,7 @@ TEST(a_limit_met_elsewhere_counts_there) {
     core_free(core);
 }
 
-static void expect_sentence(struct core *core, const struct verdict *v, const char *expected) {
+static void expect_message(struct core *core, const struct verdict *v, const char *expected) {
     struct strbuf out = STRBUF_INIT;
     verdict_message(v, core_symbols(core), &(struct task_names){ 0 }, &out);
     assert_string_equal(strbuf_text(&out), expected);
@@ -158,9 +158,9 @@ TEST(when_all_are_closed_it_waits_for_the_earliest) {
     assert_int_equal(v.gate, GATE_LIMITER);
     assert_int_equal(v.key, LIMITER);
     assert_int_equal(v.opens_at, NOW + HOURS(2));
-    expect_sentence(core, &v,
-                    "account 'limiter' is rate limited, and no agent it fails over to is open (2 "
-                    "named)");
+    expect_message(core, &v,
+                   "account 'limiter' is rate limited, and no agent it fails over to is open (2 "
+                   "named)");
     assert_int_equal(core_next_wakeup(core), NOW + HOURS(2));
     assert_int_equal(core_task_agents(core, 1, agents), 3);
     assert_true(agents[0].limited && agents[1].closed && agents[2].limited);
@@ -183,9 +183,9 @@ TEST(its_own_account_that_is_closed_is_to_be_cleared) {
     assert_true(core_blocked(core, 1, &v));
     assert_int_equal(v.opens_at,
                      NOW + HOURS(2)); /* the third; yet the reason is not a rate limit */
-    expect_sentence(core, &v,
-                    "account 'limiter' is closed, and no agent it fails over to is open (2 named); "
-                    "clear it with: sluice limiter clear limiter");
+    expect_message(core, &v,
+                   "account 'limiter' is closed, and no agent it fails over to is open (2 named); "
+                   "clear it with: sluice limiter clear limiter");
     core_free(core);
 }
 
@@ -195,11 +195,11 @@ TEST(it_comes_back_as_soon_as_its_own_is_open) {
     end(core, 1, OUTCOME_LOST, 0);
     clock_at(core, NOW + HOURS(1));
     expect_start(core, 1, AGENT, LIMITER); /* the probe */
-    tell_agent(core, (struct agent_spec){ .id = AGENT,
-                                          .slots = 5,
-                                          .limiter = LIMITER,
-                                          .failover = { OTHER },
-                                          .failover_count = 1 });
+    apply_agent(core, (struct agent_spec){ .id = AGENT,
+                                           .slots = 5,
+                                           .limiter = LIMITER,
+                                           .failover = { OTHER },
+                                           .failover_count = 1 });
     add_like(core, 2, (struct task_spec){ 0 });
     assert_null(decide(core, 2)); /* an account that probes is open */
     end(core, 1, OUTCOME_LIMITED, NOW + HOURS(2));
@@ -214,7 +214,7 @@ TEST(a_limit_in_the_middle_of_a_run_frees_those_behind_it) {
     expect_start(core, 1, AGENT, LIMITER);
     struct fact fact = { .kind = FACT_RUN_LIMITED, .task = 1, .attempt = 1 };
     fact.limited.reset_at = NOW + HOURS(1);
-    assert_int_equal(tell(core, fact), 0);
+    assert_int_equal(apply_fact(core, fact), 0);
     expect_start(core, 2, OTHER, OTHER_ACCOUNT);
     core_free(core);
 }
@@ -226,7 +226,7 @@ TEST(an_agent_that_cannot_be_launched_is_closed_too) {
     policy.breaker.agent_max = 1;
     policy.breaker.reset = MINUTES(5);
     policy.retry[RETRY_LAUNCH].delay = 0;
-    tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    apply_fact(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
     add_like(core, 1, (struct task_spec){ 0 });
     expect_start(core, 1, AGENT, LIMITER);
     /* Not for what failed before its turn: that says nothing of it. */
@@ -234,7 +234,7 @@ TEST(an_agent_that_cannot_be_launched_is_closed_too) {
     early.ended.outcome = OUTCOME_LAUNCH;
     early.ended.tokens = early.ended.money = -1;
     early.ended.before_agent = true;
-    assert_int_equal(tell(core, early), 0);
+    assert_int_equal(apply_fact(core, early), 0);
     expect_start(core, 1, AGENT, LIMITER);
     end(core, 1, OUTCOME_LAUNCH, 0);
     expect_start(core, 1, OTHER, OTHER_ACCOUNT);
@@ -260,28 +260,28 @@ TEST(who_is_bound_or_has_its_own_account_waits) {
 TEST(a_roster_hands_out_its_own_work) {
     struct core *core = core_with_a_limit(NOW + HOURS(1));
     for (sym a = OTHER; a <= THIRD; a++)
-        tell_agent(core, (struct agent_spec){ .id = a, .slots = 1, .roster = true, .idle = true });
+        apply_agent(core, (struct agent_spec){ .id = a, .slots = 1, .roster = true, .idle = true });
     assert_null(decide(core, 1));
     core_free(core);
 }
 
-TEST(time_counts_while_somebody_could_take_it) {
+TEST(time_counts_while_someone_could_take_it) {
     struct core *core = core_with_a_limit(NOW + HOURS(10));
     struct task_view t;
-    tell_agent(core, (struct agent_spec){ .id = OTHER, .slots = 0, .limiter = OTHER_ACCOUNT });
-    tell_agent(core, (struct agent_spec){ .id = THIRD, .slots = 0, .limiter = THIRD_ACCOUNT });
+    apply_agent(core, (struct agent_spec){ .id = OTHER, .slots = 0, .limiter = OTHER_ACCOUNT });
+    apply_agent(core, (struct agent_spec){ .id = THIRD, .slots = 0, .limiter = THIRD_ACCOUNT });
     clock_at(core, NOW + MINUTES(1));
     assert_true(core_task(core, 1, &t));
     assert_int_equal(t.waited, MINUTES(1)); /* others are open and full: that is waiting */
     for (sym l = OTHER_ACCOUNT; l <= THIRD_ACCOUNT; l++) {
         sym agent = l - OTHER_ACCOUNT + OTHER;
-        tell_agent(core, (struct agent_spec){ .id = agent, .slots = 1, .limiter = l });
+        apply_agent(core, (struct agent_spec){ .id = agent, .slots = 1, .limiter = l });
         assert_non_null(decide(core, 1));
         end(core, 1, OUTCOME_CLOSED, 0);
     }
     clock_at(core, NOW + MINUTES(2));
     assert_true(core_task(core, 1, &t));
-    assert_int_equal(t.waited, 0); /* nobody could */
+    assert_int_equal(t.waited, 0); /* no agent could */
     core_free(core);
 }
 
@@ -289,22 +289,22 @@ TEST(a_list_that_comes_and_goes_takes_no_wait_away) {
     struct core *core = core_with_a_limit(NOW + HOURS(10));
     struct task_view t;
     struct agent_spec agent = { .id = AGENT, .slots = 1, .limiter = LIMITER };
-    tell_agent(core, (struct agent_spec){ .id = OTHER, .slots = 0, .limiter = OTHER_ACCOUNT });
-    tell_agent(core, (struct agent_spec){ .id = THIRD, .slots = 0, .limiter = THIRD_ACCOUNT });
+    apply_agent(core, (struct agent_spec){ .id = OTHER, .slots = 0, .limiter = OTHER_ACCOUNT });
+    apply_agent(core, (struct agent_spec){ .id = THIRD, .slots = 0, .limiter = THIRD_ACCOUNT });
     clock_at(core, NOW + MINUTES(1));
-    tell_agent(core, agent);
+    apply_agent(core, agent);
     clock_at(core, NOW + MINUTES(3));
     assert_true(core_task(core, 1, &t));
     assert_int_equal(t.waited, MINUTES(1));
     agent.failover[agent.failover_count++] = OTHER;
-    tell_agent(core, agent);
+    apply_agent(core, agent);
     clock_at(core, NOW + MINUTES(4));
     assert_true(core_task(core, 1, &t));
     assert_int_equal(t.waited, MINUTES(2));
     core_free(core);
 }
 
-TEST(nobody_fails_over_to_himself) {
+TEST(no_agent_fails_over_to_itself) {
     struct core *core = core_with_three_agents();
     struct agent_spec spec = {
         .id = OTHER, .slots = 1, .failover = { OTHER }, .failover_count = 1

@@ -9,11 +9,11 @@ static struct core *family(bool loading) {
     struct policy policy;
     policy_default(&policy);
     policy.runs = 1;
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy }), 0);
     return core;
 }
 
-static struct task_spec below(task_id id, task_id parent, enum task_state state) {
+static struct task_spec child_spec(task_id id, task_id parent, enum task_state state) {
     struct task_spec spec = row(id, state);
     spec.parent = parent;
     spec.parent_gate = PARENT_NONE;
@@ -23,8 +23,8 @@ static struct task_spec below(task_id id, task_id parent, enum task_state state)
 }
 
 static int phase(struct core *core, task_id task, enum run_phase to) {
-    return tell(core,
-                (struct fact){ .kind = FACT_RUN_PHASE, .task = task, .attempt = 1, .phase = to });
+    return apply_fact(
+        core, (struct fact){ .kind = FACT_RUN_PHASE, .task = task, .attempt = 1, .phase = to });
 }
 
 static size_t decide(struct core *core) {
@@ -42,11 +42,11 @@ static amount runs_held(const struct core *core) {
 /* A chain: 1 lends to 2, which lends to 3. */
 static struct core *chain(void) {
     struct core *core = family(false);
-    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
-    assert_int_equal(add(core, below(2, 1, TASK_WAITING)), 0);
+    assert_int_equal(add(core, child_spec(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, child_spec(2, 1, TASK_WAITING)), 0);
     assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
     assert_int_equal(decide(core), 1);
-    assert_int_equal(add(core, below(3, 2, TASK_WAITING)), 0);
+    assert_int_equal(add(core, child_spec(3, 2, TASK_WAITING)), 0);
     assert_int_equal(phase(core, 2, PHASE_WAITING), 0);
     assert_int_equal(decide(core), 1);
     assert_int_equal(view(core, 3).lender, 2);
@@ -55,7 +55,7 @@ static struct core *chain(void) {
 
 TEST(a_run_works_and_waits_by_turns) {
     struct core *core = family(false);
-    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, child_spec(1, 0, TASK_RUNNING)), 0);
     assert_int_equal(phase(core, 1, PHASE_WORKING), 1); /* it does */
     assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
     assert_int_equal(phase(core, 1, PHASE_WAITING), 1);
@@ -67,12 +67,12 @@ TEST(a_run_works_and_waits_by_turns) {
     core_free(core);
 }
 
-TEST(a_run_that_was_told_to_stop_lends_no_more) {
+TEST(a_run_that_was_ordered_to_stop_lends_no_more) {
     struct core *core = family(false);
-    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
-    assert_int_equal(add(core, below(2, 1, TASK_WAITING)), 0);
+    assert_int_equal(add(core, child_spec(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, child_spec(2, 1, TASK_WAITING)), 0);
     assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 }), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 }), 0);
     assert_int_equal(decide(core), 0);
     assert_int_equal(phase(core, 1, PHASE_WAITING), 1);
     core_free(core);
@@ -91,7 +91,7 @@ TEST(a_limiter_finds_its_way_past_who_validates) {
     core_free(core);
 }
 
-TEST(a_limiter_that_nobody_needs_is_free) {
+TEST(a_limiter_that_no_one_needs_is_free) {
     struct core *core = chain();
     assert_int_equal(phase(core, 1, PHASE_VALIDATING), 0);
     assert_int_equal(phase(core, 2, PHASE_VALIDATING), 0);
@@ -109,7 +109,7 @@ TEST(who_ends_in_the_middle_leaves_no_gap) {
     assert_int_equal(view(core, 1).borrower, 3);
     assert_int_equal(runs_held(core), 1);
     end_run(core, 3, OUTCOME_FAILED);
-    assert_int_equal(runs_held(core), 1); /* 1 has it again, and not nobody */
+    assert_int_equal(runs_held(core), 1); /* 1 has it again; it is not lost */
     assert_int_equal(view(core, 1).borrower, 0);
     end_run(core, 1, OUTCOME_FAILED);
     assert_int_equal(runs_held(core), 0);
@@ -134,21 +134,21 @@ TEST(nothing_is_lent_where_nothing_may_start) {
     struct policy policy;
     policy_default(&policy);
     policy.runs = 0;
-    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
-    assert_int_equal(add(core, below(2, 1, TASK_WAITING)), 0);
-    assert_int_equal(tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy }), 0);
+    assert_int_equal(add(core, child_spec(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, child_spec(2, 1, TASK_WAITING)), 0);
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy }), 0);
     assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
     assert_int_equal(decide(core), 0);
     core_free(core);
 }
 
-/* Two that wait hold two places of a cap that is one now: each of them would wait for ever. */
-TEST(a_lowered_cap_stops_nobody_who_borrows) {
+/* Two waiting runs hold two slots of a cap that is one now: each of them would wait for ever. */
+TEST(a_lowered_cap_stops_no_borrower) {
     struct core *core = family(false);
-    assert_int_equal(add(core, below(1, 0, TASK_RUNNING)), 0);
-    assert_int_equal(add(core, below(2, 0, TASK_RUNNING)), 0);
-    assert_int_equal(add(core, below(3, 1, TASK_WAITING)), 0);
-    assert_int_equal(add(core, below(4, 2, TASK_WAITING)), 0);
+    assert_int_equal(add(core, child_spec(1, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, child_spec(2, 0, TASK_RUNNING)), 0);
+    assert_int_equal(add(core, child_spec(3, 1, TASK_WAITING)), 0);
+    assert_int_equal(add(core, child_spec(4, 2, TASK_WAITING)), 0);
     assert_int_equal(phase(core, 1, PHASE_WAITING), 0);
     assert_int_equal(phase(core, 2, PHASE_WAITING), 0);
     assert_int_equal(decide(core), 2);
@@ -160,7 +160,7 @@ TEST(a_lowered_cap_stops_nobody_who_borrows) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static struct core *told(const struct core *old, task_id last) {
+static struct core *applied(const struct core *old, task_id last) {
     struct core *core = family(true);
     for (task_id id = 1; id <= last; id++) {
         struct task_spec spec;
@@ -173,7 +173,7 @@ static struct core *told(const struct core *old, task_id last) {
 
 TEST(a_restart_finds_every_place_where_it_was) {
     struct core *old = chain();
-    struct core *core = told(old, 3);
+    struct core *core = applied(old, 3);
     core_free(old);
     assert_int_equal(runs_held(core), 1);
     assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
@@ -187,8 +187,8 @@ TEST(a_restart_finds_every_place_where_it_was) {
     core_free(core);
 }
 
-/* The row names somebody who cannot be its lender: then it has its own places. */
-TEST(what_cannot_be_is_as_if_not_told) {
+/* The row names a task that cannot be its lender: then it has its own slots. */
+TEST(what_cannot_be_is_as_if_not_applied) {
     static const struct {
         enum task_state state;
         enum run_phase phase;
@@ -197,15 +197,15 @@ TEST(what_cannot_be_is_as_if_not_told) {
         { TASK_DONE, PHASE_WORKING, 1, 1 },     /* not live */
         { TASK_RUNNING, PHASE_DRAINING, 1, 1 }, /* it holds nothing */
         { TASK_RUNNING, PHASE_WORKING, 0, 1 },  /* not above it */
-        { TASK_RUNNING, PHASE_WORKING, 1, 7 },  /* nobody knows it */
+        { TASK_RUNNING, PHASE_WORKING, 1, 7 },  /* unknown */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct core *core = family(true);
-        struct task_spec lender = below(1, 0, rows[i].state), borrower;
+        struct task_spec lender = child_spec(1, 0, rows[i].state), borrower;
         lender.phase = rows[i].phase;
         lender.not_before = rows[i].phase == PHASE_DRAINING ? NOW + MINUTES(1) : 0;
         assert_int_equal(add(core, lender), 0);
-        borrower = below(2, rows[i].parent, TASK_RUNNING);
+        borrower = child_spec(2, rows[i].parent, TASK_RUNNING);
         borrower.lender = rows[i].lender;
         borrower.borrowed = LEND_ALL;
         assert_int_equal(add(core, borrower), 0);
@@ -219,7 +219,7 @@ TEST(what_cannot_be_is_as_if_not_told) {
 
 TEST(places_that_there_are_none_of_are_refused) {
     struct core *core = family(true);
-    struct task_spec spec = below(1, 0, TASK_RUNNING);
+    struct task_spec spec = child_spec(1, 0, TASK_RUNNING);
     spec.borrowed = LEND_ALL + 1;
     assert_true(add(core, spec) < 0);
     core_free(core);

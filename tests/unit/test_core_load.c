@@ -1,11 +1,11 @@
-/* test_core_load.c: a core is told its rows. That a rebuilt core is the same in every detail is shown
+/* test_core_load.c: a core loads its rows. That a rebuilt core is the same in every detail is shown
  * by tests/model and tests/world on random histories. */
 #include <errno.h>
 
 #include "core_facts.h"
 #include "harness/test.h"
 
-TEST(nothing_follows_from_rows_while_they_are_told) {
+TEST(nothing_follows_from_rows_while_they_are_loaded) {
     struct core *core = core_with_a_world(true);
     size_t count = 1;
     const task_id on[] = { 3 };
@@ -22,7 +22,7 @@ TEST(nothing_follows_from_rows_while_they_are_told) {
     assert_int_equal(add(core, parent), 0);
     (void)core_decide(core, &count);
     assert_int_equal(count, 0);
-    assert_true(tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 }) < 0);
+    assert_true(apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 }) < 0);
     loaded(core);
     assert_int_equal(view(core, 1).state, TASK_READY);
     assert_int_equal(view(core, 2).state, TASK_DONE);
@@ -47,8 +47,8 @@ TEST(a_task_that_names_a_later_one_keeps_its_wait) {
 
 TEST(time_behind_a_closed_gate_does_not_count_after_a_restart) {
     struct core *core = core_with_a_world(true);
-    tell(core,
-         (struct fact){ .kind = FACT_WAIT, .wait = { .project = PROJECT, .lost = MINUTES(40) } });
+    apply_fact(core, (struct fact){ .kind = FACT_WAIT,
+                                    .wait = { .project = PROJECT, .lost = MINUTES(40) } });
     struct task_spec first = row(1, TASK_READY);
     first.ready_since = NOW - HOURS(1); /* as it was when the row was written */
     first.ready_clock = NOW - HOURS(1);
@@ -60,17 +60,18 @@ TEST(time_behind_a_closed_gate_does_not_count_after_a_restart) {
 
 TEST(a_closed_gate_stays_closed_until_the_clock_says_otherwise) {
     struct core *core = core_with_a_world(true);
-    tell(core, (struct fact){ .kind = FACT_PAUSE });
-    tell(core, (struct fact){ .kind = FACT_WAIT,
+    apply_fact(core, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(core,
+               (struct fact){ .kind = FACT_WAIT,
                               .wait = { .project = PROJECT, .closed_since = NOW - MINUTES(5) } });
     struct task_spec first = row(1, TASK_READY);
     first.ready_clock = NOW - MINUTES(8);
     add(core, first);
     loaded(core);
     assert_int_equal(view(core, 1).waited, MINUTES(3));
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(1) });
-    tell(core, (struct fact){ .kind = FACT_RESUME });
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(2) });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(1) });
+    apply_fact(core, (struct fact){ .kind = FACT_RESUME });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(2) });
     assert_int_equal(view(core, 1).waited, MINUTES(4));
     core_free(core);
 }
@@ -97,7 +98,7 @@ TEST(what_a_stop_was_for_outlives_a_restart) {
 
 TEST(a_run_that_was_stopped_while_validating_holds_no_limiter) {
     struct core *core = core_with_a_world(true);
-    struct task_spec first = row(1, TASK_RUNNING), second = row(2, TASK_RUNNING), told;
+    struct task_spec first = row(1, TASK_RUNNING), second = row(2, TASK_RUNNING), applied;
     first.agent = second.agent = AGENT;
     first.phase = PHASE_VALIDATING;
     first.stop = second.stop = STOP_CANCEL;
@@ -107,10 +108,10 @@ TEST(a_run_that_was_stopped_while_validating_holds_no_limiter) {
     loaded(core);
     assert_int_equal(view(core, 1).phase, PHASE_STOPPING);
     assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
-    assert_true(core_task_spec(core, 1, &told));
-    assert_int_equal(told.phase, PHASE_VALIDATING);
-    assert_true(core_task_spec(core, 2, &told));
-    assert_int_equal(told.phase, PHASE_STOPPING);
+    assert_true(core_task_spec(core, 1, &applied));
+    assert_int_equal(applied.phase, PHASE_VALIDATING);
+    assert_true(core_task_spec(core, 2, &applied));
+    assert_int_equal(applied.phase, PHASE_STOPPING);
     core_free(core);
 }
 
@@ -131,8 +132,8 @@ TEST(only_the_places_it_keeps_are_taken_again) {
 
 TEST(a_start_that_is_refused_after_a_restart_leaves_no_trace) {
     struct core *core = core_with_a_world(true);
-    tell(core, (struct fact){ .kind = FACT_USAGE,
-                              .usage = { .project = PROJECT, .starts = 1, .at = NOW } });
+    apply_fact(core, (struct fact){ .kind = FACT_USAGE,
+                                    .usage = { .project = PROJECT, .starts = 1, .at = NOW } });
     struct task_spec first = row(1, TASK_STARTING);
     first.ready_since = NOW - MINUTES(7);
     first.review = true;
@@ -140,7 +141,7 @@ TEST(a_start_that_is_refused_after_a_restart_leaves_no_trace) {
     loaded(core);
     assert_int_equal(used(core, LEASE_REVIEW, PROJECT), 1);
     assert_int_equal(
-        tell(core, (struct fact){ .kind = FACT_ORDER_REFUSED, .task = 1, .attempt = 1 }), 0);
+        apply_fact(core, (struct fact){ .kind = FACT_ORDER_REFUSED, .task = 1, .attempt = 1 }), 0);
     struct share_view share;
     assert_true(core_share(core, PROJECT, &share));
     assert_int_equal(share.starts, 0);
@@ -164,7 +165,7 @@ TEST(draining_ends_when_it_would_have) {
     size_t count;
     (void)core_decide(core, &count);
     assert_int_equal(view(core, 1).phase, PHASE_DRAINING);
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + SECONDS(3) });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + SECONDS(3) });
     (void)core_decide(core, &count);
     assert_int_equal(view(core, 1).reason, REASON_DRAIN_TIMEOUT);
     core_free(core);
@@ -175,8 +176,8 @@ TEST(agents_and_limiters_are_as_they_were_left) {
     symbol_intern(core_symbols(core), "project", 7);
     symbol_intern(core_symbols(core), "limiter", 7);
     symbol_intern(core_symbols(core), "agent", 5);
-    tell(core, (struct fact){ .kind = FACT_LOADING });
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW });
+    apply_fact(core, (struct fact){ .kind = FACT_LOADING });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW });
     struct limiter_spec l = { .id = LIMITER,
                               .policy = { .max_running = 10, .initial = 1000, .max = 60000 },
                               .hits = 3,
@@ -189,8 +190,8 @@ TEST(agents_and_limiters_are_as_they_were_left) {
                             .launch_failures = 4,
                             .openings = 2,
                             .closed_until = NOW + 7000 };
-    tell(core, (struct fact){ .kind = FACT_LIMITER, .limiter = l });
-    tell(core, (struct fact){ .kind = FACT_AGENT, .agent = a });
+    apply_fact(core, (struct fact){ .kind = FACT_LIMITER, .limiter = l });
+    apply_fact(core, (struct fact){ .kind = FACT_AGENT, .agent = a });
     loaded(core);
     struct limiter_spec l2;
     struct agent_spec a2;
@@ -206,20 +207,20 @@ TEST(agents_and_limiters_are_as_they_were_left) {
     core_free(core);
 }
 
-TEST(the_clock_of_a_limiter_that_is_gone_is_ignored) {
+TEST(the_clock_of_a_limiter_that_is_deleted_is_ignored) {
     struct core *core = core_with_a_world(true);
     assert_int_equal(
-        tell(core, (struct fact){ .kind = FACT_WAIT,
-                                  .wait = { .project = PROJECT, .limiter = RESOURCE } }),
+        apply_fact(core, (struct fact){ .kind = FACT_WAIT,
+                                        .wait = { .project = PROJECT, .limiter = RESOURCE } }),
         1);
     core_free(core);
 }
 
-TEST(a_run_whose_limiter_is_gone_has_that_of_its_task) {
+TEST(a_run_whose_limiter_is_deleted_has_that_of_its_task) {
     struct core *core = core_with_a_world(true);
     struct task_spec first = row(1, TASK_RUNNING);
     first.agent = AGENT;
-    first.run_limiter = RESOURCE; /* no limiter of that name was told */
+    first.run_limiter = RESOURCE; /* no limiter has that name */
     assert_int_equal(add(core, first), 0);
     loaded(core);
     assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
@@ -227,7 +228,7 @@ TEST(a_run_whose_limiter_is_gone_has_that_of_its_task) {
 }
 
 TEST(a_row_says_how_what_is_configured_was_left) {
-    struct core *core = core_with_a_world(true); /* the configuration has told both */
+    struct core *core = core_with_a_world(true); /* the configuration has set both */
     struct fact limiter = { .kind = FACT_LIMITER };
     assert_true(core_limiter_spec(core, LIMITER, &limiter.limiter));
     limiter.limiter.hits = 3;
@@ -236,14 +237,14 @@ TEST(a_row_says_how_what_is_configured_was_left) {
     assert_true(core_agent_spec(core, AGENT, &agent.agent));
     agent.agent.openings = 2;
     agent.agent.closed_until = NOW + HOURS(1);
-    assert_int_equal(tell(core, limiter), 0);
-    assert_int_equal(tell(core, agent), 0);
+    assert_int_equal(apply_fact(core, limiter), 0);
+    assert_int_equal(apply_fact(core, agent), 0);
     loaded(core);
-    limiter.limiter.hits = 0; /* told later it is another configuration, and leaves them alone */
+    limiter.limiter.hits = 0; /* later it is a change of the configuration, which keeps them */
     limiter.limiter.backoff_until = 0;
     agent.agent.closed_until = 0;
-    assert_int_equal(tell(core, limiter), 0);
-    assert_int_equal(tell(core, agent), 0);
+    assert_int_equal(apply_fact(core, limiter), 0);
+    assert_int_equal(apply_fact(core, agent), 0);
     struct limiter_view seen;
     struct agent_spec left;
     assert_true(core_limiter(core, LIMITER, &seen));
@@ -260,7 +261,7 @@ static void paced(struct core *core, amount batch) {
     policy_default(&policy);
     policy.pace.batch = batch;
     policy.pace.tick = MINUTES(3);
-    tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    apply_fact(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
 }
 
 static size_t starts_of(struct core *core) {
@@ -271,14 +272,14 @@ static size_t starts_of(struct core *core) {
     return starts;
 }
 
-TEST(a_claim_is_told_while_loading_and_of_a_task_that_is_ready) {
+TEST(a_claim_is_loaded_for_a_task_that_is_ready) {
     struct fact claim = { .kind = FACT_CLAIM, .claim = { .task = 1, .leases = 1u << LEASE_RUNS } };
     struct core *core = core_with_a_world(true);
-    assert_int_equal(tell(core, claim), 0);
+    assert_int_equal(apply_fact(core, claim), 0);
     add(core, row(1, TASK_DONE)); /* nothing is reserved for it */
     add(core, row(2, TASK_WAITING));
     loaded(core);
-    assert_int_equal(tell(core, claim), -EBUSY);
+    assert_int_equal(apply_fact(core, claim), -EBUSY);
     assert_int_equal(starts_of(core), 1);
     core_free(core);
 }
@@ -292,7 +293,7 @@ TEST(f057_a_restart_begins_no_tick) {
                                    .started = true,
                                    .last_start = NOW - MINUTES(1) } };
     paced(core, 1);
-    assert_int_equal(tell(core, pace), 0);
+    assert_int_equal(apply_fact(core, pace), 0);
     add(core, row(1, TASK_WAITING));
     add(core, row(2, TASK_WAITING));
     loaded(core);
@@ -301,7 +302,7 @@ TEST(f057_a_restart_begins_no_tick) {
     assert_true(core_blocked(core, 1, &v));
     assert_int_equal(v.gate, GATE_PACE);
     assert_int_equal(v.opens_at, NOW + MINUTES(2));
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(2) });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + MINUTES(2) });
     assert_int_equal(starts_of(core), 1);
     assert_int_equal(core_pace(core).tick_began, NOW + MINUTES(2));
     core_free(core);
@@ -311,22 +312,22 @@ TEST(a_pace_that_is_not_in_force_any_more_is_forgotten) {
     struct core *core = core_with_a_world(true);
     struct fact pace = { .kind = FACT_PACE,
                          .pace = { .ticking = true, .tick_began = NOW, .tick_starts = 1 } };
-    assert_int_equal(tell(core, pace), 0); /* the row is from before the policy */
+    assert_int_equal(apply_fact(core, pace), 0); /* the row is from before the policy */
     add(core, row(1, TASK_WAITING));
     loaded(core);
     paced(core, 1);
     assert_int_equal(starts_of(core), 1);
-    assert_true(tell(core, pace) < 0); /* nothing is loaded now */
+    assert_true(apply_fact(core, pace) < 0); /* nothing is loaded now */
     core_free(core);
 }
 
-TEST(only_a_new_core_is_told_rows) {
+TEST(only_a_new_core_loads_rows) {
     struct core *core = core_with_a_world(false);
     struct fact wait = { .kind = FACT_WAIT, .wait = { .project = PROJECT } };
-    assert_true(tell(core, (struct fact){ .kind = FACT_LOADED }) < 0);
-    assert_true(tell(core, wait) < 0);
+    assert_true(apply_fact(core, (struct fact){ .kind = FACT_LOADED }) < 0);
+    assert_true(apply_fact(core, wait) < 0);
     add(core, row(1, TASK_WAITING));
-    assert_true(tell(core, (struct fact){ .kind = FACT_LOADING }) < 0);
+    assert_true(apply_fact(core, (struct fact){ .kind = FACT_LOADING }) < 0);
     core_free(core);
 }
 

@@ -1,4 +1,4 @@
-/* test_core_sling.c: what is said when a draft is slung, and how groups count. */
+/* test_core_sling.c: the specification of a sling, and how groups count. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -16,8 +16,8 @@ static void add_to(struct core *core, task_id id, enum task_state state, uint32_
         fail_msg("%s", err.text);
 }
 
-static int sling(struct core *core, task_id id, struct sling_spec said) {
-    return tell(core, (struct fact){ .kind = FACT_SLING, .task = id, .sling = said });
+static int sling(struct core *core, task_id id, struct sling_spec reported) {
+    return apply_fact(core, (struct fact){ .kind = FACT_SLING, .task = id, .sling = reported });
 }
 
 /* The orders about groups since the last call: "close", "open", both in their order. */
@@ -49,11 +49,11 @@ TEST(f146_a_sling_names_agent_and_account) {
     assert_true(core_task(core, 1, &t));
     assert_int_equal(t.agent, AGENT);
     assert_int_equal(t.limiter, LIMITER); /* the agent's */
-    tell(core, (struct fact){ .kind = FACT_CLEAR, .task = 1 });
+    apply_fact(core, (struct fact){ .kind = FACT_CLEAR, .task = 1 });
     assert_int_equal(sling(core, 1, (struct sling_spec){ 0 }), 0);
     assert_true(core_task(core, 1, &t));
-    assert_int_equal(t.agent, AGENT); /* nothing was said of it */
-    tell(core, (struct fact){ .kind = FACT_CLEAR, .task = 1 });
+    assert_int_equal(t.agent, AGENT); /* it was not given */
+    apply_fact(core, (struct fact){ .kind = FACT_CLEAR, .task = 1 });
     assert_int_equal(sling(core, 1, (struct sling_spec){ .renames = true }), 0);
     assert_true(core_task(core, 1, &t));
     assert_int_equal(t.agent, 0);
@@ -61,12 +61,12 @@ TEST(f146_a_sling_names_agent_and_account) {
     core_free(core);
 }
 
-TEST(f098_a_name_that_nobody_knows_changes_nothing) {
+TEST(f098_a_name_that_no_one_knows_changes_nothing) {
     struct core *core = core_with_a_world(false);
     struct task_view t;
     add_to(core, 1, TASK_DRAFT, 0);
-    struct sling_spec said = { .renames = true, .agent = WORKSPACE, .group = GROUP };
-    assert_int_equal(sling(core, 1, said), -ENOENT);
+    struct sling_spec reported = { .renames = true, .agent = WORKSPACE, .group = GROUP };
+    assert_int_equal(sling(core, 1, reported), -ENOENT);
     assert_true(core_task(core, 1, &t));
     assert_int_equal(t.state, TASK_DRAFT);
     expect_group(core, GROUP, 0, 0, 0);
@@ -91,17 +91,17 @@ TEST(f148_a_group_closes_opens_and_counts_what_failed) {
     add_to(core, 1, TASK_HELD, GROUP);
     add_to(core, 2, TASK_HELD, GROUP);
     (void)group_orders(core);
-    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 });
+    apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 });
     assert_string_equal(group_orders(core), "");
     expect_group(core, GROUP, 2, 1, 1);
-    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 2 });
+    apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 2 });
     assert_string_equal(group_orders(core), "close ");
     expect_group(core, GROUP, 2, 0, 2);
-    tell(core, (struct fact){ .kind = FACT_PAUSE });
-    tell(core, (struct fact){ .kind = FACT_RETRY, .task = 2 });
+    apply_fact(core, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(core, (struct fact){ .kind = FACT_RETRY, .task = 2 });
     assert_string_equal(group_orders(core), "open ");
     expect_group(core, GROUP, 2, 1, 1);
-    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 2 });
+    apply_fact(core, (struct fact){ .kind = FACT_DELETE, .task = 2 });
     assert_string_equal(group_orders(core), "close ");
     expect_group(core, GROUP, 1, 0, 1);
     add_to(core, 3, TASK_DRAFT, 0);
@@ -129,17 +129,17 @@ TEST(f148_a_group_knows_its_members_and_its_drafts) {
     add_to(core, 5, TASK_DRAFT, 1);
     assert_string_equal(members(core, GROUP, false), "4 3 2 1 ");
     assert_string_equal(members(core, GROUP, true), "4 3 1 ");
-    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 3 }); /* from the middle */
+    apply_fact(core, (struct fact){ .kind = FACT_DELETE, .task = 3 }); /* from the middle */
     assert_string_equal(members(core, GROUP, false), "4 2 1 ");
-    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 4 }); /* the last */
+    apply_fact(core, (struct fact){ .kind = FACT_DELETE, .task = 4 }); /* the last */
     assert_int_equal(sling(core, 5, (struct sling_spec){ .group = GROUP }), 0);
     assert_string_equal(members(core, GROUP, false), "5 2 1 ");
     assert_string_equal(members(core, GROUP, true), "1 ");
     assert_string_equal(members(core, 1, false), "");
-    tell(core, (struct fact){ .kind = FACT_CLEAR, .task = 5 });
+    apply_fact(core, (struct fact){ .kind = FACT_CLEAR, .task = 5 });
     assert_string_equal(members(core, GROUP, true), "5 1 ");
     struct core *copy = core_copy(core);
-    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 1 }); /* the first */
+    apply_fact(core, (struct fact){ .kind = FACT_DELETE, .task = 1 }); /* the first */
     assert_string_equal(members(core, GROUP, false), "5 2 ");
     assert_string_equal(members(copy, GROUP, false), "5 2 1 ");
     assert_string_equal(members(core, 99, false), "");

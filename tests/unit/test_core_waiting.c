@@ -50,7 +50,7 @@ static void add_many(struct core *core, task_id first, task_id count, struct tas
 
 static void resource_has(struct core *core, amount cap) {
     assert_int_equal(
-        tell(core, (struct fact){ .kind = FACT_RESOURCE, .resource = { RESOURCE, cap } }), 0);
+        apply_fact(core, (struct fact){ .kind = FACT_RESOURCE, .resource = { RESOURCE, cap } }), 0);
 }
 
 TEST(a_thousand_alike_are_one_difference) {
@@ -60,12 +60,12 @@ TEST(a_thousand_alike_are_one_difference) {
     assert_true(counts_all_with(core, 1));
     assert_int_equal(waiting_at(core, "lease:runs"), 1000);
     assert_int_equal(waiting_at(core, NULL), 1000);
-    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(core, (struct fact){ .kind = FACT_PAUSE });
     assert_int_equal(waiting_at(core, "paused"), 1000);
     core_free(core);
 }
 
-TEST(whoever_looks_at_too_few_differences_is_told) {
+TEST(too_few_differences_are_reported) {
     struct core *core = core_with_a_world(false);
     struct task_spec urgent = row(1, TASK_WAITING);
     urgent.priority = -1;
@@ -76,7 +76,7 @@ TEST(whoever_looks_at_too_few_differences_is_told) {
     core_free(core);
 }
 
-TEST(nothing_is_all_while_rows_are_told) {
+TEST(nothing_is_complete_while_rows_are_loaded) {
     struct core *core = core_with_a_world(true);
     add_many(core, 1, 10, row(1, TASK_WAITING));
     assert_false(counts_all_with(core, SIZE_MAX));
@@ -118,7 +118,8 @@ TEST(the_one_a_place_is_reserved_for_is_counted_once) {
     decide(core);
     overdue.workspace = WORKSPACE;
     overdue.ready_since = NOW - DAYS(1);
-    tell(core, (struct fact){ .kind = FACT_WORKSPACE, .workspace = { WORKSPACE, .locked_by = 2 } });
+    apply_fact(core,
+               (struct fact){ .kind = FACT_WORKSPACE, .workspace = { WORKSPACE, .locked_by = 2 } });
     assert_int_equal(add(core, overdue), 0);
     decide(core);
     assert_int_not_equal(core->claim.task, 0);
@@ -134,15 +135,15 @@ TEST(who_needs_one_that_failed_is_counted_until_it_is_retried) {
     struct task_spec user = row(3, TASK_WAITING);
     user.depends_on = both;
     user.depends_on_count = 2;
-    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(core, (struct fact){ .kind = FACT_PAUSE });
     assert_int_equal(add(core, row(1, TASK_WAITING)), 0);
     assert_int_equal(add(core, row(2, TASK_WAITING)), 0);
     assert_int_equal(add(core, user), 0);
     for (task_id first = 1; first <= 2; first++) { /* whichever of them it is */
-        tell(core, (struct fact){ .kind = FACT_CANCEL, .task = first });
+        apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = first });
         core_count(core, &counts);
         assert_int_equal(counts.hopeless, 1);
-        tell(core, (struct fact){ .kind = FACT_RETRY, .task = first });
+        apply_fact(core, (struct fact){ .kind = FACT_RETRY, .task = first });
         core_count(core, &counts);
         assert_int_equal(counts.hopeless, 0);
     }
@@ -160,19 +161,19 @@ TEST(who_waits_for_a_parent_that_failed_is_counted_until_it_is_retried) {
     both.id = 5;
     both.depends_on = &other;
     both.depends_on_count = 1;
-    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(core, (struct fact){ .kind = FACT_PAUSE });
     assert_int_equal(add(core, row(1, TASK_WAITING)), 0);
     assert_int_equal(add(core, row(2, TASK_WAITING)), 0);
     assert_int_equal(add(core, child), 0);
     assert_int_equal(add(core, beside), 0);
     assert_int_equal(add(core, both), 0);
-    tell(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 });
+    apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = 1 });
     core_count(core, &counts);
     assert_int_equal(counts.hopeless, 2);
     task_id waiters[4];
     assert_int_equal(core_task_waiters(core, 1, waiters, 4), 2);
     assert_true(waiters[0] == 3 && waiters[1] == 5);
-    tell(core, (struct fact){ .kind = FACT_RETRY, .task = 1 });
+    apply_fact(core, (struct fact){ .kind = FACT_RETRY, .task = 1 });
     core_count(core, &counts);
     assert_int_equal(counts.hopeless, 0);
     core_free(core);
@@ -184,12 +185,12 @@ TEST(a_retry_waits_no_longer_for_what_was_deleted) {
     struct task_spec user = row(3, TASK_WAITING);
     user.depends_on = on;
     user.depends_on_count = 2;
-    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(core, (struct fact){ .kind = FACT_PAUSE });
     assert_int_equal(add(core, row(1, TASK_WAITING)), 0);
     assert_int_equal(add(core, row(2, TASK_WAITING)), 0);
     assert_int_equal(add(core, user), 0);
-    tell(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
-    tell(core, (struct fact){ .kind = FACT_RETRY, .task = 3 });
+    apply_fact(core, (struct fact){ .kind = FACT_DELETE, .task = 1 });
+    apply_fact(core, (struct fact){ .kind = FACT_RETRY, .task = 3 });
     task_id left[2] = { 0 };
     assert_int_equal(core_task_depends(core, 3, left, 2), 1);
     assert_int_equal(left[0], 2);
@@ -216,13 +217,13 @@ TEST(every_gate_has_a_head) {
     resource_has(core, 0);
     named.resources = &resource;
     named.resource_count = 1;
-    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(core, (struct fact){ .kind = FACT_PAUSE });
     add_many(core, 1, 3, row(1, TASK_WAITING));
     late.priority = 7;
     add_many(core, 4, 2, late);
     expect_heads(core, 1, 9, " 1 4");
     expect_heads(core, 2, 9, " 1 2 4 5");
-    tell(core, (struct fact){ .kind = FACT_RESUME });
+    apply_fact(core, (struct fact){ .kind = FACT_RESUME });
     add_many(core, 6, 2, named);
     decide(core); /* all but those that name it */
     expect_heads(core, 1, 9, " 6");
@@ -251,20 +252,21 @@ static bool is_among(const task_id *tasks, size_t count, task_id wanted) {
     return false;
 }
 
-TEST(the_first_of_each_class_are_told_and_no_more) {
+TEST(the_first_of_each_class_are_listed_and_no_more) {
     struct core *core = core_with_a_world(false);
     struct task_spec urgent = row(1, TASK_READY);
     urgent.priority = -1;
-    tell(core, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(core, (struct fact){ .kind = FACT_PAUSE });
     add_many(core, 1, 500, row(1, TASK_READY));
     add_many(core, 501, 500, urgent);
-    task_id told[100];
-    size_t count = core_waiting_first(core, 3, told, 100);
+    task_id applied[100];
+    size_t count = core_waiting_first(core, 3, applied, 100);
     assert_true(count <= 4 * 2 * 3);
     for (task_id i = 0; i < 3; i++)
-        assert_true(is_among(told, count, 1 + i) && is_among(told, count, 501 + i));
-    assert_false(is_among(told, count, 4));
-    assert_int_equal(core_waiting_first(core, 100, told, 100), 100); /* too many: as core_waiting */
-    assert_true(is_among(told, 100, 1) && is_among(told, 100, 501));
+        assert_true(is_among(applied, count, 1 + i) && is_among(applied, count, 501 + i));
+    assert_false(is_among(applied, count, 4));
+    assert_int_equal(core_waiting_first(core, 100, applied, 100),
+                     100); /* too many: as core_waiting */
+    assert_true(is_among(applied, 100, 1) && is_among(applied, 100, 501));
     core_free(core);
 }

@@ -22,7 +22,7 @@ struct sim_test {
     struct sim_case c;
 };
 
-/* Plays until the horizon of `options`; NULL: seed 1, 30 days, nobody approves. `override` may be
+/* Plays until the horizon of `options`; NULL: seed 1, 30 days, without approvals. `override` may be
  * NULL. End with sim_test_finish. */
 static inline void sim_test_play(struct sim_test *t, const char *json, const char *override,
                                  const struct sim_options *options) {
@@ -50,7 +50,7 @@ static inline void sim_test_finish(struct sim_test *t) {
     t->snapshot = snapshot_free(t->snapshot);
 }
 
-/* The n-th attempt (from 1) of a task; the test fails when there is none. */
+/* The n-th attempt (from 1) of a task; the test fails if it does not exist. */
 static inline const struct sim_run *sim_test_run(const struct sim_test *t, const char *task,
                                                  unsigned n) {
     task_id id = snapshot_find(t->snapshot, task);

@@ -8,7 +8,7 @@
 
 enum { WEB = 1, FIX, PLAN, ACCOUNT };
 
-static void tell(struct core *core, struct fact fact) {
+static void apply_fact(struct core *core, struct fact fact) {
     struct error err = { 0 };
     if (core_apply(core, &fact, &err) < 0)
         fail_msg("%s: %s", fact_kind_name(fact.kind), err.text);
@@ -22,19 +22,19 @@ static struct core *core_with(amount runs) {
     struct policy policy;
     policy_default(&policy);
     policy.runs = runs;
-    tell(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW });
-    tell(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
-    tell(core, (struct fact){ .kind = FACT_PROJECT,
-                              .project = { .id = WEB,
-                                           .weight_milli = 1000,
-                                           .max_running = UNLIMITED,
-                                           .budget = UNLIMITED,
-                                           .active = true,
-                                           .workspaces = UNLIMITED,
-                                           .review = UNLIMITED } });
+    apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW });
+    apply_fact(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    apply_fact(core, (struct fact){ .kind = FACT_PROJECT,
+                                    .project = { .id = WEB,
+                                                 .weight_milli = 1000,
+                                                 .max_running = UNLIMITED,
+                                                 .budget = UNLIMITED,
+                                                 .active = true,
+                                                 .workspaces = UNLIMITED,
+                                                 .review = UNLIMITED } });
     for (sym kind = FIX; kind <= PLAN; kind++)
-        tell(core, (struct fact){ .kind = FACT_KIND,
-                                  .kind_spec = { .id = kind, .max_running = UNLIMITED } });
+        apply_fact(core, (struct fact){ .kind = FACT_KIND,
+                                        .kind_spec = { .id = kind, .max_running = UNLIMITED } });
     return core;
 }
 
@@ -53,7 +53,7 @@ static struct task_spec task(task_id id, sym kind) {
 }
 
 static void add(struct core *core, struct task_spec spec) {
-    tell(core, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+    apply_fact(core, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
 }
 
 static const struct forecast_mean means[] = {
@@ -129,7 +129,7 @@ TEST(what_runs_already_ends_a_mean_after_its_start) {
     core_free(core);
 }
 
-TEST(ends_are_told_in_their_order_if_they_are_wanted) {
+TEST(ends_are_reported_in_their_order_if_they_are_wanted) {
     struct core *core = core_with(2);
     struct task_spec early = task(1, FIX);
     early.state = TASK_RUNNING;
@@ -177,7 +177,7 @@ TEST(dependencies_start_after_what_they_need) {
     core_free(core);
 }
 
-TEST(nobody_knows_what_waits_for_a_person) {
+TEST(a_task_that_waits_for_a_person_has_no_start) {
     struct core *core = core_with(8);
     const task_id on[] = { 1 };
     struct task_spec reviewed = task(1, FIX), behind = task(2, FIX), held = task(3, FIX);
@@ -202,11 +202,11 @@ TEST(a_backoff_is_waited_for_and_then_one_goes_first) {
     struct policy policy;
     policy_default(&policy);
     policy.limiter.recovery = 0;
-    tell(core, (struct fact){ .kind = FACT_LIMITER,
-                              .limiter = { .id = ACCOUNT,
-                                           .policy = policy.limiter,
-                                           .hits = 1,
-                                           .backoff_until = NOW + HOURS(5) } });
+    apply_fact(core, (struct fact){ .kind = FACT_LIMITER,
+                                    .limiter = { .id = ACCOUNT,
+                                                 .policy = policy.limiter,
+                                                 .hits = 1,
+                                                 .backoff_until = NOW + HOURS(5) } });
     struct task_spec first = task(1, FIX), second = task(2, FIX);
     first.limiter = second.limiter = ACCOUNT;
     add(core, first);

@@ -1,4 +1,4 @@
-/* test_sim_play.c: small queues whose course can be worked out by hand. */
+/* test_sim_play.c: small queues whose course can be worked out manually. */
 #include <stdlib.h>
 
 #include "harness/test.h"

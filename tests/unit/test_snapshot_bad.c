@@ -1,4 +1,4 @@
-/* test_snapshot_bad.c: everything a snapshot can have wrong, and the sentence for it.
+/* test_snapshot_bad.c: everything a snapshot can have wrong, and the message for it.
  *
  * One row per rule: the text of the file, called q.json, and what the user reads. */
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 struct bad {
     const char *text;
-    const char *sentence;
+    const char *message;
 };
 
 static int read_text(const char *text, size_t size, struct snapshot **ret, struct error *err) {
@@ -31,9 +31,9 @@ static void check(const struct bad *rows, size_t count) {
         struct snapshot *snapshot = NULL;
         struct error err = { 0 };
         int r = read_text(rows[i].text, strlen(rows[i].text), &snapshot, &err);
-        if (r < 0 && r == err.code && strcmp(err.text, rows[i].sentence) == 0 && !snapshot)
+        if (r < 0 && r == err.code && strcmp(err.text, rows[i].message) == 0 && !snapshot)
             continue;
-        print_error("for    %s\nwanted %s\ngot    %s (%d)\n", rows[i].text, rows[i].sentence,
+        print_error("for    %s\nwanted %s\ngot    %s (%d)\n", rows[i].text, rows[i].message,
                     r < 0 ? err.text : "no error", r);
         snapshot_free(snapshot);
         wrong++;
@@ -187,7 +187,7 @@ TEST(unknown_words_are_refused) {
     CHECK(rows);
 }
 
-TEST(what_is_said_twice_is_refused) {
+TEST(what_is_given_twice_is_refused) {
     static const struct bad rows[] = {
         { "{\"now\": 1, \"now\": 1}", "q.json:1:12: key 'now' is given twice in the snapshot" },
         { "{\"now\": null, \"now\": 1}", "q.json:1:15: key 'now' is given twice in the snapshot" },
@@ -355,7 +355,7 @@ TEST(a_file_that_cannot_be_read_is_no_bad_input) {
     assert_string_equal(err.text, "cannot read 'q.json': Input/output error");
 }
 
-TEST(nobody_has_to_read_the_sentence) {
+TEST(codes_do_not_depend_on_the_message) {
     struct snapshot *snapshot = NULL;
     assert_true(read_text("{\"x\": 1}", 8, &snapshot, NULL) < 0);
 }

@@ -211,7 +211,7 @@ TEST_WITH(a_task_uses_its_limiter_or_its_agents_or_the_only_one, NULL, tear_down
     waits("only", "limiter");
 }
 
-TEST_WITH(two_limiters_are_nobodys_default, NULL, tear_down) {
+TEST_WITH(two_limiters_are_no_default, NULL, tear_down) {
     given("{\"limiters\": [{\"id\": \"one\", \"closed\": true}, {\"id\": \"two\"}], \"tasks\": "
           "[{\"id\": \"a\"}, {\"id\": \"b\", \"limiter\": \"one\"}]}");
     starts("a");

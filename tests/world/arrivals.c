@@ -105,10 +105,10 @@ static void add_task(struct world *w) {
     spec.ready_since = world_chance(w, 80) ? w->now : spec.created_at;
     w->next_task++;
     struct fact added = { .kind = FACT_TASK_ADDED, .spec = &spec };
-    if (world_tell(w, &added) != 0)
+    if (world_apply_fact(w, &added) != 0)
         breach_set(&w->breach, "I1", "task %" PRIu64 " was refused", spec.id);
     if (swarm_has(&w->swarm, FACTS_COME_TWICE) && world_chance(w, 10)
-        && world_tell_core(w, &added) >= 0)
+        && world_apply_core(w, &added) >= 0)
         breach_set(&w->breach, "I2", "task %" PRIu64 " was added twice", spec.id);
 }
 

@@ -1,6 +1,6 @@
 /* audit_start.c: was this start allowed, and was it this task's turn?
  *
- * Asked before the books take the places of the start, so that several starts of one decision are
+ * Checked before the books take the slots of the start, so that several starts of one decision are
  * looked at one after the other. */
 #include <inttypes.h>
 
@@ -69,12 +69,12 @@ static void audit_names(const struct books *b, const struct row *row, const stru
                    (int)books_score(b, row));
 }
 
-/* I28: its lender waits, is above it and lends to nobody else; nobody could start without that. While
- * somebody is overdue, places may be reserved for him. */
+/* I28: its lender waits, is its ancestor and lends to no other; no task could start without that. While
+ * a task is overdue, slots may be reserved for it. */
 static void audit_lent(const struct books *b, const struct row *row, const struct order *o,
                        unsigned agent) {
     const struct row *lender = books_task(b, o->lender);
-    if (!lender || !books_may_lend(lender) || !books_is_below(b, row, lender->id)
+    if (!lender || !books_may_lend(lender) || !books_is_descendant(b, row, lender->id)
         || !books_only_lacks(b, lender, row, agent)) {
         breach_set(b->breach, "I28", "task %" PRIu64 " starts with places of %" PRIu64, row->id,
                    o->lender);
@@ -92,8 +92,8 @@ static void audit_lent(const struct books *b, const struct row *row, const struc
     }
 }
 
-/* I16: nobody who could start as well is before it. With a roster an agent chooses among its own;
- * while somebody is overdue, places may be reserved for him. */
+/* I16: no other task that could start comes before it. With a roster an agent chooses among its own;
+ * while a task is overdue, slots may be reserved for it. */
 static void audit_turn(const struct books *b, const struct row *row) {
     if (b->roster > 0 || books_anyone_overdue(b))
         return;

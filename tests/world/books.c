@@ -18,7 +18,7 @@ void books_init(struct books *b, struct breach *breach, bool audit) {
         b->cap[k] = UNLIMITED;
     for (unsigned k = KEY_WORKSPACE; k < KEY_MAX; k++)
         b->cap[k] = 1;
-    b->told[KEY_RUNS] = b->told[KEY_ROOTS] = true;
+    b->applied[KEY_RUNS] = b->applied[KEY_ROOTS] = true;
 }
 
 void books_finish(struct books *b) {
@@ -68,7 +68,7 @@ void books_set_state(struct books *b, struct row *row, enum task_state state) {
         group->total += (uint32_t)(state != TASK_ABSENT) - (uint32_t)(from != TASK_ABSENT);
         group->open += (uint32_t)is_open(state) - (uint32_t)is_open(from);
         if (group->total == 0)
-            group->told_closed = false;
+            group->reported_closed = false;
     }
     if (state == TASK_READY) {
         row->ready_clock = books_wait_clock(b, row);
@@ -203,11 +203,11 @@ bool books_waits_for(struct books *b, task_id from, task_id goal, bool any_paren
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-void books_told(struct books *b, const struct fact *fact, int result) {
+void books_applied(struct books *b, const struct fact *fact, int result) {
     if (result != 0)
         return;
     if (fact->kind < FACT_TASK_ADDED || fact->kind == FACT_LIMITER_CLEAR) {
-        books_told_world(b, fact);
+        books_applied_world(b, fact);
     } else {
         if (fact->kind != FACT_TASK_ADDED) {
             struct row *row = books_task(b, fact->task);
@@ -220,9 +220,9 @@ void books_told(struct books *b, const struct fact *fact, int result) {
             books_touch(b, fact->task);
         }
         if (fact->kind < FACT_ORDER_REFUSED)
-            books_told_task(b, fact);
+            books_applied_task(b, fact);
         else
-            books_told_run(b, fact);
+            books_applied_run(b, fact);
     }
     if (fact->kind != FACT_CLOCK)
         b->synced = false;
@@ -234,7 +234,7 @@ void books_begin_decision(struct books *b) {
     b->deciding = false;
 }
 
-/* Timers have run and the starts begin: what holds for the whole decision. */
+/* Timers have run and the starts begin: what holds during the decision. */
 static void begin_starts(struct books *b) {
     if (b->deciding)
         return;
@@ -312,7 +312,7 @@ static void reset_counters(struct row *row) {
     row->failures = row->launch_failures = row->losses = row->restarts = row->openings = 0;
 }
 
-/* In a burst, a stop may have been ordered before the end was told: then nothing was counted. */
+/* In a burst, a stop may have been ordered before the end was reported: then nothing was counted. */
 static void uncount_end(struct row *row) {
     row->failures = row->before_end[0];
     row->launch_failures = row->before_end[1];
@@ -397,10 +397,10 @@ static void ordered_group(struct books *b, const struct order *order) {
     }
     struct group_book *group = &b->group[order->group];
     bool closed = order->to == TASK_DONE;
-    if (closed == group->told_closed)
+    if (closed == group->reported_closed)
         breach_set(b->breach, "I7", "group %" PRIu32 " was told to be %s twice", order->group,
                    closed ? "closed" : "open");
-    group->told_closed = closed;
+    group->reported_closed = closed;
 }
 
 void books_ordered(struct books *b, const struct order *order) {

@@ -1,4 +1,4 @@
-/* books.h: what somebody outside the core knows, kept from facts and orders alone.
+/* books.h: what an observer outside the core knows, kept from facts and orders alone.
  *
  * The books are the durable rows of a daemon and the accounts of an auditor in one. They are never
  * filled from what the core says when it is asked: a fact that was accepted (books_told) and an
@@ -27,7 +27,7 @@ enum kept {
     KEPT_PLACE = 1u << 3,
 };
 
-/* What is to become of a task whose run was told to stop; the stronger wins. */
+/* What is to become of a task whose run was ordered to stop; the stronger wins. */
 enum wish { WISH_NONE, WISH_CANCEL, WISH_INVALIDATE, WISH_ORPHAN };
 
 /* What the rules say must follow the end of a run. */
@@ -68,7 +68,7 @@ struct row {
     uint64_t asked;          /* facts of this turn, by kind */
     /* the run */
     enum run_phase phase;
-    bool alive; /* its end was not told yet */
+    bool alive; /* its end was not reported yet */
     bool limiter_given;
     enum wish wish;
     uint8_t kept_new, run_agent, run_limiter;
@@ -120,7 +120,7 @@ struct limiter_book {
 
 struct group_book {
     uint32_t open, total;
-    bool told_closed;
+    bool reported_closed;
 };
 
 struct books {
@@ -128,7 +128,7 @@ struct books {
     bool audit; /* keep what only the checks need */
     struct policy policy;
     time_ms now;
-    bool clock_told, paused, synced;
+    bool clock_applied, paused, synced;
     amount budget;
     struct money_budget money_budget;
     int64_t disk, memory, load;
@@ -143,7 +143,7 @@ struct books {
     time_ms wait_clock[PROJECTS + 1][LIMITERS + 1][AGENTS + 1]; /* agent 0: no list counts */
 
     amount used[KEY_MAX], outside[KEY_MAX], cap[KEY_MAX];
-    bool told[KEY_MAX]; /* that key was told to the core */
+    bool applied[KEY_MAX]; /* that key was applied to the core */
     task_id locked_by[WORKSPACES + 1];
     unsigned roster;
 
@@ -181,7 +181,7 @@ static inline struct row *books_task(const struct books *b, task_id id) {
     return row && row->state != TASK_ABSENT ? row : NULL;
 }
 
-void books_told(struct books *b, const struct fact *fact, int result);
+void books_applied(struct books *b, const struct fact *fact, int result);
 void books_begin_decision(struct books *b);
 void books_ordered(struct books *b, const struct order *order);
 void books_decided(struct books *b); /* all orders of the decision were seen */

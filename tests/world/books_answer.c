@@ -103,7 +103,7 @@ static int answer_run(const struct row *row, const struct fact *fact) {
 
 int books_answer(struct books *b, const struct fact *fact) {
     if (fact->kind == FACT_CLOCK)
-        return b->clock_told && fact->now < b->now ? 1 : 0;
+        return b->clock_applied && fact->now < b->now ? 1 : 0;
     if (fact->kind == FACT_TASK_ADDED)
         return books_task(b, fact->spec->id) ? -1 : NO_OPINION;
     if (fact->kind < FACT_TASK_ADDED || fact->kind == FACT_LIMITER_CLEAR)

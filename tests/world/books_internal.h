@@ -20,9 +20,9 @@ uint32_t books_depth(const struct books *b, const struct row *row);
 bool books_keeps_parent_draining(const struct books *b, const struct row *parent);
 
 /* books_world.c, books_task.c, books_run.c: one group of facts each */
-void books_told_world(struct books *b, const struct fact *fact);
-void books_told_task(struct books *b, const struct fact *fact);
-void books_told_run(struct books *b, const struct fact *fact);
+void books_applied_world(struct books *b, const struct fact *fact);
+void books_applied_task(struct books *b, const struct fact *fact);
+void books_applied_run(struct books *b, const struct fact *fact);
 
 /* books_share.c */
 void share_clock(struct books *b);
@@ -40,7 +40,7 @@ __int128 share_deficit(const struct books *b, unsigned project);
 void share_begin_decision(struct books *b);
 
 /* books_limiter.c */
-void limiter_told(struct books *b, const struct limiter_spec *spec);
+void limiter_applied(struct books *b, const struct limiter_spec *spec);
 void limiter_cleared(struct books *b, unsigned limiter);
 void agent_cleared(struct books *b, unsigned agent);
 void limiter_was_hit(struct books *b, unsigned limiter, time_ms run_started, time_ms retry_after,
@@ -81,8 +81,8 @@ unsigned books_runner(const struct books *b, const struct row *row); /* who woul
 unsigned books_lend_bit(unsigned key); /* enum lend, or 0 */
 bool books_has_lent(const struct books *b, const struct row *row, unsigned bit);
 bool books_can_lend(const struct books *b, const struct row *lender, unsigned key);
-bool books_may_lend(const struct row *row); /* it waits, and lends to nobody */
-bool books_is_below(const struct books *b, const struct row *row, task_id above);
+bool books_may_lend(const struct row *row); /* it waits, and lends to no task */
+bool books_is_descendant(const struct books *b, const struct row *row, task_id above);
 /* Is there nothing but places of the lender between it and its start? */
 bool books_only_lacks(const struct books *b, const struct row *lender, const struct row *row,
                       unsigned agent);
@@ -91,7 +91,7 @@ void books_take_chain(struct books *b, const struct row *row);
 void books_lend(struct books *b, struct row *lender, struct row *row, unsigned agent);
 void books_lend_ended(struct books *b, struct row *row);
 
-/* audit_change.c: does this order follow from what was told? */
+/* audit_change.c: does this order follow from the facts? */
 void audit_change(const struct books *b, const struct row *row, const struct order *order);
 void audit_stop(const struct books *b, const struct row *row, const struct order *order);
 /* audit_start.c */

@@ -18,7 +18,7 @@ static bool has_run(const struct row *row) {
     return task_state_is_live(row->state) && row->phase != PHASE_DRAINING;
 }
 
-/* Does somebody down the chain use that place of it? Who validates uses no limiter. */
+/* Does a borrower down the chain use that slot of it? A validating run uses no limiter. */
 bool books_has_lent(const struct books *b, const struct row *row, unsigned bit) {
     const struct row *borrower = row->borrower ? &b->rows[row->borrower] : NULL;
     if (!borrower || !(borrower->borrowed & bit))
@@ -43,7 +43,7 @@ bool books_may_lend(const struct row *row) {
     return has_run(row) && row->phase == PHASE_WAITING && row->wish == WISH_NONE && !row->borrower;
 }
 
-bool books_is_below(const struct books *b, const struct row *row, task_id above) {
+bool books_is_descendant(const struct books *b, const struct row *row, task_id above) {
     while (row && row->parent != above)
         row = books_task(b, row->parent);
     return row != NULL;

@@ -1,13 +1,13 @@
 /* books_limiter.c: docs/rules.md §5, "a hit" and "a success", and §2, "limiter cap". */
 #include "books_internal.h"
 
-void limiter_told(struct books *b, const struct limiter_spec *spec) {
+void limiter_applied(struct books *b, const struct limiter_spec *spec) {
     unsigned l = index_of(SYM_LIMITER, spec->id);
     struct limiter_book *limiter = &b->limiter[l];
     limiter->policy = spec->policy;
-    if (b->told[KEY_LIMITER + l])
+    if (b->applied[KEY_LIMITER + l])
         return; /* the state of a known one stays */
-    b->told[KEY_LIMITER + l] = true;
+    b->applied[KEY_LIMITER + l] = true;
     limiter->until = spec->backoff_until;
     limiter->hits = spec->hits;
     limiter->closed = spec->closed;

@@ -198,7 +198,7 @@ static bool agent_ended(struct books *b, unsigned a, const struct fact *fact) {
     return false;
 }
 
-/* False: nobody wanted it to stop, or success was first. */
+/* False: no stop was requested, or success was first. */
 static bool expect_by_wish(struct row *row, bool success) {
     if (row->wish == WISH_ORPHAN)
         expect(row, TASK_FAILED, REASON_ORPHANED);
@@ -211,7 +211,7 @@ static bool expect_by_wish(struct row *row, bool success) {
     return true;
 }
 
-static void told_ended(struct books *b, struct row *row, const struct fact *fact) {
+static void applied_ended(struct books *b, struct row *row, const struct fact *fact) {
     enum outcome outcome = fact->ended.outcome;
     row->alive = false;
     row->end = (struct expected_end){ .exact = b->synced, .pause = fact->ended.pause };
@@ -234,7 +234,7 @@ static void told_ended(struct books *b, struct row *row, const struct fact *fact
         ended_by_outcome(b, row, fact, launch_counts);
 }
 
-void books_told_run(struct books *b, const struct fact *fact) {
+void books_applied_run(struct books *b, const struct fact *fact) {
     struct row *row = books_row(b, fact->task);
     if (fact->kind == FACT_ORDER_REFUSED) {
         share_refused(b, row);
@@ -259,6 +259,6 @@ void books_told_run(struct books *b, const struct fact *fact) {
         limiter_was_hit(b, row->run_limiter, row->started_at, fact->limited.retry_after,
                         fact->limited.reset_at);
     } else if (fact->kind == FACT_RUN_ENDED) {
-        told_ended(b, row, fact);
+        applied_ended(b, row, fact);
     }
 }

@@ -54,7 +54,7 @@ static struct row row_of(const struct task_spec *spec, task_id first_child) {
     return row;
 }
 
-static void told_added(struct books *b, const struct task_spec *spec) {
+static void applied_added(struct books *b, const struct task_spec *spec) {
     task_id highest = spec->id > spec->parent ? spec->id : spec->parent;
     (void)books_named(b, highest);
     struct row *row = books_row(b, spec->id);
@@ -68,9 +68,9 @@ static void told_added(struct books *b, const struct task_spec *spec) {
             b->rows[id].parent_iteration = row->iteration;
     }
     if (row->workspace)
-        b->told[KEY_WORKSPACE + row->workspace] = true;
+        b->applied[KEY_WORKSPACE + row->workspace] = true;
     for (unsigned r = 1; r <= RESOURCES; r++)
-        b->told[KEY_RESOURCE + r] |= (row->resources >> r) & 1u;
+        b->applied[KEY_RESOURCE + r] |= (row->resources >> r) & 1u;
     enum task_state state = spec->state;
     if (state == TASK_WAITING || state == TASK_READY)
         state = books_prerequisites(b, row) && !books_launches_spent(b, row) ? TASK_READY
@@ -83,7 +83,7 @@ static void told_added(struct books *b, const struct task_spec *spec) {
     }
 }
 
-static void told_dependencies(struct books *b, const struct fact *fact) {
+static void applied_dependencies(struct books *b, const struct fact *fact) {
     struct row *row = books_row(b, fact->task);
     row->dependency_count = (uint8_t)fact->dependencies.count;
     for (size_t i = 0; i < fact->dependencies.count; i++)
@@ -91,7 +91,7 @@ static void told_dependencies(struct books *b, const struct fact *fact) {
 }
 
 /* It waits no longer for what was deleted. */
-static void told_retry(const struct books *b, struct row *row) {
+static void applied_retry(const struct books *b, struct row *row) {
     unsigned kept = 0;
     for (unsigned k = 0; k < row->dependency_count; k++)
         if (books_task(b, row->depends_on[k]))
@@ -102,12 +102,12 @@ static void told_retry(const struct books *b, struct row *row) {
 }
 
 /* A dependency that was done stays met when it goes. */
-static void forget_dependency(struct books *b, task_id gone) {
+static void forget_dependency(struct books *b, task_id deleted) {
     for (size_t i = 1; i < b->count; i++) {
         struct row *row = &b->rows[i];
         unsigned kept = 0;
         for (unsigned k = 0; k < row->dependency_count; k++) {
-            if (row->depends_on[k] != gone)
+            if (row->depends_on[k] != deleted)
                 row->depends_on[kept++] = row->depends_on[k];
         }
         row->dependency_count = (uint8_t)kept;
@@ -123,7 +123,7 @@ static void wish_orphaned(struct books *b, struct row *row) {
     }
 }
 
-static void told_gone(struct books *b, struct row *row, bool deleted) {
+static void applied_deleted(struct books *b, struct row *row, bool deleted) {
     bool was_done = !deleted && row->state == TASK_DONE;
     if (deleted)
         wish_orphaned(b, row);
@@ -137,9 +137,9 @@ static void told_gone(struct books *b, struct row *row, bool deleted) {
     *row = name;
 }
 
-void books_told_task(struct books *b, const struct fact *fact) {
+void books_applied_task(struct books *b, const struct fact *fact) {
     if (fact->kind == FACT_TASK_ADDED) {
-        told_added(b, fact->spec);
+        applied_added(b, fact->spec);
         return;
     }
     struct row *row = books_row(b, fact->task);
@@ -148,11 +148,11 @@ void books_told_task(struct books *b, const struct fact *fact) {
     else if (fact->kind == FACT_ARTIFACT)
         row->artifact_missing = !fact->artifact_present;
     else if (fact->kind == FACT_DEPENDENCIES)
-        told_dependencies(b, fact);
+        applied_dependencies(b, fact);
     else if (fact->kind == FACT_RETRY)
-        told_retry(b, row);
+        applied_retry(b, row);
     else if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
-        told_gone(b, row, fact->kind == FACT_DELETE);
+        applied_deleted(b, row, fact->kind == FACT_DELETE);
     else if (fact->kind == FACT_CANCEL && row->alive && row->wish < WISH_CANCEL)
         row->wish = WISH_CANCEL;
 }

@@ -7,7 +7,7 @@ static void advance_wait_clocks(struct books *b, time_ms by) {
     if (b->paused || !gate_host(b) || !gate_budget(b, 0))
         return;
     for (unsigned p = 1; p <= PROJECTS; p++) {
-        if (!b->told[KEY_PROJECT + p] || !gate_project(b, p) || !gate_budget(b, p))
+        if (!b->applied[KEY_PROJECT + p] || !gate_project(b, p) || !gate_budget(b, p))
             continue;
         for (unsigned l = 0; l <= LIMITERS; l++) {
             for (unsigned a = 0; a <= AGENTS; a++)
@@ -17,15 +17,15 @@ static void advance_wait_clocks(struct books *b, time_ms by) {
     }
 }
 
-static void told_clock(struct books *b, time_ms now) {
-    if (b->clock_told)
+static void applied_clock(struct books *b, time_ms now) {
+    if (b->clock_applied)
         advance_wait_clocks(b, now - b->now);
-    b->clock_told = true;
+    b->clock_applied = true;
     b->now = now;
     share_clock(b);
 }
 
-static void told_policy(struct books *b, const struct policy *policy) {
+static void applied_policy(struct books *b, const struct policy *policy) {
     b->policy = *policy;
     if (policy->order & ORDER_BY_SCORE)
         b->policy.order = (b->policy.order | ORDER_BY_CREATED) & ~(unsigned)ORDER_BY_ENQUEUED;
@@ -33,16 +33,16 @@ static void told_policy(struct books *b, const struct policy *policy) {
     b->cap[KEY_ROOTS] = policy->roots;
 }
 
-static void told_project(struct books *b, const struct project_spec *spec) {
+static void applied_project(struct books *b, const struct project_spec *spec) {
     unsigned p = index_of(SYM_PROJECT, spec->id);
     b->project[p].spec = *spec;
     b->cap[KEY_PROJECT + p] = spec->max_running;
     b->cap[KEY_PLACES + p] = spec->workspaces;
     b->cap[KEY_REVIEW + p] = spec->review;
-    b->told[KEY_PROJECT + p] = b->told[KEY_PLACES + p] = b->told[KEY_REVIEW + p] = true;
+    b->applied[KEY_PROJECT + p] = b->applied[KEY_PLACES + p] = b->applied[KEY_REVIEW + p] = true;
 }
 
-static void told_agent(struct books *b, const struct agent_spec *spec) {
+static void applied_agent(struct books *b, const struct agent_spec *spec) {
     unsigned a = index_of(SYM_AGENT, spec->id);
     struct agent_book *agent = &b->agent[a];
     unsigned limiter = index_of(SYM_LIMITER, spec->limiter);
@@ -68,10 +68,10 @@ static void told_agent(struct books *b, const struct agent_spec *spec) {
     agent->idle = spec->idle;
     b->cap[KEY_AGENT + a] = spec->roster && spec->slots > 1 ? 1 : spec->slots;
     b->outside[KEY_AGENT + a] = spec->roster && !spec->idle ? 1 : 0;
-    b->told[KEY_AGENT + a] = true;
+    b->applied[KEY_AGENT + a] = true;
 }
 
-static void told_external(struct books *b, const struct fact *fact) {
+static void applied_external(struct books *b, const struct fact *fact) {
     unsigned p = index_of(SYM_PROJECT, fact->external.project);
     unsigned l = index_of(SYM_LIMITER, fact->external.limiter);
     if (l)
@@ -87,15 +87,15 @@ static void told_external(struct books *b, const struct fact *fact) {
     b->outside[KEY_PROJECT + p] = fact->external.running;
 }
 
-static void told_workspace(struct books *b, const struct fact *fact) {
+static void applied_workspace(struct books *b, const struct fact *fact) {
     unsigned w = index_of(SYM_WORKSPACE, fact->workspace.id);
     bool locked = fact->workspace.locked || fact->workspace.locked_by;
     b->outside[KEY_WORKSPACE + w] = locked ? 1 : 0;
     b->locked_by[w] = fact->workspace.locked_by;
-    b->told[KEY_WORKSPACE + w] = true;
+    b->applied[KEY_WORKSPACE + w] = true;
 }
 
-static void told_usage(struct books *b, const struct fact *fact) {
+static void applied_usage(struct books *b, const struct fact *fact) {
     share_record(
         b, index_of(SYM_PROJECT, fact->usage.project), fact->usage.at,
         &(struct bucket){ .share = fact->usage.tokens,
@@ -108,50 +108,50 @@ static void told_usage(struct books *b, const struct fact *fact) {
                           .unpriced = (uint32_t)fact->usage.unpriced });
 }
 
-static void told_kind(struct books *b, const struct kind_spec *spec) {
+static void applied_kind(struct books *b, const struct kind_spec *spec) {
     unsigned k = index_of(SYM_KIND, spec->id);
     b->kind_base[k] = spec->base;
     b->cap[KEY_KIND + k] = spec->max_running;
-    b->told[KEY_KIND + k] = true;
+    b->applied[KEY_KIND + k] = true;
 }
 
-static void told_resource(struct books *b, const struct fact *fact) {
+static void applied_resource(struct books *b, const struct fact *fact) {
     unsigned r = index_of(SYM_RESOURCE, fact->resource.id);
     b->cap[KEY_RESOURCE + r] = fact->resource.cap;
-    b->told[KEY_RESOURCE + r] = true;
+    b->applied[KEY_RESOURCE + r] = true;
 }
 
-static void told_host(struct books *b, const struct fact *fact) {
+static void applied_host(struct books *b, const struct fact *fact) {
     b->disk = fact->host.disk_free_mb;
     b->memory = fact->host.memory_free_mb;
     b->load = fact->host.load_milli;
 }
 
-void books_told_world(struct books *b, const struct fact *fact) {
+void books_applied_world(struct books *b, const struct fact *fact) {
     if (fact->kind == FACT_CLOCK)
-        told_clock(b, fact->now);
+        applied_clock(b, fact->now);
     else if (fact->kind == FACT_POLICY)
-        told_policy(b, fact->policy);
+        applied_policy(b, fact->policy);
     else if (fact->kind == FACT_PROJECT)
-        told_project(b, &fact->project);
+        applied_project(b, &fact->project);
     else if (fact->kind == FACT_KIND)
-        told_kind(b, &fact->kind_spec);
+        applied_kind(b, &fact->kind_spec);
     else if (fact->kind == FACT_AGENT)
-        told_agent(b, &fact->agent);
+        applied_agent(b, &fact->agent);
     else if (fact->kind == FACT_LIMITER)
-        limiter_told(b, &fact->limiter);
+        limiter_applied(b, &fact->limiter);
     else if (fact->kind == FACT_RESOURCE)
-        told_resource(b, fact);
+        applied_resource(b, fact);
     else if (fact->kind == FACT_WORKSPACE)
-        told_workspace(b, fact);
+        applied_workspace(b, fact);
     else if (fact->kind == FACT_HOST)
-        told_host(b, fact);
+        applied_host(b, fact);
     else if (fact->kind == FACT_BUDGET)
         b->budget = fact->budget, b->money_budget = fact->money_budget;
     else if (fact->kind == FACT_USAGE)
-        told_usage(b, fact);
+        applied_usage(b, fact);
     else if (fact->kind == FACT_EXTERNAL)
-        told_external(b, fact);
+        applied_external(b, fact);
     else if (fact->kind == FACT_PAUSE || fact->kind == FACT_RESUME)
         b->paused = fact->kind == FACT_PAUSE;
     else if (fact->kind == FACT_TICK)

@@ -10,8 +10,8 @@
 #define LONGEST_HOLD   HOURS(3) /* breaker, budget and backoff of runs that began before */
 #define VERDICTS_EVERY SECONDS(30)
 
-static void tell(struct world *w, struct fact fact) {
-    (void)world_tell(w, &fact);
+static void apply_fact(struct world *w, struct fact fact) {
+    (void)world_apply_fact(w, &fact);
 }
 
 static amount at_least_one(amount cap) {
@@ -34,7 +34,7 @@ static void open_caps(struct world *w) {
     const struct books *b = &w->books;
     w->policy.runs = at_least_one(w->policy.runs);
     w->policy.roots = UNLIMITED;
-    tell(w, (struct fact){ .kind = FACT_POLICY, .policy = &w->policy });
+    apply_fact(w, (struct fact){ .kind = FACT_POLICY, .policy = &w->policy });
     for (unsigned p = 1; p <= w->projects; p++) {
         struct project_spec spec = b->project[p].spec;
         spec.active = true;
@@ -42,54 +42,56 @@ static void open_caps(struct world *w) {
         spec.budget = spec.workspaces = spec.review = UNLIMITED;
         spec.money.is_set = false;
         spec.max_running = at_least_one(spec.max_running);
-        tell(w, (struct fact){ .kind = FACT_PROJECT, .project = spec });
+        apply_fact(w, (struct fact){ .kind = FACT_PROJECT, .project = spec });
     }
     for (unsigned k = 1; k <= w->kinds; k++)
-        tell(w,
-             (struct fact){ .kind = FACT_KIND,
-                            .kind_spec = { .id = sym_of(SYM_KIND, k),
-                                           .base = b->kind_base[k],
-                                           .max_running = at_least_one(b->cap[KEY_KIND + k]) } });
+        apply_fact(
+            w, (struct fact){ .kind = FACT_KIND,
+                              .kind_spec = { .id = sym_of(SYM_KIND, k),
+                                             .base = b->kind_base[k],
+                                             .max_running = at_least_one(b->cap[KEY_KIND + k]) } });
     for (unsigned r = 1; r <= w->resources; r++)
-        tell(w, (struct fact){ .kind = FACT_RESOURCE,
-                               .resource = { .id = sym_of(SYM_RESOURCE, r),
-                                             .cap = at_least_one(b->cap[KEY_RESOURCE + r]) } });
+        apply_fact(w,
+                   (struct fact){ .kind = FACT_RESOURCE,
+                                  .resource = { .id = sym_of(SYM_RESOURCE, r),
+                                                .cap = at_least_one(b->cap[KEY_RESOURCE + r]) } });
 }
 
 static void open_accounts(struct world *w) {
     for (unsigned l = 1; l <= w->limiters; l++) {
         w->outage_until[l] = 0;
         w->limiter_policies[l].max_running = at_least_one(w->limiter_policies[l].max_running);
-        tell(w, (struct fact){ .kind = FACT_LIMITER,
-                               .limiter = { .id = sym_of(SYM_LIMITER, l),
-                                            .policy = w->limiter_policies[l] } });
-        tell(w,
-             (struct fact){ .kind = FACT_LIMITER_CLEAR, .limiter_clear = sym_of(SYM_LIMITER, l) });
-        tell(w, (struct fact){ .kind = FACT_EXTERNAL,
-                               .external = { .limiter = sym_of(SYM_LIMITER, l) } });
+        apply_fact(w, (struct fact){ .kind = FACT_LIMITER,
+                                     .limiter = { .id = sym_of(SYM_LIMITER, l),
+                                                  .policy = w->limiter_policies[l] } });
+        apply_fact(w, (struct fact){ .kind = FACT_LIMITER_CLEAR,
+                                     .limiter_clear = sym_of(SYM_LIMITER, l) });
+        apply_fact(w, (struct fact){ .kind = FACT_EXTERNAL,
+                                     .external = { .limiter = sym_of(SYM_LIMITER, l) } });
     }
     for (unsigned a = 1; a <= w->agents; a++) {
         w->agent_specs[a].slots = at_least_one(w->agent_specs[a].slots);
         w->agent_specs[a].idle = true;
-        tell(w, (struct fact){ .kind = FACT_AGENT, .agent = w->agent_specs[a] });
+        apply_fact(w, (struct fact){ .kind = FACT_AGENT, .agent = w->agent_specs[a] });
     }
 }
 
 static void remove_obstacles(struct world *w) {
-    tell(w, (struct fact){ .kind = FACT_RESUME });
-    tell(w, (struct fact){ .kind = FACT_BUDGET, .budget = UNLIMITED });
-    tell(w,
-         (struct fact){ .kind = FACT_HOST,
-                        .host = { .disk_free_mb = -1, .memory_free_mb = -1, .load_milli = -1 } });
+    apply_fact(w, (struct fact){ .kind = FACT_RESUME });
+    apply_fact(w, (struct fact){ .kind = FACT_BUDGET, .budget = UNLIMITED });
+    apply_fact(
+        w, (struct fact){ .kind = FACT_HOST,
+                          .host = { .disk_free_mb = -1, .memory_free_mb = -1, .load_milli = -1 } });
     for (unsigned p = 1; p <= w->projects; p++)
-        tell(w, (struct fact){ .kind = FACT_EXTERNAL,
-                               .external = { .project = sym_of(SYM_PROJECT, p) } });
+        apply_fact(w, (struct fact){ .kind = FACT_EXTERNAL,
+                                     .external = { .project = sym_of(SYM_PROJECT, p) } });
     for (unsigned i = 1; i <= w->workspaces; i++)
-        tell(w, (struct fact){ .kind = FACT_WORKSPACE,
-                               .workspace = { .id = sym_of(SYM_WORKSPACE, i) } });
+        apply_fact(w, (struct fact){ .kind = FACT_WORKSPACE,
+                                     .workspace = { .id = sym_of(SYM_WORKSPACE, i) } });
     for (task_id id = 1; id < w->books.count; id++) {
         if (books_task(&w->books, id) && w->books.rows[id].artifact_missing)
-            tell(w, (struct fact){ .kind = FACT_ARTIFACT, .task = id, .artifact_present = true });
+            apply_fact(
+                w, (struct fact){ .kind = FACT_ARTIFACT, .task = id, .artifact_present = true });
     }
 }
 

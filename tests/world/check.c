@@ -142,12 +142,12 @@ static void check_places(const struct books *b, const struct core *core) {
         sym name;
         enum lease_kind kind = lease_of(key, &name);
         amount used, cap;
-        if (!b->told[key])
+        if (!b->applied[key])
             continue;
         if (!core_lease(core, kind, name, &used, &cap)) {
             bool rare = kind == LEASE_WORKSPACE || kind == LEASE_RESOURCE;
             if (rare && b->used[key] + b->outside[key] == 0)
-                continue; /* nobody names it any more */
+                continue; /* no task names it any more */
             breach_set(b->breach, "I5", "key %s %u is not known", lease_kind_name(kind), name);
             return;
         }
@@ -183,9 +183,9 @@ static void check_counts(const struct books *b, const struct core *core) {
                    core_queue_depth(core, 0));
     for (unsigned g = 1; g <= GROUPS; g++) {
         const struct group_book *group = &b->group[g];
-        if (group->total > 0 && group->told_closed != (group->open == 0))
+        if (group->total > 0 && group->reported_closed != (group->open == 0))
             breach_set(b->breach, "I7", "group %u was told to be %s with %u open tasks", g,
-                       group->told_closed ? "closed" : "open", group->open);
+                       group->reported_closed ? "closed" : "open", group->open);
     }
 }
 
@@ -194,7 +194,7 @@ static void check_shares(const struct books *b, const struct core *core) {
     for (unsigned p = 1; p <= PROJECTS; p++) {
         const struct project_book *project = &b->project[p];
         struct share_view v;
-        if (!b->told[KEY_PROJECT + p])
+        if (!b->applied[KEY_PROJECT + p])
             continue;
         (void)core_share(core, sym_of(SYM_PROJECT, p), &v);
         if (v.tokens != project->window.sum.share || v.reserved != share_reserved(b, p))
@@ -229,7 +229,7 @@ static void check_limiters(const struct books *b, const struct core *core) {
     for (unsigned l = 1; l <= LIMITERS; l++) {
         const struct limiter_book *limiter = &b->limiter[l];
         struct limiter_view v;
-        if (!b->told[KEY_LIMITER + l])
+        if (!b->applied[KEY_LIMITER + l])
             continue;
         (void)core_limiter(core, sym_of(SYM_LIMITER, l), &v);
         time_ms until = limiter->until > b->now ? limiter->until : 0;
@@ -299,7 +299,7 @@ void check_all(const struct books *b, const struct core *core) {
 
 /* --- I21 ------------------------------------------------------------------------------------- */
 
-/* With a roster, a free place is no place unless an idle agent may take the task. */
+/* With a roster, a free slot counts only if an idle agent may take the task. */
 static bool roster_could_start(const struct books *b, const struct row *row) {
     for (unsigned a = 1; a <= AGENTS; a++) {
         unsigned key;
@@ -349,12 +349,12 @@ static void check_waiter(const struct books *b, const struct core *core, const s
                    gate_name(verdict.gate), lease_kind_name(verdict.lease));
 }
 
-/* I28: who waits has nobody left to lend to. */
+/* I28: a waiting run has no task left to lend to. */
 static void check_lending(const struct books *b, const struct row *row) {
     for (size_t i = 1; i < b->count; i++) {
         const struct row *lender = &b->rows[i];
         if (lender->state == TASK_ABSENT || !books_may_lend(lender)
-            || !books_is_below(b, row, lender->id))
+            || !books_is_descendant(b, row, lender->id))
             continue;
         unsigned agent = b->roster == 0 ? books_runner(b, row)
                          : row->agent   ? row->agent
@@ -366,7 +366,7 @@ static void check_lending(const struct books *b, const struct row *row) {
     }
 }
 
-void check_nobody_waits_in_vain(const struct books *b, const struct core *core) {
+void check_no_task_waits_in_vain(const struct books *b, const struct core *core) {
     bool reserved = books_anyone_overdue(b);
     for (size_t i = 1; i < b->count; i++) {
         const struct row *row = &b->rows[i];
@@ -387,7 +387,7 @@ uint64_t check_digest(const struct books *b, const struct core *core) {
         sym name;
         amount used = 0, cap = 0;
         enum lease_kind kind = lease_of(key, &name);
-        if (b->told[key] && core_lease(core, kind, name, &used, &cap))
+        if (b->applied[key] && core_lease(core, kind, name, &used, &cap))
             digest = hash_mix(digest, (uint64_t)used * 31 + (uint64_t)cap);
     }
     for (unsigned p = 1; p <= PROJECTS; p++) {

@@ -5,8 +5,8 @@ static unsigned draw_index(struct world *w, unsigned count) {
     return 1 + (unsigned)rng_below(&w->rng, count);
 }
 
-static void tell(struct world *w, struct fact fact) {
-    (void)world_tell(w, &fact);
+static void apply_fact(struct world *w, struct fact fact) {
+    (void)world_apply_fact(w, &fact);
 }
 
 /* Numbers that may change at run time; the order and the mode of shares stay. */
@@ -21,7 +21,7 @@ static void change_policy(struct world *w) {
     if (swarm_has(&w->swarm, HAS_PACE) && p->pace.batch != UNLIMITED)
         p->pace.batch = rng_between(&w->rng, 1, 4);
     p->score.per_depth = rng_between(&w->rng, 0, 20);
-    tell(w, (struct fact){ .kind = FACT_POLICY, .policy = p });
+    apply_fact(w, (struct fact){ .kind = FACT_POLICY, .policy = p });
 }
 
 static void change_project(struct world *w) {
@@ -29,7 +29,7 @@ static void change_project(struct world *w) {
     struct project_spec spec = setup_project(w, index);
     spec.paused = swarm_has(&w->swarm, PEOPLE_PAUSE) && world_chance(w, 30);
     spec.active = !swarm_has(&w->swarm, PEOPLE_PAUSE) || world_chance(w, 85);
-    tell(w, (struct fact){ .kind = FACT_PROJECT, .project = spec });
+    apply_fact(w, (struct fact){ .kind = FACT_PROJECT, .project = spec });
 }
 
 static void change_agent(struct world *w) {
@@ -42,13 +42,13 @@ static void change_agent(struct world *w) {
         spec->limiter = world_chance(w, 70) ? sym_of(SYM_LIMITER, draw_index(w, w->limiters)) : 0;
     if (world_chance(w, 30))
         setup_failover(w, spec);
-    tell(w, (struct fact){ .kind = FACT_AGENT, .agent = *spec });
+    apply_fact(w, (struct fact){ .kind = FACT_AGENT, .agent = *spec });
 }
 
 static void clear_agent(struct world *w) {
     if (w->agents > 0)
-        tell(w, (struct fact){ .kind = FACT_AGENT_CLEAR,
-                               .agent_clear = sym_of(SYM_AGENT, draw_index(w, w->agents)) });
+        apply_fact(w, (struct fact){ .kind = FACT_AGENT_CLEAR,
+                                     .agent_clear = sym_of(SYM_AGENT, draw_index(w, w->agents)) });
 }
 
 static void change_limiter(struct world *w) {
@@ -56,51 +56,52 @@ static void change_limiter(struct world *w) {
         return;
     unsigned l = draw_index(w, w->limiters);
     if (world_chance(w, 50)) {
-        tell(w,
-             (struct fact){ .kind = FACT_LIMITER_CLEAR, .limiter_clear = sym_of(SYM_LIMITER, l) });
+        apply_fact(w, (struct fact){ .kind = FACT_LIMITER_CLEAR,
+                                     .limiter_clear = sym_of(SYM_LIMITER, l) });
         return;
     }
     w->limiter_policies[l].max_running = setup_cap(w, 6);
-    tell(w, (struct fact){
-                .kind = FACT_LIMITER,
-                .limiter = { .id = sym_of(SYM_LIMITER, l), .policy = w->limiter_policies[l] } });
+    apply_fact(w, (struct fact){ .kind = FACT_LIMITER,
+                                 .limiter = { .id = sym_of(SYM_LIMITER, l),
+                                              .policy = w->limiter_policies[l] } });
 }
 
 static void change_cap(struct world *w) {
     if (w->kinds > 0 && world_chance(w, 50))
-        tell(w, (struct fact){ .kind = FACT_KIND,
-                               .kind_spec = { .id = sym_of(SYM_KIND, draw_index(w, w->kinds)),
-                                              .base = rng_between(&w->rng, 50, 150),
-                                              .max_running = setup_cap(w, 4) } });
+        apply_fact(w, (struct fact){ .kind = FACT_KIND,
+                                     .kind_spec = { .id = sym_of(SYM_KIND, draw_index(w, w->kinds)),
+                                                    .base = rng_between(&w->rng, 50, 150),
+                                                    .max_running = setup_cap(w, 4) } });
     else if (w->resources > 0)
-        tell(w,
-             (struct fact){ .kind = FACT_RESOURCE,
-                            .resource = { .id = sym_of(SYM_RESOURCE, draw_index(w, w->resources)),
-                                          .cap = setup_cap(w, 3) } });
+        apply_fact(
+            w, (struct fact){ .kind = FACT_RESOURCE,
+                              .resource = { .id = sym_of(SYM_RESOURCE, draw_index(w, w->resources)),
+                                            .cap = setup_cap(w, 3) } });
 }
 
 static void change_budget(struct world *w) {
-    tell(w, (struct fact){ .kind = FACT_BUDGET,
-                           .budget = world_chance(w, 30) ? UNLIMITED
-                                                         : rng_between(&w->rng, 0, 1000) * 1000,
-                           .money_budget = setup_money(w, 0, 3000) });
+    apply_fact(w,
+               (struct fact){ .kind = FACT_BUDGET,
+                              .budget = world_chance(w, 30) ? UNLIMITED
+                                                            : rng_between(&w->rng, 0, 1000) * 1000,
+                              .money_budget = setup_money(w, 0, 3000) });
 }
 
 static void change_host(struct world *w) {
-    tell(w, (struct fact){ .kind = FACT_HOST,
-                           .host = { .disk_free_mb = rng_between(&w->rng, -1, 20000),
-                                     .memory_free_mb = rng_between(&w->rng, -1, 3000),
-                                     .load_milli = rng_between(&w->rng, -1, 6000) } });
+    apply_fact(w, (struct fact){ .kind = FACT_HOST,
+                                 .host = { .disk_free_mb = rng_between(&w->rng, -1, 20000),
+                                           .memory_free_mb = rng_between(&w->rng, -1, 3000),
+                                           .load_milli = rng_between(&w->rng, -1, 6000) } });
 }
 
 static void change_lock(struct world *w) {
     sym id = sym_of(SYM_WORKSPACE, draw_index(w, w->workspaces));
     unsigned kind = (unsigned)rng_below(&w->rng, 3);
     task_id owner = w->next_task - rng_below(&w->rng, w->next_task < 20 ? w->next_task : 20);
-    tell(w,
-         (struct fact){
-             .kind = FACT_WORKSPACE,
-             .workspace = { .id = id, .locked_by = kind == 1 ? owner : 0, .locked = kind == 2 } });
+    apply_fact(w, (struct fact){ .kind = FACT_WORKSPACE,
+                                 .workspace = { .id = id,
+                                                .locked_by = kind == 1 ? owner : 0,
+                                                .locked = kind == 2 } });
 }
 
 static void change_outsiders(struct world *w) {
@@ -109,35 +110,35 @@ static void change_outsiders(struct world *w) {
     if (what == 0 && w->workspaces > 0)
         change_lock(w);
     else if (what == 1 && w->limiters > 0)
-        tell(w, (struct fact){
-                    .kind = FACT_EXTERNAL,
-                    .external = { .limiter = sym_of(SYM_LIMITER, draw_index(w, w->limiters)),
-                                  .running = running } });
+        apply_fact(w, (struct fact){
+                          .kind = FACT_EXTERNAL,
+                          .external = { .limiter = sym_of(SYM_LIMITER, draw_index(w, w->limiters)),
+                                        .running = running } });
     else
-        tell(w, (struct fact){
-                    .kind = FACT_EXTERNAL,
-                    .external = { .project = sym_of(SYM_PROJECT, draw_index(w, w->projects)),
-                                  .running = running,
-                                  .roots = running ? running - 1 : 0 } });
+        apply_fact(w, (struct fact){
+                          .kind = FACT_EXTERNAL,
+                          .external = { .project = sym_of(SYM_PROJECT, draw_index(w, w->projects)),
+                                        .running = running,
+                                        .roots = running ? running - 1 : 0 } });
 }
 
 static void change_pause(struct world *w) {
-    tell(w, (struct fact){ .kind = w->books.paused ? FACT_RESUME : FACT_PAUSE });
+    apply_fact(w, (struct fact){ .kind = w->books.paused ? FACT_RESUME : FACT_PAUSE });
 }
 
 static void ask_for_tick(struct world *w) {
-    tell(w, (struct fact){ .kind = FACT_TICK });
+    apply_fact(w, (struct fact){ .kind = FACT_TICK });
 }
 
 /* Usage of another program, or of a time before. */
-static void tell_usage(struct world *w) {
+static void apply_usage(struct world *w) {
     unsigned p = (unsigned)rng_below(&w->rng, w->projects + 1);
-    tell(w, (struct fact){ .kind = FACT_USAGE,
-                           .usage = { .project = sym_of(SYM_PROJECT, p),
-                                      .tokens = rng_between(&w->rng, 0, 20) * 1000,
-                                      .money = rng_between(&w->rng, 0, 20) * 3000,
-                                      .priced = (int32_t)rng_below(&w->rng, 3),
-                                      .at = w->now - world_span(w, 0, HOURS(2)) } });
+    apply_fact(w, (struct fact){ .kind = FACT_USAGE,
+                                 .usage = { .project = sym_of(SYM_PROJECT, p),
+                                            .tokens = rng_between(&w->rng, 0, 20) * 1000,
+                                            .money = rng_between(&w->rng, 0, 20) * 3000,
+                                            .priced = (int32_t)rng_below(&w->rng, 3),
+                                            .at = w->now - world_span(w, 0, HOURS(2)) } });
 }
 
 void config_change(struct world *w) {
@@ -150,7 +151,7 @@ void config_change(struct world *w) {
         { PEOPLE_CONFIGURE, change_cap },        { PEOPLE_PAUSE, change_pause },
         { PEOPLE_PAUSE, change_project },        { HAS_HOST, change_host },
         { HAS_OUTSIDERS, change_outsiders },     { HAS_PACE, ask_for_tick },
-        { HAS_BUDGETS, change_budget },          { HAS_BUDGETS, tell_usage },
+        { HAS_BUDGETS, change_budget },          { HAS_BUDGETS, apply_usage },
         { RUNS_CLOSE_ACCOUNTS, change_limiter }, { RUNS_FAIL_TO_LAUNCH, clear_agent },
     };
     for (unsigned tries = 0; tries < 20; tries++) {

@@ -29,7 +29,7 @@ static void forget_pace(struct books *b) {
     b->tick_began = b->last_start = 0;
 }
 
-static void heard(void *ctx, const struct fact *fact) {
+static void observe(void *ctx, const struct fact *fact) {
     struct world *w = ctx;
     recorder_fact(&w->recorder, fact);
     w->steps++;
@@ -40,7 +40,7 @@ static bool rebuild_core(struct world *w) {
     struct error err = { 0 };
     struct strbuf difference = STRBUF_INIT;
     struct core *old = w->core;
-    struct core *core = disk_rebuild(&w->disk, old, heard, w, &err);
+    struct core *core = disk_rebuild(&w->disk, old, observe, w, &err);
     if (!core) {
         breach_set(&w->breach, "I23", "a row was refused after a restart: %s", err.text);
         return false;
@@ -59,7 +59,7 @@ void crash_and_restart(struct world *w, bool before_commit) {
         world_decide(w);
     if (w->breach.found)
         return;
-    if (before_commit) { /* the orders are given, and nobody ever reads them */
+    if (before_commit) { /* the orders are given, and never read */
         size_t count;
         struct core *doomed = core_copy(w->core);
         const struct order *orders = core_decide(doomed, &count);

@@ -4,10 +4,10 @@
  * with a worse priority that need all of the keys at once. Without reservations the big ones would
  * wait for ever: whenever one key is free another is taken.
  *
- * The bound: when a task becomes overdue, A others are before it, and nobody can come before it any
+ * The bound: when a task becomes overdue, A others are before it, and no task can come before it any
  * more. The first of them has the claim, or lacks only a run. A key that it has reserved is free after
  * one longest run D. While it waits for a key, one before it in the row that was free and not
- * reserved may be lost: then that one is reserved for good, and the rest begins anew. So K keys take
+ * reserved may be lost: then that one is reserved for good, and the rest begins again. So K keys take
  * at most S(K) = 2·S(K−1) + 1 = 2^K − 1 times D, and a task waits at most
  *     max_wait + (A + 1)·(2^K − 1)·D,
  * and while it is overdue at most runs·(that / shortest run + 1) others start. */
@@ -109,29 +109,29 @@ static void on_start(void *ctx, const struct order *order) {
     check_wait(c, order->task);
 }
 
-static void tell_world(struct crowd *c) {
+static void apply_world(struct crowd *c) {
     struct stage *s = &c->stage;
     struct policy policy;
     policy_default(&policy);
     policy.runs = c->runs;
     policy.max_wait = c->max_wait;
-    stage_tell(s, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
-    stage_tell(s, (struct fact){ .kind = FACT_PROJECT,
-                                 .project = { .id = sym_of(SYM_PROJECT, 1),
-                                              .weight_milli = 1000,
-                                              .max_running = UNLIMITED,
-                                              .budget = UNLIMITED,
-                                              .active = true,
-                                              .workspaces = UNLIMITED,
-                                              .review = UNLIMITED } });
-    stage_tell(s, (struct fact){ .kind = FACT_KIND,
-                                 .kind_spec = { .id = sym_of(SYM_KIND, 1),
-                                                .base = 100,
-                                                .max_running = rng_between(&s->rng, 1, 2) } });
+    stage_apply(s, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    stage_apply(s, (struct fact){ .kind = FACT_PROJECT,
+                                  .project = { .id = sym_of(SYM_PROJECT, 1),
+                                               .weight_milli = 1000,
+                                               .max_running = UNLIMITED,
+                                               .budget = UNLIMITED,
+                                               .active = true,
+                                               .workspaces = UNLIMITED,
+                                               .review = UNLIMITED } });
+    stage_apply(s, (struct fact){ .kind = FACT_KIND,
+                                  .kind_spec = { .id = sym_of(SYM_KIND, 1),
+                                                 .base = 100,
+                                                 .max_running = rng_between(&s->rng, 1, 2) } });
     for (unsigned r = 1; r <= 2; r++)
-        stage_tell(s, (struct fact){ .kind = FACT_RESOURCE,
-                                     .resource = { .id = sym_of(SYM_RESOURCE, r),
-                                                   .cap = rng_between(&s->rng, 1, 2) } });
+        stage_apply(s, (struct fact){ .kind = FACT_RESOURCE,
+                                      .resource = { .id = sym_of(SYM_RESOURCE, r),
+                                                    .cap = rng_between(&s->rng, 1, 2) } });
 }
 
 /* Keeps as many small ones in the house as before, and now and then sends a big one. */
@@ -154,7 +154,7 @@ bool crowd_play(const struct options *options, struct breach *ret, uint64_t *ret
     s->least = s->most = 1000;
     c.runs = rng_between(&s->rng, 2, 6);
     c.max_wait = MINUTES(20);
-    tell_world(&c);
+    apply_world(&c);
     unsigned small = 4 + (unsigned)rng_below(&s->rng, 12);
     for (unsigned i = 0; i < small; i++)
         add_small(&c);

@@ -123,7 +123,7 @@ void disk_commit(struct disk *disk, struct core *core) {
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* What it is comes from the configuration, how it was left from its row. */
-static void tell_limiter(struct rebuilder *rb, const struct limiter_spec *row, sym name) {
+static void apply_limiter(struct rebuilder *rb, const struct limiter_spec *row, sym name) {
     struct fact limiter = { .kind = FACT_LIMITER };
     struct limiter_spec now;
     if (!core_limiter_spec(rb->old, name, &now))
@@ -131,34 +131,34 @@ static void tell_limiter(struct rebuilder *rb, const struct limiter_spec *row, s
     limiter.limiter = *row;
     limiter.limiter.id = name;
     limiter.limiter.policy = now.policy;
-    rebuild_tell(rb, limiter);
+    rebuild_apply(rb, limiter);
 }
 
-static void tell_agent(struct rebuilder *rb, const struct agent_spec *row, sym name) {
+static void apply_agent(struct rebuilder *rb, const struct agent_spec *row, sym name) {
     struct fact agent = { .kind = FACT_AGENT };
     if (!core_agent_spec(rb->old, name, &agent.agent))
         return;
     agent.agent.launch_failures = row->launch_failures;
     agent.agent.openings = row->openings;
     agent.agent.closed_until = row->closed_until;
-    rebuild_tell(rb, agent);
+    rebuild_apply(rb, agent);
 }
 
 struct core *disk_rebuild(const struct disk *disk, const struct core *old,
-                          void (*heard)(void *ctx, const struct fact *fact), void *ctx,
+                          void (*observe)(void *ctx, const struct fact *fact), void *ctx,
                           struct error *err) {
-    struct rebuilder rb = { .old = old, .heard = heard, .ctx = ctx };
+    struct rebuilder rb = { .old = old, .observe = observe, .ctx = ctx };
     rebuild_begin(&rb);
     for (unsigned l = 1; l <= LIMITERS; l++)
-        tell_limiter(&rb, &disk->limiters[l], sym_of(SYM_LIMITER, l));
+        apply_limiter(&rb, &disk->limiters[l], sym_of(SYM_LIMITER, l));
     for (unsigned a = 1; a <= AGENTS; a++)
-        tell_agent(&rb, &disk->agents[a], sym_of(SYM_AGENT, a));
+        apply_agent(&rb, &disk->agents[a], sym_of(SYM_AGENT, a));
     rebuild_world(&rb);
     for (size_t i = 0; i < disk->usage_count; i++)
-        rebuild_tell(&rb, (struct fact){ .kind = FACT_USAGE, .usage = disk->usage[i] });
+        rebuild_apply(&rb, (struct fact){ .kind = FACT_USAGE, .usage = disk->usage[i] });
     for (size_t i = 0; i < disk->wait_count; i++)
-        rebuild_tell(&rb, (struct fact){ .kind = FACT_WAIT, .wait = disk->waits[i] });
-    rebuild_tell(&rb, (struct fact){ .kind = FACT_PACE, .pace = disk->pace });
+        rebuild_apply(&rb, (struct fact){ .kind = FACT_WAIT, .wait = disk->waits[i] });
+    rebuild_apply(&rb, (struct fact){ .kind = FACT_PACE, .pace = disk->pace });
     for (size_t i = 1; i < disk->task_count; i++) {
         if (disk->tasks[i].spec.id)
             rebuild_task(&rb, &disk->tasks[i]);

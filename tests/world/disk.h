@@ -30,5 +30,5 @@ void disk_commit(struct disk *disk, struct core *core);
 
 /* A new core from the rows. NULL: one was refused. `old`: for what the configuration says. */
 struct core *disk_rebuild(const struct disk *disk, const struct core *old,
-                          void (*heard)(void *ctx, const struct fact *fact), void *ctx,
+                          void (*observe)(void *ctx, const struct fact *fact), void *ctx,
                           struct error *err);

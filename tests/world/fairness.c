@@ -80,18 +80,18 @@ static void set_up(struct contest *c, uint64_t seed, struct breach *breach) {
     policy_default(&policy);
     policy.runs = c->runs;
     policy.run_tokens = s->most;
-    stage_tell(s, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
+    stage_apply(s, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
     for (unsigned p = 1; p <= c->projects; p++) {
         c->weight[p] = rng_between(&s->rng, 1, 6) * 500;
         c->weights += c->weight[p];
-        stage_tell(s, (struct fact){ .kind = FACT_PROJECT,
-                                     .project = { .id = sym_of(SYM_PROJECT, p),
-                                                  .weight_milli = c->weight[p],
-                                                  .max_running = UNLIMITED,
-                                                  .budget = UNLIMITED,
-                                                  .active = true,
-                                                  .workspaces = UNLIMITED,
-                                                  .review = UNLIMITED } });
+        stage_apply(s, (struct fact){ .kind = FACT_PROJECT,
+                                      .project = { .id = sym_of(SYM_PROJECT, p),
+                                                   .weight_milli = c->weight[p],
+                                                   .max_running = UNLIMITED,
+                                                   .budget = UNLIMITED,
+                                                   .active = true,
+                                                   .workspaces = UNLIMITED,
+                                                   .review = UNLIMITED } });
         for (amount i = 0; i <= c->runs; i++)
             add_work(c, p);
     }

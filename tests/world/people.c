@@ -71,9 +71,9 @@ static void rewire(struct world *w, const struct row *row, bool nonsense) {
         if (!skip && (!circle || nonsense))
             items[count++] = on;
     }
-    (void)world_tell(w, &(struct fact){ .kind = FACT_DEPENDENCIES,
-                                        .task = row->id,
-                                        .dependencies = { .items = items, .count = count } });
+    (void)world_apply_fact(w, &(struct fact){ .kind = FACT_DEPENDENCIES,
+                                              .task = row->id,
+                                              .dependencies = { .items = items, .count = count } });
 }
 
 static void act(struct world *w, const struct habit *habit, task_id task, bool nonsense) {
@@ -89,9 +89,9 @@ static void act(struct world *w, const struct habit *habit, task_id task, bool n
         fact.priority = (int32_t)rng_between(&w->rng, 97, 103);
     else if (habit->fact == FACT_ARTIFACT)
         fact.artifact_present = world_chance(w, 70);
-    (void)world_tell(w, &fact);
+    (void)world_apply_fact(w, &fact);
     if (habit->fact == FACT_CANCEL && swarm_has(&w->swarm, FACTS_COME_TWICE) && world_chance(w, 30))
-        (void)world_tell(w, &fact);
+        (void)world_apply_fact(w, &fact);
 }
 
 void people_act(struct world *w) {
@@ -112,8 +112,8 @@ void people_act(struct world *w) {
 void people_give_verdicts(struct world *w) {
     for (unsigned l = 1; l <= w->limiters; l++) { /* a run of the first phase may close one */
         if (w->books.limiter[l].closed)
-            (void)world_tell(w, &(struct fact){ .kind = FACT_LIMITER_CLEAR,
-                                                .limiter_clear = sym_of(SYM_LIMITER, l) });
+            (void)world_apply_fact(w, &(struct fact){ .kind = FACT_LIMITER_CLEAR,
+                                                      .limiter_clear = sym_of(SYM_LIMITER, l) });
     }
     for (task_id id = 1; id < w->books.count; id++) {
         const struct row *row = books_task(&w->books, id);
@@ -129,6 +129,6 @@ void people_give_verdicts(struct world *w) {
             fact.kind = FACT_RELEASE;
         else
             continue;
-        (void)world_tell(w, &fact);
+        (void)world_apply_fact(w, &fact);
     }
 }

@@ -123,7 +123,7 @@ void process_ordered(struct world *w, const struct order *o) {
 
 /* --- messages -------------------------------------------------------------------------------- */
 
-/* Some agents tell tokens and no money; the last told number counts for both. */
+/* Some agents report tokens and no money; the last reported number counts for both. */
 static int64_t money_of(int64_t tokens) {
     return tokens < 0 || tokens % 7 == 3 ? -1 : tokens * 3;
 }
@@ -168,7 +168,7 @@ static struct fact message(struct world *w, const struct event *e) {
 static void repeat(struct world *w, const struct fact *fact, const struct event *e) {
     if (swarm_has(&w->swarm, FACTS_COME_TWICE) && world_chance(w, 15)
         && fact->kind != FACT_RUN_LIMITED)
-        (void)world_tell(w, fact);
+        (void)world_apply_fact(w, fact);
     if (!swarm_has(&w->swarm, FACTS_COME_LATE) || !world_chance(w, 10) || w->calm)
         return;
     struct event late = *e;
@@ -195,13 +195,13 @@ bool process_happens(struct world *w, const struct event *event) {
     struct process *process = process_of(w, e.task);
     bool current = process->alive && process->attempt == e.attempt && !process->lost;
     if (!current) {
-        bool told = swarm_has(&w->swarm, FACTS_COME_LATE) && e.what != HAPPENS_STOP_OBEYED
-                    && process->attempt >= e.attempt && !process->lost && !process->refused;
-        if (told) {
+        bool applied = swarm_has(&w->swarm, FACTS_COME_LATE) && e.what != HAPPENS_STOP_OBEYED
+                       && process->attempt >= e.attempt && !process->lost && !process->refused;
+        if (applied) {
             struct fact late = message(w, &e);
-            (void)world_tell(w, &late);
+            (void)world_apply_fact(w, &late);
         }
-        return told;
+        return applied;
     }
     if (e.what == HAPPENS_STOP_OBEYED && process->refused)
         return false;
@@ -210,7 +210,7 @@ bool process_happens(struct world *w, const struct event *event) {
     if (e.what == HAPPENS_RUN_ENDED || e.what == HAPPENS_ORDER_REFUSED)
         process->alive = false;
     struct fact fact = message(w, &e);
-    (void)world_tell(w, &fact);
+    (void)world_apply_fact(w, &fact);
     repeat(w, &fact, &e);
     return true;
 }
@@ -219,7 +219,7 @@ void process_adopt(struct world *w, task_id task, uint32_t attempt) {
     struct process *process = process_of(w, task);
     if (process->lost && process->attempt == attempt) {
         *process = (struct process){ .attempt = attempt };
-        (void)world_tell(
+        (void)world_apply_fact(
             w, &(struct fact){ .kind = FACT_RUN_ENDED,
                                .task = task,
                                .attempt = attempt,

@@ -1,4 +1,4 @@
-/* recorder.h: the life of one core, fact by fact, so that it can be told to another.
+/* recorder.h: the life of one core, fact by fact, so that it can be applied to another.
  *
  * The same facts must give the same orders, byte for byte. A recording begins with the core and
  * ends at its crash. */
@@ -24,5 +24,5 @@ void recorder_fact(struct recorder *recorder, const struct fact *fact);
 void recorder_decision(struct recorder *recorder, const struct order *orders, size_t count,
                        const struct symbol_table *symbols);
 
-/* Tells everything to a new core and compares what it orders. */
+/* Applies everything to a new core and compares what it orders. */
 void recorder_replay(const struct recorder *recorder, struct breach *breach);

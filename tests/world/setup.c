@@ -104,7 +104,7 @@ struct project_spec setup_project(struct world *w, unsigned index) {
     };
 }
 
-/* Also of agents that come later in the list: nobody asks for an order. */
+/* Also of agents that come later in the list: the order does not matter. */
 void setup_failover(struct world *w, struct agent_spec *spec) {
     spec->failover_count = 0;
     for (unsigned i = world_chance(w, 50) ? 0 : w->agents; i < w->agents; i++) {
@@ -197,35 +197,35 @@ static void plan_everything(struct world *w) {
         world_plan(w, HAPPENS_CRASH, w->crash_every);
 }
 
-static void tell(struct world *w, struct fact fact) {
-    if (world_tell(w, &fact) != 0)
+static void apply_fact(struct world *w, struct fact fact) {
+    if (world_apply_fact(w, &fact) != 0)
         breach_set(&w->breach, "I1", "%s was refused", fact_kind_name(fact.kind));
 }
 
-void setup_tell(struct world *w) {
-    tell(w, (struct fact){ .kind = FACT_POLICY, .policy = &w->policy });
-    tell(w, (struct fact){ .kind = FACT_CLOCK, .now = w->now });
+void setup_apply(struct world *w) {
+    apply_fact(w, (struct fact){ .kind = FACT_POLICY, .policy = &w->policy });
+    apply_fact(w, (struct fact){ .kind = FACT_CLOCK, .now = w->now });
     for (unsigned p = 1; p <= w->projects; p++)
-        tell(w, (struct fact){ .kind = FACT_PROJECT, .project = setup_project(w, p) });
+        apply_fact(w, (struct fact){ .kind = FACT_PROJECT, .project = setup_project(w, p) });
     for (unsigned l = 1; l <= w->limiters; l++)
-        tell(w, (struct fact){ .kind = FACT_LIMITER,
-                               .limiter = { .id = sym_of(SYM_LIMITER, l),
-                                            .policy = w->limiter_policies[l] } });
+        apply_fact(w, (struct fact){ .kind = FACT_LIMITER,
+                                     .limiter = { .id = sym_of(SYM_LIMITER, l),
+                                                  .policy = w->limiter_policies[l] } });
     for (unsigned a = 1; a <= w->agents; a++)
-        tell(w, (struct fact){ .kind = FACT_AGENT, .agent = w->agent_specs[a] });
+        apply_fact(w, (struct fact){ .kind = FACT_AGENT, .agent = w->agent_specs[a] });
     for (unsigned k = 1; k <= w->kinds; k++)
-        tell(w, (struct fact){ .kind = FACT_KIND,
-                               .kind_spec = { .id = sym_of(SYM_KIND, k),
-                                              .base = rng_between(&w->rng, 50, 150),
-                                              .max_running = setup_cap(w, 4) } });
+        apply_fact(w, (struct fact){ .kind = FACT_KIND,
+                                     .kind_spec = { .id = sym_of(SYM_KIND, k),
+                                                    .base = rng_between(&w->rng, 50, 150),
+                                                    .max_running = setup_cap(w, 4) } });
     for (unsigned r = 1; r <= w->resources; r++)
-        tell(w, (struct fact){
-                    .kind = FACT_RESOURCE,
-                    .resource = { .id = sym_of(SYM_RESOURCE, r), .cap = setup_cap(w, 3) } });
+        apply_fact(w, (struct fact){
+                          .kind = FACT_RESOURCE,
+                          .resource = { .id = sym_of(SYM_RESOURCE, r), .cap = setup_cap(w, 3) } });
     if (swarm_has(&w->swarm, HAS_BUDGETS) && world_chance(w, 50))
-        tell(w, (struct fact){ .kind = FACT_BUDGET,
-                               .budget = rng_between(&w->rng, 50, 1000) * 1000,
-                               .money_budget = setup_money(w, 150, 3000) });
+        apply_fact(w, (struct fact){ .kind = FACT_BUDGET,
+                                     .budget = rng_between(&w->rng, 50, 1000) * 1000,
+                                     .money_budget = setup_money(w, 150, 3000) });
     books_end_turn(&w->books);
     plan_everything(w);
 }

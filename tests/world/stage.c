@@ -10,7 +10,7 @@ void stage_init(struct stage *s, uint64_t seed, struct breach *breach) {
                          .now = BEGINNING,
                          .next_task = 1 };
     names_intern(core_symbols(s->core));
-    stage_tell(s, (struct fact){ .kind = FACT_CLOCK, .now = s->now });
+    stage_apply(s, (struct fact){ .kind = FACT_CLOCK, .now = s->now });
 }
 
 void stage_finish(struct stage *s) {
@@ -18,7 +18,7 @@ void stage_finish(struct stage *s) {
     agenda_finish(&s->agenda);
 }
 
-void stage_tell(struct stage *s, struct fact fact) {
+void stage_apply(struct stage *s, struct fact fact) {
     s->steps++;
     if (core_apply(s->core, &fact, NULL) != 0)
         breach_set(s->breach, "I1", "%s was refused on the stage", fact_kind_name(fact.kind));
@@ -30,7 +30,7 @@ void stage_add(struct stage *s, struct task_spec spec) {
     spec.created_at = spec.ready_since = s->now;
     spec.state = TASK_WAITING;
     spec.retry_max = -1;
-    stage_tell(s, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+    stage_apply(s, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
 }
 
 void stage_decide(struct stage *s) {
@@ -55,8 +55,8 @@ bool stage_next(struct stage *s) {
         return false;
     struct event e = agenda_take(&s->agenda);
     s->now = e.at;
-    stage_tell(s, (struct fact){ .kind = FACT_CLOCK, .now = s->now });
-    stage_tell(
+    stage_apply(s, (struct fact){ .kind = FACT_CLOCK, .now = s->now });
+    stage_apply(
         s, (struct fact){ .kind = FACT_RUN_ENDED,
                           .task = e.task,
                           .attempt = e.attempt,

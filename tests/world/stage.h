@@ -23,7 +23,7 @@ struct stage {
 
 void stage_init(struct stage *s, uint64_t seed, struct breach *breach);
 void stage_finish(struct stage *s);
-void stage_tell(struct stage *s, struct fact fact);
+void stage_apply(struct stage *s, struct fact fact);
 void stage_add(struct stage *s, struct task_spec spec); /* gives it a number and a time */
 void stage_decide(struct stage *s);                     /* calls `started` for each start */
 bool stage_next(struct stage *s); /* the next end of a run; false: nothing runs or a breach */

@@ -75,7 +75,7 @@ void swarm_draw(struct swarm *swarm, struct rng *rng) {
     }
     if (swarm_has(swarm, HAS_ROSTER))
         swarm->on |= UINT64_C(1) << HAS_AGENTS;
-    if (swarm_has(swarm, RUNS_WAIT)) /* else nobody needs to borrow */
+    if (swarm_has(swarm, RUNS_WAIT)) /* else no task needs to borrow */
         swarm->on |= UINT64_C(1) << HAS_CAPS;
 }
 

@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 
 enum swarm_switch {
-    /* what there is */
+    /* features */
     HAS_CAPS,
     HAS_WEIGHTS,
     HAS_PARENTS,

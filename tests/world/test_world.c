@@ -4,7 +4,7 @@
  *   test_world --seed S [--verbose]      one seed; with every fact and order as text
  *   test_world --bench                   steps per second, nothing checked
  *
- * A step is one fact told or one order given. */
+ * A step is one fact applied or one order given. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

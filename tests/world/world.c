@@ -69,7 +69,7 @@ static void trace_fact(struct world *w, const struct fact *fact, int result) {
     world_trace(w, "%s -> %d", strbuf_text(text), result);
 }
 
-int world_tell_core(struct world *w, const struct fact *fact) {
+int world_apply_core(struct world *w, const struct fact *fact) {
     struct error error = { 0 };
     recorder_fact(&w->recorder, fact);
     int result = core_apply(w->core, fact, &error);
@@ -89,12 +89,12 @@ static const char *invariant_of(enum fact_kind kind) {
     return kind >= FACT_ORDER_REFUSED ? "I9" : "I8";
 }
 
-int world_tell(struct world *w, const struct fact *fact) {
+int world_apply_fact(struct world *w, const struct fact *fact) {
     struct books *b = &w->books;
     int expected = w->options.checks && b->synced ? books_answer(b, fact) : NO_OPINION;
     bool ignored = expected == 1 || expected == -1;
     uint64_t before = ignored ? check_digest(b, w->core) : 0;
-    int result = world_tell_core(w, fact);
+    int result = world_apply_core(w, fact);
     int answer = result < 0 ? -1 : result;
     if (expected != NO_OPINION && answer != expected)
         breach_set(&w->breach, invariant_of(fact->kind),
@@ -103,7 +103,7 @@ int world_tell(struct world *w, const struct fact *fact) {
     else if (ignored && check_digest(b, w->core) != before)
         breach_set(&w->breach, "I9", "%s of task %" PRIu64 " was ignored, but changed something",
                    fact_kind_name(fact->kind), fact->task);
-    books_told(b, fact, result);
+    books_applied(b, fact, result);
     if (fact->kind == FACT_RUN_TOKENS && result == 0)
         disk_note_tokens(&w->disk, fact->task);
     return result;
@@ -115,7 +115,7 @@ void world_check(struct world *w) {
     if (!w->options.checks || w->breach.found)
         return;
     check_turn(&w->books, w->core);
-    check_nobody_waits_in_vain(&w->books, w->core);
+    check_no_task_waits_in_vain(&w->books, w->core);
     if (w->turns % CHECK_ALL_EACH == 0)
         check_all(&w->books, w->core);
 }
@@ -154,17 +154,17 @@ void world_decide(struct world *w) {
 
 /* --- time ------------------------------------------------------------------------------------ */
 
-static void tell_clock(struct world *w) {
-    (void)world_tell(w, &(struct fact){ .kind = FACT_CLOCK, .now = w->now });
+static void apply_clock(struct world *w) {
+    (void)world_apply_fact(w, &(struct fact){ .kind = FACT_CLOCK, .now = w->now });
 }
 
-/* Nothing is told, and the wake-up is not yet: then nothing may happen. */
+/* No fact is applied, and the wake-up is later: then nothing may happen. */
 static void probe(struct world *w, time_ms next) {
     struct rng rng = { .state = hash_mix(w->options.seed, w->turns) };
     if (next <= w->now + 1 || rng_below(&rng, 4) != 0)
         return;
     w->now = rng_below(&rng, 2) ? next - 1 : rng_between(&rng, w->now + 1, next - 1);
-    tell_clock(w);
+    apply_clock(w);
     if (decide_once(w) > 0)
         breach_set(&w->breach, "I21",
                    "a decision %" PRId64 " ms before the next wake-up gave orders", next - w->now);
@@ -173,10 +173,10 @@ static void probe(struct world *w, time_ms next) {
 static void clock_jumps(struct world *w) {
     if (world_chance(w, 50)) {
         time_ms back = w->now - world_span(w, 1, HOURS(2));
-        (void)world_tell(w, &(struct fact){ .kind = FACT_CLOCK, .now = back });
+        (void)world_apply_fact(w, &(struct fact){ .kind = FACT_CLOCK, .now = back });
     } else {
         w->now += world_span(w, SECONDS(1), HOURS(3));
-        tell_clock(w);
+        apply_clock(w);
     }
     world_plan(w, HAPPENS_CLOCK, world_span(w, MINUTES(1), HOURS(1)));
 }
@@ -252,7 +252,7 @@ static bool turn(struct world *w) {
         most = 1 + (unsigned)rng_below(&w->rng, BURST);
         w->now += world_chance(w, 50) ? rng_between(&w->rng, 0, SECONDS(5)) : 0;
     }
-    tell_clock(w);
+    apply_clock(w);
     for (unsigned n = 0; n < most && agenda_next(&w->agenda) <= w->now; n++) {
         bool alone = stands_alone(w->agenda.events[1].what);
         if (alone && n > 0)
@@ -296,7 +296,7 @@ static void init(struct world *w, const struct options *options) {
     names_intern(core_symbols(w->core));
     core_watch(w->core);
     setup_draw(w);
-    setup_tell(w);
+    setup_apply(w);
 }
 
 static void finish(struct world *w) {

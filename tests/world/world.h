@@ -1,4 +1,4 @@
-/* world.h: one pretended world: a core, the books about it, and everything that happens to it.
+/* world.h: one simulated world: a core, the books about it, and everything that happens to it.
  *
  * Life:   world_play draws the world of a seed and plays it: first with every fault that the seed
  *         switched on, then calm, until all work is done.
@@ -28,7 +28,7 @@ struct process {
     uint32_t attempt;
     bool alive;
     bool refused; /* it will never be: the order could not be written down */
-    bool lost;    /* it died and nobody saw it */
+    bool lost;    /* it died unnoticed */
 };
 
 struct world {
@@ -62,15 +62,15 @@ struct world {
     size_t process_count, process_capacity;
 };
 
-/* Plays one seed. False: an invariant did not hold; `ret` says which. *ret_steps: facts told and
+/* Plays one seed. False: an invariant did not hold; `ret` says which. *ret_steps: facts applied and
  * orders given. */
 bool world_play(const struct options *options, struct breach *ret, uint64_t *ret_steps);
 
 /* --- for the files of the world -------------------------------------------------------------- */
 
 /* world.c */
-int world_tell(struct world *w, const struct fact *fact);      /* to the core and the books */
-int world_tell_core(struct world *w, const struct fact *fact); /* to the core alone */
+int world_apply_fact(struct world *w, const struct fact *fact); /* to the core and the books */
+int world_apply_core(struct world *w, const struct fact *fact); /* to the core alone */
 void world_decide(struct world *w);
 void world_check(struct world *w);
 bool world_chance(struct world *w, unsigned percent);
@@ -80,7 +80,7 @@ void world_trace(const struct world *w, const char *format, ...) _printf_(2, 3);
 
 /* setup.c */
 void setup_draw(struct world *w);
-void setup_tell(struct world *w);
+void setup_apply(struct world *w);
 struct project_spec setup_project(struct world *w, unsigned index);
 void setup_failover(struct world *w, struct agent_spec *spec); /* draws its list */
 amount setup_cap(struct world *w, amount highest);
@@ -92,7 +92,7 @@ void arrivals_happen(struct world *w);
 
 /* processes.c */
 void process_ordered(struct world *w, const struct order *order); /* START, STOP */
-bool process_happens(struct world *w, const struct event *event); /* false: nothing was told */
+bool process_happens(struct world *w, const struct event *event); /* false: no fact was applied */
 void process_adopt(struct world *w, task_id task, uint32_t attempt);
 
 /* people.c, config.c */
@@ -106,7 +106,7 @@ void crash_and_restart(struct world *w, bool before_commit);
 /* calm.c */
 void calm_begin(struct world *w);
 bool calm_is_over(const struct world *w);    /* nothing is left that could move */
-time_ms calm_longest(const struct world *w); /* by then all is done */
+time_ms calm_longest(const struct world *w); /* after that time all is done */
 void calm_check_done(struct world *w);
 
 /* fairness.c, crowd.c: small worlds of their own for one number each */
