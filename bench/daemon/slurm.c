@@ -11,10 +11,10 @@
 
 #include "daemon_bench.h"
 
-#define JOBS    2000 /* BENCH_SLURM_JOBS: for a quick look */
-#define FACTOR_MAX   1.10 /* longest duration, relative to the loop */
-#define AGAIN   50   /* ms between two looks */
-#define COMMAND "/bin/true"
+#define JOBS       2000 /* BENCH_SLURM_JOBS: for a quick look */
+#define FACTOR_MAX 1.10 /* longest duration, relative to the loop */
+#define AGAIN      50   /* ms between two looks */
+#define COMMAND    "/bin/true"
 
 static const char *folder;
 static int jobs = JOBS;
@@ -140,6 +140,6 @@ void bench_slurm(void) {
         part[i] = sluice / loop;
     }
     double share = bench_median(part, BENCH_ROUNDS);
-    bench_goal(share <= FACTOR_MAX, "through Sluice: %.2f times a loop of sbatch (at most %.2f)", share,
-               FACTOR_MAX);
+    bench_goal(share <= FACTOR_MAX, "through Sluice: %.2f times a loop of sbatch (at most %.2f)",
+               share, FACTOR_MAX);
 }

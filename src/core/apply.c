@@ -363,7 +363,7 @@ static int apply_resume(struct core *c, const struct fact *fact, struct error *e
 
 static int apply_tick(struct core *c, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
-    c->tick_asked = true;
+    c->tick_requested = true;
     return 0;
 }
 
@@ -455,7 +455,7 @@ static void fill_task(struct core *c, uint32_t task, const struct task_spec *spe
     t->until = (uint8_t)spec->until;
     t->parent_gate = (uint8_t)spec->parent_gate;
     t->retry_max = spec->retry_max;
-    t->look = spec->look;
+    t->tag = spec->look;
     t->failures = spec->failures;
     t->launch_failures = spec->launch_failures;
     t->losses = spec->losses;

@@ -72,7 +72,7 @@ void pace_begin_decision(struct core *c) {
                || c->now >= time_add(c->tick_began, c->policy.pace.tick);
     /* Without FACT_TICK, a tick begins only when a task is ready. */
     c->tick_before.is_extra = !due || c->ready == 0;
-    if (!c->tick_asked && c->tick_before.is_extra) {
+    if (!c->tick_requested && c->tick_before.is_extra) {
         c->tick_before.is_extra = false;
         return;
     }
@@ -82,7 +82,7 @@ void pace_begin_decision(struct core *c) {
     c->pace_changed =
         c->pace_changed || !c->tick_running || c->policy.pace.tick > 0 || c->tick_starts > 0;
     c->tick_running = true;
-    c->tick_asked = false;
+    c->tick_requested = false;
     c->tick_began = c->now;
     c->tick_starts = 0;
     c->tick_number++;

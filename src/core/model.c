@@ -16,7 +16,7 @@
 DEFINE_NAMES(task_state, task_state_name, TASK_STATES)
 DEFINE_NAMES(hold, hold_name, HOLDS)
 DEFINE_NAMES(run_phase, run_phase_name, RUN_PHASES)
-DEFINE_NAMES(stop_request, stop_request_name, STOP_WISHES)
+DEFINE_NAMES(stop_request, stop_request_name, STOP_REQUESTS)
 DEFINE_NAMES(until, until_name, UNTILS)
 DEFINE_NAMES(parent_gate, parent_gate_name, PARENT_GATES)
 DEFINE_NAMES(outcome, outcome_name, OUTCOMES)

@@ -64,12 +64,12 @@ enum hold { HOLDS(ENUM_VALUE) HOLD_MAX };
 enum run_phase { RUN_PHASES(ENUM_VALUE) PHASE_MAX };
 
 /* A requested stop, and what the task becomes when its run ends. */
-#define STOP_WISHES(X) \
+#define STOP_REQUESTS(X) \
     X(STOP_NONE, "none") \
     X(STOP_CANCEL, "cancel") \
     X(STOP_INVALIDATE, "invalidate") \
     X(STOP_ORPHAN, "orphan")
-enum stop_request { STOP_WISHES(ENUM_VALUE) STOP_REQUEST_MAX };
+enum stop_request { STOP_REQUESTS(ENUM_VALUE) STOP_REQUEST_MAX };
 
 /* What completes a task. */
 #define UNTILS(X) \
@@ -198,7 +198,7 @@ enum reason { REASONS(ENUM_VALUE) REASON_MAX };
 const char *task_state_name(enum task_state state);
 const char *hold_name(enum hold hold);
 const char *run_phase_name(enum run_phase phase);
-const char *stop_request_name(enum stop_request wish);
+const char *stop_request_name(enum stop_request request);
 const char *until_name(enum until until);
 const char *parent_gate_name(enum parent_gate gate);
 const char *outcome_name(enum outcome outcome);

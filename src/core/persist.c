@@ -76,7 +76,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
         .restarts = t->restarts,
         .breaker_openings = t->breaker_openings,
         .reason = t->reason,
-        .look = t->look,
+        .look = t->tag,
     };
     if (t->state == TASK_READY) {
         ret->ready_clock = t->ready_clock;
@@ -88,10 +88,10 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
     return true;
 }
 
-void core_set_tag(struct core *c, task_id id, uint64_t look) {
+void core_set_tag(struct core *c, task_id id, uint64_t tag) {
     uint32_t handle = task_find_added(c, id);
     if (handle)
-        task_at(c, handle)->look = look;
+        task_at(c, handle)->tag = tag;
 }
 
 /* Dependants, or else dependencies. */

@@ -46,7 +46,7 @@ struct task {
     time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
     time_ms ready_clock; /* its domain's clock when it became ready */
     time_ms not_before;  /* when it leaves `held` or `draining`; 0: not by itself */
-    uint64_t look;       /* owned by the caller: see core_set_tag */
+    uint64_t tag;        /* owned by the caller: see core_set_tag */
     uint32_t project;    /* index */
     uint32_t cls;        /* while ready */
     uint32_t park;       /* parked here, or woken from here */
@@ -295,7 +295,7 @@ struct core {
     time_ms tick_began, last_start;
     amount tick_starts;
     uint32_t tick_number;
-    bool tick_running, tick_asked, ticked; /* ticked: last_start is set */
+    bool tick_running, tick_requested, ticked; /* ticked: last_start is set */
     struct {
         bool is_extra; /* this tick began only because of FACT_TICK; previous values: */
         bool was_running;

@@ -244,7 +244,7 @@ static void begin_starts(struct books *b) {
                || b->now >= time_add(b->tick_began, b->policy.pace.tick);
     bool by_itself = due && b->by_state[TASK_READY] > 0;
     b->tick_before.is_extra = false;
-    if (!b->tick_asked && !by_itself)
+    if (!b->tick_requested && !by_itself)
         return; /* by itself a tick begins only when something waits */
     b->tick_before.is_extra = !by_itself;
     b->tick_before.was_running = b->tick_running;
@@ -252,7 +252,7 @@ static void begin_starts(struct books *b) {
     b->tick_before.starts = b->tick_starts;
     b->tick_running = true;
     b->ticks++;
-    b->tick_asked = false;
+    b->tick_requested = false;
     b->tick_began = b->now;
     b->tick_starts = 0;
 }

@@ -150,7 +150,7 @@ struct books {
     time_ms tick_began, last_start;
     amount tick_starts;
     uint64_t ticks;
-    bool tick_running, tick_asked, ever_started, deciding;
+    bool tick_running, tick_requested, ever_started, deciding;
     struct {
         bool is_extra, was_running; /* this one was asked for; as it was before */
         time_ms began;

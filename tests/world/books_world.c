@@ -155,7 +155,7 @@ void books_applied_world(struct books *b, const struct fact *fact) {
     else if (fact->kind == FACT_PAUSE || fact->kind == FACT_RESUME)
         b->paused = fact->kind == FACT_PAUSE;
     else if (fact->kind == FACT_TICK)
-        b->tick_asked = true;
+        b->tick_requested = true;
     else if (fact->kind == FACT_LIMITER_CLEAR)
         limiter_cleared(b, index_of(SYM_LIMITER, fact->limiter_clear));
     else if (fact->kind == FACT_AGENT_CLEAR)

@@ -19,7 +19,7 @@ static void lose_some_runs(struct world *w) {
 /* Who has started is not taken back from its tick by the next daemon; a pace that is not in force is not kept. */
 static void forget_pace(struct books *b) {
     const struct policy *p = &b->policy;
-    b->tick_asked = false;
+    b->tick_requested = false;
     for (size_t i = 1; i < b->count; i++)
         b->rows[i].tick = UINT64_MAX; /* of none that is counted */
     if (p->runs != UNLIMITED && (p->pace.batch != UNLIMITED || p->pace.spawn_delay > 0))
