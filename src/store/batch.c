@@ -56,28 +56,40 @@ static bool is_number(uint64_t number) {
     return number > 0 && number <= INT64_MAX; /* the range that every database can hold */
 }
 
-static void check_task(const struct task_row *row) {
-    assert(is_number(row->id));
-    assert(row->project && *row->project);
-    assert(row->told.state > TASK_ABSENT && row->told.state < TASK_STATE_MAX);
-    assert(row->depends_on_count == 0 || row->depends_on);
+static bool is_text(const char *text) {
+    return text && *text;
 }
 
-void store_add_task(struct store_batch *batch, const struct task_row *row) {
-    check_task(row);
-    add_row(batch, ROW_TASK, row);
+static bool is_task(const struct task_row *row) {
+    return is_number(row->id) && is_text(row->project) && row->told.state > TASK_ABSENT
+           && row->told.state < TASK_STATE_MAX && (row->depends_on_count == 0 || row->depends_on);
 }
+
+/* store_FUNCTION: adds a row that must be valid. */
+#define ROW_WRITER(function, KIND, type, is_valid)                                                 \
+    void store_##function(struct store_batch *batch, const struct type##_row *row) {               \
+        assert(is_valid);                                                                          \
+        add_row(batch, ROW_##KIND, row);                                                           \
+    }
+ROW_WRITER(add_task, TASK, task, is_task(row))
+ROW_WRITER(add_spec, SPEC, spec, is_number(row->id))
+ROW_WRITER(put_run, RUN, run, is_number(row->task) && row->attempt > 0)
+ROW_WRITER(add_event, EVENT, event, is_number(row->seq) && is_text(row->kind))
+ROW_WRITER(put_project, PROJECT, project, is_text(row->name) && row->prefix)
+ROW_WRITER(put_group, GROUP, group, row->id > 0 && row->name)
+ROW_WRITER(put_limiter, LIMITER, limiter, is_text(row->name))
+ROW_WRITER(put_agent, AGENT, agent, is_text(row->name))
+ROW_WRITER(add_usage, USAGE, usage, row)
+ROW_WRITER(put_wait, WAIT, wait, is_text(row->project))
+ROW_WRITER(add_key, KEY, key, is_text(row->key))
+ROW_WRITER(put_pause, PAUSE, pause, row)
+#undef ROW_WRITER
 
 void store_change_task(struct store_batch *batch, const struct task_row *row, unsigned what) {
-    check_task(row);
+    assert(is_task(row));
     struct store_write *write = add_row(batch, ROW_TASK, row);
     write->kind = WRITE_CHANGE;
     write->flags = what;
-}
-
-void store_add_spec(struct store_batch *batch, const struct spec_row *row) {
-    assert(is_number(row->id));
-    add_row(batch, ROW_SPEC, row);
 }
 
 void store_put_context(struct store_batch *batch, task_id task, const char *context) {
@@ -86,85 +98,39 @@ void store_put_context(struct store_batch *batch, task_id task, const char *cont
     add_row(batch, ROW_SPEC, &row)->kind = WRITE_CONTEXT;
 }
 
+void store_put_note(struct store_batch *batch, const struct note_row *row) {
+    assert(is_text(row->name));
+    add_row(batch, ROW_NOTE, row)->kind = row->text ? WRITE_ROW : WRITE_DELETE;
+}
+
+static void add_number(struct store_batch *batch, enum write_kind kind, enum row_kind of,
+                       uint64_t number) {
+    assert(is_number(number));
+    add(batch, kind, of)->number = number;
+}
+
 void store_delete_task(struct store_batch *batch, task_id task) {
-    assert(is_number(task));
-    add(batch, WRITE_DELETE, ROW_TASK)->number = task;
+    add_number(batch, WRITE_DELETE, ROW_TASK, task);
 }
 
 void store_take_numbers(struct store_batch *batch, task_id last) {
-    assert(is_number(last));
-    add(batch, WRITE_NUMBERS, ROW_TASK)->number = last;
-}
-
-void store_put_run(struct store_batch *batch, const struct run_row *row) {
-    assert(is_number(row->task) && row->attempt > 0);
-    add_row(batch, ROW_RUN, row);
-}
-
-void store_add_event(struct store_batch *batch, const struct event_row *row) {
-    assert(is_number(row->seq) && row->kind && *row->kind);
-    add_row(batch, ROW_EVENT, row);
-}
-
-void store_prune_events(struct store_batch *batch, uint64_t first_kept) {
-    assert(is_number(first_kept));
-    add(batch, WRITE_PRUNE, ROW_EVENT)->number = first_kept;
-}
-
-void store_put_project(struct store_batch *batch, const struct project_row *row) {
-    assert(row->name && *row->name && row->prefix);
-    add_row(batch, ROW_PROJECT, row);
-}
-
-void store_put_group(struct store_batch *batch, const struct group_row *row) {
-    assert(row->id > 0 && row->name);
-    add_row(batch, ROW_GROUP, row);
+    add_number(batch, WRITE_NUMBERS, ROW_TASK, last);
 }
 
 void store_delete_group(struct store_batch *batch, uint32_t group) {
-    assert(group > 0);
-    add(batch, WRITE_DELETE, ROW_GROUP)->number = group;
+    add_number(batch, WRITE_DELETE, ROW_GROUP, group);
 }
 
-void store_put_limiter(struct store_batch *batch, const struct limiter_row *row) {
-    assert(row->name && *row->name);
-    add_row(batch, ROW_LIMITER, row);
-}
-
-void store_put_agent(struct store_batch *batch, const struct agent_row *row) {
-    assert(row->name && *row->name);
-    add_row(batch, ROW_AGENT, row);
-}
-
-void store_add_usage(struct store_batch *batch, const struct usage_row *row) {
-    add_row(batch, ROW_USAGE, row);
-}
-
-void store_put_wait(struct store_batch *batch, const struct wait_row *row) {
-    assert(row->project && *row->project);
-    add_row(batch, ROW_WAIT, row);
+void store_prune_events(struct store_batch *batch, uint64_t first_kept) {
+    add_number(batch, WRITE_PRUNE, ROW_EVENT, first_kept);
 }
 
 void store_prune_usage(struct store_batch *batch, time_ms before) {
     add(batch, WRITE_PRUNE, ROW_USAGE)->time = before;
 }
 
-void store_add_key(struct store_batch *batch, const struct key_row *row) {
-    assert(row->key && *row->key);
-    add_row(batch, ROW_KEY, row);
-}
-
 void store_prune_keys(struct store_batch *batch, time_ms before) {
     add(batch, WRITE_PRUNE, ROW_KEY)->time = before;
-}
-
-void store_put_pause(struct store_batch *batch, const struct pause_row *row) {
-    add_row(batch, ROW_PAUSE, row);
-}
-
-void store_put_note(struct store_batch *batch, const struct note_row *row) {
-    assert(row->name && *row->name);
-    add_row(batch, ROW_NOTE, row)->kind = row->text ? WRITE_ROW : WRITE_DELETE;
 }
 
 /* The beginning of the hour or day that contains a point in time. */
@@ -188,4 +154,14 @@ void store_prune_spent(struct store_batch *batch, bool days, time_ms before) {
     struct store_write *write = add(batch, WRITE_PRUNE, ROW_SPENT);
     write->time = before;
     write->flags = days;
+}
+
+int store_batch_apply(const struct store_batch *batch, const store_writer writers[WRITE_KIND_MAX],
+                      void *store, struct error *err) {
+    int r = 0;
+    for (unsigned round = 0; round < STORE_ROUNDS; round++)
+        for (size_t i = 0; r == 0 && i < batch->count; i++)
+            if (store_write_round(&batch->writes[i]) == round)
+                r = writers[batch->writes[i].kind](store, &batch->writes[i], err);
+    return r;
 }

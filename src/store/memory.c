@@ -42,37 +42,25 @@ struct memory_journal {
     size_t count, capacity;
 };
 
+/* --- tables ---------------------------------------------------------------------------------- */
+
 static inline const struct memory_entry *memory_table_at(const struct memory_table *table,
                                                          size_t position) {
     return &table->entries[table->first + position];
 }
 
-/* --- tables ---------------------------------------------------------------------------------- */
-
-/* Rolls back a batch of changes.
- *
- * Rows are never changed in place: a new row replaces the old one, which is kept until the batch is
- * settled. A rollback restores the old pointers in reverse order. */
-
-static bool is_below(struct memory_key a, struct memory_key b) {
+static bool is_less(struct memory_key a, struct memory_key b) {
     return a.high != b.high ? a.high < b.high : a.low < b.low;
-}
-
-static void memory_table_finish(struct memory_table *table) {
-    for (size_t i = 0; i < table->count; i++)
-        free(table->entries[table->first + i].row);
-    free(table->entries);
-    *table = (struct memory_table){ 0 };
 }
 
 /* The position of the first entry that is not less than `key`; may be `count`. */
 static size_t memory_table_position(const struct memory_table *table, struct memory_key key) {
     size_t low = 0, high = table->count;
-    if (high > 0 && is_below(memory_table_at(table, high - 1)->key, key))
+    if (high > 0 && is_less(memory_table_at(table, high - 1)->key, key))
         return high; /* most rows are added at the end */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (is_below(memory_table_at(table, middle)->key, key))
+        if (is_less(memory_table_at(table, middle)->key, key))
             low = middle + 1;
         else
             high = middle;
@@ -107,16 +95,7 @@ static void insert(struct memory_table *table, size_t position, struct memory_ke
     table->count++;
 }
 
-static void removed(struct memory_table *table, size_t position) {
-    struct memory_entry *at = table->entries + table->first + position;
-    table->count--;
-    if (position == 0)
-        table->first++;
-    else
-        memmove(at, at + 1, (table->count - position) * sizeof(*at));
-}
-
-/* Returns the old row. */
+/* Puts `row` in place of the old row, which it returns; NULL: none. */
 static void *exchange(struct memory_table *table, struct memory_key key, void *row) {
     size_t position = memory_table_position(table, key);
     if (!is_at(table, position, key)) {
@@ -127,39 +106,27 @@ static void *exchange(struct memory_table *table, struct memory_key key, void *r
     struct memory_entry *entry = table->entries + table->first + position;
     void *old = entry->row;
     entry->row = row;
-    if (!row)
-        removed(table, position);
+    if (row)
+        return old;
+    table->count--;
+    if (position == 0)
+        table->first++;
+    else
+        memmove(entry, entry + 1, (table->count - position) * sizeof(*entry));
     return old;
 }
 
-/* Replaces the row by `row` (takes ownership); NULL: removes it. */
-static void memory_set(struct memory_journal *journal, struct memory_table *table,
-                       struct memory_key key, void *row) {
-    journal->changes =
-        xgrow(journal->changes, &journal->capacity, journal->count + 1, sizeof(*journal->changes));
-    void *old = exchange(table, key, row);
-    journal->changes[journal->count++] =
-        (struct memory_change){ .table = table, .key = key, .old = old };
-}
-
-static void memory_settle(struct memory_journal *journal) {
-    for (size_t i = 0; i < journal->count; i++)
-        free(journal->changes[i].old);
-    journal->count = 0;
-}
-
-static void memory_undo(struct memory_journal *journal) {
+/* Rows are never changed in place: a new row replaces the old one, which is kept until the end of
+ * the batch. That frees the old rows, or restores them in reverse order. */
+static void memory_journal_end(struct memory_journal *journal, bool is_committed) {
     while (journal->count > 0) {
         struct memory_change *change = &journal->changes[--journal->count];
-        free(exchange(change->table, change->key, change->old));
+        free(is_committed ? change->old : exchange(change->table, change->key, change->old));
     }
 }
 
-static void memory_journal_finish(struct memory_journal *journal) {
-    assert(journal->count == 0);
-    free(journal->changes);
-    *journal = (struct memory_journal){ 0 };
-}
+/* --- open, close, load ----------------------------------------------------------------------- */
+
 #define URL_PREFIX "memory:"
 
 /* One for each kind of row, and: */
@@ -206,8 +173,11 @@ static struct memory_data *data_new(const char *name) {
 }
 
 static void data_free(struct memory_data *data) {
-    for (size_t i = 0; i < MEMORY_TABLES; i++)
-        memory_table_finish(&data->tables[i]);
+    for (size_t i = 0; i < MEMORY_TABLES; i++) {
+        for (size_t at = 0; at < data->tables[i].count; at++)
+            free(memory_table_at(&data->tables[i], at)->row);
+        free(data->tables[i].entries);
+    }
     symbol_table_finish(&data->symbols);
     free(data->name);
     free(data);
@@ -250,7 +220,8 @@ static void memory_close(struct store *base) {
     store->data->is_open = false;
     if (!store->data->name)
         data_free(store->data);
-    memory_journal_finish(&store->journal);
+    assert(store->journal.count == 0);
+    free(store->journal.changes);
     free(store);
 }
 
@@ -321,8 +292,14 @@ static void *find(const struct memory_data *data, size_t id, uint64_t number) {
     return memory_table_find(&data->tables[id], key_of(number));
 }
 
+/* Replaces the row by `row` (takes ownership); NULL: removes it. */
 static void set(struct memory_store *store, size_t id, struct memory_key key, void *row) {
-    memory_set(&store->journal, table_of(store, id), key, row);
+    struct memory_journal *journal = &store->journal;
+    journal->changes =
+        xgrow(journal->changes, &journal->capacity, journal->count + 1, sizeof(*journal->changes));
+    void *old = exchange(table_of(store, id), key, row);
+    journal->changes[journal->count++] =
+        (struct memory_change){ .table = table_of(store, id), .key = key, .old = old };
 }
 
 /* Projects are kept in the order of creation. */
@@ -379,22 +356,19 @@ static int add_external(struct memory_store *store, const struct store_write *wr
     return 0;
 }
 
-static void put_pause(struct memory_data *data, const struct pause_row *row) {
-    data->totals.paused = row->paused;
-    data->totals.paused_by = number_of(data, row->by);
-    data->totals.paused_at = row->at;
-}
-
 static bool must_be_new(enum row_kind kind) {
     return kind == ROW_TASK || kind == ROW_SPEC || kind == ROW_EVENT || kind == ROW_KEY;
 }
 
-static int write_new(struct memory_store *store, const struct store_write *write,
-                     struct error *err) {
+static int write_row(void *ctx, const struct store_write *write, struct error *err) {
+    struct memory_store *store = ctx;
     enum row_kind of = write->of;
     struct totals *totals = &store->data->totals;
     if (of == ROW_PAUSE) {
-        put_pause(store->data, write->row);
+        const struct pause_row *pause = write->row;
+        totals->paused = pause->paused;
+        totals->paused_by = number_of(store->data, pause->by);
+        totals->paused_at = pause->at;
         return 0;
     }
     const struct task_row *task =
@@ -427,8 +401,8 @@ static int write_new(struct memory_store *store, const struct store_write *write
     return 0;
 }
 
-static int change_task(struct memory_store *store, const struct store_write *write,
-                       struct error *err) {
+static int change_task(void *ctx, const struct store_write *write, struct error *err) {
+    struct memory_store *store = ctx;
     const struct task_row *old = find(store->data, ROW_TASK, write->task->id);
     if (!old)
         return store_refuse(write, false, err);
@@ -443,13 +417,16 @@ static int change_task(struct memory_store *store, const struct store_write *wri
     return 0;
 }
 
-static void put_context(struct memory_store *store, const struct spec_row *given) {
-    const struct spec_row *old = find(store->data, ROW_SPEC, given->id);
+static int put_context(void *ctx, const struct store_write *write, struct error *err) {
+    struct memory_store *store = ctx;
+    const struct spec_row *old = find(store->data, ROW_SPEC, write->spec->id);
+    (void)err;
     if (!old)
-        return;
+        return 0;
     struct spec_row row = *old;
-    row.context = given->context;
+    row.context = write->spec->context;
     set(store, ROW_SPEC, key_of(row.id), row_clone(ROW_SPEC, &row));
+    return 0;
 }
 
 static void delete_task(struct memory_store *store, task_id id) {
@@ -478,13 +455,16 @@ static void delete_task(struct memory_store *store, task_id id) {
     }
 }
 
-static void delete (struct memory_store *store, const struct store_write *write) {
+static int delete_row(void *ctx, const struct store_write *write, struct error *err) {
+    struct memory_store *store = ctx;
+    (void)err;
     if (write->of == ROW_TASK)
         delete_task(store, write->number);
     else
         set(store, write->of,
             write->of == ROW_NOTE ? row_key(store, ROW_NOTE, write->note) : key_of(write->number),
             NULL);
+    return 0;
 }
 
 static bool is_pruned(const struct store_write *write, const struct memory_entry *entry) {
@@ -495,9 +475,11 @@ static bool is_pruned(const struct store_write *write, const struct memory_entry
     return entry->key.high < time_key(write->time);
 }
 
-static void prune(struct memory_store *store, const struct store_write *write) {
+static int prune(void *ctx, const struct store_write *write, struct error *err) {
+    struct memory_store *store = ctx;
     size_t id = write->of == ROW_SPENT && write->flags ? TABLE_DAYS : write->of;
     struct memory_table *table = table_of(store, id);
+    (void)err;
     for (size_t i = 0; i < table->count;) {
         bool pruned = is_pruned(write, memory_table_at(table, i));
         if (pruned)
@@ -507,50 +489,30 @@ static void prune(struct memory_store *store, const struct store_write *write) {
         else
             break; /* the following ones are later */
     }
+    return 0;
 }
 
-static int write_one(struct memory_store *store, const struct store_write *write,
-                     struct error *err) {
-    struct totals *totals = &store->data->totals;
-    switch (write->kind) {
-    case WRITE_ROW:
-        return write_new(store, write, err);
-    case WRITE_CHANGE:
-        return change_task(store, write, err);
-    case WRITE_DELETE:
-        delete (store, write);
-        break;
-    case WRITE_PRUNE:
-        prune(store, write);
-        break;
-    case WRITE_CONTEXT:
-        put_context(store, write->spec);
-        break;
-    case WRITE_NUMBERS:
-        if (write->number > totals->last_task)
-            totals->last_task = write->number;
-        break;
-    }
+static int take_numbers(void *ctx, const struct store_write *write, struct error *err) {
+    struct totals *totals = &((struct memory_store *)ctx)->data->totals;
+    (void)err;
+    if (write->number > totals->last_task)
+        totals->last_task = write->number;
     return 0;
 }
 
 static void memory_commit(struct store *base, const struct store_batch *batch) {
+    static const store_writer writers[] = {
+        [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
+        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = take_numbers,
+    };
     struct memory_store *store = (struct memory_store *)base;
     struct totals before = store->data->totals;
     struct error err = { 0 };
-    int r = 0;
-    for (unsigned round = 0; round < STORE_ROUNDS; round++)
-        for (size_t i = 0; r >= 0 && i < batch->count; i++)
-            if (store_write_round(&batch->writes[i]) == round)
-                r = write_one(store, &batch->writes[i], &err);
-    if (r < 0) {
-        memory_undo(&store->journal);
+    bool is_good = store_batch_apply(batch, writers, store, &err) == 0;
+    memory_journal_end(&store->journal, is_good);
+    if (!is_good)
         store->data->totals = before;
-        store_finish_commit(base, STORE_FAILED, &err);
-        return;
-    }
-    memory_settle(&store->journal);
-    store_finish_commit(base, STORE_OK, NULL);
+    store_finish_commit(base, is_good ? STORE_OK : STORE_FAILED, &err);
 }
 
 /* --- questions ----------------------------------------------------------------------------------
@@ -591,8 +553,8 @@ static void add_spec(struct asked *asked, task_id id) {
     struct spec_row row = { .id = id, .title = spec && kind == ASK_TITLES ? spec->title : NULL };
     if (kind == ASK_CHANGED ? !task : !spec)
         return;
-    bool whole = kind == ASK_SPECS || kind == ASK_EXTERNAL;
-    struct spec_row *added = add(asked, ROW_SPEC, whole ? spec : &row);
+    bool is_complete = kind == ASK_SPECS || kind == ASK_EXTERNAL;
+    struct spec_row *added = add(asked, ROW_SPEC, is_complete ? spec : &row);
     added->changed_at = task ? task->changed_at : 0;
 }
 
@@ -612,11 +574,11 @@ static void ask_external(struct asked *asked) {
 static void ask_runs(struct asked *asked) {
     const struct store_question *question = asked->question;
     const struct memory_table *runs = rows_of(asked, ROW_RUN);
-    struct memory_key behind = { .high = question->place.task,
-                                 .low = (uint64_t)question->place.attempt + 1 };
-    struct memory_key below = { .high = question->task + (question->before == 0),
-                                .low = question->before };
-    size_t at = memory_table_position(runs, question->task ? below : behind);
+    struct memory_key after = { .high = question->place.task,
+                                .low = (uint64_t)question->place.attempt + 1 };
+    struct memory_key before = { .high = question->task + (question->before == 0),
+                                 .low = question->before };
+    size_t at = memory_table_position(runs, question->task ? before : after);
     for (; question->task == 0 && at < runs->count && !is_full(asked); at++)
         add(asked, ROW_RUN, memory_table_at(runs, at)->row);
     while (question->task && at > 0 && !is_full(asked)) {
@@ -627,25 +589,19 @@ static void ask_runs(struct asked *asked) {
     }
 }
 
-static void add_event(struct asked *asked, size_t at) {
-    const struct event_row *row = memory_table_at(rows_of(asked, ROW_EVENT), at)->row;
-    if (asked->question->task == 0 || row->task == asked->question->task)
-        add(asked, ROW_EVENT, row);
-}
-
 static void ask_events(struct asked *asked) {
+    const struct store_question *question = asked->question;
     const struct memory_table *events = rows_of(asked, ROW_EVENT);
-    size_t at = memory_table_position(events, key_of(asked->question->after + 1));
-    for (; at < events->count && !is_full(asked); at++)
-        add_event(asked, at);
-}
-
-static void ask_events_back(struct asked *asked) {
-    const struct memory_table *events = rows_of(asked, ROW_EVENT);
-    uint64_t before = asked->question->before;
-    size_t at = before ? memory_table_position(events, key_of(before)) : events->count;
-    while (at > 0 && !is_full(asked))
-        add_event(asked, --at);
+    bool back = question->kind == ASK_EVENTS_BACK;
+    size_t first = memory_table_position(events, key_of(question->after + 1));
+    size_t end =
+        question->before ? memory_table_position(events, key_of(question->before)) : events->count;
+    size_t count = back ? end : events->count - first;
+    for (size_t i = 0; i < count && !is_full(asked); i++) {
+        const struct event_row *row = memory_table_at(events, back ? end - 1 - i : first + i)->row;
+        if (question->task == 0 || row->task == question->task)
+            add(asked, ROW_EVENT, row);
+    }
 }
 
 static void ask_key(struct asked *asked) {
@@ -673,6 +629,13 @@ static const void **sorted(struct asked *asked, size_t id, is_wanted wanted, row
     return found;
 }
 
+static void add_sorted(struct asked *asked, enum row_kind kind, is_wanted wanted, row_order order) {
+    size_t count;
+    const void **found = sorted(asked, kind, wanted, order, &count);
+    for (size_t i = 0; i < count && !is_full(asked); i++)
+        add(asked, kind, found[i]);
+}
+
 static int by_key(const void *a, const void *b) {
     const struct key_row *x = *(const struct key_row *const *)a;
     const struct key_row *y = *(const struct key_row *const *)b;
@@ -684,10 +647,7 @@ static bool is_behind_key(const struct store_question *question, const void *row
 }
 
 static void ask_keys(struct asked *asked) {
-    size_t count;
-    const void **found = sorted(asked, ROW_KEY, is_behind_key, by_key, &count);
-    for (size_t i = 0; i < count && !is_full(asked); i++)
-        add(asked, ROW_KEY, found[i]);
+    add_sorted(asked, ROW_KEY, is_behind_key, by_key);
 }
 
 static int by_change(const void *a, const void *b) {
@@ -731,10 +691,7 @@ static bool has_ended_before(const struct store_question *question, const void *
 }
 
 static void ask_ended(struct asked *asked) {
-    size_t count;
-    const void **found = sorted(asked, ROW_RUN, has_ended_before, by_end, &count);
-    for (size_t i = 0; i < count && !is_full(asked); i++)
-        add(asked, ROW_RUN, found[i]);
+    add_sorted(asked, ROW_RUN, has_ended_before, by_end);
 }
 
 static sym spent_name(const struct asked *asked, const struct spent_row *row) {
@@ -781,26 +738,18 @@ static void ask_spent(struct asked *asked) {
 static void memory_ask(struct store *base, const struct store_question *question,
                        store_answered done, void *ctx) {
     static void (*const functions[])(struct asked * asked) = {
-        [ASK_SPECS] = ask_each,      [ASK_RUNS] = ask_runs,
-        [ASK_EVENTS] = ask_events,   [ASK_EVENTS_BACK] = ask_events_back,
-        [ASK_KEY] = ask_key,         [ASK_EXTERNAL] = ask_external,
-        [ASK_EXPIRED] = ask_expired, [ASK_CHANGED] = ask_each,
-        [ASK_TITLES] = ask_each,     [ASK_ENDED] = ask_ended,
-        [ASK_SPENT] = ask_spent,     [ASK_KEYS] = ask_keys,
+        [ASK_SPECS] = ask_each,         [ASK_RUNS] = ask_runs,    [ASK_EVENTS] = ask_events,
+        [ASK_EVENTS_BACK] = ask_events, [ASK_KEY] = ask_key,      [ASK_EXTERNAL] = ask_external,
+        [ASK_EXPIRED] = ask_expired,    [ASK_CHANGED] = ask_each, [ASK_TITLES] = ask_each,
+        [ASK_ENDED] = ask_ended,        [ASK_SPENT] = ask_spent,  [ASK_KEYS] = ask_keys,
     };
     _Static_assert(ARRAY_SIZE(functions) == STORE_QUESTION_MAX, "a question has no function");
     struct asked asked = { .data = ((struct memory_store *)base)->data, .question = question };
     asked.rows = arena_alloc(&asked.arena, question->limit * store_answer_row(question->kind));
     functions[question->kind](&asked);
-    struct store_answer answer = store_answer_of(question->kind, asked.rows, asked.count);
+    struct store_answer answer = store_answer_of(asked.rows, asked.count);
     done(ctx, &answer, NULL);
     arena_finish(&asked.arena);
-}
-
-static time_ms memory_maintain(struct store *base, time_ms idle_ms) {
-    (void)base;
-    (void)idle_ms;
-    return TIME_NEVER;
 }
 
 static void memory_info(const struct store *base, struct store_info *ret) {
@@ -815,6 +764,5 @@ const struct store_backend memory_backend = {
     .load = memory_load,
     .commit = memory_commit,
     .ask = memory_ask,
-    .maintain = memory_maintain,
     .info = memory_info,
 };

@@ -13,41 +13,21 @@
 #include "base/macros.h"
 
 static const char *word(enum word_list list, unsigned value) {
+#define WORD(LIST, type, count)                                                                    \
+    case WORDS_##LIST:                                                                             \
+        return type##_name((enum type)value);
     switch (list) {
-    case WORDS_STATE:
-        return task_state_name((enum task_state)value);
-    case WORDS_HOLD:
-        return hold_name((enum hold)value);
-    case WORDS_PHASE:
-        return run_phase_name((enum run_phase)value);
-    case WORDS_UNTIL:
-        return until_name((enum until)value);
-    case WORDS_PARENT_GATE:
-        return parent_gate_name((enum parent_gate)value);
-    case WORDS_OUTCOME:
-        return outcome_name((enum outcome)value);
-    case WORDS_REASON:
-        return reason_name((enum reason)value);
-    case WORDS_STOP:
-        return stop_request_name((enum stop_request)value);
+        WORD_LISTS_OF(WORD)
     case WORD_LISTS:
         break;
     }
+#undef WORD
     return "";
 }
 
-static const unsigned word_counts[] = {
-    [WORDS_STATE] = TASK_STATE_MAX,
-    [WORDS_HOLD] = HOLD_MAX,
-    [WORDS_PHASE] = PHASE_MAX,
-    [WORDS_UNTIL] = UNTIL_MAX,
-    [WORDS_PARENT_GATE] = PARENT_GATE_MAX,
-    [WORDS_OUTCOME] = OUTCOME_MAX,
-    [WORDS_REASON] = REASON_MAX,
-    [WORDS_STOP] = STOP_REQUEST_MAX,
-};
-_Static_assert(ARRAY_SIZE(word_counts) == WORD_LISTS, "a list of words has no length");
-_Static_assert(REASON_MAX <= WORDS_MOST, "an enum has more values than WORDS_MOST");
+#define COUNT(LIST, type, count) count,
+static const unsigned word_counts[] = { WORD_LISTS_OF(COUNT) };
+#undef COUNT
 
 void names_init(struct names *names) {
     *names = (struct names){ 0 };
@@ -70,7 +50,7 @@ bool names_read(struct names *names, int64_t number, const char *text) {
 
 void names_learn(struct names *names) {
     for (unsigned list = 0; list < WORD_LISTS; list++) {
-        assert(word_counts[list] <= WORDS_MOST);
+        assert(word_counts[list] <= WORD_VALUES_MAX);
         for (unsigned value = 0; value < word_counts[list]; value++) {
             sym number = names_number(names, word((enum word_list)list, value));
             names->of_value[list][value] = number;

@@ -7,23 +7,26 @@
 #include "base/symbol_table.h"
 #include "store/rows.h"
 
-enum word_list {
-    WORDS_STATE,
-    WORDS_HOLD,
-    WORDS_PHASE,
-    WORDS_UNTIL,
-    WORDS_PARENT_GATE,
-    WORDS_OUTCOME,
-    WORDS_REASON,
-    WORDS_STOP,
-    WORD_LISTS,
-};
-#define WORDS_MOST 64 /* values of one enum */
+/* The enums that rows contain: X(LIST, enum, number of its values). */
+#define WORD_LISTS_OF(X)                                                                           \
+    X(STATE, task_state, TASK_STATE_MAX)                                                           \
+    X(HOLD, hold, HOLD_MAX)                                                                        \
+    X(PHASE, run_phase, PHASE_MAX)                                                                 \
+    X(UNTIL, until, UNTIL_MAX)                                                                     \
+    X(PARENT_GATE, parent_gate, PARENT_GATE_MAX)                                                   \
+    X(OUTCOME, outcome, OUTCOME_MAX)                                                               \
+    X(REASON, reason, REASON_MAX)                                                                  \
+    X(STOP, stop_request, STOP_REQUEST_MAX)
+
+#define WORD_LIST(LIST, type, count) WORDS_##LIST,
+enum word_list { WORD_LISTS_OF(WORD_LIST) WORD_LISTS };
+#undef WORD_LIST
+#define WORD_VALUES_MAX 64 /* of one enum */
 
 struct names {
     struct symbol_table table;
     uint32_t stored; /* table[1 .. stored] are in the database */
-    sym of_value[WORD_LISTS][WORDS_MOST];
+    sym of_value[WORD_LISTS][WORD_VALUES_MAX];
     int8_t *value_of[WORD_LISTS]; /* by name number; -1: not a word of this list */
     sym highest;                  /* of all words */
 };

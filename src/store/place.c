@@ -27,30 +27,22 @@
 #define TRIES_MAX   100 /* of 10 ms, while the holder of the lock is unknown */
 #define TRIES_ENDED 500 /* the same while the lock's owner is known to have ended */
 
-const char *place_distrusted(unsigned long magic) {
-    return file_system_shared(magic);
-}
-
 void place_finish(struct place *place) {
     fd_closep(&place->lock);
     free(place->path);
-    free(place->folder);
     *place = (struct place)PLACE_INIT;
 }
 
-int place_sync_folder(const char *folder, struct error *err) {
-    _cleanup_(fd_closep) int fd =
-        outside_open(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, err);
+/* Opens and syncs it. */
+static int sync_path(const char *path, int flags, const char *what, struct error *err) {
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, flags | OUTSIDE_LINKS, NULL, err);
     if (fd < 0)
         return fd;
-    return fsync(fd) < 0 ? error_set_errno(err, "sync folder", folder) : 0;
+    return fsync(fd) < 0 ? error_set_errno(err, what, path) : 0;
 }
 
 int place_sync_file(const char *path, struct error *err) {
-    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDWR | OUTSIDE_LINKS, NULL, err);
-    if (fd < 0)
-        return fd;
-    return fsync(fd) < 0 ? error_set_errno(err, "sync", path) : 0;
+    return sync_path(path, O_RDWR, "sync", err);
 }
 
 /* "/a/b" of "/a/b/c", "." of "c"; the caller frees. */
@@ -61,18 +53,22 @@ static char *parent_of(const char *path) {
     return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
+int place_sync_folder_of(const char *path, struct error *err) {
+    _cleanup_(freep) char *folder = parent_of(path);
+    return sync_path(folder, O_RDONLY | O_DIRECTORY, "sync folder", err);
+}
+
 static int make_folder(const char *folder, struct error *err) {
     if (mkdir(folder, 0700) < 0)
         return errno == EEXIST ? 0 : error_set_errno(err, "make folder", folder);
-    _cleanup_(freep) char *parent = parent_of(folder);
-    return place_sync_folder(parent, err);
+    return place_sync_folder_of(folder, err);
 }
 
 static int check_file_system(const char *folder, struct error *err) {
     struct statfs fs;
     if (statfs(folder, &fs) < 0)
         return error_set_errno(err, "look at", folder);
-    const char *name = place_distrusted((unsigned long)fs.f_type & 0xffffffffu);
+    const char *name = file_system_shared((unsigned long)fs.f_type & 0xffffffffu);
     if (name)
         return error_set(err, -ENOTSUP,
                          "'%s' is on a file system that cannot be trusted to keep data (%s): "
@@ -96,26 +92,44 @@ int place_find(const char *path, struct place *ret_place, struct error *err) {
     r = check_file_system(real, err);
     if (r < 0)
         return r;
-    _cleanup_(strbuf_finish) struct strbuf whole = STRBUF_INIT;
-    strbuf_printf(&whole, "%s/%s", strcmp(real, "/") == 0 ? "" : real, file);
-    ret_place->path = strbuf_take(&whole);
-    ret_place->folder = TAKE_PTR(real);
+    struct strbuf absolute = STRBUF_INIT;
+    strbuf_printf(&absolute, "%s/%s", strcmp(real, "/") == 0 ? "" : real, file);
+    ret_place->path = strbuf_take(&absolute);
     ret_place->lock = -1;
     return 0;
 }
 
-char *place_beside(const struct place *place, const char *suffix) {
-    struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s%s", place->path, suffix);
-    return strbuf_take(&path);
+char *path_with_suffix(const char *path, const char *suffix) {
+    struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "%s%s", path, suffix);
+    return strbuf_take(&text);
+}
+
+int place_choose_name(const struct place *place, const char *what, char ret_path[512]) {
+    struct stat st;
+    for (unsigned n = 1;; n++) {
+        int length = snprintf(ret_path, 512, "%s.%s.%u", place->path, what, n);
+        if (length < 0 || length >= 512 - (int)strlen("-journal")) {
+            ret_path[0] = '\0';
+            return -ENAMETOOLONG;
+        }
+        if (lstat(ret_path, &st) < 0 && errno == ENOENT)
+            return 0;
+    }
+}
+
+/* The first line of the lock file: its holder. */
+static void read_holder(int fd, char *ret_who, size_t size) {
+    ssize_t length = pread(fd, ret_who, size - 1, 0);
+    ret_who[length > 0 ? length : 0] = '\0';
+    ret_who[strcspn(ret_who, "\n")] = '\0';
 }
 
 /* The pid in a holder line, "host/pid address..."; 0: none. */
-static long signed_pid(int fd) {
+static long holder_pid(int fd) {
     char who[STORE_WHO_MAX];
-    ssize_t length = pread(fd, who, sizeof(who) - 1, 0);
-    who[length > 0 ? length : 0] = '\0';
-    who[strcspn(who, " \n")] = '\0';
+    read_holder(fd, who, sizeof(who));
+    who[strcspn(who, " ")] = '\0';
     const char *pid = strrchr(who, '/');
     return pid ? strtol(pid + 1, NULL, 10) : 0;
 }
@@ -125,7 +139,7 @@ static long signed_pid(int fd) {
 static int lock_soon(int fd) {
     int r;
     for (int tries = 0; (r = flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK; tries++) {
-        long pid = signed_pid(fd);
+        long pid = holder_pid(fd);
         bool has_ended = pid > 0 && proc_has_ended(pid);
         if (tries >= (has_ended ? TRIES_ENDED : TRIES_MAX) || (pid > 0 && !has_ended)) {
             errno = EWOULDBLOCK;
@@ -136,22 +150,16 @@ static int lock_soon(int fd) {
     return r;
 }
 
-static int open_lock(const struct place *place, int *ret_fd, struct error *err) {
-    _cleanup_(freep) char *path = place_beside(place, "-lock");
-    *ret_fd = outside_open(AT_FDCWD, path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
-    return *ret_fd < 0 ? *ret_fd : 0;
-}
-
 static int lock_with(struct place *place, int (*lock)(int fd), struct error *err) {
-    int fd = -1;
-    int r = open_lock(place, &fd, err);
-    if (r < 0)
-        return r;
+    _cleanup_(freep) char *path = path_with_suffix(place->path, "-lock");
+    int fd = outside_open(AT_FDCWD, path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
+    if (fd < 0)
+        return fd;
     if (lock(fd) == 0) {
         place->lock = fd;
         return 0;
     }
-    r = errno == EWOULDBLOCK ? -EBUSY : error_set_errno(err, "lock", place->path);
+    int r = errno == EWOULDBLOCK ? -EBUSY : error_set_errno(err, "lock", place->path);
     (void)close(fd);
     return r;
 }
@@ -186,13 +194,11 @@ void place_sign(const struct place *place, const char *who) {
 }
 
 void place_read_sign(const struct place *place, char *ret_who, size_t size) {
-    _cleanup_(freep) char *path = place_beside(place, "-lock");
+    _cleanup_(freep) char *path = path_with_suffix(place->path, "-lock");
     _cleanup_(fd_closep) int fd =
         outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
     ret_who[0] = '\0';
     if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0)
         return; /* unlocked; our lock ends with the descriptor */
-    ssize_t length = pread(fd, ret_who, size - 1, 0);
-    ret_who[length > 0 ? length : 0] = '\0';
-    ret_who[strcspn(ret_who, "\n")] = '\0';
+    read_holder(fd, ret_who, size);
 }

@@ -8,13 +8,12 @@
 #include "base/error.h"
 
 struct place {
-    char *path;   /* of the database: absolute, no symlink in its folder */
-    char *folder; /* that contains it */
-    int lock;     /* descriptor; -1: not held */
+    char *path; /* of the database: absolute, no symlink in its folder */
+    int lock;   /* descriptor; -1: not held */
 };
 
 #define PLACE_INIT                                                                                 \
-    { NULL, NULL, -1 }
+    { NULL, -1 }
 
 void place_finish(struct place *place); /* releases the lock; safe on PLACE_INIT */
 
@@ -30,11 +29,10 @@ int place_try_lock(struct place *place, struct error *err);
 /* The holder's `who`; "": not held, or unknown. */
 void place_read_sign(const struct place *place, char *ret_who, size_t size);
 
-/* The name of an unsuitable file system (statfs magic), or NULL. */
-const char *place_distrusted(unsigned long magic);
-
-/* "PATH" + suffix; the caller frees. */
-char *place_beside(const struct place *place, const char *suffix);
-/* Makes renamed and created files in the folder survive a power failure. */
-int place_sync_folder(const char *folder, struct error *err);
+/* PATH + suffix; the caller frees. */
+char *path_with_suffix(const char *path, const char *suffix);
+/* The first free name "PATH.WHAT.N"; -ENAMETOOLONG: "", and no message. */
+int place_choose_name(const struct place *place, const char *what, char ret_path[512]);
+/* Makes renamed and created files survive a power failure. */
+int place_sync_folder_of(const char *path, struct error *err);
 int place_sync_file(const char *path, struct error *err);

@@ -19,15 +19,9 @@
 #define CLOSE_PATIENCE SECONDS(5)
 #define SIZE_EVERY     MINUTES(1)
 
-static void clear_result(PGresult **result) {
-    PQclear(*result);
-}
-
-static bool reads(const struct pg_store *store) {
+static bool is_read_only(const struct pg_store *store) {
     return store->options.use == STORE_USE_READ;
 }
-
-static void pg_await_cancel(struct store_await *base);
 
 /* --- waiting for the store ------------------------------------------------------------------- */
 
@@ -53,37 +47,35 @@ struct pg_await {
     struct loop_timer *timer;
     enum step step;
     unsigned holder_in; /* tries until the holder is queried */
-    bool heard;         /* `who` is valid */
+    bool is_known;      /* `who` is valid */
     char who[STORE_WHO_MAX];
     store_is_free free;
     void *ctx;
-    bool told;
+    bool is_over; /* `free` was called */
 };
 
-static void stop(struct pg_await *a) {
-    loop_unwatch(a->loop, a->watch);
-    loop_timer_free(a->loop, a->timer);
-    a->watch = NULL;
-    a->timer = NULL;
-}
-
 /* Last: the callback may open the store with it, or cancel it. */
-static void tell(struct pg_await *a, int r, const struct error *err) {
-    if (a->told)
+static void finish(struct pg_await *a, int r, const struct error *err) {
+    if (a->is_over)
         return;
-    a->told = true;
+    a->is_over = true;
     loop_timer_clear(a->loop, a->timer);
     a->free(a->ctx, r, err);
 }
 
 static void fail(struct pg_await *a, const struct error *err) {
     struct error why = *err;
-    tell(a, why.code, &why);
+    finish(a, why.code, &why);
+}
+
+static void unwatch(struct pg_await *a) {
+    loop_unwatch(a->loop, a->watch);
+    a->watch = NULL;
 }
 
 /* --- session and lock ------------------------------------------------------------------------ */
 
-static void ask(struct pg_await *a) {
+static void send_query(struct pg_await *a) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     if (a->step == STEP_SESSION)
         pg_session_sql(&a->link, &sql);
@@ -96,11 +88,11 @@ static void ask(struct pg_await *a) {
 }
 
 /* Without the right to read it, and just after the store is opened, the holder is unknown. */
-static void hear_holder(struct pg_await *a, const PGresult *result) {
+static void take_holder(struct pg_await *a, const PGresult *result) {
     bool good = PQresultStatus(result) == PGRES_TUPLES_OK;
     bool named = good && PQntuples(result) == 1;
     (void)snprintf(a->who, sizeof(a->who), "%s", named ? PQgetvalue(result, 0, 0) : "");
-    a->heard = true;
+    a->is_known = true;
     a->holder_in = good ? HOLDER_EVERY : HOLDER_SELDOM;
 }
 
@@ -108,7 +100,7 @@ static void answered(void *ctx, const PGresult *result) {
     struct pg_await *a = ctx;
     struct error err = { 0 };
     if (a->step == STEP_HOLDER) {
-        hear_holder(a, result);
+        take_holder(a, result);
         return;
     }
     if (PQresultStatus(result) != PGRES_TUPLES_OK) {
@@ -127,16 +119,16 @@ static void answered(void *ctx, const PGresult *result) {
 
 static void synced(void *ctx) {
     struct pg_await *a = ctx;
-    if (a->told)
+    if (a->is_over)
         return;
     if (a->step == STEP_MINE) {
-        tell(a, 0, NULL);
+        finish(a, 0, NULL);
     } else if (a->step == STEP_SESSION) {
         a->step = STEP_LOCK;
-        ask(a);
+        send_query(a);
     } else if (a->step == STEP_LOCK && a->holder_in == 0) {
         a->step = STEP_HOLDER;
-        ask(a);
+        send_query(a);
     } else {
         a->step = STEP_LOCK;
         a->holder_in--;
@@ -152,8 +144,7 @@ static void await_has_lost(void *ctx, const struct error *err) {
 
 static void begin_session(struct pg_await *a) {
     struct error err = { 0 };
-    loop_unwatch(a->loop, a->watch);
-    a->watch = NULL;
+    unwatch(a);
     loop_timer_clear(a->loop, a->timer);
     a->step = STEP_SESSION;
     a->link.result = answered;
@@ -163,15 +154,14 @@ static void begin_session(struct pg_await *a) {
     if (pg_link_pipeline(&a->link, &err) < 0 || pg_link_watch(&a->link, a->loop, &err) < 0)
         fail(a, &err);
     else
-        ask(a);
+        send_query(a);
 }
 
 static void is_await_ready(void *ctx, int fd, unsigned events);
 
 /* libpq may use another socket for another address. */
 static int watch(struct pg_await *a, unsigned events, struct error *err) {
-    loop_unwatch(a->loop, a->watch);
-    a->watch = NULL;
+    unwatch(a);
     int r = loop_watch(a->loop, PQsocket(a->link.pg), events, is_await_ready, a, &a->watch);
     return r < 0 ? error_set(err, r, "cannot watch the connection to PostgreSQL: %s", strerror(-r))
                  : 0;
@@ -179,14 +169,13 @@ static int watch(struct pg_await *a, unsigned events, struct error *err) {
 
 static int try_host(struct pg_await *a, struct error *err) {
     loop_timer_set(a->loop, a->timer, clock_read_steady() + a->place.connect_timeout);
-    int r = pg_link_begin(&a->link, &a->place, err);
+    int r = pg_link_begin(&a->link, &a->place, "", err);
     return r < 0 ? r : watch(a, LOOP_WRITE, err);
 }
 
 /* `r`: the result of the previous host. */
 static int try_next(struct pg_await *a, int r, struct error *err) {
-    loop_unwatch(a->loop, a->watch);
-    a->watch = NULL;
+    unwatch(a);
     while (r < 0 && pg_link_next(&a->link, err))
         r = try_host(a, err);
     return r;
@@ -198,8 +187,7 @@ static void is_await_ready(void *ctx, int fd, unsigned events) {
     struct pg_await *a = ctx;
     struct error err = { 0 };
     unsigned wanted = 0;
-    loop_unwatch(a->loop, a->watch); /* the next attempt may close its socket */
-    a->watch = NULL;
+    unwatch(a); /* the next attempt may close its socket */
     int r = pg_link_go_on(&a->link, &wanted, &err);
     if (r == 0) {
         begin_session(a);
@@ -214,12 +202,21 @@ static void is_await_ready(void *ctx, int fd, unsigned events) {
 static void is_due(void *ctx) {
     struct pg_await *a = ctx;
     if (a->step != STEP_CONNECT) {
-        ask(a);
+        send_query(a);
         return;
     }
     struct error err = { 0 };
     if (try_next(a, pg_link_is_late(&a->link, &err), &err) < 0)
         fail(a, &err);
+}
+
+static void pg_await_cancel(struct store_await *base) {
+    struct pg_await *a = (struct pg_await *)base;
+    unwatch(a);
+    loop_timer_free(a->loop, a->timer);
+    pg_link_close(&a->link);
+    pg_place_finish(&a->place);
+    free(a);
 }
 
 static int pg_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
@@ -241,14 +238,6 @@ static int pg_await(struct loop *loop, const char *url, store_is_free free, void
     return 0;
 }
 
-static void pg_await_cancel(struct store_await *base) {
-    struct pg_await *a = (struct pg_await *)base;
-    stop(a);
-    pg_link_close(&a->link);
-    pg_place_finish(&a->place);
-    free(a);
-}
-
 static void pg_await_take(struct store_await *base, struct pg_place *ret_place,
                           struct pg_link *ret_link) {
     struct pg_await *a = (struct pg_await *)base;
@@ -263,15 +252,15 @@ static void pg_await_take(struct store_await *base, struct pg_place *ret_place,
 
 static int pg_await_holder(struct store_await *base, char ret_who[STORE_WHO_MAX]) {
     const struct pg_await *a = (const struct pg_await *)base;
-    if (!a->heard)
+    if (!a->is_known)
         return -EAGAIN;
     memcpy(ret_who, a->who, sizeof(a->who));
     return 0;
 }
 
 static int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
-    struct pg_place place = { 0 };
-    struct pg_link link = { 0 };
+    _cleanup_(pg_place_finish) struct pg_place place = { 0 };
+    _cleanup_(pg_link_close) struct pg_link link = { 0 };
     bool held = false;
     int r = pg_place_parse(url, &place, err);
     if (r < 0)
@@ -280,28 +269,12 @@ static int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error 
     /* An unresponsive host must not use up all of it. */
     r = pg_link_connect(&link, &place, HOLDER_WITHIN / (time_ms)place.host_count, err);
     link.patience = (deadline - clock_read_steady()) / 2;
-    if (r >= 0)
-        r = pg_session_holder(&link, &held, ret_who, err);
-    pg_link_close(&link);
-    pg_place_finish(&place);
-    return r;
+    return r < 0 ? r : pg_session_holder(&link, &held, ret_who, err);
 }
 
 /* --- results --------------------------------------------------------------------------------- */
 
-static void writer_result(void *ctx, const PGresult *result) {
-    pg_commit_result(ctx, result);
-}
-
-static void writer_synced(void *ctx) {
-    pg_commit_synced(ctx);
-}
-
-static void reader_result(void *ctx, const PGresult *result) {
-    pg_ask_result(ctx, result);
-}
-
-static void reader_synced(void *ctx) {
+static void ignore_sync(void *ctx) {
     (void)ctx;
 }
 
@@ -317,8 +290,8 @@ static void has_lost(void *ctx, const struct error *err) {
     store->commit.batch = NULL;
     if (store->base.in_flight)
         store_finish_commit(&store->base, STORE_UNKNOWN, &why);
-    while (!guard->gone && store->first_asked)
-        pg_ask_lose_first(store, &why);
+    while (!guard->is_freed && !QUEUE_IS_EMPTY(&store->asked))
+        pg_ask_end_first(store, &why);
     (void)pg_guard_leave(guard);
 }
 
@@ -343,7 +316,7 @@ static void note_lost(void *ctx, const struct error *err) {
 static int prepare(struct pg_store *store, struct pg_link *link, enum statement first,
                    enum statement end, struct error *err) {
     link->result = note_prepared;
-    link->synced = reader_synced;
+    link->synced = ignore_sync;
     link->lost = note_lost;
     link->ctx = store;
     int r = pg_link_pipeline(link, err);
@@ -355,20 +328,20 @@ static int prepare(struct pg_store *store, struct pg_link *link, enum statement 
     if (store->opening.code)
         return error_set(err, store->opening.code, "%s", store->opening.text);
     bool writes = link == &store->writer;
-    link->result = writes ? writer_result : reader_result;
-    link->synced = writes ? writer_synced : reader_synced;
+    link->result = writes ? pg_commit_result : pg_ask_result;
+    link->synced = writes ? pg_commit_synced : ignore_sync;
     link->lost = has_lost;
     return store->options.loop ? pg_link_watch(link, store->options.loop, err) : 0;
 }
 
 /* Read-only use takes the epoch as it is. */
 static int begin_epoch(struct pg_store *store, struct store_report *report, struct error *err) {
-    _cleanup_(clear_result) PGresult *result = NULL;
+    _cleanup_(pg_result_free) PGresult *result = NULL;
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf holder = STRBUF_INIT; /* may contain arbitrary bytes */
     const char *who = store->options.who ? store->options.who : "";
     utf8_clean(who, strlen(who), &holder);
-    if (reads(store))
+    if (is_read_only(store))
         strbuf_puts(&sql, "SELECT epoch, last_task, last_event, clean FROM store WHERE $1 = $1");
     else
         strbuf_printf(&sql,
@@ -394,7 +367,7 @@ static int begin_epoch(struct pg_store *store, struct store_report *report, stru
 }
 
 static int load_names(struct pg_store *store, struct error *err) {
-    _cleanup_(clear_result) PGresult *result = NULL;
+    _cleanup_(pg_result_free) PGresult *result = NULL;
     int r =
         pg_link_run(&store->writer, "read", "SELECT id, text FROM name ORDER BY id", &result, err);
     if (r < 0)
@@ -439,9 +412,9 @@ static int open_schema(struct pg_store *store, const struct pg_schema *schema,
     int r = pg_schema_inspect(&store->writer, schema->version, &version, err);
     if (r < 0)
         return r;
-    if (reads(store) && version == 0)
+    if (is_read_only(store) && version == 0)
         return error_set(err, -ENOENT, "there is no store at '%s'", store->place.shown);
-    if (reads(store) && version < schema->version)
+    if (is_read_only(store) && version < schema->version)
         return error_set(err, -EPROTO,
                          "store '%s' has the older version %" PRIu32
                          ": start the daemon once, which makes it %" PRIu32,
@@ -454,20 +427,18 @@ static int open_schema(struct pg_store *store, const struct pg_schema *schema,
     return r < 0 ? r : pg_schema_check_rights(&store->writer, err);
 }
 
-static void store_free(struct pg_store *store) {
-    pg_ask_forget(store);
+static void store_free(struct pg_store **pointer) {
+    struct pg_store *store = *pointer;
+    if (!store)
+        return;
+    while (!QUEUE_IS_EMPTY(&store->asked))
+        pg_ask_end_first(store, NULL);
     pg_link_close(&store->reader);
     pg_link_close(&store->writer); /* the lock last */
     pg_write_finish(store);
-    pg_commit_finish(&store->commit);
     names_finish(&store->names);
     pg_place_finish(&store->place);
     free(store);
-}
-
-static void store_freep(struct pg_store **store) {
-    if (*store)
-        store_free(*store);
 }
 
 static void ask_size(struct pg_store *store) {
@@ -478,7 +449,7 @@ static void ask_size(struct pg_store *store) {
 
 int pg_open_as(const struct pg_schema *schema, const struct store_options *options,
                struct store **ret_store, struct store_report *ret_report, struct error *err) {
-    _cleanup_(store_freep) struct pg_store *store = xcalloc(1, sizeof(*store));
+    _cleanup_(store_free) struct pg_store *store = xcalloc(1, sizeof(*store));
     store->options = *options;
     names_init(&store->names);
     int r = connect_writer(store, options->awaited, options->url, err);
@@ -513,7 +484,7 @@ static void pg_close(struct store *base) {
     struct pg_link *link = &store->writer;
     if (base->broken.code == 0 && link->expected == 0) {
         _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-        if (!reads(store))
+        if (!is_read_only(store))
             strbuf_printf(&sql,
                           "UPDATE store SET clean = true, holder = '', holder_pid = 0"
                           " WHERE epoch = %" PRId64 "; ",
@@ -524,7 +495,7 @@ static void pg_close(struct store *base) {
         pg_link_leave_pipeline(link);
         (void)pg_link_run(link, "close", sql.text, NULL, NULL);
     }
-    store_free(store);
+    store_free(&store);
 }
 
 /* --- maintenance ----------------------------------------------------------------------------- */
@@ -552,24 +523,21 @@ static int pg_backup_begin(struct store *base, const char *path, struct error *e
 }
 
 static int pg_restore(const char *url, const char *path, char ret_kept[512], struct error *err) {
-    struct pg_place place = { 0 };
+    _cleanup_(pg_place_finish) struct pg_place place = { 0 };
     ret_kept[0] = '\0';
     int r = pg_place_parse(url, &place, err);
     if (r < 0)
         return r;
-    r = error_set(err, -ENOTSUP,
-                  "a store in PostgreSQL is restored by its own tools: drop the schema '%s', then "
-                  "'pg_restore -d DATABASE %s'",
-                  place.schema, path);
-    pg_place_finish(&place);
-    return r;
+    return error_set(err, -ENOTSUP,
+                     "a store in PostgreSQL is restored by its own tools: drop the schema '%s', "
+                     "then 'pg_restore -d DATABASE %s'",
+                     place.schema, path);
 }
 
 static void pg_show(const char *url, char ret_shown[STORE_SHOWN_MAX]) {
-    struct pg_place place = { 0 };
+    _cleanup_(pg_place_finish) struct pg_place place = { 0 };
     bool known = pg_place_parse(url, &place, NULL) == 0;
     (void)snprintf(ret_shown, STORE_SHOWN_MAX, "%s", known ? place.shown : "postgresql://");
-    pg_place_finish(&place);
 }
 
 static void pg_info(const struct store *base, struct store_info *ret) {

@@ -1,14 +1,15 @@
 /* postgres_internal.h: shared by the parts of the PostgreSQL backend. Private to store/.
  *
- *   postgres.c         open, close, info, wait   postgres_link.c    a URL, a connection, its
- *   answers postgres_schema.c  migrations, rights        postgres_bulk.c    many rows as arrays
- *   postgres_write.c   a batch, and its outcome  postgres_read.c    questions; everything, once
+ *   postgres.c         open, close, info, wait   postgres_link.c    a URL, a connection
+ *   postgres_schema.c  migrations, rights        postgres_bulk.c    many rows as arrays
+ *   postgres_write.c   a batch, and its outcome  postgres_read.c    queries, loading
  *
  * Two connections: the writer has the lock, commits and loads; the reader answers questions, so
  * that they do not wait for a commit. If either is lost, the store is broken: see
  * store_why_broken. */
 #pragma once
 
+#include "base/queue.h"
 #include "store/postgres_link.h"
 
 #define PG_FIRST_VERSION 7u /* of the schema: earlier versions exist only in SQLite */
@@ -22,7 +23,7 @@ struct pg_schema {
 };
 extern const struct pg_schema pg_schema;
 
-/* 0: none yet. Refuses a foreign schema and a version above `newest`. */
+/* 0: none yet. Refuses the schema of another program, and a version above `newest`. */
 int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_version,
                       struct error *err);
 int pg_schema_migrate(struct pg_link *link, const struct pg_schema *schema, uint32_t from,
@@ -48,10 +49,8 @@ void pg_bulk_init(struct pg_bulk *bulk, enum statement statement);
 void pg_bulk_finish(struct pg_bulk *bulk);
 /* Appends the next value of the current row. */
 void pg_put_int(struct pg_bulk *bulk, int64_t value);
-void pg_put_text(
-    struct pg_bulk *bulk,
-    const char
-        *text); /* All columns of a row; those of its progress are NULL where they are usual. */
+void pg_put_text(struct pg_bulk *bulk, const char *text);
+/* All columns of a row; those of its progress are NULL where they are usual. */
 void pg_put_row(struct pg_bulk *bulk, const struct row_type *type, const void *row,
                 struct names *names);
 void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count);
@@ -76,12 +75,12 @@ struct pg_commit {
     bool begun;      /* BEGIN was sent */
     bool one_by_one; /* second attempt: reports the first rule that is broken */
     bool rolling_back;
-    bool over;      /* the server confirmed COMMIT */
-    unsigned again; /* number of retries after transient errors */
+    bool confirmed;   /* the server has confirmed COMMIT */
+    unsigned retries; /* after transient errors */
     struct pg_sent failed;
     char state[6]; /* the SQLSTATE of the failure; "": none */
     char rule[32]; /* the name of the constraint */
-    char text[300];
+    struct error err;
     task_id last_task;
     uint64_t last_event;
 };
@@ -110,11 +109,11 @@ struct pg_store {
     struct pg_bulk bulks[STATEMENT_WRITES];
     struct pg_commit commit;
     struct pg_touched touched;
-    struct pg_touched fresh;                   /* tasks added by the batch, with their project */
-    struct pg_asked *first_asked, *last_asked; /* waiting for answers */
-    int64_t bytes;                             /* when last queried */
-    uint64_t bytes_commits;                    /* number of commits at that time */
-    time_ms bytes_at;                          /* steady clock */
+    struct pg_touched fresh;      /* tasks added by the batch, with their project */
+    QUEUE(struct pg_asked) asked; /* waiting for answers */
+    int64_t bytes;                /* when last queried */
+    uint64_t bytes_commits;       /* number of commits at that time */
+    time_ms bytes_at;             /* steady clock */
 };
 
 /* Opens as a program that knows these versions (tests: future ones). */
@@ -123,24 +122,20 @@ int pg_open_as(const struct pg_schema *schema, const struct store_options *optio
 
 void pg_commit_ahead(struct store *base, const struct store_batch *batch);
 void pg_commit(struct store *base, const struct store_batch *batch);
-void pg_commit_result(struct pg_store *store, const PGresult *result);
-void pg_commit_synced(struct pg_store *store);
-void pg_commit_finish(struct pg_commit *commit); /* frees */
-void pg_write_finish(struct pg_store *store);    /* frees */
+/* Callbacks of the writer; ctx: struct pg_store. */
+void pg_commit_result(void *ctx, const PGresult *result);
+void pg_commit_synced(void *ctx);
+void pg_write_finish(struct pg_store *store); /* frees */
 
 /* --- postgres_read.c ------------------------------------------------------------------------- */
 
 int pg_damaged(struct pg_store *store, const char *what, struct error *err);
-
-/* --- other functions ------------------------------------------------------------------------- */
-
 void pg_ask(struct store *base, const struct store_question *question, store_answered done,
             void *ctx);
 void pg_ask_size(struct pg_store *store);
-void pg_ask_result(struct pg_store *store, const PGresult *result);
-void pg_ask_lose_first(struct pg_store *store, const struct error *err); /* the first that waits */
-void pg_ask_forget(struct pg_store *store);                              /* without callbacks */
+void pg_ask_result(void *ctx, const PGresult *result); /* callback of the reader, as above */
+/* Ends the first question that waits; `err` NULL: without its callback. */
+void pg_ask_end_first(struct pg_store *store, const struct error *err);
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err);
-/* The connection with the lock; the rest is closed. */
 int pg_look(const char *url, struct store_look *ret_look, struct error *err);

@@ -31,10 +31,10 @@
  * Several hosts are split the way libpq does it, so that each has its own connect_timeout: in
  * non-blocking mode, libpq does not say how long it has been trying which host. */
 
-#define SCHEMA_USUAL          "sluice"
-#define ANSWER_TIMEOUT_USUAL  SECONDS(30)
-#define ANSWER_TIMEOUT_MOST   600
-#define CONNECT_TIMEOUT_USUAL SECONDS(10)
+#define SCHEMA_DEFAULT          "sluice"
+#define ANSWER_TIMEOUT_DEFAULT  SECONDS(30)
+#define ANSWER_TIMEOUT_MAX      600
+#define CONNECT_TIMEOUT_DEFAULT SECONDS(10)
 
 static bool begins_with(const char *text, const char *begin) {
     return strncmp(text, begin, strlen(begin)) == 0;
@@ -59,9 +59,9 @@ static int take_timeout(const char *value, size_t size, struct pg_place *place, 
     char text[16];
     (void)snprintf(text, sizeof(text), "%.*s", (int)(size < 15 ? size : 15), value);
     int64_t seconds = 0;
-    if (number_parse_int(text, &seconds, NULL) < 0 || seconds < 1 || seconds > ANSWER_TIMEOUT_MOST)
+    if (number_parse_int(text, &seconds, NULL) < 0 || seconds < 1 || seconds > ANSWER_TIMEOUT_MAX)
         return error_set(err, -EINVAL, "answer_timeout is '%s': give 1 to %d seconds", text,
-                         ANSWER_TIMEOUT_MOST);
+                         ANSWER_TIMEOUT_MAX);
     place->answer_timeout = SECONDS(seconds);
     return 0;
 }
@@ -149,29 +149,23 @@ static const char *value_of(const PQconninfoOption *options, const char *keyword
     return "";
 }
 
-static void put_option(struct strbuf *out, const char *keyword, const char *value, size_t size) {
-    strbuf_printf(out, "%s='", keyword);
-    for (size_t i = 0; i < size; i++) {
-        if (value[i] == '\'' || value[i] == '\\')
-            strbuf_putc(out, '\\');
-        strbuf_putc(out, value[i]);
-    }
-    strbuf_puts(out, "' ");
-}
-
 /* A piece may be empty: libpq then uses its default, ignoring the environment. */
 static char *conninfo_of(const PQconninfoOption *options, size_t index) {
     struct strbuf out = STRBUF_INIT;
     for (const PQconninfoOption *o = options; o->keyword; o++) {
-        bool list = strcmp(o->keyword, "host") == 0 || strcmp(o->keyword, "hostaddr") == 0
-                    || strcmp(o->keyword, "port") == 0;
-        size_t size = o->val ? strlen(o->val) : 0;
-        if (o->val && list) {
-            const char *piece = piece_of(o->val, index, &size);
-            put_option(&out, o->keyword, piece, size);
-        } else if (o->val) {
-            put_option(&out, o->keyword, o->val, size);
+        bool is_list = strcmp(o->keyword, "host") == 0 || strcmp(o->keyword, "hostaddr") == 0
+                       || strcmp(o->keyword, "port") == 0;
+        if (!o->val)
+            continue;
+        size_t size = strlen(o->val);
+        const char *value = is_list ? piece_of(o->val, index, &size) : o->val;
+        strbuf_printf(&out, "%s='", o->keyword);
+        for (size_t i = 0; i < size; i++) {
+            if (value[i] == '\'' || value[i] == '\\')
+                strbuf_putc(&out, '\\');
+            strbuf_putc(&out, value[i]);
         }
+        strbuf_puts(&out, "' ");
     }
     return strbuf_take(&out);
 }
@@ -210,18 +204,14 @@ static void split_hosts(const PQconninfoOption *options, struct pg_place *place)
 
 /* --- the complete URL ------------------------------------------------------------------------ */
 
-static int ask_libpq(struct pg_place *place, struct error *err) {
+static int parse_conninfo(struct pg_place *place, struct error *err) {
     char *text = NULL;
     PQconninfoOption *options = PQconninfoParse(place->url, &text);
     int r = options ? 0 : refuse(text, place, err);
-    for (PQconninfoOption *o = options; o && o->keyword; o++) {
-        if (!o->val)
-            continue;
-        int64_t seconds = 0;
-        if (strcmp(o->keyword, "connect_timeout") == 0
-            && number_parse_int(o->val, &seconds, NULL) == 0 && seconds > 0)
-            place->connect_timeout = SECONDS(seconds < 2 ? 2 : seconds < 3600 ? seconds : 3600);
-    }
+    int64_t seconds = 0;
+    if (options && number_parse_int(value_of(options, "connect_timeout"), &seconds, NULL) == 0
+        && seconds > 0)
+        place->connect_timeout = SECONDS(seconds < 2 ? 2 : seconds < 3600 ? seconds : 3600);
     if (options)
         split_hosts(options, place);
     PQconninfoFree(options);
@@ -250,10 +240,10 @@ static int refuse_slash(const char *host, const char *at, const char *colon,
 }
 
 int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *err) {
-    struct pg_place place = { .answer_timeout = ANSWER_TIMEOUT_USUAL,
-                              .connect_timeout = CONNECT_TIMEOUT_USUAL,
+    struct pg_place place = { .answer_timeout = ANSWER_TIMEOUT_DEFAULT,
+                              .connect_timeout = CONNECT_TIMEOUT_DEFAULT,
                               .host_count = 1,
-                              .schema = SCHEMA_USUAL };
+                              .schema = SCHEMA_DEFAULT };
     _cleanup_(strbuf_finish) struct strbuf ours = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     const char *slashes = strstr(url, "://");
@@ -274,7 +264,7 @@ int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *er
     place.lock = lock_of(place.schema);
     r = refuse_slash(host, at, colon, &place, err);
     if (r == 0)
-        r = ask_libpq(&place, err);
+        r = parse_conninfo(&place, err);
     if (r < 0) {
         pg_place_finish(&place);
         return r;
@@ -338,7 +328,7 @@ static int errno_of(const char *state) {
         const char *state; /* or its prefix */
         int code;
     } codes[] = {
-        { "23", -EEXIST },       { "53100", -ENOSPC },  { "53200", -ENOMEM },  { "42501", -EACCES },
+        { "23", -EEXIST },       { "53100", -ENOSPC },  { "53", -ENOMEM },     { "42501", -EACCES },
         { "25006", -EROFS },     { "40", -EAGAIN },     { "55P03", -EAGAIN },  { "57014", -EAGAIN },
         { "XX", -EUCLEAN },      { "42P01", -EUCLEAN }, { "42703", -EUCLEAN }, { "28", -EACCES },
         { "57P0", -ECONNRESET },
@@ -479,13 +469,9 @@ int pg_session_check(const struct pg_link *link, const PGresult *result, struct 
     return 0;
 }
 
-static void clear_result(PGresult **result) {
-    PQclear(*result);
-}
-
 int pg_session_begin(struct pg_link *link, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-    _cleanup_(clear_result) PGresult *result = NULL;
+    _cleanup_(pg_result_free) PGresult *result = NULL;
     pg_session_sql(link, &sql);
     int r = pg_link_run(link, "begin a session", sql.text, &result, err);
     return r < 0 ? r : pg_session_check(link, result, err);
@@ -520,7 +506,7 @@ void pg_session_holder_sql(const struct pg_place *place, struct strbuf *ret_sql)
 int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_WHO_MAX],
                       struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-    _cleanup_(clear_result) PGresult *locks = NULL, *told = NULL;
+    _cleanup_(pg_result_free) PGresult *locks = NULL, *holder = NULL;
     strbuf_printf(&sql, "SELECT l.pid, to_regclass('\"%s\".store') IS NOT NULL",
                   link->place->schema);
     print_lock_row(link->place, &sql);
@@ -533,15 +519,15 @@ int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_W
         return 0;
     strbuf_clear(&sql);
     pg_session_holder_sql(link->place, &sql);
-    if (pg_link_run(link, "ask who has the store", sql.text, &told, NULL) == 0
-        && PQntuples(told) == 1)
-        (void)snprintf(ret_who, STORE_WHO_MAX, "%s", PQgetvalue(told, 0, 0));
+    if (pg_link_run(link, "ask who has the store", sql.text, &holder, NULL) == 0
+        && PQntuples(holder) == 1)
+        (void)snprintf(ret_who, STORE_WHO_MAX, "%s", PQgetvalue(holder, 0, 0));
     return 0; /* without the right to read it, or just after opening, it stays unknown */
 }
 
 /* -EBUSY: another session has it. */
 static int try_lock(struct pg_link *link, const char *sql, struct error *err) {
-    _cleanup_(clear_result) PGresult *result = NULL;
+    _cleanup_(pg_result_free) PGresult *result = NULL;
     int r = pg_link_run(link, "lock the store", sql, &result, err);
     return r < 0 ? r : *PQgetvalue(result, 0, 0) == 't' ? 0 : -EBUSY;
 }
@@ -571,15 +557,14 @@ static void take_notice(void *ctx, const PGresult *result) {
     struct pg_link *link = ctx;
     char line[300];
     pg_one_line(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), line);
-    (void)snprintf(link->last_words, sizeof(link->last_words), "%.199s", line);
+    (void)snprintf(link->last_notice, sizeof(link->last_notice), "%.199s", line);
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     if (link->log && severity && strcmp(severity, "WARNING") == 0)
         link->log(link->log_ctx, line);
 }
 
-/* `address`: one of the host's addresses; "": any. */
-static int begin(struct pg_link *link, const struct pg_place *place, const char *address,
-                 struct error *err) {
+int pg_link_begin(struct pg_link *link, const struct pg_place *place, const char *address,
+                  struct error *err) {
     /* The URL overrides the parameters before it, and is overridden by those after it. A dead host
      * is detected within 3 s, on both sides (pg_session_sql). */
     const char *const names[] = { "fallback_application_name",
@@ -609,10 +594,6 @@ static int begin(struct pg_link *link, const struct pg_place *place, const char 
     return 0;
 }
 
-int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct error *err) {
-    return begin(link, place, "", err);
-}
-
 int pg_link_is_late(const struct pg_link *link, struct error *err) {
     return error_set(err, -ETIMEDOUT,
                      "PostgreSQL at '%s' does not answer: is the address right, and does the "
@@ -632,7 +613,7 @@ bool pg_link_next(struct pg_link *link, struct error *err) {
     }
     PQfinish(link->pg);
     link->pg = NULL;
-    link->last_words[0] = '\0';
+    link->last_notice[0] = '\0';
     link->host++;
     return true;
 }
@@ -673,7 +654,7 @@ static int wait_for(int fd, short events, time_ms deadline) {
 static int connect_host(struct pg_link *link, const struct pg_place *place, const char *address,
                         time_ms patience, struct error *err) {
     time_ms deadline = clock_read_steady() + patience;
-    int r = begin(link, place, address, err);
+    int r = pg_link_begin(link, place, address, err);
     unsigned events = LOOP_WRITE;
     while (r >= 0) {
         if (!wait_for(PQsocket(link->pg), events == LOOP_WRITE ? POLLOUT : POLLIN, deadline))
@@ -717,17 +698,17 @@ struct pg_guard *pg_guard_enter(struct pg_link *link) {
 }
 
 bool pg_guard_leave(struct pg_guard *guard) {
-    bool gone = guard->gone;
-    if (--guard->depth == 0 && gone)
+    bool is_freed = guard->is_freed;
+    if (--guard->depth == 0 && is_freed)
         free(guard);
-    return gone;
+    return is_freed;
 }
 
 static void drop_guard(struct pg_link *link) {
     if (link->guard && link->guard->depth == 0)
         free(link->guard);
     else if (link->guard)
-        link->guard->gone = true;
+        link->guard->is_freed = true;
     link->guard = NULL;
 }
 
@@ -772,7 +753,7 @@ static void lose(struct pg_link *link, int code, const char *why) {
         &err, code,
         "the connection to PostgreSQL is lost (%s%s%s): what it was doing may be done or not, "
         "the next start finds out",
-        line, *link->last_words ? "; " : "", link->last_words);
+        line, *link->last_notice ? "; " : "", link->last_notice);
     if (link->lost)
         link->lost(link->ctx, &err);
 }
@@ -951,7 +932,7 @@ static bool is_farewell(const PGresult *result) {
 static bool take_results(struct pg_link *link) {
     struct pg_guard *guard = pg_guard_enter(link);
     bool empty = false; /* the last one was: each statement is followed by an empty result */
-    while (!guard->gone && !link->dead && link->expected > 0 && !PQisBusy(link->pg)) {
+    while (!guard->is_freed && !link->dead && link->expected > 0 && !PQisBusy(link->pg)) {
         PGresult *result = PQgetResult(link->pg);
         bool lost = PQstatus(link->pg) == CONNECTION_BAD || (!result && empty);
         empty = !result;
@@ -968,10 +949,10 @@ static bool take_results(struct pg_link *link) {
         }
         PQclear(result);
     }
-    bool gone = pg_guard_leave(guard);
-    if (!gone)
-        set_patience(link);
-    return !gone;
+    if (pg_guard_leave(guard))
+        return false;
+    set_patience(link);
+    return true;
 }
 
 static void is_ready(void *ctx, int fd, unsigned events) {

@@ -40,12 +40,12 @@ void pg_place_finish(struct pg_place *place); /* safe on a zeroed one */
 /* Outlives the link while one of its functions runs a callback. */
 struct pg_guard {
     unsigned depth;
-    bool gone;
+    bool is_freed; /* the link */
 };
 
 struct pg_link;
 struct pg_guard *pg_guard_enter(struct pg_link *link);
-bool pg_guard_leave(struct pg_guard *guard); /* true: the link was freed */
+bool pg_guard_leave(struct pg_guard *guard); /* returns is_freed */
 
 /* A connection. Every statement yields one result, every sync one `synced`, in order. `lost` is
  * called once, and is the last callback. With a loop they are called from it, else from
@@ -65,7 +65,7 @@ struct pg_link {
     void *ctx;
     struct pg_guard *guard;
     bool up, doomed, dead;
-    char last_words[200]; /* last notice of the server */
+    char last_notice[200]; /* of the server */
     void (*log)(void *ctx, const char *text);
     void *log_ctx;
 };
@@ -79,8 +79,10 @@ int pg_link_connect_beside(struct pg_link *link, const struct pg_link *other, ti
                            struct error *err);
 /* The same in steps: begin, then go_on whenever the socket is ready for `ret_events`; 0 from go_on:
  * connected, 1: again. If one of them fails or takes too long (pg_link_is_late): next, and begin
- * again; false from next: that was the last host, and the message says how many were tried. */
-int pg_link_begin(struct pg_link *link, const struct pg_place *place, struct error *err);
+ * again; false from next: that was the last host, and the message says how many were tried.
+ * `address`: one of the host's addresses; "": any. */
+int pg_link_begin(struct pg_link *link, const struct pg_place *place, const char *address,
+                  struct error *err);
 int pg_link_go_on(struct pg_link *link, unsigned *ret_events, struct error *err);
 int pg_link_is_late(const struct pg_link *link, struct error *err); /* -ETIMEDOUT */
 bool pg_link_next(struct pg_link *link, struct error *err);
@@ -120,7 +122,10 @@ void pg_link_wait(struct pg_link *link);
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
-/* A number from a text result; 0 if there is none. */
+static inline void pg_result_free(PGresult **result) { /* for _cleanup_ */
+    PQclear(*result);
+}
+/* A number from a text result; 0 if it has no such row or column. */
 int64_t pg_result_number(const PGresult *result, int row, int column);
 /* "cannot WHAT: …" and a negative errno. */
 int pg_result_error(const struct pg_place *place, const char *what, const PGresult *result,

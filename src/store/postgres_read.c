@@ -7,7 +7,7 @@
  *
  * Loading uses binary COPY: a million rows come as one stream, without a result object for each,
  * and numbers need no parsing. It uses the writing connection, which is idle; pending questions
- * continue on the other one. Equal names are equal pointers.
+ * continue on the reading one. Equal names are equal pointers.
  *
  * Numbers have the width of their column, in big-endian order. Both sources give NUL-terminated
  * texts: libpq terminates each value of a result; in a COPY row, the NUL overwrites the following
@@ -143,14 +143,17 @@ struct pg_asked {
     void *ctx;
 };
 
-static void expect(struct pg_store *store, struct pg_asked what) {
+static void expect(struct pg_store *store, enum store_question_kind kind, store_answered done,
+                   void *ctx) {
     struct pg_asked *asked = xcalloc(1, sizeof(*asked));
-    *asked = what;
-    if (store->last_asked)
-        store->last_asked->next = asked;
-    else
-        store->first_asked = asked;
-    store->last_asked = asked;
+    *asked = (struct pg_asked){ .kind = kind, .done = done, .ctx = ctx };
+    QUEUE_ADD(&store->asked, asked);
+}
+
+static void sync_reader(struct pg_store *store) {
+    pg_link_sync(&store->reader);
+    if (!store->options.loop)
+        pg_link_wait(&store->reader);
 }
 
 void pg_ask(struct store *base, const struct store_question *q, store_answered done, void *ctx) {
@@ -171,34 +174,23 @@ void pg_ask(struct store *base, const struct store_question *q, store_answered d
             pg_put_text(&values, what.values[i].text);
         else
             pg_put_int(&values, what.values[i].number);
-    expect(store, (struct pg_asked){ .kind = q->kind, .done = done, .ctx = ctx });
+    expect(store, q->kind, done, ctx);
     pg_bulk_send(&values, &store->reader);
     pg_bulk_finish(&values);
-    pg_link_sync(&store->reader);
-    if (!store->options.loop)
-        pg_link_wait(&store->reader);
+    sync_reader(store);
 }
 
 void pg_ask_size(struct pg_store *store) {
-    expect(store, (struct pg_asked){ .kind = STORE_QUESTION_MAX });
+    expect(store, STORE_QUESTION_MAX, NULL, NULL);
     pg_link_send(&store->reader, statement_texts[STATEMENT_GET_SIZE].name,
                  &(struct pg_values){ 0 });
-    pg_link_sync(&store->reader);
-    if (!store->options.loop)
-        pg_link_wait(&store->reader);
+    sync_reader(store);
 }
 
-static struct pg_asked *take_first(struct pg_store *store) {
-    struct pg_asked *asked = store->first_asked;
-    store->first_asked = asked->next;
-    if (!store->first_asked)
-        store->last_asked = NULL;
-    return asked;
-}
-
-void pg_ask_result(struct pg_store *store, const PGresult *result) {
-    assert(store->first_asked);
-    _cleanup_(freep) struct pg_asked *asked = take_first(store);
+void pg_ask_result(void *ctx, const PGresult *result) {
+    struct pg_store *store = ctx;
+    _cleanup_(freep) struct pg_asked *asked = QUEUE_TAKE(&store->asked);
+    assert(asked);
     bool is_size = asked->kind == STORE_QUESTION_MAX;
     struct error err = { 0 };
     struct row_names names = { &store->names, false };
@@ -223,19 +215,14 @@ void pg_ask_result(struct pg_store *store, const PGresult *result) {
         pg_damaged(store, "a row holds a number that names nothing", &err);
     struct store_answer answer = { 0 };
     if (!err.code)
-        answer = store_answer_of(asked->kind, rows, (size_t)count);
+        answer = store_answer_of(rows, (size_t)count);
     asked->done(asked->ctx, &answer, err.code ? &err : NULL);
 }
 
-void pg_ask_lose_first(struct pg_store *store, const struct error *err) {
-    _cleanup_(freep) struct pg_asked *asked = take_first(store);
-    if (asked->done)
+void pg_ask_end_first(struct pg_store *store, const struct error *err) {
+    _cleanup_(freep) struct pg_asked *asked = QUEUE_TAKE(&store->asked);
+    if (asked->done && err)
         asked->done(asked->ctx, &(struct store_answer){ 0 }, err);
-}
-
-void pg_ask_forget(struct pg_store *store) {
-    while (store->first_asked)
-        free(take_first(store));
 }
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -250,16 +237,11 @@ struct loader {
 static int load_task(struct loader *l, const struct pg_row *from) {
     struct task_row row = { 0 };
     int next = row_read(&row_types[ROW_TASK], &row, &source, from, 0, &l->all.names);
-    if (!numbers_at(from, next, &l->needs, &l->needs_capacity, &row.depends_on_count) || !row.id
-        || !row.project)
+    if (!numbers_at(from, next, &l->needs, &l->needs_capacity, &row.depends_on_count))
         l->all.names.damaged = true;
     row.depends_on = row.depends_on_count ? l->needs : NULL;
     (void)row_read(&row_types[ROW_PROGRESS], &row, &source, from, next + 1, &l->all.names);
-    sql_tell_progress(&l->all, &l->store->options, row.id, l->store->last_task);
-    l->all.tasks++;
-    return l->all.names.damaged
-               ? 0
-               : store_pass_row(&l->store->base, l->all.reader, ROW_TASK, &row, l->all.err);
+    return sql_load_task(&l->all, &row, &l->store->options, l->store->last_task);
 }
 
 static int take_row(struct loader *l, enum row_kind kind, char *bytes, int size) {
@@ -344,7 +326,7 @@ static int load_part(struct loader *l, const struct sql_part *part) {
 
 static int load_totals(struct loader *l, struct store_totals *ret_totals) {
     struct pg_store *store = l->store;
-    PGresult *result = NULL;
+    _cleanup_(pg_result_free) PGresult *result = NULL;
     int r = pg_link_run(&store->writer, "read",
                         "SELECT coalesce((SELECT min(seq) FROM event), 0), paused, paused_by,"
                         " paused_at FROM store",
@@ -361,7 +343,6 @@ static int load_totals(struct loader *l, struct store_totals *ret_totals) {
         totals.pause.by = names_text(&store->names, pg_result_number(result, 0, 2), &damaged);
         totals.pause.at = pg_result_number(result, 0, 3);
     }
-    PQclear(result);
     if (damaged)
         return pg_damaged(store, "it was paused by a name that is not there", l->all.err);
     *ret_totals = totals;
@@ -394,8 +375,8 @@ int pg_load(struct store *base, const struct store_reader *reader, struct store_
 
 /* --- read-only inspection -------------------------------------------------------------------- */
 
-static int look_into(struct pg_link *link, struct store_look *look, struct error *err) {
-    PGresult *result = NULL;
+static int read_summary(struct pg_link *link, struct store_look *look, struct error *err) {
+    _cleanup_(pg_result_free) PGresult *result = NULL;
     int r = pg_schema_inspect(link, STORE_VERSION, &look->version, err);
     if (r < 0 || look->version == 0)
         return r;
@@ -412,24 +393,18 @@ static int look_into(struct pg_link *link, struct store_look *look, struct error
         look->tasks = (uint64_t)pg_result_number(result, 0, 2);
         look->unfinished = *PQgetvalue(result, 0, 3) == 't';
     }
-    PQclear(result);
     return 0;
 }
 
 int pg_look(const char *url, struct store_look *ret_look, struct error *err) {
-    struct pg_place place = { 0 };
-    struct pg_link link = { 0 };
+    _cleanup_(pg_place_finish) struct pg_place place = { 0 };
+    _cleanup_(pg_link_close) struct pg_link link = { 0 };
     int r = pg_place_parse(url, &place, err);
-    if (r < 0)
-        return r;
-    r = pg_link_connect(&link, &place, place.connect_timeout, err);
+    if (r >= 0)
+        r = pg_link_connect(&link, &place, place.connect_timeout, err);
     if (r >= 0)
         r = pg_session_begin(&link, err);
     if (r >= 0)
         r = pg_session_lock(&link, err);
-    if (r >= 0)
-        r = look_into(&link, ret_look, err);
-    pg_link_close(&link);
-    pg_place_finish(&place);
-    return r;
+    return r < 0 ? r : read_summary(&link, ret_look, err);
 }

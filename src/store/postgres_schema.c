@@ -47,10 +47,6 @@ static const char others[] =
 
 const struct pg_schema pg_schema = { .steps = steps, .version = STORE_VERSION };
 
-static void clear_result(PGresult **result) {
-    PQclear(*result);
-}
-
 /* Reports the missing privileges, as the SQL that grants them. */
 static int refuse_reading(struct pg_link *link, struct error *err) {
     const char *schema = link->place->schema, *role = PQuser(link->pg);
@@ -63,7 +59,7 @@ static int refuse_reading(struct pg_link *link, struct error *err) {
 
 int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_version,
                       struct error *err) {
-    _cleanup_(clear_result) PGresult *found = NULL, *told = NULL;
+    _cleanup_(pg_result_free) PGresult *found = NULL, *row = NULL;
     int r = pg_link_run_with(
         link, "look for the schema",
         "SELECT count(*), count(*) FILTER (WHERE c.relname = 'store') FROM pg_class c"
@@ -81,12 +77,12 @@ int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_versi
                          "schema '%s' at '%s' has tables of another program: give the store "
                          "another one with '?schema=NAME'",
                          link->place->schema, link->place->shown);
-    r = pg_link_run(link, "read the version", "SELECT version FROM store", &told, err);
+    r = pg_link_run(link, "read the version", "SELECT version FROM store", &row, err);
     if (r == -EACCES || r == -EUCLEAN) /* without USAGE the table is not even found */
         return refuse_reading(link, err);
     if (r < 0)
         return r;
-    int64_t version = pg_result_number(told, 0, 0);
+    int64_t version = pg_result_number(row, 0, 0);
     if (version > newest)
         return error_set(err, -EPROTO,
                          "store '%s' has version %" PRId64 ", this program knows up to %" PRIu32
@@ -155,7 +151,7 @@ int pg_schema_migrate(struct pg_link *link, const struct pg_schema *schema, uint
 }
 
 int pg_schema_check_rights(struct pg_link *link, struct error *err) {
-    _cleanup_(clear_result) PGresult *result = NULL;
+    _cleanup_(pg_result_free) PGresult *result = NULL;
     int r = pg_link_run_with(
         link, "look at the rights",
         "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"

@@ -36,7 +36,7 @@
 /* --- touched tasks --------------------------------------------------------------------------- */
 
 enum { ADDED = 1, CHANGED = 2, DELETED = 4, HERE = 8 };
-#define GONE UINT_MAX /* in `fresh`: deleted; else the number of a project */
+#define DELETED_TASK UINT_MAX /* in `fresh`; else the number of a project */
 
 static struct pg_touch *slot_of(const struct pg_touched *touched, uint64_t key) {
     size_t at = hash_u64(key) & (touched->capacity - 1);
@@ -166,7 +166,7 @@ static void change_task(struct writer *w, const struct store_write *write) {
 /* The server need not look up a task of this batch. */
 static void add_spec(struct writer *w, const struct spec_row *row) {
     unsigned project = *note(&w->store->fresh, row->id);
-    if (project == GONE)
+    if (project == DELETED_TASK)
         return;
     struct pg_bulk *b =
         put_row(w, project ? STATEMENT_ADD_SPEC : STATEMENT_ADD_LATE_SPEC, ROW_SPEC, row);
@@ -174,14 +174,15 @@ static void add_spec(struct writer *w, const struct spec_row *row) {
         pg_put_int(b, project);
 }
 
-static void put_context(struct writer *w, const struct spec_row *row) {
+static void put_context(struct writer *w, const struct store_write *write) {
+    const struct spec_row *row = write->spec;
     make_room(w, row->id, CHANGED, CHANGED); /* the last one wins */
     struct pg_bulk *b = bulk_of(w, STATEMENT_PUT_CONTEXT);
     pg_put_int(b, (int64_t)row->id);
     pg_put_text(b, row->context);
 }
 
-static void write_new(struct writer *w, const struct store_write *write) {
+static void write_row(struct writer *w, const struct store_write *write) {
     enum statement statement = sql_write_of(write->of);
     if (write->of == ROW_TASK) {
         add_task(w, write->task);
@@ -204,10 +205,10 @@ static void write_new(struct writer *w, const struct store_write *write) {
         send(w, statement);
 }
 
-static void delete (struct writer *w, const struct store_write *write) {
+static void delete_row(struct writer *w, const struct store_write *write) {
     if (write->of == ROW_TASK) {
         make_room(w, write->number, 0, DELETED);
-        *note(&w->store->fresh, write->number) = GONE;
+        *note(&w->store->fresh, write->number) = DELETED_TASK;
         pg_put_int(bulk_of(w, STATEMENT_DELETE_TASK), (int64_t)write->number);
     } else if (write->of == ROW_GROUP) {
         pg_put_int(bulk_of(w, STATEMENT_DELETE_GROUP), (int64_t)write->number);
@@ -228,26 +229,10 @@ static void prune(struct writer *w, const struct store_write *write) {
     send(w, statement);
 }
 
-static void write_one(struct writer *w, const struct store_write *write) {
-    switch (write->kind) {
-    case WRITE_ROW:
-        write_new(w, write);
-        break;
-    case WRITE_CHANGE:
-        change_task(w, write);
-        break;
-    case WRITE_DELETE:
-        delete (w, write);
-        break;
-    case WRITE_PRUNE:
-        prune(w, write);
-        break;
-    case WRITE_CONTEXT:
-        put_context(w, write->spec);
-        break;
-    case WRITE_NUMBERS: /* included in STATEMENT_EPOCH */
-        break;
-    }
+/* Included in STATEMENT_EPOCH. */
+static void take_numbers(struct writer *w, const struct store_write *write) {
+    (void)w;
+    (void)write;
 }
 
 /* --- the batch ------------------------------------------------------------------------------- */
@@ -300,11 +285,15 @@ static void send_numbers(struct writer *w) {
 
 static void write_round(struct writer *w, const struct store_batch *batch, unsigned round,
                         bool one_by_one) {
+    static void (*const writers[])(struct writer * w, const struct store_write *write) = {
+        [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
+        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = take_numbers,
+    };
     for (size_t i = round == 0 ? w->store->commit.written : 0; i < batch->count; i++) {
         if (store_write_round(&batch->writes[i]) != round)
             continue;
         w->write = one_by_one ? (uint32_t)i : UINT32_MAX;
-        write_one(w, &batch->writes[i]);
+        writers[batch->writes[i].kind](w, &batch->writes[i]);
         if (one_by_one)
             flush(w);
         else
@@ -312,14 +301,6 @@ static void write_round(struct writer *w, const struct store_batch *batch, unsig
     }
     flush(w);
     w->write = UINT32_MAX;
-}
-
-static void write_ahead(struct pg_store *store, const struct store_batch *batch) {
-    struct writer w = { store, UINT32_MAX };
-    count_up(store, batch);
-    begin(&w);
-    write_round(&w, batch, 0, false);
-    store->commit.written = batch->count;
 }
 
 static void write_batch(struct pg_store *store, const struct store_batch *batch, bool one_by_one) {
@@ -340,20 +321,16 @@ void pg_write_finish(struct pg_store *store) {
         pg_bulk_finish(&store->bulks[i]);
     free(store->touched.slots);
     free(store->fresh.slots);
+    free(store->commit.sent);
 }
 
 /* --- the outcome ----------------------------------------------------------------------------- */
 
-void pg_commit_finish(struct pg_commit *commit) {
-    free(commit->sent);
-    *commit = (struct pg_commit){ 0 };
-}
-
 /* Nothing was sent. */
 static void start_over(struct pg_commit *commit) {
     commit->sent_count = commit->answered = commit->written = 0;
-    commit->begun = commit->rolling_back = commit->over = false;
-    commit->state[0] = commit->text[0] = '\0';
+    commit->begun = commit->rolling_back = commit->confirmed = false;
+    commit->state[0] = commit->err.text[0] = '\0';
 }
 
 static void send_batch(struct pg_store *store) {
@@ -367,7 +344,11 @@ void pg_commit_ahead(struct store *base, const struct store_batch *batch) {
     if (!store->commit.batch)
         start_over(&store->commit);
     store->commit.batch = batch;
-    write_ahead(store, batch);
+    struct writer w = { store, UINT32_MAX };
+    count_up(store, batch);
+    begin(&w);
+    write_round(&w, batch, 0, false);
+    store->commit.written = batch->count;
     pg_link_flush(&store->writer);
 }
 
@@ -377,14 +358,15 @@ void pg_commit(struct store *base, const struct store_batch *batch) {
         start_over(&store->commit);
     store->commit.batch = batch;
     store->commit.one_by_one = false;
-    store->commit.again = 0;
+    store->commit.retries = 0;
     send_batch(store);
     if (!store->options.loop)
         pg_link_wait(&store->writer);
 }
 
 /* The first refused statement counts: the server skips those after it. */
-void pg_commit_result(struct pg_store *store, const PGresult *result) {
+void pg_commit_result(void *ctx, const PGresult *result) {
+    struct pg_store *store = ctx;
     struct pg_commit *commit = &store->commit;
     assert(commit->answered < commit->sent_count);
     struct pg_sent sent = commit->sent[commit->answered++];
@@ -393,14 +375,12 @@ void pg_commit_result(struct pg_store *store, const PGresult *result) {
         const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
         commit->failed = sent;
         (void)snprintf(commit->state, sizeof(commit->state), "%s", state ? state : "XX000");
-        struct error err = { 0 };
-        pg_result_error(&store->place, "write", result, &err);
-        (void)snprintf(commit->text, sizeof(commit->text), "%.299s", err.text);
+        pg_result_error(&store->place, "write", result, &commit->err);
         const char *rule = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
         (void)snprintf(commit->rule, sizeof(commit->rule), "%s", rule ? rule : "");
     }
     if (status == PGRES_COMMAND_OK && sent.statement == STATEMENT_COMMIT)
-        commit->over = strcmp(PQcmdStatus((PGresult *)(uintptr_t)result), "COMMIT") == 0;
+        commit->confirmed = strcmp(PQcmdStatus((PGresult *)(uintptr_t)result), "COMMIT") == 0;
 }
 
 static bool has_state(const struct pg_commit *commit, const char *begin) {
@@ -426,19 +406,6 @@ static void finish(struct pg_store *store, enum store_outcome outcome, const str
     store_finish_commit(&store->base, outcome, err);
 }
 
-static int code_of(const struct pg_commit *commit) {
-    static const struct {
-        const char *state; /* or its prefix */
-        int code;
-    } codes[] = {
-        { "53100", -ENOSPC }, { "53", -ENOMEM }, { "42501", -EACCES }, { "25006", -EROFS }
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
-        if (has_state(commit, codes[i].state))
-            return codes[i].code;
-    return is_passing(commit) ? -EAGAIN : -EIO;
-}
-
 /* A server that became read-only, or damaged or missing tables: only a restart can help. */
 static bool is_spoiled(const struct pg_commit *commit) {
     static const char *const states[] = { "25006", "XX", "42P", "42703", "58" };
@@ -453,7 +420,7 @@ static bool try_again(struct pg_store *store) {
     struct pg_commit *commit = &store->commit;
     if (is_rule(commit) && !commit->one_by_one)
         commit->one_by_one = true;
-    else if (!is_passing(commit) || ++commit->again >= TRIES)
+    else if (!is_passing(commit) || ++commit->retries >= TRIES)
         return false;
     start_over(commit);
     send_batch(store);
@@ -478,14 +445,15 @@ static void has_failed(struct pg_store *store) {
         store_refuse(&commit->batch->writes[commit->failed.write],
                      strcmp(commit->rule, "spec_external") == 0, &err);
     if (err.code == 0)
-        error_set(&err, is_rule(commit) ? -EEXIST : code_of(commit), "%s", commit->text);
+        error_set(&err, is_rule(commit) ? -EEXIST : commit->err.code, "%s", commit->err.text);
     finish(store, is_spoiled(commit) ? STORE_UNKNOWN : STORE_FAILED, &err);
 }
 
-void pg_commit_synced(struct pg_store *store) {
+void pg_commit_synced(void *ctx) {
+    struct pg_store *store = ctx;
     struct pg_commit *commit = &store->commit;
     PGTransactionStatusType status = PQtransactionStatus(store->writer.pg);
-    if (!commit->state[0] && commit->over) {
+    if (!commit->state[0] && commit->confirmed) {
         finish(store, STORE_OK, NULL);
         return;
     }
@@ -503,6 +471,6 @@ void pg_commit_synced(struct pg_store *store) {
     }
     struct error err = { 0 };
     error_set(&err, -EIO, "PostgreSQL at '%s' does not say what became of a commit (%s)",
-              store->place.shown, commit->text);
+              store->place.shown, commit->err.text);
     finish(store, STORE_UNKNOWN, &err);
 }

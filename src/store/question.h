@@ -52,13 +52,15 @@ struct store_question {
 
 struct store_answer {
     size_t count;
-    const void *rows; /* equals the non-NULL pointer of the following */
-    const struct spec_row *specs;
-    const struct run_row *runs;
-    const struct event_row *events;
-    const struct key_row *key; /* NULL: none; for ASK_KEYS the first of `count` */
-    const task_id *tasks;
-    const struct spent_row *spent;
+    union { /* NULL if there are none */
+        const void *rows;
+        const struct spec_row *specs;
+        const struct run_row *runs;
+        const struct event_row *events;
+        const struct key_row *key;
+        const task_id *tasks;
+        const struct spent_row *spent;
+    };
 };
 
 /* `err` not NULL: the read failed, and the answer is empty. */

@@ -26,6 +26,15 @@ enum column_type {
 };
 #define COLUMN_WORD(list) (COLUMN_WORDS + WORDS_##list)
 
+/* Space for a row of any kind, or for what an answer or loading has instead. */
+#define ROW_MEMBER(KIND, row, table, empty_is_none) struct row##_row table;
+union any_row {
+    ROW_KINDS(ROW_MEMBER)
+    struct external_row external;
+    task_id number;
+};
+#undef ROW_MEMBER
+
 struct column {
     const char *name;
     uint16_t at;    /* offset in the row */

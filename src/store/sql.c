@@ -25,7 +25,7 @@
     "SELECT $1, at, " project ", " agent ", {totals} FROM spent"                                   \
     " WHERE days = $1 AND at >= $2 AND at < $3"                                                    \
     " GROUP BY at, " name " ORDER BY at, " name " LIMIT $4 OFFSET $5"
-#define SPENT_PARAMS "days:b since:l before:l most:l after:l"
+#define SPENT_PARAMS "days:b since:l before_time:l limit:l after:l"
 
 const struct statement_text statement_texts[] = {
     [STATEMENT_BEGIN] = { "begin", .sqlite = "BEGIN IMMEDIATE", .postgres = "BEGIN" },
@@ -115,46 +115,46 @@ const struct statement_text statement_texts[] = {
     [STATEMENT_PRUNE_SPENT] = { "prune_spent", .params = "at:l days:b",
         BOTH("DELETE FROM spent WHERE days = $2 AND at < $1") },
 
-    [STATEMENT_GET_SPEC] = { "get_specs", ROW(SPEC), .params = "numbers:L most:l",
+    [STATEMENT_GET_SPEC] = { "get_specs", ROW(SPEC), .params = "numbers:L limit:l",
         .sqlite = SPEC_OF " FROM spec s LEFT JOIN task t USING (number) WHERE s.number = $1",
         .postgres = SPEC_OF EACH "spec s ON s.number = q.number"
                     " LEFT JOIN task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
-    [STATEMENT_GET_CHANGED] = { "get_changed", .params = "numbers:L most:l",
+    [STATEMENT_GET_CHANGED] = { "get_changed", .params = "numbers:L limit:l",
         .sqlite = "SELECT number, changed_at FROM task WHERE number = $1",
         .postgres = "SELECT t.number, t.changed_at" EACH
                     "task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
-    [STATEMENT_GET_TITLE] = { "get_titles", .params = "numbers:L most:l",
+    [STATEMENT_GET_TITLE] = { "get_titles", .params = "numbers:L limit:l",
         .sqlite = "SELECT s.number, t.changed_at, s.title FROM spec s LEFT JOIN task t USING (number)"
                   " WHERE s.number = $1",
         .postgres = "SELECT s.number, t.changed_at, s.title" EACH "spec s ON s.number = q.number"
                     " LEFT JOIN task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
-    [STATEMENT_GET_RUNS] = { "get_runs", ROW(RUN), .params = "task:l before:l most:l", BOTH(
+    [STATEMENT_GET_RUNS] = { "get_runs", ROW(RUN), .params = "task:l before:l limit:l", BOTH(
         "SELECT {read} FROM run WHERE task = $1 AND attempt < $2 ORDER BY attempt DESC LIMIT $3") },
-    [STATEMENT_GET_ALL_RUNS] = { "get_all_runs", ROW(RUN), .params = "task:l attempt:l most:l",
+    [STATEMENT_GET_ALL_RUNS] = { "get_all_runs", ROW(RUN), .params = "place_task:l place_attempt:l limit:l",
         BOTH("SELECT {read} FROM run WHERE (task, attempt) > ($1, $2)"
              " ORDER BY task, attempt LIMIT $3") },
-    [STATEMENT_GET_EVENTS] = { "get_events", ROW(EVENT), .params = "after:l most:l",
+    [STATEMENT_GET_EVENTS] = { "get_events", ROW(EVENT), .params = "after:l limit:l",
         BOTH("SELECT {read} FROM event WHERE seq > $1 ORDER BY seq LIMIT $2") },
-    [STATEMENT_GET_EVENTS_BACK] = { "get_events_back", ROW(EVENT), .params = "before:l most:l",
+    [STATEMENT_GET_EVENTS_BACK] = { "get_events_back", ROW(EVENT), .params = "before:l limit:l",
         BOTH("SELECT {read} FROM event WHERE seq < $1 ORDER BY seq DESC LIMIT $2") },
     [STATEMENT_GET_TASK_EVENTS] = { "get_task_events", ROW(EVENT),
-        .params = "after:l most:l task:l",
+        .params = "after:l limit:l task:l",
         BOTH("SELECT {read} FROM event WHERE task = $3 AND seq > $1 ORDER BY seq LIMIT $2") },
     [STATEMENT_GET_TASK_EVENTS_BACK] = { "get_task_events_back", ROW(EVENT),
-        .params = "before:l most:l task:l",
+        .params = "before:l limit:l task:l",
         BOTH("SELECT {read} FROM event WHERE task = $3 AND seq < $1 ORDER BY seq DESC LIMIT $2") },
     [STATEMENT_GET_KEY] = { "get_key", ROW(KEY), .params = "key:t",
         BOTH("SELECT {read} FROM key WHERE key = $1") },
-    [STATEMENT_GET_KEYS] = { "get_keys", ROW(KEY), .params = "behind:t most:l",
+    [STATEMENT_GET_KEYS] = { "get_keys", ROW(KEY), .params = "key:t limit:l",
         BOTH("SELECT {read} FROM key WHERE key > $1 ORDER BY key LIMIT $2") },
     [STATEMENT_GET_EXTERNAL] = { "get_external", ROW(SPEC), .params = "project:i key:t",
         BOTH(SPEC_OF " FROM spec s LEFT JOIN task t ON t.number = s.number"
              " WHERE s.project = $1 AND s.external_id = $2") },
-    [STATEMENT_GET_EXPIRED] = { "get_expired", .params = "before:l most:l after:l",
+    [STATEMENT_GET_EXPIRED] = { "get_expired", .params = "before_time:l limit:l after:l",
         BOTH("SELECT number FROM task WHERE final_at < $1 ORDER BY final_at, number"
              " LIMIT $2 OFFSET $3") },
     [STATEMENT_GET_ENDED] = { "get_ended", ROW(RUN),
-        .params = "since:l ended_at:l task:l attempt:l most:l",
+        .params = "since:l place_ended_at:l place_task:l place_attempt:l limit:l",
         BOTH("SELECT {read} FROM run WHERE ended{true} AND ended_at >= $1"
              " AND (ended_at, task, attempt) < ($2, $3, $4)"
              " ORDER BY ended_at DESC, task DESC, attempt DESC LIMIT $5") },
@@ -650,17 +650,7 @@ void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strb
 
 int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row_source *from,
                  const void *ctx) {
-    union {
-        struct external_row external;
-        struct run_row run;
-        struct project_row project;
-        struct group_row group;
-        struct limiter_row limiter;
-        struct agent_row agent;
-        struct usage_row usage;
-        struct wait_row wait;
-        struct note_row note;
-    } row;
+    union any_row row;
     memset(&row, 0, sizeof(row));
     if (kind == SQL_EXTERNAL)
         row.external = (struct external_row){ (task_id)from->number(ctx, 0), from->text(ctx, 1) };
@@ -671,95 +661,78 @@ int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row
                : store_pass_row(loader->store, loader->reader, kind, &row, loader->err);
 }
 
-void sql_tell_progress(const struct sql_loader *loader, const struct store_options *options,
-                       task_id task, task_id last) {
-    if (loader->tasks % PROGRESS_ROWS != 0 || !options->progress)
-        return;
-    double part = last ? (double)task / (double)last : 1;
-    options->progress(options->ctx, "loading", part < 1 ? (unsigned)(100 * part) : 100);
+int sql_load_task(struct sql_loader *loader, const struct task_row *row,
+                  const struct store_options *options, task_id last) {
+    if (loader->tasks++ % PROGRESS_ROWS == 0 && options->progress) {
+        double part = last ? (double)row->id / (double)last : 1;
+        options->progress(options->ctx, "loading", part < 1 ? (unsigned)(100 * part) : 100);
+    }
+    loader->names.damaged |= row->id == 0 || !row->project;
+    return loader->names.damaged
+               ? 0
+               : store_pass_row(loader->store, loader->reader, ROW_TASK, row, loader->err);
 }
 
-/* A number too large for a database is larger than every stored one. */
-static int64_t clamp(uint64_t number) {
-    return number > INT64_MAX ? INT64_MAX : (int64_t)number;
+/* The value of a statement's parameter: the member of the question that has its name. */
+static struct sql_value value_of(const struct store_question *q, const struct sql_column *param,
+                                 const struct names *names) {
+    sym project = q->project ? symbol_find(&names->table, q->project, strlen(q->project)) : 0;
+    const struct {
+        const char *name;
+        struct sql_value value;
+    } members[] = {
+        { "task", { NULL, sql_number(q->task) } },
+        { "after", { NULL, sql_number(q->after) } },
+        { "before", { NULL, q->before ? sql_number(q->before) : INT64_MAX } },
+        { "since", { NULL, q->since } },
+        { "before_time", { NULL, q->before_time } },
+        { "place_ended_at", { NULL, q->place.ended_at } },
+        { "place_task", { NULL, sql_number(q->place.task) } },
+        { "place_attempt", { NULL, q->place.attempt } },
+        { "days", { NULL, q->days } },
+        { "limit", { NULL, (int64_t)q->limit } },
+        { "key", { q->key ? q->key : "", 0 } }, /* no key is empty */
+        { "project", { NULL, project } },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+        if (strlen(members[i].name) == (size_t)param->size
+            && strncmp(members[i].name, param->name, (size_t)param->size) == 0)
+            return members[i].value;
+    assert(!"a parameter has the name of no member");
+    return (struct sql_value){ 0 };
 }
 
-static int64_t before_of(const struct store_question *q) {
-    return q->before ? clamp(q->before) : INT64_MAX;
-}
-
-static void ask(struct sql_question *ret, enum statement statement, size_t count,
-                const int64_t *numbers) {
-    assert(count <= SQL_VALUES_MAX);
-    ret->statement = statement;
-    for (; ret->count < count; ret->count++)
-        ret->values[ret->count].number = numbers[ret->count];
-}
-#define ASK(ret, statement, ...)                                                                   \
-    ask(ret, statement, ARRAY_SIZE(((int64_t[]){ __VA_ARGS__ })), (int64_t[]){ __VA_ARGS__ })
-
-static void ask_events(const struct store_question *q, struct sql_question *ret) {
-    bool back = q->kind == ASK_EVENTS_BACK;
-    int64_t from = back ? before_of(q) : clamp(q->after), most = (int64_t)q->limit;
-    if (q->task)
-        ASK(ret, back ? STATEMENT_GET_TASK_EVENTS_BACK : STATEMENT_GET_TASK_EVENTS, from, most,
-            clamp(q->task));
-    else
-        ASK(ret, back ? STATEMENT_GET_EVENTS_BACK : STATEMENT_GET_EVENTS, from, most);
+static enum statement statement_of(const struct store_question *q) {
+    static const struct {
+        enum statement any, of_task; /* of_task 0: the same */
+    } statements[] = {
+        [ASK_SPECS] = { STATEMENT_GET_SPEC },
+        [ASK_CHANGED] = { STATEMENT_GET_CHANGED },
+        [ASK_TITLES] = { STATEMENT_GET_TITLE },
+        [ASK_RUNS] = { STATEMENT_GET_ALL_RUNS, STATEMENT_GET_RUNS },
+        [ASK_EVENTS] = { STATEMENT_GET_EVENTS, STATEMENT_GET_TASK_EVENTS },
+        [ASK_EVENTS_BACK] = { STATEMENT_GET_EVENTS_BACK, STATEMENT_GET_TASK_EVENTS_BACK },
+        [ASK_KEY] = { STATEMENT_GET_KEY },
+        [ASK_KEYS] = { STATEMENT_GET_KEYS },
+        [ASK_EXTERNAL] = { STATEMENT_GET_EXTERNAL },
+        [ASK_EXPIRED] = { STATEMENT_GET_EXPIRED },
+        [ASK_ENDED] = { STATEMENT_GET_ENDED },
+        [ASK_SPENT] = { STATEMENT_GET_SPENT_BY_PROJECT },
+    };
+    _Static_assert(ARRAY_SIZE(statements) == STORE_QUESTION_MAX, "a question has no statement");
+    if (q->kind == ASK_SPENT && (q->apart || q->by_agent))
+        return q->apart ? STATEMENT_GET_SPENT_APART : STATEMENT_GET_SPENT_BY_AGENT;
+    enum statement of_task = q->task ? statements[q->kind].of_task : 0;
+    return of_task ? of_task : statements[q->kind].any;
 }
 
 bool sql_ask(const struct store_question *q, const struct names *names, struct sql_question *ret) {
-    int64_t most = (int64_t)q->limit;
-    *ret = (struct sql_question){ 0 };
-    switch (q->kind) {
-    case ASK_SPECS:
-        ret->statement = STATEMENT_GET_SPEC;
-        return true;
-    case ASK_CHANGED:
-        ret->statement = STATEMENT_GET_CHANGED;
-        return true;
-    case ASK_TITLES:
-        ret->statement = STATEMENT_GET_TITLE;
-        return true;
-    case ASK_RUNS:
-        if (q->task)
-            ASK(ret, STATEMENT_GET_RUNS, clamp(q->task), before_of(q), most);
-        else
-            ASK(ret, STATEMENT_GET_ALL_RUNS, clamp(q->place.task), q->place.attempt, most);
-        return true;
-    case ASK_EVENTS:
-    case ASK_EVENTS_BACK:
-        ask_events(q, ret);
-        return true;
-    case ASK_KEY:
-    case ASK_KEYS: /* no key is empty */
-        ASK(ret, q->kind == ASK_KEY ? STATEMENT_GET_KEY : STATEMENT_GET_KEYS, 0, most);
-        ret->values[0].text = q->key ? q->key : "";
-        ret->count = q->kind == ASK_KEY ? 1 : 2;
-        return true;
-    case ASK_EXTERNAL: {
-        const char *project = q->project ? q->project : "";
-        sym number = symbol_find(&names->table, project, strlen(project));
-        ASK(ret, STATEMENT_GET_EXTERNAL, number, 0);
-        ret->values[1].text = q->key;
-        return number && q->key;
-    }
-    case ASK_EXPIRED:
-        ASK(ret, STATEMENT_GET_EXPIRED, q->before_time, most, clamp(q->after));
-        return true;
-    case ASK_ENDED:
-        ASK(ret, STATEMENT_GET_ENDED, q->since, q->place.ended_at, clamp(q->place.task),
-            q->place.attempt, most);
-        return true;
-    case ASK_SPENT:
-        ASK(ret,
-            q->apart      ? STATEMENT_GET_SPENT_APART
-            : q->by_agent ? STATEMENT_GET_SPENT_BY_AGENT
-                          : STATEMENT_GET_SPENT_BY_PROJECT,
-            q->days, q->since, q->before_time, most, clamp(q->after));
-        return true;
-    case STORE_QUESTION_MAX:
-        break;
-    }
-    return false;
+    struct sql_column params[SQL_COLUMNS_MAX];
+    *ret = (struct sql_question){ .statement = statement_of(q) };
+    unsigned count = sql_columns(ret->statement, params);
+    assert(count <= SQL_VALUES_MAX);
+    if (params[0].type != 'L') /* else one row for each of the tasks */
+        for (; ret->count < count; ret->count++)
+            ret->values[ret->count] = value_of(q, &params[ret->count], names);
+    return q->kind != ASK_EXTERNAL || (ret->values[0].number && q->key);
 }

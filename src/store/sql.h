@@ -136,16 +136,21 @@ struct sql_loader {
 /* Passes a row other than a task to the reader. */
 int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row_source *from,
                  const void *ctx);
-/* Calls `progress` of the options at intervals. */
-void sql_tell_progress(const struct sql_loader *loader, const struct store_options *options,
-                       task_id task, task_id last);
+/* Passes a task to the reader, and reports progress at intervals; `last`: highest number. */
+int sql_load_task(struct sql_loader *loader, const struct task_row *row,
+                  const struct store_options *options, task_id last);
+
+/* As a signed number: one too large for a database is larger than every stored one. */
+static inline int64_t sql_number(uint64_t number) {
+    return number > INT64_MAX ? INT64_MAX : (int64_t)number;
+}
 
 struct sql_value {
     const char *text; /* NULL: the number */
     int64_t number;
 };
 
-#define SQL_VALUES_MAX 5u
+#define SQL_VALUES_MAX 5u /* of a question */
 struct sql_question {
     enum statement statement;
     struct sql_value values[SQL_VALUES_MAX];

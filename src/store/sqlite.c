@@ -26,324 +26,6 @@
 #include "os/worker.h"
 #include "store/sqlite_internal.h"
 
-static void sqlite_reserve_make(struct sqlite_store *store);
-
-static void sqlite_tell_words(struct sqlite_store *store);
-
-static void sqlite_keep_words(struct sqlite_store *store);
-
-/* --- maintenance ----------------------------------------------------------------------------- */
-
-/* Keeps a database healthy over months: checkpoints, checks, a reserve.
- *
- * The log is copied into the database while idle (PASSIVE above 1,000 pages), in any case before it
- * gets long (4,000 pages), and truncated after 30 s without activity. A full disk is not a fault
- * here: the log keeps what is not copied, and its file is already allocated.
- *
- * The startup check is as deep as startup time allows: see README.md. */
-
-#define LOG_PAGES_IDLE  1000
-#define LOG_PAGES_MOST  4000
-#define LOG_CUT_AFTER   SECONDS(30)
-#define RESERVE_LOOK    SECONDS(60)
-#define CHECK_ALL_BYTES ((int64_t)128 << 20) /* about 0.3 s */
-#define CHECK_MOST      ((int64_t)256 << 20) /* about 0.5 s */
-
-/* --- the write-ahead log --------------------------------------------------------------------- */
-
-static int log_grew(void *ctx, sqlite3 *db, const char *name, int pages) {
-    (void)db;
-    (void)name;
-    struct sqlite_store *store = ctx;
-    store->log_pages = pages;
-    store->log_is_long = true;
-    return SQLITE_OK;
-}
-
-static void sqlite_watch_log(struct sqlite_store *store) {
-    (void)sqlite3_wal_hook(store->db, log_grew, store);
-}
-
-/* SQLITE_OK also if it is currently impossible. */
-static int checkpoint(struct sqlite_store *store, int mode) {
-    int pages = 0, copied = 0;
-    int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages, &copied);
-    int primary = rc & 0xff;
-    if (primary == SQLITE_FULL || primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
-        return SQLITE_OK;
-    if (rc != SQLITE_OK)
-        return rc;
-    if (copied == pages)
-        store->log_pages = 0; /* the next commit restarts the log */
-    if (mode == SQLITE_CHECKPOINT_TRUNCATE)
-        store->log_is_long = false;
-    return SQLITE_OK;
-}
-
-int sqlite_checkpoint_if_long(struct sqlite_store *store) {
-    return store->log_pages > LOG_PAGES_MOST ? checkpoint(store, SQLITE_CHECKPOINT_PASSIVE)
-                                             : SQLITE_OK;
-}
-
-static time_ms sqlite_maintain(struct store *base, time_ms idle_ms) {
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    if (store->reserve.used)
-        sqlite_reserve_make(store);
-    int rc = SQLITE_OK;
-    if (store->log_is_long && idle_ms >= LOG_CUT_AFTER)
-        rc = checkpoint(store, SQLITE_CHECKPOINT_TRUNCATE);
-    else if (store->log_pages > LOG_PAGES_IDLE)
-        rc = checkpoint(store, SQLITE_CHECKPOINT_PASSIVE);
-    if (rc != SQLITE_OK) {
-        struct error err = { 0 };
-        sqlite_error(store->db, store->place.path, "write", rc, &err);
-        store_break(base, &err);
-        return TIME_NEVER;
-    }
-    time_ms next = store->reserve.used ? RESERVE_LOOK : TIME_NEVER;
-    if (store->log_is_long)
-        next = time_min(next, idle_ms < LOG_CUT_AFTER ? LOG_CUT_AFTER - idle_ms : LOG_CUT_AFTER);
-    return next;
-}
-
-/* --- startup check --------------------------------------------------------------------------- */
-
-/* The first problem found, or 0. */
-static int check_with(struct sqlite_store *store, const char *sql, struct error *err) {
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
-    int r;
-    if (rc != SQLITE_ROW) {
-        r = sqlite_fault(store, "check", rc, err);
-    } else {
-        const char *found = (const char *)sqlite3_column_text(stmt, 0);
-        bool fine = found && strcmp(found, "ok") == 0;
-        r = fine ? 0 : sqlite_damaged(store, found ? found : "its check says nothing", err);
-    }
-    sqlite3_finalize(stmt);
-    return r;
-}
-
-/* Tables that the daemon cannot run without. */
-static int check_scheduling(struct sqlite_store *store, struct error *err) {
-    static const char *const checks[] = {
-        "PRAGMA quick_check(name)",   "PRAGMA quick_check(meta)",    "PRAGMA quick_check(task)",
-        "PRAGMA quick_check(depend)", "PRAGMA quick_check(run)",     "PRAGMA quick_check(project)",
-        "PRAGMA quick_check(grp)",    "PRAGMA quick_check(limiter)", "PRAGMA quick_check(agent)",
-        "PRAGMA quick_check(usage)",  "PRAGMA quick_check(wait)",    "PRAGMA quick_check(progress)",
-        "PRAGMA quick_check(note)",
-    };
-    int r = 0;
-    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(checks); i++) {
-        sqlite_progress(store, "checking", (unsigned)(100 * i / ARRAY_SIZE(checks)));
-        r = check_with(store, checks[i], err);
-    }
-    return r;
-}
-
-static int sqlite_check(struct sqlite_store *store, bool was_unclean, struct error *err) {
-    int64_t pages = 0, page_size = 0;
-    int rc = sqlite_number(store->db, "PRAGMA page_count", 0, &pages);
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(store->db, "PRAGMA page_size", 0, &page_size);
-    if (rc != SQLITE_OK)
-        return sqlite_fault(store, "check", rc, err);
-    bool is_small = pages * page_size <= CHECK_ALL_BYTES;
-    if (!was_unclean && !is_small)
-        return 0;
-    sqlite_progress(store, "checking", 0);
-    if (was_unclean && is_small)
-        return check_with(store, "PRAGMA integrity_check(1)", err);
-    if (pages * page_size <= CHECK_MOST)
-        return check_with(store, "PRAGMA quick_check(1)", err);
-    return check_scheduling(store, err);
-}
-
-/* --- the reserve ----------------------------------------------------------------------------- */
-
-static bool has_room(const char *folder, int64_t bytes) {
-    struct statvfs fs;
-    return statvfs(folder, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize >= (double)bytes;
-}
-
-static int64_t wanted_size(const struct sqlite_store *store) {
-    int64_t asked = store->options.reserve_bytes;
-    return asked == 0 ? STORE_RESERVE : asked < 0 ? 0 : asked;
-}
-
-static void sqlite_reserve_make(struct sqlite_store *store) {
-    struct sqlite_reserve *reserve = &store->reserve;
-    int64_t size = wanted_size(store);
-    if (size == 0)
-        return;
-    if (!reserve->path)
-        reserve->path = place_beside(&store->place, "-reserve");
-    reserve->size = size;
-    reserve->used = true; /* until it is known to exist */
-    int fd =
-        outside_open(AT_FDCWD, reserve->path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, NULL);
-    if (fd < 0)
-        return;
-    struct stat st;
-    if (fstat(fd, &st) == 0 && st.st_size >= size && (int64_t)st.st_blocks * 512 >= size)
-        reserve->used = false;
-    else if (has_room(store->place.folder, 2 * size)) { /* not the last bytes of a full disk */
-        if (fallocate(fd, 0, 0, size) == 0)
-            reserve->used = false;
-        else if (errno == EOPNOTSUPP) { /* copy-on-write: it would reserve nothing */
-            reserve->used = false;
-            reserve->size = 0;
-            (void)unlink(reserve->path);
-        }
-    }
-    (void)close(fd);
-}
-
-bool sqlite_reserve_release(struct sqlite_store *store) {
-    struct sqlite_reserve *reserve = &store->reserve;
-    if (reserve->size == 0 || reserve->used)
-        return false;
-    int fd = outside_open(AT_FDCWD, reserve->path, O_RDWR | OUTSIDE_PARENT_LINKS, NULL, NULL);
-    if (fd < 0)
-        return false;
-    /* Only the sync frees the blocks for others. */
-    bool given = ftruncate(fd, 0) == 0 && fsync(fd) == 0;
-    (void)close(fd);
-    reserve->used = true;
-    return given;
-}
-
-/* --- commits in a thread --------------------------------------------------------------------- */
-
-/* Commits in a thread while the loop continues.
- *
- * A disk with slow syncs, or a busy machine, would block the loop for the duration of a commit. So
- * the connection goes to a thread with the batch, and comes back with the outcome. Meanwhile
- * nothing else uses it: questions wait. A fast commit is made in the loop, which saves two thread
- * switches; the thread is used only after a slow commit, and for a batch that must be slow. */
-
-#define SLOW_US    2000        /* a commit that takes longer is slow */
-#define SLOW_FOR   SECONDS(10) /* for how long later commits also use the thread */
-#define ROWS_QUICK 256
-
-struct sqlite_thread {
-    struct worker_job job;
-    struct sqlite_store *store;
-    struct worker *worker;
-    const struct store_batch *batch; /* being committed; NULL: none */
-    enum store_outcome outcome;
-    struct error err;
-};
-
-/* A question that arrived while the thread had the connection. */
-struct sqlite_waiting {
-    struct sqlite_waiting *next;
-    struct store_question question;
-    task_id *tasks;
-    char *key, *project;
-    store_answered done;
-    void *ctx;
-};
-
-static void commit(void *ctx, struct worker_job *job) {
-    struct sqlite_thread *t = ctx;
-    (void)job;
-    sqlite_keep_words(t->store);
-    t->err = (struct error){ 0 };
-    t->outcome = sqlite_commit_now(t->store, t->batch, &t->err);
-}
-
-/* --- questions ------------------------------------------------------------------------------- */
-
-void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
-                        store_answered done, void *ctx) {
-    struct sqlite_waiting *w = xcalloc(1, sizeof(*w));
-    w->question = *question;
-    w->done = done;
-    w->ctx = ctx;
-    if (question->task_count > 0) {
-        size_t size = question->task_count * sizeof(*w->tasks);
-        w->question.tasks = w->tasks = memcpy(xmalloc(size), question->tasks, size);
-    }
-    if (question->key)
-        w->question.key = w->key = xstrdup(question->key);
-    if (question->project)
-        w->question.project = w->project = xstrdup(question->project);
-    QUEUE_ADD(&store->waiting, w);
-}
-
-/* `why` not NULL: the store is broken, and none is answered. */
-static void answer_waiting(struct sqlite_store *store, const struct error *why) {
-    QUEUE(struct sqlite_waiting) waiting = { 0 };
-    QUEUE_MOVE(&waiting, &store->waiting); /* an answer may ask again */
-    for (struct sqlite_waiting *w; (w = QUEUE_TAKE(&waiting));) {
-        if (why)
-            w->done(w->ctx, &(struct store_answer){ 0 }, why);
-        else
-            sqlite_ask(&store->base, &w->question, w->done, w->ctx);
-        free(w->tasks);
-        free(w->key);
-        free(w->project);
-        free(w);
-    }
-}
-
-/* --- the loop -------------------------------------------------------------------------------- */
-
-bool sqlite_thread_is_busy(const struct sqlite_store *store) {
-    return store->thread && store->thread->batch;
-}
-
-/* The connection is ours again. */
-static void take_outcome(void *ctx, struct worker_job *job, bool was_run) {
-    struct sqlite_thread *t = ctx;
-    struct sqlite_store *store = t->store;
-    struct error err = t->err;
-    enum store_outcome outcome = t->outcome;
-    (void)job;
-    (void)was_run; /* the store ends after its last commit */
-    t->batch = NULL;
-    sqlite_tell_words(store);
-    if (outcome == STORE_UNKNOWN)
-        store_break(&store->base, &err);
-    answer_waiting(store, store_why_broken(&store->base));
-    store_finish_commit(&store->base, outcome, outcome == STORE_OK ? NULL : &err);
-}
-
-/* Waits for the commit in progress, if any. */
-static void sqlite_thread_await(struct sqlite_store *store) {
-    if (sqlite_thread_is_busy(store))
-        worker_await(store->thread->worker);
-}
-
-/* No commit is in progress. */
-static void sqlite_thread_end(struct sqlite_store *store) {
-    struct sqlite_thread *t = TAKE_PTR(store->thread);
-    if (t)
-        worker_free(t->worker, WORKER_DRAIN, 0);
-    free(t);
-}
-
-bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch) {
-    static const struct worker_calls calls = { .run = commit, .done = take_outcome };
-    time_ms now = clock_read_steady();
-    if (store->base.last_commit_us > SLOW_US || store->options.is_slow)
-        store->slow_until = now + SLOW_FOR;
-    if (!store->options.loop || (now >= store->slow_until && batch->count <= ROWS_QUICK))
-        return false;
-    if (!store->thread) {
-        store->thread = xcalloc(1, sizeof(*store->thread));
-        store->thread->store = store;
-        store->thread->worker = worker_new(store->options.loop, &calls, store->thread);
-    }
-    if (worker_start(store->thread->worker) < 0)
-        return false; /* the loop commits itself */
-    store->thread->batch = batch;
-    (void)worker_submit(store->thread->worker, &store->thread->job);
-    return true;
-}
 /* --- errors ---------------------------------------------------------------------------------- */
 
 static bool is_damage(int rc) {
@@ -401,13 +83,17 @@ int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct er
     return error_set(err, code, "%s", own.text);
 }
 
+static void join_lines(char *text) {
+    for (; *text; text++)
+        *text = *text == '\n' ? ' ' : *text;
+}
+
 /* SQLite's message may have several lines; the advice must be on the first. */
 int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *err) {
     struct error own = { 0 };
     error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): " SQLITE_RESTORE_HINT,
               store->place.path, what);
-    for (char *c = own.text; *c; c++)
-        *c = *c == '\n' ? ' ' : *c;
+    join_lines(own.text);
     store_break(&store->base, &own);
     return error_set(err, own.code, "%s", own.text);
 }
@@ -437,28 +123,375 @@ int sqlite_run(struct sqlite_store *store, enum statement statement) {
     return stmt ? sqlite_finish(stmt) : sqlite3_extended_errcode(store->db);
 }
 
-int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_number) {
+int sqlite_numbers(sqlite3 *db, const char *sql, int count, int64_t *ret_numbers) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(stmt);
-    bool is_null = rc != SQLITE_ROW || sqlite3_column_type(stmt, 0) == SQLITE_NULL;
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
-        *ret_number = is_null ? fallback : sqlite3_column_int64(stmt, 0);
-        rc = SQLITE_OK;
-    }
+    for (int i = 0; rc == SQLITE_ROW && i < count; i++)
+        if (sqlite3_column_type(stmt, i) != SQLITE_NULL)
+            ret_numbers[i] = sqlite3_column_int64(stmt, i);
     sqlite3_finalize(stmt);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* The text in the first row; SQLITE_OK or the error. */
+static int query_text(sqlite3 *db, const char *sql, char *ret_text, size_t size) {
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+    (void)snprintf(ret_text, size, "%s", text ? text : "");
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+int sqlite_find_problem(sqlite3 *db, const char *sql, char ret_problem[SQLITE_PROBLEM_MAX]) {
+    int rc = query_text(db, sql, ret_problem, SQLITE_PROBLEM_MAX);
+    if (strcmp(ret_problem, "ok") == 0)
+        ret_problem[0] = '\0';
+    else if (!*ret_problem)
+        (void)snprintf(ret_problem, SQLITE_PROBLEM_MAX, "its check says nothing");
+    join_lines(ret_problem);
     return rc;
 }
 
 int sqlite_meta(sqlite3 *db, const char *key, int64_t *ret_number) {
     char sql[64];
     (void)snprintf(sql, sizeof(sql), "SELECT value FROM meta WHERE key = '%s'", key);
-    return sqlite_number(db, sql, 0, ret_number);
+    *ret_number = 0;
+    return sqlite_numbers(db, sql, 1, ret_number);
 }
 
-static bool reads(const struct sqlite_store *store) {
+static bool is_read_only(const struct sqlite_store *store) {
     return store->options.use == STORE_USE_READ;
+}
+
+/* --- SQLite messages ------------------------------------------------------------------------- */
+
+/* SQLite's log is per process: the last opened store receives it. */
+static struct sqlite_store *log_listener;
+static pthread_t log_thread;                          /* in which it was opened */
+static _Thread_local struct sqlite_store *committing; /* in this thread, which is not that one */
+
+static void receive_message(void *ctx, int code, const char *text) {
+    (void)ctx;
+    (void)code;
+    if (committing) {
+        strbuf_printf(&committing->messages, "%s\n", text);
+        return;
+    }
+    const struct sqlite_store *store = log_listener;
+    if (store && store->options.log && pthread_equal(pthread_self(), log_thread))
+        store->options.log(store->options.ctx, text); /* messages of backups are dropped */
+}
+
+/* Passes what a commit in the thread logged to the program's log, in the loop's thread. */
+static void log_kept_messages(struct sqlite_store *store) {
+    char *at = store->messages.text;
+    for (char *end; store->options.log && at && (end = strchr(at, '\n')); at = end + 1) {
+        *end = '\0';
+        store->options.log(store->options.ctx, at);
+    }
+    strbuf_clear(&store->messages);
+}
+
+/* Both must precede SQLite's first use; otherwise it continues without them. */
+static void configure_once(void) {
+    static bool done;
+    if (done)
+        return;
+    done = true;
+    (void)sqlite3_config(SQLITE_CONFIG_LOG, receive_message, NULL);
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+/* --- maintenance ----------------------------------------------------------------------------- */
+
+/* Keeps a database healthy over months: checkpoints, checks, a reserve.
+ *
+ * The log is copied into the database while idle (PASSIVE above 1,000 pages), in any case before it
+ * gets long (4,000 pages), and truncated after 30 s without activity. A full disk is not a fault
+ * here: the log keeps what is not copied, and its file is already allocated.
+ *
+ * The startup check is as deep as startup time allows: see README.md. */
+
+#define LOG_PAGES_IDLE     1000
+#define LOG_PAGES_MAX      4000
+#define LOG_TRUNCATE_AFTER SECONDS(30)
+#define RESERVE_CHECK      SECONDS(60)
+#define CHECK_ALL_BYTES    ((int64_t)128 << 20) /* about 0.3 s */
+#define CHECK_QUICK_BYTES  ((int64_t)256 << 20) /* about 0.5 s */
+
+/* --- the write-ahead log --------------------------------------------------------------------- */
+
+static int log_grew(void *ctx, sqlite3 *db, const char *name, int pages) {
+    (void)db;
+    (void)name;
+    struct sqlite_store *store = ctx;
+    store->log_pages = pages;
+    store->log_is_long = true;
+    return SQLITE_OK;
+}
+
+/* SQLITE_OK also if it is currently impossible. */
+static int checkpoint(struct sqlite_store *store, int mode) {
+    int pages = 0, copied = 0;
+    int rc = sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages, &copied);
+    int primary = rc & 0xff;
+    if (primary == SQLITE_FULL || primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
+        return SQLITE_OK;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (copied == pages)
+        store->log_pages = 0; /* the next commit restarts the log */
+    if (mode == SQLITE_CHECKPOINT_TRUNCATE)
+        store->log_is_long = false;
+    return SQLITE_OK;
+}
+
+int sqlite_checkpoint_if_long(struct sqlite_store *store) {
+    return store->log_pages > LOG_PAGES_MAX ? checkpoint(store, SQLITE_CHECKPOINT_PASSIVE)
+                                            : SQLITE_OK;
+}
+
+/* --- the reserve ----------------------------------------------------------------------------- */
+
+static bool has_room(const char *path, int64_t bytes) {
+    struct statvfs fs;
+    return statvfs(path, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize >= (double)bytes;
+}
+
+static void sqlite_reserve_make(struct sqlite_store *store) {
+    struct sqlite_reserve *reserve = &store->reserve;
+    int64_t asked = store->options.reserve_bytes, size = asked ? asked : STORE_RESERVE;
+    if (size < 0)
+        return;
+    if (!reserve->path)
+        reserve->path = path_with_suffix(store->place.path, "-reserve");
+    reserve->size = size;
+    reserve->used = true; /* until it is known to exist */
+    int fd =
+        outside_open(AT_FDCWD, reserve->path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, NULL);
+    if (fd < 0)
+        return;
+    struct stat st;
+    if (fstat(fd, &st) == 0 && st.st_size >= size && (int64_t)st.st_blocks * 512 >= size)
+        reserve->used = false;
+    else if (has_room(reserve->path, 2 * size)) { /* not the last bytes of a full disk */
+        if (fallocate(fd, 0, 0, size) == 0)
+            reserve->used = false;
+        else if (errno == EOPNOTSUPP) { /* copy-on-write: it would reserve nothing */
+            reserve->used = false;
+            reserve->size = 0;
+            (void)unlink(reserve->path);
+        }
+    }
+    (void)close(fd);
+}
+
+bool sqlite_reserve_release(struct sqlite_store *store) {
+    struct sqlite_reserve *reserve = &store->reserve;
+    if (reserve->size == 0 || reserve->used)
+        return false;
+    int fd = outside_open(AT_FDCWD, reserve->path, O_RDWR | OUTSIDE_PARENT_LINKS, NULL, NULL);
+    if (fd < 0)
+        return false;
+    /* Only the sync frees the blocks for others. */
+    bool given = ftruncate(fd, 0) == 0 && fsync(fd) == 0;
+    (void)close(fd);
+    reserve->used = true;
+    return given;
+}
+
+static time_ms sqlite_maintain(struct store *base, time_ms idle_ms) {
+    struct sqlite_store *store = (struct sqlite_store *)base;
+    if (store->reserve.used)
+        sqlite_reserve_make(store);
+    int rc = SQLITE_OK;
+    if (store->log_is_long && idle_ms >= LOG_TRUNCATE_AFTER)
+        rc = checkpoint(store, SQLITE_CHECKPOINT_TRUNCATE);
+    else if (store->log_pages > LOG_PAGES_IDLE)
+        rc = checkpoint(store, SQLITE_CHECKPOINT_PASSIVE);
+    if (rc != SQLITE_OK) {
+        struct error err = { 0 };
+        sqlite_error(store->db, store->place.path, "write", rc, &err);
+        store_break(base, &err);
+        return TIME_NEVER;
+    }
+    time_ms next = store->reserve.used ? RESERVE_CHECK : TIME_NEVER;
+    if (store->log_is_long)
+        next = time_min(next, idle_ms < LOG_TRUNCATE_AFTER ? LOG_TRUNCATE_AFTER - idle_ms
+                                                           : LOG_TRUNCATE_AFTER);
+    return next;
+}
+
+/* --- startup check --------------------------------------------------------------------------- */
+
+static int check_with(struct sqlite_store *store, const char *sql, struct error *err) {
+    char problem[SQLITE_PROBLEM_MAX];
+    int rc = sqlite_find_problem(store->db, sql, problem);
+    if (rc != SQLITE_OK)
+        return sqlite_fault(store, "check", rc, err);
+    return *problem ? sqlite_damaged(store, problem, err) : 0;
+}
+
+/* Tables that the daemon cannot run without. */
+static int check_scheduling(struct sqlite_store *store, struct error *err) {
+    static const char *const tables[] = { "name",    "meta",     "task",    "depend", "run",
+                                          "project", "grp",      "limiter", "agent",  "usage",
+                                          "wait",    "progress", "note" };
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(tables); i++) {
+        char sql[64];
+        (void)snprintf(sql, sizeof(sql), "PRAGMA quick_check(%s)", tables[i]);
+        sqlite_progress(store, "checking", (unsigned)(100 * i / ARRAY_SIZE(tables)));
+        r = check_with(store, sql, err);
+    }
+    return r;
+}
+
+static int sqlite_check(struct sqlite_store *store, bool was_unclean, struct error *err) {
+    int64_t bytes = 0;
+    int rc = sqlite_numbers(
+        store->db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", 1,
+        &bytes);
+    if (rc != SQLITE_OK)
+        return sqlite_fault(store, "check", rc, err);
+    bool is_small = bytes <= CHECK_ALL_BYTES;
+    if (!was_unclean && !is_small)
+        return 0;
+    sqlite_progress(store, "checking", 0);
+    if (was_unclean && is_small)
+        return check_with(store, "PRAGMA integrity_check(1)", err);
+    if (bytes <= CHECK_QUICK_BYTES)
+        return check_with(store, "PRAGMA quick_check(1)", err);
+    return check_scheduling(store, err);
+}
+
+/* --- commits in a thread --------------------------------------------------------------------- */
+
+/* Commits in a thread while the loop continues.
+ *
+ * A disk with slow syncs, or a busy machine, would block the loop for the duration of a commit. So
+ * the connection goes to a thread with the batch, and comes back with the outcome. Meanwhile
+ * nothing else uses it: questions wait. A fast commit is made in the loop, which saves two thread
+ * switches; the thread is used only after a slow commit, and for a batch that must be slow. */
+
+#define SLOW_US    2000        /* a commit that takes longer is slow */
+#define SLOW_FOR   SECONDS(10) /* for how long later commits also use the thread */
+#define ROWS_QUICK 256
+
+struct sqlite_thread {
+    struct worker_job job;
+    struct sqlite_store *store;
+    struct worker *worker;
+    const struct store_batch *batch; /* being committed; NULL: none */
+    enum store_outcome outcome;
+    struct error err;
+};
+
+/* A question that arrived while the thread had the connection. */
+struct sqlite_waiting {
+    struct sqlite_waiting *next;
+    struct store_question question;
+    task_id *tasks;
+    char *key, *project;
+    store_answered done;
+    void *ctx;
+};
+
+static void commit(void *ctx, struct worker_job *job) {
+    struct sqlite_thread *t = ctx;
+    (void)job;
+    committing = t->store;
+    t->err = (struct error){ 0 };
+    t->outcome = sqlite_commit_now(t->store, t->batch, &t->err);
+}
+
+/* --- questions ------------------------------------------------------------------------------- */
+
+void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
+                        store_answered done, void *ctx) {
+    struct sqlite_waiting *w = xcalloc(1, sizeof(*w));
+    w->question = *question;
+    w->done = done;
+    w->ctx = ctx;
+    if (question->task_count > 0) {
+        size_t size = question->task_count * sizeof(*w->tasks);
+        w->question.tasks = w->tasks = memcpy(xmalloc(size), question->tasks, size);
+    }
+    if (question->key)
+        w->question.key = w->key = xstrdup(question->key);
+    if (question->project)
+        w->question.project = w->project = xstrdup(question->project);
+    QUEUE_ADD(&store->waiting, w);
+}
+
+/* `why` not NULL: the store is broken, and none is answered. */
+static void answer_waiting(struct sqlite_store *store, const struct error *why) {
+    QUEUE(struct sqlite_waiting) waiting = { 0 };
+    QUEUE_MOVE(&waiting, &store->waiting); /* an answer may ask again */
+    for (struct sqlite_waiting *w; (w = QUEUE_TAKE(&waiting));) {
+        if (why)
+            w->done(w->ctx, &(struct store_answer){ 0 }, why);
+        else
+            sqlite_ask(&store->base, &w->question, w->done, w->ctx);
+        free(w->tasks);
+        free(w->key);
+        free(w->project);
+        free(w);
+    }
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+bool sqlite_thread_is_busy(const struct sqlite_store *store) {
+    return store->thread && store->thread->batch;
+}
+
+/* The connection is ours again. */
+static void take_outcome(void *ctx, struct worker_job *job, bool was_run) {
+    struct sqlite_thread *t = ctx;
+    struct sqlite_store *store = t->store;
+    struct error err = t->err;
+    enum store_outcome outcome = t->outcome;
+    (void)job;
+    (void)was_run; /* the store ends after its last commit */
+    t->batch = NULL;
+    log_kept_messages(store);
+    if (outcome == STORE_UNKNOWN)
+        store_break(&store->base, &err);
+    answer_waiting(store, store_why_broken(&store->base));
+    store_finish_commit(&store->base, outcome, &err);
+}
+
+/* No commit is in progress. */
+static void sqlite_thread_end(struct sqlite_store *store) {
+    struct sqlite_thread *t = TAKE_PTR(store->thread);
+    if (t)
+        worker_free(t->worker, WORKER_DRAIN, 0);
+    free(t);
+}
+
+bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch) {
+    static const struct worker_calls calls = { .run = commit, .done = take_outcome };
+    time_ms now = clock_read_steady();
+    if (store->base.last_commit_us > SLOW_US || store->options.is_slow)
+        store->slow_until = now + SLOW_FOR;
+    if (!store->options.loop || (now >= store->slow_until && batch->count <= ROWS_QUICK))
+        return false;
+    if (!store->thread) {
+        store->thread = xcalloc(1, sizeof(*store->thread));
+        store->thread->store = store;
+        store->thread->worker = worker_new(store->options.loop, &calls, store->thread);
+    }
+    if (worker_start(store->thread->worker) < 0)
+        return false; /* the loop commits itself */
+    store->thread->batch = batch;
+    (void)worker_submit(store->thread->worker, &store->thread->job);
+    return true;
 }
 
 /* --- connecting ------------------------------------------------------------------------------ */
@@ -480,26 +513,19 @@ static const struct setting settings[] = {
 
 static int make_setting(sqlite3 *db, const struct setting *setting, const char *path,
                         struct error *err) {
-    char sql[128];
+    char sql[128], answer[64];
     (void)snprintf(sql, sizeof(sql), "PRAGMA %s = %s", setting->name, setting->value);
     int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    (void)snprintf(sql, sizeof(sql), "PRAGMA %s", setting->name);
+    if (rc == SQLITE_OK)
+        rc = query_text(db, sql, answer, sizeof(answer));
     if (rc != SQLITE_OK)
         return sqlite_error(db, path, "open", rc, err);
-    (void)snprintf(sql, sizeof(sql), "PRAGMA %s", setting->name);
-    sqlite3_stmt *stmt = NULL;
-    rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
-    const char *answer = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-    int r = 0;
-    if (rc != SQLITE_ROW)
-        r = sqlite_error(db, path, "open", rc, err);
-    else if (!answer || strcmp(answer, setting->answer) != 0)
-        r = error_set(err, -ENOTSUP,
-                      "cannot open '%s': this SQLite answers %s = '%s' instead of '%s'", path,
-                      setting->name, answer ? answer : "", setting->answer);
-    sqlite3_finalize(stmt);
-    return r;
+    if (strcmp(answer, setting->answer) != 0)
+        return error_set(err, -ENOTSUP,
+                         "cannot open '%s': this SQLite answers %s = '%s' instead of '%s'", path,
+                         setting->name, answer, setting->answer);
+    return 0;
 }
 
 static int harden(sqlite3 *db, const char *path, struct error *err) {
@@ -543,53 +569,9 @@ static int connect_to(const char *path, sqlite3 **ret_db, struct error *err) {
 /* The first of them, the journal mode, is written into the file: not for read-only use. */
 static int make_settings(const struct sqlite_store *store, struct error *err) {
     int r = 0;
-    for (size_t i = reads(store) ? 1 : 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
+    for (size_t i = is_read_only(store) ? 1 : 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
         r = make_setting(store->db, &settings[i], store->place.path, err);
     return r;
-}
-
-/* --- SQLite messages ------------------------------------------------------------------------- */
-
-/* SQLite's log is per process: the last opened store receives it. */
-static struct sqlite_store *log_listener;
-static pthread_t log_thread;                          /* in which it was opened */
-static _Thread_local struct sqlite_store *committing; /* in this thread, which is not that one */
-
-static void tell_log(void *ctx, int code, const char *text) {
-    (void)ctx;
-    (void)code;
-    if (committing) {
-        strbuf_printf(&committing->words, "%s\n", text);
-        return;
-    }
-    const struct sqlite_store *store = log_listener;
-    if (store && store->options.log && pthread_equal(pthread_self(), log_thread))
-        store->options.log(store->options.ctx, text); /* messages of backups are dropped */
-}
-
-/* From now on, SQLite's messages in this thread about this store are kept, */
-static void sqlite_keep_words(struct sqlite_store *store) {
-    committing = store;
-}
-
-/* and passed to the program's log in the loop's thread. */
-static void sqlite_tell_words(struct sqlite_store *store) {
-    char *at = store->words.text;
-    for (char *end; store->options.log && at && (end = strchr(at, '\n')); at = end + 1) {
-        *end = '\0';
-        store->options.log(store->options.ctx, at);
-    }
-    strbuf_clear(&store->words);
-}
-
-/* Both must precede SQLite's first use; otherwise it continues without them. */
-static void configure_once(void) {
-    static bool done;
-    if (done)
-        return;
-    done = true;
-    (void)sqlite3_config(SQLITE_CONFIG_LOG, tell_log, NULL);
-    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
 /* --- waiting for the lock -------------------------------------------------------------------- */
@@ -598,7 +580,7 @@ static void configure_once(void) {
  * interrupted. So the lock is tried ten times a second, which costs one system call. The store is
  * opened with the acquired lock: no other process gets in between. */
 
-#define LOOK_EVERY 100 /* ms */
+#define TRY_EVERY 100 /* ms */
 
 struct sqlite_await {
     struct store_await base;
@@ -609,16 +591,16 @@ struct sqlite_await {
     struct place place;
 };
 
-static void look_later(struct sqlite_await *await, time_ms span) {
+static void try_later(struct sqlite_await *await, time_ms span) {
     loop_timer_set(await->loop, await->timer, time_add(loop_now_steady(await->loop), span));
 }
 
-static void look(void *ctx) {
+static void try_lock(void *ctx) {
     struct sqlite_await *await = ctx;
     struct error err = { 0 };
     int r = place_try_lock(&await->place, &err);
     if (r == -EAGAIN)
-        look_later(await, LOOK_EVERY);
+        try_later(await, TRY_EVERY);
     else
         await->free(await->ctx, r, r < 0 ? &err : NULL);
 }
@@ -631,23 +613,22 @@ static int sqlite_await(struct loop *loop, const char *url, store_is_free free, 
         return r;
     struct sqlite_await *await = xcalloc(1, sizeof(*await));
     *await = (struct sqlite_await){ .loop = loop, .free = free, .ctx = ctx, .place = place };
-    await->timer = loop_timer_new(loop, look, await);
-    look_later(await, 0);
+    await->timer = loop_timer_new(loop, try_lock, await);
+    try_later(await, 0);
     *ret_await = &await->base;
     return 0;
 }
 
-static int sqlite_await_take(struct store_await *base, struct place *ret_place) {
+static void sqlite_await_take(struct store_await *base, struct place *ret_place) {
     struct sqlite_await *await = (struct sqlite_await *)base;
     *ret_place = await->place;
     loop_timer_free(await->loop, await->timer);
     free(await);
-    return 0;
 }
 
 static void sqlite_await_cancel(struct store_await *base) {
     struct place place;
-    (void)sqlite_await_take(base, &place);
+    sqlite_await_take(base, &place);
     place_finish(&place);
 }
 
@@ -684,7 +665,7 @@ static void store_free(struct sqlite_store *store) {
     if (store->empty_log)
         (void)unlink(store->empty_log);
     free(store->empty_log);
-    strbuf_finish(&store->words);
+    strbuf_finish(&store->messages);
     names_finish(&store->names);
     place_finish(&store->place); /* the lock last */
     free(store->reserve.path);
@@ -709,31 +690,21 @@ static int make_file(const struct place *place, struct error *err) {
     int fd = open(place->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EEXIST)
         return 0;
-    if (fd < 0) {
-        int code = errno;
-        return error_set(err, -code, "cannot make '%s': %s", place->path, strerror(code));
-    }
+    if (fd < 0)
+        return error_set_errno(err, "make", place->path);
     (void)close(fd); /* SQLite has no lock on it yet */
-    return place_sync_folder(place->folder, err);
+    return place_sync_folder_of(place->path, err);
 }
 
 static int read_meta(struct sqlite_store *store, int64_t *ret_epoch, struct error *err) {
-    int64_t last_task = 0, last_event = 0;
+    int64_t last[2] = { 0 };
     int rc = sqlite_meta(store->db, "epoch", ret_epoch);
     if (rc == SQLITE_OK)
-        rc = sqlite_number(store->db,
-                           "SELECT max(ifnull((SELECT max(number) FROM task), 0),"
-                           " (SELECT value FROM meta WHERE key = 'last_task'))",
-                           0, &last_task);
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(store->db,
-                           "SELECT max(ifnull((SELECT max(seq) FROM event), 0),"
-                           " (SELECT value FROM meta WHERE key = 'last_event'))",
-                           0, &last_event);
+        rc = sqlite_numbers(store->db, "SELECT " SQLITE_LAST_TASK ", " SQLITE_LAST_EVENT, 2, last);
     if (rc != SQLITE_OK)
         return sqlite_fault(store, "read", rc, err);
-    store->last_task = (task_id)last_task;
-    store->last_event = (uint64_t)last_event;
+    store->last_task = (task_id)last[0];
+    store->last_event = (uint64_t)last[1];
     return 0;
 }
 
@@ -763,7 +734,7 @@ static int find_file(struct sqlite_store *store, struct error *err) {
     struct stat st;
     if (lstat(store->place.path, &st) < 0)
         return error_set_errno(err, "read", store->place.path);
-    char *log = place_beside(&store->place, "-wal");
+    char *log = path_with_suffix(store->place.path, "-wal");
     if (lstat(log, &st) < 0 && errno == ENOENT)
         store->empty_log = log;
     else
@@ -783,75 +754,55 @@ static int check_version(const struct sqlite_store *store, const struct sqlite_s
     return 0;
 }
 
-/* The read-only part of opening: everything is known, and nothing was written. */
-static int read_database(struct sqlite_store *store, const struct sqlite_schema *schema,
-                         struct store_report *report, struct error *err) {
-    uint32_t version = 0;
-    int64_t epoch = 0;
-    int r = find_file(store, err);
-    if (r >= 0)
-        r = connect_to(store->place.path, &store->db, err);
-    if (r >= 0)
-        r = sqlite_inspect(store, schema->version, report, &version, err);
-    if (r >= 0)
-        r = check_version(store, schema, version, err);
-    if (r >= 0)
-        r = make_settings(store, err);
-    if (r >= 0)
-        r = sqlite_check(store, report->was_unclean, err);
-    if (r >= 0)
-        r = sqlite_names_load(store, err);
-    if (r >= 0)
-        r = read_meta(store, &epoch, err);
-    if (r >= 0)
-        report->epoch = (uint64_t)epoch;
-    return r;
+/* Raises the epoch: from now on the store is in use. */
+static int begin_work(struct sqlite_store *store, bool created, int64_t *epoch, struct error *err) {
+    if ((uint64_t)*epoch < store->options.epoch_above)
+        *epoch = (int64_t)store->options.epoch_above;
+    ++*epoch;
+    (void)sqlite3_wal_hook(store->db, log_grew, store);
+    sqlite_reserve_make(store);
+    int r = begin_epoch(store, *epoch, err);
+    if (r == -ENOSPC && sqlite_reserve_release(store))
+        r = begin_epoch(store, *epoch, err);
+    /* SQLite removes the journal of its first transaction without syncing the folder. If it came
+     * back after a power failure, it would roll the new database back to nothing. */
+    return r >= 0 && created ? place_sync_folder_of(store->place.path, err) : r;
 }
 
 static int open_database(struct sqlite_store *store, const struct sqlite_schema *schema,
                          struct store_report *report, struct error *err) {
     uint32_t version = 0;
     int64_t epoch = 0;
-    int r = make_file(&store->place, err);
+    bool reads = is_read_only(store);
+    int r = reads ? find_file(store, err) : make_file(&store->place, err);
     if (r >= 0)
         r = connect_to(store->place.path, &store->db, err);
     if (r >= 0)
         r = sqlite_inspect(store, schema->version, report, &version, err);
+    if (r >= 0 && reads)
+        r = check_version(store, schema, version, err);
     if (r >= 0)
         r = make_settings(store, err);
     if (r >= 0 && !report->created)
         r = sqlite_check(store, report->was_unclean, err);
-    if (r >= 0)
+    if (r >= 0 && !reads)
         r = sqlite_migrate(store, schema, version, report, err);
     if (r >= 0)
         r = sqlite_names_load(store, err);
     if (r >= 0)
         r = read_meta(store, &epoch, err);
-    if (r >= 0) {
-        if ((uint64_t)epoch < store->options.epoch_above)
-            epoch = (int64_t)store->options.epoch_above;
-        sqlite_watch_log(store);
-        sqlite_reserve_make(store);
-        r = begin_epoch(store, epoch + 1, err);
-        if (r == -ENOSPC && sqlite_reserve_release(store))
-            r = begin_epoch(store, epoch + 1, err);
-    }
-    /* SQLite removes the journal of its first transaction without syncing the folder. If it came
-     * back after a power failure, it would roll the new database back to nothing. */
-    if (r >= 0 && report->created)
-        r = place_sync_folder(store->place.folder, err);
-    if (r < 0)
-        return r;
-    report->epoch = (uint64_t)epoch + 1;
-    return 0;
+    if (r >= 0 && !reads)
+        r = begin_work(store, report->created, &epoch, err);
+    if (r >= 0)
+        report->epoch = (uint64_t)epoch;
+    return r;
 }
 
 /* Before any file is created. */
 static int check_there(const char *path, struct error *err) {
     struct stat st;
-    _cleanup_(strbuf_finish) struct strbuf restored = STRBUF_INIT;
-    strbuf_printf(&restored, "%s-restored", path);
-    if (lstat(path, &st) == 0 || lstat(restored.text, &st) == 0)
+    _cleanup_(freep) char *restored = path_with_suffix(path, "-restored");
+    if (lstat(path, &st) == 0 || lstat(restored, &st) == 0)
         return 0;
     return error_set_errno(err, "read", path);
 }
@@ -867,10 +818,11 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     log_listener = store;
     log_thread = pthread_self();
     char kept[512];
-    int r = reads(store) ? check_there(options->url, err) : 0;
-    if (r >= 0)
-        r = options->awaited ? sqlite_await_take(options->awaited, &store->place)
-                             : place_find(options->url, &store->place, err);
+    int r = is_read_only(store) ? check_there(options->url, err) : 0;
+    if (r >= 0 && options->awaited)
+        sqlite_await_take(options->awaited, &store->place);
+    else if (r >= 0)
+        r = place_find(options->url, &store->place, err);
     if (r >= 0 && store->place.lock < 0)
         r = place_lock(&store->place, err);
     if (r >= 0)
@@ -878,8 +830,7 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
     if (r >= 0)
         r = sqlite_finish_restore(&store->place, kept, err);
     if (r >= 0)
-        r = reads(store) ? read_database(store, schema, ret_report, err)
-                         : open_database(store, schema, ret_report, err);
+        r = open_database(store, schema, ret_report, err);
     if (r < 0)
         return r;
     *ret_store = &TAKE_PTR(store)->base;
@@ -894,7 +845,7 @@ static int sqlite_open(const struct store_options *options, struct store **ret_s
 /* A broken store is left as it is: the next start reads the log. */
 static void sqlite_close(struct store *base) {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    bool fine = base->broken.code == 0 && !reads(store);
+    bool fine = base->broken.code == 0 && !is_read_only(store);
     if (fine && sqlite_run(store, STATEMENT_BEGIN) == SQLITE_OK
         && sqlite_put_meta(store, "clean", 1) == SQLITE_OK)
         fine = sqlite_run(store, STATEMENT_COMMIT) == SQLITE_OK;
@@ -904,8 +855,10 @@ static void sqlite_close(struct store *base) {
 }
 
 static void sqlite_give_up(struct store *base, const struct error *why) {
+    struct sqlite_store *store = (struct sqlite_store *)base;
     (void)why;
-    sqlite_thread_await((struct sqlite_store *)base);
+    if (sqlite_thread_is_busy(store))
+        worker_await(store->thread->worker);
 }
 
 static int64_t size_of(const char *path) {
@@ -915,7 +868,7 @@ static int64_t size_of(const char *path) {
 
 static void sqlite_info(const struct store *base, struct store_info *ret) {
     const struct sqlite_store *store = (const struct sqlite_store *)base;
-    _cleanup_(freep) char *log = place_beside(&store->place, "-wal");
+    _cleanup_(freep) char *log = path_with_suffix(store->place.path, "-wal");
     ret->place = store->place.path;
     ret->bytes = size_of(store->place.path);
     ret->log_bytes = size_of(log);

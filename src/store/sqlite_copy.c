@@ -14,8 +14,8 @@
  * the copy and its sync cannot be split. They touch only the copy, so a thread does them.
  *
  * A restore first puts the complete copy beside the database as PATH-restored. From then on it is
- * decided: this call, or the next start after a crash, moves the old files aside and the copy into
- * place. Otherwise a crash in the middle would leave no database, or the log of the old one beside
+ * decided: this call, or the next start after a crash, moves the old files out of the way and
+ * the copy into place. Otherwise a crash in the middle would leave no database, or the log of the old one beside
  * the new one, which SQLite would apply. */
 #include <assert.h>
 #include <errno.h>
@@ -34,141 +34,113 @@
 #include "os/worker.h"
 #include "store/sqlite_internal.h"
 
-#define STEPS_TO_STOP    10000   /* of SQLite's VM: some microseconds per hundred */
-#define EPOCH_LEAP       1000000 /* beyond every epoch of a store that is no longer readable */
-#define FIRST_WITH_NOTES 3       /* version */
-#define PAGES_PER_STEP   256     /* a megabyte: about a millisecond */
-#define LOOK_AT_THREAD   10      /* ms */
+#define STEPS_TO_STOP      10000   /* of SQLite's VM: some microseconds per hundred */
+#define EPOCH_LEAP         1000000 /* beyond every epoch of a store that is no longer readable */
+#define FIRST_WITH_NOTES   3       /* version */
+#define PAGES_PER_STEP     256     /* a megabyte: about a millisecond */
+#define CHECK_THREAD_EVERY 10      /* ms */
 
 /* --- inspection ------------------------------------------------------------------------------ */
 
-struct looked_at {
+struct inspection {
     sqlite3 *db;
     char *log; /* an empty one created by SQLite, or NULL */
 };
 
-static void look_finish(struct looked_at *look) {
-    if (look->db)
-        (void)sqlite3_db_config(look->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    (void)sqlite3_close(look->db);
-    if (look->log)
-        (void)unlink(look->log);
-    free(look->log);
+static void inspection_end(struct inspection *inspection) {
+    if (inspection->db)
+        (void)sqlite3_db_config(inspection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    (void)sqlite3_close(inspection->db);
+    if (inspection->log)
+        (void)unlink(inspection->log);
+    free(inspection->log);
 }
 
-/* Zeroed at first; end with look_finish, even after a failure. */
-static int look_at(const char *path, struct looked_at *ret_look, struct error *err) {
+/* Zeroed at first; end with inspection_end, even after a failure. */
+static int inspection_begin(const char *path, struct inspection *ret, struct error *err) {
     struct stat st;
-    _cleanup_(strbuf_finish) struct strbuf log = STRBUF_INIT;
-    strbuf_printf(&log, "%s-wal", path);
-    if (lstat(log.text, &st) < 0 && errno == ENOENT)
-        ret_look->log = strbuf_take(&log);
-    int rc =
-        sqlite3_open_v2(path, &ret_look->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
+    _cleanup_(freep) char *log = path_with_suffix(path, "-wal");
+    if (lstat(log, &st) < 0 && errno == ENOENT)
+        ret->log = TAKE_PTR(log);
+    int rc = sqlite3_open_v2(path, &ret->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_exec(ret_look->db,
-                          "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF", NULL,
-                          NULL, NULL);
+        rc = sqlite3_exec(ret->db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF",
+                          NULL, NULL, NULL);
     int64_t tables;
     if (rc == SQLITE_OK)
-        rc = sqlite_number(ret_look->db, "SELECT count(*) FROM sqlite_schema", 0, &tables);
+        rc = sqlite_numbers(ret->db, "SELECT count(*) FROM sqlite_schema", 1, &tables);
     if ((rc & 0xff) == SQLITE_NOTADB)
         return error_set(err, -EUCLEAN, "'%s' is no copy of a store, or damaged", path);
-    return rc == SQLITE_OK ? 0 : sqlite_error(ret_look->db, path, "read", rc, err);
+    return rc == SQLITE_OK ? 0 : sqlite_error(ret->db, path, "read", rc, err);
 }
 
 /* Is it ours, in a known version? */
-static int look_source(sqlite3 *db, const char *path, int64_t *ret_epoch, struct error *err) {
-    int64_t id = 0, version = 0;
-    int rc = sqlite_number(db, "PRAGMA application_id", 0, &id);
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(db, "PRAGMA user_version", 0, &version);
+static int check_origin(sqlite3 *db, const char *path, int64_t *ret_version, int64_t *ret_epoch,
+                        struct error *err) {
+    int64_t found[2] = { 0 };
+    int rc =
+        sqlite_numbers(db, "SELECT * FROM pragma_application_id, pragma_user_version", 2, found);
     if (rc != SQLITE_OK)
         return sqlite_error(db, path, "read", rc, err);
-    if (id != SQLITE_APPLICATION_ID)
+    if (found[0] != SQLITE_APPLICATION_ID)
         return error_set(err, -EINVAL, "'%s' is no copy of a store", path);
-    if (version < 1 || version > STORE_VERSION)
+    *ret_version = found[1];
+    if (found[1] < 1 || found[1] > STORE_VERSION)
         return error_set(err, -EPROTO,
                          "'%s' has version %" PRId64 ", this program knows 1 to %u: "
                          "use the newer program",
-                         path, version, STORE_VERSION);
+                         path, found[1], STORE_VERSION);
     rc = sqlite_meta(db, "epoch", ret_epoch);
     return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "read", rc, err);
 }
 
-/* Runs a check; returns a SQLite result and the first problem on one line, or "". */
-static int look_whole(sqlite3 *db, const char *sql, char ret_found[150]) {
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt) == SQLITE_ROW ? SQLITE_OK : sqlite3_extended_errcode(db);
-    const char *found = rc == SQLITE_OK ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-    bool fine = found && strcmp(found, "ok") == 0;
-    (void)snprintf(ret_found, 150, "%s", fine ? "" : found ? found : "its check says nothing");
-    for (char *c = ret_found; *c; c++)
-        *c = *c == '\n' ? ' ' : *c;
-    sqlite3_finalize(stmt);
-    return rc;
-}
-
-static int look_into(sqlite3 *db, const char *path, struct store_look *ret_look,
-                     struct error *err) {
-    int64_t epoch, version = 0, clean = 1, tasks = 0, last_event = 0, copying = 0;
-    int r = look_source(db, path, &epoch, err);
+static int read_summary(sqlite3 *db, const char *path, struct store_look *ret_look,
+                        struct error *err) {
+    int64_t epoch, version = 0, clean = 1, totals[2] = { 0 }, copying = 0;
+    int r = check_origin(db, path, &version, &epoch, err);
     if (r < 0)
         return r;
-    char found[150];
-    int rc = look_whole(db, "PRAGMA integrity_check(1)", found);
-    if (rc == SQLITE_OK && found[0])
+    char problem[SQLITE_PROBLEM_MAX];
+    int rc = sqlite_find_problem(db, "PRAGMA integrity_check(1)", problem);
+    if (rc == SQLITE_OK && *problem)
         return error_set(err, -EUCLEAN, "store '%s' is damaged (%s): " SQLITE_RESTORE_HINT, path,
-                         found);
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(db, "PRAGMA user_version", 0, &version);
+                         problem);
     if (rc == SQLITE_OK)
         rc = sqlite_meta(db, "clean", &clean);
     if (rc == SQLITE_OK)
-        rc = sqlite_number(db, "SELECT count(*) FROM task", 0, &tasks);
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(db,
-                           "SELECT max(ifnull((SELECT max(seq) FROM event), 0),"
-                           " (SELECT value FROM meta WHERE key = 'last_event'))",
-                           0, &last_event);
+        rc =
+            sqlite_numbers(db, "SELECT (SELECT count(*) FROM task), " SQLITE_LAST_EVENT, 2, totals);
     if (rc == SQLITE_OK && version >= FIRST_WITH_NOTES)
-        rc = sqlite_number(db, "SELECT count(*) FROM note WHERE name = '" STORE_COPY_NOTE "'", 0,
-                           &copying);
+        rc = sqlite_numbers(db, "SELECT count(*) FROM note WHERE name = '" STORE_COPY_NOTE "'", 1,
+                            &copying);
     if (rc != SQLITE_OK)
         return sqlite_error(db, path, "read", rc, err);
     *ret_look = (struct store_look){ .there = true,
                                      .was_unclean = clean == 0,
                                      .unfinished = copying != 0,
                                      .version = (uint32_t)version,
-                                     .tasks = (uint64_t)tasks,
-                                     .last_event = (uint64_t)last_event };
+                                     .tasks = (uint64_t)totals[0],
+                                     .last_event = (uint64_t)totals[1] };
     return 0;
 }
 
 int sqlite_look(const char *url, struct store_look *ret_look, struct error *err) {
     struct stat st;
-    _cleanup_(strbuf_finish) struct strbuf restored = STRBUF_INIT;
-    strbuf_printf(&restored, "%s-restored", url);
+    _cleanup_(freep) char *restored = path_with_suffix(url, "-restored");
     /* Complete and decided: the next start puts it in place. */
-    const char *path = lstat(restored.text, &st) == 0 ? restored.text : url;
+    const char *path = lstat(restored, &st) == 0 ? restored : url;
     if (lstat(path, &st) < 0 && errno == ENOENT)
         return 0;
-    struct place place = PLACE_INIT;
-    struct looked_at look = { 0 };
+    _cleanup_(place_finish) struct place place = PLACE_INIT; /* the lock is released last */
+    _cleanup_(inspection_end) struct inspection file = { 0 };
     int r = place_find(url, &place, err);
     if (r >= 0)
         r = place_lock(&place, err);
     if (r >= 0)
-        r = look_at(path, &look, err);
+        r = inspection_begin(path, &file, err);
     if (r == -EUCLEAN)
         error_set(err, r, "store '%s' is damaged (no database): " SQLITE_RESTORE_HINT, path);
-    if (r >= 0)
-        r = look_into(look.db, path, ret_look, err);
-    look_finish(&look);
-    place_finish(&place); /* the lock last */
-    return r;
+    return r < 0 ? r : read_summary(file.db, path, ret_look, err);
 }
 
 /* --- copying --------------------------------------------------------------------------------- */
@@ -182,17 +154,11 @@ static bool is_same_file(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static char *with_suffix(const char *path, const char *suffix) {
-    struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "%s%s", path, suffix);
-    return strbuf_take(&text);
-}
-
 /* Including SQLite's files beside it. */
 static void copy_remove(const char *path) {
     static const char *const suffixes[] = { "-journal", "-wal", "-shm", "" };
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-        _cleanup_(freep) char *name = with_suffix(path, suffixes[i]);
+        _cleanup_(freep) char *name = path_with_suffix(path, suffixes[i]);
         (void)unlink(name);
     }
 }
@@ -245,10 +211,10 @@ static int open_copy(const char *path, atomic_bool *stop, sqlite3 **ret_db) {
 static int copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err) {
     _cleanup_(db_close) sqlite3 *db = NULL;
     int rc = open_copy(path, stop, &db);
-    char found[150] = "";
+    char problem[SQLITE_PROBLEM_MAX] = "";
     if (rc == SQLITE_OK)
-        rc = look_whole(db, "PRAGMA quick_check(1)", found);
-    if (rc == SQLITE_OK && found[0])
+        rc = sqlite_find_problem(db, "PRAGMA quick_check(1)", problem);
+    if (rc == SQLITE_OK && *problem)
         return error_set(err, -EUCLEAN, "the copy '%s' is damaged: try another place", path);
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     strbuf_puts(&sql, "UPDATE meta SET value = 1 WHERE key = 'clean';");
@@ -259,20 +225,12 @@ static int copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct 
     return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "write", rc, err);
 }
 
-/* The folder of a path, for place_sync_folder. */
-static int sync_folder_of(const char *path, struct error *err) {
-    const char *slash = strrchr(path, '/');
-    _cleanup_(freep) char *folder =
-        slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
-    return place_sync_folder(folder, err);
-}
-
 /* `partial` is complete: syncs and renames it. */
 static int copy_put_in_place(const char *partial, const char *path, struct error *err) {
     int r = place_sync_file(partial, err);
     if (r >= 0 && rename(partial, path) < 0)
         r = error_set_errno(err, "make", path);
-    return r < 0 ? r : sync_folder_of(path, err);
+    return r < 0 ? r : place_sync_folder_of(path, err);
 }
 
 /* Checks the destination and creates an empty file beside it for the copy. */
@@ -284,7 +242,7 @@ static int copy_prepare(struct sqlite_store *store, const char *path, char **ret
                          path);
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return error_set(err, -EINVAL, "'%s' is no regular file: give the copy another name", path);
-    _cleanup_(freep) char *partial = with_suffix(path, ".partial");
+    _cleanup_(freep) char *partial = path_with_suffix(path, ".partial");
     int r = make_private(partial, err);
     if (r < 0)
         return r;
@@ -338,8 +296,7 @@ static void backup_free(struct sqlite_store *store) {
     free(b);
 }
 
-/* Deletes all of it. */
-static void give_up(struct sqlite_store *store) {
+static void discard_backup(struct sqlite_store *store) {
     copy_remove(store->backup->partial);
     backup_free(store);
 }
@@ -371,7 +328,7 @@ int sqlite_backup_begin(struct store *base, const char *path, struct error *err)
     b->partial = TAKE_PTR(partial);
     r = open_target(store, b, err);
     if (r < 0)
-        give_up(store);
+        discard_backup(store);
     return r;
 }
 
@@ -382,14 +339,6 @@ static void *seal(void *ctx) {
         b->result = b->stop ? -ECANCELED : copy_put_in_place(b->partial, b->path, &b->err);
     b->over = true;
     return NULL;
-}
-
-static int start_thread(struct sqlite_backup *b, struct error *err) {
-    int r = thread_start(&b->thread, seal, b);
-    if (r < 0)
-        return error_set(err, r, "cannot check the copy '%s': %s", b->partial, strerror(-r));
-    b->sealing = true;
-    return 0;
 }
 
 /* Either side may have failed. */
@@ -415,8 +364,11 @@ static int copy_some(struct sqlite_store *store, struct error *err) {
     if (rc != SQLITE_OK)
         return copy_failed(store, rc, err);
     end_copying(b);
-    int r = start_thread(b, err);
-    return r < 0 ? r : 1;
+    int r = thread_start(&b->thread, seal, b);
+    if (r < 0)
+        return error_set(err, r, "cannot check the copy '%s': %s", b->partial, strerror(-r));
+    b->sealing = true;
+    return 1;
 }
 
 int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err) {
@@ -431,9 +383,9 @@ int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *er
         if (r < 0)
             error_set(err, r, "%s", b->err.text);
     }
-    *ret_again = b->sealing ? LOOK_AT_THREAD : 0;
+    *ret_again = b->sealing ? CHECK_THREAD_EVERY : 0;
     if (r < 0)
-        give_up(store);
+        discard_backup(store);
     else if (r == 0)
         backup_free(store);
     return r;
@@ -442,14 +394,14 @@ int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *er
 bool sqlite_backup_cancel(struct store *base) {
     struct sqlite_store *store = (struct sqlite_store *)base;
     struct sqlite_backup *b = store->backup;
-    bool was_whole = false;
+    bool was_complete = false;
     if (b->sealing) {
         b->stop = true;
         pthread_join(b->thread, NULL);
-        was_whole = b->result >= 0;
+        was_complete = b->result >= 0;
     }
-    give_up(store); /* a finished copy no longer has this name */
-    return !was_whole;
+    discard_backup(store); /* a finished copy no longer has this name */
+    return !was_complete;
 }
 
 /* --- restore --------------------------------------------------------------------------------- */
@@ -459,22 +411,23 @@ static int64_t next_epoch(const struct place *place, int64_t of_copy) {
     struct stat st;
     if (stat(place->path, &st) < 0)
         return of_copy + 1;
-    _cleanup_(look_finish) struct looked_at old = { 0 };
+    _cleanup_(inspection_end) struct inspection old = { 0 };
     int64_t of_old = 0;
-    if (look_at(place->path, &old, NULL) < 0 || sqlite_meta(old.db, "epoch", &of_old) != SQLITE_OK)
+    if (inspection_begin(place->path, &old, NULL) < 0
+        || sqlite_meta(old.db, "epoch", &of_old) != SQLITE_OK)
         return of_copy + EPOCH_LEAP;
     return (of_old > of_copy ? of_old : of_copy) + 1;
 }
 
 /* The complete, checked and synced copy as PATH-restored. */
 static int prepare(const struct place *place, const char *path, struct error *err) {
-    _cleanup_(look_finish) struct looked_at copy = { 0 };
-    int64_t epoch = 0;
-    _cleanup_(freep) char *restored = place_beside(place, "-restored");
-    _cleanup_(freep) char *partial = place_beside(place, "-restored.partial");
-    int r = look_at(path, &copy, err);
+    _cleanup_(inspection_end) struct inspection copy = { 0 };
+    int64_t version = 0, epoch = 0;
+    _cleanup_(freep) char *restored = path_with_suffix(place->path, "-restored");
+    _cleanup_(freep) char *partial = path_with_suffix(place->path, "-restored.partial");
+    int r = inspection_begin(path, &copy, err);
     if (r >= 0)
-        r = look_source(copy.db, path, &epoch, err);
+        r = check_origin(copy.db, path, &version, &epoch, err);
     if (r >= 0)
         r = make_private(partial, err);
     if (r < 0)
@@ -489,23 +442,16 @@ static int prepare(const struct place *place, const char *path, struct error *er
     return r;
 }
 
-/* The first free name for old files. */
+/* The name for the old files. */
 static int choose_kept(const struct place *place, char kept[512], struct error *err) {
-    struct stat st;
-    for (unsigned n = 1;; n++) {
-        int length = snprintf(kept, 512, "%s.before-restore.%u", place->path, n);
-        if (length < 0 || length >= 512 - (int)strlen("-journal"))
-            return error_set(err, -ENAMETOOLONG, "path '%s' is too long for a restore",
-                             place->path);
-        if (lstat(kept, &st) < 0 && errno == ENOENT)
-            return 0;
-    }
+    int r = place_choose_name(place, "before-restore", kept);
+    return r < 0 ? error_set(err, r, "path '%s' is too long for a restore", place->path) : 0;
 }
 
 static int move_old(const struct place *place, const char *kept, const char *suffix,
                     struct error *err) {
-    _cleanup_(freep) char *from = place_beside(place, suffix);
-    _cleanup_(freep) char *to = with_suffix(kept, suffix);
+    _cleanup_(freep) char *from = path_with_suffix(place->path, suffix);
+    _cleanup_(freep) char *to = path_with_suffix(kept, suffix);
     if (rename(from, to) < 0 && errno != ENOENT)
         return error_set_errno(err, "move", from);
     return 0;
@@ -516,7 +462,7 @@ int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct 
     static const char *const suffixes[] = { "-wal", "-shm", "-journal", "" };
     struct stat st;
     ret_kept[0] = '\0';
-    _cleanup_(freep) char *restored = place_beside(place, "-restored");
+    _cleanup_(freep) char *restored = path_with_suffix(place->path, "-restored");
     if (lstat(restored, &st) < 0)
         return errno == ENOENT ? 0 : error_set_errno(err, "look at", restored);
     bool had_old = lstat(place->path, &st) == 0;
@@ -526,40 +472,33 @@ int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct 
         r = move_old(place, kept, suffixes[i], err);
     /* The old log must not be found beside the new database after a power failure. */
     if (r >= 0)
-        r = place_sync_folder(place->folder, err);
+        r = place_sync_folder_of(place->path, err);
     if (r >= 0 && rename(restored, place->path) < 0)
         r = error_set_errno(err, "move", restored);
     if (r >= 0)
-        r = place_sync_folder(place->folder, err);
+        r = place_sync_folder_of(place->path, err);
     if (r >= 0 && had_old)
         memcpy(ret_kept, kept, sizeof(kept));
     return r;
 }
 
-static int restore_at(struct place *place, const char *path, char ret_kept[512],
-                      struct error *err) {
-    char earlier[512], kept[512];
-    int r = place_lock(place, err);
-    if (r >= 0 && is_same_file(path, place->path))
-        r = error_set(err, -EINVAL, "'%s' is the store itself: give the path of a copy", path);
-    if (r >= 0)
-        r = choose_kept(place, kept, err);
-    if (r >= 0)
-        r = sqlite_finish_restore(place, earlier, err);
-    if (r >= 0)
-        r = prepare(place, path, err);
-    if (r >= 0)
-        r = sqlite_finish_restore(place, kept, err);
-    if (r >= 0)
-        memcpy(ret_kept, kept, sizeof(kept));
-    return r;
-}
-
 int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err) {
-    struct place place = PLACE_INIT;
+    _cleanup_(place_finish) struct place place = PLACE_INIT;
+    char earlier[512], kept[512];
     int r = place_find(url, &place, err);
     if (r >= 0)
-        r = restore_at(&place, path, ret_kept, err);
-    place_finish(&place);
+        r = place_lock(&place, err);
+    if (r >= 0 && is_same_file(path, place.path))
+        r = error_set(err, -EINVAL, "'%s' is the store itself: give the path of a copy", path);
+    if (r >= 0)
+        r = choose_kept(&place, kept, err);
+    if (r >= 0)
+        r = sqlite_finish_restore(&place, earlier, err);
+    if (r >= 0)
+        r = prepare(&place, path, err);
+    if (r >= 0)
+        r = sqlite_finish_restore(&place, kept, err);
+    if (r >= 0)
+        memcpy(ret_kept, kept, sizeof(kept));
     return r;
 }

@@ -32,7 +32,7 @@ struct sqlite_store {
     struct store_options options;
     struct sqlite_thread *thread;         /* commits if that is slow; NULL: not needed yet */
     QUEUE(struct sqlite_waiting) waiting; /* questions, while the thread has the connection */
-    struct strbuf words;                  /* SQLite's messages meanwhile */
+    struct strbuf messages;               /* of SQLite, logged by the thread */
     time_ms slow_until;                   /* steady clock: the thread commits until then */
     char *empty_log;                      /* created by reading, and removed again; or NULL */
     task_id last_task;                    /* highest ever assigned */
@@ -66,8 +66,17 @@ sqlite3_stmt *sqlite_statement(struct sqlite_store *store, enum statement statem
 int sqlite_run(struct sqlite_store *store, enum statement statement);
 /* Steps the bound statement and resets it; returns SQLITE_OK or the error. */
 int sqlite_finish(sqlite3_stmt *stmt);
-/* One number; `fallback` if there is no row. */
-int sqlite_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret_number);
+/* The first columns of the first row. A missing number (no row, NULL) stays unchanged. */
+int sqlite_numbers(sqlite3 *db, const char *sql, int count, int64_t *ret_numbers);
+/* The highest numbers ever assigned, as expressions. */
+#define SQLITE_LAST(table, column, key)                                                            \
+    "max(ifnull((SELECT max(" column ") FROM " table "), 0),"                                      \
+    " (SELECT value FROM meta WHERE key = '" key "'))"
+#define SQLITE_LAST_TASK  SQLITE_LAST("task", "number", "last_task")
+#define SQLITE_LAST_EVENT SQLITE_LAST("event", "seq", "last_event")
+/* Runs a check of SQLite. *ret_problem: the first problem on one line, or "". */
+#define SQLITE_PROBLEM_MAX 151u
+int sqlite_find_problem(sqlite3 *db, const char *sql, char ret_problem[SQLITE_PROBLEM_MAX]);
 /* A number in the table `meta`; 0 if missing. */
 int sqlite_meta(sqlite3 *db, const char *key, int64_t *ret_number);
 void sqlite_progress(const struct sqlite_store *store, const char *what, unsigned percent);

@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/strbuf.h"
 #include "store/sqlite_internal.h"
@@ -143,18 +141,11 @@ static int migrate_to(struct sqlite_store *store, const struct sqlite_schema *sc
 
 static int make_copy(struct sqlite_store *store, uint32_t version, struct store_report *report,
                      struct error *err) {
-    for (unsigned n = 1;; n++) {
-        int length = snprintf(report->backup, sizeof(report->backup), "%s.version-%" PRIu32 ".%u",
-                              store->place.path, version, n);
-        if (length < 0 || (size_t)length >= sizeof(report->backup)) {
-            report->backup[0] = '\0';
-            return error_set(err, -ENAMETOOLONG, "path '%s' is too long for a copy beside it",
-                             store->place.path);
-        }
-        struct stat st;
-        if (lstat(report->backup, &st) < 0 && errno == ENOENT)
-            break;
-    }
+    char what[32];
+    (void)snprintf(what, sizeof(what), "version-%" PRIu32, version);
+    if (place_choose_name(&store->place, what, report->backup) < 0)
+        return error_set(err, -ENAMETOOLONG, "path '%s' is too long for a copy beside it",
+                         store->place.path);
     int r = sqlite_copy(store, report->backup, err);
     if (r < 0)
         report->backup[0] = '\0';
@@ -163,12 +154,12 @@ static int make_copy(struct sqlite_store *store, uint32_t version, struct store_
 
 int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_report *report,
                    uint32_t *ret_version, struct error *err) {
-    int64_t version = 0, id = 0, tables = 0, clean = 1;
-    int rc = sqlite_number(store->db, "PRAGMA user_version", 0, &version);
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(store->db, "PRAGMA application_id", 0, &id);
-    if (rc == SQLITE_OK)
-        rc = sqlite_number(store->db, "SELECT count(*) FROM sqlite_schema", 0, &tables);
+    int64_t found[3] = { 0 }, clean = 1;
+    int rc = sqlite_numbers(store->db,
+                            "SELECT *, (SELECT count(*) FROM sqlite_schema)"
+                            " FROM pragma_user_version, pragma_application_id",
+                            3, found);
+    int64_t version = found[0], id = found[1], tables = found[2];
     if (rc != SQLITE_OK)
         return sqlite_error(store->db, store->place.path, "read", rc, err);
     report->created = version == 0 && id == 0 && tables == 0;

@@ -81,7 +81,7 @@ int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value) 
  * Each returns SQLITE_OK or the error; a broken rule of ours is a constraint error, with its
  * message in `err`. */
 
-static int write_row(struct sqlite_store *store, enum row_kind kind, const void *row) {
+static int put(struct sqlite_store *store, enum row_kind kind, const void *row) {
     struct binder b = bind(store, sql_write_of(kind));
     put_row(&b, &row_types[kind], row);
     return finish(&b);
@@ -101,7 +101,7 @@ static int add_needs(struct sqlite_store *store, const struct task_row *row) {
 
 /* Writes everything except the row of the task itself. */
 static int add_task(struct sqlite_store *store, const struct task_row *row) {
-    int rc = task_has_progress(row) ? write_row(store, ROW_PROGRESS, row) : SQLITE_OK;
+    int rc = task_has_progress(row) ? put(store, ROW_PROGRESS, row) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = add_needs(store, row);
     if (rc == SQLITE_OK && row->id > store->last_task)
@@ -109,8 +109,8 @@ static int add_task(struct sqlite_store *store, const struct task_row *row) {
     return rc;
 }
 
-static int change_task(struct sqlite_store *store, const struct store_write *write,
-                       struct error *err) {
+static int change_task(void *ctx, const struct store_write *write, struct error *err) {
+    struct sqlite_store *store = ctx;
     const struct task_row *row = write->task;
     struct binder b = bind(store, STATEMENT_CHANGE_TASK);
     put_row(&b, &row_types[ROW_TASK], row);
@@ -121,7 +121,7 @@ static int change_task(struct sqlite_store *store, const struct store_write *wri
         return SQLITE_CONSTRAINT;
     }
     if (rc == SQLITE_OK)
-        rc = task_has_progress(row) ? write_row(store, ROW_PROGRESS, row)
+        rc = task_has_progress(row) ? put(store, ROW_PROGRESS, row)
                                     : run_with(store, STATEMENT_DELETE_PROGRESS, (int64_t)row->id);
     if (rc == SQLITE_OK && write->flags & STORE_CHANGE_NEEDS)
         rc = run_with(store, STATEMENT_DELETE_NEEDS, (int64_t)row->id);
@@ -130,20 +130,17 @@ static int change_task(struct sqlite_store *store, const struct store_write *wri
     return rc;
 }
 
-static int put_pause(struct sqlite_store *store, const void *row) {
+/* If its task was added and deleted in one batch, a spec finds no task and is not added. */
+static int write_row(void *ctx, const struct store_write *write, struct error *err) {
+    struct sqlite_store *store = ctx;
     int rc = SQLITE_OK;
-    ROW_COLUMNS(c, &row_types[ROW_PAUSE])
-    if (rc == SQLITE_OK)
-        rc = sqlite_put_meta(store, c->name, column_store(c, row, &store->names));
-    return rc;
-}
-
-/* If its task was added and deleted in one batch, the statement finds no task and adds nothing. */
-static int write_new(struct sqlite_store *store, const struct store_write *write,
-                     struct error *err) {
-    if (write->of == ROW_PAUSE)
-        return put_pause(store, write->row);
-    int rc = write_row(store, write->of, write->row);
+    if (write->of == ROW_PAUSE) {
+        ROW_COLUMNS(c, &row_types[ROW_PAUSE])
+        if (rc == SQLITE_OK)
+            rc = sqlite_put_meta(store, c->name, column_store(c, write->row, &store->names));
+        return rc;
+    }
+    rc = put(store, write->of, write->row);
     if (rc == SQLITE_OK && write->of == ROW_TASK)
         rc = add_task(store, write->task);
     if (rc == SQLITE_OK && write->of == ROW_EVENT && write->event->seq > store->last_event)
@@ -153,8 +150,10 @@ static int write_new(struct sqlite_store *store, const struct store_write *write
     return rc;
 }
 
-static int put_context(struct sqlite_store *store, const struct spec_row *row) {
-    struct binder b = bind(store, STATEMENT_PUT_CONTEXT);
+static int put_context(void *ctx, const struct store_write *write, struct error *err) {
+    const struct spec_row *row = write->spec;
+    struct binder b = bind(ctx, STATEMENT_PUT_CONTEXT);
+    (void)err;
     put_int(&b, (int64_t)row->id);
     put_text(&b, row->context, row->context ? strlen(row->context) : 0);
     return finish(&b);
@@ -172,18 +171,21 @@ static int delete_task(struct sqlite_store *store, task_id task) {
     return rc == SQLITE_OK ? sqlite_put_meta(store, "last_task", (int64_t)store->last_task) : rc;
 }
 
-static int delete (struct sqlite_store *store, const struct store_write *write) {
+static int delete_row(void *ctx, const struct store_write *write, struct error *err) {
+    (void)err;
     if (write->of == ROW_TASK)
-        return delete_task(store, write->number);
+        return delete_task(ctx, write->number);
     if (write->of == ROW_GROUP)
-        return run_with(store, STATEMENT_DELETE_GROUP, (int64_t)write->number);
-    struct binder b = bind(store, STATEMENT_DELETE_NOTE);
+        return run_with(ctx, STATEMENT_DELETE_GROUP, (int64_t)write->number);
+    struct binder b = bind(ctx, STATEMENT_DELETE_NOTE);
     put_text(&b, write->note->name, strlen(write->note->name));
     return finish(&b);
 }
 
-static int prune(struct sqlite_store *store, const struct store_write *write) {
+static int prune(void *ctx, const struct store_write *write, struct error *err) {
+    struct sqlite_store *store = ctx;
     struct binder b = bind(store, sql_prune_of(write->of));
+    (void)err;
     put_int(&b, write->time); /* or the number of an event */
     if (write->of == ROW_SPENT)
         put_int(&b, write->flags);
@@ -193,30 +195,13 @@ static int prune(struct sqlite_store *store, const struct store_write *write) {
                : rc;
 }
 
-static int take_numbers(struct sqlite_store *store, task_id last) {
-    if (last <= store->last_task)
+static int take_numbers(void *ctx, const struct store_write *write, struct error *err) {
+    struct sqlite_store *store = ctx;
+    (void)err;
+    if (write->number <= store->last_task)
         return SQLITE_OK;
-    store->last_task = last;
-    return sqlite_put_meta(store, "last_task", (int64_t)last);
-}
-
-static int write_one(struct sqlite_store *store, const struct store_write *write,
-                     struct error *err) {
-    switch (write->kind) {
-    case WRITE_ROW:
-        return write_new(store, write, err);
-    case WRITE_CHANGE:
-        return change_task(store, write, err);
-    case WRITE_DELETE:
-        return delete (store, write);
-    case WRITE_PRUNE:
-        return prune(store, write);
-    case WRITE_CONTEXT:
-        return put_context(store, write->spec);
-    case WRITE_NUMBERS:
-        return take_numbers(store, write->number);
-    }
-    return SQLITE_MISUSE;
+    store->last_task = write->number;
+    return sqlite_put_meta(store, "last_task", (int64_t)write->number);
 }
 
 int sqlite_names_write(struct sqlite_store *store) {
@@ -237,16 +222,16 @@ int sqlite_names_write(struct sqlite_store *store) {
 
 static int write_all(struct sqlite_store *store, const struct store_batch *batch,
                      struct error *err) {
+    static const store_writer writers[] = {
+        [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
+        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = take_numbers,
+    };
     int rc = sqlite_run(store, STATEMENT_BEGIN);
-    for (unsigned round = 0; round < STORE_ROUNDS; round++)
-        for (size_t i = 0; rc == SQLITE_OK && i < batch->count; i++)
-            if (store_write_round(&batch->writes[i]) == round)
-                rc = write_one(store, &batch->writes[i], err);
+    if (rc == SQLITE_OK)
+        rc = store_batch_apply(batch, writers, store, err);
     if (rc == SQLITE_OK)
         rc = sqlite_names_write(store);
-    if (rc == SQLITE_OK)
-        rc = sqlite_run(store, STATEMENT_COMMIT);
-    return rc;
+    return rc == SQLITE_OK ? sqlite_run(store, STATEMENT_COMMIT) : rc;
 }
 
 /* Fills `err` unless a broken rule of ours has done so. */
@@ -296,8 +281,7 @@ void sqlite_commit(struct store *base, const struct store_batch *batch) {
     struct error err = { 0 };
     if (sqlite_thread_takes(store, batch))
         return;
-    enum store_outcome outcome = sqlite_commit_now(store, batch, &err);
-    store_finish_commit(base, outcome, outcome == STORE_OK ? NULL : &err);
+    store_finish_commit(base, sqlite_commit_now(store, batch, &err), &err);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -337,15 +321,6 @@ struct asked {
     size_t count;
 };
 
-union any_row {
-    task_id number;
-    struct spec_row spec;
-    struct run_row run;
-    struct event_row event;
-    struct key_row key;
-    struct spent_row spent;
-};
-
 static void take_row(struct asked *asked, sqlite3_stmt *stmt) {
     enum store_question_kind kind = asked->question->kind;
     size_t size = store_answer_row(kind);
@@ -364,18 +339,13 @@ static int take_rows(struct asked *asked, sqlite3_stmt *stmt) {
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* A number too large for SQLite is larger than every stored one. */
-static int64_t clamp(uint64_t number) {
-    return number > INT64_MAX ? INT64_MAX : (int64_t)number;
-}
-
 /* One row for each of the tasks. */
 static int take_each(struct asked *asked, sqlite3_stmt *stmt) {
     const struct store_question *question = asked->question;
     int rc = SQLITE_OK;
     for (size_t i = 0;
          rc == SQLITE_OK && i < question->task_count && asked->count < question->limit; i++) {
-        sqlite3_bind_int64(stmt, 1, clamp(question->tasks[i]));
+        sqlite3_bind_int64(stmt, 1, sql_number(question->tasks[i]));
         rc = take_rows(asked, stmt);
         if (rc == SQLITE_OK)
             sqlite3_reset(stmt);
@@ -422,7 +392,7 @@ void sqlite_ask(struct store *base, const struct store_question *question, store
         sqlite_damaged(store, "a row holds a number that names nothing", &err);
     struct store_answer answer = { 0 };
     if (!err.code)
-        answer = store_answer_of(question->kind, asked.rows, asked.count);
+        answer = store_answer_of(asked.rows, asked.count);
     done(ctx, &answer, err.code ? &err : NULL);
     arena_finish(&asked.arena);
 }
@@ -491,7 +461,7 @@ struct task_scan {
     size_t capacity;
 };
 
-/* 1: it is at a row of this task; 0: there is none. Skips rows of deleted tasks. */
+/* 1: it is at a row of this task; 0: the task has no row. Skips rows of deleted tasks. */
 static int reach(struct loader *loader, struct scanned *beside, task_id task) {
     int r = 0;
     while (r >= 0 && beside->has_row && (task_id)number_at(beside->stmt, 0) < task)
@@ -519,20 +489,15 @@ static int take_needs(struct loader *loader, struct task_scan *scan, struct task
 static int load_task(struct loader *loader, struct task_scan *scan) {
     struct task_row row = { .told = { .iteration = 1 } }; /* else no progress is 0 */
     (void)row_read(&row_types[ROW_TASK], &row, &source, scan->tasks.stmt, 0, &loader->all.names);
-    sql_tell_progress(&loader->all, &loader->store->options, row.id, loader->store->last_task);
     int r = reach(loader, &scan->progress, row.id);
     if (r > 0)
         (void)row_read(&row_types[ROW_PROGRESS], &row, &source, scan->progress.stmt, 0,
                        &loader->all.names);
     if (r >= 0)
         r = take_needs(loader, scan, &row);
-    if (row.id == 0 || !row.project)
-        loader->all.names.damaged = true;
-    loader->all.tasks++;
     if (r >= 0)
-        r = check_damage(loader, ROW_TASK);
-    const struct store_reader *reader = loader->all.reader;
-    return r < 0 || !reader->task ? r : reader->task(reader->ctx, &row, loader->all.err);
+        r = sql_load_task(&loader->all, &row, &loader->store->options, loader->store->last_task);
+    return r < 0 ? r : check_damage(loader, ROW_TASK);
 }
 
 static int load_tasks(struct loader *loader, const struct sql_part *part) {
@@ -562,7 +527,7 @@ static int load_totals(struct loader *loader, struct store_totals *ret_totals) {
                                    .last_event = store->last_event,
                                    .tasks = loader->all.tasks };
     int64_t number = 0;
-    int rc = sqlite_number(store->db, "SELECT min(seq) FROM event", 0, &number);
+    int rc = sqlite_numbers(store->db, "SELECT min(seq) FROM event", 1, &number);
     totals.first_event = (uint64_t)number;
     ROW_COLUMNS(c, &row_types[ROW_PAUSE]) {
         if (rc == SQLITE_OK)

@@ -204,22 +204,8 @@ size_t store_answer_row(enum store_question_kind kind) {
     return of == ROW_KIND_MAX ? sizeof(task_id) : row_types[of].size;
 }
 
-struct store_answer store_answer_of(enum store_question_kind kind, const void *rows, size_t count) {
-    struct store_answer answer = { .count = count, .rows = rows };
-    enum row_kind of = store_answer_kind(kind);
-    if (of == ROW_SPEC)
-        answer.specs = rows;
-    else if (of == ROW_RUN)
-        answer.runs = rows;
-    else if (of == ROW_EVENT)
-        answer.events = rows;
-    else if (of == ROW_KEY)
-        answer.key = count > 0 ? rows : NULL;
-    else if (of == ROW_SPENT)
-        answer.spent = rows;
-    else
-        answer.tasks = rows;
-    return answer;
+struct store_answer store_answer_of(const void *rows, size_t count) {
+    return (struct store_answer){ .count = count, .rows = count ? rows : NULL };
 }
 
 int store_refuse(const struct store_write *write, bool external, struct error *err) {
@@ -341,7 +327,7 @@ time_ms store_maintain(struct store *store, time_ms idle_ms) {
     assert(store && idle_ms >= 0);
     if (store->broken.code || store->in_flight)
         return TIME_NEVER; /* the end of that commit triggers the next call */
-    time_ms next = store->backend->maintain(store, idle_ms);
+    time_ms next = store->backend->maintain ? store->backend->maintain(store, idle_ms) : TIME_NEVER;
     if (!store->copied || store->broken.code)
         return next;
     struct error err = { 0 };

@@ -18,6 +18,7 @@ enum write_kind {
     WRITE_PRUNE,   /* events below `number`, others before `time`; flags: sums of days */
     WRITE_CONTEXT, /* of a spec: its id and context */
     WRITE_NUMBERS, /* up to `number` are assigned */
+    WRITE_KIND_MAX,
 };
 
 struct store_write {
@@ -62,14 +63,19 @@ struct store_batch {
     bool in_flight;
 };
 
+/* Writes one row; 0, or an error, which ends the batch. */
+typedef int (*store_writer)(void *store, const struct store_write *write, struct error *err);
+/* Calls the function of each write, in order and in rounds; returns the first error. */
+int store_batch_apply(const struct store_batch *batch, const store_writer writers[WRITE_KIND_MAX],
+                      void *store, struct error *err);
+
 struct store_backend {
     const char *name;
     int (*open)(const struct store_options *options, struct store **ret_store,
                 struct store_report *ret_report, struct error *err);
     void (*show)(const char *url, char ret_shown[STORE_SHOWN_MAX]); /* or NULL: unchanged */
-    int (*look)(const char *url, struct store_look *ret_look,
-                struct error *err); /* or NULL: none is
-                                                                                      kept */
+    /* or NULL: nothing is kept */
+    int (*look)(const char *url, struct store_look *ret_look, struct error *err);
     void (*close)(struct store *store);
     int (*load)(struct store *store, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
@@ -77,10 +83,10 @@ struct store_backend {
     void (*commit)(struct store *store, const struct store_batch *batch);
     void (*ask)(struct store *store, const struct store_question *question, store_answered done,
                 void *ctx);
-    time_ms (*maintain)(struct store *store, time_ms idle_ms);
-    /* All three, none, or only the first, which reports why not. One at a time; `go_on` is called
-     * between commits until it returns 0, or <0 with a message; 1: again after `ret_again`.
-     * `cancel`: false, it was already in place. */
+    time_ms (*maintain)(struct store *store, time_ms idle_ms); /* or NULL: nothing to do */
+    /* All three, none, or only the first, which reports why a backup is not supported. One at a
+     * time; `go_on` is called between commits until it returns 0, or <0 with a message; 1: again
+     * after `ret_again`. `cancel` returns false if the copy was already in place. */
     int (*backup_begin)(struct store *store, const char *path, struct error *err);
     int (*backup_go_on)(struct store *store, time_ms *ret_again, struct error *err);
     bool (*backup_cancel)(struct store *store);
@@ -139,7 +145,7 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
 /* The row kind of an answer; ROW_KIND_MAX: task numbers. */
 enum row_kind store_answer_kind(enum store_question_kind kind);
 size_t store_answer_row(enum store_question_kind kind); /* bytes of one row */
-struct store_answer store_answer_of(enum store_question_kind kind, const void *rows, size_t count);
+struct store_answer store_answer_of(const void *rows, size_t count);
 
 /* From now on nothing is answered; the first reason is kept. */
 void store_break(struct store *store, const struct error *err);

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "kit.h"
+#include "store/store_internal.h"
 
 static const char *or_none(const char *text) {
     return text ? text : "(none)";
@@ -204,6 +205,7 @@ static int dump_run(void *ctx, const struct run_row *row, struct error *err) {
 
 struct dump {
     struct strbuf *out;
+    enum row_kind kind; /* of the rows of an answer */
     uint64_t last_event;
     size_t count;
 };
@@ -214,21 +216,26 @@ static void dump_answer(void *ctx, const struct store_answer *answer, const stru
         fail_msg("a question is not answered: %s", err->text);
     dump->count = answer->count;
     for (size_t i = 0; i < answer->count; i++) {
-        if (answer->specs)
+        if (dump->kind == ROW_SPEC)
             kit_print_spec(&answer->specs[i], dump->out);
-        if (answer->runs)
+        if (dump->kind == ROW_RUN)
             kit_print_run(&answer->runs[i], dump->out);
-        if (answer->tasks)
+        if (dump->kind == ROW_KIND_MAX)
             strbuf_printf(dump->out, "expired %" PRIu64 "\n", answer->tasks[i]);
-        if (answer->events) {
+        if (dump->kind == ROW_EVENT) {
             kit_print_event(&answer->events[i], dump->out);
             dump->last_event = answer->events[i].seq;
         }
-        if (answer->key)
+        if (dump->kind == ROW_KEY)
             strbuf_printf(dump->out, "key %s at=%" PRId64 " status=%d answer=%s\n",
                           answer->key->key, answer->key->at, answer->key->status,
                           or_none(answer->key->answer));
     }
+}
+
+static void ask(struct store *store, const struct store_question *question, struct dump *dump) {
+    dump->kind = store_answer_kind(question->kind);
+    kit_ask(store, question, dump_answer, dump);
 }
 
 static void dump_by_task(struct store *store, struct dump *dump, task_id last_task) {
@@ -236,9 +243,9 @@ static void dump_by_task(struct store *store, struct dump *dump, task_id last_ta
         struct store_question spec = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
         struct store_question runs = { .kind = ASK_RUNS, .task = task };
         struct store_question events = { .kind = ASK_EVENTS_BACK, .task = task, .limit = 3 };
-        kit_ask(store, &spec, dump_answer, dump);
-        kit_ask(store, &runs, dump_answer, dump);
-        kit_ask(store, &events, dump_answer, dump);
+        ask(store, &spec, dump);
+        ask(store, &runs, dump);
+        ask(store, &events, dump);
     }
 }
 
@@ -270,18 +277,18 @@ void kit_dump(struct store *store, struct strbuf *out) {
     dump.last_event = 0;
     do {
         struct store_question events = { .kind = ASK_EVENTS, .after = dump.last_event };
-        kit_ask(store, &events, dump_answer, &dump);
+        ask(store, &events, &dump);
     } while (dump.count == STORE_ANSWER_MAX);
     struct store_question expired = { .kind = ASK_EXPIRED, .before_time = TIME_NEVER };
-    kit_ask(store, &expired, dump_answer, &dump);
+    ask(store, &expired, &dump);
     for (unsigned i = 1; i <= KIT_KEYS; i++) {
         char key[32];
         (void)snprintf(key, sizeof(key), "key-%u", i);
         struct store_question by_key = { .kind = ASK_KEY, .key = key };
         struct store_question web = { .kind = ASK_EXTERNAL, .key = key, .project = "web" };
         struct store_question api = { .kind = ASK_EXTERNAL, .key = key, .project = "api" };
-        kit_ask(store, &by_key, dump_answer, &dump);
-        kit_ask(store, &web, dump_answer, &dump);
-        kit_ask(store, &api, dump_answer, &dump);
+        ask(store, &by_key, &dump);
+        ask(store, &web, &dump);
+        ask(store, &api, &dump);
     }
 }

@@ -11,30 +11,36 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "store/store_internal.h"
 #include "suite.h"
 
-/* The numbers of an answer: "3 1 2". */
+struct numbers {
+    enum row_kind kind; /* of the rows */
+    struct strbuf text; /* "3 1 2" */
+};
+
 static void print_numbers(void *ctx, const struct store_answer *answer, const struct error *err) {
-    struct strbuf *out = ctx;
+    struct numbers *numbers = ctx;
     assert_null(err);
     for (size_t i = 0; i < answer->count; i++) {
         uint64_t number = 1;
-        if (answer->specs)
+        if (numbers->kind == ROW_SPEC)
             number = answer->specs[i].id;
-        else if (answer->runs)
+        else if (numbers->kind == ROW_RUN)
             number = answer->runs[i].attempt;
-        else if (answer->events)
+        else if (numbers->kind == ROW_EVENT)
             number = answer->events[i].seq;
-        else if (answer->tasks)
+        else if (numbers->kind == ROW_KIND_MAX)
             number = answer->tasks[i];
-        strbuf_printf(out, "%s%" PRIu64, out->length ? " " : "", number);
+        strbuf_printf(&numbers->text, "%s%" PRIu64, numbers->text.length ? " " : "", number);
     }
 }
 
-static void expect(struct suite *suite, struct store_question question, const char *numbers) {
-    _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
+static void expect(struct suite *suite, struct store_question question, const char *expected) {
+    struct numbers found = { .kind = store_answer_kind(question.kind) };
     kit_ask(suite->store, &question, print_numbers, &found);
-    assert_string_equal(strbuf_text(&found), numbers);
+    assert_string_equal(strbuf_text(&found.text), expected);
+    strbuf_finish(&found.text);
 }
 
 static void fill(struct suite *suite) {
@@ -362,11 +368,12 @@ SUITE_RULE(an_answer_has_a_most) {
     }
     kit_commit(suite->store, suite->batch);
     struct store_question question = { .kind = ASK_EVENTS, .limit = STORE_ANSWER_MAX + 1 };
-    _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
+    struct numbers found = { .kind = ROW_EVENT };
     kit_ask(suite->store, &question, print_numbers, &found);
     char last[32];
     (void)snprintf(last, sizeof(last), " %u", STORE_ANSWER_MAX);
-    assert_string_equal(found.text + found.length - strlen(last), last);
+    assert_string_equal(found.text.text + found.text.length - strlen(last), last);
+    strbuf_finish(&found.text);
 }
 
 SUITE_RULE(texts_of_any_length_come_back) {

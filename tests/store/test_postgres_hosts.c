@@ -153,7 +153,7 @@ TEST(hosts_without_a_primary_are_as_good_as_away) {
     assert_int_equal(pg_place_parse(where, &place, NULL), 0);
     link.host = 1;
     unsigned events = LOOP_WRITE;
-    int r = pg_link_begin(&link, &place, &err), answered = -1;
+    int r = pg_link_begin(&link, &place, "", &err), answered = -1;
     while (r >= 0) {
         struct pollfd poller = { .fd = PQsocket(link.pg),
                                  .events = events == LOOP_WRITE ? POLLOUT : POLLIN };

@@ -260,7 +260,7 @@ FIXTURE_TEST(the_settings_are_those_of_the_design) {
     sqlite3 *db = ((struct sqlite_store *)store)->db;
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
         int64_t value = -1;
-        assert_int_equal(sqlite_number(db, settings[i].pragma, -1, &value), SQLITE_OK);
+        assert_int_equal(sqlite_numbers(db, settings[i].pragma, 1, &value), SQLITE_OK);
         if (value != settings[i].value)
             fail_msg("%s is %ld", settings[i].pragma, (long)value);
     }

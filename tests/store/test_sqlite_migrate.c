@@ -70,7 +70,7 @@ static sqlite3 *open_alone(const char *path) {
 static int64_t number_in(const char *path, const char *sql) {
     int64_t number = -1;
     sqlite3 *db = open_alone(path);
-    assert_int_equal(sqlite_number(db, sql, -1, &number), SQLITE_OK);
+    assert_int_equal(sqlite_numbers(db, sql, 1, &number), SQLITE_OK);
     sqlite3_close(db);
     return number;
 }
@@ -259,8 +259,8 @@ FIXTURE_TEST(a_migration_keeps_everything_and_a_copy) {
     assert_false(f->report.created);
     expect_dump(store, &before);
     int64_t colours = 0;
-    assert_int_equal(sqlite_number(((struct sqlite_store *)store)->db,
-                                   "SELECT count(*) FROM task WHERE colour = 7", 0, &colours),
+    assert_int_equal(sqlite_numbers(((struct sqlite_store *)store)->db,
+                                    "SELECT count(*) FROM task WHERE colour = 7", 1, &colours),
                      SQLITE_OK);
     assert_int_equal(colours, kit_load(store, &(struct store_reader){ 0 }).tasks);
     store_close(store);
@@ -313,10 +313,10 @@ FIXTURE_TEST(a_failed_migration_changes_nothing) {
 static unsigned version_of(const char *path) {
     sqlite3 *db = open_alone(path);
     int64_t version = 0, paint = 0, tasks = 0;
-    assert_int_equal(sqlite_number(db, "PRAGMA user_version", 0, &version), SQLITE_OK);
+    assert_int_equal(sqlite_numbers(db, "PRAGMA user_version", 1, &version), SQLITE_OK);
     if (version > STORE_VERSION) {
-        assert_int_equal(sqlite_number(db, "SELECT count(*) FROM paint", 0, &paint), SQLITE_OK);
-        assert_int_equal(sqlite_number(db, "SELECT count(*) FROM task", 0, &tasks), SQLITE_OK);
+        assert_int_equal(sqlite_numbers(db, "SELECT count(*) FROM paint", 1, &paint), SQLITE_OK);
+        assert_int_equal(sqlite_numbers(db, "SELECT count(*) FROM task", 1, &tasks), SQLITE_OK);
         assert_int_equal(paint, tasks);
     }
     sqlite3_close(db);

@@ -192,7 +192,7 @@ FIXTURE_TEST(and_the_store_excludes_a_foreign_program) {
         int64_t count = 0;
         int rc = sqlite3_open(f->path, &db);
         if (rc == SQLITE_OK)
-            rc = sqlite_number(db, "SELECT count(*) FROM task", 0, &count);
+            rc = sqlite_numbers(db, "SELECT count(*) FROM task", 1, &count);
         _exit((rc & 0xff) == SQLITE_BUSY ? 0 : 1);
     }
     int status;
@@ -434,9 +434,9 @@ FIXTURE_TEST(network_file_systems_are_not_trusted) {
                                           BTRFS_SUPER_MAGIC,     TMPFS_MAGIC,
                                           OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC };
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
-        assert_non_null(place_distrusted(refused[i]));
+        assert_non_null(file_system_shared(refused[i]));
     for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
-        assert_null(place_distrusted(fine[i]));
+        assert_null(file_system_shared(fine[i]));
 }
 
 /* /proc is not a place for files either, and the kernel says so. */
