@@ -32,9 +32,6 @@ struct bus_folder {
     uint64_t round; /* sync round that covered it; 0: none */
 };
 
-static void bus_note_unsynced(struct bus *bus, int fd, const char *path, bool is_new);
-static void bus_sync_finish(struct bus *bus);
-
 #define SUFFIX       ".md"
 #define PROJECTS_MAX 100000u /* examined when searching for a task */
 
@@ -73,9 +70,16 @@ void bus_init(struct bus *bus, const char *root) {
 void bus_finish(struct bus *bus) {
     if (bus->root)
         bus_counts_flush(bus);
-    bus_sync_finish(bus);
+    for (size_t i = 0; i < bus->unsynced_count; i++) {
+        close(bus->unsynced[i].fd);
+        free(bus->unsynced[i].path);
+    }
+    for (size_t i = 0; i < bus->folder_count; i++)
+        free(bus->folders[i].path);
+    free(bus->unsynced);
+    free(bus->folders);
     free(bus->root);
-    bus->root = NULL;
+    *bus = (struct bus){ 0 };
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -172,6 +176,95 @@ char *bus_find_project(const struct bus *bus, const char *task) {
     return found;
 }
 
+/* --- sync ------------------------------------------------------------------------------------- */
+
+/* Which messages survive a power cut?
+ *
+ * Those that bus_sync has synced. Appending leaves its file open and unsynced; one call syncs all
+ * files, so a batch pays once per file, not per message. The lock is not held meanwhile: other
+ * processes append, and readers see messages that are not durable yet.
+ *
+ * A new file needs its directory synced too, and that the parent. Every writer syncs directories
+ * once, because their creator may have died, and again for each new file. */
+
+static bool is_same_file(int a, int b) {
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Takes ownership of the descriptor. */
+static void bus_note_unsynced(struct bus *bus, int fd, const char *path, bool is_new) {
+    for (size_t i = 0; i < bus->unsynced_count; i++)
+        if (is_same_file(bus->unsynced[i].fd, fd)) {
+            close(fd);
+            return;
+        }
+    bus->unsynced = xgrow(bus->unsynced, &bus->unsynced_capacity, bus->unsynced_count + 1,
+                          sizeof(*bus->unsynced));
+    bus->unsynced[bus->unsynced_count++] =
+        (struct bus_unsynced){ .fd = fd, .path = xstrdup(path), .is_new = is_new };
+}
+
+/* --- folders --------------------------------------------------------------------------------- */
+
+static struct bus_folder *folder_of(struct bus *bus, const char *path) {
+    for (size_t i = 0; i < bus->folder_count; i++)
+        if (strcmp(bus->folders[i].path, path) == 0)
+            return &bus->folders[i];
+    bus->folders =
+        xgrow(bus->folders, &bus->folder_capacity, bus->folder_count + 1, sizeof(*bus->folders));
+    struct bus_folder *folder = &bus->folders[bus->folder_count++];
+    *folder = (struct bus_folder){ .path = xstrdup(path) };
+    return folder;
+}
+
+static int sync_folder(struct bus *bus, const char *path, bool has_new, struct error *err) {
+    struct bus_folder *folder = folder_of(bus, path);
+    if (folder->round == bus->round || (folder->round > 0 && !has_new))
+        return 0;
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, err);
+    if (fd < 0)
+        return fd;
+    if (bus->sync(fd) < 0)
+        return error_set_errno(err, "sync", path);
+    folder->round = bus->round;
+    return 0;
+}
+
+/* From the file's directory up to the parent of the root. */
+static int sync_folders(struct bus *bus, const struct bus_unsynced *file, struct error *err) {
+    _cleanup_(freep) char *path = xstrdup(file->path);
+    size_t root = strlen(bus->root);
+    int r = 0;
+    for (bool more = true; more && r == 0;) {
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            break;
+        more = (size_t)(slash - path) >= root;
+        *slash = '\0';
+        r = sync_folder(bus, path, file->is_new, err);
+    }
+    return r;
+}
+
+/* --- all ------------------------------------------------------------------------------------- */
+
+int bus_sync(struct bus *bus, struct error *err) {
+    int result = 0;
+    bus->round++;
+    for (size_t i = 0; i < bus->unsynced_count; i++) {
+        struct bus_unsynced *file = &bus->unsynced[i];
+        int r = bus->sync(file->fd) < 0 ? error_set_errno(err, "sync", file->path)
+                                        : sync_folders(bus, file, err);
+        if (r < 0)
+            result = r; /* the others are still durable */
+        close(file->fd);
+        free(file->path);
+    }
+    bus->unsynced_count = 0;
+    return result;
+}
+
 /* --- append ----------------------------------------------------------------------------------- */
 
 /* Appends to a file that many processes write at once: one write under the lock. Before it, the end
@@ -179,14 +272,12 @@ char *bus_find_project(const struct bus *bus, const char *task) {
  * that it cannot swallow the next one. A write cut short by a full disk is undone while the lock is
  * held. */
 
-#define REOPEN_MAX 8           /* while others keep renaming the file */
-#define LOOK_SLACK MINUTES(10) /* clock difference between writers */
+#define REOPEN_MAX   8           /* while others keep renaming the file */
+#define SEARCH_SLACK MINUTES(10) /* clock difference between writers */
 
 static struct bus_place place_of(const struct bus_message *message) {
     return (struct bus_place){ message->project, message->to_project ? NULL : message->task };
 }
-
-/* --- the lock -------------------------------------------------------------------------------- */
 
 /* 0: acquired. */
 static int take_lock(struct bus *bus, int fd, const char *path, struct error *err) {
@@ -290,11 +381,11 @@ static int write_all_or_nothing(int fd, off_t size, const char *path, const stru
 }
 
 /* 1: already there. */
-static int look_for(int fd, const struct bus_message *message, struct error *err) {
+static int find_message(int fd, const struct bus_message *message, struct error *err) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     reader.gap_max = BUS_GAP_MAX;
     bus_reader_borrow(&reader, fd);
-    return bus_reader_seek_behind(&reader, message->id, message->at - LOOK_SLACK, err);
+    return bus_reader_seek_behind(&reader, message->id, message->at - SEARCH_SLACK, err);
 }
 
 static void make_id(struct bus *bus, time_ms now, char ret_id[BUS_ID_MAX]) {
@@ -343,7 +434,7 @@ static int append_once(struct bus *bus, const char *path, const struct bus_messa
     if (r < 0)
         return r;
     bool is_new = fstat(fd, &st) == 0 && st.st_size == 0;
-    r = once ? look_for(fd, message, err) : 0;
+    r = once ? find_message(fd, message, err) : 0;
     if (r == 0)
         r = append_locked(bus, fd, path, &copy, ret_id, err);
     if (r < 0) {
@@ -407,11 +498,9 @@ static void read_from(int fd, struct bus_counts *ret) {
 }
 
 static int open_counts(const struct bus *bus, int flags) {
-    struct strbuf path = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "%s/" FILE_NAME, bus->root);
-    int fd = outside_open(AT_FDCWD, strbuf_text(&path), flags, NULL, NULL);
-    strbuf_finish(&path);
-    return fd;
+    return outside_open(AT_FDCWD, strbuf_text(&path), flags, NULL, NULL);
 }
 
 static void add(struct bus_counts *to, const struct bus_counts *more) {
@@ -423,22 +512,18 @@ static void add(struct bus_counts *to, const struct bus_counts *more) {
 }
 
 void bus_counts_read(const struct bus *bus, struct bus_counts *ret) {
-    int fd = open_counts(bus, O_RDONLY);
+    _cleanup_(fd_closep) int fd = open_counts(bus, O_RDONLY);
     *ret = (struct bus_counts){ 0 };
-    if (fd >= 0) {
+    if (fd >= 0)
         read_from(fd, ret);
-        close(fd);
-    }
     add(ret, &bus->counts);
 }
 
-static bool lock_soon(struct bus *bus, int fd) {
+static bool try_lock(struct bus *bus, int fd) {
     for (int n = 0; n < TRIES; n++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
             return true;
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return false;
-        if (!bus->clock.wait(bus->clock.ctx, 2))
+        if ((errno != EWOULDBLOCK && errno != EINTR) || !bus->clock.wait(bus->clock.ctx, 2))
             return false;
     }
     return false;
@@ -447,20 +532,17 @@ static bool lock_soon(struct bus *bus, int fd) {
 void bus_counts_flush(struct bus *bus) {
     if (bus->counts.attempts == 0)
         return;
-    int fd = open_counts(bus, O_RDWR | O_CREAT);
-    if (fd < 0)
+    _cleanup_(fd_closep) int fd = open_counts(bus, O_RDWR | O_CREAT);
+    if (fd < 0 || !try_lock(bus, fd))
         return;
-    if (lock_soon(bus, fd)) {
-        struct bus_counts all;
-        char text[256];
-        read_from(fd, &all);
-        add(&all, &bus->counts);
-        int size = snprintf(text, sizeof(text), FORM, all.messages, all.attempts, all.retries,
-                            all.timeouts, all.waits);
-        if (pwrite(fd, text, (size_t)size, 0) == size)
-            bus->counts = (struct bus_counts){ 0 };
-    }
-    close(fd);
+    struct bus_counts all;
+    char text[256];
+    read_from(fd, &all);
+    add(&all, &bus->counts);
+    int size = snprintf(text, sizeof(text), FORM, all.messages, all.attempts, all.retries,
+                        all.timeouts, all.waits);
+    if (pwrite(fd, text, (size_t)size, 0) == size)
+        bus->counts = (struct bus_counts){ 0 };
 }
 
 /* --- retire ----------------------------------------------------------------------------------- */
@@ -497,7 +579,7 @@ static int first_time(int fd, time_ms *ret_at, struct error *err) {
     return r < 0 ? r : 0;
 }
 
-static int move_aside(const char *path, char *old, struct error *err) {
+static int move_to(const char *path, char *old, struct error *err) {
     char *slash = strrchr(old, '/');
     *slash = '\0';
     (void)mkdir(old, 0700); /* on failure the rename reports it */
@@ -529,110 +611,5 @@ int bus_retire(struct bus *bus, const char *project, time_ms before, struct erro
         r = first_time(fd, &first, err);
     if (r < 0 || first == 0 || first >= before)
         return r;
-    return move_aside(strbuf_text(&path), old.text, err);
-}
-
-/* --- sync ------------------------------------------------------------------------------------- */
-
-/* Which messages survive a power cut?
- *
- * Those that bus_sync has synced. Appending leaves its file open and unsynced; one call syncs all
- * files, so a batch pays once per file, not per message. The lock is not held meanwhile: other
- * processes append, and readers see messages that are not durable yet.
- *
- * A new file needs its directory synced too, and that the parent. Every writer syncs directories
- * once, because their creator may have died, and again for each new file. */
-
-static bool is_same_file(int a, int b) {
-    struct stat x, y;
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* Takes ownership of the descriptor. */
-static void bus_note_unsynced(struct bus *bus, int fd, const char *path, bool is_new) {
-    for (size_t i = 0; i < bus->unsynced_count; i++)
-        if (is_same_file(bus->unsynced[i].fd, fd)) {
-            close(fd);
-            return;
-        }
-    bus->unsynced = xgrow(bus->unsynced, &bus->unsynced_capacity, bus->unsynced_count + 1,
-                          sizeof(*bus->unsynced));
-    bus->unsynced[bus->unsynced_count++] =
-        (struct bus_unsynced){ .fd = fd, .path = xstrdup(path), .is_new = is_new };
-}
-
-/* --- folders --------------------------------------------------------------------------------- */
-
-static struct bus_folder *folder_of(struct bus *bus, const char *path) {
-    for (size_t i = 0; i < bus->folder_count; i++)
-        if (strcmp(bus->folders[i].path, path) == 0)
-            return &bus->folders[i];
-    bus->folders =
-        xgrow(bus->folders, &bus->folder_capacity, bus->folder_count + 1, sizeof(*bus->folders));
-    struct bus_folder *folder = &bus->folders[bus->folder_count++];
-    *folder = (struct bus_folder){ .path = xstrdup(path) };
-    return folder;
-}
-
-static int sync_folder(struct bus *bus, const char *path, bool has_new, struct error *err) {
-    struct bus_folder *folder = folder_of(bus, path);
-    if (folder->round == bus->round || (folder->round > 0 && !has_new))
-        return 0;
-    int fd = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, err);
-    int r = fd < 0 ? fd : 0;
-    if (fd >= 0 && bus->sync(fd) < 0)
-        r = error_set_errno(err, "sync", path);
-    if (fd >= 0)
-        close(fd);
-    if (r == 0)
-        folder->round = bus->round;
-    return r;
-}
-
-/* From the file's directory up to the parent of the root. */
-static int sync_folders(struct bus *bus, const struct bus_unsynced *file, struct error *err) {
-    _cleanup_(freep) char *path = xstrdup(file->path);
-    size_t root = strlen(bus->root);
-    int r = 0;
-    for (bool more = true; more && r == 0;) {
-        char *slash = strrchr(path, '/');
-        if (!slash || slash == path)
-            break;
-        more = (size_t)(slash - path) >= root;
-        *slash = '\0';
-        r = sync_folder(bus, path, file->is_new, err);
-    }
-    return r;
-}
-
-/* --- all ------------------------------------------------------------------------------------- */
-
-int bus_sync(struct bus *bus, struct error *err) {
-    int result = 0;
-    bus->round++;
-    for (size_t i = 0; i < bus->unsynced_count; i++) {
-        struct bus_unsynced *file = &bus->unsynced[i];
-        int r = bus->sync(file->fd) < 0 ? error_set_errno(err, "sync", file->path)
-                                        : sync_folders(bus, file, err);
-        if (r < 0)
-            result = r; /* the others are still durable */
-        close(file->fd);
-        free(file->path);
-    }
-    bus->unsynced_count = 0;
-    return result;
-}
-
-static void bus_sync_finish(struct bus *bus) {
-    for (size_t i = 0; i < bus->unsynced_count; i++) {
-        close(bus->unsynced[i].fd);
-        free(bus->unsynced[i].path);
-    }
-    for (size_t i = 0; i < bus->folder_count; i++)
-        free(bus->folders[i].path);
-    free(bus->unsynced);
-    free(bus->folders);
-    bus->unsynced = NULL;
-    bus->folders = NULL;
-    bus->unsynced_count = bus->folder_count = 0;
+    return move_to(strbuf_text(&path), old.text, err);
 }

@@ -24,18 +24,6 @@ bool bus_type_is_valid(const char *type) {
     return true;
 }
 
-static bool is_text(const char *text) {
-    size_t left = strlen(text);
-    while (left > 0) {
-        size_t size = utf8_length(text, left);
-        if (size == 0)
-            return false;
-        text += size;
-        left -= size;
-    }
-    return true;
-}
-
 static int check_member(const char *name, const char *text, bool list, struct error *err) {
     if (!text)
         return 0;
@@ -63,7 +51,7 @@ int bus_message_check(const struct bus_message *m, struct error *err) {
                          "the message has %zu bytes, at most %u fit: put the text into a file and "
                          "post where it is",
                          strlen(m->body), BUS_BODY_MAX);
-    if (!is_text(m->body))
+    if (!utf8_is_clean(m->body, strlen(m->body)))
         return error_set(err, -EINVAL, "the message is no UTF-8");
     int r = check_member("parents", m->parents, true, err);
     if (r == 0)
@@ -73,13 +61,17 @@ int bus_message_check(const struct bus_message *m, struct error *err) {
 
 /* --- time ------------------------------------------------------------------------------------ */
 
-void bus_time_print(time_ms at, struct strbuf *out) {
+/* In UTC, for a line of a file or as the beginning of an id. */
+static void print_time(time_ms at, bool is_id, struct strbuf *out) {
     time_t seconds = (time_t)(at / 1000);
     struct tm tm;
     char text[32];
     gmtime_r(&seconds, &tm);
-    (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-    strbuf_printf(out, "%s.%03dZ", text, (int)(at % 1000));
+    if (is_id)
+        (void)strftime(text, sizeof(text), "MSG-%Y%m%d-%H%M%S-", &tm);
+    else
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S.", &tm);
+    strbuf_printf(out, "%s%03d%s", text, (int)(at % 1000), is_id ? "000000-" : "Z\n");
 }
 
 time_ms bus_time_parse(const char *text) {
@@ -103,12 +95,7 @@ time_ms bus_time_parse(const char *text) {
 }
 
 void bus_id_begin(time_ms at, struct strbuf *out) {
-    time_t seconds = (time_t)(at / 1000);
-    struct tm tm;
-    char text[32];
-    gmtime_r(&seconds, &tm);
-    (void)strftime(text, sizeof(text), "MSG-%Y%m%d-%H%M%S", &tm);
-    strbuf_printf(out, "%s-%03d000000-", text, (int)(at % 1000));
+    print_time(at, true, out);
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
@@ -187,8 +174,7 @@ void bus_message_print(const struct bus_message *m, struct strbuf *out) {
     strbuf_puts(out, "---\n");
     print_key(out, "msg_id", m->id);
     strbuf_puts(out, "ts: ");
-    bus_time_print(m->at, out);
-    strbuf_putc(out, '\n');
+    print_time(m->at, false, out);
     print_key(out, "type", m->type);
     print_key(out, "project_id", m->project);
     print_key(out, "task_id", m->task);

@@ -52,8 +52,7 @@ void bus_message_print(const struct bus_message *message, struct strbuf *out);
 /* {"msg_id","at","type","project","task","run","issue","parents","links","meta","body"} */
 void bus_message_print_json(const struct bus_message *message, struct json_writer *w);
 
-/* "2026-11-15T10:40:52.123Z"; parsing returns 0 for invalid text. */
-void bus_time_print(time_ms at, struct strbuf *out);
+/* "2026-11-15T10:40:52.123Z"; 0: invalid. */
 time_ms bus_time_parse(const char *text);
 /* "MSG-20261115-104052-123000000-" */
 void bus_id_begin(time_ms at, struct strbuf *out);

@@ -156,18 +156,21 @@ static struct posting *copy_message(const struct bus_message *from) {
     return p;
 }
 
-static void enqueue(struct bus_poster *poster, struct posting *p) {
+static void enqueue(struct bus_poster *poster, const struct bus_message *message,
+                    struct posting what) {
+    struct posting *p = copy_message(message);
+    p->kind = what.kind;
+    p->once = what.once;
+    p->done = what.done;
+    p->ctx = what.ctx;
     poster->open++;
     (void)worker_submit(poster->worker, &p->base); /* the worker has started */
 }
 
 void bus_post(struct bus_poster *poster, const struct bus_message *message, bool once,
               bus_posted done, void *ctx) {
-    struct posting *p = copy_message(message);
-    p->once = once;
-    p->done = done;
-    p->ctx = ctx;
-    enqueue(poster, p);
+    enqueue(poster, message,
+            (struct posting){ .kind = POST, .once = once, .done = done, .ctx = ctx });
 }
 
 /* Most have no file: avoids waking the thread. */
@@ -176,17 +179,10 @@ static bool has_file(const struct bus_poster *poster, const struct bus_place *pl
     return bus_path(&poster->bus, place, &path, NULL) == 0 && access(strbuf_text(&path), F_OK) == 0;
 }
 
-static void enqueue_order(struct bus_poster *poster, enum posting_kind kind,
-                          const struct bus_message *where) {
-    struct posting *p = copy_message(where);
-    p->kind = kind;
-    enqueue(poster, p);
-}
-
 void bus_forget(struct bus_poster *poster, const char *project, const char *task) {
     const struct bus_message where = { .project = project, .task = task };
     if (poster->open > 0 || has_file(poster, &(struct bus_place){ project, task }))
-        enqueue_order(poster, REMOVE, &where);
+        enqueue(poster, &where, (struct posting){ .kind = REMOVE });
 }
 
 void bus_retire_later(struct bus_poster *poster, const char *project, time_ms before) {
@@ -195,7 +191,7 @@ void bus_retire_later(struct bus_poster *poster, const char *project, time_ms be
     strbuf_printf(&old, "%s/" BUS_OLD_FOLDER, poster->bus.root);
     if (poster->open > 0 || has_file(poster, &(struct bus_place){ .project = project })
         || access(strbuf_text(&old), F_OK) == 0)
-        enqueue_order(poster, RETIRE, &where);
+        enqueue(poster, &where, (struct posting){ .kind = RETIRE });
 }
 
 bool bus_poster_is_idle(const struct bus_poster *poster) {

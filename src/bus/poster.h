@@ -1,7 +1,7 @@
 /* poster.h: appends in a worker thread, so that the loop never waits for a lock.
  *
- * Life:   bus_poster_new → bus_post … → bus_poster_free. One thread of its own. Order:  messages
- * are appended in submission order.
+ * Life:   bus_poster_new → bus_post … → bus_poster_free. One thread of its own.
+ * Order:  messages are appended in submission order.
  * Answer: `done` is called once for each, from the loop, when it is durable; from bus_poster_free
  *         with -ESHUTDOWN for those that were not appended. A wait for a lock then ends at once.
  * Cost:   queued messages are appended first and synced then, each file once. */

@@ -21,11 +21,11 @@
 #include "base/alloc.h"
 #include "os/outside.h"
 
-#define CHUNK      65536u
-#define BODY_MOST  (4 * BUS_BODY_MAX) /* of foreign text in the file */
-#define LINE_MOST  BODY_MOST
-#define BLOCK      65536u /* first step of a search backwards */
-#define BLOCK_MORE 4u
+#define CHUNK          65536u
+#define BODY_MAX       (4 * BUS_BODY_MAX) /* of text that others wrote into the file */
+#define LINE_MAX_BYTES BODY_MAX
+#define BLOCK          65536u /* first step of a search backwards */
+#define BLOCK_MORE     4u
 
 struct bus_chunk {
     size_t used, size;
@@ -145,7 +145,7 @@ static void read_key(struct bus_reader *r, const char *line, size_t size) {
 /* --- lines ----------------------------------------------------------------------------------- */
 
 static void add_body(struct bus_reader *r, const char *line, size_t size) {
-    if (r->body.length + size > BODY_MOST)
+    if (r->body.length + size > BODY_MAX)
         r->bad = true;
     if (r->bad)
         return;
@@ -165,13 +165,13 @@ static void begin_message(struct bus_reader *r, uint64_t at) {
 
 /* At its end: is it a valid message? */
 static bool end_message(struct bus_reader *r, bool torn) {
-    bool whole = r->state == STATE_BODY && !r->bad && !torn && r->message.id;
-    r->damaged += !whole;
+    bool is_complete = r->state == STATE_BODY && !r->bad && !torn && r->message.id;
+    r->damaged += !is_complete;
     r->state = STATE_OUT;
     if (r->body.length > 0)
         r->body.text[--r->body.length] = '\0';
     r->message.body = strbuf_text(&r->body);
-    return whole;
+    return is_complete;
 }
 
 /* Handles the line that begins at `at`. True: a message is complete. */
@@ -252,7 +252,7 @@ static int read_line(struct bus_reader *r, uint64_t *ret_begin, struct error *er
         const char *begin = c->bytes + c->used;
         const char *newline = memchr(begin, '\n', c->size - c->used);
         size_t size = newline ? (size_t)(newline - begin) : c->size - c->used;
-        if (r->line.length + size > LINE_MOST)
+        if (r->line.length + size > LINE_MAX_BYTES)
             r->long_line = true;
         if (!r->long_line)
             strbuf_add(&r->line, begin, size);
@@ -344,38 +344,38 @@ int bus_reader_seek_tail(struct bus_reader *r, size_t count, uint64_t most, bus_
     return 0;
 }
 
-struct look {
+struct search {
     const char *id;
     uint64_t end; /* of the last message with that id */
     time_ms oldest;
 };
 
-static int look_for(struct bus_reader *r, struct look *look, struct error *err) {
+static int search(struct bus_reader *r, struct search *s, struct error *err) {
     const struct bus_message *message;
     int got;
-    look->oldest = TIME_NEVER;
+    s->oldest = TIME_NEVER;
     while ((got = bus_reader_next(r, &message, err)) > 0) {
-        if (strcmp(message->id, look->id) == 0)
-            look->end = r->end;
-        look->oldest = time_min(look->oldest, message->at);
+        if (strcmp(message->id, s->id) == 0)
+            s->end = r->end;
+        s->oldest = time_min(s->oldest, message->at);
     }
     return got;
 }
 
 int bus_reader_seek_behind(struct bus_reader *r, const char *id, time_ms since, struct error *err) {
     uint64_t size = (uint64_t)file_size(r);
-    struct look look = { .id = id };
+    struct search s = { .id = id };
     for (uint64_t block = BLOCK;; block *= BLOCK_MORE) {
         uint64_t from = size > block ? size - block : 0;
         seek_anywhere(r, from);
-        int got = look_for(r, &look, err);
+        int got = search(r, &s, err);
         if (got < 0)
             return got;
-        if (look.end > 0) {
-            move_to(r, look.end, STATE_OUT);
+        if (s.end > 0) {
+            move_to(r, s.end, STATE_OUT);
             return 1;
         }
-        if (from == 0 || (since > 0 && look.oldest < since))
+        if (from == 0 || (since > 0 && s.oldest < since))
             return 0;
     }
 }

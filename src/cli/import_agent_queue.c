@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "cli/ask.h"
 #include "cli/import.h"
-#include "foreign/foreign_db.h"
+#include "import/sqlite_tables.h"
 
 struct agent_queue {
     struct state *s;
@@ -71,7 +71,7 @@ static int read_db(struct agent_queue *q, const char *path) {
     struct error err = { 0 };
     const char *folder = getenv("TMPDIR");
     const char *temporary = folder && *folder == '/' ? folder : "/tmp";
-    if (foreign_db_read(path, temporary, &q->tables, &err) < 0)
+    if (sqlite_tables_read(path, temporary, &q->tables, &err) < 0)
         return cmd_error(&err);
     (void)state_own(q->s, q->tables);
     return CMD_OK;

@@ -86,17 +86,6 @@ static void add_name(struct config *config, enum setting_section which, const ch
 
 /* --- texts and words -------------------------------------------------------------------------- */
 
-static sym intern_words(struct config *config, const struct words *words, const char *printed) {
-    size_t known = config->lists.count;
-    sym symbol = symbol_intern(&config->lists, printed, strlen(printed));
-    if (symbol <= known)
-        return symbol;
-    config->words =
-        xgrow(config->words, &config->words_capacity, (size_t)symbol + 1, sizeof(*config->words));
-    config->words[symbol] = *words;
-    return symbol;
-}
-
 /* Into a scratch arena first: a refused or known list leaves nothing behind. */
 static bool parse_words(struct config *config, const struct setting *setting, const char *text,
                         int64_t *ret_value) {
@@ -111,22 +100,16 @@ static bool parse_words(struct config *config, const struct setting *setting, co
     words_print(&words, &printed);
     if (printed.length > WORDS_BYTES_MAX)
         return false;
-    *ret_value = symbol_find(&config->lists, strbuf_text(&printed), printed.length);
-    if (*ret_value == 0 && words.count > 0) {
+    sym symbol = symbol_find(&config->lists, strbuf_text(&printed), printed.length);
+    if (symbol == 0 && words.count > 0) {
         if (!words_split(strbuf_text(&printed), &config->words_arena, &words))
             assert(!"what is printed can be read");
-        *ret_value = intern_words(config, &words, strbuf_text(&printed));
+        symbol = symbol_intern(&config->lists, strbuf_text(&printed), printed.length);
+        config->words = xgrow(config->words, &config->words_capacity, (size_t)symbol + 1,
+                              sizeof(*config->words));
+        config->words[symbol] = words;
     }
-    return true;
-}
-
-static bool parse_symbol(struct config *config, const struct setting *setting, const char *text,
-                         int64_t *ret_value) {
-    if (setting->type == SETTING_WORDS)
-        return parse_words(config, setting, text, ret_value);
-    if (!setting_takes_text(setting, text))
-        return false;
-    *ret_value = symbol_intern(&config->texts, text, strlen(text));
+    *ret_value = symbol;
     return true;
 }
 
@@ -134,8 +117,13 @@ static bool parse_symbol(struct config *config, const struct setting *setting, c
 static bool parse_value(struct config *config, const struct setting *setting, const char *text,
                         int64_t *ret_value) {
     int64_t number;
-    if (setting_is_symbol(setting))
-        return parse_symbol(config, setting, text, ret_value);
+    if (setting->type == SETTING_WORDS)
+        return parse_words(config, setting, text, ret_value);
+    if (setting_is_symbol(setting)) {
+        bool is_valid = setting_takes_text(setting, text);
+        *ret_value = is_valid ? symbol_intern(&config->texts, text, strlen(text)) : 0;
+        return is_valid;
+    }
     if (setting->type == SETTING_CAP && number_parse_int(text, &number, NULL) == 0
         && preset_means_unlimited(config->preset, setting->key, number)) {
         *ret_value = UNLIMITED;
@@ -178,14 +166,22 @@ static bool builtin_value(const struct config *config, const struct setting *set
 
 /* --- values in effect ------------------------------------------------------------------------- */
 
+/* The entry of a value that is set, or NULL. */
+static const struct entry *set_entry(const struct config *config, const struct setting *setting,
+                                     const char *name) {
+    size_t item = config_item(config, setting->section, name);
+    const struct entry *entry = item < config->sections[setting->section].count
+                                    ? config_entry(config, setting, item)
+                                    : NULL;
+    return entry && entry->origin ? entry : NULL;
+}
+
 int64_t config_effective(const struct config *config, const struct setting *setting,
                          const char *name, const char **ret_origin) {
-    size_t item = config_item(config, setting->section, name);
+    const struct entry *entry = set_entry(config, setting, name);
     const char *origin = "default";
     int64_t value;
-    if (item < config->sections[setting->section].count
-        && config_entry(config, setting, item)->origin != 0) {
-        const struct entry *entry = config_entry(config, setting, item);
+    if (entry) {
         origin = symbol_name(&config->texts, entry->origin);
         value = entry->value;
     } else if (setting->inherits) {
@@ -234,10 +230,7 @@ size_t config_words(const struct config *config, const char *pattern, const char
 }
 
 bool config_is_set(const struct config *config, const char *pattern, const char *name) {
-    const struct setting *setting = row_of(pattern, name);
-    size_t item = config_item(config, setting->section, name);
-    return item < config->sections[setting->section].count
-           && config_entry(config, setting, item)->origin != 0;
+    return set_entry(config, row_of(pattern, name), name);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -262,45 +255,19 @@ bool config_has_project(const struct config *config, const char *name) {
     return has_name(config, SECTION_PROJECTS, name);
 }
 
-size_t config_agent_count(const struct config *config) {
-    return config_name_count(config, SECTION_AGENTS);
-}
-
-const char *config_agent_name(const struct config *config, size_t index) {
-    return config_name(config, SECTION_AGENTS, index);
-}
-
-size_t config_kind_count(const struct config *config) {
-    return config_name_count(config, SECTION_KINDS);
-}
-
-const char *config_kind_name(const struct config *config, size_t index) {
-    return config_name(config, SECTION_KINDS, index);
-}
-
-size_t config_limiter_count(const struct config *config) {
-    return config_name_count(config, SECTION_LIMITERS);
-}
-
-const char *config_limiter_name(const struct config *config, size_t index) {
-    return config_name(config, SECTION_LIMITERS, index);
-}
-
-size_t config_resource_count(const struct config *config) {
-    return config_name_count(config, SECTION_RESOURCES);
-}
-
-const char *config_resource_name(const struct config *config, size_t index) {
-    return config_name(config, SECTION_RESOURCES, index);
-}
-
-size_t config_project_count(const struct config *config) {
-    return config_name_count(config, SECTION_PROJECTS);
-}
-
-const char *config_project_name(const struct config *config, size_t index) {
-    return config_name(config, SECTION_PROJECTS, index);
-}
+#define SECTION_NAMES(what, section)                                                               \
+    size_t config_##what##_count(const struct config *config) {                                    \
+        return config_name_count(config, section);                                                 \
+    }                                                                                              \
+    const char *config_##what##_name(const struct config *config, size_t index) {                  \
+        return config_name(config, section, index);                                                \
+    }
+SECTION_NAMES(agent, SECTION_AGENTS)
+SECTION_NAMES(kind, SECTION_KINDS)
+SECTION_NAMES(limiter, SECTION_LIMITERS)
+SECTION_NAMES(resource, SECTION_RESOURCES)
+SECTION_NAMES(project, SECTION_PROJECTS)
+#undef SECTION_NAMES
 
 void config_add_builtin_agent(struct config *config, const char *name) {
     if (!agent_has_builtin(name))
@@ -415,8 +382,9 @@ static int64_t parse_standard(struct config *config, const struct setting *setti
     return value;
 }
 
-static void values_init(struct config *config) {
+struct config *config_new(void) {
     static const char *const no_words[] = { NULL };
+    struct config *config = xcalloc(1, sizeof(*config));
     config->preset = &presets[0];
     symbol_table_init(&config->texts);
     symbol_table_init(&config->lists);
@@ -430,19 +398,6 @@ static void values_init(struct config *config) {
     const char *name;
     for (size_t i = 0; (name = agent_builtin(i)); i++)
         (void)symbol_intern(&config->texts, name, strlen(name));
-}
-
-static void values_finish(struct config *config) {
-    symbol_table_finish(&config->texts);
-    symbol_table_finish(&config->lists);
-    arena_finish(&config->words_arena);
-    free(config->words);
-    free(config->standards);
-}
-
-struct config *config_new(void) {
-    struct config *config = xcalloc(1, sizeof(*config));
-    values_init(config);
     for (int i = 0; i < SECTION_MAX; i++)
         section_init(&config->sections[i], (enum setting_section)i);
     put_preset(config, &presets[0]);
@@ -454,7 +409,11 @@ struct config *config_free(struct config *config) {
         return NULL;
     for (int i = 0; i < SECTION_MAX; i++)
         section_finish(&config->sections[i]);
-    values_finish(config);
+    symbol_table_finish(&config->texts);
+    symbol_table_finish(&config->lists);
+    arena_finish(&config->words_arena);
+    free(config->words);
+    free(config->standards);
     free(config);
     return NULL;
 }
@@ -541,14 +500,6 @@ static int find_item(struct config *config, const struct assignment *a,
     return 0;
 }
 
-static int check_twice(const struct config *config, const struct assignment *a,
-                       const struct entry *entry, struct error *err) {
-    if (a->line == 0 || entry->reading != config->reading)
-        return 0;
-    return error_set(err, -EINVAL, "key '%s' is set twice, first in line %u",
-                     config_quote(a->key).text, (unsigned)entry->line);
-}
-
 /* Only after all checks: refused names leave no trace. */
 static int store_value(struct config *config, const struct assignment *a,
                        const struct setting_key *key, int64_t value, struct error *err) {
@@ -556,12 +507,13 @@ static int store_value(struct config *config, const struct assignment *a,
     int r = find_item(config, a, key, &item, err);
     if (r < 0)
         return r;
-    r = check_twice(config, a, config_entry(config, key->setting, item), err);
-    if (r < 0)
-        return r;
+    struct entry *entry = config_entry(config, key->setting, item);
+    if (a->line && entry->reading == config->reading)
+        return error_set(err, -EINVAL, "key '%s' is set twice, first in line %u",
+                         config_quote(a->key).text, (unsigned)entry->line);
     if (strcmp(key->setting->key, "preset") == 0)
         put_preset(config, &presets[value]);
-    struct entry *entry = config_entry(config, key->setting, item);
+    entry = config_entry(config, key->setting, item); /* a preset replaces all */
     entry->value = value;
     entry->origin = symbol_intern(&config->texts, a->origin, strlen(a->origin));
     entry->line = a->line;

@@ -34,7 +34,7 @@ struct edit_place {
     /* If found: its key and its mapping; the first one, if there are several. */
     const struct yaml_node *mapping, *key;
     /* What to remove with it: the same, or the parent key that may not be left empty. */
-    const struct yaml_node *gone_mapping, *gone_key;
+    const struct yaml_node *removed_mapping, *removed_key;
     /* If not found: the nearest enclosing mapping, or the key of one that is not written yet. Both
      * NULL: the file is empty. */
     const struct yaml_node *holder, *holder_key;
@@ -92,7 +92,8 @@ static bool could_hold(const struct walk *w) {
     return is_level && means_target(w, key, &joints);
 }
 
-static void look_at(struct walk *w, const struct yaml_node *mapping, const struct yaml_node *key) {
+static void compare_key(struct walk *w, const struct yaml_node *mapping,
+                        const struct yaml_node *key) {
     bool nothing = key->value->kind == YAML_SCALAR && yaml_type(key->value) == YAML_NULL;
     if (means_target(w, strbuf_text(&w->path), &w->joints)) {
         bool with_outer = w->outer_key && mapping->count == 1;
@@ -100,8 +101,8 @@ static void look_at(struct walk *w, const struct yaml_node *mapping, const struc
             *w->place = (struct edit_place){
                 .mapping = mapping,
                 .key = key,
-                .gone_mapping = with_outer ? w->outer_mapping : mapping,
-                .gone_key = with_outer ? w->outer_key : key,
+                .removed_mapping = with_outer ? w->outer_mapping : mapping,
+                .removed_key = with_outer ? w->outer_key : key,
             };
     } else if ((nothing || key->value->kind == YAML_MAPPING) && w->path.length >= w->place->depth
                && could_hold(w)) {
@@ -118,16 +119,6 @@ static bool may_be_empty(const struct walk *w) {
     return match == MATCH_ABOVE || match == MATCH_NAME;
 }
 
-static void walk_mapping(struct walk *w, const struct yaml_node *mapping);
-
-static void walk_value(struct walk *w, const struct yaml_node *mapping,
-                       const struct yaml_node *key) {
-    bool empty = may_be_empty(w);
-    w->outer_mapping = empty ? NULL : mapping;
-    w->outer_key = empty ? NULL : key;
-    walk_mapping(w, key->value);
-}
-
 static void walk_mapping(struct walk *w, const struct yaml_node *mapping) {
     const struct walk before = *w;
     size_t length = w->path.length;
@@ -137,9 +128,13 @@ static void walk_mapping(struct walk *w, const struct yaml_node *mapping) {
             strbuf_putc(&w->path, '.');
         }
         strbuf_puts(&w->path, key->text);
-        look_at(w, mapping, key);
-        if (key->value->kind == YAML_MAPPING)
-            walk_value(w, mapping, key);
+        compare_key(w, mapping, key);
+        if (key->value->kind == YAML_MAPPING) {
+            bool empty = may_be_empty(w);
+            w->outer_mapping = empty ? NULL : mapping;
+            w->outer_key = empty ? NULL : key;
+            walk_mapping(w, key->value);
+        }
         w->joints = before.joints;
         w->outer_mapping = before.outer_mapping;
         w->outer_key = before.outer_key;
@@ -315,8 +310,8 @@ static bool splice(const struct edit_file *file, size_t from, size_t to, const c
 /* --- replacing -------------------------------------------------------------------------------- */
 
 /* After the colon of a key that has no value yet, or only an anchor. */
-static bool put_behind_key(const struct edit_file *file, const struct yaml_node *mapping,
-                           const struct yaml_node *key, const char *text) {
+static bool put_after_key(const struct edit_file *file, const struct yaml_node *mapping,
+                          const struct yaml_node *key, const char *text) {
     _cleanup_(strbuf_finish) struct strbuf with = STRBUF_INIT;
     size_t colon = colon_end(file, key);
     if (!colon && mapping->style != YAML_FLOW)
@@ -355,7 +350,7 @@ static bool edit_replace(const struct edit_file *file, const struct edit_target 
     if (old->kind == YAML_MAPPING)
         return false;
     if (!is_written(old))
-        return put_behind_key(file, place->mapping, place->key, strbuf_text(&text));
+        return put_after_key(file, place->mapping, place->key, strbuf_text(&text));
     if (old->kind == YAML_LIST && old->style == YAML_BLOCK)
         return replace_block_list(file, place->key, strbuf_text(&text));
     return splice(file, old->start, old->end, strbuf_text(&text));
@@ -371,7 +366,7 @@ static bool remove_lines(const struct edit_file *file, const struct yaml_node *k
 }
 
 /* The next comma after `at`, outside comments; 0: a bracket comes first. */
-static size_t comma_behind(const struct edit_file *file, size_t at) {
+static size_t comma_after(const struct edit_file *file, size_t at) {
     const char *text = bytes(file);
     for (; text[at] && text[at] != '}'; at++) {
         if (text[at] == ',')
@@ -387,7 +382,7 @@ static bool remove_in_brackets(const struct edit_file *file, const struct yaml_n
     const struct yaml_node *before = NULL;
     for (const struct yaml_node *k = mapping->first; k != key; k = k->next)
         before = k;
-    size_t end = pair_end(file, key), comma = comma_behind(file, end);
+    size_t end = pair_end(file, key), comma = comma_after(file, end);
     struct copy copy = { .file = file };
     if (key->next || !before) { /* with the comma after it */
         copy_to(&copy, key->start);
@@ -396,12 +391,12 @@ static bool remove_in_brackets(const struct edit_file *file, const struct yaml_n
             end = strchr("#\r\n", bytes(file)[next]) ? comma + 1 : next;
         }
     } else { /* the last one: with the comma before it */
-        size_t last = pair_end(file, before), gone = comma_behind(file, last);
-        if (!gone)
+        size_t removed = comma_after(file, pair_end(file, before));
+        if (!removed)
             return false;
-        copy_to(&copy, gone);
-        bool same_line = skip_spaces(file, gone + 1) == key->start;
-        copy.done = same_line ? key->start : gone + 1;
+        copy_to(&copy, removed);
+        bool same_line = skip_spaces(file, removed + 1) == key->start;
+        copy.done = same_line ? key->start : removed + 1;
         copy_to(&copy, key->start);
     }
     copy.done = end;
@@ -410,9 +405,9 @@ static bool remove_in_brackets(const struct edit_file *file, const struct yaml_n
 }
 
 static bool edit_remove(const struct edit_file *file, const struct edit_place *place) {
-    if (place->gone_mapping->style == YAML_FLOW)
-        return remove_in_brackets(file, place->gone_mapping, place->gone_key);
-    return remove_lines(file, place->gone_key);
+    if (place->removed_mapping->style == YAML_FLOW)
+        return remove_in_brackets(file, place->removed_mapping, place->removed_key);
+    return remove_lines(file, place->removed_key);
 }
 
 /* --- adding ----------------------------------------------------------------------------------- */
@@ -426,44 +421,43 @@ static size_t indentation(const struct yaml_node *root) {
     return 2;
 }
 
+/* The level of the target's key that begins at `depth`, and where it ends. */
+static size_t print_level(const struct edit_target *target, size_t depth, bool json,
+                          struct strbuf *out) {
+    size_t end = strlen(target->key);
+    for (size_t i = target->levels.count; i-- > 0;)
+        if (target->levels.at[i] >= depth)
+            end = target->levels.at[i];
+    _cleanup_(freep) char *level = xstrndup(target->key + depth, end - depth);
+    print_scalar(level, json, out);
+    return end;
+}
+
 /* The levels of the key from `depth` on, in brackets: "limits: {runs: 4}". */
 static void print_in_brackets(const struct edit_target *target, size_t depth, const char *value,
                               bool json, struct strbuf *out) {
-    size_t closing = 0;
-    for (size_t i = 0; i <= target->levels.count; i++) {
-        size_t end = i < target->levels.count ? target->levels.at[i] : strlen(target->key);
-        if (end < depth)
-            continue;
-        _cleanup_(strbuf_finish) struct strbuf level = STRBUF_INIT;
-        strbuf_add(&level, target->key + depth, end - depth);
-        print_scalar(strbuf_text(&level), json, out);
-        bool is_last = target->key[end] == '\0';
-        strbuf_puts(out, is_last ? ": " : ": {");
-        closing += !is_last;
-        depth = end + 1;
-    }
+    size_t closing = 0, end;
+    for (; target->key[end = print_level(target, depth, json, out)]; depth = end + 1, closing++)
+        strbuf_puts(out, ": {");
+    strbuf_puts(out, ": ");
     print_value(target, value, json, out);
     strbuf_repeat(out, "}", closing);
 }
 
 /* Same as lines, the first one indented by `column` spaces; without the final newline. */
 static void print_lines(const struct edit_file *file, const struct edit_target *target,
-                        size_t depth, size_t column, struct strbuf *out) {
-    size_t step = indentation(file->root);
-    for (size_t i = 0; i <= target->levels.count; i++) {
-        size_t end = i < target->levels.count ? target->levels.at[i] : strlen(target->key);
-        if (end < depth)
-            continue;
-        _cleanup_(strbuf_finish) struct strbuf level = STRBUF_INIT;
-        strbuf_add(&level, target->key + depth, end - depth);
+                        size_t depth, size_t column, const char *value, struct strbuf *out) {
+    for (;;) {
         strbuf_repeat(out, " ", column);
-        print_scalar(strbuf_text(&level), false, out);
-        strbuf_puts(out, target->key[end] ? ":" : ": ");
-        if (target->key[end])
-            strbuf_puts(out, newline_of(file));
+        size_t end = print_level(target, depth, false, out);
+        if (!target->key[end])
+            break;
+        strbuf_printf(out, ":%s", newline_of(file));
         depth = end + 1;
-        column += step;
+        column += indentation(file->root);
     }
+    strbuf_puts(out, ": ");
+    print_value(target, value, false, out);
 }
 
 /* Inserts lines after the line of `at`. A text without a final newline stays without one. */
@@ -503,7 +497,7 @@ static bool add_in_brackets(const struct edit_file *file, const struct yaml_node
 }
 
 /* Below a key that has no value yet. */
-static bool add_below_key(const struct edit_file *file, const struct edit_target *target,
+static bool add_under_key(const struct edit_file *file, const struct edit_target *target,
                           const struct edit_place *place, const char *value) {
     const struct yaml_node *key = place->holder_key;
     bool in_brackets = place->holder->style == YAML_FLOW, json = holds_json(place->holder);
@@ -514,26 +508,24 @@ static bool add_below_key(const struct edit_file *file, const struct edit_target
         strbuf_putc(&text, '}');
         if (is_written(key->value))
             return splice(file, key->value->start, key->value->end, strbuf_text(&text));
-        return put_behind_key(file, place->holder, key, strbuf_text(&text));
+        return put_after_key(file, place->holder, key, strbuf_text(&text));
     }
     size_t column = place->holder->column - 1 + indentation(file->root);
-    print_lines(file, target, place->depth, column, &text);
-    print_value(target, value, false, &text);
+    print_lines(file, target, place->depth, column, value, &text);
     return add_lines(file, pair_end(file, key), strbuf_text(&text));
 }
 
 static bool edit_add(const struct edit_file *file, const struct edit_target *target,
                      const struct edit_place *place, const char *value) {
     if (place->holder_key)
-        return add_below_key(file, target, place, value);
+        return add_under_key(file, target, place, value);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     const struct yaml_node *holder = place->holder;
     if (holder && holder->style == YAML_FLOW) {
         print_in_brackets(target, place->depth, value, holds_json(holder), &text);
         return add_in_brackets(file, holder, strbuf_text(&text));
     }
-    print_lines(file, target, place->depth, holder ? holder->column - 1 : 0, &text);
-    print_value(target, value, false, &text);
+    print_lines(file, target, place->depth, holder ? holder->column - 1 : 0, value, &text);
     return add_lines(file, holder ? holder->end : file->text->length, strbuf_text(&text));
 }
 
@@ -547,12 +539,6 @@ static bool has_password(const char *url) {
     return colon != NULL || strstr(url, "password=");
 }
 
-static bool report_key(const char *key, bool holds, char ret_key[CONFIG_SECRET_KEY_MAX]) {
-    if (holds)
-        (void)snprintf(ret_key, CONFIG_SECRET_KEY_MAX, "%s", key);
-    return holds;
-}
-
 bool config_has_secret(const struct config *config, char ret_key[CONFIG_SECRET_KEY_MAX]) {
     for (size_t i = 0; i < config_agent_count(config); i++) {
         const char *const *words = NULL;
@@ -562,9 +548,12 @@ bool config_has_secret(const struct config *config, char ret_key[CONFIG_SECRET_K
         (void)snprintf(ret_key, CONFIG_SECRET_KEY_MAX, "agents.%s.env", name);
         return true;
     }
-    return report_key("notify.webhook", *config_text(config, "notify.webhook", NULL), ret_key)
-           || report_key("store.url", has_password(config_text(config, "store.url", NULL)),
-                         ret_key);
+    const char *key = *config_text(config, "notify.webhook", NULL)           ? "notify.webhook"
+                      : has_password(config_text(config, "store.url", NULL)) ? "store.url"
+                                                                             : NULL;
+    if (key)
+        (void)snprintf(ret_key, CONFIG_SECRET_KEY_MAX, "%s", key);
+    return key;
 }
 
 int config_write_file(const char *path, const struct strbuf *text, const struct config *config,

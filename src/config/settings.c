@@ -158,54 +158,35 @@ static bool is_seen(const char *text) {
     return *text && strcmp(text, "/") != 0 && strlen(text) < 4096;
 }
 
-static const struct setting_form seen_form = {
-    is_seen, "/PATH, ~/PATH or a path in the workspace, without '..'"
-};
-static const struct setting_form webhook_form = {
-    is_webhook, "http://…, https://… or unix:/…, without a user name"
-};
-static const struct setting_form listen_form = { is_listen, "127.0.0.1:PORT or [::1]:PORT" };
-static const struct setting_form http_listen_form = {
-    is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878"
-};
-static const struct setting_form host_form = { is_host, "names of hosts, with a port or without" };
-static const struct setting_form host_name_form = {
-    is_host_name, "at most 253 letters, digits, dots, hyphens and underscores"
-};
-static const struct setting_form daemon_address_form = {
-    is_daemon_address, "unix:/PATH without a comma, https://HOST:PORT or http://127.0.0.1:PORT"
-};
-static const struct setting_form collector_form = {
-    is_collector,
-    "http://…, https://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it"
-};
-static const struct setting_form secret_file_form = { is_path_or_nothing, "an absolute path" };
-static const struct setting_form store_form = {
-    is_store, "an absolute path, or postgresql://USER@HOST/DATABASE"
-};
-static const struct setting_form secret_env_form = { is_variable_or_nothing,
-                                                     "the name of a variable" };
-static const struct setting_form news_form = {
-    is_news, "words of: done failed limited needs-person group-finished"
-};
-static const struct setting_form place_form = {
-    slurm_word_is_valid,
-    "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options"
-};
-static const struct setting_form variable_form = { is_variable, "names of variables" };
-static const struct setting_form credential_form = { is_credential, "words NAME=CREDENTIAL" };
-static const struct setting_form pair_form = { is_pair, "words KEY=VALUE" };
-static const struct setting_form path_form = { is_path, "an absolute path" };
-static const struct setting_form paths_form = { is_path, "absolute paths" };
-static const struct setting_form branch_form = { is_branch, "the name of a branch" };
-static const struct setting_form copy_form = {
-    copy_pattern_is_valid, "paths in the folder of the project, like .env or config/*.local"
-};
-static const struct setting_form word_form = { is_word,
-                                               "1 to 64 letters, digits, hyphens and underscores" };
-static const struct setting_form prefix_form = {
-    is_prefix, "1 to 16 letters, digits and hyphens, with a letter first and after each hyphen"
-};
+#define FORM(name, fits, what) static const struct setting_form name##_form = { fits, what }
+FORM(seen, is_seen, "/PATH, ~/PATH or a path in the workspace, without '..'");
+FORM(webhook, is_webhook, "http://…, https://… or unix:/…, without a user name");
+FORM(listen, is_listen, "127.0.0.1:PORT or [::1]:PORT");
+FORM(http_listen, is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878");
+FORM(host, is_host, "names of hosts, with a port or without");
+FORM(host_name, is_host_name, "at most 253 letters, digits, dots, hyphens and underscores");
+FORM(daemon_address, is_daemon_address,
+     "unix:/PATH without a comma, https://HOST:PORT or http://127.0.0.1:PORT");
+FORM(collector, is_collector,
+     "http://…, https://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it");
+FORM(secret_file, is_path_or_nothing, "an absolute path");
+FORM(store, is_store, "an absolute path, or postgresql://USER@HOST/DATABASE");
+FORM(secret_env, is_variable_or_nothing, "the name of a variable");
+FORM(news, is_news, "words of: done failed limited needs-person group-finished");
+FORM(place, slurm_word_is_valid,
+     "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options");
+FORM(variable, is_variable, "names of variables");
+FORM(credential, is_credential, "words NAME=CREDENTIAL");
+FORM(pair, is_pair, "words KEY=VALUE");
+FORM(path, is_path, "an absolute path");
+FORM(paths, is_path, "absolute paths");
+FORM(branch, is_branch, "the name of a branch");
+FORM(copy, copy_pattern_is_valid,
+     "paths in the folder of the project, like .env or config/*.local");
+FORM(word, is_word, "1 to 64 letters, digits, hyphens and underscores");
+FORM(prefix, is_prefix,
+     "1 to 16 letters, digits and hyphens, with a letter first and after each hyphen");
+#undef FORM
 
 /* --- rows ------------------------------------------------------------------------------------- */
 

@@ -52,21 +52,17 @@ static bool ends_with(const char *text, size_t length, const char *tail) {
     return length >= tail_length && memcmp(text + length - tail_length, tail, tail_length) == 0;
 }
 
-static bool starts_with(const char *text, const char *head, size_t head_length) {
-    return strncmp(text, head, head_length) == 0;
-}
-
 static struct setting_key match_row(const struct setting *setting, const char *key,
                                     const struct setting_joints *joints) {
     struct setting_key ret = { .match = MATCH_NOTHING };
     struct pattern p = pattern_of(setting);
     size_t length = strlen(key);
     if (length < p.head_length) {
-        bool above = length > 0 && starts_with(p.head, key, length) && p.head[length] == '.';
+        bool above = length > 0 && strncmp(p.head, key, length) == 0 && p.head[length] == '.';
         ret.match = above ? MATCH_ABOVE : MATCH_NOTHING;
         return ret;
     }
-    if (!starts_with(key, p.head, p.head_length))
+    if (strncmp(key, p.head, p.head_length) != 0)
         return ret;
     ret.setting = setting;
     ret.section = setting->section;
@@ -177,25 +173,25 @@ size_t settings_of(enum setting_section section, size_t *ret_first) {
 }
 
 /* Hash table of rows by key: every submitted task looks up a dozen. */
-#define PLACES 1024u
-static uint16_t places[PLACES]; /* 0: free; else the row + 1 */
-static once_flag places_made = ONCE_FLAG_INIT;
+#define SLOTS 1024u
+static uint16_t slots[SLOTS]; /* 0: free; else the row + 1 */
+static once_flag slots_made = ONCE_FLAG_INIT;
 
-static uint16_t *place_of(const char *key) {
-    uint64_t at = hash_bytes(key, strlen(key)) % PLACES;
-    while (places[at] && strcmp(settings[places[at] - 1].key, key) != 0)
-        at = (at + 1) % PLACES;
-    return &places[at];
+static uint16_t *slot_of(const char *key) {
+    uint64_t at = hash_bytes(key, strlen(key)) % SLOTS;
+    while (slots[at] && strcmp(settings[slots[at] - 1].key, key) != 0)
+        at = (at + 1) % SLOTS;
+    return &slots[at];
 }
 
-static void make_places(void) {
-    assert(settings_count <= PLACES / 2);
+static void make_slots(void) {
+    assert(settings_count <= SLOTS / 2);
     for (size_t i = settings_count; i-- > 0;) /* of duplicates the first one wins */
-        *place_of(settings[i].key) = (uint16_t)(i + 1);
+        *slot_of(settings[i].key) = (uint16_t)(i + 1);
 }
 
 const struct setting *settings_row(const char *pattern) {
-    call_once(&places_made, make_places);
-    uint16_t place = *place_of(pattern);
-    return place ? &settings[place - 1] : NULL;
+    call_once(&slots_made, make_slots);
+    uint16_t slot = *slot_of(pattern);
+    return slot ? &settings[slot - 1] : NULL;
 }

@@ -1,5 +1,5 @@
-/* foreign_db.c: see foreign_db.h. */
-#include "foreign/foreign_db.h"
+/* sqlite_tables.c: see sqlite_tables.h. */
+#include "import/sqlite_tables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,7 +137,7 @@ static int read_tables(const char *path, sqlite3 *db, json_t *all, struct error 
     return r == 0 && step != SQLITE_DONE ? refuse(path, db, err) : r;
 }
 
-int foreign_db_read(const char *path, const char *temporary, json_t **ret_tables,
+int sqlite_tables_read(const char *path, const char *temporary, json_t **ret_tables,
                     struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT, copy = STRBUF_INIT;
     sqlite3 *db = NULL;

@@ -1,4 +1,4 @@
-/* foreign_db.h: reads a SQLite database of another program, for an import.
+/* sqlite_tables.h: reads a SQLite database of another program, for an import.
  *
  * The database and its write-ahead log are copied to a private folder, and the copy is opened. So
  * nothing is written beside the original, not even a lock, and rows that are only in the log are
@@ -12,5 +12,5 @@
 
 /* Returns all rows of all tables: {TABLE: [{COLUMN: value}]}. Blobs, and texts that are not UTF-8,
  * become {"bytes": SIZE}. `path` is absolute; the copy goes to a new folder in `temporary`. */
-int foreign_db_read(const char *path, const char *temporary, json_t **ret_tables,
+int sqlite_tables_read(const char *path, const char *temporary, json_t **ret_tables,
                     struct error *err);
