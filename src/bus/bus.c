@@ -587,23 +587,19 @@ static int move_to(const char *path, char *old, struct error *err) {
     return rename(path, old) == 0 ? 1 : error_set_errno(err, "move aside", path);
 }
 
-/* Removes a file that was moved long ago, also if nothing is posted any more. */
-static void remove_old(const char *old, time_ms before) {
-    struct stat st;
-    if (stat(old, &st) == 0 && (time_ms)st.st_mtim.tv_sec * 1000 < before)
-        (void)unlink(old);
-}
-
 int bus_retire(struct bus *bus, const char *project, time_ms before, struct error *err) {
     const struct bus_place place = { .project = project };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, old = STRBUF_INIT;
     _cleanup_(fd_closep) int fd = -1;
+    struct stat st;
     time_ms first = 0;
     int r = bus_path(bus, &place, &path, err);
     if (r < 0)
         return r;
     strbuf_printf(&old, "%s/" BUS_OLD_FOLDER "%s", bus->root, strrchr(strbuf_text(&path), '/'));
-    remove_old(strbuf_text(&old), before);
+    /* A file that was moved long ago, also if nothing is posted any more. */
+    if (stat(strbuf_text(&old), &st) == 0 && (time_ms)st.st_mtim.tv_sec * 1000 < before)
+        (void)unlink(strbuf_text(&old));
     r = bus_open_locked(bus, &place, strbuf_text(&path), false, &fd, err);
     if (r == -ENOENT)
         return 0;

@@ -472,14 +472,6 @@ static int refuse_value(const struct assignment *a, const struct setting *settin
                      strbuf_text(&expected), config_quote(a->value).text);
 }
 
-static int refuse_key(const struct assignment *a, const struct setting_key *key,
-                      struct error *err) {
-    if (key->match != MATCH_ABOVE && key->match != MATCH_NAME)
-        return config_unknown_key(a->key, err);
-    return error_set(err, -EINVAL, "key '%s': expected keys below it, got '%s'",
-                     config_quote(a->key).text, config_quote(a->value).text);
-}
-
 /* The item that a key names, added if it is new. */
 static int find_item(struct config *config, const struct assignment *a,
                      const struct setting_key *key, size_t *ret_item, struct error *err) {
@@ -533,8 +525,11 @@ int config_assign(struct config *config, const struct assignment *a, struct erro
         return 0;
     if (!a->value && key.match == MATCH_NAME)
         return find_item(config, a, &key, &item, err);
+    if (key.match == MATCH_ABOVE || key.match == MATCH_NAME)
+        return error_set(err, -EINVAL, "key '%s': expected keys below it, got '%s'",
+                         config_quote(a->key).text, config_quote(a->value).text);
     if (key.match != MATCH_SETTING)
-        return refuse_key(a, &key, err);
+        return config_unknown_key(a->key, err);
     int64_t value = 0;
     if (!a->value || !parse_value(config, key.setting, a->value, &value))
         return refuse_value(a, key.setting, err);

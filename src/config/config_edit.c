@@ -358,13 +358,6 @@ static bool edit_replace(const struct edit_file *file, const struct edit_target 
 
 /* --- removing --------------------------------------------------------------------------------- */
 
-static bool remove_lines(const struct edit_file *file, const struct yaml_node *key) {
-    size_t start = line_start(file, key->start);
-    if (!begins_line(file, key->start) || !colon_end(file, key))
-        return false; /* an anchor or a question mark before it */
-    return splice(file, start, line_end(file, pair_end(file, key)), "");
-}
-
 /* The next comma after `at`, outside comments; 0: a bracket comes first. */
 static size_t comma_after(const struct edit_file *file, size_t at) {
     const char *text = bytes(file);
@@ -405,9 +398,12 @@ static bool remove_in_brackets(const struct edit_file *file, const struct yaml_n
 }
 
 static bool edit_remove(const struct edit_file *file, const struct edit_place *place) {
+    const struct yaml_node *key = place->removed_key;
     if (place->removed_mapping->style == YAML_FLOW)
-        return remove_in_brackets(file, place->removed_mapping, place->removed_key);
-    return remove_lines(file, place->removed_key);
+        return remove_in_brackets(file, place->removed_mapping, key);
+    if (!begins_line(file, key->start) || !colon_end(file, key))
+        return false; /* an anchor or a question mark before it */
+    return splice(file, line_start(file, key->start), line_end(file, pair_end(file, key)), "");
 }
 
 /* --- adding ----------------------------------------------------------------------------------- */
@@ -640,14 +636,6 @@ static int check_changes(struct config_file *old, const char *name,
 
 /* --- one change ------------------------------------------------------------------------------- */
 
-static int refuse(const char *name, const struct edit_target *target, const struct yaml_node *where,
-                  struct error *err) {
-    return error_set(err, -EINVAL,
-                     "%.160s:%u: '%s' is written in a way that cannot be changed here; edit the "
-                     "file by hand",
-                     name, where ? where->line : 1, config_quote(target->key).text);
-}
-
 /* 1: `out` has the new text; 0: nothing to do. */
 static int change_once(const char *name, const struct strbuf *text,
                        const struct config_change *change, struct strbuf *out, struct error *err) {
@@ -669,7 +657,12 @@ static int change_once(const char *name, const struct strbuf *text,
         done = edit_replace(&file, &target, &place, change->value);
     else
         done = edit_remove(&file, &place);
-    return done ? 1 : refuse(name, &target, place.key ? place.key : place.holder, err);
+    const struct yaml_node *where = place.key ? place.key : place.holder;
+    return done ? 1
+                : error_set(err, -EINVAL,
+                            "%.160s:%u: '%s' is written in a way that cannot be changed here; edit "
+                            "the file by hand",
+                            name, where ? where->line : 1, config_quote(target.key).text);
 }
 
 /* A duplicate key is removed twice; setting it leaves an error for the reader. */
@@ -703,10 +696,6 @@ static const struct assignment *next_kept(const struct config_file *file, size_t
     return NULL;
 }
 
-static bool same_text(const char *a, const char *b) {
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static bool kept_everything(const struct config_file *old, const struct config_file *new,
                             const struct config_change *changes, size_t count) {
     size_t old_at = 0, new_at = 0;
@@ -715,7 +704,8 @@ static bool kept_everything(const struct config_file *old, const struct config_f
         const struct assignment *b = next_kept(new, &new_at, changes, count);
         if (!a || !b)
             return a == b;
-        if (strcmp(a->key, b->key) != 0 || !same_text(a->value, b->value))
+        bool same = a->value && b->value ? strcmp(a->value, b->value) == 0 : a->value == b->value;
+        if (strcmp(a->key, b->key) != 0 || !same)
             return false;
     }
 }

@@ -32,9 +32,7 @@ struct reader {
     unsigned line; /* of the key */
 };
 
-static int fail(struct reader *r, const char *format, ...) _printf_(2, 3);
-
-static int fail(struct reader *r, const char *format, ...) {
+_printf_(2, 3) static int fail(struct reader *r, const char *format, ...) {
     char text[ERROR_TEXT_MAX];
     va_list args;
     va_start(args, format);
@@ -149,13 +147,6 @@ static int read_mapping(struct reader *r, const struct yaml_node *mapping) {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static int read_root(struct reader *r, const struct yaml_node *root) {
-    if (!root || root->kind == YAML_MAPPING)
-        return root ? read_mapping(r, root) : 0;
-    r->line = root->line;
-    return fail(r, "expected keys and values, got %s", yaml_noun(root).text);
-}
-
 int config_file_parse(struct config_file *ret_file, const char *name, const struct strbuf *text,
                       struct error *err) {
     struct error unread = { 0 };
@@ -163,8 +154,13 @@ int config_file_parse(struct config_file *ret_file, const char *name, const stru
     struct reader r = { .file = &file, .name = name, .err = err ? err : &unread };
     int result =
         yaml_parse(name, strbuf_text(text), text->length, &config_limits, &file.yaml, r.err);
-    if (result >= 0)
-        result = read_root(&r, file.yaml.root);
+    const struct yaml_node *root = result >= 0 ? file.yaml.root : NULL;
+    if (root && root->kind == YAML_MAPPING) {
+        result = read_mapping(&r, root);
+    } else if (root) {
+        r.line = root->line;
+        result = fail(&r, "expected keys and values, got %s", yaml_noun(root).text);
+    }
     strbuf_finish(&r.path);
     if (result < 0)
         config_file_finish(&file);

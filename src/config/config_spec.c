@@ -87,13 +87,6 @@ amount config_budget(const struct config *config) {
 
 #define FAILOVER "agents.A.failover"
 
-static int no_agent(const char *name, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
-    return error_set(err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
-                     config_quote(name).text,
-                     agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
-}
-
 static int refuse_failover(const struct config *config, const char *agent, struct error *err) {
     size_t item = config_item(config, SECTION_AGENTS, agent);
     const struct entry *entry = config_entry(config, settings_row(FAILOVER), item);
@@ -103,6 +96,7 @@ static int refuse_failover(const struct config *config, const char *agent, struc
 
 static int check_names(const struct config *config, const char *agent, struct error *err) {
     const char *const *words = NULL;
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
     size_t count = config_words(config, FAILOVER, agent, &words);
     if (count > FAILOVER_MAX)
         return error_set(err, -EINVAL, "it names %zu agents, the most are %d", count, FAILOVER_MAX);
@@ -110,7 +104,9 @@ static int check_names(const struct config *config, const char *agent, struct er
         if (strcmp(words[i], agent) == 0)
             return error_set(err, -EINVAL, "an agent cannot take over from itself; name others");
         if (!config_has_agent(config, words[i]))
-            return no_agent(words[i], err);
+            return error_set(
+                err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
+                config_quote(words[i]).text, agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
         for (size_t k = 0; k < i; k++)
             if (strcmp(words[i], words[k]) == 0)
                 return error_set(err, -EINVAL, "it names '%s' twice", config_quote(words[i]).text);
@@ -137,13 +133,6 @@ static void enter(struct walk *w, size_t item) {
     w->stack[w->count++] = (struct step){ .item = item };
 }
 
-static int refuse_cycle(const char *agent, const char *other, struct error *err) {
-    return error_set(err, -EINVAL,
-                     "'%s' leads back to '%s', which is a circle; give one of them a second name "
-                     "without a list, with the same adapter and limiter",
-                     config_quote(other).text, config_quote(agent).text);
-}
-
 /* With an explicit stack: a chain may be as long as a file. */
 static int walk_from(struct walk *w, size_t first, const char **ret_agent, struct error *err) {
     enter(w, first);
@@ -165,7 +154,10 @@ static int walk_from(struct walk *w, size_t first, const char **ret_agent, struc
             continue;
         }
         *ret_agent = agent;
-        return refuse_cycle(agent, other, err);
+        return error_set(err, -EINVAL,
+                         "'%s' leads back to '%s', which is a circle; give one of them a second "
+                         "name without a list, with the same adapter and limiter",
+                         config_quote(other).text, config_quote(agent).text);
     }
     return 0;
 }

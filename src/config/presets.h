@@ -16,9 +16,9 @@ struct preset_row {
 
 struct preset {
     const char *name;
-    const char *text;                   /* one sentence */
+    const char *text;                   /* one line */
     const char *texts[PRESET_TEXT_MAX]; /* NULL: the text of the default preset */
-    /* A snapshot that gives free workspaces lists all that there are. */
+    /* A snapshot that gives free workspaces lists all of them. */
     bool snapshot_lists_all_workspaces;
     const struct preset_row *rows;
     /* Old configurations write "no limit" as a number: values from `unlimited_from` to 0 of these

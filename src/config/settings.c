@@ -234,7 +234,7 @@ const struct setting settings[] = {
 #include "config/rows/gates.inc"    /* breaker, pace, queue, host, dependencies */
 #include "config/rows/tasks.inc"    /* tasks, report, git */
 #include "config/rows/keep.inc"     /* logs, retention, alerts, log, events, store */
-#include "config/rows/tell.inc"     /* groups, notify, otel */
+#include "config/rows/notify.inc"   /* groups, notify, otel */
 #include "config/rows/daemon.inc"   /* http, cards, keys, bus, executor, daemon, data */
 #include "config/rows/slurm.inc"    /* slurm */
     /* Sections with names, in the order of enum setting_section. */

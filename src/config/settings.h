@@ -133,7 +133,7 @@ bool setting_takes_word(const struct setting *setting, const char *word);
 bool setting_parse(const struct setting *setting, const char *text, int64_t *ret_value);
 /* The text that setting_parse turns into this value. Not for symbols. */
 void setting_print(const struct setting *setting, int64_t value, struct strbuf *out);
-/* "a whole number from 0 to 100 or unlimited". */
+/* The accepted values, for messages and documentation. */
 void setting_expected(const struct setting *setting, struct strbuf *out);
 /* Stores the value in its field of `target`, if the row has one. */
 void setting_store(const struct setting *setting, int64_t value, void *target);

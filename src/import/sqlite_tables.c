@@ -138,7 +138,7 @@ static int read_tables(const char *path, sqlite3 *db, json_t *all, struct error 
 }
 
 int sqlite_tables_read(const char *path, const char *temporary, json_t **ret_tables,
-                    struct error *err) {
+                       struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT, copy = STRBUF_INIT;
     sqlite3 *db = NULL;
     strbuf_printf(&folder, "%s/sluice-import.XXXXXX", temporary);

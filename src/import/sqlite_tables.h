@@ -13,4 +13,4 @@
 /* Returns all rows of all tables: {TABLE: [{COLUMN: value}]}. Blobs, and texts that are not UTF-8,
  * become {"bytes": SIZE}. `path` is absolute; the copy goes to a new folder in `temporary`. */
 int sqlite_tables_read(const char *path, const char *temporary, json_t **ret_tables,
-                    struct error *err);
+                       struct error *err);

@@ -183,13 +183,6 @@ static struct series *find_series(struct otlp_meter *m, uint64_t key, enum quant
     return s;
 }
 
-static void take_delta(struct otlp_meter *m, struct series *s, uint64_t time, double value) {
-    if (time != 0 && time <= s->time)
-        return; /* a repeat */
-    s->time = time;
-    add(&m->deltas, s->quantity, value);
-}
-
 static void take_cumulative(struct otlp_meter *m, struct series *s, uint64_t start, uint64_t time,
                             double value) {
     if (time < s->time)
@@ -216,10 +209,12 @@ static void read_point(struct otlp_meter *m, const char *metric, const json_t *p
     struct series *s = find_series(m, key, quantity, is_cumulative);
     if (!s)
         return;
-    if (is_cumulative)
+    if (is_cumulative) {
         take_cumulative(m, s, start, time, value);
-    else
-        take_delta(m, s, time, value);
+    } else if (time == 0 || time > s->time) { /* else a repeat */
+        s->time = time;
+        add(&m->deltas, s->quantity, value);
+    }
 }
 
 /* 1: delta, 2: cumulative, by number or by name; 0: not a sum that can be added up. */

@@ -1,7 +1,7 @@
 /* await.h: waits for a store that another process has open (store_open returned -EBUSY).
  *
  * Life:  store_await → `free` is called once, from the loop → store_open with the handle as
- *        `awaited` store_await_cancel any time before that, and instead of store_open
+ *        `awaited`. store_await_cancel: any time before that, or instead of store_open
  * File locks and PostgreSQL locks are polled a few times a second: the kernel does not notify when
  * one is free, and a waiting statement keeps a server from vacuuming (postgres.c). */
 #pragma once
@@ -26,6 +26,6 @@ struct store_await *store_await_cancel(struct store_await *await); /* accepts NU
  * block. */
 int store_await_holder(struct store_await *await, char ret_who[STORE_WHO_MAX]);
 
-/* The holder: `who` of its options; "": none, or unknown. -ENOTSUP: this kind cannot tell. Changes
- * nothing; blocks up to 2 s, so use it only at startup and in tools. */
+/* The holder: `who` of its options; "": none, or unknown. -ENOTSUP: this kind does not record it.
+ * Changes nothing; blocks up to 2 s, so use it only at startup and in tools. */
 int store_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err);

@@ -249,7 +249,7 @@ enum column_flag {
     X(r, 2, paused_by,        NAME,              ROW,  by,               0, 0)                       \
     X(r, 2, paused_at,        NUMBER,            ROW,  at,               0, 0)
 
-/* Every kind of row: X(KIND, row, table, "" is none). */
+/* Every kind of row: X(KIND, row, table, an empty text is stored as NULL). */
 #define ROW_KINDS(X)                                                                              \
     X(TASK,     task,    task,     true)                                                          \
     X(PROGRESS, task,    progress, true)                                                          \

@@ -19,13 +19,8 @@
 #define ROWS_AT_ONCE  2000u
 #define ROWS_PER_TICK 65536u
 
-static void store_closep(struct store **store) {
-    store_close(*store);
-}
-
-static void batch_freep(struct store_batch **batch) {
-    store_batch_free(*batch);
-}
+DEFINE_FREEP(struct store, store_close);
+DEFINE_FREEP(struct store_batch, store_batch_free);
 
 /* --- progress -------------------------------------------------------------------------------- */
 
@@ -42,28 +37,16 @@ struct copy_mark {
     char place[512]; /* of FROM */
 };
 
-static void print_mark(const struct copy_mark *mark, struct strbuf *out) {
-    strbuf_printf(out, "1 %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %" PRIu64 " %s", mark->epoch,
-                  mark->last_event, mark->last_task, store_table_name(mark->table), mark->rows,
-                  mark->place);
-}
-
-static bool find_table(const char *name, enum store_table *ret_table) {
-    for (enum store_table table = 0; table < STORE_TABLE_MAX; table++)
-        if (strcmp(store_table_name(table), name) == 0) {
-            *ret_table = table;
-            return true;
-        }
-    return false;
-}
-
 static int parse_mark(const char *text, struct copy_mark *ret_mark, struct error *err) {
     struct copy_mark mark = { 0 };
     char table[32];
     int end = 0;
     int found = sscanf(text, "1 %" SCNu64 " %" SCNu64 " %" SCNu64 " %31s %" SCNu64 "%n",
                        &mark.epoch, &mark.last_event, &mark.last_task, table, &mark.rows, &end);
-    if (found < 5 || text[end] != ' ' || !find_table(table, &mark.table)
+    while (found == 5 && mark.table < STORE_TABLE_MAX
+           && strcmp(store_table_name(mark.table), table) != 0)
+        mark.table++;
+    if (found < 5 || text[end] != ' ' || mark.table == STORE_TABLE_MAX
         || strlen(text + end + 1) >= sizeof(mark.place))
         return error_set(err, -EUCLEAN,
                          "the note of an unfinished copy cannot be read: remove what was copied, "
@@ -92,7 +75,8 @@ struct copy {
     uint64_t written;
 };
 
-static int tell(const struct copy *copy, enum store_table table, uint64_t rows, struct error *err) {
+static int report(const struct copy *copy, enum store_table table, uint64_t rows,
+                  struct error *err) {
     const struct store_copy_options *options = copy->options;
     int r = options->progress ? options->progress(options->ctx, copy->step, table, rows) : 0;
     return r < 0 ? error_set(err, r, "the copy was interrupted: the same command goes on with it")
@@ -118,7 +102,10 @@ static void keep_outcome(void *ctx, enum store_outcome outcome, const struct err
 /* `noted`: commits the progress note with the batch; otherwise removes it. */
 static int commit(struct copy *copy, bool noted, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    print_mark(&copy->mark, &text);
+    const struct copy_mark *mark = &copy->mark;
+    strbuf_printf(&text, "1 %" PRIu64 " %" PRIu64 " %" PRIu64 " %s %" PRIu64 " %s", mark->epoch,
+                  mark->last_event, mark->last_task, store_table_name(mark->table), mark->rows,
+                  mark->place);
     struct note_row note = { .name = STORE_COPY_NOTE, .text = noted ? strbuf_text(&text) : NULL };
     store_put_note(copy->batch, &note);
     struct committed committed = { 0 };
@@ -168,7 +155,7 @@ static int write_row(void *ctx, enum store_table table, const void *row, struct 
     if (copy->in_batch < most && table != STORE_TOTALS)
         return 0;
     int r = commit(copy, true, err);
-    return r < 0 ? r : tell(copy, table, copy->mark.rows, err);
+    return r < 0 ? r : report(copy, table, copy->mark.rows, err);
 }
 
 static int write_all(struct copy *copy, struct error *err) {
@@ -179,7 +166,7 @@ static int write_all(struct copy *copy, struct error *err) {
     if (r < 0 || copy->in_batch == 0)
         return r;
     r = commit(copy, true, err);
-    return r < 0 ? r : tell(copy, copy->mark.table, copy->mark.rows, err);
+    return r < 0 ? r : report(copy, copy->mark.table, copy->mark.rows, err);
 }
 
 /* --- comparing ------------------------------------------------------------------------------- */
@@ -188,7 +175,7 @@ static int digest_row(void *ctx, enum store_table table, const void *row, struct
     struct copy *copy = ctx;
     store_digest_add(&copy->digest, table, row);
     uint64_t rows = copy->digest.rows[table];
-    return rows % ROWS_PER_TICK == 0 ? tell(copy, table, rows, err) : 0;
+    return rows % ROWS_PER_TICK == 0 ? report(copy, table, rows, err) : 0;
 }
 
 static int digest_of(struct copy *copy, struct store *store, enum store_copy_step step,
@@ -238,8 +225,7 @@ static void keep_place(const struct store *store, char ret_place[512]) {
     (void)snprintf(ret_place, 512, "%s", info.place);
 }
 
-static int read_from(struct copy *copy, struct copy_mark *ret_mark, uint64_t *ret_epoch,
-                     struct error *err) {
+static int read_from(struct copy *copy, struct copy_mark *ret_mark, struct error *err) {
     struct store_options options = { .url = copy->options->from,
                                      .use = STORE_USE_READ,
                                      .who = copy->options->who };
@@ -254,7 +240,6 @@ static int read_from(struct copy *copy, struct copy_mark *ret_mark, uint64_t *re
                                     .last_event = totals.last_event,
                                     .last_task = totals.last_task };
     keep_place(copy->from, ret_mark->place);
-    *ret_epoch = report.epoch;
     return 0;
 }
 
@@ -305,13 +290,6 @@ static int check_to(struct copy *copy, const struct copy_mark *from, bool *ret_r
     return 0;
 }
 
-static int open_to(struct copy *copy, uint64_t epoch, struct error *err) {
-    struct store_options options = {
-        .url = copy->options->to, .use = STORE_USE_COPY, .epoch_above = epoch, .reserve_bytes = -1
-    }; /* no run ends here */
-    return store_open(&options, &copy->to, NULL, err);
-}
-
 /* A file has many names; for other stores, the names are compared. */
 static bool is_one_store(const char *a, const char *b) {
     _cleanup_(freep) char *left = realpath(a, NULL);
@@ -326,15 +304,19 @@ int store_copy(const struct store_copy_options *options, struct store_copy_repor
         return error_set(err, -EINVAL, "a store cannot be copied into itself: give another place");
     _cleanup_(store_closep) struct store *from = NULL;
     _cleanup_(store_closep) struct store *to = NULL;
-    _cleanup_(batch_freep) struct store_batch *batch = store_batch_new();
+    _cleanup_(store_batch_freep) struct store_batch *batch = store_batch_new();
     struct copy copy = { .options = options, .batch = batch };
     struct store_copy_report report = { 0 };
     struct copy_mark mark;
-    uint64_t epoch;
-    int r = read_from(&copy, &mark, &epoch, err);
+    int r = read_from(&copy, &mark, err);
     from = copy.from;
-    if (r >= 0)
-        r = open_to(&copy, epoch, err);
+    if (r >= 0) {
+        struct store_options to_options = { .url = options->to,
+                                            .use = STORE_USE_COPY,
+                                            .epoch_above = mark.epoch,
+                                            .reserve_bytes = -1 }; /* no run ends here */
+        r = store_open(&to_options, &copy.to, NULL, err);
+    }
     to = copy.to;
     if (r >= 0)
         r = check_to(&copy, &mark, &report.resumed, err);

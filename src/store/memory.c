@@ -518,7 +518,7 @@ static void memory_commit(struct store *base, const struct store_batch *batch) {
 /* --- questions ----------------------------------------------------------------------------------
  * Answered by scanning all rows. The answer is copied, because the callback may commit. */
 
-struct asked {
+struct query {
     const struct memory_data *data;
     const struct store_question *question;
     struct arena arena;
@@ -526,88 +526,88 @@ struct asked {
     size_t count;
 };
 
-static bool is_full(const struct asked *asked) {
-    return asked->count == asked->question->limit;
+static bool is_full(const struct query *query) {
+    return query->count == query->question->limit;
 }
 
-static void *next_row(struct asked *asked) {
-    return asked->rows + asked->count++ * store_answer_row(asked->question->kind);
+static void *next_row(struct query *query) {
+    return query->rows + query->count++ * store_answer_row(query->question->kind);
 }
 
-static void *add(struct asked *asked, enum row_kind kind, const void *row) {
-    return memcpy(next_row(asked), row_copy(kind, row, &asked->arena), row_types[kind].size);
+static void *add(struct query *query, enum row_kind kind, const void *row) {
+    return memcpy(next_row(query), row_copy(kind, row, &query->arena), row_types[kind].size);
 }
 
-static const struct memory_table *rows_of(const struct asked *asked, size_t id) {
-    return &asked->data->tables[id];
+static const struct memory_table *rows_of(const struct query *query, size_t id) {
+    return &query->data->tables[id];
 }
 
-static sym symbol_of(const struct asked *asked, const char *name) {
-    return name ? symbol_find(&asked->data->symbols, name, strlen(name)) : 0;
+static sym symbol_of(const struct query *query, const char *name) {
+    return name ? symbol_find(&query->data->symbols, name, strlen(name)) : 0;
 }
 
-static void add_spec(struct asked *asked, task_id id) {
-    const struct spec_row *spec = find(asked->data, ROW_SPEC, id);
-    const struct task_row *task = find(asked->data, ROW_TASK, id);
-    enum store_question_kind kind = asked->question->kind;
+static void add_spec(struct query *query, task_id id) {
+    const struct spec_row *spec = find(query->data, ROW_SPEC, id);
+    const struct task_row *task = find(query->data, ROW_TASK, id);
+    enum store_question_kind kind = query->question->kind;
     struct spec_row row = { .id = id, .title = spec && kind == ASK_TITLES ? spec->title : NULL };
     if (kind == ASK_CHANGED ? !task : !spec)
         return;
     bool is_complete = kind == ASK_SPECS || kind == ASK_EXTERNAL;
-    struct spec_row *added = add(asked, ROW_SPEC, is_complete ? spec : &row);
+    struct spec_row *added = add(query, ROW_SPEC, is_complete ? spec : &row);
     added->changed_at = task ? task->changed_at : 0;
 }
 
-static void ask_each(struct asked *asked) {
-    for (size_t i = 0; i < asked->question->task_count && !is_full(asked); i++)
-        add_spec(asked, asked->question->tasks[i]);
+static void query_each(struct query *query) {
+    for (size_t i = 0; i < query->question->task_count && !is_full(query); i++)
+        add_spec(query, query->question->tasks[i]);
 }
 
-static void ask_external(struct asked *asked) {
-    struct memory_key key = { .high = symbol_of(asked, asked->question->project),
-                              .low = symbol_of(asked, asked->question->key) };
-    const task_id *number = memory_table_find(rows_of(asked, TABLE_EXTERNAL), key);
+static void query_external(struct query *query) {
+    struct memory_key key = { .high = symbol_of(query, query->question->project),
+                              .low = symbol_of(query, query->question->key) };
+    const task_id *number = memory_table_find(rows_of(query, TABLE_EXTERNAL), key);
     if (number)
-        add_spec(asked, *number);
+        add_spec(query, *number);
 }
 
-static void ask_runs(struct asked *asked) {
-    const struct store_question *question = asked->question;
-    const struct memory_table *runs = rows_of(asked, ROW_RUN);
+static void query_runs(struct query *query) {
+    const struct store_question *question = query->question;
+    const struct memory_table *runs = rows_of(query, ROW_RUN);
     struct memory_key after = { .high = question->place.task,
                                 .low = (uint64_t)question->place.attempt + 1 };
     struct memory_key before = { .high = question->task + (question->before == 0),
                                  .low = question->before };
     size_t at = memory_table_position(runs, question->task ? before : after);
-    for (; question->task == 0 && at < runs->count && !is_full(asked); at++)
-        add(asked, ROW_RUN, memory_table_at(runs, at)->row);
-    while (question->task && at > 0 && !is_full(asked)) {
+    for (; question->task == 0 && at < runs->count && !is_full(query); at++)
+        add(query, ROW_RUN, memory_table_at(runs, at)->row);
+    while (question->task && at > 0 && !is_full(query)) {
         const struct run_row *row = memory_table_at(runs, --at)->row;
         if (row->task != question->task)
             break;
-        add(asked, ROW_RUN, row);
+        add(query, ROW_RUN, row);
     }
 }
 
-static void ask_events(struct asked *asked) {
-    const struct store_question *question = asked->question;
-    const struct memory_table *events = rows_of(asked, ROW_EVENT);
+static void query_events(struct query *query) {
+    const struct store_question *question = query->question;
+    const struct memory_table *events = rows_of(query, ROW_EVENT);
     bool back = question->kind == ASK_EVENTS_BACK;
     size_t first = memory_table_position(events, key_of(question->after + 1));
     size_t end =
         question->before ? memory_table_position(events, key_of(question->before)) : events->count;
     size_t count = back ? end : events->count - first;
-    for (size_t i = 0; i < count && !is_full(asked); i++) {
+    for (size_t i = 0; i < count && !is_full(query); i++) {
         const struct event_row *row = memory_table_at(events, back ? end - 1 - i : first + i)->row;
         if (question->task == 0 || row->task == question->task)
-            add(asked, ROW_EVENT, row);
+            add(query, ROW_EVENT, row);
     }
 }
 
-static void ask_key(struct asked *asked) {
-    const struct key_row *row = find(asked->data, ROW_KEY, symbol_of(asked, asked->question->key));
+static void query_key(struct query *query) {
+    const struct key_row *row = find(query->data, ROW_KEY, symbol_of(query, query->question->key));
     if (row)
-        add(asked, ROW_KEY, row);
+        add(query, ROW_KEY, row);
 }
 
 /* --- sorting --------------------------------------------------------------------------------- */
@@ -616,24 +616,24 @@ typedef bool (*is_wanted)(const struct store_question *question, const void *row
 typedef int (*row_order)(const void *a, const void *b);
 
 /* Pointers to the matching rows, in order. */
-static const void **sorted(struct asked *asked, size_t id, is_wanted wanted, row_order order,
+static const void **sorted(struct query *query, size_t id, is_wanted wanted, row_order order,
                            size_t *ret_count) {
-    const struct memory_table *table = rows_of(asked, id);
-    const void **found = arena_alloc(&asked->arena, (table->count + 1) * sizeof(*found));
+    const struct memory_table *table = rows_of(query, id);
+    const void **found = arena_alloc(&query->arena, (table->count + 1) * sizeof(*found));
     size_t count = 0;
     for (size_t i = 0; i < table->count; i++)
-        if (wanted(asked->question, memory_table_at(table, i)->row))
+        if (wanted(query->question, memory_table_at(table, i)->row))
             found[count++] = memory_table_at(table, i)->row;
     qsort(found, count, sizeof(*found), order);
     *ret_count = count;
     return found;
 }
 
-static void add_sorted(struct asked *asked, enum row_kind kind, is_wanted wanted, row_order order) {
+static void add_sorted(struct query *query, enum row_kind kind, is_wanted wanted, row_order order) {
     size_t count;
-    const void **found = sorted(asked, kind, wanted, order, &count);
-    for (size_t i = 0; i < count && !is_full(asked); i++)
-        add(asked, kind, found[i]);
+    const void **found = sorted(query, kind, wanted, order, &count);
+    for (size_t i = 0; i < count && !is_full(query); i++)
+        add(query, kind, found[i]);
 }
 
 static int by_key(const void *a, const void *b) {
@@ -646,8 +646,8 @@ static bool is_behind_key(const struct store_question *question, const void *row
     return !question->key || strcmp(((const struct key_row *)row)->key, question->key) > 0;
 }
 
-static void ask_keys(struct asked *asked) {
-    add_sorted(asked, ROW_KEY, is_behind_key, by_key);
+static void query_keys(struct query *query) {
+    add_sorted(query, ROW_KEY, is_behind_key, by_key);
 }
 
 static int by_change(const void *a, const void *b) {
@@ -663,11 +663,11 @@ static bool is_expired(const struct store_question *question, const void *row) {
     return task_state_is_final(task->told.state) && task->changed_at < question->before_time;
 }
 
-static void ask_expired(struct asked *asked) {
+static void query_expired(struct query *query) {
     size_t count;
-    const void **found = sorted(asked, ROW_TASK, is_expired, by_change, &count);
-    for (size_t i = asked->question->after; i < count && !is_full(asked); i++)
-        *(task_id *)next_row(asked) = ((const struct task_row *)found[i])->id;
+    const void **found = sorted(query, ROW_TASK, is_expired, by_change, &count);
+    for (size_t i = query->question->after; i < count && !is_full(query); i++)
+        *(task_id *)next_row(query) = ((const struct task_row *)found[i])->id;
 }
 
 /* Latest first. */
@@ -690,66 +690,66 @@ static bool has_ended_before(const struct store_question *question, const void *
     return run->ended && run->ended_at >= question->since && by_end(&run, &last) > 0;
 }
 
-static void ask_ended(struct asked *asked) {
-    add_sorted(asked, ROW_RUN, has_ended_before, by_end);
-}
-
-static sym spent_name(const struct asked *asked, const struct spent_row *row) {
-    return symbol_of(asked, asked->question->by_agent ? row->agent : row->project);
+static void query_ended(struct query *query) {
+    add_sorted(query, ROW_RUN, has_ended_before, by_end);
 }
 
 static int by_span(const void *a, const void *b, void *ctx) {
     const struct spent_row *x = a, *y = b;
-    const struct asked *asked = ctx;
+    const struct query *query = ctx;
     if (x->at != y->at)
         return x->at < y->at ? -1 : 1;
-    sym left = spent_name(ctx, x), right = spent_name(ctx, y);
-    if (left == right && asked->question->apart) {
-        left = symbol_of(asked, x->agent);
-        right = symbol_of(asked, y->agent);
+    bool by_agent = query->question->by_agent;
+    sym left = symbol_of(query, by_agent ? x->agent : x->project);
+    sym right = symbol_of(query, by_agent ? y->agent : y->project);
+    if (left == right && query->question->apart) {
+        left = symbol_of(query, x->agent);
+        right = symbol_of(query, y->agent);
     }
     return left < right ? -1 : left > right;
 }
 
-static void ask_spent(struct asked *asked) {
-    const struct store_question *question = asked->question;
-    const struct memory_table *table = rows_of(asked, question->days ? TABLE_DAYS : ROW_SPENT);
-    struct spent_row *all = arena_alloc(&asked->arena, (table->count + 1) * sizeof(*all));
+static void query_spent(struct query *query) {
+    const struct store_question *question = query->question;
+    const struct memory_table *table = rows_of(query, question->days ? TABLE_DAYS : ROW_SPENT);
+    struct spent_row *all = arena_alloc(&query->arena, (table->count + 1) * sizeof(*all));
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct spent_row *row = memory_table_at(table, i)->row;
         if (row->at >= question->since && row->at < question->before_time)
             all[count++] = *row;
     }
-    qsort_r(all, count, sizeof(*all), by_span, asked);
+    qsort_r(all, count, sizeof(*all), by_span, query);
     for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && by_span(&all[kept - 1], &all[i], asked) == 0)
+        if (kept > 0 && by_span(&all[kept - 1], &all[i], query) == 0)
             row_add(ROW_SPENT, &all[kept - 1], &all[i]);
         else
             all[kept++] = all[i];
     }
-    for (size_t i = question->after; i < kept && !is_full(asked); i++) {
-        struct spent_row *row = add(asked, ROW_SPENT, &all[i]);
+    for (size_t i = question->after; i < kept && !is_full(query); i++) {
+        struct spent_row *row = add(query, ROW_SPENT, &all[i]);
         if (!question->apart)
             *(question->by_agent ? &row->project : &row->agent) = NULL;
     }
 }
 
-static void memory_ask(struct store *base, const struct store_question *question,
-                       store_answered done, void *ctx) {
-    static void (*const functions[])(struct asked * asked) = {
-        [ASK_SPECS] = ask_each,         [ASK_RUNS] = ask_runs,    [ASK_EVENTS] = ask_events,
-        [ASK_EVENTS_BACK] = ask_events, [ASK_KEY] = ask_key,      [ASK_EXTERNAL] = ask_external,
-        [ASK_EXPIRED] = ask_expired,    [ASK_CHANGED] = ask_each, [ASK_TITLES] = ask_each,
-        [ASK_ENDED] = ask_ended,        [ASK_SPENT] = ask_spent,  [ASK_KEYS] = ask_keys,
+static void memory_query(struct store *base, const struct store_question *question,
+                         store_answered done, void *ctx) {
+    static void (*const functions[])(struct query * query) = {
+        [ASK_SPECS] = query_each,      [ASK_RUNS] = query_runs,
+        [ASK_EVENTS] = query_events,   [ASK_EVENTS_BACK] = query_events,
+        [ASK_KEY] = query_key,         [ASK_EXTERNAL] = query_external,
+        [ASK_EXPIRED] = query_expired, [ASK_CHANGED] = query_each,
+        [ASK_TITLES] = query_each,     [ASK_ENDED] = query_ended,
+        [ASK_SPENT] = query_spent,     [ASK_KEYS] = query_keys,
     };
     _Static_assert(ARRAY_SIZE(functions) == STORE_QUESTION_MAX, "a question has no function");
-    struct asked asked = { .data = ((struct memory_store *)base)->data, .question = question };
-    asked.rows = arena_alloc(&asked.arena, question->limit * store_answer_row(question->kind));
-    functions[question->kind](&asked);
-    struct store_answer answer = store_answer_of(asked.rows, asked.count);
+    struct query query = { .data = ((struct memory_store *)base)->data, .question = question };
+    query.rows = arena_alloc(&query.arena, question->limit * store_answer_row(question->kind));
+    functions[question->kind](&query);
+    struct store_answer answer = store_answer_of(query.rows, query.count);
     done(ctx, &answer, NULL);
-    arena_finish(&asked.arena);
+    arena_finish(&query.arena);
 }
 
 static void memory_info(const struct store *base, struct store_info *ret) {
@@ -763,6 +763,6 @@ const struct store_backend memory_backend = {
     .close = memory_close,
     .load = memory_load,
     .commit = memory_commit,
-    .ask = memory_ask,
+    .query = memory_query,
     .info = memory_info,
 };

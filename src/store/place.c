@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -58,40 +57,26 @@ int place_sync_folder_of(const char *path, struct error *err) {
     return sync_path(folder, O_RDONLY | O_DIRECTORY, "sync folder", err);
 }
 
-static int make_folder(const char *folder, struct error *err) {
-    if (mkdir(folder, 0700) < 0)
-        return errno == EEXIST ? 0 : error_set_errno(err, "make folder", folder);
-    return place_sync_folder_of(folder, err);
-}
-
-static int check_file_system(const char *folder, struct error *err) {
-    struct statfs fs;
-    if (statfs(folder, &fs) < 0)
-        return error_set_errno(err, "look at", folder);
-    const char *name = file_system_shared((unsigned long)fs.f_type & 0xffffffffu);
-    if (name)
-        return error_set(err, -ENOTSUP,
-                         "'%s' is on a file system that cannot be trusted to keep data (%s): "
-                         "use a folder on a local disk",
-                         folder, name);
-    return 0;
-}
-
 int place_find(const char *path, struct place *ret_place, struct error *err) {
     const char *slash = strrchr(path, '/');
     const char *file = slash ? slash + 1 : path;
     if (!*file || strcmp(file, ".") == 0 || strcmp(file, "..") == 0)
         return error_set(err, -EINVAL, "'%s' is not the name of a file", path);
     _cleanup_(freep) char *folder = parent_of(path);
-    int r = make_folder(folder, err);
+    int r = mkdir(folder, 0700) == 0 ? place_sync_folder_of(folder, err)
+            : errno == EEXIST        ? 0
+                                     : error_set_errno(err, "make folder", folder);
     if (r < 0)
         return r;
     _cleanup_(freep) char *real = realpath(folder, NULL);
     if (!real)
         return error_set_errno(err, "find folder", folder);
-    r = check_file_system(real, err);
-    if (r < 0)
-        return r;
+    const char *shared = file_system_of(real);
+    if (shared)
+        return error_set(err, -ENOTSUP,
+                         "'%s' is on a file system that cannot be trusted to keep data (%s): "
+                         "use a folder on a local disk",
+                         real, shared);
     struct strbuf absolute = STRBUF_INIT;
     strbuf_printf(&absolute, "%s/%s", strcmp(real, "/") == 0 ? "" : real, file);
     ret_place->path = strbuf_take(&absolute);

@@ -83,7 +83,7 @@ static void send_query(struct pg_await *a) {
         pg_session_holder_sql(&a->place, &sql);
     else
         pg_session_lock_sql(&a->place, &sql);
-    pg_link_ask(&a->link, sql.text);
+    pg_link_send_text(&a->link, sql.text);
     pg_link_sync(&a->link);
 }
 
@@ -290,8 +290,8 @@ static void has_lost(void *ctx, const struct error *err) {
     store->commit.batch = NULL;
     if (store->base.in_flight)
         store_finish_commit(&store->base, STORE_UNKNOWN, &why);
-    while (!guard->is_freed && !QUEUE_IS_EMPTY(&store->asked))
-        pg_ask_end_first(store, &why);
+    while (!guard->is_freed && !QUEUE_IS_EMPTY(&store->pending))
+        pg_query_end_first(store, &why);
     (void)pg_guard_leave(guard);
 }
 
@@ -328,7 +328,7 @@ static int prepare(struct pg_store *store, struct pg_link *link, enum statement 
     if (store->opening.code)
         return error_set(err, store->opening.code, "%s", store->opening.text);
     bool writes = link == &store->writer;
-    link->result = writes ? pg_commit_result : pg_ask_result;
+    link->result = writes ? pg_commit_result : pg_query_result;
     link->synced = writes ? pg_commit_synced : ignore_sync;
     link->lost = has_lost;
     return store->options.loop ? pg_link_watch(link, store->options.loop, err) : 0;
@@ -431,8 +431,8 @@ static void store_free(struct pg_store **pointer) {
     struct pg_store *store = *pointer;
     if (!store)
         return;
-    while (!QUEUE_IS_EMPTY(&store->asked))
-        pg_ask_end_first(store, NULL);
+    while (!QUEUE_IS_EMPTY(&store->pending))
+        pg_query_end_first(store, NULL);
     pg_link_close(&store->reader);
     pg_link_close(&store->writer); /* the lock last */
     pg_write_finish(store);
@@ -444,7 +444,7 @@ static void store_free(struct pg_store **pointer) {
 static void ask_size(struct pg_store *store) {
     store->bytes_at = clock_read_steady();
     store->bytes_commits = store->base.commits;
-    pg_ask_size(store);
+    pg_query_size(store);
 }
 
 int pg_open_as(const struct pg_schema *schema, const struct store_options *options,
@@ -550,12 +550,12 @@ const struct store_backend postgres_backend = {
     .name = "postgresql",
     .open = pg_open,
     .show = pg_show,
-    .look = pg_look,
+    .summary = pg_summary,
     .close = pg_close,
     .load = pg_load,
     .ahead = pg_commit_ahead,
     .commit = pg_commit,
-    .ask = pg_ask,
+    .query = pg_query,
     .maintain = pg_maintain,
     .backup_begin = pg_backup_begin,
     .restore = pg_restore,

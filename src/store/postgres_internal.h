@@ -94,7 +94,7 @@ struct pg_touched {
     size_t capacity, count;
 };
 
-struct pg_asked;
+struct pg_pending;
 
 struct pg_store {
     struct store base;
@@ -109,11 +109,11 @@ struct pg_store {
     struct pg_bulk bulks[STATEMENT_WRITES];
     struct pg_commit commit;
     struct pg_touched touched;
-    struct pg_touched fresh;      /* tasks added by the batch, with their project */
-    QUEUE(struct pg_asked) asked; /* waiting for answers */
-    int64_t bytes;                /* when last queried */
-    uint64_t bytes_commits;       /* number of commits at that time */
-    time_ms bytes_at;             /* steady clock */
+    struct pg_touched fresh;          /* tasks added by the batch, with their project */
+    QUEUE(struct pg_pending) pending; /* waiting for answers */
+    int64_t bytes;                    /* when last queried */
+    uint64_t bytes_commits;           /* number of commits at that time */
+    time_ms bytes_at;                 /* steady clock */
 };
 
 /* Opens as a program that knows these versions (tests: future ones). */
@@ -130,12 +130,12 @@ void pg_write_finish(struct pg_store *store); /* frees */
 /* --- postgres_read.c ------------------------------------------------------------------------- */
 
 int pg_damaged(struct pg_store *store, const char *what, struct error *err);
-void pg_ask(struct store *base, const struct store_question *question, store_answered done,
-            void *ctx);
-void pg_ask_size(struct pg_store *store);
-void pg_ask_result(void *ctx, const PGresult *result); /* callback of the reader, as above */
+void pg_query(struct store *base, const struct store_question *question, store_answered done,
+              void *ctx);
+void pg_query_size(struct pg_store *store);
+void pg_query_result(void *ctx, const PGresult *result); /* callback of the reader, as above */
 /* Ends the first question that waits; `err` NULL: without its callback. */
-void pg_ask_end_first(struct pg_store *store, const struct error *err);
+void pg_query_end_first(struct pg_store *store, const struct error *err);
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err);
-int pg_look(const char *url, struct store_look *ret_look, struct error *err);
+int pg_summary(const char *url, struct store_look *ret_look, struct error *err);

@@ -741,7 +741,7 @@ void pg_link_move(struct pg_link *link, const struct pg_place *place, struct pg_
 /* --- the end of a connection ----------------------------------------------------------------- */
 
 /* Only from the loop or from pg_link_wait: the callback may close the link. */
-static void lose(struct pg_link *link, int code, const char *why) {
+static void report_lost(struct pg_link *link, int code, const char *why) {
     if (link->dead)
         return;
     link->dead = true;
@@ -758,14 +758,14 @@ static void lose(struct pg_link *link, int code, const char *why) {
         link->lost(link->ctx, &err);
 }
 
-static void lose_connection(struct pg_link *link) {
+static void report_lost_connection(struct pg_link *link) {
     (void)PQisBusy(link->pg); /* reads the last notice, for take_notice */
-    lose(link, -ECONNRESET, PQerrorMessage(link->pg));
+    report_lost(link, -ECONNRESET, PQerrorMessage(link->pg));
 }
 
 /* Nothing can be sent any more. Senders must not be called back from within their own call. */
-static void doom(struct pg_link *link) {
-    link->doomed = true;
+static void fail_later(struct pg_link *link) {
+    link->failed = true;
     if (link->loop && !link->dead)
         loop_timer_set(link->loop, link->timer, clock_read_steady());
 }
@@ -785,18 +785,24 @@ int pg_link_poll(struct pg_link *link, time_ms deadline, struct error *err) {
     return 0;
 }
 
+int pg_link_next_result(struct pg_link *link, time_ms deadline, PGresult **ret_result,
+                        struct error *err) {
+    while (PQisBusy(link->pg)) {
+        int r = pg_link_poll(link, deadline, err);
+        if (r < 0)
+            return r;
+    }
+    *ret_result = PQgetResult(link->pg);
+    return *ret_result != NULL;
+}
+
 /* All results of the statement; keeps the last one, or the first error. */
 static int collect(struct pg_link *link, const char *what, PGresult **ret_result,
                    struct error *err) {
-    PGresult *kept = NULL;
+    PGresult *kept = NULL, *next = NULL;
     time_ms deadline = clock_read_steady() + link->patience;
-    int r = 0;
-    for (;;) {
-        while (r >= 0 && PQisBusy(link->pg))
-            r = pg_link_poll(link, deadline, err);
-        PGresult *next = r >= 0 ? PQgetResult(link->pg) : NULL;
-        if (!next)
-            break;
+    int r;
+    while ((r = pg_link_next_result(link, deadline, &next, err)) > 0) {
         bool keep = !kept || PQresultStatus(kept) != PGRES_FATAL_ERROR;
         PQclear(keep ? kept : next);
         kept = keep ? next : kept;
@@ -832,10 +838,10 @@ static void is_ready(void *ctx, int fd, unsigned events);
 
 static void is_silent(void *ctx) {
     struct pg_link *link = ctx;
-    if (link->doomed)
-        lose_connection(link);
+    if (link->failed)
+        report_lost_connection(link);
     else
-        lose(link, -ETIMEDOUT, "it has not answered in time");
+        report_lost(link, -ETIMEDOUT, "it has not answered in time");
 }
 
 int pg_link_pipeline(struct pg_link *link, struct error *err) {
@@ -855,8 +861,12 @@ void pg_link_leave_pipeline(struct pg_link *link) {
     (void)PQexitPipelineMode(link->pg); /* the next command would report it */
 }
 
+static bool can_send(const struct pg_link *link) {
+    return !link->dead && !link->failed;
+}
+
 static void set_patience(struct pg_link *link) {
-    if (!link->loop || link->dead || link->doomed)
+    if (!link->loop || !can_send(link))
         return;
     if (link->expected > 0)
         loop_timer_set(link->loop, link->timer, clock_read_steady() + link->patience);
@@ -867,63 +877,57 @@ static void set_patience(struct pg_link *link) {
 static void flush(struct pg_link *link) {
     int unsent = PQflush(link->pg);
     if (unsent < 0)
-        doom(link);
+        fail_later(link);
     else if (link->loop)
         loop_watch_change(link->loop, link->watch, LOOP_READ | (unsent ? LOOP_WRITE : 0));
 }
 
-void pg_link_prepare(struct pg_link *link, const char *name, const char *sql, const Oid *types,
-                     int count) {
-    if (link->dead || link->doomed)
-        return;
-    if (PQsendPrepare(link->pg, name, sql, count, types))
+/* `accepted`: libpq has taken something that will have a result. */
+static void expect_result(struct pg_link *link, int accepted) {
+    if (accepted)
         link->expected++;
     else
-        doom(link);
+        fail_later(link);
 }
 
-void pg_link_ask(struct pg_link *link, const char *sql) {
-    if (link->dead || link->doomed)
-        return;
-    if (PQsendQueryParams(link->pg, sql, 0, NULL, NULL, NULL, NULL, 0))
-        link->expected++;
-    else
-        doom(link);
+void pg_link_prepare(struct pg_link *link, const char *name, const char *sql, const Oid *types,
+                     int count) {
+    if (can_send(link))
+        expect_result(link, PQsendPrepare(link->pg, name, sql, count, types));
+}
+
+void pg_link_send_text(struct pg_link *link, const char *sql) {
+    if (can_send(link))
+        expect_result(link, PQsendQueryParams(link->pg, sql, 0, NULL, NULL, NULL, NULL, 0));
 }
 
 void pg_link_send(struct pg_link *link, const char *name, const struct pg_values *values) {
     int formats[PG_VALUES_MAX];
-    if (link->dead || link->doomed)
-        return;
     for (int i = 0; i < values->count; i++)
         formats[i] = 1;
-    if (PQsendQueryPrepared(link->pg, name, values->count, values->values, values->lengths, formats,
-                            1))
-        link->expected++;
-    else
-        doom(link);
+    if (can_send(link))
+        expect_result(link, PQsendQueryPrepared(link->pg, name, values->count, values->values,
+                                                values->lengths, formats, 1));
 }
 
 void pg_link_flush(struct pg_link *link) {
-    if (!link->dead && !link->doomed)
+    if (can_send(link))
         flush(link);
 }
 
 void pg_link_sync(struct pg_link *link) {
-    if (link->dead || link->doomed)
+    if (!can_send(link))
         return;
-    if (!PQpipelineSync(link->pg)) {
-        doom(link);
-        return;
+    expect_result(link, PQpipelineSync(link->pg));
+    if (can_send(link)) {
+        set_patience(link);
+        flush(link);
     }
-    link->expected++;
-    set_patience(link);
-    flush(link);
 }
 
 /* The server is closing the connection (it is shutting down, or an administrator ended it), and
  * says so instead of the expected result, which may be a sync. */
-static bool is_farewell(const PGresult *result) {
+static bool is_closing(const PGresult *result) {
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     return severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
 }
@@ -937,9 +941,9 @@ static bool take_results(struct pg_link *link) {
         bool lost = PQstatus(link->pg) == CONNECTION_BAD || (!result && empty);
         empty = !result;
         if (lost) {
-            lose_connection(link);
-        } else if (result && is_farewell(result)) {
-            lose(link, -ECONNRESET, PQresultErrorMessage(result));
+            report_lost_connection(link);
+        } else if (result && is_closing(result)) {
+            report_lost(link, -ECONNRESET, PQresultErrorMessage(result));
         } else if (result) {
             link->expected--;
             if (PQresultStatus(result) == PGRES_PIPELINE_SYNC)
@@ -960,8 +964,8 @@ static void is_ready(void *ctx, int fd, unsigned events) {
     struct pg_link *link = ctx;
     if (events & LOOP_WRITE)
         flush(link);
-    if (link->doomed || !PQconsumeInput(link->pg))
-        lose_connection(link);
+    if (link->failed || !PQconsumeInput(link->pg))
+        report_lost_connection(link);
     else
         (void)take_results(link);
 }
@@ -969,15 +973,15 @@ static void is_ready(void *ctx, int fd, unsigned events) {
 void pg_link_wait(struct pg_link *link) {
     struct error err = { 0 };
     time_ms deadline = clock_read_steady() + link->patience;
-    while (!link->dead && (link->expected > 0 || link->doomed)) {
+    while (!link->dead && (link->expected > 0 || link->failed)) {
         size_t before = link->expected;
         int r = 0;
-        if (link->doomed)
+        if (link->failed)
             r = pg_connect_error(link, &err);
         else if (PQisBusy(link->pg))
             r = pg_link_poll(link, deadline, &err);
         if (r < 0) {
-            lose(link, r, err.text);
+            report_lost(link, r, err.text);
             return;
         }
         if (!take_results(link))

@@ -64,7 +64,7 @@ struct pg_link {
     void (*lost)(void *ctx, const struct error *err);
     void *ctx;
     struct pg_guard *guard;
-    bool up, doomed, dead;
+    bool up, failed, dead; /* connected; nothing can be sent; no more callbacks */
     char last_notice[200]; /* of the server */
     void (*log)(void *ctx, const char *text);
     void *log_ctx;
@@ -98,6 +98,9 @@ int pg_link_run(struct pg_link *link, const char *what, const char *sql, PGresul
 /* The same for one statement with a text parameter. */
 int pg_link_run_with(struct pg_link *link, const char *what, const char *sql, const char *value,
                      PGresult **ret_result, struct error *err);
+/* 1: the next result of what was sent, 0: no more; -ETIMEDOUT. Blocks. */
+int pg_link_next_result(struct pg_link *link, time_ms deadline, PGresult **ret_result,
+                        struct error *err);
 /* Waits for input; -ETIMEDOUT. */
 int pg_link_poll(struct pg_link *link, time_ms deadline, struct error *err);
 
@@ -108,7 +111,7 @@ int pg_link_watch(struct pg_link *link, struct loop *loop, struct error *err);
 void pg_link_leave_pipeline(struct pg_link *link);
 void pg_link_prepare(struct pg_link *link, const char *name, const char *sql, const Oid *types,
                      int count);
-void pg_link_ask(struct pg_link *link, const char *sql); /* not prepared; text results */
+void pg_link_send_text(struct pg_link *link, const char *sql); /* not prepared; text results */
 struct pg_values {
     const char *const *values;
     const int *lengths;

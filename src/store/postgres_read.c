@@ -136,8 +136,8 @@ int pg_damaged(struct pg_store *store, const char *what, struct error *err) {
 
 /* --- questions ------------------------------------------------------------------------------- */
 
-struct pg_asked {
-    struct pg_asked *next;
+struct pg_pending {
+    struct pg_pending *next;
     enum store_question_kind kind; /* STORE_QUESTION_MAX: database size, internal */
     store_answered done;
     void *ctx;
@@ -145,9 +145,9 @@ struct pg_asked {
 
 static void expect(struct pg_store *store, enum store_question_kind kind, store_answered done,
                    void *ctx) {
-    struct pg_asked *asked = xcalloc(1, sizeof(*asked));
-    *asked = (struct pg_asked){ .kind = kind, .done = done, .ctx = ctx };
-    QUEUE_ADD(&store->asked, asked);
+    struct pg_pending *pending = xcalloc(1, sizeof(*pending));
+    *pending = (struct pg_pending){ .kind = kind, .done = done, .ctx = ctx };
+    QUEUE_ADD(&store->pending, pending);
 }
 
 static void sync_reader(struct pg_store *store) {
@@ -156,11 +156,11 @@ static void sync_reader(struct pg_store *store) {
         pg_link_wait(&store->reader);
 }
 
-void pg_ask(struct store *base, const struct store_question *q, store_answered done, void *ctx) {
+void pg_query(struct store *base, const struct store_question *q, store_answered done, void *ctx) {
     struct pg_store *store = (struct pg_store *)base;
-    struct sql_question what;
+    struct sql_query what;
     struct pg_bulk values;
-    if (!sql_ask(q, &store->names, &what)) {
+    if (!sql_query(q, &store->names, &what)) {
         done(ctx, &(struct store_answer){ 0 }, NULL);
         return;
     }
@@ -180,21 +180,21 @@ void pg_ask(struct store *base, const struct store_question *q, store_answered d
     sync_reader(store);
 }
 
-void pg_ask_size(struct pg_store *store) {
+void pg_query_size(struct pg_store *store) {
     expect(store, STORE_QUESTION_MAX, NULL, NULL);
     pg_link_send(&store->reader, statement_texts[STATEMENT_GET_SIZE].name,
                  &(struct pg_values){ 0 });
     sync_reader(store);
 }
 
-void pg_ask_result(void *ctx, const PGresult *result) {
+void pg_query_result(void *ctx, const PGresult *result) {
     struct pg_store *store = ctx;
-    _cleanup_(freep) struct pg_asked *asked = QUEUE_TAKE(&store->asked);
-    assert(asked);
-    bool is_size = asked->kind == STORE_QUESTION_MAX;
+    _cleanup_(freep) struct pg_pending *pending = QUEUE_TAKE(&store->pending);
+    assert(pending);
+    bool is_size = pending->kind == STORE_QUESTION_MAX;
     struct error err = { 0 };
     struct row_names names = { &store->names, false };
-    size_t size = is_size ? sizeof(task_id) : store_answer_row(asked->kind);
+    size_t size = is_size ? sizeof(task_id) : store_answer_row(pending->kind);
     int count = 0;
     _cleanup_(freep) char *rows = NULL;
     if (PQresultStatus(result) != PGRES_TUPLES_OK)
@@ -207,7 +207,7 @@ void pg_ask_result(void *ctx, const PGresult *result) {
         if (is_size)
             store->bytes = number_at(&row, 0);
         else
-            sql_read(asked->kind, rows + (size_t)i * size, &source, &row, &names);
+            sql_read(pending->kind, rows + (size_t)i * size, &source, &row, &names);
     }
     if (is_size)
         return;
@@ -216,13 +216,13 @@ void pg_ask_result(void *ctx, const PGresult *result) {
     struct store_answer answer = { 0 };
     if (!err.code)
         answer = store_answer_of(rows, (size_t)count);
-    asked->done(asked->ctx, &answer, err.code ? &err : NULL);
+    pending->done(pending->ctx, &answer, err.code ? &err : NULL);
 }
 
-void pg_ask_end_first(struct pg_store *store, const struct error *err) {
-    _cleanup_(freep) struct pg_asked *asked = QUEUE_TAKE(&store->asked);
-    if (asked->done && err)
-        asked->done(asked->ctx, &(struct store_answer){ 0 }, err);
+void pg_query_end_first(struct pg_store *store, const struct error *err) {
+    _cleanup_(freep) struct pg_pending *pending = QUEUE_TAKE(&store->pending);
+    if (pending->done && err)
+        pending->done(pending->ctx, &(struct store_answer){ 0 }, err);
 }
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -288,20 +288,6 @@ static int load_rows(struct loader *l, enum row_kind kind) {
     return r < 0 ? r : failed;
 }
 
-/* 1: it is in *ret_result, 0: no more. Two more messages follow the last row, and they may never
- * arrive: PQgetResult itself would wait for them forever. */
-static int next_result(struct loader *l, PGresult **ret_result) {
-    struct pg_link *link = &l->store->writer;
-    time_ms deadline = clock_read_steady() + link->patience;
-    while (PQisBusy(link->pg)) {
-        int r = pg_link_poll(link, deadline, l->all.err);
-        if (r < 0)
-            return r;
-    }
-    *ret_result = PQgetResult(link->pg);
-    return *ret_result != NULL;
-}
-
 static int load_part(struct loader *l, const struct sql_part *part) {
     struct pg_link *link = &l->store->writer;
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
@@ -311,7 +297,10 @@ static int load_part(struct loader *l, const struct sql_part *part) {
     int r = PQsendQuery(link->pg, sql.text) ? 0 : pg_connect_error(link, l->all.err);
     while (r != -ECONNRESET && r != -ETIMEDOUT) {
         PGresult *result = NULL;
-        int next = next_result(l, &result);
+        /* Two more messages follow the last row, and they may never arrive: PQgetResult itself
+         * would wait for them forever. */
+        int next =
+            pg_link_next_result(link, clock_read_steady() + link->patience, &result, l->all.err);
         if (next <= 0)
             return next < 0 ? next : r;
         ExecStatusType status = PQresultStatus(result);
@@ -396,7 +385,7 @@ static int read_summary(struct pg_link *link, struct store_look *look, struct er
     return 0;
 }
 
-int pg_look(const char *url, struct store_look *ret_look, struct error *err) {
+int pg_summary(const char *url, struct store_look *ret_look, struct error *err) {
     _cleanup_(pg_place_finish) struct pg_place place = { 0 };
     _cleanup_(pg_link_close) struct pg_link link = { 0 };
     int r = pg_place_parse(url, &place, err);

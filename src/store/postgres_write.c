@@ -277,12 +277,6 @@ static void begin(struct writer *w) {
     send(w, STATEMENT_EPOCH);
 }
 
-static void send_numbers(struct writer *w) {
-    pg_put_int(bulk_of(w, STATEMENT_NUMBERS), (int64_t)w->store->commit.last_task);
-    pg_put_int(bulk_of(w, STATEMENT_NUMBERS), (int64_t)w->store->commit.last_event);
-    send(w, STATEMENT_NUMBERS);
-}
-
 static void write_round(struct writer *w, const struct store_batch *batch, unsigned round,
                         bool one_by_one) {
     static void (*const writers[])(struct writer * w, const struct store_write *write) = {
@@ -311,8 +305,11 @@ static void write_batch(struct pg_store *store, const struct store_batch *batch,
     for (unsigned round = 0; round < STORE_ROUNDS; round++)
         write_round(&w, batch, round, one_by_one);
     send_names(&w);
-    if (ahead)
-        send_numbers(&w);
+    if (ahead) {
+        pg_put_int(bulk_of(&w, STATEMENT_NUMBERS), (int64_t)store->commit.last_task);
+        pg_put_int(bulk_of(&w, STATEMENT_NUMBERS), (int64_t)store->commit.last_event);
+        send(&w, STATEMENT_NUMBERS);
+    }
     send(&w, STATEMENT_COMMIT);
 }
 

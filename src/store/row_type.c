@@ -127,17 +127,12 @@ void row_keep(enum row_kind kind, void *row, const void *old, unsigned flags) {
 
 /* Invalid bytes hash like their replacement in PostgreSQL (postgres_bulk.c): SQLite keeps them
  * unchanged. */
-static uint64_t hash_any_text(const char *text, size_t size) {
+static uint64_t hash_text(const char *text, size_t size) {
+    if (utf8_is_clean(text, size))
+        return hash_bytes(text, size);
     _cleanup_(strbuf_finish) struct strbuf clean = STRBUF_INIT;
     utf8_clean(text, size, &clean);
     return hash_bytes(clean.text, clean.length);
-}
-
-static uint64_t hash_text(const char *text, size_t size) {
-    size_t plain = 0;
-    while (plain < size && (signed char)text[plain] > 0)
-        plain++;
-    return plain == size ? hash_bytes(text, size) : hash_any_text(text, size);
 }
 
 uint64_t row_hash(enum row_kind kind, const void *row, uint64_t hash) {

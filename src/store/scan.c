@@ -123,7 +123,7 @@ struct asking {
     enum store_table table;
 };
 
-static void bring(void *ctx, const struct store_answer *answer, const struct error *err) {
+static void pass_rows(void *ctx, const struct store_answer *answer, const struct error *err) {
     const struct asking *asking = ctx;
     struct scan *scan = asking->scan;
     scan->answered = true;
@@ -141,7 +141,7 @@ static void bring(void *ctx, const struct store_answer *answer, const struct err
 static int ask(struct scan *scan, enum store_table table, const struct store_question *question) {
     struct asking asking = { scan, table };
     scan->answered = false;
-    store_ask(scan->store, question, bring, &asking);
+    store_ask(scan->store, question, pass_rows, &asking);
     assert(scan->answered); /* it was opened without a loop */
     return scan->r;
 }

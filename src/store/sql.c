@@ -726,9 +726,9 @@ static enum statement statement_of(const struct store_question *q) {
     return of_task ? of_task : statements[q->kind].any;
 }
 
-bool sql_ask(const struct store_question *q, const struct names *names, struct sql_question *ret) {
+bool sql_query(const struct store_question *q, const struct names *names, struct sql_query *ret) {
     struct sql_column params[SQL_COLUMNS_MAX];
-    *ret = (struct sql_question){ .statement = statement_of(q) };
+    *ret = (struct sql_query){ .statement = statement_of(q) };
     unsigned count = sql_columns(ret->statement, params);
     assert(count <= SQL_VALUES_MAX);
     if (params[0].type != 'L') /* else one row for each of the tasks */

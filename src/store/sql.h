@@ -151,14 +151,14 @@ struct sql_value {
 };
 
 #define SQL_VALUES_MAX 5u /* of a question */
-struct sql_question {
+struct sql_query {
     enum statement statement;
     struct sql_value values[SQL_VALUES_MAX];
     unsigned count;
 };
 /* False: no row can match. The tasks of a question are not among the values. */
-bool sql_ask(const struct store_question *question, const struct names *names,
-             struct sql_question *ret);
+bool sql_query(const struct store_question *question, const struct names *names,
+               struct sql_query *ret);
 /* One row of an answer, store_answer_row bytes. Inlined like row_read. */
 static inline __attribute__((always_inline)) void sql_read(enum store_question_kind kind, void *row,
                                                            const struct row_source *from,

@@ -265,7 +265,7 @@ static bool has_room(const char *path, int64_t bytes) {
 
 static void sqlite_reserve_make(struct sqlite_store *store) {
     struct sqlite_reserve *reserve = &store->reserve;
-    int64_t asked = store->options.reserve_bytes, size = asked ? asked : STORE_RESERVE;
+    int64_t given = store->options.reserve_bytes, size = given ? given : STORE_RESERVE;
     if (size < 0)
         return;
     if (!reserve->path)
@@ -437,7 +437,7 @@ static void answer_waiting(struct sqlite_store *store, const struct error *why) 
         if (why)
             w->done(w->ctx, &(struct store_answer){ 0 }, why);
         else
-            sqlite_ask(&store->base, &w->question, w->done, w->ctx);
+            sqlite_query(&store->base, &w->question, w->done, w->ctx);
         free(w->tasks);
         free(w->key);
         free(w->project);
@@ -878,11 +878,11 @@ static void sqlite_info(const struct store *base, struct store_info *ret) {
 const struct store_backend sqlite_backend = {
     .name = "sqlite",
     .open = sqlite_open,
-    .look = sqlite_look,
+    .summary = sqlite_summary,
     .close = sqlite_close,
     .load = sqlite_load,
     .commit = sqlite_commit,
-    .ask = sqlite_ask,
+    .query = sqlite_query,
     .maintain = sqlite_maintain,
     .backup_begin = sqlite_backup_begin,
     .backup_go_on = sqlite_backup_go_on,

@@ -124,7 +124,7 @@ static int read_summary(sqlite3 *db, const char *path, struct store_look *ret_lo
     return 0;
 }
 
-int sqlite_look(const char *url, struct store_look *ret_look, struct error *err) {
+int sqlite_summary(const char *url, struct store_look *ret_look, struct error *err) {
     struct stat st;
     _cleanup_(freep) char *restored = path_with_suffix(url, "-restored");
     /* Complete and decided: the next start puts it in place. */

@@ -93,7 +93,8 @@ void sqlite_thread_keep(struct sqlite_store *store, const struct store_question 
 
 /* --- sqlite_schema.c ------------------------------------------------------------------------- */
 
-/* Identifies the file and its version; refuses a foreign one and one above `newest`. Fills
+/* Identifies the file and its version; refuses a file of another program, and a version
+ * above `newest`. Fills
  * `created` and `was_unclean`. */
 int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_report *report,
                    uint32_t *ret_version, struct error *err);
@@ -110,8 +111,8 @@ int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value);
 /* Writes the names that are not stored yet. */
 int sqlite_names_write(struct sqlite_store *store);
 int sqlite_names_load(struct sqlite_store *store, struct error *err);
-void sqlite_ask(struct store *base, const struct store_question *question, store_answered done,
-                void *ctx);
+void sqlite_query(struct store *base, const struct store_question *question, store_answered done,
+                  void *ctx);
 int sqlite_load(struct store *base, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
 
@@ -127,9 +128,9 @@ bool sqlite_reserve_release(struct sqlite_store *store);
 /* Synchronously, when nothing else waits. */
 int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err);
 int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err);
-/* Completes an interrupted restore; 0 if there is none. */
+/* Completes an interrupted restore, if any. */
 int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct error *err);
-int sqlite_look(const char *url, struct store_look *ret_look, struct error *err);
+int sqlite_summary(const char *url, struct store_look *ret_look, struct error *err);
 int sqlite_backup_begin(struct store *base, const char *path, struct error *err);
 int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err);
 bool sqlite_backup_cancel(struct store *base);

@@ -312,7 +312,7 @@ static const struct row_source source = { number_at, text_at, size_at, NULL };
 
 /* --- questions ------------------------------------------------------------------------------- */
 
-struct asked {
+struct query {
     struct sqlite_store *store;
     const struct store_question *question;
     struct row_names names;
@@ -321,80 +321,80 @@ struct asked {
     size_t count;
 };
 
-static void take_row(struct asked *asked, sqlite3_stmt *stmt) {
-    enum store_question_kind kind = asked->question->kind;
+static void take_row(struct query *query, sqlite3_stmt *stmt) {
+    enum store_question_kind kind = query->question->kind;
     size_t size = store_answer_row(kind);
     enum row_kind of = store_answer_kind(kind);
     union any_row row;
-    sql_read(kind, &row, &source, stmt, &asked->names);
-    const void *kept = of == ROW_KIND_MAX ? &row : row_copy(of, &row, &asked->arena);
-    memcpy(asked->rows + asked->count++ * size, kept, size);
+    sql_read(kind, &row, &source, stmt, &query->names);
+    const void *kept = of == ROW_KIND_MAX ? &row : row_copy(of, &row, &query->arena);
+    memcpy(query->rows + query->count++ * size, kept, size);
 }
 
 /* Steps through all rows; SQLITE_OK or the error. */
-static int take_rows(struct asked *asked, sqlite3_stmt *stmt) {
+static int take_rows(struct query *query, sqlite3_stmt *stmt) {
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        take_row(asked, stmt);
+        take_row(query, stmt);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* One row for each of the tasks. */
-static int take_each(struct asked *asked, sqlite3_stmt *stmt) {
-    const struct store_question *question = asked->question;
+static int take_each(struct query *query, sqlite3_stmt *stmt) {
+    const struct store_question *question = query->question;
     int rc = SQLITE_OK;
     for (size_t i = 0;
-         rc == SQLITE_OK && i < question->task_count && asked->count < question->limit; i++) {
+         rc == SQLITE_OK && i < question->task_count && query->count < question->limit; i++) {
         sqlite3_bind_int64(stmt, 1, sql_number(question->tasks[i]));
-        rc = take_rows(asked, stmt);
+        rc = take_rows(query, stmt);
         if (rc == SQLITE_OK)
             sqlite3_reset(stmt);
     }
     return rc;
 }
 
-static int ask(struct asked *asked, const struct sql_question *what, sqlite3_stmt *stmt) {
-    asked->rows = arena_alloc(&asked->arena,
-                              asked->question->limit * store_answer_row(asked->question->kind));
+static int bind_query(struct query *query, const struct sql_query *what, sqlite3_stmt *stmt) {
+    query->rows = arena_alloc(&query->arena,
+                              query->question->limit * store_answer_row(query->question->kind));
     for (unsigned i = 0; i < what->count; i++)
         if (what->values[i].text)
             sqlite3_bind_text(stmt, (int)i + 1, what->values[i].text, -1, SQLITE_STATIC);
         else
             sqlite3_bind_int64(stmt, (int)i + 1, what->values[i].number);
-    return what->count == 0 ? take_each(asked, stmt) : take_rows(asked, stmt);
+    return what->count == 0 ? take_each(query, stmt) : take_rows(query, stmt);
 }
 
-void sqlite_ask(struct store *base, const struct store_question *question, store_answered done,
-                void *ctx) {
+void sqlite_query(struct store *base, const struct store_question *question, store_answered done,
+                  void *ctx) {
     struct sqlite_store *store = (struct sqlite_store *)base;
-    struct sql_question what;
+    struct sql_query what;
     if (sqlite_thread_is_busy(store)) {
         sqlite_thread_keep(store, question, done, ctx);
         return;
     }
-    if (!sql_ask(question, &store->names, &what)) {
+    if (!sql_query(question, &store->names, &what)) {
         done(ctx, &(struct store_answer){ 0 }, NULL);
         return;
     }
-    struct asked asked = { .store = store,
+    struct query query = { .store = store,
                            .question = question,
                            .names = { &store->names, false } };
     struct error err = { 0 };
     sqlite3_stmt *stmt = sqlite_statement(store, what.statement);
-    int rc = stmt ? ask(&asked, &what, stmt) : sqlite3_extended_errcode(store->db);
+    int rc = stmt ? bind_query(&query, &what, stmt) : sqlite3_extended_errcode(store->db);
     if (rc != SQLITE_OK)
         sqlite_fault(store, "read", rc, &err); /* before the reset, which has its own result */
     if (stmt) {
         sqlite3_reset(stmt);
         sqlite3_clear_bindings(stmt);
     }
-    if (rc == SQLITE_OK && asked.names.damaged)
+    if (rc == SQLITE_OK && query.names.damaged)
         sqlite_damaged(store, "a row holds a number that names nothing", &err);
     struct store_answer answer = { 0 };
     if (!err.code)
-        answer = store_answer_of(asked.rows, asked.count);
+        answer = store_answer_of(query.rows, query.count);
     done(ctx, &answer, err.code ? &err : NULL);
-    arena_finish(&asked.arena);
+    arena_finish(&query.arena);
 }
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -462,7 +462,7 @@ struct task_scan {
 };
 
 /* 1: it is at a row of this task; 0: the task has no row. Skips rows of deleted tasks. */
-static int reach(struct loader *loader, struct scanned *beside, task_id task) {
+static int skip_to(struct loader *loader, struct scanned *beside, task_id task) {
     int r = 0;
     while (r >= 0 && beside->has_row && (task_id)number_at(beside->stmt, 0) < task)
         r = next(loader, beside);
@@ -474,7 +474,7 @@ static int reach(struct loader *loader, struct scanned *beside, task_id task) {
 static int take_needs(struct loader *loader, struct task_scan *scan, struct task_row *row) {
     size_t count = 0;
     int r;
-    while ((r = reach(loader, &scan->needs, row->id)) > 0) {
+    while ((r = skip_to(loader, &scan->needs, row->id)) > 0) {
         scan->items = xgrow(scan->items, &scan->capacity, count + 1, sizeof(*scan->items));
         scan->items[count++] = (task_id)number_at(scan->needs.stmt, 1);
         r = next(loader, &scan->needs);
@@ -489,7 +489,7 @@ static int take_needs(struct loader *loader, struct task_scan *scan, struct task
 static int load_task(struct loader *loader, struct task_scan *scan) {
     struct task_row row = { .told = { .iteration = 1 } }; /* else no progress is 0 */
     (void)row_read(&row_types[ROW_TASK], &row, &source, scan->tasks.stmt, 0, &loader->all.names);
-    int r = reach(loader, &scan->progress, row.id);
+    int r = skip_to(loader, &scan->progress, row.id);
     if (r > 0)
         (void)row_read(&row_types[ROW_PROGRESS], &row, &source, scan->progress.stmt, 0,
                        &loader->all.names);

@@ -106,7 +106,7 @@ int store_look(const char *url, struct store_look *ret_look, struct error *err) 
     assert(url && *url && ret_look);
     const struct store_backend *backend = backend_of(url);
     struct store_look look = { 0 };
-    int r = backend->look ? backend->look(url, &look, err) : 0;
+    int r = backend->summary ? backend->summary(url, &look, err) : 0;
     if (r < 0)
         return r;
     *ret_look = look;
@@ -147,12 +147,6 @@ int store_load(struct store *store, const struct store_reader *reader,
     return 0;
 }
 
-static int refuse_unfinished(struct error *err) {
-    return error_set(err, -EINPROGRESS,
-                     "a copy into this store is not finished: 'sluice store copy' with the same "
-                     "FROM and TO goes on with it");
-}
-
 int store_pass_row(const struct store *store, const struct store_reader *reader, enum row_kind kind,
                    const void *row, struct error *err) {
 #define PASS(KIND, member)                                                                         \
@@ -164,7 +158,9 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
         return 0; /* nothing with a name */
     if (kind == ROW_NOTE && store->use != STORE_USE_COPY
         && strcmp(note->name, STORE_COPY_NOTE) == 0)
-        return refuse_unfinished(err);
+        return error_set(err, -EINPROGRESS,
+                         "a copy into this store is not finished: 'sluice store copy' with the "
+                         "same FROM and TO goes on with it");
     switch (kind) {
         PASS(PROJECT, project)
         PASS(LIMITER, limiter)
@@ -293,7 +289,7 @@ void store_ask(struct store *store, const struct store_question *question, store
     struct store_question bounded = *question;
     if (bounded.limit == 0 || bounded.limit > STORE_ANSWER_MAX)
         bounded.limit = STORE_ANSWER_MAX;
-    store->backend->ask(store, &bounded, done, ctx);
+    store->backend->query(store, &bounded, done, ctx);
 }
 
 /* The callback may begin the next one. */
@@ -316,13 +312,6 @@ static int begin_backup(struct store *store, const char *path, struct error *err
     return 0;
 }
 
-/* The next piece of a backup; 1: there is more. */
-static int go_on_copying(struct store *store, time_ms *ret_again, struct error *err) {
-    _cleanup_(freep) char *path = TAKE_PTR(store->copy_path);
-    int r = path ? store->backend->backup_begin(store, path, err) : 0;
-    return r < 0 ? r : store->backend->backup_go_on(store, ret_again, err);
-}
-
 time_ms store_maintain(struct store *store, time_ms idle_ms) {
     assert(store && idle_ms >= 0);
     if (store->broken.code || store->in_flight)
@@ -332,7 +321,10 @@ time_ms store_maintain(struct store *store, time_ms idle_ms) {
         return next;
     struct error err = { 0 };
     time_ms again = 0;
-    int r = go_on_copying(store, &again, &err);
+    _cleanup_(freep) char *path = TAKE_PTR(store->copy_path);
+    int r = path ? store->backend->backup_begin(store, path, &err) : 0;
+    if (r >= 0)
+        r = store->backend->backup_go_on(store, &again, &err);
     if (r == 1)
         return time_min(next, again);
     end_backup(store, r < 0 ? &err : NULL);

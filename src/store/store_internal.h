@@ -75,14 +75,14 @@ struct store_backend {
                 struct store_report *ret_report, struct error *err);
     void (*show)(const char *url, char ret_shown[STORE_SHOWN_MAX]); /* or NULL: unchanged */
     /* or NULL: nothing is kept */
-    int (*look)(const char *url, struct store_look *ret_look, struct error *err);
+    int (*summary)(const char *url, struct store_look *ret_look, struct error *err);
     void (*close)(struct store *store);
     int (*load)(struct store *store, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
     void (*ahead)(struct store *store, const struct store_batch *batch); /* or NULL: all at once */
     void (*commit)(struct store *store, const struct store_batch *batch);
-    void (*ask)(struct store *store, const struct store_question *question, store_answered done,
-                void *ctx);
+    void (*query)(struct store *store, const struct store_question *question, store_answered done,
+                  void *ctx);
     time_ms (*maintain)(struct store *store, time_ms idle_ms); /* or NULL: nothing to do */
     /* All three, none, or only the first, which reports why a backup is not supported. One at a
      * time; `go_on` is called between commits until it returns 0, or <0 with a message; 1: again

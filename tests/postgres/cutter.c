@@ -1,6 +1,6 @@
 /* cutter.c: where does a broken connection hurt most?
  *
- * Between a COMMIT and its answer nobody knows what became of it. A server that is killed is seldom caught
+ * Between a COMMIT and its answer its outcome is unknown. A server that is killed is seldom caught
  * there; this process is always there, because it reads what it carries. All of it is one poll loop over pairs of
  * sockets, in a process of its own, so that a test may wait for its store without waiting for the wire. What the test
  * wants, and what was seen, lie in memory that both share; a byte in a pipe says that the plan is done.
@@ -46,8 +46,8 @@ static const char *const names[] = {
     [CUT_STALL] = "stall",
     [CUT_STALL_ANSWER] = "stall-answer",
     [CUT_MESSAGE] = "message",
-    [CUT_TOLD] = "told",
-    [CUT_STALL_TOLD] = "stall-told",
+    [CUT_REPLY] = "reply",
+    [CUT_STALL_REPLY] = "stall-reply",
 };
 _Static_assert(sizeof(names) / sizeof(*names) == CUT_MAX, "a cut has no name");
 
@@ -113,7 +113,7 @@ static void take_connection(struct carrier *c) {
     if (client < 0)
         return;
     int server = c->count < WIRES_MAX ? connect_there(&c->server) : -1;
-    if (server < 0) { /* as the server's own port would: nobody is there */
+    if (server < 0) { /* as the server's own port would without a server */
         close(client);
         return;
     }
@@ -123,7 +123,7 @@ static void take_connection(struct carrier *c) {
     c->plan->connections++;
 }
 
-/* What both ends of one wire have said. */
+/* Carries what both ends of one wire have sent. */
 static void serve_wire(struct carrier *c, size_t index, const struct pollfd fds[2]) {
     bool alive = true;
     for (int side = 0; side < 2 && alive; side++)
@@ -133,8 +133,8 @@ static void serve_wire(struct carrier *c, size_t index, const struct pollfd fds[
         wire_finish(&c->wires[index], c->plan->reset);
         c->wires[index] = c->wires[--c->count];
     }
-    if (c->plan->done && !c->plan->told_done) {
-        c->plan->told_done = true;
+    if (c->plan->done && !c->plan->reported_done) {
+        c->plan->reported_done = true;
         if (write(c->done_fd, "", 1) != 1)
             die("the test is gone");
     }
@@ -149,8 +149,7 @@ static void serve(struct carrier *c) {
         size_t watched = c->count;
         if (poll(fds, 1 + 2 * watched, -1) < 0 && errno != EINTR)
             die("poll");
-        for (size_t i = watched;
-             i-- > 0;) /* backwards: the last one takes the place of one that is gone */
+        for (size_t i = watched; i-- > 0;) /* backwards: the last one replaces a removed one */
             serve_wire(c, i, &fds[1 + 2 * i]);
         if (fds[0].revents)
             take_connection(c);
@@ -245,8 +244,8 @@ void cutter_set(struct cutter *cutter, enum cut cut, uint64_t nth, bool reset) {
     plan->cut = CUT_NONE;
     while (poll(&fd, 1, 0) > 0 && read(cutter->done_fd, &byte, 1) == 1)
         ;
-    plan->done = plan->told_done = false;
-    plan->connections = plan->commits = plan->messages = plan->told = 0;
+    plan->done = plan->reported_done = false;
+    plan->connections = plan->commits = plan->messages = plan->replies = 0;
     plan->nth = nth;
     plan->reset = reset;
     plan->cut = cut;
@@ -264,5 +263,6 @@ bool cutter_is_done(const struct cutter *cutter) {
 
 struct cutter_counts cutter_counts(const struct cutter *cutter) {
     const struct wire_plan *plan = cutter->plan;
-    return (struct cutter_counts){ plan->connections, plan->commits, plan->messages, plan->told };
+    return (struct cutter_counts){ plan->connections, plan->commits, plan->messages,
+                                   plan->replies };
 }

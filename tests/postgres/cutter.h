@@ -18,8 +18,8 @@ enum cut {
     CUT_STALL,        /* it stays on the way: both sides are up, and wait */
     CUT_STALL_ANSWER, /* the same, of its answer */
     CUT_MESSAGE,      /* the n-th message of a client, whatever it is, does not reach the server */
-    CUT_TOLD,         /* the n-th message of the server does not reach its client */
-    CUT_STALL_TOLD,   /* it stays on the way, with all that follow */
+    CUT_REPLY,        /* the n-th message of the server does not reach its client */
+    CUT_STALL_REPLY,  /* it stays on the way, with all that follow */
     CUT_MAX,
 };
 const char *cut_name(enum cut cut);
@@ -39,6 +39,6 @@ bool cutter_wait(struct cutter *cutter, int milliseconds);
 bool cutter_is_done(const struct cutter *cutter);
 /* Since cutter_set. */
 struct cutter_counts {
-    uint64_t connections, commits, messages, told;
+    uint64_t connections, commits, messages, replies;
 };
 struct cutter_counts cutter_counts(const struct cutter *cutter);

@@ -1,6 +1,6 @@
 /* cutter_wire.c: what goes by on a wire, and is it what the plan is waiting for?
  *
- * Both directions are a type of one byte, a length of four, and so many bytes; only the client's first message has no
+ * Both directions are a type of one byte, a length of four, and that many bytes; only the client's first message has no
  * type. A COMMIT is a Query, or the Execute of a portal that was bound to a statement whose text is COMMIT. Its
  * answer is the CommandComplete that says COMMIT or ROLLBACK, or, when an error made the server leave it out, the
  * ReadyForQuery that ends its question.
@@ -67,7 +67,7 @@ static bool is_commit(const char *sql) {
     return strncasecmp(sql, "COMMIT", 6) == 0;
 }
 
-/* Where this name is among the statements that commit; NULL: nowhere. `name` NULL: a free place. */
+/* Where this name is among the statements that commit; NULL: nowhere. `name` NULL: an unused entry. */
 static char **place_of(struct wire *wire, const char *name) {
     for (size_t i = 0; i < WIRE_COMMITS; i++)
         if (name ? wire->commits[i] && strcmp(wire->commits[i], name) == 0 : !wire->commits[i])
@@ -142,8 +142,8 @@ static bool meet_commit(struct wire *wire, struct wire_plan *plan, const char *m
         return true;
     case CUT_NONE:
     case CUT_MESSAGE:
-    case CUT_TOLD:
-    case CUT_STALL_TOLD:
+    case CUT_REPLY:
+    case CUT_STALL_REPLY:
     case CUT_MAX:
         return true;
     }
@@ -189,16 +189,16 @@ static bool meet_answer(struct wire *wire, struct wire_plan *plan, const char *m
     return wire->deaf[WIRE_SERVER];
 }
 
-static bool carry_told(struct wire *wire, struct wire_plan *plan, const char *message,
-                       size_t size) {
+static bool carry_reply(struct wire *wire, struct wire_plan *plan, const char *message,
+                        size_t size) {
     /* The first one ends the start-up and answers nothing. */
     wire->answered += *message == 'Z' && wire->asked > 0;
-    bool met = ++plan->told == plan->nth;
-    if (wire->behind || (met && plan->cut == CUT_TOLD)) {
+    bool met = ++plan->replies == plan->nth;
+    if (wire->behind || (met && plan->cut == CUT_REPLY)) {
         done(plan);
         return false;
     }
-    if (met && plan->cut == CUT_STALL_TOLD) {
+    if (met && plan->cut == CUT_STALL_REPLY) {
         wire->deaf[WIRE_SERVER] = true;
         done(plan);
     }
@@ -230,7 +230,7 @@ static bool declined(struct wire *wire, const char *message, size_t size) {
 static bool carry_message(struct wire *wire, enum wire_side from, struct wire_plan *plan,
                           const char *message, size_t size) {
     if (from == WIRE_SERVER)
-        return carry_told(wire, plan, message, size);
+        return carry_reply(wire, plan, message, size);
     return declined(wire, message, size) || carry_asked(wire, plan, message, size);
 }
 

@@ -12,8 +12,8 @@
 struct wire_plan {
     _Atomic enum cut cut;
     _Atomic uint64_t nth;
-    atomic_bool reset, done, told_done;
-    _Atomic uint64_t connections, commits, messages, told;
+    atomic_bool reset, done, reported_done;
+    _Atomic uint64_t connections, commits, messages, replies;
 };
 
 enum wire_side { WIRE_CLIENT, WIRE_SERVER };
@@ -22,7 +22,7 @@ enum wire_side { WIRE_CLIENT, WIRE_SERVER };
 
 struct wire {
     int fd[2];
-    struct strbuf from[2]; /* read, and not yet a whole message */
+    struct strbuf from[2]; /* read, and not yet a complete message */
     bool begun;            /* the start-up message has passed */
     bool deaf[2];          /* what comes from here goes nowhere */
     bool commit_bound;     /* the next Execute is a COMMIT */
@@ -36,5 +36,5 @@ struct wire {
 
 void wire_init(struct wire *wire, int client, int server);
 void wire_finish(struct wire *wire, bool reset);
-/* Reads what is there from one side, and carries the whole messages to the other. False: it is over. */
+/* Reads what is there from one side, and carries the complete messages to the other. False: it is over. */
 bool wire_carry(struct wire *wire, enum wire_side from, struct wire_plan *plan);

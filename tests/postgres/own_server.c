@@ -50,8 +50,8 @@ const char *own_server_start(void) {
     signal(SIGTERM, is_ended);
     signal(SIGINT, is_ended);
     FILE *pipe = popen(command, "re");
-    bool told = pipe && fgets(url, sizeof(url), pipe);
-    if (!pipe || pclose(pipe) != 0 || !told)
+    bool has_url = pipe && fgets(url, sizeof(url), pipe);
+    if (!pipe || pclose(pipe) != 0 || !has_url)
         exit(1);
     url[strcspn(url, "\n")] = '\0';
     return url;

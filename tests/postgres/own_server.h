@@ -6,7 +6,7 @@
 
 /* Its URL. Ends the program on failure. */
 const char *own_server_start(void);
-/* kill, stop, restart: in a process of its own, after so many milliseconds, one after the other when there are two;
+/* kill, stop, restart: in a process of its own, after this many milliseconds, one after the other when there are two;
  * `then` may be NULL. The caller waits for it. */
 pid_t own_server_begin(const char *verb, const char *then, int milliseconds);
 /* The same, and waits; 0: it went well. */

@@ -14,7 +14,7 @@
 
 static struct cutter *cutter;
 
-/* How many COMMITs a whole copy is, with that of its opening and of its end. */
+/* How many COMMITs a complete copy has, with that of its opening and of its end. */
 static uint64_t count_commits(struct copy_kit *f, const char *from) {
     struct store_copy_report report;
     cutter_set(cutter, CUT_NONE, 0, false);
@@ -44,7 +44,7 @@ static void cut_at(struct copy_kit *f, const char *from, enum cut cut, uint64_t 
     f->url_count--;
 }
 
-TEST_WITH(a_copy_cut_off_around_any_commit_is_gone_on_with, copy_kit_begin, copy_kit_end) {
+TEST_WITH(a_copy_cut_off_around_any_commit_is_resumed, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     static const enum cut cuts[] = { CUT_BEFORE, CUT_IN_REQUEST, CUT_AFTER, CUT_IN_ANSWER,
                                      CUT_BEHIND };

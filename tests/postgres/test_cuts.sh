@@ -1,5 +1,5 @@
 #!/bin/sh
-# A daemon whose connection to PostgreSQL breaks around a COMMIT: whoever asked gets one answer, and it is true.
+# A daemon whose connection to PostgreSQL breaks around a COMMIT: the client gets one answer, and it is true.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 : "${SLUICE_TEST_STORE:?is not set: run it by make test-postgres T=postgres_cuts}"
 : "${CUTTER:?is not set: run it by make test-postgres T=postgres_cuts}"
@@ -48,7 +48,7 @@ for plan in before in-request after in-answer behind 'reset before' 'reset after
     rule "cut $plan: once" [ "$("$SLUICE" list --all --ids | wc -l)" = $tasks ]
 done
 
-# As a person does it: the command has the key, and nobody has to ask again by hand.
+# As a user does it: the command has the key and retries by itself.
 for plan in before after 'reset after'; do
     tasks=$((tasks + 1))
     pid=$(pid_of_daemon)

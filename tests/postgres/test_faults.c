@@ -2,7 +2,7 @@
  *
  * Random histories are played into a server and into the reference in memory. The connection is cut at every
  * COMMIT, on either side of it; the opening is cut at every message; the server is killed, stopped and restarted. After each
- * of these the store is opened again: what was OK is there, what FAILED is not, what was UNKNOWN is wholly there or not
+ * of these the store is opened again: what was OK is there, what FAILED is not, what was UNKNOWN is completely there or not
  * at all. The same seed plays the same history.
  *   test_faults [SEED]      needs SLUICE_TEST_POSTGRES=postgresql://… and POSTGRES_SERVER (run it by `make test-postgres`) */
 #include <errno.h>
@@ -213,7 +213,7 @@ TEST(an_answer_with_nothing_behind_it_is_believed_or_not) {
     cut_every_commit(CUT_BEHIND);
 }
 
-/* The wire is up, and nothing comes: only a clock can tell. */
+/* The wire is up, and nothing comes: only a timeout detects it. */
 static void stall_one(enum cut cut) {
     struct play play;
     struct error err = { 0 };
@@ -258,7 +258,7 @@ TEST(a_load_does_not_wait_for_a_server_that_says_nothing) {
         struct store_totals totals;
         struct error err = { 0 };
         open_again(&play);
-        cutter_set(cutter, CUT_STALL_TOLD, nth, false);
+        cutter_set(cutter, CUT_STALL_REPLY, nth, false);
         int r = store_load(play.store, &(struct store_reader){ 0 }, &totals, &err);
         assert_true(cutter_is_done(cutter));
         if (r != -ETIMEDOUT || !strstr(err.text, "has not answered"))
@@ -271,7 +271,7 @@ TEST(a_load_does_not_wait_for_a_server_that_says_nothing) {
 
 /* --- the opening ---------------------------------------------------------------------------------- */
 
-/* Opens with a cut at the n-th message; false: it has not so many. */
+/* Opens with a cut at the n-th message; false: it has fewer messages. */
 static bool cut_opening(struct play *play, enum cut cut, uint64_t nth) {
     struct error err = { 0 };
     play->store = store_close(play->store);
@@ -317,7 +317,7 @@ static void cut_every_opening(enum cut cut, unsigned least) {
 
 TEST(an_opening_that_is_cut_anywhere_leaves_a_store_that_opens) {
     cut_every_opening(CUT_MESSAGE, 5);
-    cut_every_opening(CUT_TOLD, 10);
+    cut_every_opening(CUT_REPLY, 10);
 }
 
 /* --- the server ----------------------------------------------------------------------------------- */
@@ -330,7 +330,7 @@ static int start_own(void **state) {
     return 0;
 }
 
-/* Commits as quickly as it can until the server is gone, waits for whoever takes it away, and brings it back. */
+/* Commits as quickly as it can until the server has stopped, waits for the process that stops it, and starts it again. */
 static void play_until_broken(struct play *play, const char *verb, pid_t taker) {
     struct error err = { 0 };
     enum store_outcome outcome;

@@ -5,7 +5,7 @@
  * the daemon must hold: nothing acknowledged is lost, nothing was done twice, no cap was exceeded, and the record says what the
  * processes returned.
  *
- * test_kill_server [FAULTS [SEED]]: 40 faults when nothing is said; the seed is printed. Run by `make test-postgres`. */
+ * test_kill_server [FAULTS [SEED]]: 40 faults by default; the seed is printed. Run by `make test-postgres`. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ struct test {
 
 /* --- the work ----------------------------------------------------------------------------------- */
 
-/* Until it is answered, always with the same key: whoever loses his daemon knows no more than that. */
+/* Until it is answered, always with the same key: a client that loses its daemon knows no more than that. */
 static int call(struct test *t, const char *path, json_t *body, json_t **ret_answer,
                 struct error *err) {
     char key[40];

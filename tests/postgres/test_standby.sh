@@ -90,10 +90,10 @@ rule 'and what was canceled has stopped' is_gone "$shim"
 "$SLUICE" show --json "$behind" >out
 rule 'nothing is lost' grep -q "\"id\":\"$behind\"" out
 
-# --- a server that lets nobody in any more -----------------------------------------------------
+# --- a server that refuses logins -----------------------------------------------------
 
 # Its first process accepts connections. Those that there are go on without it.
-find_roles() { # standby, other: homes; active: the pid of the other one
+find_roles() { # standby, other: homes; active: the pid of the active daemon
     soon one_is_active
     if is_role "$home" active; then
         standby=$b other=$home
@@ -167,7 +167,7 @@ exits 0 'and the other daemon stands by'
 
 # --- fenced ------------------------------------------------------------------------------------
 
-# As if another daemon had taken over without its knowledge: whoever has the lock has another epoch by then.
+# As if another daemon had taken over without its knowledge: the holder of the lock has another epoch.
 psql -XAtq "$store" -c 'UPDATE sluice.store SET epoch = epoch + 1' >out
 before=$(epoch)
 run sluice add --draft --title fenced -- true
@@ -190,7 +190,7 @@ times=$(grep -c 'the store cannot be opened' "$standby/sluice.log")
 read_only on
 run env "SLUICE_HOME=$other" "$SLUICE" down
 rule 'a standby that cannot open the store says why' soon says_problem "$standby" 'are read-only'
-tried_again() { # while somebody asks again and again: each try begins a session
+tried_again() { # while a client asks again and again: each try begins a session
     ask "$standby" /healthz
     [ "$(psql -XAtq "$(server admin)" -c "SELECT sessions > $1 + 8 FROM pg_stat_database WHERE datname = 'sluice'")" = t ]
 }

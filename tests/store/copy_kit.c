@@ -72,7 +72,7 @@ static int stop(void *ctx, enum store_copy_step step, enum store_table table, ui
     (void)step;
     (void)table;
     assert_true(rows > 0);
-    stopping->told++;
+    stopping->reports++;
     return stopping->left > 0 && --stopping->left == 0 ? -ECANCELED : 0;
 }
 

@@ -19,7 +19,7 @@ int copy_kit_end(void **state);
 enum kind { MEMORY, SQLITE, POSTGRES };
 /* How many of them there are here: PostgreSQL only where SLUICE_TEST_POSTGRES names a server. */
 enum kind copy_kit_kinds(void);
-/* One that nobody has used; lives until `url_count` is set back. */
+/* A new one; lives until `url_count` is set back. */
 const char *copy_kit_place(struct copy_kit *f, enum kind kind);
 /* Every way from one kind to another. */
 #define FOR_PAIRS(from, to)                                                                        \
@@ -28,15 +28,15 @@ const char *copy_kit_place(struct copy_kit *f, enum kind kind);
 
 char *copy_kit_dump(const char *url); /* the caller frees */
 void copy_kit_expect_same(const char *a, const char *b);
-/* Nobody but a copy may work with it. */
+/* Only a copy may work with it. */
 void copy_kit_expect_unfinished(struct copy_kit *f, const char *url);
 
-/* Interrupts a copy after so many words of progress; 0: never. */
+/* Interrupts a copy after this many reports of progress; 0: never. */
 struct stopping {
     unsigned left;
-    unsigned told;
+    unsigned reports;
 };
-/* `rows` in one commit, 0: as usual; `stopping` may be NULL. The sentence is in f->err. */
+/* `rows` in one commit, 0: as usual; `stopping` may be NULL. The message is in f->err. */
 int copy_kit_try(struct copy_kit *f, const char *from, const char *to, size_t rows,
                  struct stopping *stopping, struct store_copy_report *ret_report);
 struct store_copy_report copy_kit_copy(struct copy_kit *f, const char *from, const char *to);

@@ -108,7 +108,7 @@ static bool play_batch(struct crash *crash, struct store *store, struct history 
 }
 
 /* What a daemon does beside writing. */
-static struct store *care(struct crash *crash, struct store *store, unsigned step) {
+static struct store *maintain(struct crash *crash, struct store *store, unsigned step) {
     struct error err = { 0 };
     if (step % 9 == 4)
         (void)store_maintain(store, SECONDS(31)); /* cuts the log off */
@@ -136,7 +136,7 @@ static void play(struct crash *crash) {
     for (unsigned step = 0; store && step < CRASH_STEPS; step++) {
         if (!play_batch(crash, store, &history))
             break;
-        store = care(crash, store, step);
+        store = maintain(crash, store, step);
     }
     if (store && crash->report->unknown) {
         struct store_info info;
@@ -194,8 +194,8 @@ struct leader {
         *shared; /* how far it has come itself; what the test reads of a child */
     enum fault_plan plan;
     uint64_t stride, seed;
-    const char *aside; /* where its files are while a child has their place */
-    int told, go;
+    const char *moved; /* where its files are while a child has their folder */
+    int points, go;
 };
 
 struct point {
@@ -207,7 +207,7 @@ struct point {
 static void open_copies(const struct leader *leader) {
     DIR *dir = opendir("/proc/self/fd");
     struct dirent *entry;
-    size_t length = strlen(leader->aside);
+    size_t length = strlen(leader->moved);
     if (!dir)
         abort();
     while ((entry = readdir(dir))) {
@@ -216,7 +216,7 @@ static void open_copies(const struct leader *leader) {
         if (size < 0)
             continue;
         target[size] = '\0';
-        if (strncmp(target, leader->aside, length) != 0 || target[length] != '/')
+        if (strncmp(target, leader->moved, length) != 0 || target[length] != '/')
             continue;
         int old = (int)strtol(entry->d_name, NULL, 10);
         _cleanup_(freep) char *path = kit_path(leader->crash->folder, target + length + 1);
@@ -230,14 +230,14 @@ static void open_copies(const struct leader *leader) {
 
 static void swap_in_copies(const struct leader *leader) {
     const char *folder = leader->crash->folder;
-    if (rename(folder, leader->aside) < 0 || mkdir(folder, 0700) < 0)
+    if (rename(folder, leader->moved) < 0 || mkdir(folder, 0700) < 0)
         abort();
-    kit_copy_folder(leader->aside, folder);
+    kit_copy_folder(leader->moved, folder);
 }
 
 static void swap_back(const struct leader *leader) {
     kit_remove_files(leader->crash->folder);
-    if (rename(leader->aside, leader->crash->folder) < 0)
+    if (rename(leader->moved, leader->crash->folder) < 0)
         abort();
 }
 
@@ -256,10 +256,10 @@ static void fork_here(void *ctx) {
         leader->crash->report = leader->shared;
         open_copies(leader);
         fault_now(leader->plan, leader->seed + point.at);
-        return; /* and goes on */
+        return; /* and continues */
     }
     point.status = wait_for(pid);
-    if (write(leader->told, &point, sizeof(point)) != sizeof(point)
+    if (write(leader->points, &point, sizeof(point)) != sizeof(point)
         || read(leader->go, &byte, 1) != 1)
         _exit(1); /* the test has failed */
     swap_back(leader);
@@ -280,32 +280,32 @@ static void pipe_make(int ret[2]) {
 
 void crash_play_each(struct crash *crash, enum fault_plan plan, uint64_t stride, uint64_t seed,
                      void (*each)(struct crash *crash, uint64_t at, void *ctx), void *ctx) {
-    int told[2], go[2];
+    int points[2], go[2];
     struct point point;
     struct leader leader = { .crash = crash, .plan = plan, .stride = stride, .seed = seed };
-    _cleanup_(strbuf_finish) struct strbuf aside = STRBUF_INIT;
-    strbuf_printf(&aside, "%s-aside", crash->folder);
-    leader.aside = strbuf_text(&aside);
+    _cleanup_(strbuf_finish) struct strbuf moved = STRBUF_INIT;
+    strbuf_printf(&moved, "%s-moved", crash->folder);
+    leader.moved = strbuf_text(&moved);
     kit_remove_files(crash->folder);
-    pipe_make(told);
+    pipe_make(points);
     pipe_make(go);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        leader.told = told[1];
+        leader.points = points[1];
         leader.go = go[0];
-        (void)close(told[0]);
+        (void)close(points[0]);
         (void)close(go[1]);
         lead(&leader);
     }
-    (void)close(told[1]);
+    (void)close(points[1]);
     (void)close(go[0]);
-    while (read(told[0], &point, sizeof(point)) == sizeof(point)) {
+    while (read(points[0], &point, sizeof(point)) == sizeof(point)) {
         check_status(crash, plan, point.at, point.status);
         each(crash, point.at, ctx);
         assert_int_equal(write(go[1], "", 1), 1);
     }
-    (void)close(told[0]);
+    (void)close(points[0]);
     (void)close(go[1]);
     assert_int_equal(wait_for(pid), 0);
 }
@@ -336,7 +336,7 @@ void crash_check(const struct crash *crash, const char *path, const char *what, 
     const struct crash_report *report = crash->report;
     struct error err = { 0 };
     fault_set(FAULT_NONE, 0, 0);
-    struct store *store = open_store(path, &err); /* checks the whole file: it was not closed */
+    struct store *store = open_store(path, &err); /* checks all of the file: it was not closed */
     if (!store)
         fail_msg("%s at operation %u: the next start fails: %s", what, (unsigned)at, err.text);
     _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT;

@@ -9,7 +9,7 @@
 
 #define CRASH_STEPS 26
 
-/* Every so many operations. A process under the address sanitizer takes 20 times as long to make;
+/* Every n-th operation. A process under the address sanitizer takes 20 times as long to make;
  * what it looks for is found at any of them. */
 #ifdef __SANITIZE_ADDRESS__
 #define CRASH_STRIDE 8
@@ -42,7 +42,7 @@ void crash_finish(struct crash *crash);
 void crash_play(struct crash *crash, enum fault_plan plan, uint64_t at, uint64_t seed);
 
 /* As crash_play() and `each` for the operations 1, 1 + stride, … of the history, with the seed `seed` + operation. The
- * history is played only once: before each of these operations its process forks. The child has the fault and goes on
+ * history is played only once: before each of these operations its process forks. The child has the fault and continues
  * with a copy of the files in their place; the process itself waits until `each` has looked at that. */
 void crash_play_each(struct crash *crash, enum fault_plan plan, uint64_t stride, uint64_t seed,
                      void (*each)(struct crash *crash, uint64_t at, void *ctx), void *ctx);

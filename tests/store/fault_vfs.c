@@ -31,7 +31,7 @@ struct tracked {
     char *path;
     bool made;    /* and not synced yet */
     bool deleted; /* and may come back */
-    bool gone;    /* for good */
+    bool removed; /* for good */
     struct pending *pending;
     size_t count, capacity;
     unsigned char *last; /* of a deleted file: its bytes */
@@ -119,7 +119,7 @@ static void deal_out(int fd, const struct pending *p) {
 }
 
 static void cut_file(struct tracked *t) {
-    if (t->gone)
+    if (t->removed)
         return;
     if (t->deleted) {
         if (rng_below(&fault.rng, 2))
@@ -299,7 +299,7 @@ static int file_sync(sqlite3_file *file, int flags) {
             if (!t->deleted)
                 continue;
             pending_clear(t);
-            t->gone = true;
+            t->removed = true;
             t->deleted = false;
         }
     }
@@ -383,7 +383,7 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file,
     own->base.pMethods = &methods;
     if (name && !(flags & SQLITE_OPEN_DELETEONCLOSE)) {
         own->tracked = track(name);
-        own->tracked->gone = own->tracked->deleted = false;
+        own->tracked->removed = own->tracked->deleted = false;
         if (makes) {
             pending_clear(own->tracked);
             own->tracked->made = true;
@@ -417,7 +417,7 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync) {
         pending_clear(t);
         t->made = false;
     }
-    t->gone = !t->deleted;
+    t->removed = !t->deleted;
     return real_vfs->xDelete(real_vfs, name, sync);
 }
 

@@ -9,7 +9,7 @@ struct history {
     task_id next_task;
     uint64_t next_event;
     bool with_mistakes;
-    struct store *ahead; /* it is sent parts of the batch while that is made; NULL: nobody is */
+    struct store *ahead; /* it is sent parts of the batch while that is made; NULL: no store is */
 };
 
 struct history history_begin(uint64_t seed, bool with_mistakes);

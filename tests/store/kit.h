@@ -22,7 +22,7 @@ struct kit_file {
 int kit_file_open(void **state);
 int kit_file_close(void **state);
 
-/* Fail the test with the sentence when it does not work. */
+/* Fail the test with the message when it does not work. */
 struct store *kit_open(const char *url, struct store_report *ret_report);
 struct store_totals kit_load(struct store *store, const struct store_reader *reader);
 void kit_commit(struct store *store, struct store_batch *batch); /* must be OK; clears the batch */
@@ -33,7 +33,7 @@ void kit_ask(struct store *store, const struct store_question *question, store_a
 extern struct loop *kit_loop;
 /* Any outcome; asserts that it came, at once or by the loop. Clears the batch. */
 enum store_outcome kit_try(struct store *store, struct store_batch *batch, struct error *ret_err);
-/* A backup from its beginning to its end: 0, or <0 with its sentence. */
+/* A backup from its beginning to its end: 0, or <0 with its message. */
 int kit_backup(struct store *store, const char *path, struct error *ret_err);
 
 /* Rows in which every field has a value of its own, made from a number. */
@@ -53,7 +53,7 @@ void kit_print_event(const struct event_row *row, struct strbuf *out);
 
 /* --- PostgreSQL: only where SLUICE_TEST_POSTGRES names a server ----------------------------------- */
 
-const char *kit_postgres(void); /* its URL; NULL: there is none */
+const char *kit_postgres(void); /* its URL; NULL: no server */
 /* The URL of a schema that only this process uses, the n-th; kit_postgres_finish drops all of them. */
 void kit_postgres_url(size_t n, char ret_url[256]);
 /* The same behind another host ("HOST:PORT"), with a connect_timeout of 2 s. */

@@ -1,4 +1,4 @@
-/* kit_dump.c: a whole store as text, through its interface alone. */
+/* kit_dump.c: a complete store as text, through its interface alone. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +109,7 @@ struct loaded {
     struct strbuf ordered, loose;
 };
 
-/* --- what loading tells -------------------------------------------------------------------------- */
+/* --- what loading reads -------------------------------------------------------------------------- */
 
 /* Not in a store of version 1: its dumps end here. */
 static void dump_who(struct strbuf *out, const char *by, time_ms at) {
@@ -201,7 +201,7 @@ static int dump_run(void *ctx, const struct run_row *row, struct error *err) {
     return 0;
 }
 
-/* --- what questions tell ------------------------------------------------------------------------- */
+/* --- answers to questions ------------------------------------------------------------------------- */
 
 struct dump {
     struct strbuf *out;

@@ -28,7 +28,7 @@ static void postgres_url(const char *folder, size_t n, char url[256]) {
     kit_postgres_url(n, url);
 }
 
-/* A server is there only where somebody says so; answers come as they do in tools, and as in the daemon. */
+/* A server is used only if SLUICE_TEST_POSTGRES names one; answers come as they do in tools, and as in the daemon. */
 static const struct {
     const char *name;
     void (*url)(const char *folder, size_t n, char url[256]);

@@ -197,7 +197,7 @@ SUITE_RULE(a_group_that_is_deleted_leaves_its_number_to_another) {
     store_put_group(suite->batch, &day);
     kit_commit(suite->store, suite->batch);
     store_delete_group(suite->batch, 3);
-    store_delete_group(suite->batch, 9); /* there is none */
+    store_delete_group(suite->batch, 9); /* does not exist */
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
     expect_part(suite, "group", "group 4 day owned=0 closed=0 times=0,0\n");

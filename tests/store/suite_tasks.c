@@ -234,7 +234,7 @@ SUITE_RULE(a_context_stands_beside_the_spec) {
     kit_commit(suite->store, suite->batch);
     suite_expect_context(suite, 1, "{\"merge\":\"direct\"}");
     store_put_context(suite->batch, 1, "{\"agent\":\"codex\"}");
-    store_put_context(suite->batch, 2, "{}"); /* nobody */
+    store_put_context(suite->batch, 2, "{}"); /* no such task */
     kit_commit(suite->store, suite->batch);
     suite_expect_context(suite, 1, "{\"agent\":\"codex\"}");
     store_put_context(suite->batch, 1, NULL);
@@ -438,7 +438,7 @@ SUITE_RULE(a_batch_is_written_whole_or_not_at_all) {
     store_delete_task(suite->batch, 1);
     store_add_event(suite->batch, &second); /* its number is taken */
     suite_expect_failed(suite, -EEXIST);
-    /* And the store goes on, also with the names that the failed batch brought. */
+    /* And the store continues, also with the names that the failed batch brought. */
     store_add_task(suite->batch, &other);
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);

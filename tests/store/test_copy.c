@@ -120,7 +120,7 @@ TEST_WITH(hours_and_days_are_copied_each_for_itself, copy_kit_begin, copy_kit_en
     }
 }
 
-/* A file keeps any bytes, PostgreSQL keeps characters (U+FFFD for what is none): the same history all the same. */
+/* A file keeps any bytes, PostgreSQL keeps characters (U+FFFD for anything else): the same history all the same. */
 TEST_WITH(what_is_no_text_hinders_no_copy, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
@@ -214,7 +214,7 @@ TEST_WITH(any_history_goes_on_in_its_copy, copy_kit_begin, copy_kit_end) {
 
 /* --- interrupted ----------------------------------------------------------------------------------- */
 
-TEST_WITH(a_copy_that_ends_after_any_commit_is_gone_on_with, copy_kit_begin, copy_kit_end) {
+TEST_WITH(a_copy_that_ends_after_any_commit_is_resumed, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     static const size_t sizes[] = { 1, 7, 1000 };
     FOR_PAIRS(from, to) {
@@ -230,13 +230,13 @@ TEST_WITH(a_copy_that_ends_after_any_commit_is_gone_on_with, copy_kit_begin, cop
                 struct stopping stopping = { .left = n };
                 struct store_copy_report report = { 0 };
                 assert_int_equal(copy_kit_try(f, a, b, sizes[s], &stopping, &report), -ECANCELED);
-                assert_int_equal(stopping.told, n);
+                assert_int_equal(stopping.reports, n);
                 copy_kit_expect_unfinished(f, b);
                 struct stopping rest = { 0 };
                 if (copy_kit_try(f, a, b, sizes[s], &rest, &report) < 0)
                     fail_msg("after %u commits it does not go on: %s", n, f->err.text);
                 assert_true(report.resumed);
-                commits = n + rest.told;
+                commits = n + rest.reports;
                 uint64_t before = n * sizes[s]; /* at most: the totals are a commit of their own */
                 assert_true(report.written + before >= all_rows(&report.digest));
                 assert_true(report.written < all_rows(&report.digest));
@@ -271,7 +271,7 @@ TEST_WITH(a_copy_that_ends_before_it_was_compared_is_compared, copy_kit_begin, c
     struct stopping last = { 0 };
     struct store_copy_report report = { 0 };
     assert_int_equal(copy_kit_try(f, a, copy_kit_place(f, MEMORY), 1000, &last, &report), 0);
-    struct stopping stopping = { .left = last.told };
+    struct stopping stopping = { .left = last.reports };
     assert_int_equal(copy_kit_try(f, a, b, 1000, &stopping, &report), -ECANCELED);
     report = copy_kit_copy(f, a, b);
     assert_true(report.resumed);

@@ -36,7 +36,7 @@ static void interrupt(struct copy_kit *f, const char *from, const char *to) {
     assert_int_equal(copy_kit_try(f, from, to, 10, &stopping, &report), -ECANCELED);
 }
 
-TEST_WITH(a_copy_is_not_gone_on_with_when_from_has_changed, copy_kit_begin, copy_kit_end) {
+TEST_WITH(a_copy_is_not_resumed_when_from_has_changed, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
         f->url_count = 0;
@@ -46,7 +46,7 @@ TEST_WITH(a_copy_is_not_gone_on_with_when_from_has_changed, copy_kit_begin, copy
         copy_kit_make_rich(f, other);
         interrupt(f, a, b);
         expect_refused(f, other, b, -ESTALE, "is another store");
-        store_close(kit_open(a, NULL)); /* somebody may have written */
+        store_close(kit_open(a, NULL)); /* it may have been written to */
         expect_refused(f, a, b, -ESTALE, "has changed");
         copy_kit_expect_unfinished(f, b);
     }

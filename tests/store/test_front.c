@@ -48,8 +48,8 @@ static void later_commit(struct store *store, const struct store_batch *batch) {
     seen.commits++;
 }
 
-static void later_ask(struct store *store, const struct store_question *question,
-                      store_answered done, void *ctx) {
+static void later_query(struct store *store, const struct store_question *question,
+                        store_answered done, void *ctx) {
     (void)store;
     seen.asks++;
     seen.last_limit = question->limit;
@@ -73,7 +73,7 @@ static const struct store_backend later = {
     .close = later_close,
     .load = later_load,
     .commit = later_commit,
-    .ask = later_ask,
+    .query = later_query,
     .maintain = later_maintain,
     .info = later_info,
 };
@@ -300,7 +300,7 @@ TEST_WITH(outputs_are_untouched_on_failure, set_up, tear_down) {
     assert_null(store);
 }
 
-TEST_WITH(what_a_backend_cannot_do_is_said, set_up, tear_down) {
+TEST_WITH(what_a_backend_cannot_do_is_an_error, set_up, tear_down) {
     struct fixture *f = *state;
     struct error err = { 0 };
     char kept[512];

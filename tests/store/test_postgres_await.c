@@ -19,7 +19,7 @@ static struct loop *loop;
 static struct loop_timer *timer;
 static struct store *holder;
 static struct store_await *await;
-static struct error told;
+static struct error last_error;
 static int times, result;
 
 static int set_up(void **state) {
@@ -27,8 +27,8 @@ static int set_up(void **state) {
     schema++;
     kit_postgres_url(schema, url);
     times = 0;
-    told = (struct error){ 0 };
-    return loop_new(&loop, &told);
+    last_error = (struct error){ 0 };
+    return loop_new(&loop, &last_error);
 }
 
 static int tear_down(void **state) {
@@ -52,7 +52,7 @@ static void is_free(void *ctx, int r, const struct error *err) {
     (void)ctx;
     times++;
     result = r;
-    told = err ? *err : (struct error){ 0 };
+    last_error = err ? *err : (struct error){ 0 };
     loop_stop(loop);
 }
 
@@ -87,7 +87,7 @@ static void break_off(void *ctx) {
     assert_string_equal(value, "t");
 }
 
-/* Ours, with the connection that waited: nobody can come between. */
+/* Ours, with the connection that waited: no other process can come between. */
 static void take_over(uint64_t epoch, bool was_unclean) {
     struct store_options options = { .url = url, .awaited = await };
     struct store_report report = { 0 };
@@ -126,7 +126,7 @@ FIXTURE_TEST(who_waits_has_it_when_the_holder_is_lost) {
     take_over(2, true);
 }
 
-FIXTURE_TEST(a_store_that_nobody_has_is_free) {
+FIXTURE_TEST(a_store_that_is_not_in_use_is_free) {
     wait_for_it();
     run_loop();
     assert_int_equal(result, 0);
@@ -155,7 +155,7 @@ FIXTURE_TEST(who_gives_up_is_told_nothing) {
     assert_int_equal(result, 0);
 }
 
-FIXTURE_TEST(a_server_that_is_away_is_told) {
+FIXTURE_TEST(an_unreachable_server_is_reported) {
     struct error err = { 0 };
     int r = store_await(loop, "postgresql://me@127.0.0.1:1/x", is_free, NULL, &await, &err);
     if (r == 0) {
@@ -173,7 +173,7 @@ static void tick(void *ctx) {
     assert_int_equal(times, 0);
 }
 
-/* It takes connections, and says nothing. Whoever waits goes on with the next host, and everybody else goes on
+/* It takes connections, and says nothing. A waiting daemon continues with the next host, and every other one continues
  * meanwhile. */
 FIXTURE_TEST(a_frozen_host_is_left_for_the_next_one) {
     char frozen[32];
@@ -202,8 +202,8 @@ FIXTURE_TEST(when_no_host_can_be_used_the_last_one_is_told) {
     run_loop();
     close(fd);
     assert_int_equal(result, -ETIMEDOUT);
-    assert_non_null(strstr(told.text, words));
-    assert_null(strstr(told.text, "s3cret"));
+    assert_non_null(strstr(last_error.text, words));
+    assert_null(strstr(last_error.text, "s3cret"));
 }
 
 FIXTURE_TEST(a_frozen_host_does_not_hide_who_has_it) {
@@ -229,7 +229,7 @@ int epoll_ctl(int set, int operation, int fd, struct epoll_event *event) {
     return (int)syscall(SYS_epoll_ctl, set, operation, fd, event);
 }
 
-/* Whoever calls has no handle yet: it would be told of one that it cannot cancel. */
+/* The caller has no handle yet: it would be notified of one that it cannot cancel. */
 FIXTURE_TEST(a_wait_that_cannot_begin_is_told_by_its_result_alone) {
     struct error err = { 0 };
     no_watches = true;
@@ -246,7 +246,7 @@ static void forbid_watches(void *ctx) {
     no_watches = true;
 }
 
-/* The connection is watched anew when it is up. */
+/* The connection is watched again when it is up. */
 FIXTURE_TEST(a_wait_that_cannot_go_on_is_told_once) {
     wait_for_it();
     timer = loop_timer_new(loop, forbid_watches, NULL);
@@ -259,31 +259,31 @@ FIXTURE_TEST(a_wait_that_cannot_go_on_is_told_once) {
 
 static const char *awaited_name;
 
-static void stop_when_heard(void *ctx) {
+static void stop_when_known(void *ctx) {
     (void)ctx;
     char who[STORE_WHO_MAX] = "";
     if (store_await_holder(await, who) == 0 && strcmp(who, awaited_name) == 0)
         loop_stop(loop);
 }
 
-static void run_until_heard(const char *name) {
+static void run_until_known(const char *name) {
     struct error err = { 0 };
     awaited_name = name;
-    loop_set_round(loop, stop_when_heard, NULL);
+    loop_set_round(loop, stop_when_known, NULL);
     assert_int_equal(loop_run(loop, &err), 0);
     loop_set_round(loop, NULL, NULL);
     assert_int_equal(times, 0);
 }
 
-/* Over the connection that waits: nobody is kept waiting for it. */
+/* Over the connection that waits: nothing waits for it. */
 FIXTURE_TEST(who_waits_hears_who_has_it) {
     char who[STORE_WHO_MAX] = "x";
     hold("here/17 unix:/run/sluice.sock");
     wait_for_it();
     assert_int_equal(store_await_holder(await, who), -EAGAIN);
-    run_until_heard("here/17 unix:/run/sluice.sock");
+    run_until_known("here/17 unix:/run/sluice.sock");
     kit_postgres_run(schema, "UPDATE store SET holder = 'there/18'", value);
-    run_until_heard("there/18");
+    run_until_known("there/18");
     soon(let_go); /* and has its turn all the same */
     run_loop();
     assert_int_equal(result, 0);
@@ -293,7 +293,7 @@ FIXTURE_TEST(a_holder_without_a_table_has_no_name) {
     hold("here/17");
     kit_postgres_run(schema, "ALTER TABLE store RENAME TO hidden", value);
     wait_for_it();
-    run_until_heard("");
+    run_until_known("");
     kit_postgres_run(schema, "ALTER TABLE hidden RENAME TO store", value);
     soon(let_go);
     run_loop();
@@ -304,7 +304,7 @@ FIXTURE_TEST(who_has_it_says_so) {
     char who[STORE_WHO_MAX] = "x";
     struct error err = { 0 };
     assert_int_equal(store_holder(url, who, &err), 0);
-    assert_string_equal(who, ""); /* nobody, not even a schema */
+    assert_string_equal(who, ""); /* not even a schema */
     hold("here/17 unix:/run/sluice.sock");
     assert_int_equal(store_holder(url, who, &err), 0);
     assert_string_equal(who, "here/17 unix:/run/sluice.sock");
@@ -316,8 +316,8 @@ FIXTURE_TEST(who_has_it_says_so) {
     assert_string_equal(who, "");
 }
 
-/* The row of a holder that died is nobody's. */
-FIXTURE_TEST(who_is_gone_has_it_no_more) {
+/* The row of a holder that died does not count. */
+FIXTURE_TEST(a_holder_that_has_ended_does_not_count) {
     char who[STORE_WHO_MAX] = "x";
     struct error err = { 0 };
     hold("here/17");

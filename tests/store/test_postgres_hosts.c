@@ -13,7 +13,7 @@
 #include "kit.h"
 #include "store/postgres_internal.h"
 
-/* Refused with this code, and a sentence with these words in it; never with a password. */
+/* Refused with this code, and a message with these words in it; never with a password. */
 static void expect_refused(const char *where, int code, const char *words) {
     struct store *store = NULL;
     struct error err = { 0 };
@@ -88,7 +88,7 @@ TEST(each_host_has_its_part_of_the_lists) {
     pg_place_finish(&place);
 }
 
-TEST(lists_that_do_not_fit_are_said) {
+TEST(lists_that_do_not_fit_are_refused) {
     expect_refused("postgresql://me:s3cret@a,b/x?port=1,2,3", -ECONNREFUSED,
                    "3 port numbers to 2 hosts");
     expect_refused("postgresql://me:s3cret@a,b/x?hostaddr=127.0.0.1", -ECONNREFUSED,
@@ -98,7 +98,7 @@ TEST(lists_that_do_not_fit_are_said) {
 /* --- the hosts ----------------------------------------------------------------------------------------- */
 
 /* It takes connections, and says nothing: each host has a time of its own. Where the second connection goes is
- * known by then, and it does not wait for the first host once more. */
+ * known, and it does not wait for the first host once more. */
 TEST(a_frozen_host_is_left_for_the_next_one) {
     char frozen[32], where[256];
     int fd = kit_postgres_frozen(frozen);
@@ -140,8 +140,8 @@ static int answer_as_standby(int frozen) {
     return fd;
 }
 
-/* Perhaps not for long: the primary comes back, or this one takes its place. Whoever can wait shall wait. */
-TEST(hosts_without_a_primary_are_as_good_as_away) {
+/* Perhaps not for long: the primary comes back, or this one replaces it. A client that can wait does. */
+TEST(hosts_without_a_primary_count_as_unreachable) {
     char host[32], where[256];
     struct pg_place place = { 0 };
     struct pg_link link = { 0 };

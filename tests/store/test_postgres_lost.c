@@ -74,7 +74,7 @@ static void stop_when_broken(void *ctx) {
         loop_stop(kit_loop);
 }
 
-/* By the loop alone: nobody asks anything. */
+/* By the loop alone: no query is sent. */
 static void wait_until_broken(void) {
     struct error err = { 0 };
     loop_set_round(kit_loop, stop_when_broken, NULL);
@@ -123,7 +123,7 @@ FIXTURE_TEST(a_commit_whose_connection_is_lost_is_unknown) {
     assert_non_null(store_why_broken(store));
 }
 
-/* Nobody sees it before its COMMIT, and without that it never was. */
+/* It is invisible before its COMMIT, and without that it never was. */
 FIXTURE_TEST(what_was_sent_ahead_goes_with_its_connection) {
     open_store("");
     add_note("ahead");
@@ -144,7 +144,7 @@ FIXTURE_TEST(what_was_sent_ahead_goes_with_its_connection) {
     assert_string_equal(value, "0");
 }
 
-/* Holds up whoever writes notes or reads events, until it is ended. */
+/* Blocks writers of notes and readers of events, until it is ended. */
 static PGconn *lock_tables(void) {
     PGconn *other = PQconnectdb(kit_postgres());
     char sql[160];
@@ -167,8 +167,8 @@ static void stop_loop(void *ctx) {
     loop_stop(kit_loop);
 }
 
-/* The loop goes on until the server has answered over that connection, whoever takes it. */
-static void hear_answer_of(struct pg_link *link) {
+/* The loop continues until the server has answered over that connection. */
+static void wait_for_answer_of(struct pg_link *link) {
     struct error err = { 0 };
     char sql[160];
     do {
@@ -185,17 +185,17 @@ static void hear_answer_of(struct pg_link *link) {
 }
 
 FIXTURE_TEST(a_commit_is_told_once_when_the_other_connection_is_lost) {
-    int told = 0;
+    int calls = 0;
     open_store("");
     PGconn *other = lock_tables();
     add_note("mine");
-    store_commit(store, batch, count_commit, &told);
+    store_commit(store, batch, count_commit, &calls);
     end_reader();
     wait_until_broken();
-    assert_int_equal(told, 1);
+    assert_int_equal(calls, 1);
     PQfinish(other); /* now the server answers COMMIT */
-    hear_answer_of(&((struct pg_store *)store)->writer);
-    assert_int_equal(told, 1);
+    wait_for_answer_of(&((struct pg_store *)store)->writer);
+    assert_int_equal(calls, 1);
 }
 
 static void count_answer(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -205,19 +205,19 @@ static void count_answer(void *ctx, const struct store_answer *answer, const str
 }
 
 FIXTURE_TEST(a_question_is_told_once_when_the_other_connection_is_lost) {
-    int told = 0;
+    int calls = 0;
     open_store("");
     PGconn *other = lock_tables();
-    store_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, count_answer, &told);
+    store_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, count_answer, &calls);
     end_writer();
     wait_until_broken();
-    assert_int_equal(told, 1);
+    assert_int_equal(calls, 1);
     PQfinish(other);
-    hear_answer_of(&((struct pg_store *)store)->reader);
-    assert_int_equal(told, 1);
+    wait_for_answer_of(&((struct pg_store *)store)->reader);
+    assert_int_equal(calls, 1);
 }
 
-/* As a pooler could do it, or somebody who takes the lock away. */
+/* As a pooler could do it, or an administrator who releases the lock. */
 FIXTURE_TEST(who_was_taken_over_writes_nothing_more) {
     open_store("");
     add_note("mine");
@@ -290,7 +290,7 @@ FIXTURE_TEST(what_cannot_be_trusted_any_more_is_unknown) {
     }
 }
 
-/* A deadlock with somebody's maintenance goes by. */
+/* A deadlock with external maintenance passes. */
 FIXTURE_TEST(what_is_only_in_the_way_is_tried_again) {
     open_store("");
     run("CREATE SEQUENCE tries");
@@ -354,15 +354,15 @@ static void keep_outcome(void *ctx, enum store_outcome outcome, const struct err
 
 FIXTURE_TEST(what_is_given_up_is_told_before_that_returns) {
     enum store_outcome outcome = STORE_OK;
-    struct error why = { 0 }, told = { 0 };
+    struct error why = { 0 }, reported = { 0 };
     open_store("");
     add_note("mine");
     store_commit(store, batch, keep_outcome, &outcome);
-    store_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, take_error, &told);
+    store_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, take_error, &reported);
     error_set(&why, -EIO, "nobody waits");
     store_give_up(store, &why);
     assert_int_equal(outcome, STORE_UNKNOWN);
-    assert_string_equal(told.text, "nobody waits");
+    assert_string_equal(reported.text, "nobody waits");
 }
 
 static void close_when_lost(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -373,17 +373,17 @@ static void close_when_lost(void *ctx, const struct store_answer *answer, const 
     loop_stop(kit_loop);
 }
 
-/* The second one is told nothing: there is no store any more that could answer. */
+/* The second one is not called: there is no store any more that could answer. */
 FIXTURE_TEST(a_store_can_be_closed_where_its_loss_is_told) {
-    int told = 0;
+    int calls = 0;
     struct error err = { 0 };
     open_store("");
     end_reader();
     struct store_question question = { .kind = ASK_EVENTS };
-    store_ask(store, &question, close_when_lost, &told);
-    store_ask(store, &question, close_when_lost, &told);
+    store_ask(store, &question, close_when_lost, &calls);
+    store_ask(store, &question, close_when_lost, &calls);
     assert_int_equal(loop_run(kit_loop, &err), 0);
-    assert_int_equal(told, 1);
+    assert_int_equal(calls, 1);
 }
 
 FIXTURE_TEST(a_store_can_be_closed_where_its_commit_is_told) {

@@ -1,4 +1,4 @@
-/* test_postgres_open.c: what is wrong with a server, a schema or a role is said, with what mends it. Needs
+/* test_postgres_open.c: what is wrong with a server, a schema or a role is reported, with the remedy. Needs
  * SLUICE_TEST_POSTGRES, whose role may make roles, databases and schemas. */
 #include <errno.h>
 #include <stdio.h>
@@ -14,30 +14,30 @@
 
 static size_t schema; /* of this test */
 static char url[256], value[256];
-static struct strbuf heard; /* what the store says by the way */
+static struct strbuf logged; /* by the store */
 
 static int set_up(void **state) {
     (void)state;
     schema++;
     kit_postgres_url(schema, url);
-    strbuf_clear(&heard);
+    strbuf_clear(&logged);
     return 0;
 }
 
-static void hear(void *ctx, const char *text) {
+static void keep_log(void *ctx, const char *text) {
     (void)ctx;
-    strbuf_puts(&heard, text);
+    strbuf_puts(&logged, text);
 }
 
 static int try_open(const char *where, struct error *err) {
-    struct store_options options = { .url = where, .log = hear };
+    struct store_options options = { .url = where, .log = keep_log };
     struct store *store = NULL;
     int r = store_open(&options, &store, NULL, err);
     store_close(store);
     return r;
 }
 
-/* Refused with this code, and a sentence with these words in it; never with a password. */
+/* Refused with this code, and a message with these words in it; never with a password. */
 static void expect_refused(const char *where, int code, const char *words) {
     struct error err = { 0 };
     int r = try_open(where, &err);
@@ -76,7 +76,7 @@ static void run(const char *sql) {
 
 #define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, NULL)
 
-FIXTURE_TEST(what_is_no_url_is_said) {
+FIXTURE_TEST(an_invalid_url_is_refused) {
     expect_refused("postgresql://me:s3cret@[::1/x", -EINVAL,
                    "postgresql://USER@HOST:PORT/DATABASE");
     expect_refused("postgresql://me:s3cret%zz@here/x", -EINVAL, "'postgresql://me@here/x'");
@@ -163,7 +163,7 @@ FIXTURE_TEST(a_database_of_another_encoding_is_refused) {
 /* What cannot be had on a server that others use, as an answer that was made up. */
 static void check_session(const char *encoding, const char *fsync, const char *standby, int code) {
     struct pg_place place = { 0 };
-    struct pg_link link = { .log = hear };
+    struct pg_link link = { .log = keep_log };
     assert_int_equal(pg_place_parse(url, &place, NULL), 0);
     assert_int_equal(pg_link_connect(&link, &place, SECONDS(30), NULL), 0);
     PGresult *answer = PQmakeEmptyPGresult(link.pg, PGRES_TUPLES_OK);
@@ -183,9 +183,9 @@ static void check_session(const char *encoding, const char *fsync, const char *s
 
 FIXTURE_TEST(a_server_that_syncs_nothing_is_warned_of) {
     check_session("UTF8", "on", "f", 0);
-    assert_string_equal(strbuf_text(&heard), "");
+    assert_string_equal(strbuf_text(&logged), "");
     check_session("UTF8", "off", "f", 0);
-    assert_non_null(strstr(strbuf_text(&heard), "a power cut may lose"));
+    assert_non_null(strstr(strbuf_text(&logged), "a power cut may lose"));
 }
 
 FIXTURE_TEST(a_standby_server_is_refused) {
@@ -507,6 +507,6 @@ int main(void) {
         return 77; /* skipped: there is no server */
     int failed = tests_run();
     kit_postgres_finish();
-    strbuf_finish(&heard);
+    strbuf_finish(&logged);
     return failed;
 }

@@ -17,7 +17,7 @@ struct fixture {
     struct loop_timer *timer;
     struct store *holder; /* closed by the timer */
     struct error err;
-    int told, result;
+    int calls, result;
 };
 
 static int set_up(void **state) {
@@ -43,7 +43,7 @@ static int tear_down(void **state) {
 
 static void is_free(void *ctx, int r, const struct error *err) {
     struct fixture *f = ctx;
-    f->told++;
+    f->calls++;
     f->result = r;
     assert_true(r == 0 || err);
     loop_stop(f->loop);
@@ -51,7 +51,7 @@ static void is_free(void *ctx, int r, const struct error *err) {
 
 static void let_go(void *ctx) {
     struct fixture *f = ctx;
-    assert_int_equal(f->told, 0); /* not before */
+    assert_int_equal(f->calls, 0); /* not before */
     f->holder = store_close(f->holder);
 }
 
@@ -78,9 +78,10 @@ CASE(test_who_waits_gets_it_when_it_is_free) {
     f->timer = loop_timer_new(f->loop, let_go, f);
     loop_timer_set(f->loop, f->timer, loop_now_steady(f->loop) + 250);
     assert_int_equal(loop_run(f->loop, &f->err), 0);
-    assert_int_equal(f->told, 1);
+    assert_int_equal(f->calls, 1);
     assert_int_equal(f->result, 0);
-    assert_int_equal(open_as(f, "c/3", NULL, &store), -EBUSY); /* nobody comes in between */
+    assert_int_equal(open_as(f, "c/3", NULL, &store),
+                     -EBUSY); /* no other process comes in between */
     assert_int_equal(open_as(f, "b/2", await, &store), 0);
     store_close(store);
 }
@@ -93,10 +94,10 @@ CASE(test_who_gives_up_waiting_holds_nothing) {
     assert_null(store_await_cancel(await));
     f->holder = store_close(f->holder);
     hold(f, "b/2");
-    assert_int_equal(f->told, 0);
+    assert_int_equal(f->calls, 0);
 }
 
-CASE(test_whoever_finds_it_in_use_is_told_by_whom) {
+CASE(test_the_holder_is_named_when_it_is_in_use) {
     struct fixture *f = *state;
     struct store *store = NULL;
     char who[STORE_WHO_MAX] = "?";
@@ -118,7 +119,7 @@ CASE(test_whoever_finds_it_in_use_is_told_by_whom) {
     assert_string_equal(who, "");
 }
 
-/* Whatever was said, a process that has died holds nothing. */
+/* Whatever the file contains, a process that has died holds nothing. */
 CASE(test_a_dead_holder_is_none) {
     struct fixture *f = *state;
     char who[STORE_WHO_MAX] = "?";

@@ -19,7 +19,7 @@ struct fixture {
     struct store *store;
     struct error err;
     struct strbuf before; /* what the store held when it was copied */
-    unsigned answers;     /* of a copy that goes on */
+    unsigned answers;     /* of a copy in progress */
 };
 
 static void fill(struct store *store, uint64_t seed, unsigned batches) {
@@ -207,7 +207,7 @@ FIXTURE_TEST(a_copy_is_not_made_in_wrong_places) {
     _cleanup_(freep) char *nowhere = kit_path(f->folder, "no/such/copy");
     assert_int_equal(kit_backup(f->store, nowhere, &f->err), -ENOENT);
     expect_text(f, "no/such/copy");
-    go_on(f); /* and the store is none the worse for it */
+    go_on(f); /* and the store is not affected */
 }
 
 FIXTURE_TEST(restore_brings_the_copy_back) {
@@ -232,7 +232,7 @@ FIXTURE_TEST(restore_brings_the_copy_back) {
 }
 
 /* The old store died: what it wrote last is in its log, which must go with it and nowhere else. */
-FIXTURE_TEST(restore_takes_the_old_log_away) {
+FIXTURE_TEST(restore_removes_the_old_log) {
     struct fixture *f = *state;
     char kept[512] = "";
     _cleanup_(freep) char *log = kit_path(f->folder, "store.db-wal");
@@ -257,7 +257,7 @@ FIXTURE_TEST(restore_takes_the_old_log_away) {
     store_close(old);
 }
 
-/* Somebody has copied the file and its log by hand, after the daemon had died. */
+/* A user has copied the file and its log after the daemon had died. */
 FIXTURE_TEST(a_copy_with_its_log_is_read_and_left_alone) {
     struct fixture *f = *state;
     char kept[512];
@@ -331,7 +331,7 @@ FIXTURE_TEST(restore_heals_a_damaged_store) {
     assert_int_equal(store_open(&options, &f->store, NULL, &f->err), -EUCLEAN);
     assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), 0);
     expect_held(f, f->path, &report);
-    assert_true(report.epoch > 1000); /* nobody knows which ones the damaged store had given */
+    assert_true(report.epoch > 1000); /* those of the damaged store are unknown */
 }
 
 FIXTURE_TEST(restore_refuses_what_is_no_good_copy) {

@@ -2,7 +2,7 @@
  * dies.
  *
  * The history is played once for every operation that changes the disk, and dies there.
- *   test_sqlite_crash [HISTORY [CUTS]]   another history; so many power cuts per operation */
+ *   test_sqlite_crash [HISTORY [CUTS]]   another history; CUTS power cuts per operation */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 #include "crash.h"
 #include "harness/test.h"
 
-#define SECOND_SAMPLE 37 /* every so many crash points, all points of the recovery */
+#define SECOND_SAMPLE 37 /* at every 37th crash point, all points of the recovery */
 
 static int64_t history_seed = 4711, cuts = 2;
 static struct crash crash;
-static uint64_t operations; /* of the whole history */
+static uint64_t operations; /* of the complete history */
 
 static int set_up(void **state) {
     (void)state;

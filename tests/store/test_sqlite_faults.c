@@ -1,4 +1,4 @@
-/* test_sqlite_faults.c: a disk that fails is told apart from one that is full.
+/* test_sqlite_faults.c: a disk that fails is distinguished from one that is full.
  *
  * The history is played once for every operation that changes the disk, and fails there. */
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static struct tally fail_everywhere(enum fault_plan plan, unsigned stride) {
 
 TEST_GROUP(set_up, tear_down)
 
-/* Of a batch whose write or sync has failed nobody may say that it is there, or that it is not. */
+/* After a failed write or sync it is unknown whether the batch is there. */
 TEST(a_failing_disk_makes_the_outcome_unknown) {
     struct tally once = fail_everywhere(FAULT_EIO, 1);
     assert_true(once.unknown > opened(&once) / 2);
@@ -69,7 +69,7 @@ TEST(a_failing_disk_makes_the_outcome_unknown) {
     assert_true(always.unknown + always.open_failed > always.points * 9 / 10);
 }
 
-/* A full disk refuses the batch and nothing else: the store goes on when there is room again. */
+/* A full disk refuses the batch and nothing else: the store continues when there is room again. */
 TEST(a_full_disk_refuses_and_the_store_goes_on) {
     struct tally once = fail_everywhere(FAULT_FULL, 1);
     assert_int_equal(once.unknown, 0);

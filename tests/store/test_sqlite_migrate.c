@@ -122,7 +122,7 @@ FIXTURE_TEST(a_look_migrates_nothing) {
     }
 }
 
-/* Nor does whoever copies it. */
+/* Nor does a copy of it. */
 FIXTURE_TEST(a_reader_migrates_nothing) {
     struct kit_file *f = *state;
     struct store_options options = { .url = f->path, .use = STORE_USE_READ };
@@ -201,7 +201,7 @@ FIXTURE_TEST(every_version_has_the_columns_of_its_time) {
     }
 }
 
-/* The step to version 8 was written by hand; those behind it are made like this. */
+/* The step to version 8 was written manually; later ones are generated like this. */
 FIXTURE_TEST(new_columns_are_added_by_a_migration) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     sql_add_columns(SQL_SQLITE, 8, &sql);

@@ -1,4 +1,4 @@
-/* test_sqlite_open.c: which files are opened, which are refused, and with which sentence. */
+/* test_sqlite_open.c: which files are opened, which are refused, and with which message. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -37,7 +37,7 @@ static void make_store(struct kit_file *f) {
     store_close(store);
 }
 
-/* Through a connection of its own, as somebody with the sqlite3 program would. */
+/* Through a connection of its own, as a user with the sqlite3 program would. */
 static void run_sql(const char *path, const char *sql) {
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -141,8 +141,8 @@ FIXTURE_TEST(another_process_is_refused) {
     assert_true(pid >= 0);
     if (pid == 0) {
         int r = try_open(f);
-        bool said = strstr(f->err.text, "is in use by another process: stop that daemon first");
-        _exit(r == -EBUSY && said ? 0 : 1);
+        bool is_named = strstr(f->err.text, "is in use by another process: stop that daemon first");
+        _exit(r == -EBUSY && is_named ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -151,7 +151,7 @@ FIXTURE_TEST(another_process_is_refused) {
     assert_int_equal(try_open(f), 0);
 }
 
-/* Somebody looks into the file with another program. */
+/* Another program has the file open. */
 FIXTURE_TEST(a_foreign_program_excludes_the_store) {
     struct kit_file *f = *state;
     make_store(f);
@@ -448,11 +448,11 @@ FIXTURE_TEST(a_place_without_room_for_files_is_an_error) {
     expect_text(f, "/proc/store.db");
 }
 
-static char said[512];
+static char logged[512];
 
 static void keep_last_word(void *ctx, const char *text) {
     (void)ctx;
-    (void)snprintf(said, sizeof(said), "%s", text);
+    (void)snprintf(logged, sizeof(logged), "%s", text);
 }
 
 /* First of all tests: SQLite takes the function only before it is used. */
@@ -469,7 +469,7 @@ FIXTURE_TEST(what_the_database_says_is_passed_on) {
     assert_int_equal(waitpid(pid, &status, 0), pid);
     struct store *store = NULL;
     assert_int_equal(store_open(&options, &store, NULL, &f->err), 0);
-    assert_non_null(strstr(said, "recovered"));
+    assert_non_null(strstr(logged, "recovered"));
     store_close(store);
 }
 

@@ -19,7 +19,7 @@ struct scene {
     unsigned words; /* of SQLite's */
 };
 
-static void hear_words(void *ctx, const char *text) {
+static void keep_message(void *ctx, const char *text) {
     (void)text;
     ((struct scene *)ctx)->words++;
 }
@@ -28,7 +28,7 @@ static void open_store(struct scene *s, bool is_slow) {
     struct error err = { 0 };
     const struct store_options options = { .url = s->file->path,
                                            .loop = kit_loop,
-                                           .log = hear_words,
+                                           .log = keep_message,
                                            .ctx = s,
                                            .reserve_bytes = -1,
                                            .is_slow = is_slow };
@@ -140,7 +140,7 @@ TEST_WITH(a_broken_rule_is_told_and_the_store_goes_on, set_up, tear_down) {
     run(s);
     assert_int_equal(s->outcome, STORE_FAILED);
     assert_int_equal(s->commit_error, -EEXIST);
-    assert_true(s->words > 0); /* what SQLite said there reached the log */
+    assert_true(s->words > 0); /* what SQLite reported there reached the log */
     assert_int_equal(s->answers, 1);
     commit(s, 2);
     s->answered = true;

@@ -25,7 +25,7 @@ struct fake {
     time_ms waits[4096];
     unsigned count;
     int unlock;         /* descriptor whose lock goes with this wait; -1: none */
-    unsigned unlock_at; /* after so many waits */
+    unsigned unlock_at; /* after this many waits */
     unsigned refuse_at; /* the wait of this number, from 1, is refused; 0: none */
 };
 static struct fake fake;
@@ -95,7 +95,7 @@ static const char *bodies(void) {
     return text;
 }
 
-/* Another open file: its lock is somebody else's, whichever process it is in. */
+/* Another open file: its lock is another one, whichever process it is in. */
 static int hold_lock(void) {
     int fd = open(web, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
@@ -234,7 +234,7 @@ APPEND_TEST(f119_the_lock_is_advisory_readers_never_wait_for_it) {
     close(held);
 }
 
-APPEND_TEST(whoever_is_told_to_end_does_not_wait_on) {
+APPEND_TEST(a_canceled_writer_does_not_wait) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     assert_int_equal(post(&bus, "one", NULL), 0);
     int held = hold_lock();
@@ -244,7 +244,7 @@ APPEND_TEST(whoever_is_told_to_end_does_not_wait_on) {
     close(held);
 }
 
-APPEND_TEST(a_file_that_was_moved_away_while_waiting_is_not_written) {
+APPEND_TEST(a_file_that_was_moved_while_waiting_is_not_written) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     char old[96];
     snprintf(old, sizeof(old), "%s/old.md", home);
@@ -380,7 +380,7 @@ APPEND_TEST(writers_that_are_killed_tear_nothing_of_others) {
         for (unsigned w = 0; w < 3; w++)
             if ((victims[w] = fork()) == 0)
                 write_many(w);
-        /* Somewhere in their work: when so many of their messages are there. */
+        /* Somewhere in their work: when some of their messages are there. */
         struct stat st = { 0 };
         while (stat(web, &st) < 0 || st.st_size < (off_t)(round + 1) * 20000)
             if (waitpid(victims[0], NULL, WNOHANG) == victims[0])

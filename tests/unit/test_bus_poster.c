@@ -164,13 +164,13 @@ POSTER_TEST(the_file_of_a_task_goes_behind_what_was_posted_to_it) {
     assert_int_equal(read_in_order(), 1);
 }
 
-POSTER_TEST(nobody_is_woken_for_files_that_are_not_there) {
+POSTER_TEST(the_thread_sleeps_if_the_files_do_not_exist) {
     bus_forget(poster, "web", "web-1");
     bus_retire_later(poster, "web", 1731667252000);
     assert_true(bus_poster_is_idle(poster));
 }
 
-POSTER_TEST(an_old_file_is_moved_aside_in_its_turn) {
+POSTER_TEST(an_old_file_is_moved_in_its_turn) {
     post("E1", "0"); /* at 1731667252000 */
     bus_retire_later(poster, "web", 1731667252001);
     post(NULL, "0");

@@ -119,7 +119,7 @@ BUS_TEST(a_folder_is_synced_again_only_for_a_file_that_is_new) {
     expect_synced(1, 3);
 }
 
-/* Whoever made the file may have died before its folder was safe. */
+/* The process that made the file may have died before its folder was safe. */
 BUS_TEST(everybody_syncs_the_folders_once) {
     for (unsigned i = 0; i < 2; i++) {
         _cleanup_(bus_finish) struct bus bus = counted_bus();
@@ -137,7 +137,7 @@ BUS_TEST(one_that_was_there_is_made_safe_as_well) {
     expect_synced(1, 2);
 }
 
-BUS_TEST(nobody_waits_for_a_sync) {
+BUS_TEST(other_writers_do_not_wait_for_a_sync) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     assert_int_equal(post(&bus, NULL, NULL, 0), 0);
     char path[128];
@@ -204,7 +204,7 @@ BUS_TEST(every_message_of_a_project_is_kept_so_long_and_none_for_ever) {
     assert_int_equal(count_in(".old/web.md"), 1); /* it has taken the place of the older ones */
 }
 
-BUS_TEST(what_was_moved_aside_goes_when_nobody_posts_any_more) {
+BUS_TEST(an_old_file_is_removed_when_nothing_is_posted_any_more) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     assert_int_equal(post(&bus, NULL, NULL, DAY_ONE), 0);
     assert_int_equal(bus_retire(&bus, "web", DAY_ONE + 1, NULL), 1);

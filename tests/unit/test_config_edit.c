@@ -41,12 +41,12 @@ static void removes(const char *before, const char *key, const char *after) {
     becomes(before, key, NULL, after);
 }
 
-static void refused(const char *before, const char *key, const char *value, const char *sentence) {
+static void refused(const char *before, const char *key, const char *value, const char *message) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct error err = { 0 };
     struct config_change change = { key, value };
     assert_int_equal(edit(before, &change, 1, &out, &err), -EINVAL);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
     assert_int_equal(out.length, 0);
 }
 

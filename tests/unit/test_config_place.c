@@ -26,7 +26,7 @@ static void set(const char *key, const char *value) {
         fail_msg("%s", err.text);
 }
 
-TEST_WITH(nobody_says_anything, set_up, tear_down) {
+TEST_WITH(nothing_is_set, set_up, tear_down) {
     assert_string_equal(config_executor(config, "web", "claude"), "local");
     assert_null(config_place(config, "partition", "web", "claude"));
     assert_null(config_place(config, "partition", NULL, NULL));

@@ -327,7 +327,7 @@ TEST(f084_gastown_breaker_3_without_reset) {
     assert_false(p->launch_is_failed);
 }
 
-TEST(numbers_below_0_are_no_caps_elsewhere) {
+TEST(negative_numbers_are_no_caps_elsewhere) {
     static const char *const others[] = { "sluice", "loopr", "agency", "agent-queue" };
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         PRESET(config, others[i]);

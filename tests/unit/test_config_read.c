@@ -35,22 +35,22 @@ static void reads(const char *text) {
         fail_msg("%s", err.text);
 }
 
-static void refused_bytes(const char *text, size_t size, const char *sentence) {
+static void refused_bytes(const char *text, size_t size, const char *message) {
     struct error err = { 0 };
     assert_int_equal(config_read_text(config, "test.yaml", text, size, &err), -EINVAL);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
     assert_int_equal(config_read_text(config, "test.yaml", text, size, NULL), -EINVAL);
 }
 
-static void refused(const char *text, const char *sentence) {
-    refused_bytes(text, strlen(text), sentence);
+static void refused(const char *text, const char *message) {
+    refused_bytes(text, strlen(text), message);
 }
 
 static const struct policy *policy(void) {
     return config_policy(config);
 }
 
-/* The whole configuration as one text. */
+/* The complete configuration as one text. */
 static void snapshot(struct strbuf *out) {
     config_show(config, true, out);
 }
@@ -367,10 +367,10 @@ FIXTURE_TEST(files_are_read_from_disk) {
     close(fd);
     struct error err = { 0 };
     assert_int_equal(config_read_file(config, path, &err), -EINVAL);
-    char sentence[200];
-    (void)snprintf(sentence, sizeof(sentence),
+    char message[200];
+    (void)snprintf(message, sizeof(message),
                    "%s:2: key 'lost': expected one of fail, requeue, got 'maybe'", path);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
     unlink(path);
     assert_int_equal(config_read_file(config, path, &err), -ENOENT);
     assert_non_null(strstr(err.text, path));

@@ -49,7 +49,7 @@ EACH(project_goes_before_agent_goes_before_all) {
     set("projects.web.sandbox", "podman");
     expect("web", "claude", "podman");
     expect("db", "claude", "bubblewrap");
-    set("projects.web.sandbox", "auto"); /* said, and so it counts */
+    set("projects.web.sandbox", "auto"); /* set explicitly, so it counts */
     expect("web", "claude", "auto");
 }
 

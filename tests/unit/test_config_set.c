@@ -1,4 +1,4 @@
-/* test_config_set.c: one value at a time, what the sentences say, and what the core is told. */
+/* test_config_set.c: one value at a time, the messages, and what the core gets. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,11 +35,11 @@ static void set(const char *key, const char *value) {
         fail_msg("%s", err.text);
 }
 
-static void refused(const char *key, const char *value, const char *sentence) {
+static void refused(const char *key, const char *value, const char *message) {
     struct error err = { 0 };
     assert_int_equal(config_set(f.config, key, value, "test", &err), -EINVAL);
     assert_int_equal(err.code, -EINVAL);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
 }
 
 static const struct policy *policy(void) {
@@ -61,7 +61,7 @@ FIXTURE_TEST(spans_may_name_their_unit) {
     assert_int_equal(config_set(f.config, "limits.runs", "3s", "test", &err), -EINVAL);
 }
 
-/* ---- sentences ---- */
+/* ---- messages ---- */
 
 FIXTURE_TEST(each_type_says_what_it_expects) {
     refused("limits.runs", "many",
@@ -105,12 +105,12 @@ FIXTURE_TEST(an_order_is_in_the_order_of_comparison) {
         "score, priority", "score, score", "seq, score", "age", "", ",", "score;seq"
     };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        char sentence[ERROR_TEXT_MAX];
-        (void)snprintf(sentence, sizeof(sentence),
+        char message[ERROR_TEXT_MAX];
+        (void)snprintf(message, sizeof(message),
                        "key 'order': expected some of guarantee, deficit, position, overdue, "
                        "priority, score, enqueued_at, created_at, seq in this order, got '%s'",
                        bad[i]);
-        refused("order", bad[i], sentence);
+        refused("order", bad[i], message);
     }
     set("order", "seq");
     assert_int_equal(policy()->order, 0);

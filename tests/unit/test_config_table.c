@@ -125,7 +125,7 @@ static bool same_group(const struct setting *a, const struct setting *b) {
            && strncmp(a->key, b->key, length) == 0;
 }
 
-/* `config show` prints the rows as they stand: whoever reads about retries finds all of them. */
+/* `config show` prints the rows as they stand: all rows about retries are together. */
 TEST(groups_stand_together) {
     for (size_t i = 0; i < settings_count; i++) {
         size_t end = i + 1;

@@ -33,10 +33,10 @@ static void set(const char *key, const char *value) {
         fail_msg("%s", err.text);
 }
 
-static void refused(const char *key, const char *value, const char *sentence) {
+static void refused(const char *key, const char *value, const char *message) {
     struct error err = { 0 };
     assert_int_equal(config_set(config, key, value, "test", &err), -EINVAL);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
 }
 
 /* --- splitting ------------------------------------------------------------------------------- */
@@ -281,14 +281,14 @@ FIXTURE_TEST(every_row_is_looked_up_by_its_pattern) {
 
 FIXTURE_TEST(known_agents_have_the_adapter_and_the_account_of_their_name) {
     assert_true(config_has_agent(config, "claude"));
-    assert_int_equal(config_agent_count(config), 0); /* nobody speaks of it */
+    assert_int_equal(config_agent_count(config), 0); /* it is not configured */
     assert_string_equal(config_text(config, "agents.A.adapter", "codex"), "codex");
     assert_string_equal(config_text(config, "agents.A.limiter", "codex"), "codex");
     set("agents.codex.slots", "2");
     assert_string_equal(config_text(config, "agents.A.adapter", "codex"), "codex");
     set("agents.codex.limiter", "work");
     assert_string_equal(config_text(config, "agents.A.limiter", "codex"), "work");
-    set("agents.gemini.command", "mine"); /* what that prints nobody knows */
+    set("agents.gemini.command", "mine"); /* its output format is unknown */
     assert_string_equal(config_text(config, "agents.A.adapter", "gemini"), "plain");
     assert_string_equal(config_text(config, "agents.A.limiter", "gemini"), "");
     config_add_builtin_agent(config, "claude");

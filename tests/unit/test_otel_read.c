@@ -76,7 +76,7 @@ RULE(deltas_are_added_and_cached_tokens_are_part_of_what_was_sent) {
     expect(*state, 8622, 125, 8300, 4324);
 }
 
-/* As a real client sent it, of a run whose own last word had the same numbers. */
+/* As a real client sent it, of a run whose final message had the same numbers. */
 RULE(what_claude_code_sends_gives_what_it_says_at_its_end) {
     struct otlp_meter *counters = otlp_meter_new(NULL);
     feed(*state, OTLP_LOGS, "claude_logs.json");
@@ -114,13 +114,13 @@ RULE(a_cumulative_counter_that_begins_anew_goes_on) {
     feed_point(*state, cost, "2",
                "{\"asDouble\":0.3,\"startTimeUnixNano\":\"6\",\"timeUnixNano\":\"8\"}");
     expect(*state, -1, -1, -1, 800000);
-    /* The same without a start: it fell, so it has begun anew. */
+    /* The same without a start: it fell, so it has restarted. */
     feed_point(*state, cost, "2",
                "{\"asDouble\":0.1,\"startTimeUnixNano\":\"6\",\"timeUnixNano\":\"9\"}");
     expect(*state, -1, -1, -1, 900000);
 }
 
-RULE(counters_and_events_tell_of_the_same_calls) {
+RULE(counters_and_events_report_the_same_calls) {
     feed(*state, OTLP_LOGS, "logs_1.json");
     expect(*state, 4312, 25, 4000, 1424);
     feed(*state, OTLP_METRICS, "metrics_delta_1.json");
@@ -195,7 +195,7 @@ RULE(an_empty_export_is_fine) {
     expect(*state, -1, -1, -1, -1);
 }
 
-RULE(bad_bodies_get_one_sentence_and_count_nothing) {
+RULE(bad_bodies_get_one_message_and_count_nothing) {
     static const char *const bodies[] = {
         "",
         "x",

@@ -242,7 +242,7 @@ TEST(made_up_models_do_not_make_it_grow) {
     otlp_totals_free(totals);
 }
 
-TEST(a_run_has_the_same_ids_whoever_asks) {
+TEST(the_ids_of_a_run_are_deterministic) {
     _cleanup_(strbuf_finish) struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
     struct otlp_ids ids = otlp_ids_make("home", "web-17.2", 5);
     struct otlp_ids others[] = { otlp_ids_make("home", "web-17.3", 5),

@@ -1,4 +1,4 @@
-/* suite_whole.c: what whoever reads, moves or compares a whole store needs of it. */
+/* suite_copies.c: what reading, moving or comparing a complete store needs of it. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,7 +177,7 @@ SUITE_RULE(an_epoch_can_be_put_above_that_of_another_store) {
     assert_int_equal(suite->report.epoch, 43);
 }
 
-/* To look at; memory shows nothing to whoever does not open it. */
+/* To look at; memory shows nothing before it is opened. */
 static void expect_unfinished(struct suite *suite, bool unfinished) {
     struct store_look look = { 0 };
     struct error err = { 0 };
@@ -185,7 +185,7 @@ static void expect_unfinished(struct suite *suite, bool unfinished) {
     assert_true(!look.there || look.unfinished == unfinished);
 }
 
-SUITE_RULE(nobody_works_with_an_unfinished_copy) {
+SUITE_RULE(an_unfinished_copy_is_refused) {
     store_close(suite->store);
     suite->store = open_as(suite, STORE_USE_COPY, 0, NULL);
     store_put_note(suite->batch, &(struct note_row){ .name = "store.copy", .text = "not yet" });

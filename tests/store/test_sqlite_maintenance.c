@@ -1,4 +1,4 @@
-/* test_sqlite_care.c: the log stays short, the disk may be full, and indexes are used. */
+/* test_sqlite_maintenance.c: the log stays short, the disk may be full, and indexes are used. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static struct store_info info_of(const struct store *store) {
     return info;
 }
 
-/* A batch with so many bytes of specs. */
+/* A batch with this many bytes of specs. */
 static enum store_outcome add_bytes(struct store *store, task_id first, size_t bytes,
                                     struct error *err) {
     static char json[4001];
@@ -71,8 +71,8 @@ FIXTURE_TEST(a_long_log_is_copied_and_used_again) {
     store_close(store);
 }
 
-/* Nobody is ever idle: the log stays short all the same. */
-FIXTURE_TEST(the_log_is_bounded_without_any_care) {
+/* The store is never idle: the log stays short all the same. */
+FIXTURE_TEST(the_log_is_bounded_without_maintenance) {
     struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
     for (task_id i = 0; i < 24; i++)
@@ -156,7 +156,7 @@ FIXTURE_TEST(a_really_full_disk_loses_nothing) {
     struct kit_file *f = *state;
     if (!small_disk_mount(f->folder, DISK_MB)) {
         print_message("no right to mount a small disk here: not tested\n");
-        return; /* test_sqlite_faults.c fills a pretended one */
+        return; /* test_sqlite_faults.c fills a simulated one */
     }
     fill_a_real_disk(f);
 }
@@ -265,6 +265,6 @@ FIXTURE_TEST(the_settings_are_those_of_the_design) {
             fail_msg("%s is %ld", settings[i].pragma, (long)value);
     }
     _cleanup_(freep) char *shared = kit_path(f->folder, "store.db-shm");
-    assert_int_equal(access(shared, F_OK), -1); /* EXCLUSIVE: nobody else may come */
+    assert_int_equal(access(shared, F_OK), -1); /* EXCLUSIVE: no other process may open it */
     store_close(store);
 }
