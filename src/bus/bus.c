@@ -280,7 +280,7 @@ static struct bus_place place_of(const struct bus_message *message) {
 }
 
 /* 0: acquired. */
-static int take_lock(struct bus *bus, int fd, const char *path, struct error *err) {
+static int acquire_lock(struct bus *bus, int fd, const char *path, struct error *err) {
     time_ms begin = bus->clock.steady(bus->clock.ctx);
     bool waited = false;
     for (;;) {
@@ -335,7 +335,7 @@ static int bus_open_locked(struct bus *bus, const struct bus_place *place, const
         int r = open_file(bus, place, path, make, &fd, err);
         if (r < 0)
             return r;
-        r = take_lock(bus, fd, path, err);
+        r = acquire_lock(bus, fd, path, err);
         if (r == 0 && is_in_place(fd, path)) {
             *ret_fd = fd;
             return 0;

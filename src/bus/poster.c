@@ -133,26 +133,14 @@ struct bus_poster *bus_poster_free(struct bus_poster *poster) {
     return NULL;
 }
 
-static const char *copy_text(struct posting *p, const char *text) {
-    return text ? arena_strdup(&p->arena, text) : NULL;
-}
-
 static struct posting *copy_message(const struct bus_message *from) {
     struct posting *p = xcalloc(1, sizeof(*p));
-    p->message = (struct bus_message){
-        .id = copy_text(p, from->id),
-        .at = from->at,
-        .type = copy_text(p, from->type),
-        .project = copy_text(p, from->project),
-        .task = copy_text(p, from->task),
-        .run = copy_text(p, from->run),
-        .issue = copy_text(p, from->issue),
-        .to_project = from->to_project,
-        .parents = copy_text(p, from->parents),
-        .links = copy_text(p, from->links),
-        .meta = copy_text(p, from->meta),
-        .body = copy_text(p, from->body),
-    };
+    struct bus_message *m = &p->message;
+    *m = *from;
+    const char **texts[] = { &m->id,    &m->type,    &m->project, &m->task, &m->run,
+                             &m->issue, &m->parents, &m->links,   &m->meta, &m->body };
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        *texts[i] = *texts[i] ? arena_strdup(&p->arena, *texts[i]) : NULL;
     return p;
 }
 

@@ -175,7 +175,7 @@ static bool end_message(struct bus_reader *r, bool torn) {
 }
 
 /* Handles the line that begins at `at`. True: a message is complete. */
-static bool take_line(struct bus_reader *r, uint64_t at) {
+static bool handle_line(struct bus_reader *r, uint64_t at) {
     const char *line = strbuf_text(&r->line);
     size_t size = r->line.length;
     enum bus_mark mark = r->long_line ? BUS_NO_MARK : bus_line_mark(line, size);
@@ -275,7 +275,7 @@ int bus_reader_next(struct bus_reader *r, const struct bus_message **ret_message
         drop(r); /* the message that was returned last */
     r->give_up_at = r->gap_max > 0 ? r->at + r->gap_max : UINT64_MAX;
     while ((got = read_line(r, &begin, err)) > 0) {
-        if (!take_line(r, begin))
+        if (!handle_line(r, begin))
             continue;
         r->end = r->at;
         *ret_message = &r->message;

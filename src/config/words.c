@@ -34,7 +34,7 @@ static bool hides(char c) {
 }
 
 /* From after the opening quote to after the closing one; NULL: unterminated. */
-static const char *take_quoted(const char *at, char quote, struct strbuf *word) {
+static const char *read_quoted(const char *at, char quote, struct strbuf *word) {
     for (; *at != quote; at++) {
         if (*at == '\0')
             return NULL;
@@ -46,10 +46,10 @@ static const char *take_quoted(const char *at, char quote, struct strbuf *word) 
 }
 
 /* One word; NULL: unterminated. */
-static const char *take_word(const char *at, struct strbuf *word) {
+static const char *read_word(const char *at, struct strbuf *word) {
     while (at && *at && !strchr(BLANKS, *at)) {
         if (*at == '\'' || *at == '"') {
-            at = take_quoted(at + 1, *at, word);
+            at = read_quoted(at + 1, *at, word);
             continue;
         }
         if (*at == '\\' && *++at == '\0')
@@ -63,7 +63,7 @@ static bool split_shell(const char *text, struct found *found) {
     _cleanup_(strbuf_finish) struct strbuf word = STRBUF_INIT;
     for (const char *at = text + strspn(text, BLANKS); *at; at += strspn(at, BLANKS)) {
         strbuf_clear(&word);
-        at = take_word(at, &word);
+        at = read_word(at, &word);
         if (!at || !found_add(found, strbuf_text(&word), word.length))
             return false;
     }

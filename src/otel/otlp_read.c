@@ -183,8 +183,8 @@ static struct series *find_series(struct otlp_meter *m, uint64_t key, enum quant
     return s;
 }
 
-static void take_cumulative(struct otlp_meter *m, struct series *s, uint64_t start, uint64_t time,
-                            double value) {
+static void add_cumulative(struct otlp_meter *m, struct series *s, uint64_t start, uint64_t time,
+                           double value) {
     if (time < s->time)
         return; /* arrived late */
     if (start != s->start || value < s->value)
@@ -210,7 +210,7 @@ static void read_point(struct otlp_meter *m, const char *metric, const json_t *p
     if (!s)
         return;
     if (is_cumulative) {
-        take_cumulative(m, s, start, time, value);
+        add_cumulative(m, s, start, time, value);
     } else if (time == 0 || time > s->time) { /* else a repeat */
         s->time = time;
         add(&m->deltas, s->quantity, value);

@@ -18,7 +18,7 @@
  *   usual   for a number: its value in rows of older versions, and in a task without progress
  *   flags   enum column_flag
  *
- * To add a column: a member in rows.h, or in the core's struct behind `told`; one line at the end
+ * To add a column: a member in rows.h, or in the core's struct of `told`; one line at the end
  * of its list here, with the next version as `since`; set STORE_VERSION to that version. A member
  * without a line does not compile (row_type.c), nor does a line of a future version. See also
  * CONTRIBUTING.md. */

@@ -219,7 +219,7 @@ static int verify(struct copy *copy, struct store_digest *ret_digest, struct err
 
 /* --- beginning ------------------------------------------------------------------------------- */
 
-static void keep_place(const struct store *store, char ret_place[512]) {
+static void copy_place(const struct store *store, char ret_place[512]) {
     struct store_info info;
     store_info(store, &info);
     (void)snprintf(ret_place, 512, "%s", info.place);
@@ -239,7 +239,7 @@ static int read_from(struct copy *copy, struct copy_mark *ret_mark, struct error
     *ret_mark = (struct copy_mark){ .epoch = report.epoch,
                                     .last_event = totals.last_event,
                                     .last_task = totals.last_task };
-    keep_place(copy->from, ret_mark->place);
+    copy_place(copy->from, ret_mark->place);
     return 0;
 }
 
@@ -333,8 +333,8 @@ int store_copy(const struct store_copy_options *options, struct store_copy_repor
     if (r < 0)
         return r;
     report.written = copy.written;
-    keep_place(from, report.from);
-    keep_place(to, report.to);
+    copy_place(from, report.from);
+    copy_place(to, report.to);
     *ret_report = report;
     return 0;
 }

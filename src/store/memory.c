@@ -492,7 +492,7 @@ static int prune(void *ctx, const struct store_write *write, struct error *err) 
     return 0;
 }
 
-static int take_numbers(void *ctx, const struct store_write *write, struct error *err) {
+static int assign_numbers(void *ctx, const struct store_write *write, struct error *err) {
     struct totals *totals = &((struct memory_store *)ctx)->data->totals;
     (void)err;
     if (write->number > totals->last_task)
@@ -503,7 +503,7 @@ static int take_numbers(void *ctx, const struct store_write *write, struct error
 static void memory_commit(struct store *base, const struct store_batch *batch) {
     static const store_writer writers[] = {
         [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
-        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = take_numbers,
+        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = assign_numbers,
     };
     struct memory_store *store = (struct memory_store *)base;
     struct totals before = store->data->totals;
@@ -515,7 +515,7 @@ static void memory_commit(struct store *base, const struct store_batch *batch) {
     store_finish_commit(base, is_good ? STORE_OK : STORE_FAILED, &err);
 }
 
-/* --- questions ----------------------------------------------------------------------------------
+/* --- queries ----------------------------------------------------------------------------------
  * Answered by scanning all rows. The answer is copied, because the callback may commit. */
 
 struct query {
@@ -612,6 +612,8 @@ static void query_key(struct query *query) {
 
 /* --- sorting --------------------------------------------------------------------------------- */
 
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
 typedef bool (*is_wanted)(const struct store_question *question, const void *row);
 typedef int (*row_order)(const void *a, const void *b);
 
@@ -653,9 +655,8 @@ static void query_keys(struct query *query) {
 static int by_change(const void *a, const void *b) {
     const struct task_row *x = *(const struct task_row *const *)a;
     const struct task_row *y = *(const struct task_row *const *)b;
-    if (x->changed_at != y->changed_at)
-        return x->changed_at < y->changed_at ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    int order = COMPARE(x->changed_at, y->changed_at);
+    return order ? order : COMPARE(x->id, y->id);
 }
 
 static bool is_expired(const struct store_question *question, const void *row) {
@@ -674,11 +675,10 @@ static void query_expired(struct query *query) {
 static int by_end(const void *a, const void *b) {
     const struct run_row *x = *(const struct run_row *const *)a;
     const struct run_row *y = *(const struct run_row *const *)b;
-    if (x->ended_at != y->ended_at)
-        return x->ended_at > y->ended_at ? -1 : 1;
-    if (x->task != y->task)
-        return x->task > y->task ? -1 : 1;
-    return x->attempt > y->attempt ? -1 : x->attempt < y->attempt;
+    int order = COMPARE(y->ended_at, x->ended_at);
+    if (order == 0)
+        order = COMPARE(y->task, x->task);
+    return order ? order : COMPARE(y->attempt, x->attempt);
 }
 
 static bool has_ended_before(const struct store_question *question, const void *row) {
@@ -697,16 +697,14 @@ static void query_ended(struct query *query) {
 static int by_span(const void *a, const void *b, void *ctx) {
     const struct spent_row *x = a, *y = b;
     const struct query *query = ctx;
-    if (x->at != y->at)
-        return x->at < y->at ? -1 : 1;
     bool by_agent = query->question->by_agent;
-    sym left = symbol_of(query, by_agent ? x->agent : x->project);
-    sym right = symbol_of(query, by_agent ? y->agent : y->project);
-    if (left == right && query->question->apart) {
-        left = symbol_of(query, x->agent);
-        right = symbol_of(query, y->agent);
-    }
-    return left < right ? -1 : left > right;
+    int order = COMPARE(x->at, y->at);
+    if (order == 0)
+        order = COMPARE(symbol_of(query, by_agent ? x->agent : x->project),
+                        symbol_of(query, by_agent ? y->agent : y->project));
+    if (order == 0 && query->question->apart)
+        order = COMPARE(symbol_of(query, x->agent), symbol_of(query, y->agent));
+    return order;
 }
 
 static void query_spent(struct query *query) {

@@ -40,7 +40,7 @@ enum step { STEP_CONNECT, STEP_SESSION, STEP_LOCK, STEP_HOLDER, STEP_MINE };
 
 struct pg_await {
     struct store_await base;
-    struct pg_place place;
+    struct pg_target target;
     struct pg_link link;
     struct loop *loop;
     struct loop_watch *watch; /* while connecting */
@@ -80,15 +80,15 @@ static void send_query(struct pg_await *a) {
     if (a->step == STEP_SESSION)
         pg_session_sql(&a->link, &sql);
     else if (a->step == STEP_HOLDER)
-        pg_session_holder_sql(&a->place, &sql);
+        pg_session_holder_sql(&a->target, &sql);
     else
-        pg_session_lock_sql(&a->place, &sql);
+        pg_session_lock_sql(&a->target, &sql);
     pg_link_send_text(&a->link, sql.text);
     pg_link_sync(&a->link);
 }
 
 /* Without the right to read it, and just after the store is opened, the holder is unknown. */
-static void take_holder(struct pg_await *a, const PGresult *result) {
+static void keep_holder(struct pg_await *a, const PGresult *result) {
     bool good = PQresultStatus(result) == PGRES_TUPLES_OK;
     bool named = good && PQntuples(result) == 1;
     (void)snprintf(a->who, sizeof(a->who), "%s", named ? PQgetvalue(result, 0, 0) : "");
@@ -100,11 +100,11 @@ static void answered(void *ctx, const PGresult *result) {
     struct pg_await *a = ctx;
     struct error err = { 0 };
     if (a->step == STEP_HOLDER) {
-        take_holder(a, result);
+        keep_holder(a, result);
         return;
     }
     if (PQresultStatus(result) != PGRES_TUPLES_OK) {
-        pg_result_error(&a->place, "wait for the store", result, &err);
+        pg_result_error(&a->target, "wait for the store", result, &err);
         fail(a, &err);
         return;
     }
@@ -168,8 +168,8 @@ static int watch(struct pg_await *a, unsigned events, struct error *err) {
 }
 
 static int try_host(struct pg_await *a, struct error *err) {
-    loop_timer_set(a->loop, a->timer, clock_read_steady() + a->place.connect_timeout);
-    int r = pg_link_begin(&a->link, &a->place, "", err);
+    loop_timer_set(a->loop, a->timer, clock_read_steady() + a->target.connect_timeout);
+    int r = pg_link_begin(&a->link, &a->target, "", err);
     return r < 0 ? r : watch(a, LOOP_WRITE, err);
 }
 
@@ -215,7 +215,7 @@ static void pg_await_cancel(struct store_await *base) {
     unwatch(a);
     loop_timer_free(a->loop, a->timer);
     pg_link_close(&a->link);
-    pg_place_finish(&a->place);
+    pg_target_finish(&a->target);
     free(a);
 }
 
@@ -223,7 +223,7 @@ static int pg_await(struct loop *loop, const char *url, store_is_free free, void
                     struct store_await **ret_await, struct error *err) {
     struct pg_await *a = xcalloc(1, sizeof(*a));
     *a = (struct pg_await){ .loop = loop, .free = free, .ctx = ctx };
-    int r = pg_place_parse(url, &a->place, err);
+    int r = pg_target_parse(url, &a->target, err);
     if (r >= 0) {
         a->timer = loop_timer_new(loop, is_due, a);
         r = try_host(a, err);
@@ -238,13 +238,13 @@ static int pg_await(struct loop *loop, const char *url, store_is_free free, void
     return 0;
 }
 
-static void pg_await_take(struct store_await *base, struct pg_place *ret_place,
+static void pg_await_take(struct store_await *base, struct pg_target *ret_target,
                           struct pg_link *ret_link) {
     struct pg_await *a = (struct pg_await *)base;
     pg_link_leave_pipeline(&a->link);
-    *ret_place = a->place;
-    a->place = (struct pg_place){ 0 };
-    pg_link_move(&a->link, ret_place, ret_link);
+    *ret_target = a->target;
+    a->target = (struct pg_target){ 0 };
+    pg_link_move(&a->link, ret_target, ret_link);
     pg_await_cancel(base);
 }
 
@@ -259,15 +259,15 @@ static int pg_await_holder(struct store_await *base, char ret_who[STORE_WHO_MAX]
 }
 
 static int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
-    _cleanup_(pg_place_finish) struct pg_place place = { 0 };
+    _cleanup_(pg_target_finish) struct pg_target target = { 0 };
     _cleanup_(pg_link_close) struct pg_link link = { 0 };
     bool held = false;
-    int r = pg_place_parse(url, &place, err);
+    int r = pg_target_parse(url, &target, err);
     if (r < 0)
         return r;
     time_ms deadline = clock_read_steady() + HOLDER_WITHIN;
     /* An unresponsive host must not use up all of it. */
-    r = pg_link_connect(&link, &place, HOLDER_WITHIN / (time_ms)place.host_count, err);
+    r = pg_link_connect(&link, &target, HOLDER_WITHIN / (time_ms)target.host_count, err);
     link.patience = (deadline - clock_read_steady()) / 2;
     return r < 0 ? r : pg_session_holder(&link, &held, ret_who, err);
 }
@@ -305,7 +305,7 @@ static void pg_give_up(struct store *base, const struct error *why) {
 static void note_prepared(void *ctx, const PGresult *result) {
     struct pg_store *store = ctx;
     if (PQresultStatus(result) == PGRES_FATAL_ERROR && !store->opening.code)
-        pg_result_error(&store->place, "prepare statements", result, &store->opening);
+        pg_result_error(&store->target, "prepare statements", result, &store->opening);
 }
 
 static void note_lost(void *ctx, const struct error *err) {
@@ -383,13 +383,13 @@ static int connect_writer(struct pg_store *store, struct store_await *awaited, c
                           struct error *err) {
     struct pg_link *link = &store->writer;
     if (awaited) {
-        pg_await_take(awaited, &store->place, link);
+        pg_await_take(awaited, &store->target, link);
         return 0;
     }
-    int r = pg_place_parse(url, &store->place, err);
+    int r = pg_target_parse(url, &store->target, err);
     if (r < 0)
         return r;
-    r = pg_link_connect(link, &store->place, store->place.connect_timeout, err);
+    r = pg_link_connect(link, &store->target, store->target.connect_timeout, err);
     if (r >= 0)
         r = pg_session_begin(link, err);
     return r < 0 ? r : pg_session_lock(link, err);
@@ -400,7 +400,7 @@ static int connect_reader(struct pg_store *store, struct error *err) {
     store->writer.log = store->reader.log = store->options.log;
     store->writer.log_ctx = store->reader.log_ctx = store->options.ctx;
     int r =
-        pg_link_connect_beside(&store->reader, &store->writer, store->place.connect_timeout, err);
+        pg_link_connect_beside(&store->reader, &store->writer, store->target.connect_timeout, err);
     if (r >= 0)
         r = pg_session_begin(&store->reader, err);
     return r < 0 ? r : prepare(store, &store->reader, STATEMENT_WRITES, STATEMENT_MAX, err);
@@ -413,12 +413,12 @@ static int open_schema(struct pg_store *store, const struct pg_schema *schema,
     if (r < 0)
         return r;
     if (is_read_only(store) && version == 0)
-        return error_set(err, -ENOENT, "there is no store at '%s'", store->place.shown);
+        return error_set(err, -ENOENT, "there is no store at '%s'", store->target.shown);
     if (is_read_only(store) && version < schema->version)
         return error_set(err, -EPROTO,
                          "store '%s' has the older version %" PRIu32
                          ": start the daemon once, which makes it %" PRIu32,
-                         store->place.shown, version, schema->version);
+                         store->target.shown, version, schema->version);
     report->created = version == 0;
     report->migrated_from = version < schema->version ? version : 0;
     if (report->migrated_from && store->options.progress)
@@ -437,7 +437,7 @@ static void store_free(struct pg_store **pointer) {
     pg_link_close(&store->writer); /* the lock last */
     pg_write_finish(store);
     names_finish(&store->names);
-    pg_place_finish(&store->place);
+    pg_target_finish(&store->target);
     free(store);
 }
 
@@ -490,7 +490,7 @@ static void pg_close(struct store *base) {
                           " WHERE epoch = %" PRId64 "; ",
                           store->epoch);
         strbuf_printf(&sql, "SELECT pg_advisory_unlock(%d, %" PRId32 ")", PG_LOCK_CLASS,
-                      store->place.lock);
+                      store->target.lock);
         link->patience = CLOSE_PATIENCE;
         pg_link_leave_pipeline(link);
         (void)pg_link_run(link, "close", sql.text, NULL, NULL);
@@ -519,30 +519,30 @@ static int pg_backup_begin(struct store *base, const char *path, struct error *e
         err, -ENOTSUP,
         "a store in PostgreSQL is copied by its own tools: 'pg_dump --schema=%s -Fc -f "
         "%s DATABASE', or into a file of SQLite: 'sluice store copy'",
-        store->place.schema, path);
+        store->target.schema, path);
 }
 
 static int pg_restore(const char *url, const char *path, char ret_kept[512], struct error *err) {
-    _cleanup_(pg_place_finish) struct pg_place place = { 0 };
+    _cleanup_(pg_target_finish) struct pg_target target = { 0 };
     ret_kept[0] = '\0';
-    int r = pg_place_parse(url, &place, err);
+    int r = pg_target_parse(url, &target, err);
     if (r < 0)
         return r;
     return error_set(err, -ENOTSUP,
                      "a store in PostgreSQL is restored by its own tools: drop the schema '%s', "
                      "then 'pg_restore -d DATABASE %s'",
-                     place.schema, path);
+                     target.schema, path);
 }
 
 static void pg_show(const char *url, char ret_shown[STORE_SHOWN_MAX]) {
-    _cleanup_(pg_place_finish) struct pg_place place = { 0 };
-    bool known = pg_place_parse(url, &place, NULL) == 0;
-    (void)snprintf(ret_shown, STORE_SHOWN_MAX, "%s", known ? place.shown : "postgresql://");
+    _cleanup_(pg_target_finish) struct pg_target target = { 0 };
+    bool known = pg_target_parse(url, &target, NULL) == 0;
+    (void)snprintf(ret_shown, STORE_SHOWN_MAX, "%s", known ? target.shown : "postgresql://");
 }
 
 static void pg_info(const struct store *base, struct store_info *ret) {
     const struct pg_store *store = (const struct pg_store *)base;
-    ret->place = store->place.shown;
+    ret->place = store->target.shown;
     ret->bytes = store->bytes;
 }
 

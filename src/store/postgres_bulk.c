@@ -18,39 +18,19 @@
 #include "base/utf8.h"
 #include "store/postgres_internal.h"
 
-static void pg_bulk_clear(struct pg_bulk *bulk);
-
-#define KEPT_MOST  ((size_t)1 << 20)
+#define KEPT_MAX   ((size_t)1 << 20)
 #define ARRAY_HEAD 20u /* dimensions, "has NULLs", type, length, first index */
 
-enum { OID_BOOL = 16, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
-
-static Oid oid_of(char type) {
-    switch (type) {
-    case 'b':
-        return OID_BOOL;
-    case 'i':
-        return OID_INT4;
-    case 'l':
-    case 'L':
-        return OID_INT8;
-    default:
-        return OID_TEXT;
-    }
-}
-
-static Oid array_oid_of(char type) {
-    switch (type) {
-    case 'b':
-        return 1000;
-    case 'i':
-        return 1007;
-    case 'l':
-    case 'L':
-        return 1016;
-    default:
-        return 1009;
-    }
+/* The type of a value, or of an array of them. */
+static Oid oid_of(char type, bool is_array) {
+    static const struct {
+        char type;
+        Oid oid, array;
+    } oids[] = { { 'b', 16, 1000 }, { 'i', 23, 1007 }, { 'l', 20, 1016 }, { 'L', 20, 1016 } };
+    for (size_t i = 0; i < ARRAY_SIZE(oids); i++)
+        if (oids[i].type == type)
+            return is_array ? oids[i].array : oids[i].oid;
+    return is_array ? 1009 : 25; /* text */
 }
 
 static bool is_bulk(const struct pg_bulk *bulk) {
@@ -59,13 +39,22 @@ static bool is_bulk(const struct pg_bulk *bulk) {
 
 static void begin_column(struct pg_bulk *bulk, unsigned column) {
     static const char head[ARRAY_HEAD];
-    if (bulk->bytes[column].capacity > KEPT_MOST)
+    if (bulk->bytes[column].capacity > KEPT_MAX)
         strbuf_finish(&bulk->bytes[column]); /* large batches are rare */
     strbuf_clear(&bulk->bytes[column]);
     bulk->nulls[column] = false;
     bulk->alike[column] = is_bulk(bulk) && column > 0;
     if (is_bulk(bulk))
         strbuf_add(&bulk->bytes[column], head, sizeof(head));
+}
+
+/* Keeps the memory. */
+static void pg_bulk_clear(struct pg_bulk *bulk) {
+    bulk->rows = 0;
+    bulk->size = 0;
+    bulk->next = 0;
+    for (unsigned i = 0; i < bulk->columns; i++)
+        begin_column(bulk, i);
 }
 
 void pg_bulk_init(struct pg_bulk *bulk, enum statement statement) {
@@ -83,15 +72,6 @@ void pg_bulk_finish(struct pg_bulk *bulk) {
     for (unsigned i = 0; i < bulk->columns; i++)
         strbuf_finish(&bulk->bytes[i]);
     *bulk = (struct pg_bulk){ 0 };
-}
-
-/* Keeps the memory. */
-static void pg_bulk_clear(struct pg_bulk *bulk) {
-    bulk->rows = 0;
-    bulk->size = 0;
-    bulk->next = 0;
-    for (unsigned i = 0; i < bulk->columns; i++)
-        begin_column(bulk, i);
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
@@ -150,11 +130,6 @@ static void put(struct pg_bulk *bulk, const char *bytes, size_t size) {
     }
 }
 
-/* NULL: none */
-static void pg_put_null(struct pg_bulk *bulk) {
-    put(bulk, NULL, 0);
-}
-
 void pg_put_int(struct pg_bulk *bulk, int64_t value) {
     uint64_t large = htobe64((uint64_t)value);
     uint32_t small = htobe32((uint32_t)value);
@@ -175,7 +150,7 @@ void pg_put_int(struct pg_bulk *bulk, int64_t value) {
 
 static void pg_put_text_size(struct pg_bulk *bulk, const char *text, size_t size) {
     if (!text) {
-        pg_put_null(bulk);
+        put(bulk, NULL, 0);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf cleaned = STRBUF_INIT;
@@ -202,7 +177,7 @@ void pg_put_row(struct pg_bulk *bulk, const struct row_type *type, const void *r
             is_progress
             && (c->type == COLUMN_NAME ? !column_text(c, row) : column_number(c, row) == c->usual);
         if (is_usual || column_is_null(c, row)) {
-            pg_put_null(bulk);
+            put(bulk, NULL, 0);
         } else if (column_is_text(c)) {
             const char *text = column_text(c, row);
             pg_put_text_size(bulk, text, column_text_size(c, row, text));
@@ -213,7 +188,7 @@ void pg_put_row(struct pg_bulk *bulk, const struct row_type *type, const void *r
 }
 
 static void write_head(char *head, char type, uint32_t count, bool nulls) {
-    uint32_t words[] = { htobe32(1), htobe32(nulls), htobe32(oid_of(type)), htobe32(count),
+    uint32_t words[] = { htobe32(1), htobe32(nulls), htobe32(oid_of(type, false)), htobe32(count),
                          htobe32(1) };
     _Static_assert(sizeof(words) == ARRAY_HEAD, "the head of an array has five words");
     memcpy(head, words, sizeof(words));
@@ -340,10 +315,10 @@ static int put_types(enum statement statement, enum sql_form form, Oid types[PG_
     int put = 0;
     for (unsigned i = 0; i < count; i++) {
         bool array = text->bulk ? sql_is_array(&columns[i], form) : columns[i].type == 'L';
-        types[put++] = array ? array_oid_of(columns[i].type) : oid_of(columns[i].type);
+        types[put++] = oid_of(columns[i].type, array);
     }
     for (unsigned i = 1; text->bulk && form == SQL_GENERAL && i < count; i++)
-        types[put++] = oid_of(columns[i].type);
+        types[put++] = oid_of(columns[i].type, false);
     return put;
 }
 

@@ -4,7 +4,7 @@
  *   postgres_schema.c  migrations, rights        postgres_bulk.c    many rows as arrays
  *   postgres_write.c   a batch, and its outcome  postgres_read.c    queries, loading
  *
- * Two connections: the writer has the lock, commits and loads; the reader answers questions, so
+ * Two connections: the writer has the lock, commits and loads; the reader answers queries, so
  * that they do not wait for a commit. If either is lost, the store is broken: see
  * store_why_broken. */
 #pragma once
@@ -98,7 +98,7 @@ struct pg_pending;
 
 struct pg_store {
     struct store base;
-    struct pg_place place;
+    struct pg_target target;
     struct pg_link writer, reader;
     struct store_options options;
     struct error opening; /* error while preparing statements */
@@ -134,7 +134,7 @@ void pg_query(struct store *base, const struct store_question *question, store_a
               void *ctx);
 void pg_query_size(struct pg_store *store);
 void pg_query_result(void *ctx, const PGresult *result); /* callback of the reader, as above */
-/* Ends the first question that waits; `err` NULL: without its callback. */
+/* Ends the first query that waits; `err` NULL: without its callback. */
 void pg_query_end_first(struct pg_store *store, const struct error *err);
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err);

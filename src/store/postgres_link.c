@@ -41,7 +41,8 @@ static bool begins_with(const char *text, const char *begin) {
 }
 
 /* Lower case only: "Sluice" and "sluice" would be two schemas that look the same. */
-static int take_schema(const char *value, size_t size, struct pg_place *place, struct error *err) {
+static int parse_schema(const char *value, size_t size, struct pg_target *target,
+                        struct error *err) {
     bool fine = size > 0 && size <= PG_SCHEMA_MAX && strncmp(value, "pg_", 3) != 0
                 && strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789_") >= size
                 && strspn(value, "0123456789") == 0;
@@ -50,19 +51,20 @@ static int take_schema(const char *value, size_t size, struct pg_place *place, s
                          "'%.*s' is no name of a schema: use up to %u lower-case letters, digits "
                          "and underscores, as in '?schema=sluice'",
                          (int)(size < 60 ? size : 60), value, PG_SCHEMA_MAX);
-    memcpy(place->schema, value, size);
-    place->schema[size] = '\0';
+    memcpy(target->schema, value, size);
+    target->schema[size] = '\0';
     return 0;
 }
 
-static int take_timeout(const char *value, size_t size, struct pg_place *place, struct error *err) {
+static int parse_timeout(const char *value, size_t size, struct pg_target *target,
+                         struct error *err) {
     char text[16];
     (void)snprintf(text, sizeof(text), "%.*s", (int)(size < 15 ? size : 15), value);
     int64_t seconds = 0;
     if (number_parse_int(text, &seconds, NULL) < 0 || seconds < 1 || seconds > ANSWER_TIMEOUT_MAX)
         return error_set(err, -EINVAL, "answer_timeout is '%s': give 1 to %d seconds", text,
                          ANSWER_TIMEOUT_MAX);
-    place->answer_timeout = SECONDS(seconds);
+    target->answer_timeout = SECONDS(seconds);
     return 0;
 }
 
@@ -84,7 +86,7 @@ static const char *credentials_end(const char *host) {
 
 /* Everything after '?', without our parameters, and in `shown` without secrets. */
 static int split_query(const char *query, struct strbuf *url, struct strbuf *shown,
-                       struct pg_place *place, struct error *err) {
+                       struct pg_target *target, struct error *err) {
     char before = '?', shown_before = '?';
     while (*query) {
         size_t size = strcspn(query, "&");
@@ -93,9 +95,9 @@ static int split_query(const char *query, struct strbuf *url, struct strbuf *sho
         bool ours = true;
         int r = 0;
         if (value && begins_with(query, "schema="))
-            r = take_schema(value, value_size, place, err);
+            r = parse_schema(value, value_size, target, err);
         else if (value && begins_with(query, "answer_timeout="))
-            r = take_timeout(value, value_size, place, err);
+            r = parse_timeout(value, value_size, target, err);
         else
             ours = false;
         if (r < 0)
@@ -116,13 +118,13 @@ static int split_query(const char *query, struct strbuf *url, struct strbuf *sho
 }
 
 /* libpq's message is more specific, but may quote text from the position of a password. */
-static int refuse(const char *text, const struct pg_place *place, struct error *err) {
+static int refuse(const char *text, const struct pg_target *target, struct error *err) {
     bool names_parameter = text && strstr(text, "query parameter");
     size_t size = !text ? 0 : names_parameter ? strcspn(text, "\n") : strcspn(text, ":\"\n");
     return error_set(err, -EINVAL,
                      "store.url '%s' cannot be read (%.*s): write "
                      "postgresql://USER@HOST:PORT/DATABASE",
-                     place->shown, (int)size, text ? text : "");
+                     target->shown, (int)size, text ? text : "");
 }
 
 /* --- several hosts --------------------------------------------------------------------------- */
@@ -188,32 +190,32 @@ static char *shown_of(const PQconninfoOption *options, size_t index) {
     return strbuf_take(&out);
 }
 
-static void split_hosts(const PQconninfoOption *options, struct pg_place *place) {
+static void split_hosts(const PQconninfoOption *options, struct pg_target *target) {
     size_t names = count_pieces(value_of(options, "host"));
     size_t addresses = count_pieces(value_of(options, "hostaddr"));
     size_t ports = count_pieces(value_of(options, "port"));
     size_t count = addresses ? addresses : names;
     if (count < 2 || (names && names != count) || (ports > 1 && ports != count))
         return; /* libpq reports the mismatch */
-    place->hosts = xcalloc(count, sizeof(*place->hosts));
-    place->host_count = count;
+    target->hosts = xcalloc(count, sizeof(*target->hosts));
+    target->host_count = count;
     for (size_t i = 0; i < count; i++)
-        place->hosts[i] =
+        target->hosts[i] =
             (struct pg_host){ .conninfo = conninfo_of(options, i), .shown = shown_of(options, i) };
 }
 
 /* --- the complete URL ------------------------------------------------------------------------ */
 
-static int parse_conninfo(struct pg_place *place, struct error *err) {
+static int parse_conninfo(struct pg_target *target, struct error *err) {
     char *text = NULL;
-    PQconninfoOption *options = PQconninfoParse(place->url, &text);
-    int r = options ? 0 : refuse(text, place, err);
+    PQconninfoOption *options = PQconninfoParse(target->url, &text);
+    int r = options ? 0 : refuse(text, target, err);
     int64_t seconds = 0;
     if (options && number_parse_int(value_of(options, "connect_timeout"), &seconds, NULL) == 0
         && seconds > 0)
-        place->connect_timeout = SECONDS(seconds < 2 ? 2 : seconds < 3600 ? seconds : 3600);
+        target->connect_timeout = SECONDS(seconds < 2 ? 2 : seconds < 3600 ? seconds : 3600);
     if (options)
-        split_hosts(options, place);
+        split_hosts(options, target);
     PQconninfoFree(options);
     PQfreemem(text);
     return r;
@@ -229,21 +231,21 @@ static int32_t lock_of(const char *schema) {
 
 /* "me:a/b@here": for libpq the host is "me", and its message would quote "a" as an invalid port. */
 static int refuse_slash(const char *host, const char *at, const char *colon,
-                        const struct pg_place *place, struct error *err) {
+                        const struct pg_target *target, struct error *err) {
     const char *slash = at ? memchr(host, '/', (size_t)(at - host)) : NULL;
     if (!slash || !colon || colon > slash || colon + 1 + strspn(colon + 1, "0123456789") == slash)
         return 0;
     return error_set(err, -EINVAL,
                      "store.url '%s' cannot be read: write '/' in a password as %%2F, or put the "
                      "password into ~/.pgpass (0600)",
-                     place->shown);
+                     target->shown);
 }
 
-int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *err) {
-    struct pg_place place = { .answer_timeout = ANSWER_TIMEOUT_DEFAULT,
-                              .connect_timeout = CONNECT_TIMEOUT_DEFAULT,
-                              .host_count = 1,
-                              .schema = SCHEMA_DEFAULT };
+int pg_target_parse(const char *url, struct pg_target *ret_target, struct error *err) {
+    struct pg_target target = { .answer_timeout = ANSWER_TIMEOUT_DEFAULT,
+                                .connect_timeout = CONNECT_TIMEOUT_DEFAULT,
+                                .host_count = 1,
+                                .schema = SCHEMA_DEFAULT };
     _cleanup_(strbuf_finish) struct strbuf ours = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     const char *slashes = strstr(url, "://");
@@ -256,32 +258,32 @@ int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *er
     strbuf_add(&shown, url, colon ? (size_t)(colon - url) : base);
     if (colon)
         strbuf_add(&shown, at, base - (size_t)(at - url));
-    int r = split_query(query ? query + 1 : "", &ours, &shown, &place, err);
+    int r = split_query(query ? query + 1 : "", &ours, &shown, &target, err);
     if (r < 0)
         return r;
-    place.url = strbuf_take(&ours);
-    place.shown = strbuf_take(&shown);
-    place.lock = lock_of(place.schema);
-    r = refuse_slash(host, at, colon, &place, err);
+    target.url = strbuf_take(&ours);
+    target.shown = strbuf_take(&shown);
+    target.lock = lock_of(target.schema);
+    r = refuse_slash(host, at, colon, &target, err);
     if (r == 0)
-        r = parse_conninfo(&place, err);
+        r = parse_conninfo(&target, err);
     if (r < 0) {
-        pg_place_finish(&place);
+        pg_target_finish(&target);
         return r;
     }
-    *ret_place = place;
+    *ret_target = target;
     return 0;
 }
 
-void pg_place_finish(struct pg_place *place) {
-    for (size_t i = 0; place->hosts && i < place->host_count; i++) {
-        free(place->hosts[i].conninfo);
-        free(place->hosts[i].shown);
+void pg_target_finish(struct pg_target *target) {
+    for (size_t i = 0; target->hosts && i < target->host_count; i++) {
+        free(target->hosts[i].conninfo);
+        free(target->hosts[i].shown);
     }
-    free(place->hosts);
-    free(place->url);
-    free(place->shown);
-    *place = (struct pg_place){ 0 };
+    free(target->hosts);
+    free(target->url);
+    free(target->shown);
+    *target = (struct pg_target){ 0 };
 }
 
 /* --- sessions -------------------------------------------------------------------------------- */
@@ -339,7 +341,7 @@ static int errno_of(const char *state) {
     return -EIO;
 }
 
-int pg_result_error(const struct pg_place *place, const char *what, const PGresult *result,
+int pg_result_error(const struct pg_target *target, const char *what, const PGresult *result,
                     struct error *err) {
     char line[300];
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
@@ -347,8 +349,8 @@ int pg_result_error(const struct pg_place *place, const char *what, const PGresu
     int code = errno_of(PQresultErrorField(result, PG_DIAG_SQLSTATE));
     if (code == -ENOSPC)
         return error_set(err, code, "cannot %s: the disk of PostgreSQL at '%s' is full", what,
-                         place->shown);
-    return error_set(err, code, "cannot %s in PostgreSQL at '%s': %s", what, place->shown, line);
+                         target->shown);
+    return error_set(err, code, "cannot %s in PostgreSQL at '%s': %s", what, target->shown, line);
 }
 
 /* A parameter the server reported on connecting (13 does not). */
@@ -357,40 +359,41 @@ static bool is_on(const PGconn *pg, const char *parameter) {
     return value && strcmp(value, "on") == 0;
 }
 
-static int refuse_role(const struct pg_place *place, struct error *err) {
+static int refuse_role(const struct pg_target *target, struct error *err) {
     return error_set(err, -EROFS,
                      "the sessions of this role at '%s' are read-only: ALTER ROLE … SET "
                      "default_transaction_read_only = off",
-                     place->shown);
+                     target->shown);
 }
 
 int pg_connect_error(const struct pg_link *link, struct error *err) {
-    const struct pg_place *place = link->place;
+    const struct pg_target *target = link->target;
     char line[300];
     pg_one_line(link->pg ? PQerrorMessage(link->pg) : "out of memory", line);
     if (link->up)
         return error_set(err, -ECONNRESET, "the connection to PostgreSQL at '%s' is lost: %s",
-                         place->shown, line);
+                         target->shown, line);
     /* A primary may appear, or this may become it. */
     if (link->pg && is_on(link->pg, "in_hot_standby"))
         return error_set(err, -ECONNREFUSED,
                          "PostgreSQL at '%s' is a standby server, which takes no writes: does the "
                          "primary run, and is it one of the hosts?",
-                         place->shown);
+                         target->shown);
     if (link->pg && is_on(link->pg, "default_transaction_read_only"))
-        return refuse_role(place, err);
+        return refuse_role(target, err);
     if (link->pg && PQconnectionNeedsPassword(link->pg))
         return error_set(
             err, -EACCES,
             "PostgreSQL at '%s' wants a password: put it into ~/.pgpass (0600), or into "
             "the file that '?passfile=' names",
-            place->shown);
+            target->shown);
     if (link->pg && PQconnectionUsedPassword(link->pg))
         return error_set(err, -EACCES,
                          "PostgreSQL at '%s' lets nobody in (%s): check the role, its password and "
                          "the database",
-                         place->shown, line);
-    return error_set(err, -ECONNREFUSED, "cannot reach PostgreSQL at '%s': %s", place->shown, line);
+                         target->shown, line);
+    return error_set(err, -ECONNREFUSED, "cannot reach PostgreSQL at '%s': %s", target->shown,
+                     line);
 }
 
 /* --- the session ----------------------------------------------------------------------------- */
@@ -420,7 +423,7 @@ void pg_session_sql(const struct pg_link *link, struct strbuf *ret_sql) {
         { "bytea_output", "hex", 0 },
     };
     strbuf_printf(ret_sql, "SELECT set_config('search_path', '\"%s\", pg_temp', false)",
-                  link->place->schema);
+                  link->target->schema);
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
         if (PQserverVersion(link->pg) >= settings[i].since)
             strbuf_printf(ret_sql, ", set_config('%s', '%s', false)", settings[i].name,
@@ -443,7 +446,7 @@ static const char *field(const PGresult *result, const char *name) {
 }
 
 int pg_session_check(const struct pg_link *link, const PGresult *result, struct error *err) {
-    const char *shown = link->place->shown;
+    const char *shown = link->target->shown;
     int version = PQserverVersion(link->pg);
     if (version < PG_OLDEST_SERVER)
         return error_set(err, -ENOTSUP, "PostgreSQL at '%s' has version %d: use %d or newer", shown,
@@ -459,7 +462,7 @@ int pg_session_check(const struct pg_link *link, const PGresult *result, struct 
                          "primary, or all of them: postgresql://A,B/DATABASE",
                          shown);
     if (strcmp(field(result, "read_only"), "on") == 0)
-        return refuse_role(link->place, err);
+        return refuse_role(link->target, err);
     bool unsafe =
         strcmp(field(result, "fsync"), "on") != 0 || strcmp(field(result, "pages"), "on") != 0;
     if (unsafe && link->log)
@@ -479,27 +482,27 @@ int pg_session_begin(struct pg_link *link, struct error *err) {
 
 /* --- the lock -------------------------------------------------------------------------------- */
 
-void pg_session_lock_sql(const struct pg_place *place, struct strbuf *ret_sql) {
+void pg_session_lock_sql(const struct pg_target *target, struct strbuf *ret_sql) {
     strbuf_printf(ret_sql, "SELECT pg_try_advisory_lock(%d, %" PRId32 ")", PG_LOCK_CLASS,
-                  place->lock);
+                  target->lock);
 }
 
-static void print_lock_row(const struct pg_place *place, struct strbuf *out) {
+static void print_lock_row(const struct pg_target *target, struct strbuf *out) {
     strbuf_printf(out,
                   " FROM pg_locks l"
                   " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = %u AND l.objid = %u"
                   " AND l.objsubid = 2 AND l.database ="
                   " (SELECT oid FROM pg_database WHERE datname = current_database())",
-                  (unsigned)PG_LOCK_CLASS, (unsigned)place->lock);
+                  (unsigned)PG_LOCK_CLASS, (unsigned)target->lock);
 }
 
 /* The holder's `who` is in the table, if it has got that far: its process must be the one that has
  * the lock. */
-void pg_session_holder_sql(const struct pg_place *place, struct strbuf *ret_sql) {
+void pg_session_holder_sql(const struct pg_target *target, struct strbuf *ret_sql) {
     strbuf_printf(ret_sql,
                   "SELECT s.holder FROM \"%s\".store s WHERE s.holder_pid IN (SELECT l.pid",
-                  place->schema);
-    print_lock_row(place, ret_sql);
+                  target->schema);
+    print_lock_row(target, ret_sql);
     strbuf_putc(ret_sql, ')');
 }
 
@@ -508,8 +511,8 @@ int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_W
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     _cleanup_(pg_result_free) PGresult *locks = NULL, *holder = NULL;
     strbuf_printf(&sql, "SELECT l.pid, to_regclass('\"%s\".store') IS NOT NULL",
-                  link->place->schema);
-    print_lock_row(link->place, &sql);
+                  link->target->schema);
+    print_lock_row(link->target, &sql);
     int r = pg_link_run(link, "ask who has the store", sql.text, &locks, err);
     if (r < 0)
         return r;
@@ -518,7 +521,7 @@ int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_W
     if (!*ret_held || *PQgetvalue(locks, 0, 1) != 't')
         return 0;
     strbuf_clear(&sql);
-    pg_session_holder_sql(link->place, &sql);
+    pg_session_holder_sql(link->target, &sql);
     if (pg_link_run(link, "ask who has the store", sql.text, &holder, NULL) == 0
         && PQntuples(holder) == 1)
         (void)snprintf(ret_who, STORE_WHO_MAX, "%s", PQgetvalue(holder, 0, 0));
@@ -534,7 +537,7 @@ static int try_lock(struct pg_link *link, const char *sql, struct error *err) {
 
 int pg_session_lock(struct pg_link *link, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-    pg_session_lock_sql(link->place, &sql);
+    pg_session_lock_sql(link->target, &sql);
     /* The server needs a moment to notice that a program has died; a restart comes sooner. */
     time_ms deadline = clock_read_steady() + LOCK_PATIENCE;
     int r;
@@ -548,12 +551,12 @@ int pg_session_lock(struct pg_link *link, struct error *err) {
     return error_set(err, -EBUSY,
                      "store '%s' is in use by %s: end that one first, or wait for it with "
                      "daemon.standby",
-                     link->place->shown, *who ? who : "another program");
+                     link->target->shown, *who ? who : "another program");
 }
 /* --- connecting ------------------------------------------------------------------------------ */
 
 /* "terminating connection due to administrator command" arrives this way, before the end. */
-static void take_notice(void *ctx, const PGresult *result) {
+static void receive_notice(void *ctx, const PGresult *result) {
     struct pg_link *link = ctx;
     char line[300];
     pg_one_line(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), line);
@@ -563,7 +566,7 @@ static void take_notice(void *ctx, const PGresult *result) {
         link->log(link->log_ctx, line);
 }
 
-int pg_link_begin(struct pg_link *link, const struct pg_place *place, const char *address,
+int pg_link_begin(struct pg_link *link, const struct pg_target *target, const char *address,
                   struct error *err) {
     /* The URL overrides the parameters before it, and is overridden by those after it. A dead host
      * is detected within 3 s, on both sides (pg_session_sql). */
@@ -577,20 +580,20 @@ int pg_link_begin(struct pg_link *link, const struct pg_place *place, const char
                                   "hostaddr",
                                   "client_encoding",
                                   NULL };
-    const char *url = place->hosts ? place->hosts[link->host].conninfo : place->url;
+    const char *url = target->hosts ? target->hosts[link->host].conninfo : target->url;
     const char *const values[] = { "sluice", "1",     "1",
-                                   "2",      "3000",  place->hosts ? "read-write" : "any",
+                                   "2",      "3000",  target->hosts ? "read-write" : "any",
                                    url,      address, "UTF8",
                                    NULL };
     _Static_assert(ARRAY_SIZE(names) == ARRAY_SIZE(values), "a parameter has no value");
-    link->place = place;
-    link->patience = place->answer_timeout;
+    link->target = target;
+    link->patience = target->answer_timeout;
     if (!link->guard)
         link->guard = xcalloc(1, sizeof(*link->guard));
     link->pg = PQconnectStartParams(names, values, 1);
     if (!link->pg || PQstatus(link->pg) == CONNECTION_BAD)
         return pg_connect_error(link, err);
-    (void)PQsetNoticeReceiver(link->pg, take_notice, link);
+    (void)PQsetNoticeReceiver(link->pg, receive_notice, link);
     return 0;
 }
 
@@ -598,17 +601,17 @@ int pg_link_is_late(const struct pg_link *link, struct error *err) {
     return error_set(err, -ETIMEDOUT,
                      "PostgreSQL at '%s' does not answer: is the address right, and does the "
                      "server run?",
-                     link->place->shown);
+                     link->target->shown);
 }
 
 /* Unlike libpq, also continues after a host that rejects logins: administrators use pg_hba.conf to
  * take a server out of service. */
 bool pg_link_next(struct pg_link *link, struct error *err) {
-    const struct pg_place *place = link->place;
-    if (link->host + 1 == place->host_count) {
-        if (place->hosts)
+    const struct pg_target *target = link->target;
+    if (link->host + 1 == target->host_count) {
+        if (target->hosts)
             (void)error_prefix(err, "%zu hosts were tried, the last one was '%s'",
-                               place->host_count, place->hosts[link->host].shown);
+                               target->host_count, target->hosts[link->host].shown);
         return false;
     }
     PQfinish(link->pg);
@@ -651,10 +654,10 @@ static int wait_for(int fd, short events, time_ms deadline) {
     }
 }
 
-static int connect_host(struct pg_link *link, const struct pg_place *place, const char *address,
+static int connect_host(struct pg_link *link, const struct pg_target *target, const char *address,
                         time_ms patience, struct error *err) {
     time_ms deadline = clock_read_steady() + patience;
-    int r = pg_link_begin(link, place, address, err);
+    int r = pg_link_begin(link, target, address, err);
     unsigned events = LOOP_WRITE;
     while (r >= 0) {
         if (!wait_for(PQsocket(link->pg), events == LOOP_WRITE ? POLLOUT : POLLIN, deadline))
@@ -666,11 +669,11 @@ static int connect_host(struct pg_link *link, const struct pg_place *place, cons
     return r;
 }
 
-int pg_link_connect(struct pg_link *link, const struct pg_place *place, time_ms patience,
+int pg_link_connect(struct pg_link *link, const struct pg_target *target, time_ms patience,
                     struct error *err) {
     int r;
     do
-        r = connect_host(link, place, "", patience, err);
+        r = connect_host(link, target, "", patience, err);
     while (r < 0 && pg_link_next(link, err));
     return r;
 }
@@ -678,9 +681,9 @@ int pg_link_connect(struct pg_link *link, const struct pg_place *place, time_ms 
 /* A name may have several addresses. If the URL names one host, all of them count as one server. */
 int pg_link_connect_beside(struct pg_link *link, const struct pg_link *other, time_ms patience,
                            struct error *err) {
-    const char *address = other->place->hosts ? PQhostaddr(other->pg) : NULL;
+    const char *address = other->target->hosts ? PQhostaddr(other->pg) : NULL;
     link->host = other->host;
-    return connect_host(link, other->place, address ? address : "", patience, err);
+    return connect_host(link, other->target, address ? address : "", patience, err);
 }
 
 static void stop_watching(struct pg_link *link) {
@@ -724,17 +727,17 @@ void pg_link_abandon(struct pg_link *link) {
     stop_watching(link);
 }
 
-void pg_link_move(struct pg_link *link, const struct pg_place *place, struct pg_link *ret_link) {
+void pg_link_move(struct pg_link *link, const struct pg_target *target, struct pg_link *ret_link) {
     assert(link->expected == 0);
     stop_watching(link);
     drop_guard(link);
-    *ret_link = (struct pg_link){ .place = place,
+    *ret_link = (struct pg_link){ .target = target,
                                   .pg = link->pg,
                                   .host = link->host,
-                                  .patience = place->answer_timeout,
+                                  .patience = target->answer_timeout,
                                   .up = true,
                                   .guard = xcalloc(1, sizeof(struct pg_guard)) };
-    (void)PQsetNoticeReceiver(ret_link->pg, take_notice, ret_link);
+    (void)PQsetNoticeReceiver(ret_link->pg, receive_notice, ret_link);
     *link = (struct pg_link){ 0 };
 }
 
@@ -759,7 +762,7 @@ static void report_lost(struct pg_link *link, int code, const char *why) {
 }
 
 static void report_lost_connection(struct pg_link *link) {
-    (void)PQisBusy(link->pg); /* reads the last notice, for take_notice */
+    (void)PQisBusy(link->pg); /* reads the last notice, for receive_notice */
     report_lost(link, -ECONNRESET, PQerrorMessage(link->pg));
 }
 
@@ -779,7 +782,7 @@ int pg_link_poll(struct pg_link *link, time_ms deadline, struct error *err) {
     short events = (short)(POLLIN | (unsent ? POLLOUT : 0));
     if (!wait_for(PQsocket(link->pg), events, deadline))
         return error_set(err, -ETIMEDOUT, "PostgreSQL at '%s' has not answered for %d s",
-                         link->place->shown, (int)(link->patience / 1000));
+                         link->target->shown, (int)(link->patience / 1000));
     if (!PQconsumeInput(link->pg))
         return pg_connect_error(link, err);
     return 0;
@@ -809,7 +812,7 @@ static int collect(struct pg_link *link, const char *what, PGresult **ret_result
     }
     ExecStatusType status = PQresultStatus(kept);
     if (r >= 0 && status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
-        r = pg_result_error(link->place, what, kept, err);
+        r = pg_result_error(link->target, what, kept, err);
     if (r < 0 || !ret_result) {
         PQclear(kept);
         return r;
@@ -933,7 +936,7 @@ static bool is_closing(const PGresult *result) {
 }
 
 /* Handles everything received. Callbacks may send more, or close the link: returns false then. */
-static bool take_results(struct pg_link *link) {
+static bool handle_results(struct pg_link *link) {
     struct pg_guard *guard = pg_guard_enter(link);
     bool empty = false; /* the last one was: each statement is followed by an empty result */
     while (!guard->is_freed && !link->dead && link->expected > 0 && !PQisBusy(link->pg)) {
@@ -967,7 +970,7 @@ static void is_ready(void *ctx, int fd, unsigned events) {
     if (link->failed || !PQconsumeInput(link->pg))
         report_lost_connection(link);
     else
-        (void)take_results(link);
+        (void)handle_results(link);
 }
 
 void pg_link_wait(struct pg_link *link) {
@@ -984,7 +987,7 @@ void pg_link_wait(struct pg_link *link) {
             report_lost(link, r, err.text);
             return;
         }
-        if (!take_results(link))
+        if (!handle_results(link))
             return;
         if (link->expected != before)
             deadline = clock_read_steady() + link->patience;

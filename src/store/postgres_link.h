@@ -20,7 +20,7 @@ struct pg_host {
 };
 
 /* Our URL: libpq's, with two additional parameters. */
-struct pg_place {
+struct pg_target {
     char *url;                      /* passed to libpq if it names one host */
     char *shown;                    /* without a password */
     char schema[PG_SCHEMA_MAX + 1]; /* schema=NAME */
@@ -32,8 +32,8 @@ struct pg_place {
 };
 #define PG_LOCK_CLASS 0x536c7563 /* "Sluc" */
 
-int pg_place_parse(const char *url, struct pg_place *ret_place, struct error *err);
-void pg_place_finish(struct pg_place *place); /* safe on a zeroed one */
+int pg_target_parse(const char *url, struct pg_target *ret_target, struct error *err);
+void pg_target_finish(struct pg_target *target); /* safe on a zeroed one */
 
 /* --- connections ----------------------------------------------------------------------------- */
 
@@ -51,9 +51,9 @@ bool pg_guard_leave(struct pg_guard *guard); /* returns is_freed */
  * called once, and is the last callback. With a loop they are called from it, else from
  * pg_link_wait. */
 struct pg_link {
-    const struct pg_place *place;
+    const struct pg_target *target;
     PGconn *pg;
-    size_t host; /* index in the place's hosts */
+    size_t host; /* index in the target's hosts */
     struct loop *loop;
     struct loop_watch *watch;
     struct loop_timer *timer;
@@ -70,9 +70,9 @@ struct pg_link {
     void *log_ctx;
 };
 
-/* Connects, blocking, to the first usable host; `patience` applies to each of them. The place must
+/* Connects, blocking, to the first usable host; `patience` applies to each of them. The target must
  * outlive the link. */
-int pg_link_connect(struct pg_link *link, const struct pg_place *place, time_ms patience,
+int pg_link_connect(struct pg_link *link, const struct pg_target *target, time_ms patience,
                     struct error *err);
 /* Connects to the same host as another link. */
 int pg_link_connect_beside(struct pg_link *link, const struct pg_link *other, time_ms patience,
@@ -81,7 +81,7 @@ int pg_link_connect_beside(struct pg_link *link, const struct pg_link *other, ti
  * connected, 1: again. If one of them fails or takes too long (pg_link_is_late): next, and begin
  * again; false from next: that was the last host, and the message says how many were tried.
  * `address`: one of the host's addresses; "": any. */
-int pg_link_begin(struct pg_link *link, const struct pg_place *place, const char *address,
+int pg_link_begin(struct pg_link *link, const struct pg_target *target, const char *address,
                   struct error *err);
 int pg_link_go_on(struct pg_link *link, unsigned *ret_events, struct error *err);
 int pg_link_is_late(const struct pg_link *link, struct error *err); /* -ETIMEDOUT */
@@ -89,7 +89,7 @@ bool pg_link_next(struct pg_link *link, struct error *err);
 void pg_link_close(struct pg_link *link);   /* safe on a zeroed one; no callbacks */
 void pg_link_abandon(struct pg_link *link); /* no more callbacks or sends */
 /* Transfers a connection that expects nothing. */
-void pg_link_move(struct pg_link *link, const struct pg_place *place, struct pg_link *ret_link);
+void pg_link_move(struct pg_link *link, const struct pg_target *target, struct pg_link *ret_link);
 
 /* Runs one or more statements, blocking, before there is a pipeline; `ret_result` (of the last one)
  * may be NULL. The error has the code of its SQLSTATE and names the action (`what`). */
@@ -131,7 +131,7 @@ static inline void pg_result_free(PGresult **result) { /* for _cleanup_ */
 /* A number from a text result; 0 if it has no such row or column. */
 int64_t pg_result_number(const PGresult *result, int row, int column);
 /* "cannot WHAT: …" and a negative errno. */
-int pg_result_error(const struct pg_place *place, const char *what, const PGresult *result,
+int pg_result_error(const struct pg_target *target, const char *what, const PGresult *result,
                     struct error *err);
 int pg_connect_error(const struct pg_link *link, struct error *err);
 /* The statement that sets up a session, and the check of its answer. `log` may be NULL. */
@@ -140,9 +140,9 @@ int pg_session_check(const struct pg_link *link, const PGresult *result, struct 
 int pg_session_begin(struct pg_link *link, struct error *err); /* both, blocking */
 /* -EBUSY names the holder. */
 int pg_session_lock(struct pg_link *link, struct error *err);
-void pg_session_lock_sql(const struct pg_place *place, struct strbuf *ret_sql);
+void pg_session_lock_sql(const struct pg_target *target, struct strbuf *ret_sql);
 /* One row with the holder's `who`, or none; an error if it cannot be read. */
-void pg_session_holder_sql(const struct pg_place *place, struct strbuf *ret_sql);
+void pg_session_holder_sql(const struct pg_target *target, struct strbuf *ret_sql);
 /* "" if it is not held. */
 int pg_session_holder(struct pg_link *link, bool *ret_held, char ret_who[STORE_WHO_MAX],
                       struct error *err);

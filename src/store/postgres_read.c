@@ -1,12 +1,12 @@
-/* postgres_read.c: answers questions at run time, and loads everything that scheduling needs at
+/* postgres_read.c: answers queries at run time, and loads everything that scheduling needs at
  * startup.
  *
- * Questions are pipelined over a separate connection, each with its own sync: a failure does not
+ * Queries are pipelined over a separate connection, each with its own sync: a failure does not
  * affect the others. Answers come in order. Callbacks may ask again or commit: the rows of an
  * answer belong to its result, not to the connection.
  *
  * Loading uses binary COPY: a million rows come as one stream, without a result object for each,
- * and numbers need no parsing. It uses the writing connection, which is idle; pending questions
+ * and numbers need no parsing. It uses the writing connection, which is idle; pending queries
  * continue on the reading one. Equal names are equal pointers.
  *
  * Numbers have the width of their column, in big-endian order. Both sources give NUL-terminated
@@ -129,12 +129,12 @@ static bool numbers_at(const struct pg_row *row, int column, task_id **numbers, 
 int pg_damaged(struct pg_store *store, const char *what, struct error *err) {
     struct error own = { 0 };
     error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): restore it from a dump",
-              store->place.shown, what);
+              store->target.shown, what);
     store_break(&store->base, &own);
     return error_set(err, own.code, "%s", own.text);
 }
 
-/* --- questions ------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------- */
 
 struct pg_pending {
     struct pg_pending *next;
@@ -198,7 +198,7 @@ void pg_query_result(void *ctx, const PGresult *result) {
     int count = 0;
     _cleanup_(freep) char *rows = NULL;
     if (PQresultStatus(result) != PGRES_TUPLES_OK)
-        pg_result_error(&store->place, "read", result, &err);
+        pg_result_error(&store->target, "read", result, &err);
     else
         rows = xmalloc(((size_t)(count = PQntuples(result)) + 1) * size);
     for (int i = 0; i < count; i++) {
@@ -244,7 +244,7 @@ static int load_task(struct loader *l, const struct pg_row *from) {
     return sql_load_task(&l->all, &row, &l->store->options, l->store->last_task);
 }
 
-static int take_row(struct loader *l, enum row_kind kind, char *bytes, int size) {
+static int load_row(struct loader *l, enum row_kind kind, char *bytes, int size) {
     struct pg_row row;
     if (size >= 2 && (unsigned char)bytes[0] == 0xff && (unsigned char)bytes[1] == 0xff)
         return 0; /* the last one */
@@ -282,7 +282,7 @@ static int load_rows(struct loader *l, enum row_kind kind) {
         int skip = first ? COPY_HEAD : 0;
         first = false;
         if (failed == 0 && size > skip)
-            failed = take_row(l, kind, bytes + skip, size - skip);
+            failed = load_row(l, kind, bytes + skip, size - skip);
         PQfreemem(bytes);
     }
     return r < 0 ? r : failed;
@@ -307,7 +307,7 @@ static int load_part(struct loader *l, const struct sql_part *part) {
         if (status == PGRES_COPY_OUT)
             r = load_rows(l, part->kind);
         else if (status != PGRES_COMMAND_OK && r >= 0)
-            r = pg_result_error(link->place, "read", result, l->all.err);
+            r = pg_result_error(link->target, "read", result, l->all.err);
         PQclear(result);
     }
     return r;
@@ -386,11 +386,11 @@ static int read_summary(struct pg_link *link, struct store_look *look, struct er
 }
 
 int pg_summary(const char *url, struct store_look *ret_look, struct error *err) {
-    _cleanup_(pg_place_finish) struct pg_place place = { 0 };
+    _cleanup_(pg_target_finish) struct pg_target target = { 0 };
     _cleanup_(pg_link_close) struct pg_link link = { 0 };
-    int r = pg_place_parse(url, &place, err);
+    int r = pg_target_parse(url, &target, err);
     if (r >= 0)
-        r = pg_link_connect(&link, &place, place.connect_timeout, err);
+        r = pg_link_connect(&link, &target, target.connect_timeout, err);
     if (r >= 0)
         r = pg_session_begin(&link, err);
     if (r >= 0)

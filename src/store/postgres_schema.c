@@ -49,7 +49,7 @@ const struct pg_schema pg_schema = { .steps = steps, .version = STORE_VERSION };
 
 /* Reports the missing privileges, as the SQL that grants them. */
 static int refuse_reading(struct pg_link *link, struct error *err) {
-    const char *schema = link->place->schema, *role = PQuser(link->pg);
+    const char *schema = link->target->schema, *role = PQuser(link->pg);
     return error_set(
         err, -EACCES,
         "role '%s' may not use the tables of schema '%s': GRANT USAGE ON SCHEMA %s TO %s; "
@@ -65,7 +65,7 @@ int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_versi
         "SELECT count(*), count(*) FILTER (WHERE c.relname = 'store') FROM pg_class c"
         " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1"
         " AND c.relkind IN ('r', 'p', 'v', 'm')",
-        link->place->schema, &found, err);
+        link->target->schema, &found, err);
     if (r < 0)
         return r;
     if (pg_result_number(found, 0, 0) == 0) {
@@ -76,7 +76,7 @@ int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_versi
         return error_set(err, -EUCLEAN,
                          "schema '%s' at '%s' has tables of another program: give the store "
                          "another one with '?schema=NAME'",
-                         link->place->schema, link->place->shown);
+                         link->target->schema, link->target->shown);
     r = pg_link_run(link, "read the version", "SELECT version FROM store", &row, err);
     if (r == -EACCES || r == -EUCLEAN) /* without USAGE the table is not even found */
         return refuse_reading(link, err);
@@ -87,17 +87,17 @@ int pg_schema_inspect(struct pg_link *link, uint32_t newest, uint32_t *ret_versi
         return error_set(err, -EPROTO,
                          "store '%s' has version %" PRId64 ", this program knows up to %" PRIu32
                          ": use the newer program",
-                         link->place->shown, version, newest);
+                         link->target->shown, version, newest);
     if (version < PG_FIRST_VERSION)
         return error_set(err, -EUCLEAN,
                          "store '%s' is damaged (version %" PRId64 "): restore it from a dump",
-                         link->place->shown, version);
+                         link->target->shown, version);
     *ret_version = (uint32_t)version;
     return 0;
 }
 
-static int take_step(struct pg_link *link, const char *step, uint32_t version, struct error *err) {
-    const char *schema = link->place->schema;
+static int run_step(struct pg_link *link, const char *step, uint32_t version, struct error *err) {
+    const char *schema = link->target->schema;
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     strbuf_puts(&sql, "BEGIN; SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on;");
     strbuf_printf(&sql, "%s UPDATE store SET version = %" PRIu32 "; COMMIT", step, version);
@@ -114,12 +114,12 @@ static int take_step(struct pg_link *link, const char *step, uint32_t version, s
             "role '%s' may not make the tables of version %" PRIu32
             " in schema '%s' at '%s': run 'sluiced --store-migrate URL' once as the owner "
             "of the schema, or CREATE SCHEMA %s AUTHORIZATION %s",
-            PQuser(link->pg), version, schema, link->place->shown, schema, PQuser(link->pg));
+            PQuser(link->pg), version, schema, link->target->shown, schema, PQuser(link->pg));
     return r;
 }
 
 static int create_tables(struct pg_link *link, struct error *err) {
-    const char *schema = link->place->schema;
+    const char *schema = link->target->schema;
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     strbuf_printf(&sql,
                   "DO $$BEGIN IF to_regnamespace('\"%s\"') IS NULL THEN"
@@ -127,7 +127,7 @@ static int create_tables(struct pg_link *link, struct error *err) {
                   schema, schema);
     sql_create_tables(SQL_POSTGRES, &sql);
     strbuf_puts(&sql, others);
-    return take_step(link, sql.text, STORE_VERSION, err);
+    return run_step(link, sql.text, STORE_VERSION, err);
 }
 
 static int migrate_to(struct pg_link *link, const struct pg_schema *schema, uint32_t version,
@@ -138,7 +138,7 @@ static int migrate_to(struct pg_link *link, const struct pg_schema *schema, uint
     if (version > LAST_BY_HAND)
         sql_add_columns(SQL_POSTGRES, version, &sql);
     strbuf_puts(&sql, step ? step : "");
-    return take_step(link, strbuf_text(&sql), version, err);
+    return run_step(link, strbuf_text(&sql), version, err);
 }
 
 int pg_schema_migrate(struct pg_link *link, const struct pg_schema *schema, uint32_t from,
@@ -158,7 +158,7 @@ int pg_schema_check_rights(struct pg_link *link, struct error *err) {
         " WHERE n.nspname = $1 AND c.relkind = 'r' AND NOT (has_table_privilege(c.oid, 'SELECT')"
         " AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')"
         " AND has_table_privilege(c.oid, 'DELETE'))",
-        link->place->schema, &result, err);
+        link->target->schema, &result, err);
     if (r < 0)
         return r;
     return pg_result_number(result, 0, 0) > 0 ? refuse_reading(link, err) : 0;

@@ -230,7 +230,7 @@ static void prune(struct writer *w, const struct store_write *write) {
 }
 
 /* Included in STATEMENT_EPOCH. */
-static void take_numbers(struct writer *w, const struct store_write *write) {
+static void assign_numbers(struct writer *w, const struct store_write *write) {
     (void)w;
     (void)write;
 }
@@ -281,7 +281,7 @@ static void write_round(struct writer *w, const struct store_batch *batch, unsig
                         bool one_by_one) {
     static void (*const writers[])(struct writer * w, const struct store_write *write) = {
         [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
-        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = take_numbers,
+        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = assign_numbers,
     };
     for (size_t i = round == 0 ? w->store->commit.written : 0; i < batch->count; i++) {
         if (store_write_round(&batch->writes[i]) != round)
@@ -372,7 +372,7 @@ void pg_commit_result(void *ctx, const PGresult *result) {
         const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
         commit->failed = sent;
         (void)snprintf(commit->state, sizeof(commit->state), "%s", state ? state : "XX000");
-        pg_result_error(&store->place, "write", result, &commit->err);
+        pg_result_error(&store->target, "write", result, &commit->err);
         const char *rule = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
         (void)snprintf(commit->rule, sizeof(commit->rule), "%s", rule ? rule : "");
     }
@@ -432,7 +432,7 @@ static void has_failed(struct pg_store *store) {
         error_set(&err, -ESTALE,
                   "another daemon has taken over the store '%s': this one has nothing to say any "
                   "more",
-                  store->place.shown);
+                  store->target.shown);
         finish(store, STORE_UNKNOWN, &err);
         return;
     }
@@ -468,6 +468,6 @@ void pg_commit_synced(void *ctx) {
     }
     struct error err = { 0 };
     error_set(&err, -EIO, "PostgreSQL at '%s' does not say what became of a commit (%s)",
-              store->place.shown, commit->err.text);
+              store->target.shown, commit->err.text);
     finish(store, STORE_UNKNOWN, &err);
 }

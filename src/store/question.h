@@ -1,4 +1,4 @@
-/* question.h: questions to a store, also during commits. Included by store.h. */
+/* question.h: queries to a store, also during commits. Included by store.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ enum store_question_kind {
     ASK_CHANGED, /* the same with only `id` and `changed_at`: faster */
     ASK_TITLES,  /* the same with only `id`, `title` and `changed_at`: faster */
     ASK_RUNS,    /* of `task`, attempts below `before` (0: all), newest first; task 0: of all tasks,
-                        those behind `place` by task and attempt, whatever its time */
+                        those after `place` by task and attempt, whatever its time */
     ASK_EVENTS,  /* after `after`, oldest first; of `task` if not 0 */
     ASK_EVENTS_BACK, /* the newest before `before` (0: all), newest first; of `task` if not 0 */
     ASK_KEY,         /* `key`: one row or none */
@@ -23,7 +23,7 @@ enum store_question_kind {
     ASK_EXTERNAL,    /* `key` in `project`: the spec row that has this external id, or none */
     ASK_EXPIRED, /* final tasks that changed before `before_time`, oldest first, without the first
                     `after` of them: task ids only */
-    ASK_ENDED,   /* runs that ended at `since` or later, latest end first; those behind `place` */
+    ASK_ENDED,   /* runs that ended at `since` or later, latest end first; those after `place` */
     ASK_SPENT,   /* sums of spans that began from `since` to before `before_time`, oldest first, by
                     name (in no order that means anything), without the first `after` of them */
     STORE_QUESTION_MAX,

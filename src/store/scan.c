@@ -1,6 +1,6 @@
 /* scan.c: reads everything in a store.
  *
- * Uses loading for what scheduling needs and questions for the rest, so that backends need no other
+ * Uses loading for what scheduling needs and queries for the rest, so that backends need no other
  * path. A question returns up to STORE_ANSWER_MAX rows, and the next one continues after them. */
 #include "store/scan.h"
 
@@ -51,12 +51,10 @@ struct scan {
     int r;
     task_id *tasks; /* all of them, for their specs */
     size_t task_count, task_capacity;
-    /* Of the last answer: number of rows, and the last of them. */
     bool answered;
-    size_t count;
-    uint64_t seq;
-    struct store_place place;
-    char *key;
+    size_t count;                   /* of rows in the last answer */
+    struct store_question question; /* the next one: continues after the rows already read */
+    char *key;                      /* its */
 };
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -104,17 +102,17 @@ static int scan_loaded(struct scan *scan) {
     return r < 0 ? r : scan->each(scan->ctx, STORE_TOTALS, &totals, scan->err);
 }
 
-/* --- questions ------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------- */
 
-static void keep_place(struct scan *scan, enum store_table table, const void *row) {
+static void continue_after(struct scan *scan, enum store_table table, const void *row) {
     const struct run_row *run = row;
     if (table == STORE_RUNS)
-        scan->place = (struct store_place){ .task = run->task, .attempt = run->attempt };
+        scan->question.place = (struct store_place){ .task = run->task, .attempt = run->attempt };
     if (table == STORE_EVENTS)
-        scan->seq = ((const struct event_row *)row)->seq;
+        scan->question.after = ((const struct event_row *)row)->seq;
     if (table == STORE_KEYS) {
         free(scan->key);
-        scan->key = xstrdup(((const struct key_row *)row)->key);
+        scan->question.key = scan->key = xstrdup(((const struct key_row *)row)->key);
     }
 }
 
@@ -134,11 +132,11 @@ static void pass_rows(void *ctx, const struct store_answer *answer, const struct
             (const char *)answer->rows + i * row_types[tables[asking->table].kind].size;
         scan->r = scan->each(scan->ctx, asking->table, row, scan->err);
         if (i + 1 == answer->count)
-            keep_place(scan, asking->table, row);
+            continue_after(scan, asking->table, row);
     }
 }
 
-static int ask(struct scan *scan, enum store_table table, const struct store_question *question) {
+static int query(struct scan *scan, enum store_table table, const struct store_question *question) {
     struct asking asking = { scan, table };
     scan->answered = false;
     store_ask(scan->store, question, pass_rows, &asking);
@@ -154,35 +152,26 @@ static int scan_specs(struct scan *scan) {
                                            .tasks = scan->tasks + at,
                                            .task_count =
                                                rest < STORE_ANSWER_MAX ? rest : STORE_ANSWER_MAX };
-        r = ask(scan, STORE_SPECS, &question);
+        r = query(scan, STORE_SPECS, &question);
     }
     return r;
 }
 
-/* Continues after the rows already read. */
-static struct store_question next_question(const struct scan *scan, enum store_table table,
-                                           uint64_t rows) {
-    if (table == STORE_RUNS)
-        return (struct store_question){ .kind = ASK_RUNS, .place = scan->place };
-    if (table == STORE_EVENTS)
-        return (struct store_question){ .kind = ASK_EVENTS, .after = scan->seq };
-    if (table == STORE_KEYS)
-        return (struct store_question){ .kind = ASK_KEYS, .key = scan->key };
-    return (struct store_question){ .kind = ASK_SPENT,
-                                    .apart = true,
-                                    .days = table == STORE_DAYS,
-                                    .since = INT64_MIN,
-                                    .before_time = TIME_NEVER,
-                                    .after = rows };
-}
-
 static int scan_rest(struct scan *scan, enum store_table table) {
-    uint64_t rows = 0;
+    struct store_question *question = &scan->question;
+    bool is_spent = table == STORE_HOURS || table == STORE_DAYS;
+    *question = (struct store_question){ .kind = table == STORE_RUNS     ? ASK_RUNS
+                                                 : table == STORE_EVENTS ? ASK_EVENTS
+                                                 : table == STORE_KEYS   ? ASK_KEYS
+                                                                         : ASK_SPENT,
+                                         .apart = is_spent,
+                                         .days = table == STORE_DAYS,
+                                         .since = INT64_MIN,
+                                         .before_time = TIME_NEVER };
     int r;
     do {
-        struct store_question question = next_question(scan, table, rows);
-        r = ask(scan, table, &question);
-        rows += scan->count;
+        r = query(scan, table, question);
+        question->after += is_spent ? scan->count : 0;
     } while (r >= 0 && scan->count == STORE_ANSWER_MAX);
     return r;
 }

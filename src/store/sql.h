@@ -150,13 +150,13 @@ struct sql_value {
     int64_t number;
 };
 
-#define SQL_VALUES_MAX 5u /* of a question */
+#define SQL_VALUES_MAX 5u /* of a query */
 struct sql_query {
     enum statement statement;
     struct sql_value values[SQL_VALUES_MAX];
     unsigned count;
 };
-/* False: no row can match. The tasks of a question are not among the values. */
+/* False: no row can match. The tasks of a query are not among the values. */
 bool sql_query(const struct store_question *question, const struct names *names,
                struct sql_query *ret);
 /* One row of an answer, store_answer_row bytes. Inlined like row_read. */

@@ -77,7 +77,7 @@ int sqlite_error(sqlite3 *db, const char *path, const char *what, int rc, struct
 
 int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct error *err) {
     struct error own = { 0 };
-    int code = sqlite_error(store->db, store->place.path, what, rc, &own);
+    int code = sqlite_error(store->db, store->file.path, what, rc, &own);
     if (is_damage(rc) || (rc & 0xff) == SQLITE_IOERR)
         store_break(&store->base, &own);
     return error_set(err, code, "%s", own.text);
@@ -92,7 +92,7 @@ static void join_lines(char *text) {
 int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *err) {
     struct error own = { 0 };
     error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): " SQLITE_RESTORE_HINT,
-              store->place.path, what);
+              store->file.path, what);
     join_lines(own.text);
     store_break(&store->base, &own);
     return error_set(err, own.code, "%s", own.text);
@@ -123,11 +123,15 @@ int sqlite_run(struct sqlite_store *store, enum statement statement) {
     return stmt ? sqlite_finish(stmt) : sqlite3_extended_errcode(store->db);
 }
 
+/* Prepares a statement and steps to its first row: SQLITE_ROW, SQLITE_DONE or the error. */
+static int first_row(sqlite3 *db, const char *sql, sqlite3_stmt **ret_stmt) {
+    int rc = sqlite3_prepare_v2(db, sql, -1, ret_stmt, NULL);
+    return rc == SQLITE_OK ? sqlite3_step(*ret_stmt) : rc;
+}
+
 int sqlite_numbers(sqlite3 *db, const char *sql, int count, int64_t *ret_numbers) {
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
+    int rc = first_row(db, sql, &stmt);
     for (int i = 0; rc == SQLITE_ROW && i < count; i++)
         if (sqlite3_column_type(stmt, i) != SQLITE_NULL)
             ret_numbers[i] = sqlite3_column_int64(stmt, i);
@@ -138,9 +142,7 @@ int sqlite_numbers(sqlite3 *db, const char *sql, int count, int64_t *ret_numbers
 /* The text in the first row; SQLITE_OK or the error. */
 static int query_text(sqlite3 *db, const char *sql, char *ret_text, size_t size) {
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
+    int rc = first_row(db, sql, &stmt);
     const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
     (void)snprintf(ret_text, size, "%s", text ? text : "");
     sqlite3_finalize(stmt);
@@ -269,7 +271,7 @@ static void sqlite_reserve_make(struct sqlite_store *store) {
     if (size < 0)
         return;
     if (!reserve->path)
-        reserve->path = path_with_suffix(store->place.path, "-reserve");
+        reserve->path = path_with_suffix(store->file.path, "-reserve");
     reserve->size = size;
     reserve->used = true; /* until it is known to exist */
     int fd =
@@ -316,7 +318,7 @@ static time_ms sqlite_maintain(struct store *base, time_ms idle_ms) {
         rc = checkpoint(store, SQLITE_CHECKPOINT_PASSIVE);
     if (rc != SQLITE_OK) {
         struct error err = { 0 };
-        sqlite_error(store->db, store->place.path, "write", rc, &err);
+        sqlite_error(store->db, store->file.path, "write", rc, &err);
         store_break(base, &err);
         return TIME_NEVER;
     }
@@ -376,7 +378,7 @@ static int sqlite_check(struct sqlite_store *store, bool was_unclean, struct err
  *
  * A disk with slow syncs, or a busy machine, would block the loop for the duration of a commit. So
  * the connection goes to a thread with the batch, and comes back with the outcome. Meanwhile
- * nothing else uses it: questions wait. A fast commit is made in the loop, which saves two thread
+ * nothing else uses it: queries wait. A fast commit is made in the loop, which saves two thread
  * switches; the thread is used only after a slow commit, and for a batch that must be slow. */
 
 #define SLOW_US    2000        /* a commit that takes longer is slow */
@@ -410,7 +412,7 @@ static void commit(void *ctx, struct worker_job *job) {
     t->outcome = sqlite_commit_now(t->store, t->batch, &t->err);
 }
 
-/* --- questions ------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------- */
 
 void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
                         store_answered done, void *ctx) {
@@ -452,7 +454,7 @@ bool sqlite_thread_is_busy(const struct sqlite_store *store) {
 }
 
 /* The connection is ours again. */
-static void take_outcome(void *ctx, struct worker_job *job, bool was_run) {
+static void finish_thread_commit(void *ctx, struct worker_job *job, bool was_run) {
     struct sqlite_thread *t = ctx;
     struct sqlite_store *store = t->store;
     struct error err = t->err;
@@ -476,7 +478,7 @@ static void sqlite_thread_end(struct sqlite_store *store) {
 }
 
 bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch) {
-    static const struct worker_calls calls = { .run = commit, .done = take_outcome };
+    static const struct worker_calls calls = { .run = commit, .done = finish_thread_commit };
     time_ms now = clock_read_steady();
     if (store->base.last_commit_us > SLOW_US || store->options.is_slow)
         store->slow_until = now + SLOW_FOR;
@@ -570,7 +572,7 @@ static int connect_to(const char *path, sqlite3 **ret_db, struct error *err) {
 static int make_settings(const struct sqlite_store *store, struct error *err) {
     int r = 0;
     for (size_t i = is_read_only(store) ? 1 : 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
-        r = make_setting(store->db, &settings[i], store->place.path, err);
+        r = make_setting(store->db, &settings[i], store->file.path, err);
     return r;
 }
 
@@ -588,7 +590,7 @@ struct sqlite_await {
     struct loop_timer *timer;
     store_is_free free;
     void *ctx;
-    struct place place;
+    struct sqlite_file file;
 };
 
 static void try_later(struct sqlite_await *await, time_ms span) {
@@ -598,7 +600,7 @@ static void try_later(struct sqlite_await *await, time_ms span) {
 static void try_lock(void *ctx) {
     struct sqlite_await *await = ctx;
     struct error err = { 0 };
-    int r = place_try_lock(&await->place, &err);
+    int r = sqlite_file_try_lock(&await->file, &err);
     if (r == -EAGAIN)
         try_later(await, TRY_EVERY);
     else
@@ -607,43 +609,43 @@ static void try_lock(void *ctx) {
 
 static int sqlite_await(struct loop *loop, const char *url, store_is_free free, void *ctx,
                         struct store_await **ret_await, struct error *err) {
-    struct place place = PLACE_INIT;
-    int r = place_find(url, &place, err);
+    struct sqlite_file file = SQLITE_FILE_INIT;
+    int r = sqlite_file_find(url, &file, err);
     if (r < 0)
         return r;
     struct sqlite_await *await = xcalloc(1, sizeof(*await));
-    *await = (struct sqlite_await){ .loop = loop, .free = free, .ctx = ctx, .place = place };
+    *await = (struct sqlite_await){ .loop = loop, .free = free, .ctx = ctx, .file = file };
     await->timer = loop_timer_new(loop, try_lock, await);
     try_later(await, 0);
     *ret_await = &await->base;
     return 0;
 }
 
-static void sqlite_await_take(struct store_await *base, struct place *ret_place) {
+static void sqlite_await_take(struct store_await *base, struct sqlite_file *ret_file) {
     struct sqlite_await *await = (struct sqlite_await *)base;
-    *ret_place = await->place;
+    *ret_file = await->file;
     loop_timer_free(await->loop, await->timer);
     free(await);
 }
 
 static void sqlite_await_cancel(struct store_await *base) {
-    struct place place;
-    sqlite_await_take(base, &place);
-    place_finish(&place);
+    struct sqlite_file file;
+    sqlite_await_take(base, &file);
+    sqlite_file_finish(&file);
 }
 
 static int sqlite_await_holder(struct store_await *base, char ret_who[STORE_WHO_MAX]) {
-    place_read_sign(&((struct sqlite_await *)base)->place, ret_who, STORE_WHO_MAX);
+    sqlite_file_read_holder(&((struct sqlite_await *)base)->file, ret_who, STORE_WHO_MAX);
     return 0;
 }
 
 static int sqlite_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err) {
-    struct place place = PLACE_INIT;
-    int r = place_find(url, &place, err);
+    struct sqlite_file file = SQLITE_FILE_INIT;
+    int r = sqlite_file_find(url, &file, err);
     if (r < 0)
         return r;
-    place_read_sign(&place, ret_who, STORE_WHO_MAX);
-    place_finish(&place);
+    sqlite_file_read_holder(&file, ret_who, STORE_WHO_MAX);
+    sqlite_file_finish(&file);
     return 0;
 }
 
@@ -667,7 +669,7 @@ static void store_free(struct sqlite_store *store) {
     free(store->empty_log);
     strbuf_finish(&store->messages);
     names_finish(&store->names);
-    place_finish(&store->place); /* the lock last */
+    sqlite_file_finish(&store->file); /* the lock last */
     free(store->reserve.path);
     free(store);
 }
@@ -686,14 +688,14 @@ static void store_freep(struct sqlite_store **store) {
 }
 
 /* SQLite would make the file world-readable. */
-static int make_file(const struct place *place, struct error *err) {
-    int fd = open(place->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+static int make_file(const struct sqlite_file *file, struct error *err) {
+    int fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EEXIST)
         return 0;
     if (fd < 0)
-        return error_set_errno(err, "make", place->path);
+        return error_set_errno(err, "make", file->path);
     (void)close(fd); /* SQLite has no lock on it yet */
-    return place_sync_folder_of(place->path, err);
+    return path_sync_folder(file->path, err);
 }
 
 static int read_meta(struct sqlite_store *store, int64_t *ret_epoch, struct error *err) {
@@ -720,7 +722,7 @@ static int begin_epoch(struct sqlite_store *store, int64_t epoch, struct error *
     if (rc == SQLITE_OK)
         rc = sqlite_run(store, STATEMENT_COMMIT);
     if (rc != SQLITE_OK) {
-        int r = sqlite_error(store->db, store->place.path, "write", rc, err);
+        int r = sqlite_error(store->db, store->file.path, "write", rc, err);
         if (!sqlite3_get_autocommit(store->db))
             (void)sqlite_run(store, STATEMENT_ROLLBACK);
         return r;
@@ -732,9 +734,9 @@ static int begin_epoch(struct sqlite_store *store, int64_t epoch, struct error *
 /* For read-only use, instead of make_file: SQLite creates a missing log. */
 static int find_file(struct sqlite_store *store, struct error *err) {
     struct stat st;
-    if (lstat(store->place.path, &st) < 0)
-        return error_set_errno(err, "read", store->place.path);
-    char *log = path_with_suffix(store->place.path, "-wal");
+    if (lstat(store->file.path, &st) < 0)
+        return error_set_errno(err, "read", store->file.path);
+    char *log = path_with_suffix(store->file.path, "-wal");
     if (lstat(log, &st) < 0 && errno == ENOENT)
         store->empty_log = log;
     else
@@ -745,12 +747,12 @@ static int find_file(struct sqlite_store *store, struct error *err) {
 static int check_version(const struct sqlite_store *store, const struct sqlite_schema *schema,
                          uint32_t version, struct error *err) {
     if (version == 0)
-        return error_set(err, -EUCLEAN, "'%s' is no store: it is empty", store->place.path);
+        return error_set(err, -EUCLEAN, "'%s' is no store: it is empty", store->file.path);
     if (version != schema->version)
         return error_set(err, -EPROTO,
                          "store '%s' has version %" PRIu32 ", and only version %" PRIu32
                          " can be read: start the daemon on it once, which brings it there",
-                         store->place.path, version, schema->version);
+                         store->file.path, version, schema->version);
     return 0;
 }
 
@@ -766,7 +768,7 @@ static int begin_work(struct sqlite_store *store, bool created, int64_t *epoch, 
         r = begin_epoch(store, *epoch, err);
     /* SQLite removes the journal of its first transaction without syncing the folder. If it came
      * back after a power failure, it would roll the new database back to nothing. */
-    return r >= 0 && created ? place_sync_folder_of(store->place.path, err) : r;
+    return r >= 0 && created ? path_sync_folder(store->file.path, err) : r;
 }
 
 static int open_database(struct sqlite_store *store, const struct sqlite_schema *schema,
@@ -774,9 +776,9 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
     uint32_t version = 0;
     int64_t epoch = 0;
     bool reads = is_read_only(store);
-    int r = reads ? find_file(store, err) : make_file(&store->place, err);
+    int r = reads ? find_file(store, err) : make_file(&store->file, err);
     if (r >= 0)
-        r = connect_to(store->place.path, &store->db, err);
+        r = connect_to(store->file.path, &store->db, err);
     if (r >= 0)
         r = sqlite_inspect(store, schema->version, report, &version, err);
     if (r >= 0 && reads)
@@ -811,24 +813,24 @@ int sqlite_open_as(const struct sqlite_schema *schema, const struct store_option
                    struct store **ret_store, struct store_report *ret_report, struct error *err) {
     configure_once();
     _cleanup_(store_freep) struct sqlite_store *store = xcalloc(1, sizeof(*store));
-    store->place = (struct place)PLACE_INIT;
+    store->file = (struct sqlite_file)SQLITE_FILE_INIT;
     store->options = *options;
-    store->options.url = store->options.who = NULL; /* owned by the caller; `place` has it */
+    store->options.url = store->options.who = NULL; /* owned by the caller; `file` has it */
     names_init(&store->names);
     log_listener = store;
     log_thread = pthread_self();
     char kept[512];
     int r = is_read_only(store) ? check_there(options->url, err) : 0;
     if (r >= 0 && options->awaited)
-        sqlite_await_take(options->awaited, &store->place);
+        sqlite_await_take(options->awaited, &store->file);
     else if (r >= 0)
-        r = place_find(options->url, &store->place, err);
-    if (r >= 0 && store->place.lock < 0)
-        r = place_lock(&store->place, err);
+        r = sqlite_file_find(options->url, &store->file, err);
+    if (r >= 0 && store->file.lock < 0)
+        r = sqlite_file_lock(&store->file, err);
     if (r >= 0)
-        place_sign(&store->place, options->who);
+        sqlite_file_set_holder(&store->file, options->who);
     if (r >= 0)
-        r = sqlite_finish_restore(&store->place, kept, err);
+        r = sqlite_finish_restore(&store->file, kept, err);
     if (r >= 0)
         r = open_database(store, schema, ret_report, err);
     if (r < 0)
@@ -868,9 +870,9 @@ static int64_t size_of(const char *path) {
 
 static void sqlite_info(const struct store *base, struct store_info *ret) {
     const struct sqlite_store *store = (const struct sqlite_store *)base;
-    _cleanup_(freep) char *log = path_with_suffix(store->place.path, "-wal");
-    ret->place = store->place.path;
-    ret->bytes = size_of(store->place.path);
+    _cleanup_(freep) char *log = path_with_suffix(store->file.path, "-wal");
+    ret->place = store->file.path;
+    ret->bytes = size_of(store->file.path);
     ret->log_bytes = size_of(log);
     ret->reserve_used = store->reserve.used;
 }

@@ -14,9 +14,9 @@
  * the copy and its sync cannot be split. They touch only the copy, so a thread does them.
  *
  * A restore first puts the complete copy beside the database as PATH-restored. From then on it is
- * decided: this call, or the next start after a crash, moves the old files out of the way and
- * the copy into place. Otherwise a crash in the middle would leave no database, or the log of the old one beside
- * the new one, which SQLite would apply. */
+ * decided: this call, or the next start after a crash, moves the old files out of the way and the
+ * copy into place. Otherwise a crash in the middle would leave no database, or the log of the old
+ * one beside the new one, which SQLite would apply. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -131,16 +131,17 @@ int sqlite_summary(const char *url, struct store_look *ret_look, struct error *e
     const char *path = lstat(restored, &st) == 0 ? restored : url;
     if (lstat(path, &st) < 0 && errno == ENOENT)
         return 0;
-    _cleanup_(place_finish) struct place place = PLACE_INIT; /* the lock is released last */
-    _cleanup_(inspection_end) struct inspection file = { 0 };
-    int r = place_find(url, &place, err);
+    _cleanup_(sqlite_file_finish) struct sqlite_file file =
+        SQLITE_FILE_INIT; /* the lock is released last */
+    _cleanup_(inspection_end) struct inspection inspection = { 0 };
+    int r = sqlite_file_find(url, &file, err);
     if (r >= 0)
-        r = place_lock(&place, err);
+        r = sqlite_file_lock(&file, err);
     if (r >= 0)
-        r = inspection_begin(path, &file, err);
+        r = inspection_begin(path, &inspection, err);
     if (r == -EUCLEAN)
         error_set(err, r, "store '%s' is damaged (no database): " SQLITE_RESTORE_HINT, path);
-    return r < 0 ? r : read_summary(file.db, path, ret_look, err);
+    return r < 0 ? r : read_summary(inspection.db, path, ret_look, err);
 }
 
 /* --- copying --------------------------------------------------------------------------------- */
@@ -227,17 +228,17 @@ static int copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct 
 
 /* `partial` is complete: syncs and renames it. */
 static int copy_put_in_place(const char *partial, const char *path, struct error *err) {
-    int r = place_sync_file(partial, err);
+    int r = path_sync(partial, err);
     if (r >= 0 && rename(partial, path) < 0)
         r = error_set_errno(err, "make", path);
-    return r < 0 ? r : place_sync_folder_of(path, err);
+    return r < 0 ? r : path_sync_folder(path, err);
 }
 
 /* Checks the destination and creates an empty file beside it for the copy. */
 static int copy_prepare(struct sqlite_store *store, const char *path, char **ret_partial,
                         struct error *err) {
     struct stat st;
-    if (is_same_file(path, store->place.path))
+    if (is_same_file(path, store->file.path))
         return error_set(err, -EINVAL, "'%s' is the store itself: give the copy another name",
                          path);
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
@@ -255,7 +256,7 @@ int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err)
     int r = copy_prepare(store, path, &partial, err);
     if (r < 0)
         return r;
-    r = vacuum_into(store->db, store->place.path, partial, err);
+    r = vacuum_into(store->db, store->file.path, partial, err);
     if (r >= 0)
         r = copy_seal(partial, 0, NULL, err);
     if (r >= 0)
@@ -346,7 +347,7 @@ static int copy_failed(struct sqlite_store *store, int rc, struct error *err) {
     struct sqlite_backup *b = store->backup;
     int primary = rc & 0xff;
     if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
-        return sqlite_error(store->db, store->place.path, "copy", rc, err);
+        return sqlite_error(store->db, store->file.path, "copy", rc, err);
     return sqlite_error(b->to, b->partial, "write", rc, err);
 }
 
@@ -407,24 +408,24 @@ bool sqlite_backup_cancel(struct store *base) {
 /* --- restore --------------------------------------------------------------------------------- */
 
 /* An epoch that no earlier start at this location has had. */
-static int64_t next_epoch(const struct place *place, int64_t of_copy) {
+static int64_t next_epoch(const struct sqlite_file *file, int64_t of_copy) {
     struct stat st;
-    if (stat(place->path, &st) < 0)
+    if (stat(file->path, &st) < 0)
         return of_copy + 1;
     _cleanup_(inspection_end) struct inspection old = { 0 };
     int64_t of_old = 0;
-    if (inspection_begin(place->path, &old, NULL) < 0
+    if (inspection_begin(file->path, &old, NULL) < 0
         || sqlite_meta(old.db, "epoch", &of_old) != SQLITE_OK)
         return of_copy + EPOCH_LEAP;
     return (of_old > of_copy ? of_old : of_copy) + 1;
 }
 
 /* The complete, checked and synced copy as PATH-restored. */
-static int prepare(const struct place *place, const char *path, struct error *err) {
+static int prepare(const struct sqlite_file *file, const char *path, struct error *err) {
     _cleanup_(inspection_end) struct inspection copy = { 0 };
     int64_t version = 0, epoch = 0;
-    _cleanup_(freep) char *restored = path_with_suffix(place->path, "-restored");
-    _cleanup_(freep) char *partial = path_with_suffix(place->path, "-restored.partial");
+    _cleanup_(freep) char *restored = path_with_suffix(file->path, "-restored");
+    _cleanup_(freep) char *partial = path_with_suffix(file->path, "-restored.partial");
     int r = inspection_begin(path, &copy, err);
     if (r >= 0)
         r = check_origin(copy.db, path, &version, &epoch, err);
@@ -434,7 +435,7 @@ static int prepare(const struct place *place, const char *path, struct error *er
         return r;
     r = vacuum_into(copy.db, path, partial, err);
     if (r >= 0)
-        r = copy_seal(partial, next_epoch(place, epoch), NULL, err);
+        r = copy_seal(partial, next_epoch(file, epoch), NULL, err);
     if (r >= 0)
         r = copy_put_in_place(partial, restored, err);
     if (r < 0)
@@ -443,61 +444,61 @@ static int prepare(const struct place *place, const char *path, struct error *er
 }
 
 /* The name for the old files. */
-static int choose_kept(const struct place *place, char kept[512], struct error *err) {
-    int r = place_choose_name(place, "before-restore", kept);
-    return r < 0 ? error_set(err, r, "path '%s' is too long for a restore", place->path) : 0;
+static int choose_kept(const struct sqlite_file *file, char kept[512], struct error *err) {
+    int r = sqlite_file_choose_name(file, "before-restore", kept);
+    return r < 0 ? error_set(err, r, "path '%s' is too long for a restore", file->path) : 0;
 }
 
-static int move_old(const struct place *place, const char *kept, const char *suffix,
+static int move_old(const struct sqlite_file *file, const char *kept, const char *suffix,
                     struct error *err) {
-    _cleanup_(freep) char *from = path_with_suffix(place->path, suffix);
+    _cleanup_(freep) char *from = path_with_suffix(file->path, suffix);
     _cleanup_(freep) char *to = path_with_suffix(kept, suffix);
     if (rename(from, to) < 0 && errno != ENOENT)
         return error_set_errno(err, "move", from);
     return 0;
 }
 
-int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct error *err) {
+int sqlite_finish_restore(const struct sqlite_file *file, char ret_kept[512], struct error *err) {
     /* The log first: until the database itself has moved, a retry chooses the same name. */
     static const char *const suffixes[] = { "-wal", "-shm", "-journal", "" };
     struct stat st;
     ret_kept[0] = '\0';
-    _cleanup_(freep) char *restored = path_with_suffix(place->path, "-restored");
+    _cleanup_(freep) char *restored = path_with_suffix(file->path, "-restored");
     if (lstat(restored, &st) < 0)
         return errno == ENOENT ? 0 : error_set_errno(err, "look at", restored);
-    bool had_old = lstat(place->path, &st) == 0;
+    bool had_old = lstat(file->path, &st) == 0;
     char kept[512];
-    int r = choose_kept(place, kept, err);
+    int r = choose_kept(file, kept, err);
     for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(suffixes); i++)
-        r = move_old(place, kept, suffixes[i], err);
+        r = move_old(file, kept, suffixes[i], err);
     /* The old log must not be found beside the new database after a power failure. */
     if (r >= 0)
-        r = place_sync_folder_of(place->path, err);
-    if (r >= 0 && rename(restored, place->path) < 0)
+        r = path_sync_folder(file->path, err);
+    if (r >= 0 && rename(restored, file->path) < 0)
         r = error_set_errno(err, "move", restored);
     if (r >= 0)
-        r = place_sync_folder_of(place->path, err);
+        r = path_sync_folder(file->path, err);
     if (r >= 0 && had_old)
         memcpy(ret_kept, kept, sizeof(kept));
     return r;
 }
 
 int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err) {
-    _cleanup_(place_finish) struct place place = PLACE_INIT;
+    _cleanup_(sqlite_file_finish) struct sqlite_file file = SQLITE_FILE_INIT;
     char earlier[512], kept[512];
-    int r = place_find(url, &place, err);
+    int r = sqlite_file_find(url, &file, err);
     if (r >= 0)
-        r = place_lock(&place, err);
-    if (r >= 0 && is_same_file(path, place.path))
+        r = sqlite_file_lock(&file, err);
+    if (r >= 0 && is_same_file(path, file.path))
         r = error_set(err, -EINVAL, "'%s' is the store itself: give the path of a copy", path);
     if (r >= 0)
-        r = choose_kept(&place, kept, err);
+        r = choose_kept(&file, kept, err);
     if (r >= 0)
-        r = sqlite_finish_restore(&place, earlier, err);
+        r = sqlite_finish_restore(&file, earlier, err);
     if (r >= 0)
-        r = prepare(&place, path, err);
+        r = prepare(&file, path, err);
     if (r >= 0)
-        r = sqlite_finish_restore(&place, kept, err);
+        r = sqlite_finish_restore(&file, kept, err);
     if (r >= 0)
         memcpy(ret_kept, kept, sizeof(kept));
     return r;

@@ -1,6 +1,6 @@
 /* sqlite_internal.h: shared by the parts of the SQLite backend. Private to store/.
  *
- *   sqlite.c         open, close, maintain, wait  sqlite_write.c   batches, questions, loading
+ *   sqlite.c         open, close, maintain, wait  sqlite_write.c   batches, queries, loading
  *   sqlite_schema.c  migrations                   sqlite_copy.c    copies and restore */
 #pragma once
 
@@ -8,8 +8,8 @@
 
 #include "base/queue.h"
 #include "base/strbuf.h"
-#include "store/place.h"
 #include "store/sql.h"
+#include "store/sqlite_file.h"
 
 #define SQLITE_RESTORE_HINT   "restore a copy with 'sluice restore --yes FILE'"
 #define SQLITE_APPLICATION_ID 0x536c7563 /* "Sluc" */
@@ -22,7 +22,7 @@ struct sqlite_reserve {
 
 struct sqlite_store {
     struct store base;
-    struct place place;
+    struct sqlite_file file;
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENT_MAX]; /* prepared when first needed */
     struct names names;
@@ -31,7 +31,7 @@ struct sqlite_store {
     int backup_pages;             /* per step; 0: default (tests) */
     struct store_options options;
     struct sqlite_thread *thread;         /* commits if that is slow; NULL: not needed yet */
-    QUEUE(struct sqlite_waiting) waiting; /* questions, while the thread has the connection */
+    QUEUE(struct sqlite_waiting) waiting; /* queries, while the thread has the connection */
     struct strbuf messages;               /* of SQLite, logged by the thread */
     time_ms slow_until;                   /* steady clock: the thread commits until then */
     char *empty_log;                      /* created by reading, and removed again; or NULL */
@@ -87,7 +87,7 @@ void sqlite_progress(const struct sqlite_store *store, const char *what, unsigne
  * the connection must not be used. */
 bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch);
 bool sqlite_thread_is_busy(const struct sqlite_store *store);
-/* Queues a question until the commit is done. It is copied. */
+/* Queues a query until the commit is done. It is copied. */
 void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
                         store_answered done, void *ctx);
 
@@ -129,7 +129,7 @@ bool sqlite_reserve_release(struct sqlite_store *store);
 int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err);
 int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err);
 /* Completes an interrupted restore, if any. */
-int sqlite_finish_restore(const struct place *place, char ret_kept[512], struct error *err);
+int sqlite_finish_restore(const struct sqlite_file *file, char ret_kept[512], struct error *err);
 int sqlite_summary(const char *url, struct store_look *ret_look, struct error *err);
 int sqlite_backup_begin(struct store *base, const char *path, struct error *err);
 int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err);

@@ -88,8 +88,8 @@ _Static_assert(ARRAY_SIZE(steps) <= STORE_VERSION, "a step leads to a version to
 const struct sqlite_schema sqlite_schema = { .steps = steps, .version = STORE_VERSION };
 
 /* One transaction: the step, its number and the application id. */
-static int take_step(struct sqlite_store *store, const char *step, uint32_t version,
-                     struct error *err) {
+static int run_step(struct sqlite_store *store, const char *step, uint32_t version,
+                    struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     strbuf_printf(&sql,
                   "BEGIN IMMEDIATE; %s; PRAGMA application_id = %d;"
@@ -98,7 +98,7 @@ static int take_step(struct sqlite_store *store, const char *step, uint32_t vers
     int rc = sqlite3_exec(store->db, sql.text, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         return 0;
-    int r = sqlite_error(store->db, store->place.path, "migrate", rc, err);
+    int r = sqlite_error(store->db, store->file.path, "migrate", rc, err);
     if (!sqlite3_get_autocommit(store->db))
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     return r;
@@ -124,7 +124,7 @@ static int create_tables(struct sqlite_store *store, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     sql_create_tables(SQL_SQLITE, &sql);
     strbuf_puts(&sql, others);
-    return take_step(store, sql.text, STORE_VERSION, err);
+    return run_step(store, sql.text, STORE_VERSION, err);
 }
 
 static int migrate_to(struct sqlite_store *store, const struct sqlite_schema *schema,
@@ -136,16 +136,16 @@ static int migrate_to(struct sqlite_store *store, const struct sqlite_schema *sc
     if (version > LAST_BY_HAND)
         sql_add_columns(SQL_SQLITE, version, &sql);
     strbuf_puts(&sql, step ? step : "");
-    return take_step(store, strbuf_text(&sql), version, err);
+    return run_step(store, strbuf_text(&sql), version, err);
 }
 
 static int make_copy(struct sqlite_store *store, uint32_t version, struct store_report *report,
                      struct error *err) {
     char what[32];
     (void)snprintf(what, sizeof(what), "version-%" PRIu32, version);
-    if (place_choose_name(&store->place, what, report->backup) < 0)
+    if (sqlite_file_choose_name(&store->file, what, report->backup) < 0)
         return error_set(err, -ENAMETOOLONG, "path '%s' is too long for a copy beside it",
-                         store->place.path);
+                         store->file.path);
     int r = sqlite_copy(store, report->backup, err);
     if (r < 0)
         report->backup[0] = '\0';
@@ -161,21 +161,21 @@ int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_rep
                             3, found);
     int64_t version = found[0], id = found[1], tables = found[2];
     if (rc != SQLITE_OK)
-        return sqlite_error(store->db, store->place.path, "read", rc, err);
+        return sqlite_error(store->db, store->file.path, "read", rc, err);
     report->created = version == 0 && id == 0 && tables == 0;
     if (!report->created && id != SQLITE_APPLICATION_ID)
         return error_set(err, -EUCLEAN,
                          "'%s' is a database of another program: give the store another place",
-                         store->place.path);
+                         store->file.path);
     if (version < 0 || version > newest)
         return error_set(err, -EPROTO,
                          "store '%s' has version %" PRId64 ", this program knows up to %" PRIu32
                          ": use the newer program, or restore an older copy",
-                         store->place.path, version, newest);
+                         store->file.path, version, newest);
     if (!report->created)
         rc = sqlite_meta(store->db, "clean", &clean);
     if (rc != SQLITE_OK)
-        return sqlite_error(store->db, store->place.path, "read", rc, err);
+        return sqlite_error(store->db, store->file.path, "read", rc, err);
     report->was_unclean = clean == 0;
     *ret_version = (uint32_t)version;
     return 0;

@@ -1,4 +1,4 @@
-/* sqlite_write.c: writes batches, answers questions, and loads.
+/* sqlite_write.c: writes batches, answers queries, and loads.
  *
  * One batch is one transaction, with one of three outcomes:
  *
@@ -195,7 +195,7 @@ static int prune(void *ctx, const struct store_write *write, struct error *err) 
                : rc;
 }
 
-static int take_numbers(void *ctx, const struct store_write *write, struct error *err) {
+static int assign_numbers(void *ctx, const struct store_write *write, struct error *err) {
     struct sqlite_store *store = ctx;
     (void)err;
     if (write->number <= store->last_task)
@@ -224,7 +224,7 @@ static int write_all(struct sqlite_store *store, const struct store_batch *batch
                      struct error *err) {
     static const store_writer writers[] = {
         [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
-        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = take_numbers,
+        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = assign_numbers,
     };
     int rc = sqlite_run(store, STATEMENT_BEGIN);
     if (rc == SQLITE_OK)
@@ -249,14 +249,14 @@ static enum store_outcome try_batch(struct sqlite_store *store, const struct sto
     store->last_event = last_event;
     bool known = (rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_CONSTRAINT;
     if (err->code == 0)
-        sqlite_error(store->db, store->place.path, "write", rc, err);
+        sqlite_error(store->db, store->file.path, "write", rc, err);
     if (!known)
         return STORE_UNKNOWN;
     /* SQLite rolls some errors back by itself. */
     if (!sqlite3_get_autocommit(store->db)) {
         rc = sqlite_run(store, STATEMENT_ROLLBACK);
         if (rc != SQLITE_OK || !sqlite3_get_autocommit(store->db)) {
-            sqlite_error(store->db, store->place.path, "roll back", rc, err);
+            sqlite_error(store->db, store->file.path, "roll back", rc, err);
             return STORE_UNKNOWN;
         }
     }
@@ -267,7 +267,7 @@ enum store_outcome sqlite_commit_now(struct sqlite_store *store, const struct st
                                      struct error *err) {
     int rc = sqlite_checkpoint_if_long(store);
     if (rc != SQLITE_OK) {
-        sqlite_error(store->db, store->place.path, "write", rc, err);
+        sqlite_error(store->db, store->file.path, "write", rc, err);
         return STORE_UNKNOWN;
     }
     enum store_outcome outcome = try_batch(store, batch, err);
@@ -286,7 +286,7 @@ void sqlite_commit(struct store *base, const struct store_batch *batch) {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Answers questions at run time, and loads everything that scheduling needs at startup.
+/* Answers queries at run time, and loads everything that scheduling needs at startup.
  *
  * An answer is at most STORE_ANSWER_MAX rows from an index or a key, copied before the callback: an
  * open SELECT would block every checkpoint, and a commit inside the callback would invalidate the
@@ -310,7 +310,7 @@ static size_t size_at(const void *stmt, int column) {
 
 static const struct row_source source = { number_at, text_at, size_at, NULL };
 
-/* --- questions ------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------- */
 
 struct query {
     struct sqlite_store *store;
@@ -321,7 +321,7 @@ struct query {
     size_t count;
 };
 
-static void take_row(struct query *query, sqlite3_stmt *stmt) {
+static void read_row(struct query *query, sqlite3_stmt *stmt) {
     enum store_question_kind kind = query->question->kind;
     size_t size = store_answer_row(kind);
     enum row_kind of = store_answer_kind(kind);
@@ -332,21 +332,21 @@ static void take_row(struct query *query, sqlite3_stmt *stmt) {
 }
 
 /* Steps through all rows; SQLITE_OK or the error. */
-static int take_rows(struct query *query, sqlite3_stmt *stmt) {
+static int read_rows(struct query *query, sqlite3_stmt *stmt) {
     int rc;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        take_row(query, stmt);
+        read_row(query, stmt);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
 /* One row for each of the tasks. */
-static int take_each(struct query *query, sqlite3_stmt *stmt) {
+static int read_each(struct query *query, sqlite3_stmt *stmt) {
     const struct store_question *question = query->question;
     int rc = SQLITE_OK;
     for (size_t i = 0;
          rc == SQLITE_OK && i < question->task_count && query->count < question->limit; i++) {
         sqlite3_bind_int64(stmt, 1, sql_number(question->tasks[i]));
-        rc = take_rows(query, stmt);
+        rc = read_rows(query, stmt);
         if (rc == SQLITE_OK)
             sqlite3_reset(stmt);
     }
@@ -361,7 +361,7 @@ static int bind_query(struct query *query, const struct sql_query *what, sqlite3
             sqlite3_bind_text(stmt, (int)i + 1, what->values[i].text, -1, SQLITE_STATIC);
         else
             sqlite3_bind_int64(stmt, (int)i + 1, what->values[i].number);
-    return what->count == 0 ? take_each(query, stmt) : take_rows(query, stmt);
+    return what->count == 0 ? read_each(query, stmt) : read_rows(query, stmt);
 }
 
 void sqlite_query(struct store *base, const struct store_question *question, store_answered done,
@@ -471,7 +471,7 @@ static int skip_to(struct loader *loader, struct scanned *beside, task_id task) 
     return beside->has_row && (task_id)number_at(beside->stmt, 0) == task;
 }
 
-static int take_needs(struct loader *loader, struct task_scan *scan, struct task_row *row) {
+static int read_needs(struct loader *loader, struct task_scan *scan, struct task_row *row) {
     size_t count = 0;
     int r;
     while ((r = skip_to(loader, &scan->needs, row->id)) > 0) {
@@ -494,7 +494,7 @@ static int load_task(struct loader *loader, struct task_scan *scan) {
         (void)row_read(&row_types[ROW_PROGRESS], &row, &source, scan->progress.stmt, 0,
                        &loader->all.names);
     if (r >= 0)
-        r = take_needs(loader, scan, &row);
+        r = read_needs(loader, scan, &row);
     if (r >= 0)
         r = sql_load_task(&loader->all, &row, &loader->store->options, loader->store->last_task);
     return r < 0 ? r : check_damage(loader, ROW_TASK);

@@ -3,7 +3,7 @@
  * Life:      store_open → store_load (once) → store_commit, store_ask … → store_close
  * Writing:   a batch is filled with rows and committed atomically: one transaction, one fsync. The
  *            outcome comes by callback, now (memory, SQLite on a fast disk) or later (a slow disk,
- *            a network database); meanwhile no other batch may be committed, but questions may be
+ *            a network database); meanwhile no other batch may be committed, but queries may be
  *            asked.
  *   OK       it is on disk.
  *   FAILED   nothing of it is; the store continues. -ENOSPC: the disk is full; -EEXIST: a number, a
@@ -187,7 +187,7 @@ void store_commit(struct store *store, struct store_batch *batch, store_committe
 time_ms store_maintain(struct store *store, time_ms idle_ms);
 
 /* An openable copy: checked, fsynced, renamed into place. store_maintain makes it, call by call,
- * while commits and questions continue; it holds everything that was committed when it began, and
+ * while commits and queries continue; it holds everything that was committed when it began, and
  * may hold more. `done` is called once; `err` not NULL: it failed, and nothing of it is left. One
  * at a time: -EBUSY. */
 typedef void (*store_copied)(void *ctx, const struct error *err);
@@ -212,7 +212,7 @@ void store_info(const struct store *store, struct store_info *ret);
 /* A URL for display: without a password. */
 #define STORE_SHOWN_MAX 512u
 void store_show_url(const char *url, char ret_shown[STORE_SHOWN_MAX]);
-/* Abandons what is in progress: a commit ends with UNKNOWN, questions with `why`, before this
+/* Abandons what is in progress: a commit ends with UNKNOWN, queries with `why`, before this
  * returns, and the store is broken. For exiting without waiting for answers. */
 void store_give_up(struct store *store, const struct error *why);
 /* Why it answers nothing more; NULL: it does. Free. */

@@ -39,11 +39,11 @@ TEST(several_hosts_are_several_by_name_and_by_address) {
         { "postgresql:///x?hostaddr=127.0.0.1,127.0.0.2", true },
     };
     for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
-        struct pg_place place = { 0 };
-        assert_int_equal(pg_place_parse(urls[i].url, &place, NULL), 0);
-        if ((place.host_count > 1) != urls[i].many)
+        struct pg_target target = { 0 };
+        assert_int_equal(pg_target_parse(urls[i].url, &target, NULL), 0);
+        if ((target.host_count > 1) != urls[i].many)
             fail_msg("'%s' is taken for %s", urls[i].url, urls[i].many ? "one host" : "several");
-        pg_place_finish(&place);
+        pg_target_finish(&target);
     }
 }
 
@@ -62,30 +62,30 @@ static void expect_option(const struct pg_host *host, const char *keyword, const
 
 /* As libpq takes the lists apart; everything else is for each of them. */
 TEST(each_host_has_its_part_of_the_lists) {
-    struct pg_place place = { 0 };
+    struct pg_target target = { 0 };
     const char *where =
         "postgresql://me:s3%27cr%5Cet@a:7,b,[::1]:9/x?hostaddr=,10.0.0.2,&sslmode=require";
-    assert_int_equal(pg_place_parse(where, &place, NULL), 0);
+    assert_int_equal(pg_target_parse(where, &target, NULL), 0);
     static const char *const options[][3] = { { "a", "", "7" },
                                               { "b", "10.0.0.2", "" },
                                               { "::1", "", "9" } };
     static const char *const shown[] = { "a:7", "b", "[::1]:9" };
-    assert_int_equal(place.host_count, ARRAY_SIZE(shown));
+    assert_int_equal(target.host_count, ARRAY_SIZE(shown));
     for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
-        expect_option(&place.hosts[i], "host", options[i][0]);
-        expect_option(&place.hosts[i], "hostaddr", options[i][1]);
-        expect_option(&place.hosts[i], "port", options[i][2]);
-        expect_option(&place.hosts[i], "password", "s3'cr\\et");
-        expect_option(&place.hosts[i], "sslmode", "require");
-        expect_option(&place.hosts[i], "dbname", "x");
-        assert_string_equal(place.hosts[i].shown, shown[i]);
+        expect_option(&target.hosts[i], "host", options[i][0]);
+        expect_option(&target.hosts[i], "hostaddr", options[i][1]);
+        expect_option(&target.hosts[i], "port", options[i][2]);
+        expect_option(&target.hosts[i], "password", "s3'cr\\et");
+        expect_option(&target.hosts[i], "sslmode", "require");
+        expect_option(&target.hosts[i], "dbname", "x");
+        assert_string_equal(target.hosts[i].shown, shown[i]);
     }
-    pg_place_finish(&place);
+    pg_target_finish(&target);
     assert_int_equal(
-        pg_place_parse("postgresql:///x?hostaddr=10.0.0.1,10.0.0.2&port=7", &place, NULL), 0);
-    assert_string_equal(place.hosts[0].shown, "10.0.0.1:7");
-    assert_string_equal(place.hosts[1].shown, "10.0.0.2:7"); /* one port is for all */
-    pg_place_finish(&place);
+        pg_target_parse("postgresql:///x?hostaddr=10.0.0.1,10.0.0.2&port=7", &target, NULL), 0);
+    assert_string_equal(target.hosts[0].shown, "10.0.0.1:7");
+    assert_string_equal(target.hosts[1].shown, "10.0.0.2:7"); /* one port is for all */
+    pg_target_finish(&target);
 }
 
 TEST(lists_that_do_not_fit_are_refused) {
@@ -143,17 +143,17 @@ static int answer_as_standby(int frozen) {
 /* Perhaps not for long: the primary comes back, or this one replaces it. A client that can wait does. */
 TEST(hosts_without_a_primary_count_as_unreachable) {
     char host[32], where[256];
-    struct pg_place place = { 0 };
+    struct pg_target target = { 0 };
     struct pg_link link = { 0 };
     struct error err = { 0 };
     int fd = kit_postgres_frozen(host);
     (void)snprintf(where, sizeof(where),
                    "postgresql://me:s3cret@127.0.0.1:1,%s/x?sslmode=disable&gssencmode=disable",
                    host);
-    assert_int_equal(pg_place_parse(where, &place, NULL), 0);
+    assert_int_equal(pg_target_parse(where, &target, NULL), 0);
     link.host = 1;
     unsigned events = LOOP_WRITE;
-    int r = pg_link_begin(&link, &place, "", &err), answered = -1;
+    int r = pg_link_begin(&link, &target, "", &err), answered = -1;
     while (r >= 0) {
         struct pollfd poller = { .fd = PQsocket(link.pg),
                                  .events = events == LOOP_WRITE ? POLLOUT : POLLIN };
@@ -170,7 +170,7 @@ TEST(hosts_without_a_primary_count_as_unreachable) {
     assert_false(pg_link_next(&link, &err));
     assert_non_null(strstr(err.text, "2 hosts were tried"));
     pg_link_close(&link);
-    pg_place_finish(&place);
+    pg_target_finish(&target);
 }
 
 int main(void) {

@@ -148,7 +148,7 @@ FIXTURE_TEST(what_was_sent_ahead_goes_with_its_connection) {
 static PGconn *lock_tables(void) {
     PGconn *other = PQconnectdb(kit_postgres());
     char sql[160];
-    const char *name = ((struct pg_store *)store)->place.schema;
+    const char *name = ((struct pg_store *)store)->target.schema;
     (void)snprintf(sql, sizeof(sql), "BEGIN; LOCK TABLE %s.note; LOCK TABLE %s.event", name, name);
     PGresult *result = PQexec(other, sql);
     assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);

@@ -97,29 +97,29 @@ FIXTURE_TEST(a_password_is_never_shown) {
         "postgresql://me@here/x?schema=a&pass%77ord=s3cret&sslmode=require",
     };
     for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
-        struct pg_place place = { 0 };
-        assert_int_equal(pg_place_parse(urls[i], &place, NULL), 0);
-        assert_string_equal(place.shown, "postgresql://me@here/x?schema=a&sslmode=require");
-        assert_null(strstr(place.url, "schema="));
-        assert_non_null(strstr(place.url, "cret"));
+        struct pg_target target = { 0 };
+        assert_int_equal(pg_target_parse(urls[i], &target, NULL), 0);
+        assert_string_equal(target.shown, "postgresql://me@here/x?schema=a&sslmode=require");
+        assert_null(strstr(target.url, "schema="));
+        assert_non_null(strstr(target.url, "cret"));
         char shown[STORE_SHOWN_MAX];
         store_show_url(urls[i], shown);
-        assert_string_equal(shown, place.shown);
-        pg_place_finish(&place);
+        assert_string_equal(shown, target.shown);
+        pg_target_finish(&target);
     }
 }
 
 FIXTURE_TEST(each_schema_has_a_lock_of_its_own) {
-    struct pg_place a = { 0 }, b = { 0 }, c = { 0 };
-    assert_int_equal(pg_place_parse("postgresql://here/x", &a, NULL), 0);
-    assert_int_equal(pg_place_parse("postgres://me@there/x?schema=sluice", &b, NULL), 0);
-    assert_int_equal(pg_place_parse("postgresql://here/x?schema=other", &c, NULL), 0);
+    struct pg_target a = { 0 }, b = { 0 }, c = { 0 };
+    assert_int_equal(pg_target_parse("postgresql://here/x", &a, NULL), 0);
+    assert_int_equal(pg_target_parse("postgres://me@there/x?schema=sluice", &b, NULL), 0);
+    assert_int_equal(pg_target_parse("postgresql://here/x?schema=other", &c, NULL), 0);
     assert_int_equal(a.lock, b.lock);
     assert_int_equal(a.lock, 178936424); /* never changes: older daemons look for the same */
     assert_int_not_equal(a.lock, c.lock);
-    pg_place_finish(&a);
-    pg_place_finish(&b);
-    pg_place_finish(&c);
+    pg_target_finish(&a);
+    pg_target_finish(&b);
+    pg_target_finish(&c);
 }
 
 /* --- the server ------------------------------------------------------------------------------------- */
@@ -162,10 +162,10 @@ FIXTURE_TEST(a_database_of_another_encoding_is_refused) {
 
 /* What cannot be had on a server that others use, as an answer that was made up. */
 static void check_session(const char *encoding, const char *fsync, const char *standby, int code) {
-    struct pg_place place = { 0 };
+    struct pg_target target = { 0 };
     struct pg_link link = { .log = keep_log };
-    assert_int_equal(pg_place_parse(url, &place, NULL), 0);
-    assert_int_equal(pg_link_connect(&link, &place, SECONDS(30), NULL), 0);
+    assert_int_equal(pg_target_parse(url, &target, NULL), 0);
+    assert_int_equal(pg_link_connect(&link, &target, SECONDS(30), NULL), 0);
     PGresult *answer = PQmakeEmptyPGresult(link.pg, PGRES_TUPLES_OK);
     const char *values[] = { encoding, fsync, "on", standby, "off", "db" };
     PGresAttDesc columns[] = { { .name = (char *)"encoding" },  { .name = (char *)"fsync" },
@@ -178,7 +178,7 @@ static void check_session(const char *encoding, const char *fsync, const char *s
     assert_int_equal(pg_session_check(&link, answer, &err), code);
     PQclear(answer);
     pg_link_close(&link);
-    pg_place_finish(&place);
+    pg_target_finish(&target);
 }
 
 FIXTURE_TEST(a_server_that_syncs_nothing_is_warned_of) {

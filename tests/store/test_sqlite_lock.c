@@ -8,9 +8,9 @@
 #include "harness/test.h"
 #include "kit.h"
 #include "store/await.h"
-#include "store/place.h"
+#include "store/sqlite_file.h"
 
-static struct place holder; /* the first wait ends it */
+static struct sqlite_file holder; /* the first wait ends it */
 static int waits;
 
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout);
@@ -20,7 +20,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout) {
     (void)count;
     (void)timeout;
     waits++;
-    place_finish(&holder);
+    sqlite_file_finish(&holder);
     return 0;
 }
 
@@ -34,17 +34,17 @@ static long ended_process(void) {
 
 /* `pid` 0: it says nothing. */
 static int lock_beside(struct kit_file *f, long pid) {
-    struct place second = PLACE_INIT;
+    struct sqlite_file second = SQLITE_FILE_INIT;
     char who[STORE_WHO_MAX];
     (void)snprintf(who, sizeof(who), "a/b/%ld unix:/x/1/sluice.sock", pid);
-    assert_int_equal(place_find(f->path, &holder, &f->err), 0);
-    assert_int_equal(place_lock(&holder, &f->err), 0);
-    place_sign(&holder, pid > 0 ? who : NULL);
-    assert_int_equal(place_find(f->path, &second, &f->err), 0);
+    assert_int_equal(sqlite_file_find(f->path, &holder, &f->err), 0);
+    assert_int_equal(sqlite_file_lock(&holder, &f->err), 0);
+    sqlite_file_set_holder(&holder, pid > 0 ? who : NULL);
+    assert_int_equal(sqlite_file_find(f->path, &second, &f->err), 0);
     waits = 0;
-    int r = place_lock(&second, &f->err);
-    place_finish(&second);
-    place_finish(&holder);
+    int r = sqlite_file_lock(&second, &f->err);
+    sqlite_file_finish(&second);
+    sqlite_file_finish(&holder);
     return r;
 }
 

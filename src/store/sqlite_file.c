@@ -1,10 +1,10 @@
-/* place.c: checks that a folder is suitable for a database, and locks it.
+/* sqlite_file.c: checks that a folder is suitable for a database, and locks it.
  *
  * SQLite needs two things that network file systems promise but do not deliver: exclusive locks,
  * and a sync that reaches the disk. The file system behind FUSE is unknown, so it is also refused.
  * The lock is flock on a separate file: it is released with the process, however that ends, and
  * does not touch SQLite's POSIX locks on the database. */
-#include "store/place.h"
+#include "store/sqlite_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,10 +26,10 @@
 #define TRIES_MAX   100 /* of 10 ms, while the holder of the lock is unknown */
 #define TRIES_ENDED 500 /* the same while the lock's owner is known to have ended */
 
-void place_finish(struct place *place) {
-    fd_closep(&place->lock);
-    free(place->path);
-    *place = (struct place)PLACE_INIT;
+void sqlite_file_finish(struct sqlite_file *file) {
+    fd_closep(&file->lock);
+    free(file->path);
+    *file = (struct sqlite_file)SQLITE_FILE_INIT;
 }
 
 /* Opens and syncs it. */
@@ -40,7 +40,7 @@ static int sync_path(const char *path, int flags, const char *what, struct error
     return fsync(fd) < 0 ? error_set_errno(err, what, path) : 0;
 }
 
-int place_sync_file(const char *path, struct error *err) {
+int path_sync(const char *path, struct error *err) {
     return sync_path(path, O_RDWR, "sync", err);
 }
 
@@ -52,18 +52,18 @@ static char *parent_of(const char *path) {
     return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
-int place_sync_folder_of(const char *path, struct error *err) {
+int path_sync_folder(const char *path, struct error *err) {
     _cleanup_(freep) char *folder = parent_of(path);
     return sync_path(folder, O_RDONLY | O_DIRECTORY, "sync folder", err);
 }
 
-int place_find(const char *path, struct place *ret_place, struct error *err) {
+int sqlite_file_find(const char *path, struct sqlite_file *ret_file, struct error *err) {
     const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
-    if (!*file || strcmp(file, ".") == 0 || strcmp(file, "..") == 0)
+    const char *name = slash ? slash + 1 : path;
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return error_set(err, -EINVAL, "'%s' is not the name of a file", path);
     _cleanup_(freep) char *folder = parent_of(path);
-    int r = mkdir(folder, 0700) == 0 ? place_sync_folder_of(folder, err)
+    int r = mkdir(folder, 0700) == 0 ? path_sync_folder(folder, err)
             : errno == EEXIST        ? 0
                                      : error_set_errno(err, "make folder", folder);
     if (r < 0)
@@ -78,9 +78,9 @@ int place_find(const char *path, struct place *ret_place, struct error *err) {
                          "use a folder on a local disk",
                          real, shared);
     struct strbuf absolute = STRBUF_INIT;
-    strbuf_printf(&absolute, "%s/%s", strcmp(real, "/") == 0 ? "" : real, file);
-    ret_place->path = strbuf_take(&absolute);
-    ret_place->lock = -1;
+    strbuf_printf(&absolute, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
+    ret_file->path = strbuf_take(&absolute);
+    ret_file->lock = -1;
     return 0;
 }
 
@@ -90,10 +90,10 @@ char *path_with_suffix(const char *path, const char *suffix) {
     return strbuf_take(&text);
 }
 
-int place_choose_name(const struct place *place, const char *what, char ret_path[512]) {
+int sqlite_file_choose_name(const struct sqlite_file *file, const char *what, char ret_path[512]) {
     struct stat st;
     for (unsigned n = 1;; n++) {
-        int length = snprintf(ret_path, 512, "%s.%s.%u", place->path, what, n);
+        int length = snprintf(ret_path, 512, "%s.%s.%u", file->path, what, n);
         if (length < 0 || length >= 512 - (int)strlen("-journal")) {
             ret_path[0] = '\0';
             return -ENAMETOOLONG;
@@ -135,51 +135,51 @@ static int lock_soon(int fd) {
     return r;
 }
 
-static int lock_with(struct place *place, int (*lock)(int fd), struct error *err) {
-    _cleanup_(freep) char *path = path_with_suffix(place->path, "-lock");
+static int lock_with(struct sqlite_file *file, int (*lock)(int fd), struct error *err) {
+    _cleanup_(freep) char *path = path_with_suffix(file->path, "-lock");
     int fd = outside_open(AT_FDCWD, path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
     if (fd < 0)
         return fd;
     if (lock(fd) == 0) {
-        place->lock = fd;
+        file->lock = fd;
         return 0;
     }
-    int r = errno == EWOULDBLOCK ? -EBUSY : error_set_errno(err, "lock", place->path);
+    int r = errno == EWOULDBLOCK ? -EBUSY : error_set_errno(err, "lock", file->path);
     (void)close(fd);
     return r;
 }
 
-int place_lock(struct place *place, struct error *err) {
-    int r = lock_with(place, lock_soon, err);
+int sqlite_file_lock(struct sqlite_file *file, struct error *err) {
+    int r = lock_with(file, lock_soon, err);
     char who[256], by[300] = "";
     if (r != -EBUSY)
         return r;
-    place_read_sign(place, who, sizeof(who));
+    sqlite_file_read_holder(file, who, sizeof(who));
     if (*who)
         (void)snprintf(by, sizeof(by), " (%s)", who);
     return error_set(err, -EBUSY,
                      "store '%s' is in use by another process%s: stop that daemon first",
-                     place->path, by);
+                     file->path, by);
 }
 
 static int lock_now(int fd) {
     return flock(fd, LOCK_EX | LOCK_NB);
 }
 
-int place_try_lock(struct place *place, struct error *err) {
-    int r = lock_with(place, lock_now, err);
+int sqlite_file_try_lock(struct sqlite_file *file, struct error *err) {
+    int r = lock_with(file, lock_now, err);
     return r == -EBUSY ? -EAGAIN : r;
 }
 
-void place_sign(const struct place *place, const char *who) {
-    if (ftruncate(place->lock, 0) < 0 || !who)
+void sqlite_file_set_holder(const struct sqlite_file *file, const char *who) {
+    if (ftruncate(file->lock, 0) < 0 || !who)
         return; /* informational only */
-    ssize_t n = pwrite(place->lock, who, strlen(who), 0);
+    ssize_t n = pwrite(file->lock, who, strlen(who), 0);
     (void)n;
 }
 
-void place_read_sign(const struct place *place, char *ret_who, size_t size) {
-    _cleanup_(freep) char *path = path_with_suffix(place->path, "-lock");
+void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size_t size) {
+    _cleanup_(freep) char *path = path_with_suffix(file->path, "-lock");
     _cleanup_(fd_closep) int fd =
         outside_open(AT_FDCWD, path, O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
     ret_who[0] = '\0';
