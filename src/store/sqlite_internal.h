@@ -1,7 +1,8 @@
 /* sqlite_internal.h: shared by the parts of the SQLite backend. Private to store/.
  *
  *   sqlite.c         open, close, maintain, wait  sqlite_write.c   batches, queries, loading
- *   sqlite_schema.c  migrations                   sqlite_copy.c    copies and restore */
+ *   sqlite_schema.c  migrations                   sqlite_copy.c    copies and restore
+ *   sqlite_file.c    path, lock, holder */
 #pragma once
 
 #include <sqlite3.h>
