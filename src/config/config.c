@@ -158,7 +158,8 @@ static bool builtin_value(const struct config *config, const struct setting *set
     bool differs = setting->section == SECTION_AGENTS
                    && (strcmp(setting->key, "agents.A.adapter") == 0
                        || strcmp(setting->key, "agents.A.limiter") == 0);
-    if (!differs || !agent_has_builtin(name) || config_is_set(config, "agents.A.command", name))
+    if (!differs || !name || !agent_has_builtin(name)
+        || config_is_set(config, "agents.A.command", name))
         return false;
     *ret_value = symbol_find(&config->texts, name, strlen(name));
     return true;
