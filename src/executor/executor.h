@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "core/model.h"
-#include "executor/aside.h"
+#include "executor/helper_process.h"
 #include "rundir/rundir.h"
 
 struct loop;
@@ -134,7 +134,7 @@ uint64_t executor_kin_epoch(const struct executor *ex);
 const char *executor_boot_id(const struct executor *ex);
 const char *executor_host(const struct executor *ex);
 
-/* A cgroup for a guarded helper process (aside.h), as for a run. NULL: none. `limited`: the guard
+/* A cgroup for a guarded helper process (helper_process.h), as for a run. NULL: none. `limited`: the guard
  * sets limits in it. The caller closes the directory after the guard was started. */
 struct cgroup_slot;
 struct executor_slot {

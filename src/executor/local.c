@@ -1,9 +1,12 @@
-/* local.c: runs on this host, each below its shim.
+/* local.c: the executor for runs on this host, each a child process of its shim.
  *
  * A start is a directory, a locked file and a request to the spawner. Once the shim holds the lock,
- * the daemon may die: the run goes on, and the next daemon adopts it. One pipe carries the messages
- * of all shims; a pidfd for each reports its exit. */
-#include <assert.h>
+ * the daemon may die: the run continues, and the next daemon adopts it. One pipe carries the
+ * messages of all shims; a pidfd for each reports its exit.
+ *
+ *   processes that outlive their shim, cgroups of helper processes, messages from shims,
+ *   the end of a run, adopting, sweep, start and stop, features, life of the executor,
+ *   which processes belong to runs */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,7 +31,6 @@
 #include "base/strbuf.h"
 #include "executor/cgroup.h"
 #include "executor/executor_internal.h"
-#include "executor/run_table.h"
 #include "executor/spare.h"
 #include "executor/spawner.h"
 #include "os/files.h"
@@ -46,16 +48,10 @@ enum local_state {
 };
 
 struct local_run {
+    struct executor_run base; /* first */
     struct local *ex;
-    uint32_t index; /* in ex->runs */
     uint32_t generation;
     enum local_state state;
-    struct run_key key;
-    char *folder;
-    /* Runs found only by the sweep, reported by name. NULL: one of ours. */
-    char *external_task;
-    uint32_t external_attempt;
-
     pid_t shim;
     uint64_t shim_start; /* 0: only its pid is known */
     bool is_stored;      /* both come from the store: the lock file is not read */
@@ -66,29 +62,23 @@ struct local_run {
     struct cgroup_slot *slot; /* from our pool */
     char *old_cgroup;         /* of an earlier daemon; or NULL */
     struct strbuf early;      /* messages of its shim before we knew that it runs */
-    bool reported_started, reported_validating;
-    bool stop_asked; /* before the shim was known */
+    bool stop_asked;          /* before the shim was known */
     enum stop_how stop_how;
     struct run_started who; /* adopted runs only */
     int lock_watch;         /* inotify on its lock file; -1: none */
-    bool has_end;           /* recorded by its shim; else `end` is our conclusion */
-    struct run_end end;
     time_ms give_up_at;     /* LOCAL_DYING: steady clock; 0: not set */
     struct local_run *next; /* in ex->pending */
 };
 
 struct local {
-    struct executor base; /* first */
-    struct loop *loop;
-    int root;
-    uint64_t pid_space;                       /* number of our pid namespace */
-    char *root_path, *root_given, *shim_path; /* root_given: the path as runs see it */
-    int pipe_in, pipe_out;                    /* from the shims to us */
+    struct executor base;  /* first */
+    uint64_t pid_space;    /* number of our pid namespace */
+    char *root_given;      /* path of the root as runs see it */
+    int pipe_in, pipe_out; /* from the shims to us */
     struct loop_watch *pipe_watch;
     char line[2 * RUN_RECORD_MAX]; /* incomplete line from the pipe */
     size_t line_length;
 
-    struct run_table runs; /* struct local_run */
     uint32_t generation;
 
     struct local_run *pending; /* LOCAL_HIDDEN, LOCAL_OVER, LOCAL_DYING */
@@ -96,9 +86,7 @@ struct local {
     time_ms pending_delay; /* until they are examined again; grows while nothing happens */
     int inotify;           /* on lock files of adopted runs; -1: not open */
     struct loop_watch *inotify_watch;
-    struct executor_sweep sweep; /* callbacks for external runs */
     struct cgroup_pool *cgroups;
-    struct trash *trash;
     struct spare *spare;
     struct spawner *spawner;
 };
@@ -108,7 +96,7 @@ static inline struct local *local_of(struct executor *ex) {
 }
 
 static inline struct local_run *run_at(const struct local *ex, size_t index) {
-    return run_table_at(&ex->runs, index);
+    return run_table_at(&ex->base.runs, index);
 }
 
 static void signal_shim(struct local_run *run, enum stop_how how);
@@ -118,55 +106,41 @@ static void identify_shim(struct local_run *run);
 /* --- the table of runs ----------------------------------------------------------------------- */
 
 static struct local_run *find_run(const struct local *ex, struct run_key key) {
-    return run_table_find(&ex->runs, key);
+    return run_table_find(&ex->base.runs, key);
 }
 
 static struct local_run *local_run_new(struct local *ex, struct run_key key, const char *folder) {
     struct local_run *run = xcalloc(1, sizeof(*run));
     run->ex = ex;
-    run->key = key;
-    run->folder = xstrdup(folder);
-    run->pidfd = -1;
-    run->lock_watch = -1;
+    run->pidfd = run->lock_watch = -1;
     run->generation = ++ex->generation;
-    run->index = run_table_add(&ex->runs, run, key, run->folder);
-    ex->base.live++;
+    executor_run_init(&run->base, &ex->base, key, folder);
     return run;
 }
 
-static void set_key(struct local_run *run, const struct tag_key *key) {
+static void set_tag_key(struct local_run *run, const struct tag_key *key) {
     if (!key)
         return;
     run->tag_bytes = *key;
     run->tag_key = &run->tag_bytes;
 }
 
-static void unlink_pending(struct local_run *run) {
-    for (struct local_run **at = &run->ex->pending; *at; at = &(*at)->next) {
+static void local_run_free(struct executor_run *base) {
+    struct local_run *run = (struct local_run *)base;
+    struct local *ex = run->ex;
+    for (struct local_run **at = &ex->pending; *at; at = &(*at)->next)
         if (*at == run) {
             *at = run->next;
-            return;
+            break;
         }
-    }
-}
-
-/* Reports nothing. */
-static void local_run_free(struct local_run *run) {
-    struct local *ex = run->ex;
-    if (run->state != LOCAL_WATCHED)
-        unlink_pending(run);
-    run_table_remove(&ex->runs, run->index);
     if (run->lock_watch >= 0)
         (void)inotify_rm_watch(ex->inotify, run->lock_watch);
-    loop_unwatch(ex->loop, run->watch);
+    loop_unwatch(ex->base.loop, run->watch);
     fd_closep(&run->pidfd);
-    free(run->folder);
-    free(run->external_task);
     free(run->old_cgroup);
     strbuf_finish(&run->early);
     explicit_bzero(&run->tag_bytes, sizeof(run->tag_bytes));
-    free(run);
-    ex->base.live--;
+    executor_run_finish(base);
 }
 
 /* --- processes that outlive their shim -------------------------------------------------------- */
@@ -202,7 +176,7 @@ static unsigned kill_session(pid_t leader) {
 static bool kill_once(const struct local_run *run) {
     const char *cgroup = run->slot ? run->slot->path : run->old_cgroup;
     /* If an earlier daemon saw the end, the slot was given to another run. */
-    if (cgroup && !run->slot && run->has_end && cgroup_is_held(cgroup))
+    if (cgroup && !run->slot && run->base.has_end && cgroup_is_held(cgroup))
         return true;
     if (cgroup && cgroup_is_populated(cgroup)) {
         cgroup_kill(cgroup);
@@ -210,10 +184,10 @@ static bool kill_once(const struct local_run *run) {
             run->slot->spoiled = true;
         return false; /* they need time to exit */
     }
-    if (run->has_end)
+    if (run->base.has_end)
         return true;
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    strbuf_printf(&mark, "TMPDIR=%s/%s/tmp", run->ex->root_given, run->folder);
+    strbuf_printf(&mark, "TMPDIR=%s/%s/tmp", run->ex->root_given, run->base.folder);
     return kill_session(run->shim) + proc_sweep(is_marked, mark.text, SIGKILL, NULL) == 0;
 }
 
@@ -221,13 +195,13 @@ static bool kill_once(const struct local_run *run) {
 static bool kill_leftovers(struct local_run *run) {
     if (kill_once(run))
         return true;
-    time_ms now = loop_now_steady(run->ex->loop);
+    time_ms now = loop_now_steady(run->ex->base.loop);
     if (run->give_up_at == 0)
         run->give_up_at = now + GIVE_UP;
     if (now < run->give_up_at)
         return false;
-    size_t used = strlen(run->end.message);
-    (void)snprintf(run->end.message + used, sizeof(run->end.message) - used,
+    size_t used = strlen(run->base.end.message);
+    (void)snprintf(run->base.end.message + used, sizeof(run->base.end.message) - used,
                    "; some of its processes cannot be killed");
     return true;
 }
@@ -283,54 +257,38 @@ static void local_slot_give_back(struct executor *base, struct cgroup_slot *slot
 static struct local_run *find_by_handle(const struct local *ex, const char *text) {
     char *end;
     unsigned long index = strtoul(text, &end, 10);
-    struct local_run *run = index > 0 && index < ex->runs.count ? run_at(ex, index) : NULL;
+    struct local_run *run = index > 0 && index < ex->base.runs.count ? run_at(ex, index) : NULL;
     if (*end != '.' || !run)
         return NULL;
     unsigned long generation = strtoul(end + 1, &end, 10);
     return *end == '\0' && run->generation == generation ? run : NULL;
 }
 
-static void report_started(struct local_run *run, time_ms at) {
-    if (run->reported_started)
-        return;
-    run->reported_started = true;
-    if (!run->external_task)
-        run->ex->base.events.started(run->ex->base.events.ctx, run->key, at);
-}
-
-static void report_validating(struct local_run *run) {
-    if (run->reported_validating)
-        return;
-    run->reported_validating = true;
-    if (!run->external_task)
-        run->ex->base.events.validating(run->ex->base.events.ctx, run->key);
-}
-
 /* The shim could not write its end to disk, and waits until the daemon has received it. */
-static void take_end(struct local_run *run, const char *text) {
+static void accept_end(struct local_run *run, const char *text) {
     struct run_end end;
     if (run->state != LOCAL_WATCHED
         || run_end_parse(text, strlen(text), run->tag_key, &end, NULL) < 0)
         return;
-    run->end = end;
-    run->has_end = true;
+    run->base.end = end;
+    run->base.has_end = true;
     signal_shim(run, STOP_AT_ONCE);
 }
 
-static void take_words(struct local_run *run, char *what) {
+static void handle_message(struct local_run *run, char *what) {
     char *rest = strchr(what, ' ');
     if (rest)
         *rest++ = '\0';
     int64_t at = 0;
     if (strcmp(what, "started") == 0 && rest && number_parse_int(rest, &at, NULL) == 0)
-        report_started(run, at);
+        executor_report_started(&run->base, at);
     else if (strcmp(what, "validating") == 0)
-        report_validating(run);
+        executor_report_validating(&run->base);
     else if (strcmp(what, "end") == 0 && rest)
-        take_end(run, rest);
+        accept_end(run, rest);
 }
 
-static void take_line(const struct local *ex, char *line) {
+static void handle_line(const struct local *ex, char *line) {
     char *what = strchr(line, ' ');
     if (!what)
         return;
@@ -340,23 +298,25 @@ static void take_line(const struct local *ex, char *line) {
     if (run && run->state == LOCAL_SPAWNING)
         strbuf_printf(&run->early, "%s\n", what);
     else if (run)
-        take_words(run, what);
+        handle_message(run, what);
 }
 
 /* Called once the shim is known. */
-static void take_early(struct local_run *run) {
+static void handle_early_messages(struct local_run *run) {
     char *text = strbuf_take(&run->early);
     for (char *line = text, *end; line && (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
-        take_words(run, line);
+        handle_message(run, line);
     }
     free(text);
 }
 
-static void drain_pipe(struct local *ex) {
+static void drain_pipe(void *ctx, int fd, unsigned events) {
+    struct local *ex = ctx;
+    (void)events;
     for (;;) {
         size_t room = sizeof(ex->line) - ex->line_length;
-        ssize_t got = read(ex->pipe_in, ex->line + ex->line_length, room);
+        ssize_t got = read(fd, ex->line + ex->line_length, room);
         if (got <= 0)
             return;
         size_t size = ex->line_length + (size_t)got, begin = 0;
@@ -364,7 +324,7 @@ static void drain_pipe(struct local *ex) {
             if (ex->line[i] != '\n')
                 continue;
             ex->line[i] = '\0';
-            take_line(ex, ex->line + begin);
+            handle_line(ex, ex->line + begin);
             begin = i + 1;
         }
         ex->line_length = size - begin;
@@ -374,12 +334,6 @@ static void drain_pipe(struct local *ex) {
         if ((size_t)got < room)
             return;
     }
-}
-
-static void pipe_ready(void *ctx, int fd, unsigned events) {
-    (void)fd;
-    (void)events;
-    drain_pipe(ctx);
 }
 
 static int open_shim_pipe(struct local *ex, struct error *err) {
@@ -394,63 +348,48 @@ static int open_shim_pipe(struct local *ex, struct error *err) {
     if (ex->pipe_in < 0 || ex->pipe_out < 0)
         return error_set(err, -error, "cannot make a pipe: %s", strerror(error));
     (void)fcntl(ex->pipe_in, F_SETPIPE_SZ, PIPE_BYTES);
-    int r = loop_watch(ex->loop, ex->pipe_in, LOOP_READ, pipe_ready, ex, &ex->pipe_watch);
+    int r = loop_watch(ex->base.loop, ex->pipe_in, LOOP_READ, drain_pipe, ex, &ex->pipe_watch);
     return r < 0 ? error_set(err, r, "cannot watch a pipe: %s", strerror(-r)) : 0;
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- the end of a run ------------------------------------------------------------------------- */
 
 static void release_cgroup(struct local_run *run) {
-    if (run->slot && (run->end.kind == RUN_END_LOST || strstr(run->end.applied, "cgroup.kill")))
+    if (run->slot
+        && (run->base.end.kind == RUN_END_LOST || strstr(run->base.end.applied, "cgroup.kill")))
         run->slot->spoiled = true;
     cgroup_give_back(run->ex->cgroups, TAKE_PTR(run->slot));
     if (run->old_cgroup)
         cgroup_remove(run->old_cgroup);
 }
 
-/* Reports `end` and frees the run. */
 static void report_end(struct local_run *run) {
-    struct local *ex = run->ex;
-    struct run_end end = run->end;
-    struct run_key key = run->key;
-    bool ran = end.started_at > 0;
     release_cgroup(run);
-    if (run->external_task) {
-        if (ex->sweep.external_ended)
-            ex->sweep.external_ended(ex->sweep.ctx, run->external_task, run->external_attempt);
-        local_run_free(run);
-        return;
-    }
-    if (ran)
-        report_started(run, end.started_at);
-    local_run_free(run);
-    ex->base.events.ended(ex->base.events.ctx, key, &end);
+    executor_report_end(&run->base);
 }
 
 static void conclude_lost(struct local_run *run, const char *why) {
-    run->end = (struct run_end){ .kind = RUN_END_LOST, .code = -1 };
-    run->end.ended_at = loop_now(run->ex->loop);
-    run->has_end = false;
-    (void)snprintf(run->end.message, sizeof(run->end.message), "%.255s", why);
+    run->base.end = (struct run_end){ .kind = RUN_END_LOST, .code = -1 };
+    run->base.end.ended_at = loop_now(run->ex->base.loop);
+    run->base.has_end = false;
+    (void)snprintf(run->base.end.message, sizeof(run->base.end.message), "%.255s", why);
 }
 
 /* Concludes a run whose shim is dead: `end` was read or is derived. */
 static void conclude(struct local_run *run) {
     struct local *ex = run->ex;
     struct error err = { 0 };
-    int dir = -1;
-    int r = run->has_end ? 0 : rundir_open_at(ex->root, run->folder, &dir, &err);
-    if (r >= 0 && !run->has_end) {
-        r = rundir_read_end_at(dir, run->tag_key, &run->end, &err);
-        if (r >= 0)
-            spare_keep_tmp(ex->spare, dir);
-        close(dir);
-    }
-    if (r >= 0) {
-        run->has_end = true;
+    _cleanup_(fd_closep) int dir = -1;
+    if (run->base.has_end)
         return;
-    }
-    conclude_lost(run, r == -ENOENT ? "its shim is gone and has recorded no end" : err.text);
+    int r = rundir_open_at(ex->base.root, run->base.folder, &dir, &err);
+    if (r >= 0)
+        r = rundir_read_end_at(dir, run->tag_key, &run->base.end, &err);
+    run->base.has_end = r >= 0;
+    if (r >= 0)
+        spare_keep_tmp(ex->spare, dir);
+    else
+        conclude_lost(run, r == -ENOENT ? "its shim is gone and has recorded no end" : err.text);
 }
 
 /* A shim does not die by a signal unless it was killed. Then its directory proves nothing: the run
@@ -465,18 +404,17 @@ static int signal_of_end(int pidfd) {
 static void shim_ended(void *ctx, int fd, unsigned events) {
     struct local_run *run = ctx;
     (void)events;
-    drain_pipe(run->ex); /* process its messages before its end */
+    drain_pipe(run->ex, run->ex->pipe_in, 0); /* process its messages before its end */
     int signal = signal_of_end(fd);
-    loop_unwatch(run->ex->loop, TAKE_PTR(run->watch));
+    loop_unwatch(run->ex->base.loop, TAKE_PTR(run->watch));
     close(run->pidfd);
     run->pidfd = -1;
     if (signal) {
         struct error why = { 0 };
         (void)error_set(&why, -ESRCH, "its shim was ended by signal %d", signal);
         conclude_lost(run, why.text);
-    } else {
+    } else
         conclude(run);
-    }
     if (kill_leftovers(run))
         report_end(run);
     else
@@ -486,7 +424,7 @@ static void shim_ended(void *ctx, int fd, unsigned events) {
 /* Takes ownership of `pidfd`. */
 static int watch_shim(struct local_run *run, int pidfd, struct error *err) {
     run->pidfd = pidfd;
-    int r = loop_watch(run->ex->loop, pidfd, LOOP_READ, shim_ended, run, &run->watch);
+    int r = loop_watch(run->ex->base.loop, pidfd, LOOP_READ, shim_ended, run, &run->watch);
     if (r < 0) {
         close(pidfd);
         run->pidfd = -1;
@@ -498,29 +436,27 @@ static int watch_shim(struct local_run *run, int pidfd, struct error *err) {
     return 0;
 }
 
+/* Requests a stop. The shim applies the grace period of the spec (src/shim/watch.c). */
 static void signal_shim(struct local_run *run, enum stop_how how) {
-    if (run->pidfd < 0) {
+    if (run->pidfd < 0) { /* sent once the shim is known */
         run->stop_how = run->stop_asked && run->stop_how == STOP_AT_ONCE ? STOP_AT_ONCE : how;
         run->stop_asked = true;
         return;
     }
-    int signal = how == STOP_AT_ONCE ? SIGUSR1 : SIGTERM;
-    (void)proc_signal(run->pidfd, signal);
+    (void)proc_signal(run->pidfd, how == STOP_AT_ONCE ? SIGUSR1 : SIGTERM);
 }
 
-/* --- runs without a pidfd --------------------------------------------------------------- */
-
-/* Examined again in the next round, and then every few milliseconds. */
+/* Runs that no pidfd reports: examined in the next round, and then every few milliseconds. */
 static void set_pending(struct local_run *run, enum local_state state) {
     struct local *ex = run->ex;
     run->state = state;
     run->next = ex->pending;
     ex->pending = run;
     ex->pending_delay = PENDING_FIRST;
-    loop_timer_set(ex->loop, ex->pending_timer, loop_now_steady(ex->loop));
+    loop_timer_set(ex->base.loop, ex->pending_timer, loop_now_steady(ex->base.loop));
 }
 
-static void examine_again(struct local_run *run) {
+static void examine_pending(struct local_run *run) {
     if (run->state == LOCAL_HIDDEN)
         identify_shim(run);
     if (run->state == LOCAL_OVER || (run->state == LOCAL_DYING && kill_leftovers(run)))
@@ -540,10 +476,10 @@ static void pending_due(void *ctx) {
         struct local_run *run = runs;
         runs = run->next;
         run->next = NULL;
-        examine_again(run);
+        examine_pending(run);
     }
     if (ex->pending)
-        loop_timer_set(ex->loop, ex->pending_timer, loop_now_steady(ex->loop) + delay);
+        loop_timer_set(ex->base.loop, ex->pending_timer, loop_now_steady(ex->base.loop) + delay);
 }
 
 /* --- adopting runs of an earlier daemon ------------------------------------------------------- */
@@ -556,36 +492,34 @@ static void pending_due(void *ctx) {
  * reported as lost. If a shim cannot be examined, its run is not considered dead: it is examined
  * again. */
 
-static void lock_heard(void *ctx, const struct inotify_event *event) {
+static void lock_file_written(void *ctx, const struct inotify_event *event) {
     struct local *ex = ctx;
-    for (size_t i = 1; i < ex->runs.count; i++) {
+    for (size_t i = 1; i < ex->base.runs.count; i++) {
         struct local_run *run = run_at(ex, i);
         struct run_started who;
         if (!run || run->lock_watch != event->wd
-            || rundir_read_started(ex->root_path, run->folder, run->tag_key, &who, NULL) < 0)
+            || rundir_read_started(ex->base.root_path, run->base.folder, run->tag_key, &who, NULL)
+                   < 0)
             continue;
-        if (who.command > 0)
-            report_started(run, who.at);
-        if (who.validating)
-            report_validating(run);
+        executor_report_progress(&run->base, &who);
         break;
     }
 }
 
-static void lock_changed(void *ctx, int fd, unsigned events) {
+static void lock_files_ready(void *ctx, int fd, unsigned events) {
     (void)events;
-    inotify_read(fd, lock_heard, ctx);
+    inotify_read(fd, lock_file_written, ctx);
 }
 
 /* An adopted shim has no pipe to us; its messages are also in its lock file. */
 static void watch_lock(struct local_run *run) {
     struct local *ex = run->ex;
     if (ex->inotify < 0)
-        ex->inotify = inotify_open(ex->loop, lock_changed, ex, &ex->inotify_watch);
+        ex->inotify = inotify_open(ex->base.loop, lock_files_ready, ex, &ex->inotify_watch);
     if (ex->inotify < 0)
         return;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s/lock", ex->root_path, run->folder);
+    strbuf_printf(&path, "%s/%s/lock", ex->base.root_path, run->base.folder);
     run->lock_watch = inotify_add_watch(ex->inotify, path.text, IN_MODIFY);
 }
 
@@ -677,7 +611,7 @@ static void identify_shim(struct local_run *run) {
     struct local *ex = run->ex;
     _cleanup_(fd_closep) int dir = -1;
     int pidfd = -1;
-    int opened = rundir_open_at(ex->root, run->folder, &dir, NULL);
+    int opened = rundir_open_at(ex->base.root, run->base.folder, &dir, NULL);
     int r = find_shim(run, dir, &pidfd);
     if (r == -ESRCH || (r < 0 && opened == -ENOENT)) {
         set_over(run, true);
@@ -687,16 +621,12 @@ static void identify_shim(struct local_run *run) {
         return;
     watch_lock(run);
     /* Read again: it may have changed before the watch was set. */
-    if (dir < 0 || rundir_read_started_at(dir, run->tag_key, &run->who, NULL) < 0)
-        return;
-    if (run->who.command > 0)
-        report_started(run, run->who.at);
-    if (run->who.validating)
-        report_validating(run);
+    if (dir >= 0 && rundir_read_started_at(dir, run->tag_key, &run->who, NULL) == 0)
+        executor_report_progress(&run->base, &run->who);
 }
 
-static void take_known(struct local_run *run, const struct executor_known *known, bool same_boot) {
-    set_key(run, known->key);
+static void apply_known(struct local_run *run, const struct executor_known *known, bool same_boot) {
+    set_tag_key(run, known->key);
     const struct executor_shim *shim = &known->shim;
     if (!same_boot || shim->pid <= 1 || shim->start == 0 || shim->space != run->ex->pid_space)
         return;
@@ -717,17 +647,17 @@ static enum adopted local_adopt(struct executor *base, struct run_key key, const
     bool same_boot = *boot_id == '\0' || strcmp(boot_id, base->boot_id) == 0;
     _cleanup_(fd_closep) int dir = -1;
     _cleanup_(fd_closep) int pidfd = -1;
-    take_known(run, known, same_boot);
-    int r = rundir_open_at(ex->root, folder, &dir, NULL);
+    apply_known(run, known, same_boot);
+    int r = rundir_open_at(ex->base.root, folder, &dir, NULL);
     /* It is lost. Another daemon that has lost the store, but does not know it yet, may be about to
      * start it: the directory must exist then. If that daemon was faster, its run is adopted. */
-    if (r == -ENOENT && same_boot && rundir_make_at(ex->root, folder, NULL) == -EEXIST)
-        r = rundir_open_at(ex->root, folder, &dir, NULL);
+    if (r == -ENOENT && same_boot && rundir_make_at(ex->base.root, folder, NULL) == -EEXIST)
+        r = rundir_open_at(ex->base.root, folder, &dir, NULL);
     if (dir >= 0 && same_boot && !run->old_cgroup)
         run->old_cgroup = read_cgroup(ex, dir, run->tag_key);
-    bool is_away = dir < 0 && (r == -ENOENT || r == -ENOTDIR || r == -EINVAL);
+    bool is_missing = dir < 0 && (r == -ENOENT || r == -ENOTDIR || r == -EINVAL);
     /* Its processes are known from now on, before any query. The loop watches it. */
-    if (same_boot && (!is_away || run->is_stored) && find_shim(run, dir, &pidfd) != -ESRCH) {
+    if (same_boot && (!is_missing || run->is_stored) && find_shim(run, dir, &pidfd) != -ESRCH) {
         set_pending(run, LOCAL_HIDDEN);
         return ADOPTED_ALIVE;
     }
@@ -735,25 +665,21 @@ static enum adopted local_adopt(struct executor *base, struct run_key key, const
         && rundir_read_started_at(dir, run->tag_key, &run->who, NULL) == 0)
         run->shim = run->who.shim;
     set_over(run, same_boot);
-    bool ended = run->has_end;
+    bool ended = run->base.has_end;
     set_pending(run, run->state);
     return ended ? ADOPTED_ENDED : ADOPTED_LOST;
 }
 
-/* --- sweep ----------------------------------------------------------------------------- */
+/* --- sweep ------------------------------------------------------------------------------------ */
 
-/* Runs of Slurm have no lock to examine: their own executor handles them. */
-static bool is_of_slurm(int dir) {
-    return faccessat(dir, "slurm", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *task,
-                                     uint32_t attempt) {
-    struct local *ex = ctx;
+static enum sweep_verdict local_sweep_folder(struct executor *base, const char *folder,
+                                             const char *task, uint32_t attempt) {
+    struct local *ex = local_of(base);
     _cleanup_(fd_closep) int dir = -1;
-    if (rundir_open_at(ex->root, folder, &dir, NULL) < 0)
+    if (rundir_open_at(ex->base.root, folder, &dir, NULL) < 0)
         return SWEEP_KEEP;
-    if (is_of_slurm(dir))
+    /* Runs of Slurm have no lock to examine: their own executor handles them. */
+    if (faccessat(dir, "slurm", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return SWEEP_LEAVE;
     int locked = rundir_is_locked_at(dir);
     if (locked <= 0)
@@ -761,18 +687,15 @@ static enum sweep_verdict sweep_look(void *ctx, const char *folder, const char *
     struct run_started who = { 0 };
     (void)rundir_read_started_at(dir, NULL, &who, NULL);
     struct local_run *run = local_run_new(ex, (struct run_key){ 0 }, folder);
-    run->external_task = xstrdup(task);
-    run->external_attempt = attempt;
     run->old_cgroup = read_cgroup(ex, dir, NULL);
     set_pending(run, LOCAL_HIDDEN);
-    if (ex->sweep.external)
-        ex->sweep.external(ex->sweep.ctx, task, attempt, &who);
+    executor_report_external(&run->base, task, attempt, &who);
     return SWEEP_KEEP;
 }
 
 static bool cgroup_used_by_run(void *ctx, const char *path) {
     const struct local *ex = ctx;
-    for (size_t i = 1; i < ex->runs.count; i++) {
+    for (size_t i = 1; i < ex->base.runs.count; i++) {
         const struct local_run *run = run_at(ex, i);
         if (run && run->old_cgroup && strcmp(run->old_cgroup, path) == 0)
             return true;
@@ -780,17 +703,15 @@ static bool cgroup_used_by_run(void *ctx, const char *path) {
     return false;
 }
 
-static int local_sweep(struct executor *base, struct executor_sweep *sweep, struct error *err) {
-    struct local *ex = local_of(base);
-    ex->sweep = *sweep;
-    struct sweep all = { ex->root, ex->root_path, ex->trash, &ex->runs, sweep_look, ex };
-    int r = sweep_folders(&all, sweep, err);
-    if (r < 0)
-        return r;
-    cgroup_sweep(ex->cgroups, cgroup_used_by_run, ex);
-    return 0;
+static void local_swept(struct executor *base) {
+    cgroup_sweep(local_of(base)->cgroups, cgroup_used_by_run, base);
 }
+
 /* --- start and stop --------------------------------------------------------------------------- */
+
+#define LOW_DESCRIPTORS 10 /* keep 0-9 free for the shim */
+#define SPAWNS_MAX      32 /* pending requests; each has up to five descriptors open */
+#define KEY_PAIR_SIZE   (sizeof(TAG_VARIABLE "=") + SHA256_HEX_SIZE)
 
 /* An unnamed file with the secrets of a run, each NUL-terminated; the caller closes it. *ret_fd is
  * -1 if there are none. */
@@ -815,33 +736,21 @@ static int handover_secrets(const char *const *secrets, int *ret_fd, struct erro
     return 0;
 }
 
-#define LOW_DESCRIPTORS 10 /* keep 0-9 free for the shim */
-#define SPAWNS_MAX      32 /* pending requests; each has up to five descriptors open */
-#define KEY_PAIR_SIZE   (sizeof(TAG_VARIABLE "=") + SHA256_HEX_SIZE)
-
 /* Nothing ran: removes what was created for it. */
 static void undo_start(struct local_run *run, int error) {
     struct local *ex = run->ex;
     unsigned budget = UINT_MAX;
-    (void)remove_tree_at(ex->root, run->folder, &budget);
-    run->end = (struct run_end){
+    (void)remove_tree_at(ex->base.root, run->base.folder, &budget);
+    run->base.end = (struct run_end){
         .kind = RUN_END_LAUNCH,
         .code = -1,
         .exec_errno = error,
         .cause = LAUNCH_HOST,
-        .ended_at = loop_now(ex->loop),
+        .ended_at = loop_now(ex->base.loop),
     };
-    (void)snprintf(run->end.message, sizeof(run->end.message), "cannot start the shim '%.200s': %s",
-                   ex->shim_path, strerror(error));
+    (void)snprintf(run->base.end.message, sizeof(run->base.end.message),
+                   "cannot start the shim '%.200s': %s", ex->base.shim_path, strerror(error));
     report_end(run);
-}
-
-/* Not an argument, which every user can list, and not a file. */
-static void print_key(const struct tag_key *key, char ret_pair[KEY_PAIR_SIZE]) {
-    char hex[SHA256_HEX_SIZE];
-    sha256_hex(key->bytes, hex);
-    (void)snprintf(ret_pair, KEY_PAIR_SIZE, TAG_VARIABLE "=%s", hex);
-    explicit_bzero(hex, sizeof(hex));
 }
 
 /* The shim holds the lock, so it runs regardless of the daemon: if it cannot be watched now, it is
@@ -857,7 +766,7 @@ static void shim_spawned(void *ctx, pid_t pid, int error) {
     int pidfd = proc_open(pid);
     if (pidfd < 0 || watch_shim(run, pidfd, NULL) < 0)
         set_pending(run, LOCAL_HIDDEN);
-    take_early(run);
+    handle_early_messages(run);
 }
 
 /* The shim gets five descriptors and the key of its run, nothing else from the daemon. An early
@@ -867,13 +776,13 @@ static void spawn_shim(struct local_run *run, const struct run_spec *spec,
                        const struct rundir_open *open, int secrets) {
     struct local *ex = run->ex;
     char handle[32], pair[KEY_PAIR_SIZE] = "";
-    (void)snprintf(handle, sizeof(handle), "%u.%u", run->index, run->generation);
-    if (spec->key)
-        print_key(spec->key, pair);
+    (void)snprintf(handle, sizeof(handle), "%u.%u", run->base.index, run->generation);
+    if (spec->key) /* not an argument, which every user can list, and not a file */
+        sha256_hex(spec->key->bytes, stpcpy(pair, TAG_VARIABLE "="));
     const char *const argv[] = { "sluice-shim", spec->run, handle, NULL };
     const char *const env[] = { spec->key ? pair : NULL, NULL };
     const struct spawn order = {
-        .program = ex->shim_path,
+        .program = ex->base.shim_path,
         .argv = argv,
         .env = env,
         .fds = { SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, open->dir, open->lock,
@@ -906,8 +815,8 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     if (slot)
         slot->spoiled = spec->memory_max > 0 || spec->processes_max > 0;
     struct rundir_open open;
-    r = spare_take(ex->spare, folder) ? rundir_fill_at(ex->root, folder, &full, &open, err)
-                                      : rundir_create_at(ex->root, folder, &full, &open, err);
+    r = spare_take(ex->spare, folder) ? rundir_fill_at(ex->base.root, folder, &full, &open, err)
+                                      : rundir_create_at(ex->base.root, folder, &full, &open, err);
     if (r < 0) {
         fd_closep(&secrets);
         cgroup_give_back(ex->cgroups, slot);
@@ -916,7 +825,7 @@ static int local_start(struct executor *base, struct run_key key, const char *fo
     struct local_run *run = local_run_new(ex, key, folder);
     run->slot = slot;
     run->state = LOCAL_SPAWNING;
-    set_key(run, spec->key);
+    set_tag_key(run, spec->key);
     spawn_shim(run, spec, &open, secrets);
     return 0;
 }
@@ -949,32 +858,10 @@ static struct executor_shim local_shim(struct executor *base, struct run_key key
                                    .cgroup = run->slot ? run->slot->path : run->old_cgroup };
 }
 
-static void local_forget(struct executor *base, const char *task) {
-    struct local *ex = local_of(base);
-    if (!run_table_has_task(&ex->runs, task)) /* else the sweep of the next start deletes it */
-        (void)trash_throw(ex->trash, task);
-}
-
-static void local_forget_folder(struct executor *base, const char *folder) {
-    (void)trash_throw(local_of(base)->trash, folder);
-}
-
 /* --- features --------------------------------------------------------------------------------- */
 
-struct list {
-    struct executor_feature *items; /* EXECUTOR_FEATURES_MAX */
-    size_t count;
-};
-
-static void add(struct list *list, const struct executor_feature *feature) {
-    if (list->count < EXECUTOR_FEATURES_MAX)
-        list->items[list->count++] = *feature;
-}
-
 static bool has_pidfd(void) {
-    int fd = proc_open(getpid());
-    if (fd >= 0)
-        close(fd);
+    _cleanup_(fd_closep) int fd = proc_open(getpid());
     return fd >= 0;
 }
 
@@ -994,20 +881,13 @@ static bool can_punch(int root) {
     return good;
 }
 
-static bool has_close_range(void) {
-    /* An empty range beyond every descriptor. */
-    return syscall(SYS_close_range, ~0u - 1, ~0u - 1, 0) == 0;
-}
-
 static bool has_subreaper(void) {
     int value = 0;
     return prctl(PR_GET_CHILD_SUBREAPER, &value, 0, 0, 0) == 0;
 }
 
 static bool has_inotify(void) {
-    int fd = inotify_init1(IN_CLOEXEC);
-    if (fd >= 0)
-        close(fd);
+    _cleanup_(fd_closep) int fd = inotify_init1(IN_CLOEXEC);
     return fd >= 0;
 }
 
@@ -1018,8 +898,11 @@ static bool has_inotify(void) {
     "run the daemon as a systemd service with Delegate=yes; hybrid hosts: boot with "              \
     "systemd.unified_cgroup_hierarchy=1"
 
-static void add_cgroups(struct list *list, const struct cgroup_facts *facts) {
+/* `root`: a directory on the file system of the runs; -1: none yet. Returns their number. */
+static size_t list_features(const struct cgroup_facts *facts, int root,
+                            struct executor_feature ret[EXECUTOR_FEATURES_MAX]) {
     const struct executor_feature features[] = {
+        { "pidfd", has_pidfd(), "nothing: no run can be started", FIX_PIDFD },
         { "cgroup", facts->there, "the processes of a run are found through their parents",
           FIX_CGROUP },
         { "cgroup.kill", facts->kill, "processes are stopped and killed one by one",
@@ -1028,38 +911,19 @@ static void add_cgroups(struct list *list, const struct cgroup_facts *facts) {
           facts->there ? "use Linux 5.7 or newer" : FIX_CGROUP },
         { "memory.max", facts->memory, "memory is looked at twice a second", FIX_CONTROLLER },
         { "pids.max", facts->pids, "processes are counted twice a second", FIX_CONTROLLER },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-        add(list, &features[i]);
-}
-
-/* `root`: a directory on the file system of the runs; -1: none yet. */
-static void fill(struct list *list, const struct cgroup_facts *facts, int root) {
-    add(list, &(struct executor_feature){ "pidfd", has_pidfd(), "nothing: no run can be started",
-                                          FIX_PIDFD });
-    add_cgroups(list, facts);
-    const struct executor_feature features[] = {
         { "hole punching", root >= 0 && can_punch(root),
           "a run ends when a log grows 64 MB beyond its limit",
           "put the data folder on ext4, xfs, btrfs or tmpfs" },
         { "inotify", has_inotify(), "logs are looked at many times a second",
           "raise fs.inotify.max_user_instances" },
-        { "close_range", has_close_range(), "descriptors are closed one by one",
-          "use Linux 5.11 or newer" },
+        { "close_range", syscall(SYS_close_range, ~0u - 1, ~0u - 1, 0) == 0, /* an empty range */
+          "descriptors are closed one by one", "use Linux 5.11 or newer" },
         { "subreaper", has_subreaper(), "processes that leave their parent may outlive a run",
           "use Linux 3.4 or newer" },
     };
-    for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-        add(list, &features[i]);
-}
-
-static int features_probe(struct local *ex, struct error *err) {
-    if (!has_pidfd())
-        return error_set(err, -ENOSYS, "this kernel has no pidfd_open: " FIX_PIDFD);
-    struct list list = { ex->base.features, 0 };
-    fill(&list, cgroup_pool_facts(ex->cgroups), ex->root);
-    ex->base.feature_count = list.count;
-    return 0;
+    _Static_assert(ARRAY_SIZE(features) <= EXECUTOR_FEATURES_MAX, "too many features");
+    memcpy(ret, features, sizeof(features));
+    return ARRAY_SIZE(features);
 }
 
 /* Opens the directory or its nearest existing ancestor. */
@@ -1076,46 +940,34 @@ static int open_near(const char *folder) {
 
 size_t executor_probe(const char *folder, const struct executor_feature **ret) {
     static struct executor_feature items[EXECUTOR_FEATURES_MAX];
-    struct list list = { items, 0 };
     struct cgroup_facts facts;
     cgroup_probe(&facts);
-    int root = open_near(folder);
-    fill(&list, &facts, root);
-    if (root >= 0)
-        close(root);
+    _cleanup_(fd_closep) int root = open_near(folder);
     *ret = items;
-    return list.count;
+    return list_features(&facts, root, items);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life of the executor --------------------------------------------------------------------- */
 
 static void local_free(struct executor *base) {
     struct local *ex = local_of(base);
     ex->spawner = spawner_free(ex->spawner); /* pending requests are carried out */
-    for (size_t i = 1; i < ex->runs.count; i++) {
-        struct local_run *run = run_at(ex, i);
-        if (run && run->slot) { /* its run still uses it */
-            free(run->slot->path);
-            free(run->slot);
+    for (size_t i = 1; i < base->runs.count; i++)
+        if (run_at(ex, i) && run_at(ex, i)->slot) { /* its run still uses it */
+            free(run_at(ex, i)->slot->path);
+            free(run_at(ex, i)->slot);
         }
-        if (run)
-            local_run_free(run);
-    }
-    loop_unwatch(ex->loop, ex->pipe_watch);
-    loop_unwatch(ex->loop, ex->inotify_watch);
-    loop_timer_free(ex->loop, ex->pending_timer);
-    (void)trash_free(ex->trash);
+    executor_free_runs(base);
+    loop_unwatch(ex->base.loop, ex->pipe_watch);
+    loop_unwatch(ex->base.loop, ex->inotify_watch);
+    loop_timer_free(ex->base.loop, ex->pending_timer);
     (void)spare_free(ex->spare);
-    fd_closep(&ex->pipe_in); /* must come first: see there */
+    fd_closep(&ex->pipe_in); /* before the pool is freed: see cgroup_pool_free */
     (void)cgroup_pool_free(ex->cgroups);
-    const int fds[] = { ex->root, ex->pipe_in, ex->pipe_out, ex->inotify };
-    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fd_closep(&fds[i]);
-    run_table_finish(&ex->runs);
-    free(ex->root_path);
+    fd_closep(&ex->pipe_out);
+    fd_closep(&ex->inotify);
     free(ex->root_given);
-    free(ex->shim_path);
-    free(ex);
+    executor_finish(base);
 }
 
 static size_t local_clean(struct executor *base, size_t *ret_kept) {
@@ -1128,34 +980,28 @@ static const struct executor_backend local_backend = {
     .stop = local_stop,
     .adopt = local_adopt,
     .shim = local_shim,
-    .sweep = local_sweep,
-    .forget = local_forget,
-    .forget_folder = local_forget_folder,
+    .sweep_folder = local_sweep_folder,
+    .swept = local_swept,
+    .forgets_folders = true,
     .clean = local_clean,
     .slot_take = local_slot_take,
     .slot_give_back = local_slot_give_back,
+    .free_run = local_run_free,
     .free = local_free,
 };
 
-static int open_high(const char *path, int flags, int *ret_fd, struct error *err) {
-    _cleanup_(fd_closep) int fd = open(path, flags | O_CLOEXEC);
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
-    if (high < 0)
-        return error_set_errno(err, "open", path);
-    *ret_fd = high;
-    return 0;
-}
-
-static int open_root(struct local *ex, const char *root, struct error *err) {
+static int open_root(struct executor *base, const char *root, struct error *err) {
     if (mkdir(root, 0700) < 0 && errno != EEXIST)
         return error_set_errno(err, "make folder", root);
-    ex->root_path = realpath(root, NULL);
-    if (!ex->root_path)
+    base->root_path = realpath(root, NULL);
+    if (!base->root_path)
         return error_set_errno(err, "open", root);
-    return open_high(ex->root_path, O_RDONLY | O_DIRECTORY, &ex->root, err);
+    _cleanup_(fd_closep) int fd = open(base->root_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    base->root = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    return base->root < 0 ? error_set_errno(err, "open", base->root_path) : 0;
 }
 
-static int read_identity(struct local *ex, const char *host, struct error *err) {
+static int read_identity(struct local *ex, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int r = file_read("/proc/sys/kernel/random/boot_id", 256, &text, err);
     if (r < 0)
@@ -1165,53 +1011,43 @@ static int read_identity(struct local *ex, const char *host, struct error *err) 
     struct stat st;
     if (stat("/proc/self/ns/pid", &st) == 0)
         ex->pid_space = st.st_ino;
-    executor_set_host(&ex->base, host);
     return 0;
-}
-
-static int check_shim(const char *path, struct error *err) {
-    if (access(path, X_OK) == 0)
-        return 0;
-    return error_set(err, -errno, "cannot run the shim '%s': %s; install it beside the daemon",
-                     path, strerror(errno));
 }
 
 int executor_local_new(struct loop *loop, const struct executor_options *options,
                        const struct executor_events *events, struct executor **ret,
                        struct error *err) {
-    assert(loop && options->root && options->shim_path && events->started && events->validating
-           && events->ended);
     struct local *ex = xcalloc(1, sizeof(*ex));
-    ex->base.backend = &local_backend;
-    ex->base.events = *events;
-    ex->loop = loop;
-    ex->root = ex->pipe_in = ex->pipe_out = ex->inotify = -1;
+    executor_init(&ex->base, &local_backend, loop, options, events);
+    ex->pipe_in = ex->pipe_out = ex->inotify = -1;
     ex->root_given = xstrdup(options->root);
-    ex->shim_path = xstrdup(options->shim_path);
-    run_table_init(&ex->runs);
     ex->pending_timer = loop_timer_new(loop, pending_due, ex);
-    int r = check_shim(ex->shim_path, err);
+    int r = 0;
+    if (access(options->shim_path, X_OK) < 0)
+        r = error_set(err, -errno, "cannot run the shim '%s': %s; install it beside the daemon",
+                      options->shim_path, strerror(errno));
+    else if (!has_pidfd())
+        r = error_set(err, -ENOSYS, "this kernel has no pidfd_open: " FIX_PIDFD);
     if (r >= 0)
-        r = open_root(ex, options->root, err);
+        r = open_root(&ex->base, options->root, err);
     if (r >= 0)
-        r = read_identity(ex, options->host, err);
+        r = read_identity(ex, err);
     if (r >= 0)
         r = open_shim_pipe(ex, err);
     if (r >= 0)
         r = spawner_new(loop, &ex->spawner, err);
-    if (r >= 0) {
-        char name[32];
-        (void)snprintf(name, sizeof(name), CGROUP_NAME,
-                       (uint32_t)hash_bytes(ex->root_path, strlen(ex->root_path)));
-        ex->cgroups = cgroup_pool_new(name, options->use_cgroup);
-        ex->trash = trash_new(loop, ex->root, &ex->base.live);
-        ex->spare = spare_new(ex->root);
-        r = features_probe(ex, err);
-    }
     if (r < 0) {
         local_free(&ex->base);
         return r;
     }
+    char name[32];
+    const char *root = ex->base.root_path;
+    (void)snprintf(name, sizeof(name), CGROUP_NAME, (uint32_t)hash_bytes(root, strlen(root)));
+    ex->cgroups = cgroup_pool_new(name, options->use_cgroup);
+    ex->base.trash = trash_new(loop, ex->base.root, &ex->base.live);
+    ex->spare = spare_new(ex->base.root);
+    ex->base.feature_count =
+        list_features(cgroup_pool_facts(ex->cgroups), ex->base.root, ex->base.features);
     *ret = &ex->base;
     return 0;
 }
@@ -1231,17 +1067,13 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
 
 #define SHIM_NAME       "sluice-shim" /* prefix; also sluice-shim-checked */
 #define GENERATIONS_MAX 256           /* bound of one walk */
-#define LOOKS_MAX       8             /* number of walks */
+#define WALKS_MAX       8             /* number of walks */
 
-static bool is_in_table(const struct local *ex, pid_t pid) {
-    for (size_t i = 1; ex && i < ex->runs.count; i++)
+static bool is_shim_of_run(const struct local *ex, pid_t pid) {
+    for (size_t i = 1; ex && i < ex->base.runs.count; i++)
         if (run_at(ex, i) && run_at(ex, i)->shim == pid)
             return true;
     return false;
-}
-
-static bool is_called_shim(const struct proc_stat *process) {
-    return strncmp(process->name, SHIM_NAME, strlen(SHIM_NAME)) == 0;
 }
 
 /* With the mount option hidepid, processes of other users are invisible, and so are our own that
@@ -1270,11 +1102,11 @@ static enum executor_kin walk_ancestors(const struct local *ex, const char *proc
     uint64_t child_start = UINT64_MAX;
     for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
         struct proc_stat process = { 0 };
-        if (is_in_table(ex, pid))
+        if (is_shim_of_run(ex, pid))
             return KIN_RUN;
         if (proc_read(proc, pid, &process) < 0)
             return i > 0 && is_hidden(proc, pid) ? KIN_NONE : KIN_UNKNOWN;
-        if (is_called_shim(&process) && !is_above_daemon(proc, pid))
+        if (strncmp(process.name, SHIM_NAME, strlen(SHIM_NAME)) == 0 && !is_above_daemon(proc, pid))
             return KIN_RUN;
         /* A parent younger than its child: its pid was reused. */
         if (process.start > child_start)
@@ -1287,19 +1119,14 @@ static enum executor_kin walk_ancestors(const struct local *ex, const char *proc
     return KIN_UNKNOWN;
 }
 
-static char *cgroup_of_process(const char *proc, const char *process) {
-    char file[256];
-    (void)snprintf(file, sizeof(file), "%.200s/%s/cgroup", proc, process);
-    return cgroup_read_path(file);
-}
-
 static enum executor_kin kin_by_cgroup(const char *proc, pid_t pid) {
-    char number[16];
-    (void)snprintf(number, sizeof(number), "%d", (int)pid);
-    _cleanup_(freep) char *path = cgroup_of_process(proc, number);
+    char file[256];
+    (void)snprintf(file, sizeof(file), "%.200s/%d/cgroup", proc, (int)pid);
+    _cleanup_(freep) char *path = cgroup_read_path(file);
     if (path && !cgroup_is_in_slot(path, "/")) /* most are in no slot */
         return KIN_NONE;
-    _cleanup_(freep) char *own = cgroup_of_process(proc, "self");
+    (void)snprintf(file, sizeof(file), "%.200s/self/cgroup", proc);
+    _cleanup_(freep) char *own = cgroup_read_path(file);
     if (!own) /* no cgroup v2 on this host */
         return KIN_NONE;
     if (!path)
@@ -1316,7 +1143,7 @@ enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid)
         return KIN_UNKNOWN;
     if (pid == 1)
         return KIN_NONE;
-    for (unsigned i = 0; i < LOOKS_MAX && kin == KIN_UNKNOWN; i++)
+    for (unsigned i = 0; i < WALKS_MAX && kin == KIN_UNKNOWN; i++)
         kin = walk_ancestors((const struct local *)ex, proc, pid);
     return kin == KIN_NONE ? kin_by_cgroup(proc, pid) : kin;
 }

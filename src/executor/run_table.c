@@ -1,5 +1,5 @@
-/* run_table.c: see run_table.h. Keys are hashed because they are looked up often; folders only
- * before a deletion. */
+/* run_table.c: see run_table.h. Keys are hashed because they are looked up often; directories are
+ * searched linearly, because they are looked up only before a deletion. */
 #include "executor/run_table.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/number.h"
+#include "os/files.h"
 #include "os/loop.h"
 #include "os/outside.h"
 #include "rundir/remove.h"
@@ -86,53 +86,6 @@ bool run_table_has_task(const struct run_table *table, const char *task_folder) 
             && table->items[i].folder[length] == '/')
             return true;
     return false;
-}
-
-/* --- folders that the store does not know ----------------------------------------------------- */
-
-static bool parse_attempt(const char *name, uint32_t *ret_attempt) {
-    int64_t number = 0;
-    if (strspn(name, "0123456789") != strlen(name) || number_parse_int(name, &number, NULL) < 0
-        || number > UINT32_MAX)
-        return false;
-    *ret_attempt = (uint32_t)number;
-    return true;
-}
-
-static void sweep_task(const struct sweep *sweep, const char *task, struct executor_sweep *report) {
-    struct folder attempts;
-    (void)outside_folder(&attempts, sweep->root, task);
-    bool thrown = false;
-    for (const char *name; (name = folder_next(&attempts));) {
-        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-        uint32_t attempt;
-        if (!parse_attempt(name, &attempt) || report->known(report->ctx, task, attempt))
-            continue;
-        rundir_name(&folder, task, attempt);
-        if (run_table_has_folder(sweep->runs, folder.text))
-            continue;
-        enum sweep_verdict verdict = sweep->look(sweep->ctx, folder.text, task, attempt);
-        report->left += verdict == SWEEP_LEAVE;
-        if (verdict == SWEEP_REMOVE && trash_throw(sweep->trash, folder.text) == 0) {
-            report->removed++;
-            thrown = true;
-        }
-    }
-    folder_close(&attempts);
-    if (thrown)
-        (void)unlinkat(sweep->root, task, AT_REMOVEDIR); /* if it is empty now */
-}
-
-int sweep_folders(const struct sweep *sweep, struct executor_sweep *report, struct error *err) {
-    struct folder tasks;
-    int r = outside_folder(&tasks, AT_FDCWD, sweep->root_path);
-    if (r < 0)
-        return error_set(err, r, "cannot read folder '%s': %s", sweep->root_path, strerror(-r));
-    for (const char *name; (name = folder_next(&tasks));)
-        if (name[0] != '.')
-            sweep_task(sweep, name, report);
-    folder_close(&tasks);
-    return 0;
 }
 
 /* --- deleting in the background --------------------------------------------------------------- */
@@ -208,8 +161,7 @@ struct trash *trash_free(struct trash *trash) {
     if (!trash)
         return NULL;
     loop_timer_free(trash->loop, trash->timer);
-    if (trash->folder >= 0)
-        close(trash->folder);
+    fd_closep(&trash->folder);
     free(trash);
     return NULL;
 }
@@ -221,12 +173,12 @@ int trash_throw(struct trash *trash, const char *name) {
         if (r < 0)
             return r;
     }
-    char aside[64];
+    char unique[64];
     do
-        (void)snprintf(aside, sizeof(aside), "%" PRId64 ".%" PRIu64, loop_now(trash->loop),
+        (void)snprintf(unique, sizeof(unique), "%" PRId64 ".%" PRIu64, loop_now(trash->loop),
                        ++trash->thrown);
-    while (faccessat(trash->folder, aside, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-    if (renameat(trash->root, name, trash->folder, aside) < 0)
+    while (faccessat(trash->folder, unique, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    if (renameat(trash->root, name, trash->folder, unique) < 0)
         return -errno;
     loop_timer_set(trash->loop, trash->timer, loop_now_steady(trash->loop) + PAUSE);
     return 0;

@@ -44,26 +44,6 @@ static inline void *run_table_at(const struct run_table *table, size_t number) {
     return table->items[number].run;
 }
 
-/* --- folders that the store does not know ---------------------------------------------------- */
-
-enum sweep_verdict {
-    SWEEP_KEEP,   /* a process is alive there, or that is unknown */
-    SWEEP_REMOVE, /* no longer needed */
-    SWEEP_LEAVE,  /* belongs to another executor */
-};
-
-struct sweep {
-    int root; /* parent of all run directories */
-    const char *root_path;
-    struct trash *trash;
-    const struct run_table *runs; /* their directories are kept */
-    enum sweep_verdict (*look)(void *ctx, const char *folder, const char *task, uint32_t attempt);
-    void *ctx;
-};
-
-/* As executor_sweep. */
-int sweep_folders(const struct sweep *sweep, struct executor_sweep *report, struct error *err);
-
 /* --- deleting in the background -------------------------------------------------------------- */
 
 /* `live`: the number of live runs; deletion is slow while it is not 0. */

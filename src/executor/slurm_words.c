@@ -1,4 +1,4 @@
-/* unlimited. */
+/* slurm_words.c: see slurm_words.h. */
 #include "executor/slurm_words.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ const char *slurm_program_name(enum slurm_program program) {
     return program_names[program];
 }
 
-/* --- to submit ------------------------------------------------------------------------------- */
+/* --- to submit -------------------------------------------------------------------------------- */
 
 void slurm_order_finish(struct slurm_order *order) {
     for (char **word = order->words; word && *word; word++)
@@ -42,7 +42,7 @@ void slurm_order_finish(struct slurm_order *order) {
 }
 
 struct words {
-    char *list[SLURM_WORDS_MAX + 1];
+    char *list[SLURM_WORDS_MAX + 1]; /* NULL-terminated */
     size_t count;
     bool full;
 };
@@ -50,6 +50,12 @@ struct words {
 static void words_finish(struct words *words) {
     for (size_t i = 0; i < words->count; i++)
         free(words->list[i]);
+}
+
+static char **words_take(const struct words *words) {
+    char **list = xcalloc(words->count + 1, sizeof(char *));
+    memcpy(list, words->list, words->count * sizeof(char *));
+    return list;
 }
 
 static void add(struct words *words, char *word) {
@@ -87,7 +93,7 @@ static void add_extra(struct words *words, const char *extra) {
 
 /* How long a run may need its job: the shim enforces the timeouts, Slurm covers a shim that
  * cannot. */
-static time_ms longest(const struct run_spec *spec) {
+static time_ms time_limit_of(const struct run_spec *spec) {
     if (spec->place.time > 0)
         return spec->place.time;
     if (spec->command.timeout == 0)
@@ -102,49 +108,37 @@ static time_ms longest(const struct run_spec *spec) {
     return sum == TIME_NEVER ? 0 : sum;
 }
 
-static int check_word(const char *what, const char *word, struct error *err) {
-    if (!word || (strlen(word) < WORD_MAX && word[strcspn(word, "\n\r")] == '\0'))
-        return 0;
-    return error_set(err, -EINVAL,
-                     "the %s '%.60s' is no word for sbatch: it is too long or has a new"
-                     " line in it",
-                     what, word);
-}
-
-static int check_place(const struct run_spec *spec, struct error *err) {
-    const struct run_place *place = &spec->place;
-    const struct {
-        const char *what, *word;
-    } all[] = {
-        { "partition", place->partition },
-        { "account", place->account },
-        { "qos", place->qos },
-        { "gres", place->gres },
-        { "constraint", place->constraint },
-        { "name", spec->name },
-    };
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
-        r = check_word(all[i].what, all[i].word, err);
-    return r;
+static bool is_valid_word(const char *word) {
+    return strlen(word) < WORD_MAX && word[strcspn(word, "\n\r")] == '\0';
 }
 
 /* The task's requirements, its own options, and last the options that must not be overridden. */
 int slurm_order_make(const struct run_spec *spec, const char *token, struct slurm_order *ret,
                      struct error *err) {
     const struct run_place *place = &spec->place;
+    const struct {
+        const char *what, *option, *word;
+    } all[] = {
+        { "partition", "partition", place->partition },
+        { "account", "account", place->account },
+        { "qos", "qos", place->qos },
+        { "gres", "gres", place->gres },
+        { "constraint", "constraint", place->constraint },
+        { "name", NULL, spec->name },
+    };
     struct words words = { .count = 0 };
-    int r = check_place(spec, err);
-    if (r < 0)
-        return r;
-    add_option(&words, "partition", place->partition);
-    add_option(&words, "account", place->account);
-    add_option(&words, "qos", place->qos);
-    add_option(&words, "gres", place->gres);
-    add_option(&words, "constraint", place->constraint);
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        if (all[i].word && !is_valid_word(all[i].word))
+            return error_set(err, -EINVAL,
+                             "the %s '%.60s' is no word for sbatch: it is too long or has a new"
+                             " line in it",
+                             all[i].what, all[i].word);
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        if (all[i].option)
+            add_option(&words, all[i].option, all[i].word);
     add_number(&words, "cpus-per-task", place->cpus, "");
     add_number(&words, "mem", (place->memory_bytes + MEGABYTE - 1) / MEGABYTE, "M");
-    add_number(&words, "time", (longest(spec) + MINUTE_MS - 1) / MINUTE_MS, "");
+    add_number(&words, "time", (time_limit_of(spec) + MINUTE_MS - 1) / MINUTE_MS, "");
     add_extra(&words, place->extra);
     add_option(&words, "job-name", spec->name ? spec->name : spec->run);
     add_option(&words, "comment", token);
@@ -156,22 +150,13 @@ int slurm_order_make(const struct run_spec *spec, const char *token, struct slur
     }
     ret->token = xstrdup(token);
     ret->grace = spec->grace;
-    ret->words = xcalloc(words.count + 1, sizeof(char *));
-    memcpy(ret->words, words.list, words.count * sizeof(char *));
+    ret->words = words_take(&words);
     return 0;
 }
 
 static void put(struct strbuf *out, const char *name, const char *value) {
     strbuf_add(out, name, strlen(name) + 1);
     strbuf_add(out, value, strlen(value) + 1);
-}
-
-const char *slurm_order_name(const struct slurm_order *order) {
-    const char *name = "";
-    for (char **word = order->words; word && *word; word++)
-        if (strncmp(*word, JOB_NAME_OPTION, strlen(JOB_NAME_OPTION)) == 0)
-            name = *word + strlen(JOB_NAME_OPTION);
-    return name;
 }
 
 void slurm_order_format(const struct slurm_order *order, struct strbuf *out) {
@@ -205,8 +190,7 @@ int slurm_order_parse(const char *text, size_t size, struct slurm_order *ret) {
         slurm_order_finish(&order);
         return -EPROTO;
     }
-    order.words = xcalloc(words.count + 1, sizeof(char *));
-    memcpy(order.words, words.list, words.count * sizeof(char *));
+    order.words = words_take(&words);
     *ret = order;
     return 0;
 }
@@ -233,7 +217,7 @@ void slurm_script(struct strbuf *out, const char *shim, const char *folder, time
     strbuf_printf(out, " %" PRId64, wait > 0 ? wait : 1);
 }
 
-/* --- answers of sbatch ----------------------------------------------------------------------- */
+/* --- answers of sbatch ------------------------------------------------------------------------ */
 
 /* Printed before anything was sent. "Unable to contact" alone does not prove that: it is also
  * printed when the connection broke afterwards. */
@@ -273,7 +257,7 @@ static bool has_one_of(const char *text, const char *const *list, size_t count) 
 }
 
 /* "17" or "17;cluster", alone in its line. */
-static uint64_t find_job(const char *output) {
+static uint64_t find_job_number(const char *output) {
     for (const char *at = output; *at;) {
         size_t length = strcspn(at, "\n"), digits = strspn(at, "0123456789");
         if (digits > 0 && digits < 19 && (digits == length || at[digits] == ';'))
@@ -284,7 +268,7 @@ static uint64_t find_job(const char *output) {
 }
 
 /* Strips the program's prefix from one line. */
-static size_t cut_heads(const char **line, size_t length) {
+static size_t skip_prefixes(const char **line, size_t length) {
     static const char *const heads[] = { "sbatch: error: ", "sbatch: fatal: ", "sbatch: ",
                                          "Batch job submission failed: " };
     for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
@@ -298,12 +282,12 @@ static size_t cut_heads(const char **line, size_t length) {
 }
 
 /* Joins all lines: the first often names the subject, the last one the problem. */
-static void find_why(const char *output, char *ret_why, size_t size) {
+static void join_messages(const char *output, char *ret_why, size_t size) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     for (const char *at = output; *at;) {
         size_t length = strcspn(at, "\n");
         const char *line = at;
-        size_t rest = cut_heads(&line, length);
+        size_t rest = skip_prefixes(&line, length);
         if (rest > 0 && strncmp(line, "Try \"", 5) != 0)
             strbuf_printf(&why, "%s%.*s", why.length ? "; " : "", (int)rest, line);
         at += length + (at[length] == '\n');
@@ -313,8 +297,8 @@ static void find_why(const char *output, char *ret_why, size_t size) {
 
 enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret_job, char *ret_why,
                                     size_t why_size) {
-    uint64_t job = find_job(output);
-    find_why(output, ret_why, why_size);
+    uint64_t job = find_job_number(output);
+    join_messages(output, ret_why, why_size);
     if (good && job) {
         *ret_job = job;
         return ANSWER_ACCEPTED;
@@ -323,13 +307,13 @@ enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret
     if (good || !strchr(output, '\n'))
         return ANSWER_UNCLEAR;
     if (has_one_of(output, not_reached, ARRAY_SIZE(not_reached)))
-        return ANSWER_AWAY;
+        return ANSWER_UNREACHABLE;
     if (has_one_of(output, unclear, ARRAY_SIZE(unclear)))
         return ANSWER_UNCLEAR;
     return ANSWER_REFUSED;
 }
 
-/* --- job lists ------------------------------------------------------------------------------- */
+/* --- job lists -------------------------------------------------------------------------------- */
 
 /* Slurm's names. */
 static const struct {
@@ -352,8 +336,8 @@ static const struct {
     { "STAGE_OUT", JOB_ENDING },
     { "COMPLETED", JOB_COMPLETED },
     { "FAILED", JOB_FAILED },
-    { "CANCELLED", JOB_CANCELLED },
-    { "REVOKED", JOB_CANCELLED },
+    { "CANCELLED", JOB_CANCELED },
+    { "REVOKED", JOB_CANCELED },
     { "TIMEOUT", JOB_TIMEOUT },
     { "DEADLINE", JOB_TIMEOUT },
     { "OUT_OF_MEMORY", JOB_OUT_OF_MEMORY },
@@ -398,7 +382,7 @@ enum column { AT_ID, AT_STATE, AT_CODE, AT_NODE, AT_REASON, AT_TOKEN, COLUMNS };
 
 static bool read_line(char *line, struct slurm_job *ret, const char **ret_token) {
     char *columns[COLUMNS];
-    struct slurm_job job = { .cancelled_by = -1 };
+    struct slurm_job job = { .canceled_by = -1 };
     int64_t id = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
         columns[i] = line;
@@ -413,7 +397,7 @@ static bool read_line(char *line, struct slurm_job *ret, const char **ret_token)
         return false;
     job.id = (uint64_t)id;
     job.state = slurm_job_state_parse(columns[AT_STATE]);
-    (void)sscanf(columns[AT_STATE], "CANCELLED by %" SCNd64, &job.cancelled_by);
+    (void)sscanf(columns[AT_STATE], "CANCELLED by %" SCNd64, &job.canceled_by);
     read_code(columns[AT_CODE], &job);
     copy(job.node, sizeof(job.node), columns[AT_NODE]);
     copy(job.reason, sizeof(job.reason), columns[AT_REASON]);
@@ -438,10 +422,14 @@ bool slurm_job_read(char **list, struct slurm_job *ret, const char **ret_token) 
 
 bool slurm_job_is_renamed(const struct slurm_job *job, const char *comment,
                           const struct slurm_order *order) {
-    const char *name = slurm_order_name(order);
-    bool foreign = strncmp(comment, TOKEN_BEGIN, strlen(TOKEN_BEGIN)) == 0
-                   && (!order->token || strncmp(comment, order->token, strlen(order->token)) != 0);
-    return !foreign && *name && strncmp(job->name, name, sizeof(job->name) - 1) == 0;
+    const char *name = "";
+    for (char **word = order->words; word && *word; word++)
+        if (strncmp(*word, JOB_NAME_OPTION, strlen(JOB_NAME_OPTION)) == 0)
+            name = *word + strlen(JOB_NAME_OPTION);
+    bool is_of_other_run =
+        strncmp(comment, TOKEN_BEGIN, strlen(TOKEN_BEGIN)) == 0
+        && (!order->token || strncmp(comment, order->token, strlen(order->token)) != 0);
+    return !is_of_other_run && *name && strncmp(job->name, name, sizeof(job->name) - 1) == 0;
 }
 
 /* The value in the line "NAME = value …", or NULL. */

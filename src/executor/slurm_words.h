@@ -28,7 +28,8 @@ const char *slurm_program_name(enum slurm_program program);
 
 /* --- to submit ------------------------------------------------------------------------------- */
 
-/* Stored in the directory of a run, so that a later daemon can submit it, too. */
+/* The arguments of sbatch. Stored in the directory of a run, so that a later daemon can submit it,
+ * too. */
 struct slurm_order {
     char *token;
     char **words; /* options for sbatch, NULL-terminated */
@@ -38,8 +39,6 @@ void slurm_order_finish(struct slurm_order *order); /* safe on a zeroed one */
 /* -EINVAL: a name cannot be an argument of sbatch; `err` names it. */
 int slurm_order_make(const struct run_spec *spec, const char *token, struct slurm_order *ret,
                      struct error *err);
-/* Name of the job, or "". */
-const char *slurm_order_name(const struct slurm_order *order);
 void slurm_order_format(const struct slurm_order *order, struct strbuf *out);
 /* -EPROTO: truncated or malformed. */
 int slurm_order_parse(const char *text, size_t size, struct slurm_order *ret);
@@ -49,10 +48,10 @@ void slurm_script(struct strbuf *out, const char *shim, const char *folder, time
 
 /* What the end of an sbatch proves. */
 enum slurm_answer {
-    ANSWER_ACCEPTED, /* a job exists */
-    ANSWER_REFUSED,  /* no job exists, and retrying would not help */
-    ANSWER_AWAY,     /* Slurm was not reached: no job exists */
-    ANSWER_UNCLEAR,  /* a job may exist */
+    ANSWER_ACCEPTED,    /* a job exists */
+    ANSWER_REFUSED,     /* no job exists, and retrying would not help */
+    ANSWER_UNREACHABLE, /* Slurm was not reached: no job exists */
+    ANSWER_UNCLEAR,     /* a job may exist */
 };
 /* `good`: exit status 0. `ret_why`: its messages without "sbatch: error:", truncated. */
 enum slurm_answer slurm_answer_read(const char *output, bool good, uint64_t *ret_job, char *ret_why,
@@ -68,7 +67,7 @@ enum slurm_job_state {
     /* over: */
     JOB_COMPLETED,
     JOB_FAILED,
-    JOB_CANCELLED,
+    JOB_CANCELED,
     JOB_TIMEOUT,
     JOB_OUT_OF_MEMORY,
     JOB_NODE_FAIL,
@@ -84,7 +83,7 @@ struct slurm_job {
     uint64_t id;
     enum slurm_job_state state;
     int code, signal;              /* of its script; 0: none */
-    int64_t cancelled_by;          /* user id; -1: unknown */
+    int64_t canceled_by;           /* user id; -1: unknown */
     char reason[SLURM_REASON_MAX]; /* why it waits; "" */
     char node[SLURM_NODE_MAX];     /* "": none yet */
     char name[SLURM_NODE_MAX];     /* truncated; "": not listed */

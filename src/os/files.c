@@ -17,11 +17,6 @@
 #include "base/alloc.h"
 #include "os/outside.h"
 
-void fd_closep(const int *fd) {
-    if (*fd >= 0)
-        close(*fd);
-}
-
 int file_read(const char *path, size_t max, struct strbuf *out, struct error *err) {
     return outside_read(AT_FDCWD, path, OUTSIDE_LINKS, max, out, err);
 }

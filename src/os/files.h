@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "os/fd.h"
 
 /* Appends the file's bytes to `out`. -EFBIG if there are more than `max`, with `out` unchanged.
  * Links are followed; anything but a regular file is refused, and it never blocks. Errors name the
@@ -24,9 +25,6 @@ char *file_resolve(const char *path);
 /* Creates all missing directories of an absolute path, mode 0700. The first `known` bytes of it are
  * an existing directory. */
 int folders_make(const char *path, size_t known, struct error *err);
-
-/* For _cleanup_: closes it unless it is negative. */
-void fd_closep(const int *fd);
 
 /* The name of a network file system (f_type of statfs): locks and fsync of one host may be
  * invisible to others. NULL: local. */

@@ -248,6 +248,14 @@ int outside_create(int dir, const char *path, struct error *err) {
     }
 }
 
+int outside_create_with(int dir, const char *path, const void *bytes, size_t size,
+                        struct error *err) {
+    _cleanup_(fd_closep) int fd = outside_create(dir, path, err);
+    if (fd < 0)
+        return fd;
+    return fd_write_all(fd, bytes, size) < 0 ? error_set_errno(err, "write", path) : 0;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static int too_large(const char *path, size_t max, struct error *err) {
@@ -287,19 +295,6 @@ int outside_read(int dir, const char *path, int flags, size_t max, struct strbuf
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t put = write(fd, bytes, size);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return -1;
-        bytes += put;
-        size -= (size_t)put;
-    }
-    return 0;
-}
-
 /* Creates a file in the directory; its name begins with a dot, so that it is not taken for a task
  * or run. */
 static int make_temporary(int parent, const char *name, mode_t mode, struct strbuf *ret_name) {
@@ -328,7 +323,7 @@ int outside_write(const char *path, mode_t mode, const void *bytes, size_t size,
         parent < 0 ? -1 : make_temporary(parent, name, is_usual ? 0666 : 0600, &temporary);
     if (fd < 0)
         return error_set_errno(err, "write", path);
-    if ((!is_usual && mode != 0600 && fchmod(fd, mode) < 0) || write_all(fd, bytes, size) < 0
+    if ((!is_usual && mode != 0600 && fchmod(fd, mode) < 0) || fd_write_all(fd, bytes, size) < 0
         || fsync(fd) < 0 || renameat(parent, strbuf_text(&temporary), parent, name) < 0) {
         int r = error_set_errno(err, "write", path);
         (void)unlinkat(parent, strbuf_text(&temporary), 0);

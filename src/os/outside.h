@@ -34,8 +34,11 @@ void outside_trust(const char *folder);
  * what was found. */
 int outside_open(int dir, const char *path, int flags, off_t *ret_size, struct error *err);
 
-/* Creates an empty file, replacing anything but a directory. */
+/* Creates an empty file, replacing anything but a directory. Returns a descriptor. */
 int outside_create(int dir, const char *path, struct error *err);
+/* Same with content. 0; not atomic. */
+int outside_create_with(int dir, const char *path, const void *bytes, size_t size,
+                        struct error *err);
 
 /* Appends the file's bytes to `out`. `flags` as in outside_open; -EFBIG if there are more than
  * `max`, with `out` unchanged. */

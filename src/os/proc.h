@@ -33,7 +33,7 @@ int proc_signal(int pidfd, int signal);
 /* A small file, complete; -1: cannot read. `out` is NUL-terminated. */
 ssize_t proc_file(int dir, const char *path, char *out, size_t size);
 
-/* --- proc_sweep.c: all processes; with heap, not for the shim --------------------------------- */
+/* --- all processes; not for the shim ---------------------------------------------------------- */
 
 /* Is this one of the strings in /proc/PID/environ or cmdline, and is `first`, unless NULL, the
  * first of them? False also for a process of another user. */

@@ -6,33 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/fd.h"
+
 /* Bytes before and after a range that may belong to a value that touches it. */
 static size_t margin_of(const struct redact_index *index) {
     assert(index->longest <= REDACT_FILE_LONGEST);
     return index->longest > 0 ? index->longest - 1 : 0;
 }
 
-/* Reads `size` bytes; short only at the end of the file. */
-static ssize_t read_all(int fd, char *out, size_t size, off_t offset) {
-    size_t length = 0;
-    while (length < size) {
-        ssize_t got = pread(fd, out + length, size - length, offset + (off_t)length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        length += (size_t)got;
-    }
-    return (ssize_t)length;
-}
-
 ssize_t redact_pread(const struct redact_index *index, int fd, const struct redact_range *range,
                      char *space, const char **ret_bytes) {
     size_t margin = margin_of(index), size = range->size;
     size_t back = (uint64_t)range->offset < margin ? (size_t)range->offset : margin;
-    ssize_t got = read_all(fd, space, back + size + margin, range->offset - (off_t)back);
+    ssize_t got = fd_pread_all(fd, space, back + size + margin, range->offset - (off_t)back);
     if (got < 0)
         return -1;
     size_t length = (size_t)got;
@@ -72,8 +58,8 @@ static int redact_stretch(const struct redact_index *index, int fd, off_t begin,
     while (begin + (off_t)kept < end) {
         off_t from = begin + (off_t)kept;
         size_t room = size - kept;
-        ssize_t got = read_all(fd, space + kept,
-                               end - from < (off_t)room ? (size_t)(end - from) : room, from);
+        ssize_t got = fd_pread_all(fd, space + kept,
+                                   end - from < (off_t)room ? (size_t)(end - from) : room, from);
         if (got < 0)
             return -errno;
         if (got == 0)

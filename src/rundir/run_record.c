@@ -1,8 +1,9 @@
-/* run_record.c: formats and parses the records of a shim: `started` and `end`.
+/* run_record.c: formats the records of a shim, `started` and `end`; formats and parses specs.
  *
- * The end is JSON, because users and other programs read it too. It is one line, so that it can be
+ * Without heap, except for run_spec_format, which only the daemon calls. The end is JSON, because users and other programs read it too. It is one line, so that it can be
  * sent through the pipe to the daemon if no disk accepts it. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
@@ -12,7 +13,6 @@
 #include "base/macros.h"
 #include "rundir/record.h"
 #include "rundir/rundir.h"
-#include "rundir/tag.h"
 
 static const char *const kind_names[] = {
     [RUN_END_EXIT] = "exit",       [RUN_END_SIGNAL] = "signal", [RUN_END_TIMEOUT] = "timeout",
@@ -44,24 +44,25 @@ size_t run_started_format(const struct run_started *started, const struct tag_ke
     return text.length;
 }
 
-static void put_member(struct record_out *text, const char *name, int64_t number) {
+static void put_name(struct record_out *text, const char *name) {
     record_puts(text, ",\"");
     record_puts(text, name);
     record_puts(text, "\":");
+}
+
+static void put_number(struct record_out *text, const char *name, int64_t number) {
+    put_name(text, name);
     record_put_number(text, number);
 }
 
 static void put_text(struct record_out *text, const char *name, const char *value) {
-    record_puts(text, ",\"");
-    record_puts(text, name);
-    record_puts(text, "\":");
+    put_name(text, name);
     record_put_json(text, value);
 }
 
 static void put_flag(struct record_out *text, const char *name, bool flag) {
-    record_puts(text, ",\"");
-    record_puts(text, name);
-    record_puts(text, flag ? "\":true" : "\":false");
+    put_name(text, name);
+    record_puts(text, flag ? "true" : "false");
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): it is written through the struct
@@ -71,22 +72,22 @@ size_t run_end_format(const struct run_end *end, const struct tag_key *key, char
     record_puts(&text, "{\"version\":");
     record_put_number(&text, RUNDIR_VERSION);
     put_text(&text, "kind", run_end_kind_name(end->kind));
-    put_member(&text, "code", end->code);
-    put_member(&text, "signal", end->signal);
-    put_member(&text, "exec_errno", end->exec_errno);
+    put_number(&text, "code", end->code);
+    put_number(&text, "signal", end->signal);
+    put_number(&text, "exec_errno", end->exec_errno);
     if (end->kind == RUN_END_LAUNCH)
         put_text(&text, "cause", launch_cause_name(end->cause));
-    put_member(&text, "check", end->check);
+    put_number(&text, "check", end->check);
     put_flag(&text, "idle", end->idle);
     put_flag(&text, "core_dumped", end->core_dumped);
     put_flag(&text, "durable", end->durable);
-    put_member(&text, "started_at", end->started_at);
-    put_member(&text, "ended_at", end->ended_at);
-    put_member(&text, "cpu_ms", end->cpu_ms);
-    put_member(&text, "memory_kb", end->memory_kb);
-    put_member(&text, "out_bytes", (int64_t)end->out_bytes);
-    put_member(&text, "err_bytes", (int64_t)end->err_bytes);
-    put_member(&text, "leftover", end->leftover);
+    put_number(&text, "started_at", end->started_at);
+    put_number(&text, "ended_at", end->ended_at);
+    put_number(&text, "cpu_ms", end->cpu_ms);
+    put_number(&text, "memory_kb", end->memory_kb);
+    put_number(&text, "out_bytes", (int64_t)end->out_bytes);
+    put_number(&text, "err_bytes", (int64_t)end->err_bytes);
+    put_number(&text, "leftover", end->leftover);
     put_text(&text, "applied", end->applied);
     put_text(&text, "message", end->message);
     if (key) {
@@ -131,11 +132,9 @@ int rundir_read_begin_at(int dir, char ret_who[RUN_BEGIN_MAX]) {
     return 0;
 }
 
-/* --- reading a spec --------------------------------------------------------------------------- */
+/* --- specs ------------------------------------------------------------------------------------ */
 
-/* Parses a spec in place, without heap.
- *
- * The daemon that wrote it may have another version: unknown names are skipped. An unsupported
+/* The daemon that wrote a spec may have another version: unknown names are skipped. An unsupported
  * version, a truncated file (no record `done` at its end) and an invalid number are refused: a run
  * must never start from a partly understood spec. */
 
@@ -149,7 +148,8 @@ struct parser {
     bool tagged, done;
 };
 
-/* Plain numbers: name, target, bounds. */
+/* Plain numbers: name, target, bounds. Not written if 0, which keeps files short, and older readers
+ * see only names that are used. */
 struct number_field {
     const char *name;
     size_t offset;
@@ -170,8 +170,7 @@ static const struct number_field number_fields[] = {
     SPEC_FIELD("log_tail", log_tail, 0, INT64_MAX / 4),
     SPEC_FIELD("memory_max", memory_max, 0, INT64_MAX),
     SPEC_FIELD("processes_max", processes_max, 0, INT64_MAX),
-    SPEC_FIELD("prompt", prompt_size, 0, INT64_MAX),
-    SPEC_FIELD("nice", nice, -20, 19),
+        SPEC_FIELD("nice", nice, -20, 19),
     SPEC_FIELD("open_files", open_files, 0, INT64_MAX),
     SPEC_FIELD("oom_score_adj", oom_score_adj, -1000, 1000),
 };
@@ -183,7 +182,6 @@ static const struct { const char *name; size_t offset; } text_fields[] = {
     { "cgroup", offsetof(struct run_spec, cgroup) },
     { "boot_id", offsetof(struct run_spec, boot_id) },
     { "enter", offsetof(struct run_spec, enter) },
-    { "secrets", offsetof(struct run_spec, secret_names) },
     { "sandbox", offsetof(struct run_spec, sandbox) },
     { "sandbox_root", offsetof(struct run_spec, sandbox_root) },
 };
@@ -216,14 +214,10 @@ static int take_number(struct parser *p, const char *name, const char *value, st
             memcpy(target, &small, sizeof(small));
         else
             memcpy(target, &number, sizeof(number));
-        if (field->offset == offsetof(struct run_spec, prompt_size))
-            p->spec->prompt = ""; /* its text is in a separate file */
         return 1;
     }
     return 0;
 }
-_Static_assert(sizeof(size_t) == sizeof(int64_t), "prompt_size is stored like the other numbers");
-
 static int take_text(struct parser *p, const char *name, const char *value) {
     for (size_t i = 0; i < ARRAY_SIZE(text_fields); i++) {
         if (strcmp(name, text_fields[i].name) != 0)
@@ -317,6 +311,18 @@ static int take_record(struct parser *p, const char *name, const char *value, st
         r = take_tag(p, name, value, err);
     if (r != 0)
         return r < 0 ? r : 0;
+    if (strcmp(name, "prompt") == 0) { /* its size; the text is in a separate file */
+        int64_t size;
+        if (!record_number(value, 0, INT64_MAX, &size))
+            return bad_value(name, value, err);
+        p->spec->prompt = "";
+        p->spec->prompt_size = (size_t)size;
+        return 0;
+    }
+    if (strcmp(name, "secrets") == 0) {
+        p->spec->secret_names = value;
+        return 0;
+    }
     r = take_word(p, name, value, err);
     if (r == 0)
         r = take_number(p, name, value, err);
@@ -325,7 +331,7 @@ static int take_record(struct parser *p, const char *name, const char *value, st
     return r < 0 ? r : 0;
 }
 
-static int check_whole(const struct parser *p, struct error *err) {
+static int check_complete(const struct parser *p, struct error *err) {
     const struct run_spec *spec = p->spec;
     if (!p->done)
         return error_set(err, -EPROTO, "the spec stops before its end");
@@ -365,11 +371,85 @@ int run_spec_parse(const char *text, size_t size, const struct tag_key *key,
     spec.wrap = p.wraps > 0 ? words->wrap : NULL;
     spec.wrap_env = words->wrap_env;
     spec.prepare.argv = p.prepare_words > 0 ? words->prepare_argv : NULL;
-    int r = check_whole(&p, err);
+    int r = check_complete(&p, err);
     if (r < 0)
         return r;
     *ret = spec;
     return 0;
+}
+
+static void add(struct strbuf *out, const char *name, const char *value) {
+    strbuf_add(out, name, strlen(name) + 1);
+    strbuf_add(out, value, strlen(value) + 1);
+}
+
+static void add_number(struct strbuf *out, const char *name, int64_t number) {
+    strbuf_add(out, name, strlen(name) + 1);
+    strbuf_printf(out, "%" PRId64, number);
+    strbuf_putc(out, '\0');
+}
+
+static void add_fields(struct strbuf *out, const struct run_spec *spec) {
+    for (size_t i = 0; i < ARRAY_SIZE(text_fields); i++) {
+        const char *value;
+        memcpy(&value, (const char *)spec + text_fields[i].offset, sizeof(value));
+        if (value)
+            add(out, text_fields[i].name, value);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(number_fields); i++) {
+        const char *at = (const char *)spec + number_fields[i].offset;
+        int small;
+        int64_t number;
+        memcpy(&small, at, sizeof(small));
+        if (number_fields[i].size == sizeof(small))
+            number = small;
+        else
+            memcpy(&number, at, sizeof(number));
+        if (number != 0)
+            add_number(out, number_fields[i].name, number);
+    }
+}
+
+static void add_words(struct strbuf *out, const char *name, const char *const *words) {
+    for (; words && *words; words++)
+        add(out, name, *words);
+}
+
+/* The names of the variables only. */
+static void add_names(struct strbuf *out, const char *name, const char *const *pairs) {
+    if (!pairs || !*pairs)
+        return;
+    strbuf_add(out, name, strlen(name) + 1);
+    for (const char *const *pair = pairs; *pair; pair++) {
+        if (pair != pairs)
+            strbuf_putc(out, ' ');
+        strbuf_add(out, *pair, strcspn(*pair, "="));
+    }
+    strbuf_putc(out, '\0');
+}
+
+void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
+    size_t begin = out->length;
+    add_number(out, "version", RUNDIR_VERSION);
+    add_fields(out, spec);
+    add_words(out, "arg", spec->command.argv);
+    add_words(out, "env", spec->env);
+    add_names(out, "secrets", spec->secrets);
+    if (spec->prompt)
+        add_number(out, "prompt", (int64_t)spec->prompt_size);
+    add_words(out, "prepare_arg", spec->prepare.argv);
+    for (size_t i = 0; i < spec->check_count; i++) {
+        add_number(out, "check", spec->checks[i].timeout);
+        add_words(out, "check_arg", spec->checks[i].argv);
+    }
+    add_words(out, "wrap", spec->wrap);
+    add_words(out, "wrap_env", spec->wrap_env);
+    if (spec->key) { /* covers everything before it; only the end of the spec follows */
+        char tag[SHA256_HEX_SIZE];
+        tag_print(spec->key, TAG_SPEC, out->text + begin, out->length - begin, tag);
+        add(out, TAG_NAME, tag);
+    }
+    add(out, "done", "");
 }
 
 /* --- tags ------------------------------------------------------------------------------------- */
@@ -381,8 +461,8 @@ static const char *const tag_kind_names[] = {
 };
 _Static_assert(ARRAY_SIZE(tag_kind_names) == TAG_KIND_MAX, "a kind of record has no name");
 
-static void make(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
-                 uint8_t ret[SHA256_SIZE]) {
+static void make_tag(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
+                     uint8_t ret[SHA256_SIZE]) {
     struct hmac_sha256 hmac;
     hmac_sha256_init(&hmac, key->bytes, sizeof(key->bytes));
     hmac_sha256_add(&hmac, tag_kind_names[kind], strlen(tag_kind_names[kind]) + 1);
@@ -393,15 +473,15 @@ static void make(const struct tag_key *key, enum tag_kind kind, const void *byte
 void tag_print(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
                char ret_tag[SHA256_HEX_SIZE]) {
     uint8_t digest[SHA256_SIZE];
-    make(key, kind, bytes, size, digest);
+    make_tag(key, kind, bytes, size, digest);
     sha256_hex(digest, ret_tag);
 }
 
 bool tag_is_right(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
                   const char *tag) {
-    uint8_t digest[SHA256_SIZE], told[SHA256_SIZE];
-    if (!sha256_from_hex(tag, told))
+    uint8_t digest[SHA256_SIZE], expected[SHA256_SIZE];
+    if (!sha256_from_hex(tag, expected))
         return false;
-    make(key, kind, bytes, size, digest);
-    return sha256_same(digest, told);
+    make_tag(key, kind, bytes, size, digest);
+    return sha256_same(digest, expected);
 }

@@ -1,4 +1,4 @@
-/* run_spec.h: what a shim has to run, and its encoding.
+/* run_spec.h: what a shim has to run, its encoding and its tag, and the report of a guard.
  *
  * The text is in the lock file of the run (rundir.h), or in the memory file of a guard. It is part
  * of the protocol between versions: members are added, never renamed. */
@@ -9,9 +9,35 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/strbuf.h"
 #include "base/time_ms.h"
-#include "rundir/tag.h"
+
+/* --- tags ------------------------------------------------------------------------------------- */
+
+/* They authenticate the records that the daemon and the shim of a run write. A run can write its
+ * own directory. So each run has a key that only the daemon, its store and the shim know, and each
+ * record ends with a tag: HMAC-SHA-256 of its kind and of all bytes before the tag. */
+
+/* Passes the key to the shim: the only variable of its environment. */
+#define TAG_VARIABLE "SLUICE_SHIM_KEY"
+#define TAG_NAME     "tag" /* of the record, or of the member of end.json */
+
+#define TAG_RECORD_SIZE (sizeof(TAG_NAME) + SHA256_HEX_SIZE)
+
+struct tag_key {
+    uint8_t bytes[SHA256_SIZE];
+};
+
+/* A record of one kind cannot be used as another. */
+enum tag_kind { TAG_SPEC, TAG_STARTED, TAG_END, TAG_KIND_MAX };
+
+void tag_print(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
+               char ret_tag[SHA256_HEX_SIZE]);
+bool tag_is_right(const struct tag_key *key, enum tag_kind kind, const void *bytes, size_t size,
+                  const char *tag);
+
+/* --- the spec --------------------------------------------------------------------------------- */
 
 #define RUN_ARGS_MAX   512 /* arguments of one command */
 #define RUN_ENV_MAX    512
@@ -59,7 +85,7 @@ struct run_spec {
         *checks; /* run in order after exit status 0; the first failure ends it */
     size_t check_count;
     time_ms idle_timeout;        /* maximum time without output; 0: none */
-    time_ms grace;               /* between the stop signal and SIGKILL */
+    time_ms grace;               /* grace period: between the stop signal and SIGKILL */
     int stop_signal;             /* SIGTERM or SIGINT */
     uint64_t log_head, log_tail; /* bytes kept at each end of a log; 0, 0: everything */
     const char *cgroup;          /* absolute path of this run's cgroup v2; or NULL */
@@ -101,3 +127,13 @@ struct run_spec_words {
 };
 int run_spec_parse(const char *text, size_t size, const struct tag_key *key,
                    struct run_spec_words *words, struct run_spec *ret, struct error *err);
+
+/* --- the report of a guard -------------------------------------------------------------------- */
+
+/* What a guard (src/shim/guard.c) reports when it ends, besides its exit status: a record whose
+ * first pair identifies it. */
+#define GUARD_REPORT         "guard"
+#define GUARD_REPORT_VERSION "1"
+#define GUARD_ERRNO          "errno"         /* the command could not be started */
+#define GUARD_MESSAGE        "message"       /* its message */
+#define GUARD_CGROUP_KILLED  "cgroup_killed" /* no process may be created in its cgroup any more */

@@ -42,26 +42,6 @@ static int check_folder(const char *folder, struct error *err) {
     return 0;
 }
 
-static int write_whole(int fd, const char *name, const char *bytes, size_t size,
-                       struct error *err) {
-    while (size > 0) {
-        ssize_t put = write(fd, bytes, size);
-        if (put < 0 && errno != EINTR)
-            return error_set_errno(err, "write", name);
-        if (put > 0) {
-            bytes += put;
-            size -= (size_t)put;
-        }
-    }
-    return 0;
-}
-
-static int write_file(int dir, const char *name, const char *bytes, size_t size,
-                      struct error *err) {
-    _cleanup_(fd_closep) int fd = outside_create(dir, name, err);
-    return fd < 0 ? fd : write_whole(fd, name, bytes, size, err);
-}
-
 /* Result of outside_open: the name was replaced. Treated as missing. */
 static bool is_replaced(int error) {
     return error == -EINVAL || error == -EISDIR || error == -ELOOP;
@@ -88,7 +68,9 @@ static int write_lock(int dir, const struct run_spec *spec, int *ret_lock, struc
         return r;
     strbuf_add(&text, room, sizeof(room));
     run_spec_format(spec, &text);
-    r = write_whole(lock, "lock", text.text, text.length, err);
+    r = fd_write_all(lock, text.text, text.length);
+    if (r < 0)
+        (void)error_set_errno(err, "write", "lock");
     if (r < 0)
         close(lock);
     else
@@ -181,7 +163,7 @@ int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
         return r;
     r = write_lock(open.dir, spec, &open.lock, err);
     if (r >= 0 && spec->prompt)
-        r = write_file(open.dir, "prompt", spec->prompt, spec->prompt_size, err);
+        r = outside_create_with(open.dir, "prompt", spec->prompt, spec->prompt_size, err);
     if (r >= 0 && mkdirat(open.dir, "tmp", 0700) < 0 && errno != EEXIST)
         r = error_set_errno(err, "make folder", "tmp");
     if (r < 0) {
@@ -267,40 +249,12 @@ int rundir_is_locked_at(int dir) {
     return errno == EWOULDBLOCK ? 1 : -errno;
 }
 
-/* --- by path --------------------------------------------------------------------------------- */
-
-static int open_root(const char *root, int *ret_fd, struct error *err) {
-    int fd = outside_open(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, err);
-    if (fd < 0)
-        return fd;
-    *ret_fd = fd;
-    return 0;
-}
+/* --- by path ---------------------------------------------------------------------------------- */
 
 static int open_folder(const char *root, const char *folder, int *ret_dir, struct error *err) {
-    _cleanup_(fd_closep) int fd = -1;
-    int r = open_root(root, &fd, err);
-    return r < 0 ? r : rundir_open_at(fd, folder, ret_dir, err);
-}
-
-int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
-                  struct error *err) {
-    _cleanup_(fd_closep) int fd = -1;
-    struct rundir_open open = { -1, -1 };
-    int r = open_root(root, &fd, err);
-    if (r >= 0)
-        r = rundir_create_at(fd, folder, spec, &open, err);
-    if (r < 0)
-        return r;
-    close(open.lock);
-    close(open.dir);
-    return 0;
-}
-
-int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err) {
-    _cleanup_(fd_closep) int dir = -1;
-    int r = open_folder(root, folder, &dir, err);
-    return r < 0 ? r : rundir_lock_at(dir, ret_fd, err);
+    _cleanup_(fd_closep) int fd =
+        outside_open(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, err);
+    return fd < 0 ? fd : rundir_open_at(fd, folder, ret_dir, err);
 }
 
 int rundir_is_locked(const char *root, const char *folder) {
@@ -334,11 +288,9 @@ int rundir_read_spec(const char *root, const char *folder, const struct tag_key 
 
 /* --- reading a shim's records ----------------------------------------------------------------- */
 
-/* Reads a shim's records without trusting them.
- *
- * The command runs as the same user and can write here, a disk can be full, an old shim knows less:
- * each file is bounded and opened without following links. A malformed record is -EPROTO with a
- * message. */
+/* They are not trusted. The command runs as the same user and can write here, a disk can be full,
+ * an old shim knows less: each file is bounded and opened without following links. A malformed
+ * record is -EPROTO with a message. */
 
 #define LOCK_MAX 8192
 
@@ -349,35 +301,16 @@ static ssize_t read_part(int dir, const char *name, off_t at, char *out, size_t 
     _cleanup_(fd_closep) int fd = outside_open(dir, name, O_RDONLY, NULL, &why);
     if (fd < 0) /* anything else there is not a record */
         return error_set(err, fd == -EINVAL || fd == -EISDIR ? -EPROTO : fd, "%s", why.text);
-    size_t length = 0;
-    while (length < size) {
-        ssize_t got = pread(fd, out + length, size - length, at + (off_t)length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return error_set_errno(err, "read", name);
-        if (got == 0)
-            break;
-        length += (size_t)got;
-    }
-    return (ssize_t)length;
+    ssize_t got = fd_pread_all(fd, out, size, at);
+    return got < 0 ? error_set_errno(err, "read", name) : got;
 }
 
-static ssize_t read_file(int dir, const char *name, char *out, size_t size, struct error *err) {
-    return read_part(dir, name, 0, out, size, err);
-}
-
-/* --- started --------------------------------------------------------------------------------- */
-
+/* Unknown names and invalid numbers are skipped. */
 static bool take_started(struct run_started *started, const char *name, const char *value) {
     int64_t number = 0;
-    if (strcmp(name, "boot_id") == 0) {
-        size_t length = strlen(value);
-        if (length >= sizeof(started->boot_id))
-            return false;
-        memcpy(started->boot_id, value, length + 1);
-        return true;
-    }
+    if (strcmp(name, "boot_id") == 0)
+        return snprintf(started->boot_id, sizeof(started->boot_id), "%s", value)
+               < (int)sizeof(started->boot_id);
     if (strcmp(name, "shim") == 0 && record_number(value, 2, INT_MAX, &number))
         started->shim = (pid_t)number;
     else if (strcmp(name, "command") == 0 && record_number(value, 0, INT_MAX, &number))
@@ -394,7 +327,7 @@ static bool take_started(struct run_started *started, const char *name, const ch
 int rundir_read_started_at(int dir, const struct tag_key *key, struct run_started *ret,
                            struct error *err) {
     char text[RUN_LOCK_END];
-    ssize_t size = read_file(dir, "lock", text, sizeof(text), err);
+    ssize_t size = read_part(dir, "lock", 0, text, sizeof(text), err);
     if (size < 0)
         return (int)size;
     if (size == 0 || text[0] == '\0')
@@ -421,8 +354,6 @@ int rundir_read_started_at(int dir, const struct tag_key *key, struct run_starte
     return 0;
 }
 
-/* --- spec ------------------------------------------------------------------------------------ */
-
 void run_spec_read_free(struct run_spec_read **read) {
     if (*read)
         free((*read)->text);
@@ -436,7 +367,7 @@ int rundir_read_spec_at(int dir, const struct tag_key *key, struct run_spec_read
     read->text = xmalloc(RUN_SPEC_MAX);
     ssize_t size = read_part(dir, "lock", RUN_LOCK_SPEC, read->text, RUN_SPEC_MAX, err);
     if (size == 0) /* version 1, or not written yet */
-        size = read_file(dir, "spec", read->text, RUN_SPEC_MAX, err);
+        size = read_part(dir, "spec", 0, read->text, RUN_SPEC_MAX, err);
     if (size < 0)
         return (int)size;
     int r = run_spec_parse(read->text, (size_t)size, key, &read->words, &read->spec, err);
@@ -445,8 +376,6 @@ int rundir_read_spec_at(int dir, const struct tag_key *key, struct run_spec_read
     *ret = TAKE_PTR(read);
     return 0;
 }
-
-/* --- end ------------------------------------------------------------------------------------- */
 
 static void json_freep(json_t **json) {
     json_decref(*json);
@@ -469,10 +398,7 @@ static bool flag(const json_t *json, const char *name) {
 
 static void copy_text(const json_t *json, const char *name, char *out, size_t size) {
     const char *text = json_string_value(json_object_get(json, name));
-    size_t length = text ? strnlen(text, size - 1) : 0;
-    if (text)
-        memcpy(out, text, length);
-    out[length] = '\0';
+    (void)snprintf(out, size, "%s", text ? text : "");
 }
 
 static bool find_kind(const json_t *json, enum run_end_kind *ret_kind) {
@@ -544,7 +470,7 @@ int run_end_parse(const char *text, size_t size, const struct tag_key *key, stru
 /* The `end` record that a shim leaves in its lock file if the disk is too full for another file. */
 static int read_end_in_lock(int dir, const struct tag_key *key, struct run_end *ret) {
     char text[LOCK_MAX];
-    ssize_t size = read_file(dir, "lock", text, sizeof(text), NULL);
+    ssize_t size = read_part(dir, "lock", 0, text, sizeof(text), NULL);
     if (size <= RUN_LOCK_END)
         return -ENOENT;
     struct record_in in = { .at = text + RUN_LOCK_END, .end = text + size };
@@ -556,104 +482,11 @@ static int read_end_in_lock(int dir, const struct tag_key *key, struct run_end *
 
 int rundir_read_end_at(int dir, const struct tag_key *key, struct run_end *ret, struct error *err) {
     char text[2 * RUN_RECORD_MAX];
-    ssize_t size = read_file(dir, "end.json", text, sizeof(text), err);
+    ssize_t size = read_part(dir, "end.json", 0, text, sizeof(text), err);
     if (size == 0) /* killed before it could record it */
         size = error_set(err, -ENOENT, "'end.json' is empty");
     int r = size < 0 ? (int)size : run_end_parse(text, (size_t)size, key, ret, err);
     if (r < 0 && read_end_in_lock(dir, key, ret) == 0)
         return 0;
     return r;
-}
-
-/* --- writing a spec --------------------------------------------------------------------------- */
-
-/* Writes what run_spec_parse reads. Only the daemon does, so it may allocate. */
-
-static void add(struct strbuf *out, const char *name, const char *value) {
-    strbuf_add(out, name, strlen(name) + 1);
-    strbuf_add(out, value, strlen(value) + 1);
-}
-
-static void add_number(struct strbuf *out, const char *name, int64_t number) {
-    strbuf_add(out, name, strlen(name) + 1);
-    strbuf_printf(out, "%" PRId64, number);
-    strbuf_putc(out, '\0');
-}
-
-/* 0 is the default: keeps files short, and older readers see only names that are used. */
-static void add_unless_zero(struct strbuf *out, const char *name, int64_t number) {
-    if (number != 0)
-        add_number(out, name, number);
-}
-
-static void add_words(struct strbuf *out, const char *name, const char *const *words) {
-    for (; words && *words; words++)
-        add(out, name, *words);
-}
-
-static void add_names(struct strbuf *out, const char *name, const char *const *pairs) {
-    if (!pairs || !*pairs)
-        return;
-    strbuf_add(out, name, strlen(name) + 1);
-    for (const char *const *pair = pairs; *pair; pair++) {
-        if (pair != pairs)
-            strbuf_putc(out, ' ');
-        strbuf_add(out, *pair, strcspn(*pair, "="));
-    }
-    strbuf_putc(out, '\0');
-}
-
-/* Covers everything before it. Only the end of the spec follows. */
-static void add_tag(struct strbuf *out, size_t begin, const struct tag_key *key) {
-    char tag[SHA256_HEX_SIZE];
-    tag_print(key, TAG_SPEC, out->text + begin, out->length - begin, tag);
-    add(out, TAG_NAME, tag);
-}
-
-void run_spec_format(const struct run_spec *spec, struct strbuf *out) {
-    size_t begin = out->length;
-    add_number(out, "version", RUNDIR_VERSION);
-    add(out, "run", spec->run);
-    add(out, "cwd", spec->cwd);
-    add_words(out, "arg", spec->command.argv);
-    add_words(out, "env", spec->env);
-    add_names(out, "secrets", spec->secrets);
-    add_unless_zero(out, "timeout", spec->command.timeout);
-    add_unless_zero(out, "idle_timeout", spec->idle_timeout);
-    add_unless_zero(out, "grace", spec->grace);
-    add_unless_zero(out, "stop_signal", spec->stop_signal);
-    if (spec->prompt)
-        add_number(out, "prompt", (int64_t)spec->prompt_size);
-    if (spec->stdin_path)
-        add(out, "stdin", spec->stdin_path);
-    add_words(out, "prepare_arg", spec->prepare.argv);
-    add_unless_zero(out, "prepare_timeout", spec->prepare.timeout);
-    if (spec->prepare_cwd)
-        add(out, "prepare_cwd", spec->prepare_cwd);
-    for (size_t i = 0; i < spec->check_count; i++) {
-        add_number(out, "check", spec->checks[i].timeout);
-        add_words(out, "check_arg", spec->checks[i].argv);
-    }
-    add_unless_zero(out, "log_head", (int64_t)spec->log_head);
-    add_unless_zero(out, "log_tail", (int64_t)spec->log_tail);
-    if (spec->cgroup)
-        add(out, "cgroup", spec->cgroup);
-    add_unless_zero(out, "memory_max", spec->memory_max);
-    add_unless_zero(out, "processes_max", spec->processes_max);
-    add_unless_zero(out, "nice", spec->nice);
-    add_unless_zero(out, "oom_score_adj", spec->oom_score_adj);
-    add_unless_zero(out, "open_files", spec->open_files);
-    if (spec->boot_id)
-        add(out, "boot_id", spec->boot_id);
-    add_words(out, "wrap", spec->wrap);
-    add_words(out, "wrap_env", spec->wrap_env);
-    if (spec->enter)
-        add(out, "enter", spec->enter);
-    if (spec->sandbox)
-        add(out, "sandbox", spec->sandbox);
-    if (spec->sandbox_root)
-        add(out, "sandbox_root", spec->sandbox_root);
-    if (spec->key)
-        add_tag(out, begin, spec->key);
-    add(out, "done", "");
 }

@@ -20,7 +20,7 @@
  *   begin     a symlink that is created once: by the shim that begins ("job 17 …"), or by the
  *             daemon that gives the run up ("closed"). The second one does nothing
  *
- * Version 1 had the spec in a separate file. Since version 3 the three records have a tag (tag.h)
+ * Version 1 had the spec in a separate file. Since version 3 the three records have a tag (run_spec.h)
  * if the run has a key. A reader with the key ignores records without the right tag; a reader
  * without a key (NULL) accepts them: the run began before there were keys, is in Slurm, or is not
  * in the store.
@@ -48,7 +48,6 @@
 #include "base/strbuf.h"
 #include "base/time_ms.h"
 #include "rundir/run_spec.h"
-#include "rundir/tag.h"
 
 #define RUNDIR_VERSION 3
 #define RUNDIR_OLDEST  1
@@ -104,9 +103,11 @@ struct run_end {
 
 /* Creates the directory (and its parents below `root`), the lock with the spec, the prompt and
  * tmp/. `folder` is relative to `root`. Nothing is fsynced: it matters only within one boot. */
-int rundir_create(const char *root, const char *folder, const struct run_spec *spec,
-                  struct error *err);
-
+struct rundir_open {
+    int dir, lock; /* the caller passes both to the shim, and closes its own */
+};
+int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
+                     struct rundir_open *ret, struct error *err);
 /* 0; -ENOENT: no end; -EPROTO: malformed, or not tagged with the key (the message has the reason).
  * `key` may be NULL in all these functions. */
 int rundir_read_end(const char *root, const char *folder, const struct tag_key *key,
@@ -115,23 +116,15 @@ int rundir_read_started(const char *root, const char *folder, const struct tag_k
                         struct run_started *ret, struct error *err);
 /* Is the lock held? <0: unknown. */
 int rundir_is_locked(const char *root, const char *folder);
-/* Opens and locks; the caller passes the descriptor to the shim. -EBUSY: a process holds the
- * lock. */
-int rundir_lock(const char *root, const char *folder, int *ret_fd, struct error *err);
 
 int rundir_make_at(int root, const char *folder, struct error *err); /* empty; -EEXIST */
-/* Same for callers that keep the root and the lock open: they pass the lock to the shim. */
-struct rundir_open {
-    int dir, lock;
-};
-int rundir_create_at(int root, const char *folder, const struct run_spec *spec,
-                     struct rundir_open *ret, struct error *err);
-/* Same in three steps: the directory with its empty files can be created in advance, and renamed
+/* rundir_create_at in three steps: the directory with its empty files can be created in advance, and renamed
  * into place when the run is known and valid. Preparing again completes it. */
 int rundir_prepare_at(int parent, const char *name);
 int rundir_check(const char *folder, const struct run_spec *spec, struct error *err);
 int rundir_fill_at(int root, const char *folder, const struct run_spec *spec,
                    struct rundir_open *ret, struct error *err);
+/* Opens and locks the lock file. -EBUSY: a process holds the lock. */
 int rundir_lock_at(int dir, int *ret_fd, struct error *err);
 int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err);
 int rundir_read_end_at(int dir, const struct tag_key *key, struct run_end *ret, struct error *err);

@@ -1,4 +1,4 @@
-/* guard.c: a shim as the parent of a helper process of the daemon (src/executor/aside.h).
+/* guard.c: a shim as the parent of a helper process of the daemon (src/executor/helper_process.h).
  *
  * Some helpers may execute what a run wrote: checks after a merge, git in a worktree. Below a shim
  * they count as a run: the owner's socket refuses them, and the spec's limits and sandbox apply.
@@ -21,7 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rundir/guard_report.h"
 #include "rundir/record.h"
 #include "shim/shim.h"
 
@@ -37,32 +36,6 @@ static bool outlives_or_has_parent(const char *word) {
     if (parent == 0)
         return true;
     return prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0 && getppid() == (pid_t)parent;
-}
-
-static void prepare(struct shim *s) {
-    sigset_t all;
-    sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    (void)!chdir("/");
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-    s->command_umask = umask(077);
-    s->self = getpid();
-    s->cgroup = -1;
-    s->hurry_at = s->deadline = TIME_NEVER;
-}
-
-static int read_spec(struct shim *s, char *text, size_t size, struct error *err) {
-    size_t length = 0;
-    ssize_t got;
-    do {
-        got = pread(FD_SPEC, text + length, size - length, (off_t)length);
-        length += got > 0 ? (size_t)got : 0;
-    } while (got > 0 && length < size);
-    if (got < 0)
-        return error_set(err, -errno, "cannot read the spec: %s", strerror(errno));
-    return run_spec_parse(text, length, NULL, &s->words, &s->spec, err);
 }
 
 static void report(const struct shim *s) {
@@ -92,14 +65,15 @@ static int exit_code(int status) {
     return 128 + number; /* a signal that does not end a process */
 }
 
-int guard_main(struct shim *s, const char *parent, char *text, size_t size) {
+int guard_main(struct shim *s, const char *parent) {
     static const struct command_files files = { .out = STDOUT_FILENO, .err = STDERR_FILENO };
     static const struct watch watch = { 0 };
     struct error err = { 0 };
-    prepare(s);
+    shim_init(s);
+    (void)!chdir("/");
     if (!outlives_or_has_parent(parent))
         return EXIT_NOT_RUN;
-    int r = read_spec(s, text, size, &err);
+    int r = shim_read_spec(s, FD_SPEC, 0, &err);
     if (r < 0) {
         run_refuse(s, -r, err.text);
         report(s);

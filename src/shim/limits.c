@@ -122,7 +122,7 @@ static void remove_in(int folder, const char *name, const char *end, int fd) {
 }
 
 /* The pipe has no reader: the daemon that started us has ended. */
-static bool daemon_is_gone(void) {
+static bool has_daemon_exited(void) {
     struct pollfd daemon = { .fd = FD_DAEMON };
     return poll(&daemon, 1, 0) == 1 && (daemon.revents & POLLERR);
 }
@@ -150,7 +150,7 @@ void limits_close(struct shim *s) {
         return;
     /* Must come first: a daemon that exits examines our lock after it has closed the pipe. */
     (void)flock(s->cgroup, LOCK_UN);
-    if (!daemon_is_gone())
+    if (!has_daemon_exited())
         return;
     int above = openat(s->cgroup, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int top = above < 0 ? -1 : openat(above, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

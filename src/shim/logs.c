@@ -17,6 +17,7 @@
 
 #include "base/redact.h"
 #include "os/clock.h"
+#include "os/fd.h"
 #include "os/redact_file.h"
 #include "shim/shim.h"
 
@@ -37,17 +38,6 @@ static struct redact_index index_of_values;
 static char space[REDACT_FILE_SPACE(WINDOW_BYTES)];
 
 /* --- the environment ------------------------------------------------------------------------- */
-
-static ssize_t read_block(void) {
-    size_t size = 0;
-    ssize_t got;
-    do {
-        got = pread(FD_SECRETS, block + size, sizeof(block) - size, (off_t)size);
-        size += got > 0 ? (size_t)got : 0;
-    } while ((got > 0 && size < sizeof(block)) || (got < 0 && errno == EINTR));
-    (void)close(FD_SECRETS);
-    return got < 0 ? -1 : (ssize_t)size;
-}
 
 static bool put_variable(struct shim *s, const char *pair, size_t name) {
     size_t at = 0;
@@ -102,7 +92,8 @@ static bool take_block(struct shim *s, size_t size) {
 int secrets_take(struct shim *s, struct error *err) {
     if (!s->spec.secret_names)
         return 0;
-    ssize_t size = read_block();
+    ssize_t size = fd_pread_all(FD_SECRETS, block, sizeof(block), 0);
+    (void)close(FD_SECRETS);
     if (size < 0 || !take_block(s, (size_t)size))
         return error_set(err, -ENODATA, "the secrets of this run did not reach its shim");
     return 0;
@@ -112,7 +103,7 @@ int secrets_take(struct shim *s, struct error *err) {
 
 /* The command may have replaced its log, for instance with a symlink to another user's file: the
  * shim writes only to a file that it created. */
-void secrets_cover(const struct shim_log *log) {
+static void secrets_cover(const struct shim_log *log) {
     struct stat made, found;
     if (index_of_values.longest == 0)
         return;

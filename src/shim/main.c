@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/fd.h"
 #include "rundir/remove.h"
 #include "shim/shim.h"
 
@@ -29,14 +30,30 @@ static void take_key(struct shim *s) {
     }
 }
 
-/* 0, or the exit status of a shim that has nothing to run. */
-static int prepare(struct shim *s, int argc, char **argv) {
+void shim_init(struct shim *s) {
     sigset_t all;
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* early: our environment has the key */
-    take_key(s);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* early: our environment may have the key */
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    s->hurry_at = TIME_NEVER;
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    s->command_umask = umask(077);
+    s->self = getpid();
+    s->cgroup = -1;
+    s->hurry_at = s->deadline = TIME_NEVER;
+}
+
+int shim_read_spec(struct shim *s, int fd, off_t offset, struct error *err) {
+    ssize_t size = fd_pread_all(fd, spec_text, sizeof(spec_text), offset);
+    if (size < 0)
+        return error_set(err, (int)size, "cannot read the spec: %s", strerror(errno));
+    return run_spec_parse(spec_text, (size_t)size, s->key, &s->words, &s->spec, err);
+}
+
+/* 0, or the exit status of a shim that has nothing to run. */
+static int prepare(struct shim *s, int argc, char **argv) {
+    shim_init(s);
+    take_key(s);
     if (argc == 4 && strcmp(argv[1], "--in") == 0) {
         int code = node_enter(s, argv[2], argv[3]);
         if (code != 0)
@@ -44,28 +61,10 @@ static int prepare(struct shim *s, int argc, char **argv) {
     }
     (void)setsid();           /* already done by the daemon, unless started manually */
     (void)!fchdir(FD_FOLDER); /* short names for its files, and no mount is kept busy */
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)prctl(PR_SET_NAME, "sluice-shim"); /* whatever the file is called, for executor_kin */
-    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-    s->command_umask = umask(077);
-    s->self = getpid();
     s->handle = argc > 2 && s->kill_wait == 0 ? argv[2] : NULL;
-    s->cgroup = -1;
     s->end.code = -1;
     return 0;
-}
-
-static int read_spec(struct shim *s, struct error *err) {
-    size_t size = 0;
-    ssize_t got;
-    do {
-        got =
-            pread(FD_LOCK, spec_text + size, sizeof(spec_text) - size, RUN_LOCK_SPEC + (off_t)size);
-        size += got > 0 ? (size_t)got : 0;
-    } while (got > 0 && size < sizeof(spec_text));
-    if (got < 0)
-        return error_set(err, -errno, "cannot read the spec: %s", strerror(errno));
-    return run_spec_parse(spec_text, size, s->key, &s->words, &s->spec, err);
 }
 
 int main(int argc, char **argv) {
@@ -74,11 +73,11 @@ int main(int argc, char **argv) {
         enter_sandbox();
     limits_oom_open(&shim);
     if (argc >= 3 && strcmp(argv[1], "--guard") == 0)
-        return guard_main(&shim, argv[2], spec_text, sizeof(spec_text));
+        return guard_main(&shim, argv[2]);
     int code = prepare(&shim, argc, argv);
     if (code != 0)
         return code;
-    int r = read_spec(&shim, &err);
+    int r = shim_read_spec(&shim, FD_LOCK, RUN_LOCK_SPEC, &err);
     if (r == 0)
         r = secrets_take(&shim, &err);
     if (shim.kill_wait > 0)

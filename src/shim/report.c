@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/fd.h"
 #include "os/proc.h"
 #include "rundir/record.h"
 #include "shim/shim.h"
@@ -25,21 +26,10 @@
 #define RETRY_FIRST SECONDS(1)
 #define RETRY_MAX   SECONDS(60)
 
-static bool write_whole(int fd, const char *text, size_t size) {
-    while (size > 0) {
-        ssize_t put = write(fd, text, size);
-        if (put <= 0)
-            return false;
-        text += put;
-        size -= (size_t)put;
-    }
-    return true;
-}
-
 /* --- to the daemon --------------------------------------------------------------------------- */
 
 /* Writes "HANDLE what\n" atomically. A missing reader is not an error. true: delivered. */
-static bool tell_daemon(const struct shim *s, const char *what, const char *text, size_t size) {
+static bool send_to_daemon(const struct shim *s, const char *what, const char *text, size_t size) {
     char line[RUN_RECORD_MAX];
     struct record_out out = { .text = line, .size = sizeof(line) };
     if (!s->handle)
@@ -81,7 +71,7 @@ void report_started(struct shim *s) {
         char text[64];
         struct record_out out = { .text = text, .size = sizeof(text) };
         record_put_number(&out, s->started.at);
-        (void)tell_daemon(s, "started ", text, out.length);
+        (void)send_to_daemon(s, "started ", text, out.length);
     }
     write_started(s);
 }
@@ -89,18 +79,10 @@ void report_started(struct shim *s) {
 void report_validating(struct shim *s) {
     s->started.validating = true;
     write_started(s);
-    (void)tell_daemon(s, "validating", "", 0);
+    (void)send_to_daemon(s, "validating", "", 0);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
-
-static const char *temporary_name(char name[NAME_BYTES], unsigned attempt) {
-    struct record_out out = { .text = name, .size = NAME_BYTES - 1 };
-    record_puts(&out, ".end.json.");
-    record_put_number(&out, attempt);
-    name[out.length] = '\0';
-    return name;
-}
 
 /* Creates a file with the text. Removed again if it is incomplete, or not durable although
  * required. */
@@ -108,7 +90,7 @@ static bool write_file(const struct shim *s, const char *name, const char *text,
     int fd = openat(FD_FOLDER, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    bool written = write_whole(fd, text, size);
+    bool written = fd_write_all(fd, text, size) == 0;
     bool synced = written && fsync(fd) == 0;
     written = close(fd) == 0 && written;
     if (written && (synced || !s->end.durable))
@@ -120,7 +102,10 @@ static bool write_file(const struct shim *s, const char *name, const char *text,
 /* A record with durable=false may be put in place without a sync. */
 static bool write_end(const struct shim *s, const char *text, size_t size, unsigned attempt) {
     char name[NAME_BYTES];
-    (void)temporary_name(name, attempt);
+    struct record_out out = { .text = name, .size = NAME_BYTES - 1 };
+    record_puts(&out, ".end.json.");
+    record_put_number(&out, attempt);
+    name[out.length] = '\0';
     /* In place only once, and only if the command has created nothing there. */
     bool placed = attempt == 0 && write_file(s, END_NAME, text, size);
     if (!placed) {
@@ -148,7 +133,7 @@ static bool write_end_into_lock(const char *text, size_t size) {
     return true;
 }
 
-static bool is_folder_gone(void) {
+static bool is_folder_deleted(void) {
     struct stat st;
     return fstat(FD_FOLDER, &st) == 0 && st.st_nlink == 0;
 }
@@ -175,10 +160,10 @@ void report_end(struct shim *s) {
     for (unsigned attempt = 1;; attempt++) {
         if (write_end(s, text, size, attempt) || write_end_into_lock(text, size))
             return;
-        if (is_folder_gone())
+        if (is_folder_deleted())
             return;
-        bool told = tell_daemon(s, "end ", text, size);
-        if (wait_for_release(wait) && told)
+        bool is_sent = send_to_daemon(s, "end ", text, size);
+        if (wait_for_release(wait) && is_sent)
             return;
         wait = time_min(2 * wait, RETRY_MAX);
     }

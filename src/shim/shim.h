@@ -17,10 +17,9 @@
 #define FD_FOLDER  3
 #define FD_LOCK    4
 #define FD_DAEMON  5
-#define FIRST_FREE 16 /* above all descriptors of the shim */
 #define FD_CGROUP  6  /* directory of its cgroup, with our lock on it; a file: none */
-
-#define FD_SECRETS 7 /* variables that are in no file */
+#define FD_SECRETS 7  /* variables that are in no file */
+#define FIRST_FREE 16 /* above all descriptors of the shim */
 
 #define SHIM_LOGS_MAX 2
 
@@ -85,6 +84,12 @@ struct shim {
     time_ms deadline; /* of the current step; steady clock; TIME_NEVER: none */
 };
 
+/* main.c */
+/* What all shims do first: signals, subreaper, limits, umask. */
+void shim_init(struct shim *s);
+/* Reads the spec from a descriptor, starting at `offset`, and parses it. */
+int shim_read_spec(struct shim *s, int fd, off_t offset, struct error *err);
+
 /* node.c */
 /* Started by Slurm with the name of a directory: sets up what the daemon would have passed, and
  * begins the run. 0, or the exit status of a shim that has nothing to run here. */
@@ -133,8 +138,6 @@ time_ms logs_look(struct shim *s, struct shim_log *logs, unsigned count, enum ve
 void logs_finish(struct shim *s, struct shim_log *logs, unsigned count);
 /* Adds the secrets to the environment of the command and its checks. */
 int secrets_take(struct shim *s, struct error *err);
-/* Masks the secrets in a log that is no longer written. */
-void secrets_cover(const struct shim_log *log);
 
 /* tree.c */
 /* Reaps all ended children. false: none is left. */
@@ -167,12 +170,12 @@ void run_refuse(struct shim *s, int error, const char *why); /* it never ran */
 void run_refuse_command(struct shim *s, const struct command_failure *failure);
 
 /* guard.c */
-/* The life of a guard; `text` is the buffer for the spec. Returns its exit status. */
-int guard_main(struct shim *s, const char *parent, char *text, size_t size);
+/* The life of a guard. Returns its exit status. */
+int guard_main(struct shim *s, const char *parent);
 
 /* report.c */
-void report_self(
-    struct shim *s); /* Must come first: a daemon that finds the lock can then ask us to stop. */
+/* Must come first: a daemon that finds the lock can then ask us to stop. */
+void report_self(struct shim *s);
 void report_started(struct shim *s);
 void report_validating(struct shim *s);
 void report_end(struct shim *s);

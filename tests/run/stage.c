@@ -22,6 +22,7 @@
 #include "harness/patience.h"
 #include "harness/scratch.h"
 #include "os/clock.h"
+#include "os/files.h"
 
 int stage_with = WITH_CGROUP, stage_without = WITHOUT_CGROUP;
 
@@ -377,4 +378,22 @@ static bool has_registered(struct stage *stage, void *ctx) {
 
 void stage_await_registered(struct stage *stage, unsigned count) {
     stage_await(stage, has_registered, &count, "the processes of the command");
+}
+
+int stage_create_folder(const char *root, const char *folder, const struct run_spec *spec,
+                        struct error *err) {
+    _cleanup_(fd_closep) int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct rundir_open open;
+    int r = fd < 0 ? -errno : rundir_create_at(fd, folder, spec, &open, err);
+    if (r < 0)
+        return r;
+    close(open.lock);
+    close(open.dir);
+    return 0;
+}
+
+int stage_lock_folder(const char *root, const char *folder, int *ret_fd, struct error *err) {
+    _cleanup_(fd_closep) int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC), dir = -1;
+    int r = fd < 0 ? -errno : rundir_open_at(fd, folder, &dir, err);
+    return r < 0 ? r : rundir_lock_at(dir, ret_fd, err);
 }

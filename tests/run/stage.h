@@ -111,3 +111,9 @@ extern int stage_with, stage_without;
     TEST_FUNCTION(name_)
 /* The stage of such a test. */
 #define STAGE(state) stage_new(*(const int *)*(state))
+
+/* A run folder without a run: `folder` is relative to `root`. */
+int stage_create_folder(const char *root, const char *folder, const struct run_spec *spec,
+                        struct error *err);
+/* Opens and locks its lock file. */
+int stage_lock_folder(const char *root, const char *folder, int *ret_fd, struct error *err);

@@ -259,7 +259,7 @@ ONE_WAY(after_a_reboot_only_a_recorded_end_counts) {
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "6"));
     stage_start(stage, 1, &spec);
     assert_int_equal(stage_await_end(stage, 1)->code, 6);
-    assert_int_equal(rundir_create(stage->root, "test-2/1", &spec, &err), 0);
+    assert_int_equal(stage_create_folder(stage->root, "test-2/1", &spec, &err), 0);
     stage_restart(stage);
     assert_int_equal(executor_adopt(stage->ex, (struct run_key){ 1, 1 }, "test-1/1",
                                     &(struct executor_known){ .boot_id = other }),
@@ -281,7 +281,7 @@ ONE_WAY(a_folder_that_was_never_made_is_lost) {
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     struct error err = { 0 };
     assert_int_equal(adopt(stage, 1), ADOPTED_LOST);
-    assert_int_equal(rundir_create(stage->root, "test-2/1", &spec, &err), 0);
+    assert_int_equal(stage_create_folder(stage->root, "test-2/1", &spec, &err), 0);
     assert_int_equal(adopt(stage, 2), ADOPTED_LOST); /* killed between folder and spawn */
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
     assert_int_equal(stage_await_end(stage, 2)->kind, RUN_END_LOST);
@@ -328,7 +328,7 @@ ONE_WAY(an_end_that_is_junk_is_lost_with_a_reason) {
     for (task_id task = 1; task <= sizeof(junk) / sizeof(junk[0]); task++) {
         char folder[STAGE_PATH];
         stage_folder(task, folder);
-        assert_int_equal(rundir_create(stage->root, folder, &spec, &err), 0);
+        assert_int_equal(stage_create_folder(stage->root, folder, &spec, &err), 0);
         write_text(stage, task, "end.json", junk[task - 1]);
         write_text(stage, task, "lock", junk[task - 1]);
         assert_int_equal(adopt(stage, task), ADOPTED_LOST);

@@ -195,7 +195,7 @@ ONE_WAY(a_stop_that_comes_first_keeps_the_command_from_beginning) {
         char folder[64], path[STAGE_PATH];
         struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
         (void)snprintf(folder, sizeof(folder), "stopped-%zu/1", i);
-        assert_int_equal(rundir_create(stage->root, folder, &spec, &err), 0);
+        assert_int_equal(stage_create_folder(stage->root, folder, &spec, &err), 0);
         (void)snprintf(path, sizeof(path), "%.180s/%.60s", stage->root, folder);
         int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
         assert_int_equal(rundir_lock_at(dir, &lock, &err), 0);
@@ -219,7 +219,7 @@ static struct run_end run_with_spec(const struct stage *stage, int number, const
     char folder[64], path[STAGE_PATH];
     struct run_spec spec = stage_spec(stage, ARGV("/no/such/program"));
     (void)snprintf(folder, sizeof(folder), "junk-%d/1", number);
-    assert_int_equal(rundir_create(stage->root, folder, &spec, &err), 0);
+    assert_int_equal(stage_create_folder(stage->root, folder, &spec, &err), 0);
     (void)snprintf(path, sizeof(path), "%.180s/%.60s/lock", stage->root, folder);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0 && ftruncate(fd, RUN_LOCK_SPEC) == 0

@@ -255,7 +255,7 @@ BOTH_WAYS(who_holds_the_lock_of_a_dead_shim_is_not_taken_for_it) {
     stage->ex = executor_free(stage->ex);
     assert_int_equal(kill(shim.pid, SIGKILL), 0);
     assert_int_equal(waitpid(shim.pid, NULL, 0), shim.pid);
-    if (rundir_lock(stage->root, "test-1/1", &lock, &err) < 0)
+    if (stage_lock_folder(stage->root, "test-1/1", &lock, &err) < 0)
         fail_msg("%s", err.text);
     stage_restart(stage);
     assert_int_equal(adopt(stage, &key, NULL), ADOPTED_ALIVE); /* so it is without the store */

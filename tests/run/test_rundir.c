@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "harness/scratch.h"
 #include "harness/test.h"
+#include "run/stage.h"
 #include "rundir/rundir.h"
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -435,13 +436,13 @@ TEST(a_folder_has_one_inhabitant) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, "web-17", 2);
     assert_string_equal(folder.text, "web-17/2");
-    assert_int_equal(rundir_create(root, folder.text, &spec, &err), 0);
-    assert_int_equal(rundir_create(root, folder.text, &spec, &err), -EEXIST);
+    assert_int_equal(stage_create_folder(root, folder.text, &spec, &err), 0);
+    assert_int_equal(stage_create_folder(root, folder.text, &spec, &err), -EEXIST);
     assert_int_equal(rundir_is_locked(root, folder.text), 0);
     int first = -1, second = -1;
-    assert_int_equal(rundir_lock(root, folder.text, &first, &err), 0);
+    assert_int_equal(stage_lock_folder(root, folder.text, &first, &err), 0);
     assert_int_equal(rundir_is_locked(root, folder.text), 1);
-    assert_int_equal(rundir_lock(root, folder.text, &second, &err), -EBUSY);
+    assert_int_equal(stage_lock_folder(root, folder.text, &second, &err), -EBUSY);
     assert_int_equal(second, -1);
     struct run_started who;
     assert_int_equal(rundir_read_started(root, folder.text, NULL, &who, &err), -ENOENT);

@@ -150,11 +150,11 @@ TEST(what_an_sbatch_has_said_is_understood) {
         { FAILED_WITH "Requested node configuration is not available\n", false, ANSWER_REFUSED, 0 },
         { "sbatch: unrecognized option '--bogus'\nTry \"sbatch --help\" for more information\n",
           false, ANSWER_REFUSED, 0 },
-        { FAILED_WITH "Unable to contact slurm controller (connect failure)\n", false, ANSWER_AWAY,
-          0 },
-        { "sbatch: error: If munged is up, restart with --num-threads=10\n", false, ANSWER_AWAY,
-          0 },
-        { FAILED_WITH "Slurm backup controller in standby mode\n", false, ANSWER_AWAY, 0 },
+        { FAILED_WITH "Unable to contact slurm controller (connect failure)\n", false,
+          ANSWER_UNREACHABLE, 0 },
+        { "sbatch: error: If munged is up, restart with --num-threads=10\n", false,
+          ANSWER_UNREACHABLE, 0 },
+        { FAILED_WITH "Slurm backup controller in standby mode\n", false, ANSWER_UNREACHABLE, 0 },
         { FAILED_WITH "Socket timed out on send/recv operation\n", false, ANSWER_UNCLEAR, 0 },
         { FAILED_WITH "Unable to contact slurm controller\n", false, ANSWER_UNCLEAR, 0 },
         { FAILED_WITH "Zero Bytes were transmitted or received\n", false, ANSWER_UNCLEAR, 0 },
@@ -210,13 +210,13 @@ TEST(jobs_are_read_from_both_lists) {
     assert_string_equal(job.reason, "Resources");
     assert_string_equal(job.node, "");
     assert_true(slurm_job_read(&list, &job, &token));
-    assert_int_equal(job.state, JOB_CANCELLED);
-    assert_int_equal(job.cancelled_by, 1000);
+    assert_int_equal(job.state, JOB_CANCELED);
+    assert_int_equal(job.canceled_by, 1000);
     assert_string_equal(job.name, "");
     assert_int_equal(job.signal, 15);
     assert_true(slurm_job_read(&list, &job, &token));
     assert_int_equal(job.code, 66);
-    assert_int_equal(job.cancelled_by, -1);
+    assert_int_equal(job.canceled_by, -1);
     assert_true(slurm_job_read(&list, &job, &token));
     assert_int_equal(job.state, JOB_UNKNOWN); /* no reason to believe that it is over */
     assert_false(slurm_job_is_over(job.state));

@@ -1,11 +1,11 @@
-/* aside.c: short helper processes of the daemon, run outside the loop.
+/* helper_process.c: short child processes of the daemon, run outside the loop.
  *
  * Each helper leads its own process group, so a timeout also reaches its children. A pidfd reports
  * its exit. The group is killed before the leader is reaped: until then the pid cannot be reused,
  * and leftover children must not write into a repository that the next command uses. A guard ends
  * its own tree, starting with SIGTERM; it is killed only if it does not exit after it was asked
  * to. */
-#include "executor/aside.h"
+#include "executor/helper_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,13 +26,12 @@
 #include "os/files.h"
 #include "os/loop.h"
 #include "os/proc.h"
-#include "rundir/guard_report.h"
 #include "rundir/record.h"
 #include "rundir/rundir.h"
 
 #define LOW_DESCRIPTORS 10 /* keep 0-9 free for the command */
-#define MARK            "SLUICE_ASIDE="
-#define GUARD_GRACE     SECONDS(3) /* unless spec->guard has another */
+#define MARK_VARIABLE   "SLUICE_ASIDE="
+#define GUARD_GRACE     SECONDS(3) /* default of struct helper_guard.grace */
 #define GUARD_MARGIN    SECONDS(5) /* after the grace period, before the guard itself is killed */
 
 struct guard_report {
@@ -51,7 +50,7 @@ struct guard_report {
  * (helper_sweep). */
 static const char *mark_of(const struct helper_spec *spec) {
     for (const char *const *pair = spec->env; pair && *pair && !spec->outlives; pair++)
-        if (strncmp(*pair, MARK, strlen(MARK)) == 0)
+        if (strncmp(*pair, MARK_VARIABLE, strlen(MARK_VARIABLE)) == 0)
             return *pair;
     return NULL;
 }
@@ -72,16 +71,6 @@ static void format_spec(const struct helper_spec *spec, struct strbuf *out) {
     run_spec_format(&full, out);
 }
 
-static int write_all(int file, const char *bytes, size_t size) {
-    for (size_t at = 0; at < size;) {
-        ssize_t done = pwrite(file, bytes + at, size - at, (off_t)at);
-        if (done <= 0)
-            return done < 0 ? errno : EIO;
-        at += (size_t)done;
-    }
-    return 0;
-}
-
 /* A memory file with the spec, numbered above the guard's descriptors. The caller closes it, also
  * after an error. */
 static int write_spec(const struct helper_spec *spec, int *ret_file) {
@@ -91,7 +80,7 @@ static int write_spec(const struct helper_spec *spec, int *ret_file) {
         return E2BIG;
     _cleanup_(fd_closep) int low = memfd_create("sluice-guard", MFD_CLOEXEC);
     *ret_file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
-    return *ret_file < 0 ? errno : write_all(*ret_file, text.text, text.length);
+    return *ret_file < 0 ? errno : -fd_write_all(*ret_file, text.text, text.length);
 }
 
 /* Starts the guard of spec->guard with `out` as its output. Returns 0 or an errno. The caller
@@ -117,13 +106,6 @@ static int guard_spawn(const struct helper_spec *spec, int out, int *ret_file, p
     return error ? error : spawn_process(&order, ret_pid);
 }
 
-/* The guard sends SIGTERM to its command, SIGKILL to its tree after the grace period, then
- * exits. */
-static void guard_stop(pid_t guard) {
-    (void)kill(guard, SIGTERM);
-    (void)kill(guard, SIGCONT); /* a descendant may have stopped it */
-}
-
 static void guard_read(int file, struct guard_report *ret) {
     char text[RUN_RECORD_MAX];
     ssize_t size = pread(file, text, sizeof(text), 0);
@@ -143,9 +125,11 @@ static void guard_read(int file, struct guard_report *ret) {
             ret->cgroup_killed = true;
     }
 }
-#define OUTPUT_USUAL  (64u << 10)
-#define GUARD_WAIT_MS 5000 /* same, while the loop is blocked */
-#define PIECES_EACH   8
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+#define OUTPUT_USUAL (64u << 10)
+#define PIECES_EACH  8
 /* more than a pipe holds; a process that left the group may still write */
 #define PIECES_REST 256
 
@@ -153,7 +137,7 @@ static void guard_read(int file, struct guard_report *ret) {
 #define P_PIDFD 3
 #endif
 
-struct aside {
+struct helper_process {
     struct loop *loop;
     helper_ended ended;
     void *ctx;
@@ -163,9 +147,9 @@ struct aside {
     struct loop_watch *pid_watch, *pipe_watch;
     struct loop_timer *timer;
     bool timed_out, outlives, reads, cut;
-    bool has_guard, was_asked; /* asked: the guard kills its tree */
-    time_ms guard_patience;    /* how long the guard may take to exit */
-    int report;                /* memory file of the guard; -1: none */
+    bool has_guard, is_stopping; /* is_stopping: the guard was asked to kill its tree */
+    time_ms guard_patience;      /* how long the guard may take to exit */
+    int report;                  /* memory file of the guard; -1: none */
     void (*over)(void *ctx, pid_t guard, enum guard_over how);
     void *over_ctx;
     size_t output_max;
@@ -173,66 +157,66 @@ struct aside {
 };
 
 /* Calls no callback. */
-static struct aside *aside_free(struct aside *a) {
-    loop_unwatch(a->loop, a->pid_watch);
-    loop_unwatch(a->loop, a->pipe_watch);
-    loop_timer_free(a->loop, a->timer);
-    fd_closep(&a->pidfd);
-    fd_closep(&a->pipe);
-    fd_closep(&a->report);
-    strbuf_finish(&a->output);
-    free(a);
+static struct helper_process *helper_free(struct helper_process *h) {
+    loop_unwatch(h->loop, h->pid_watch);
+    loop_unwatch(h->loop, h->pipe_watch);
+    loop_timer_free(h->loop, h->timer);
+    fd_closep(&h->pidfd);
+    fd_closep(&h->pipe);
+    fd_closep(&h->report);
+    strbuf_finish(&h->output);
+    free(h);
     return NULL;
 }
 
-/* A guard that was already asked to stop is not asked again: its timer is running. */
-static void end_tree(struct aside *a) {
-    if (!a->has_guard) {
-        (void)kill(-a->pid, SIGKILL);
-    } else if (!a->was_asked) {
-        a->was_asked = true;
-        guard_stop(a->pid);
-        loop_timer_set(a->loop, a->timer, time_add(loop_now_steady(a->loop), a->guard_patience));
+/* A guard sends SIGTERM to its command, SIGKILL to its tree after the grace period, then exits. It
+ * is asked only once: its timer is running afterwards. */
+static void end_tree(struct helper_process *h) {
+    if (!h->has_guard) {
+        (void)kill(-h->pid, SIGKILL);
+    } else if (!h->is_stopping) {
+        h->is_stopping = true;
+        (void)kill(h->pid, SIGTERM);
+        (void)kill(h->pid, SIGCONT); /* a descendant may have stopped it */
+        loop_timer_set(h->loop, h->timer, time_add(loop_now_steady(h->loop), h->guard_patience));
     }
 }
 
-/* --- output ---------------------------------------------------------------------------------- */
-
 /* Keeps only the tail; compacts the buffer when it holds twice the maximum. */
-static void keep_end(struct aside *a, size_t most) {
-    if (a->output.length <= most || a->reads)
+static void keep_tail(struct helper_process *h, size_t most) {
+    if (h->output.length <= most || h->reads)
         return;
-    size_t over = a->output.length - a->output_max;
-    memmove(a->output.text, a->output.text + over, a->output_max + 1);
-    a->output.length = a->output_max;
+    size_t over = h->output.length - h->output_max;
+    memmove(h->output.text, h->output.text + over, h->output_max + 1);
+    h->output.length = h->output_max;
 }
 
 /* Only the head is wanted, and it is complete. */
-static void cut_rest(struct aside *a) {
-    if (!a->reads || a->cut || a->output.length <= a->output_max)
+static void cut_at_maximum(struct helper_process *h) {
+    if (!h->reads || h->cut || h->output.length <= h->output_max)
         return;
-    a->cut = true;
-    a->output.length = a->output_max;
-    a->output.text[a->output_max] = '\0';
-    if (a->pid > 0)
-        end_tree(a);
+    h->cut = true;
+    h->output.length = h->output_max;
+    h->output.text[h->output_max] = '\0';
+    if (h->pid > 0)
+        end_tree(h);
 }
 
 /* Reads at most `pieces` chunks, so that one helper cannot starve the loop. */
-static void read_output(struct aside *a, unsigned pieces) {
+static void read_output(struct helper_process *h, unsigned pieces) {
     char bytes[8192];
     ssize_t got = 1;
-    while (pieces-- > 0 && (got = read(a->pipe, bytes, sizeof(bytes))) > 0) {
-        if (a->cut)
+    while (pieces-- > 0 && (got = read(h->pipe, bytes, sizeof(bytes))) > 0) {
+        if (h->cut)
             continue;
-        strbuf_add(&a->output, bytes, (size_t)got);
-        keep_end(a, 2 * a->output_max);
-        cut_rest(a);
+        strbuf_add(&h->output, bytes, (size_t)got);
+        keep_tail(h, 2 * h->output_max);
+        cut_at_maximum(h);
     }
     if (got == 0) {
-        loop_unwatch(a->loop, TAKE_PTR(a->pipe_watch));
-        close(a->pipe);
-        a->pipe = -1;
+        loop_unwatch(h->loop, TAKE_PTR(h->pipe_watch));
+        fd_closep(&h->pipe);
+        h->pipe = -1;
     }
 }
 
@@ -242,29 +226,30 @@ static void output_ready(void *ctx, int fd, unsigned events) {
     read_output(ctx, PIECES_EACH);
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* The guard is dead, left running, or was never started (0); `report` is its report. */
-static void tell_over(struct aside *a, pid_t guard, struct guard_report *report) {
+static void report_guard_over(struct helper_process *h, pid_t guard, struct guard_report *report) {
     enum guard_over how = GUARD_ENDED;
-    if (!a->has_guard)
+    if (!h->has_guard)
         return;
-    if (guard > 0 && a->pid > 0) {
+    if (guard > 0 && h->pid > 0) {
         how = GUARD_LEFT;
     } else if (guard > 0) {
-        guard_read(a->report, report);
+        guard_read(h->report, report);
         how = !report->is_there       ? GUARD_LOST
               : report->cgroup_killed ? GUARD_CGROUP_SPENT
                                       : GUARD_ENDED;
     }
-    a->over(a->over_ctx, guard, how);
+    h->over(h->over_ctx, guard, how);
 }
 
-static void tell_end(struct aside *a, const siginfo_t *info, const struct guard_report *report) {
+static void report_end(struct helper_process *h, const siginfo_t *info,
+                       const struct guard_report *report) {
     struct helper_end end = {
-        .code = -1, .error = a->error, .why = "", .timed_out = a->timed_out, .cut = a->cut
+        .code = -1, .error = h->error, .why = "", .timed_out = h->timed_out, .cut = h->cut
     };
-    if (a->error != 0 && a->has_guard)
+    if (h->error != 0 && h->has_guard)
         end.why = "cannot start sluice-shim";
     if (report->error != 0) {
         end.error = report->error;
@@ -273,81 +258,74 @@ static void tell_end(struct aside *a, const siginfo_t *info, const struct guard_
         end.code = info->si_status;
     else if (info)
         end.signal = info->si_status;
-    keep_end(a, a->output_max);
-    end.output = strbuf_text(&a->output);
-    end.size = a->output.length;
-    helper_ended ended = a->ended;
-    void *ctx = a->ctx;
-    char *kept = strbuf_take(&a->output);
-    if (end.size > 0)
-        end.output = kept;
-    aside_free(a);
+    keep_tail(h, h->output_max);
+    end.size = h->output.length;
+    _cleanup_(freep) char *output = strbuf_take(&h->output);
+    end.output = output;
+    helper_ended ended = h->ended;
+    void *ctx = h->ctx;
+    helper_free(h);
     ended(ctx, &end);
-    free(kept);
 }
 
 static void process_ended(void *ctx, int fd, unsigned events) {
-    struct aside *a = ctx;
+    struct helper_process *h = ctx;
     siginfo_t info = { 0 };
     struct guard_report report = { 0 };
-    pid_t pid = a->pid;
+    pid_t pid = h->pid;
     (void)events;
     (void)kill(-pid, SIGKILL); /* before it is reaped: the pid cannot be reused yet */
     (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
-    a->pid = 0;
-    if (a->pipe >= 0)
-        read_output(a, PIECES_REST);
-    tell_over(a, pid, &report);
-    tell_end(a, &info, &report);
+    h->pid = 0;
+    if (h->pipe >= 0)
+        read_output(h, PIECES_REST);
+    report_guard_over(h, pid, &report);
+    report_end(h, &info, &report);
 }
 
 static void timer_due(void *ctx) {
-    struct aside *a = ctx;
-    if (a->pid == 0) {
+    struct helper_process *h = ctx;
+    if (h->pid == 0) {
         struct guard_report report = { 0 };
-        tell_over(a, 0, &report);
-        tell_end(a, NULL, &report);
-    } else if (a->was_asked) { /* the guard cannot kill its tree, or is prevented from doing so */
-        (void)kill(-a->pid, SIGKILL);
+        report_guard_over(h, 0, &report);
+        report_end(h, NULL, &report);
+    } else if (h->is_stopping) { /* the guard cannot kill its tree, or is prevented from doing so */
+        (void)kill(-h->pid, SIGKILL);
     } else {
-        a->timed_out = true;
-        end_tree(a);
+        h->timed_out = true;
+        end_tree(h);
     }
 }
 
-void helper_stop(struct aside *a) {
-    if (a->pid > 0 && !a->outlives)
-        end_tree(a);
+void helper_stop(struct helper_process *h) {
+    if (h->pid > 0 && !h->outlives)
+        end_tree(h);
 }
 
-/* Waits for a guard that was asked to stop, with a limit because the loop is blocked meanwhile. */
-static void await_guard(const struct aside *a) {
-    struct pollfd gone = { .fd = a->pidfd, .events = POLLIN };
-    if (poll(&gone, 1, GUARD_WAIT_MS) != 1)
-        (void)kill(-a->pid, SIGKILL);
-}
+#define GUARD_WAIT_MS 5000 /* for a guard that was asked to stop, while the loop is blocked */
 
-struct aside *helper_kill(struct aside *a) {
+struct helper_process *helper_kill(struct helper_process *h) {
     siginfo_t info;
     struct guard_report report = { 0 };
-    if (!a)
+    if (!h)
         return NULL;
-    pid_t pid = a->pid;
-    if (pid > 0 && !a->outlives) {
-        end_tree(a);
-        if (a->has_guard)
-            await_guard(a);
-        (void)waitid(P_PIDFD, (id_t)a->pidfd, &info, WEXITED);
-        a->pid = 0;
+    pid_t pid = h->pid;
+    if (pid > 0 && !h->outlives) {
+        struct pollfd exited = { .fd = h->pidfd, .events = POLLIN };
+        end_tree(h);
+        if (h->has_guard && poll(&exited, 1, GUARD_WAIT_MS) != 1)
+            (void)kill(-pid, SIGKILL);
+        (void)waitid(P_PIDFD, (id_t)h->pidfd, &info, WEXITED);
+        h->pid = 0;
     }
-    tell_over(a, pid, &report);
-    return aside_free(a);
+    report_guard_over(h, pid, &report);
+    return helper_free(h);
 }
 
-/* --- the start ------------------------------------------------------------------------------- */
+/* --- the start -------------------------------------------------------------------------------- */
 
 /* 0, or an errno. */
-static int spawn(struct aside *a, const struct helper_spec *spec, int out) {
+static int spawn(struct helper_process *h, const struct helper_spec *spec, int out) {
     static const char *const nothing[] = { NULL };
     const struct spawn order = {
         .program = spec->argv[0],
@@ -361,31 +339,31 @@ static int spawn(struct aside *a, const struct helper_spec *spec, int out) {
     };
     pid_t pid = 0;
     int error =
-        spec->guard ? guard_spawn(spec, out, &a->report, &pid) : spawn_process(&order, &pid);
-    a->pid = error ? 0 : pid;
+        spec->guard ? guard_spawn(spec, out, &h->report, &pid) : spawn_process(&order, &pid);
+    h->pid = error ? 0 : pid;
     return error;
 }
 
-static int watch(struct aside *a) {
-    a->pidfd = proc_open(a->pid);
-    if (a->pidfd < 0)
+static int watch(struct helper_process *h) {
+    h->pidfd = proc_open(h->pid);
+    if (h->pidfd < 0)
         return -errno;
-    int r = loop_watch(a->loop, a->pidfd, LOOP_READ, process_ended, a, &a->pid_watch);
-    return r < 0 ? r : loop_watch(a->loop, a->pipe, LOOP_READ, output_ready, a, &a->pipe_watch);
+    int r = loop_watch(h->loop, h->pidfd, LOOP_READ, process_ended, h, &h->pid_watch);
+    return r < 0 ? r : loop_watch(h->loop, h->pipe, LOOP_READ, output_ready, h, &h->pipe_watch);
 }
 
-static int open_pipe(struct aside *a, int *ret_out) {
+static int open_pipe(struct helper_process *h, int *ret_out) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
-    a->pipe = fcntl(ends[0], F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    h->pipe = fcntl(ends[0], F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
     *ret_out = fcntl(ends[1], F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
-    int r = a->pipe < 0 || *ret_out < 0 ? -errno : 0;
+    int r = h->pipe < 0 || *ret_out < 0 ? -errno : 0;
     close(ends[0]);
     close(ends[1]);
     /* our end only: the two ends are separate descriptions */
     if (r == 0)
-        (void)fcntl(a->pipe, F_SETFL, O_NONBLOCK);
+        (void)fcntl(h->pipe, F_SETFL, O_NONBLOCK);
     return r;
 }
 
@@ -398,38 +376,38 @@ static bool is_of_program(int error) {
 }
 
 int helper_start(struct loop *loop, const struct helper_spec *spec, helper_ended ended, void *ctx,
-                 struct aside **ret_aside, struct error *err) {
-    struct aside *a = xcalloc(1, sizeof(*a));
-    *a = (struct aside){ .loop = loop, .ended = ended, .ctx = ctx };
-    a->pidfd = a->pipe = a->report = -1;
+                 struct helper_process **ret_helper, struct error *err) {
+    struct helper_process *h = xcalloc(1, sizeof(*h));
+    *h = (struct helper_process){ .loop = loop, .ended = ended, .ctx = ctx };
+    h->pidfd = h->pipe = h->report = -1;
     if (spec->guard) {
-        a->has_guard = true;
-        a->guard_patience = (spec->guard->grace ? spec->guard->grace : GUARD_GRACE) + GUARD_MARGIN;
-        a->over = spec->guard->over;
-        a->over_ctx = spec->guard->ctx;
+        h->has_guard = true;
+        h->guard_patience = (spec->guard->grace ? spec->guard->grace : GUARD_GRACE) + GUARD_MARGIN;
+        h->over = spec->guard->over;
+        h->over_ctx = spec->guard->ctx;
     }
-    a->outlives = spec->outlives;
-    a->reads = spec->reads;
-    a->output_max = spec->output_max ? spec->output_max : OUTPUT_USUAL;
-    a->timer = loop_timer_new(loop, timer_due, a);
+    h->outlives = spec->outlives;
+    h->reads = spec->reads;
+    h->output_max = spec->output_max ? spec->output_max : OUTPUT_USUAL;
+    h->timer = loop_timer_new(loop, timer_due, h);
     int out = -1;
-    int r = open_pipe(a, &out);
+    int r = open_pipe(h, &out);
     if (r == 0) {
-        a->error = spawn(a, spec, out);
-        r = is_of_program(a->error) ? 0 : -a->error;
+        h->error = spawn(h, spec, out);
+        r = is_of_program(h->error) ? 0 : -h->error;
     }
     fd_closep(&out);
-    if (r == 0 && a->pid > 0)
-        r = watch(a);
+    if (r == 0 && h->pid > 0)
+        r = watch(h);
     if (r < 0) {
-        a->outlives = false; /* the failed start is reported to the caller */
-        helper_kill(a);
+        h->outlives = false; /* the failed start is reported to the caller */
+        helper_kill(h);
         return error_set(err, r, "cannot start '%s': %s", spec->argv[0], strerror(-r));
     }
-    time_ms span = a->pid > 0 ? spec->timeout : 0;
-    if (span > 0 || a->pid == 0)
-        loop_timer_set(loop, a->timer, time_add(loop_now_steady(loop), span));
-    *ret_aside = a;
+    time_ms span = h->pid > 0 ? spec->timeout : 0;
+    if (span > 0 || h->pid == 0)
+        loop_timer_set(loop, h->timer, time_add(loop_now_steady(loop), span));
+    *ret_helper = h;
     return 0;
 }
 
@@ -438,11 +416,11 @@ int helper_start(struct loop *loop, const struct helper_spec *spec, helper_ended
 /* A guard carries the mark on its command line, because its environment cannot be read. It exits by
  * itself when its daemon dies, so it is waited for. */
 
-#define GONE_AFTER SECONDS(2) /* after SIGKILL */
-#define SWEEP_MAX  256        /* processes waited for */
+#define KILL_PATIENCE SECONDS(2) /* after SIGKILL */
+#define SWEEP_MAX     256        /* processes waited for */
 
 void helper_mark(const char *home, struct strbuf *out) {
-    strbuf_printf(out, MARK "%s", home);
+    strbuf_printf(out, MARK_VARIABLE "%s", home);
 }
 
 static bool is_guard(void *mark, pid_t pid) {
@@ -457,9 +435,9 @@ static bool is_command(void *mark, pid_t pid) {
 static void await_all(const struct proc_swept *swept, time_ms patience, int signal) {
     time_ms deadline = clock_read_steady() + patience;
     for (unsigned i = 0; i < swept->count; i++) {
-        struct pollfd gone = { .fd = swept->fds[i], .events = POLLIN };
+        struct pollfd exited = { .fd = swept->fds[i], .events = POLLIN };
         time_ms left = deadline - clock_read_steady();
-        if (poll(&gone, 1, left > 0 ? (int)left : 0) != 1 && signal != 0)
+        if (poll(&exited, 1, left > 0 ? (int)left : 0) != 1 && signal != 0)
             (void)proc_signal(swept->fds[i], signal);
     }
 }
@@ -473,7 +451,7 @@ static unsigned sweep_marked(bool (*wanted)(void *ctx, pid_t pid), struct strbuf
         (void)proc_signal(fds[i], SIGCONT); /* a stopped process would receive it too late */
     if (signal != SIGKILL)                  /* a guard has its grace period before it is killed */
         await_all(&swept, GUARD_GRACE + GUARD_MARGIN, SIGKILL);
-    await_all(&swept, GONE_AFTER, 0);
+    await_all(&swept, KILL_PATIENCE, 0);
     for (unsigned i = 0; i < swept.count; i++)
         close(fds[i]);
     return count;
@@ -486,4 +464,68 @@ unsigned helper_sweep(const char *home) {
      * have no guard, or their guard was killed. */
     unsigned guards = sweep_marked(is_guard, &mark, SIGTERM);
     return guards + sweep_marked(is_command, &mark, SIGKILL);
+}
+
+/* --- trial of a sandbox ----------------------------------------------------------------------- */
+
+#define TRIAL_OUTPUT_MAX 4096
+
+struct trial {
+    struct loop *loop;
+    bool passed;
+    struct error err;
+};
+
+/* Folds the output into one line. */
+static void explain_failure(struct trial *t, const char *words) {
+    char text[200];
+    size_t used = 0;
+    for (; *words && used + 1 < sizeof(text); words++) {
+        if (*words == '\n' && words[1] == '\0')
+            break;
+        text[used++] = *words == '\n' ? ' ' : *words >= ' ' && *words <= '~' ? *words : '?';
+    }
+    text[used] = '\0';
+    (void)error_set(&t->err, -EOPNOTSUPP, "%s",
+                    used > 0 ? text : "its trial failed without a word");
+}
+
+/* The output of the sandbox program explains more than the failure itself. */
+static void trial_ended(void *ctx, const struct helper_end *end) {
+    struct trial *t = ctx;
+    t->passed = end->code == 0;
+    if (end->timed_out)
+        (void)error_set(&t->err, -ETIMEDOUT, "its trial took too long");
+    else if (!t->passed)
+        explain_failure(t, end->size > 0 ? end->output : end->why);
+    loop_stop(t->loop);
+}
+
+static void trial_guard_over(void *ctx, pid_t guard, enum guard_over how) {
+    (void)ctx;
+    (void)guard;
+    (void)how; /* it has no cgroup */
+}
+
+int sandbox_trial(const char *shim_path, const struct run_spec *spec, struct error *err) {
+    const struct helper_guard guard = {
+        .shim = shim_path, .spec = spec, .cgroup = -1, .daemon = -1, .over = trial_guard_over
+    };
+    const struct helper_spec command = { .argv = spec->command.argv,
+                                         .cwd = spec->cwd,
+                                         .env = spec->env,
+                                         .timeout = spec->command.timeout,
+                                         .output_max = TRIAL_OUTPUT_MAX,
+                                         .guard = &guard };
+    struct trial t = { 0 };
+    struct helper_process *helper = NULL;
+    int r = loop_new(&t.loop, err);
+    if (r == 0)
+        r = helper_start(t.loop, &command, trial_ended, &t, &helper, err);
+    if (r == 0)
+        r = loop_run(t.loop, err);
+    t.loop = loop_free(t.loop);
+    if (r == 0 && !t.passed)
+        r = error_set(err, t.err.code, "%s", t.err.text);
+    return r;
 }
