@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "acp/acp.h"
+#include "base/alloc.h"
 #include "base/json_span.h"
 #include "base/json_write.h"
 #include "base/macros.h"
@@ -249,10 +250,10 @@ static void send_model(struct acp_session *s) {
 }
 
 static void fail_mode(struct acp_session *s, struct strbuf *modes) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "the agent has no mode '%s'; its modes: %s", s->options->mode,
+    _cleanup_(freep) char *text =
+        xasprintf("the agent has no mode '%s'; its modes: %s", s->options->mode,
                   modes->length ? strbuf_text(modes) : "none");
-    fail(s, 0, strbuf_text(&text));
+    fail(s, 0, text);
 }
 
 static void send_mode(struct acp_session *s) {

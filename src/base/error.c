@@ -34,17 +34,11 @@ int error_prefix(struct error *err, const char *format, ...) {
     if (!err)
         return -EIO; /* the code is unknown here, but it was a failure */
     assert(err->code < 0);
-    char text[ERROR_TEXT_MAX];
+    char prefix[ERROR_TEXT_MAX - 2]; /* the ": " always fits */
     va_list args;
     va_start(args, format);
     // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
-    (void)vsnprintf(text, sizeof(text) - 2, format, args); /* 2: the ": " always fits */
+    (void)vsnprintf(prefix, sizeof(prefix), format, args);
     va_end(args);
-    size_t prefix = strlen(text) + 2;
-    memcpy(text + prefix - 2, ": ", 2);
-    size_t kept = strnlen(err->text, ERROR_TEXT_MAX - 1 - prefix);
-    memcpy(text + prefix, err->text, kept);
-    text[prefix + kept] = '\0';
-    memcpy(err->text, text, prefix + kept + 1);
-    return err->code;
+    return error_set(err, err->code, "%s: %s", prefix, err->text);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 static bool is_blank(char c) {
@@ -69,14 +70,6 @@ bool json_take_word(struct json_cursor *c, const char *word) {
     return true;
 }
 
-static int hex_digit(char byte) {
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    if (byte >= 'a' && byte <= 'f')
-        return byte - 'a' + 10;
-    return byte >= 'A' && byte <= 'F' ? byte - 'A' + 10 : -1;
-}
-
 static bool skip_escape(struct json_cursor *c) {
     if (++c->at >= c->end)
         return fail(c, "a text has no end");
@@ -85,7 +78,7 @@ static bool skip_escape(struct json_cursor *c) {
         return (kind && strchr("\"\\/bfnrt", kind)) || fail(c, "a text has an unknown escape");
     c->has_unicode = true;
     for (int i = 0; i < 4; i++, c->at++)
-        if (c->at >= c->end || hex_digit(*c->at) < 0)
+        if (c->at >= c->end || number_hex_digit(*c->at) < 0)
             return fail(c, "a text has an unknown escape");
     return true;
 }
@@ -343,7 +336,7 @@ bool json_span_integer(struct json_span value, int64_t *ret) {
 static unsigned hex_unit(const char *at) {
     unsigned unit = 0;
     for (int i = 0; i < 4; i++)
-        unit = unit << 4 | (unsigned)hex_digit(at[i]);
+        unit = unit << 4 | (unsigned)number_hex_digit(at[i]);
     return unit;
 }
 

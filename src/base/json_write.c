@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json_escape.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
@@ -77,27 +77,20 @@ void json_write_array_end(struct json_writer *w) {
     write_end(w, ']', false);
 }
 
-static bool is_continuation(unsigned char byte) {
-    return (byte & 0xC0) == 0x80;
-}
-
-/* Bytes of the UTF-8 sequence at `at`, which starts above ASCII; 0 if invalid. The final NUL is not
- * a continuation byte, so this never reads past it. */
-static size_t utf8_size(const unsigned char *at) {
-    if (at[0] < 0xC2 || at[0] > 0xF4 || !is_continuation(at[1]))
-        return 0;
-    if (at[0] < 0xE0)
+size_t json_escape(unsigned char c, char out[JSON_ESCAPE_MAX]) {
+    static const char hex[] = "0123456789abcdef";
+    static const char letters[] = {
+        ['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+        ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't',
+    };
+    if (c < sizeof(letters) && letters[c]) {
+        memcpy(out, (const char[]){ '\\', letters[c] }, 2);
         return 2;
-    if (!is_continuation(at[2]))
-        return 0;
-    if (at[0] < 0xF0) {
-        bool overlong = at[0] == 0xE0 && at[1] < 0xA0;
-        bool surrogate = at[0] == 0xED && at[1] >= 0xA0;
-        return overlong || surrogate ? 0 : 3;
     }
-    bool overlong = at[0] == 0xF0 && at[1] < 0x90;
-    bool beyond_unicode = at[0] == 0xF4 && at[1] >= 0x90;
-    return overlong || beyond_unicode || !is_continuation(at[3]) ? 0 : 4;
+    if (c >= 0x20 && c != 0x7f)
+        return 0;
+    memcpy(out, (const char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, JSON_ESCAPE_MAX);
+    return JSON_ESCAPE_MAX;
 }
 
 static bool is_plain(unsigned char c) {
@@ -145,7 +138,7 @@ static void write_text(struct strbuf *out, const char *text) {
         if (*at < 0x80) {
             char escape[JSON_ESCAPE_MAX];
             strbuf_add(out, escape, json_escape(*at++, escape));
-        } else if ((size = utf8_size(at)) > 0) {
+        } else if ((size = utf8_length((const char *)at, strnlen((const char *)at, 4))) > 0) {
             if (utf8_is_control((const char *)at, size))
                 write_wide_escape(out, at, size);
             else
@@ -177,17 +170,9 @@ void json_write_string(struct json_writer *w, const char *text) {
 }
 
 void json_write_int(struct json_writer *w, int64_t value) {
-    char digits[20]; /* INT64_MIN: 19 digits and the sign */
-    char *at = digits + sizeof(digits);
-    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    do {
-        *--at = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (value < 0)
-        *--at = '-';
+    char text[NUMBER_TEXT_MAX];
     write_before_value(w);
-    strbuf_add(w->out, at, (size_t)(digits + sizeof(digits) - at));
+    strbuf_puts(w->out, number_text(value, text));
 }
 
 /* JSON has no infinity or NaN: printed as null. */

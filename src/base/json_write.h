@@ -42,5 +42,11 @@ void json_put_null(struct json_writer *w, const char *key);
 void json_put_object(struct json_writer *w, const char *key);
 void json_put_array(struct json_writer *w, const char *key);
 
+/* --- escapes ---------------------------------------------------------------------------------- */
+
+#define JSON_ESCAPE_MAX 6u /* bytes of the longest escape: \u001f */
+/* Writes the escape of one byte of a string, and returns its size. 0: no escape needed. Without
+ * heap: the shim uses it, too. */
+size_t json_escape(unsigned char c, char out[JSON_ESCAPE_MAX]);
 /* JSON printed by another program, with its controls escaped. */
 void json_escape_controls(const char *json, size_t size, struct strbuf *out);

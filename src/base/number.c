@@ -145,6 +145,18 @@ int number_parse_size(const char *text, int64_t *ret_mb, struct error *err) {
     return 0;
 }
 
+const char *number_text(int64_t number, char buf[NUMBER_TEXT_MAX]) {
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    char *at = &buf[NUMBER_TEXT_MAX - 1];
+    *at = '\0';
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (number < 0)
+        *--at = '-';
+    return at;
+}
+
 int number_hex_digit(char digit) {
     if (digit >= '0' && digit <= '9')
         return digit - '0';

@@ -9,6 +9,10 @@
 /* A decimal integer with optional sign. */
 int number_parse_int(const char *text, int64_t *ret_value, struct error *err);
 
+#define NUMBER_TEXT_MAX 24 /* bytes of the longest 64-bit number, with sign and NUL */
+/* In decimal, inside `buf`. Without printf: for the shim, and faster. */
+const char *number_text(int64_t number, char buf[NUMBER_TEXT_MAX]);
+
 /* 0 to 15; -1: not a hexadecimal digit. */
 int number_hex_digit(char digit);
 

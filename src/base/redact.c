@@ -1,9 +1,9 @@
-/* redact.c: see redact.h. Without heap. */
+/* redact.c: see redact.h. Without heap, except for redact_text. */
 #include "base/redact.h"
 
 #include <string.h>
 
-#include "base/json_escape.h"
+#include "base/json_write.h"
 
 #define FILTER_BITS 16
 _Static_assert(sizeof(((struct redact_index *)NULL)->filter) * 8 == 1u << FILTER_BITS,
@@ -145,6 +145,18 @@ bool redact_in_place(const struct redact_index *index, char *text, size_t size) 
         any = true;
     }
     return any;
+}
+
+bool redact_text(const struct redact_index *index, const char *text, size_t size,
+                 struct strbuf *out) {
+    struct redact_hit hit;
+    size_t from = 0;
+    for (; redact_find(index, text, size, from, &hit); from = hit.end) {
+        strbuf_add(out, text + from, hit.begin - from);
+        strbuf_printf(out, "[redacted %.*s]", (int)hit.name_size, hit.name);
+    }
+    strbuf_add(out, text + from, size - from);
+    return from > 0;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

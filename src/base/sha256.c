@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 #define BLOCK 64u
 
 static const uint32_t rounds[64] = {
@@ -121,22 +123,12 @@ void sha256_hex(const uint8_t digest[SHA256_SIZE], char ret[SHA256_HEX_SIZE]) {
     ret[SHA256_HEX_SIZE - 1] = '\0';
 }
 
-static int digit_of(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool sha256_from_hex(const char *hex, uint8_t ret[SHA256_SIZE]) {
     uint8_t digest[SHA256_SIZE];
-    if (strnlen(hex, SHA256_HEX_SIZE) != SHA256_HEX_SIZE - 1)
+    if (strspn(hex, "0123456789abcdef") != SHA256_HEX_SIZE - 1 || hex[SHA256_HEX_SIZE - 1])
         return false;
-    for (size_t i = 0; i < SHA256_SIZE; i++) {
-        int high = digit_of(hex[2 * i]), low = digit_of(hex[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        digest[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
-    }
+    for (size_t i = 0; i < SHA256_SIZE; i++)
+        digest[i] = (uint8_t)(number_hex_digit(hex[2 * i]) << 4 | number_hex_digit(hex[2 * i + 1]));
     memcpy(ret, digest, sizeof(digest));
     return true;
 }

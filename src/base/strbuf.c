@@ -96,3 +96,12 @@ char *strbuf_take(struct strbuf *buf) {
     *buf = (struct strbuf)STRBUF_INIT;
     return text;
 }
+
+char *xasprintf(const char *format, ...) {
+    struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    return strbuf_take(&text);
+}

@@ -26,3 +26,5 @@ void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args) _print
 void strbuf_repeat(struct strbuf *buf, const char *text, size_t times);
 const char *strbuf_text(const struct strbuf *buf); /* "" when empty; borrowed */
 char *strbuf_take(struct strbuf *buf);             /* the caller frees; the buffer is empty */
+/* A formatted string without a buffer; the caller frees. */
+char *xasprintf(const char *format, ...) _printf_(1, 2);

@@ -186,9 +186,9 @@ static bool kill_once(const struct local_run *run) {
     }
     if (run->base.has_end)
         return true;
-    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    strbuf_printf(&mark, "TMPDIR=%s/%s/tmp", run->ex->root_given, run->base.folder);
-    return kill_session(run->shim) + proc_sweep(is_marked, mark.text, SIGKILL, NULL) == 0;
+    _cleanup_(freep) char *mark =
+        xasprintf("TMPDIR=%s/%s/tmp", run->ex->root_given, run->base.folder);
+    return kill_session(run->shim) + proc_sweep(is_marked, mark, SIGKILL, NULL) == 0;
 }
 
 /* Kills what a dead shim left. true: nothing is left. */
@@ -518,9 +518,8 @@ static void watch_lock(struct local_run *run) {
         ex->inotify = inotify_open(ex->base.loop, lock_files_ready, ex, &ex->inotify_watch);
     if (ex->inotify < 0)
         return;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s/lock", ex->base.root_path, run->base.folder);
-    run->lock_watch = inotify_add_watch(ex->inotify, path.text, IN_MODIFY);
+    _cleanup_(freep) char *path = xasprintf("%s/%s/lock", ex->base.root_path, run->base.folder);
+    run->lock_watch = inotify_add_watch(ex->inotify, path, IN_MODIFY);
 }
 
 /* The cgroup of its spec, if a daemon of this root created it: without a key the command itself

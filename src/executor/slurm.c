@@ -295,9 +295,8 @@ static void inotify_ready(void *ctx, int fd, unsigned events) {
 
 static int add_watch(struct slurm_run *run, const char *file, uint32_t mask) {
     struct slurm *ex = run->ex;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s%s", ex->base.root_path, run->base.folder, file);
-    int watch = inotify_add_watch(ex->inotify, path.text, mask);
+    _cleanup_(freep) char *path = xasprintf("%s/%s%s", ex->base.root_path, run->base.folder, file);
+    int watch = inotify_add_watch(ex->inotify, path, mask);
     if (watch >= 0)
         id_map_add(&ex->by_watch, hash_u64((uint64_t)watch), run->base.index);
     return watch;
@@ -1017,10 +1016,10 @@ static void build_words(const struct slurm_run *run, const char *script,
 static int submit(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     const char *words[SLURM_WORDS_MAX + FIXED_WORDS];
-    _cleanup_(strbuf_finish) struct strbuf script = STRBUF_INIT, folder = STRBUF_INIT;
-    strbuf_printf(&folder, "%s/%s", ex->base.root_path, run->base.folder);
+    _cleanup_(strbuf_finish) struct strbuf script = STRBUF_INIT;
+    _cleanup_(freep) char *folder = xasprintf("%s/%s", ex->base.root_path, run->base.folder);
     strbuf_puts(&script, "--wrap=");
-    slurm_script(&script, ex->base.shim_path, folder.text, ex->kill_wait);
+    slurm_script(&script, ex->base.shim_path, folder, ex->kill_wait);
     build_words(run, script.text, words);
     folder_watch(run); /* before anything can happen in it */
     struct slurm_submit *submit = xcalloc(1, sizeof(*submit));

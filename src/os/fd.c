@@ -2,6 +2,8 @@
 #include "os/fd.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void fd_closep(const int *fd) {
@@ -34,4 +36,46 @@ ssize_t fd_pread_all(int fd, void *out, size_t size, off_t offset) {
         length += (size_t)got;
     }
     return (ssize_t)length;
+}
+
+/* --- the names in a directory ----------------------------------------------------------------- */
+
+/* Kernel ABI. */
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+};
+
+int folder_use(struct folder *folder, int fd) {
+    folder->size = folder->at = 0;
+    folder->fd = fd < 0 ? -1 : fd;
+    return fd < 0 ? fd : 0;
+}
+
+const char *folder_next(struct folder *folder) {
+    for (;;) {
+        if (folder->at >= folder->size) {
+            long size = folder->fd < 0 ? 0
+                                       : syscall(SYS_getdents64, folder->fd, folder->list,
+                                                 sizeof(folder->list));
+            if (size <= 0)
+                return NULL;
+            folder->size = (size_t)size;
+            folder->at = 0;
+        }
+        const struct entry *entry = (const struct entry *)(folder->list + folder->at);
+        folder->at += entry->size;
+        folder->inode = entry->inode;
+        if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0)
+            return entry->name;
+    }
+}
+
+void folder_close(struct folder *folder) {
+    if (folder->fd >= 0)
+        close(folder->fd);
+    folder->fd = -1;
 }

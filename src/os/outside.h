@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
-#include "os/folder.h"
+#include "os/fd.h"
 
 /* In addition to the flags of open(2). */
 /* the owner's directory: follow links in it, not at the end */

@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "base/number.h"
 #include "base/strbuf.h"
+#include "os/fd.h"
 #include "os/files.h"
-#include "os/folder.h"
 
 #define STAT_BYTES 768
 #define LIST_BYTES 1024
@@ -38,24 +39,16 @@ static char *put_text(char *at, const char *end, const char *text) {
     return at;
 }
 
-static char *put_number(char *at, const char *end, uint64_t number) {
-    char digits[24], *digit = digits + sizeof(digits) - 1;
-    *digit = '\0';
-    do
-        *--digit = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    return put_text(at, end, digit);
-}
-
 /* PROC/PID, `rest`, and below it `thread`, if that is not 0, and `last`. */
 static const char *proc_path(char path[PATH_BYTES], const char *proc, pid_t pid, const char *rest,
                              pid_t thread, const char *last) {
+    char number[NUMBER_TEXT_MAX];
     const char *end = path + PATH_BYTES - 1;
     char *at = put_text(path, end, proc);
-    at = put_number(put_text(at, end, "/"), end, (uint64_t)pid);
+    at = put_text(put_text(at, end, "/"), end, number_text(pid, number));
     at = put_text(at, end, rest);
     if (thread > 0)
-        at = put_text(put_number(at, end, (uint64_t)thread), end, last);
+        at = put_text(put_text(at, end, number_text(thread, number)), end, last);
     *at = '\0';
     return path;
 }

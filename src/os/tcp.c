@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "os/folder.h"
+#include "os/fd.h"
 #include "os/proc.h"
 
 static int parse_host(const char *text, size_t length, struct tcp_address *ret) {

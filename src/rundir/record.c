@@ -9,8 +9,6 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-#define NUMBER_MAX 24 /* bytes of the longest 64-bit number, with sign */
-
 void record_put(struct record_out *out, const char *bytes, size_t size) {
     size_t room = out->size - out->length;
     if (size > room) {
@@ -25,20 +23,8 @@ void record_puts(struct record_out *out, const char *text) {
     record_put(out, text, strlen(text));
 }
 
-static const char *number_text(int64_t number, char buf[NUMBER_MAX]) {
-    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
-    char *at = &buf[NUMBER_MAX - 1];
-    *at = '\0';
-    do
-        *--at = (char)('0' + rest % 10);
-    while ((rest /= 10) > 0);
-    if (number < 0)
-        *--at = '-';
-    return at;
-}
-
 void record_put_number(struct record_out *out, int64_t number) {
-    char buf[NUMBER_MAX];
+    char buf[NUMBER_TEXT_MAX];
     record_puts(out, number_text(number, buf));
 }
 
@@ -72,7 +58,7 @@ void record_add(struct record_out *out, const char *name, const char *value) {
 }
 
 void record_add_number(struct record_out *out, const char *name, int64_t number) {
-    char buf[NUMBER_MAX];
+    char buf[NUMBER_TEXT_MAX];
     record_add(out, name, number_text(number, buf));
 }
 

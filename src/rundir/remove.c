@@ -14,23 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/fd.h"
 #include "rundir/record.h"
 
 #define DEPTH_MAX  16
-#define LIST_BYTES 1024
 #define NAME_BYTES 64
-
-/* Kernel ABI. */
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    uint16_t size;
-    uint8_t type;
-    char name[];
-};
 
 struct removal {
     int top; /* top of the tree; -1: not open */
@@ -43,10 +33,6 @@ struct removal {
 static void note_error(struct removal *removal, int error) {
     if (removal->error == 0)
         removal->error = -error;
-}
-
-static bool is_dot(const char *name) {
-    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
 /* Opens a directory on the same file system, or -1. */
@@ -125,22 +111,10 @@ static bool remove_entry(int dir, const char *name, uint64_t inode, unsigned dep
 }
 
 static void remove_inside(int dir, unsigned depth, struct removal *removal) {
-    _Alignas(struct entry) char list[LIST_BYTES];
-    for (;;) {
-        long size = syscall(SYS_getdents64, dir, list, sizeof(list));
-        if (size < 0)
-            note_error(removal, errno);
-        if (size <= 0)
-            return;
-        for (long at = 0; at<size && * removal->budget> 0;) {
-            const struct entry *entry = (const struct entry *)(list + at);
-            if (!is_dot(entry->name))
-                (void)remove_entry(dir, entry->name, entry->inode, depth, removal);
-            at += entry->size;
-        }
-        if (*removal->budget == 0)
-            return;
-    }
+    struct folder list; /* not closed: the caller owns `dir` */
+    (void)folder_use(&list, dir);
+    for (const char *name; *removal->budget > 0 && (name = folder_next(&list));)
+        (void)remove_entry(dir, name, list.inode, depth, removal);
 }
 
 /* Passes until one deletes nothing. 0: the directory is empty. */

@@ -25,6 +25,24 @@ const char *run_end_kind_name(enum run_end_kind kind) {
     return kind_names[kind];
 }
 
+static const char *const cause_names[] = {
+    [LAUNCH_PROGRAM] = "program", [LAUNCH_TASK] = "task",       [LAUNCH_WORKSPACE] = "workspace",
+    [LAUNCH_CWD] = "cwd",         [LAUNCH_PREPARE] = "prepare", [LAUNCH_PROJECT] = "project",
+    [LAUNCH_SANDBOX] = "sandbox", [LAUNCH_HOST] = "host",
+};
+_Static_assert(ARRAY_SIZE(cause_names) == LAUNCH_CAUSE_MAX, "a cause has no name");
+
+const char *launch_cause_name(enum launch_cause cause) {
+    return cause_names[cause];
+}
+
+enum launch_cause launch_cause_find(const char *name) {
+    for (int cause = 0; name && cause < LAUNCH_CAUSE_MAX; cause++)
+        if (strcmp(cause_names[cause], name) == 0)
+            return (enum launch_cause)cause;
+    return LAUNCH_CAUSE_MAX;
+}
+
 // NOLINTNEXTLINE(readability-non-const-parameter): it is written through the struct
 size_t run_started_format(const struct run_started *started, const struct tag_key *key, char *out,
                           size_t size) {

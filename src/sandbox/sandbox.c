@@ -19,12 +19,24 @@ struct plan_words {
     size_t count;
 };
 
-static const struct sandbox_rule *around(const struct plan_step *steps, size_t count,
-                                         const char *path);
-static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps);
-static void plan_put(struct plan_words *words, const char *word);
-static int wrap_command_words(struct sandbox_plan *plan, struct plan_words *words,
-                              struct error *err);
+static const char *const kind_names[] = {
+    [SANDBOX_NONE] = "none",
+    [SANDBOX_BUBBLEWRAP] = "bubblewrap",
+    [SANDBOX_PODMAN] = "podman",
+    [SANDBOX_WRAP] = "wrap",
+};
+_Static_assert(ARRAY_SIZE(kind_names) == SANDBOX_KIND_MAX, "a kind has no name");
+
+const char *sandbox_kind_name(enum sandbox_kind kind) {
+    return kind_names[kind];
+}
+
+enum sandbox_kind sandbox_kind_find(const char *name) {
+    int kind = 0;
+    while (kind < SANDBOX_KIND_MAX && strcmp(kind_names[kind], name) != 0)
+        kind++;
+    return (enum sandbox_kind)kind;
+}
 
 /* --- default paths ---------------------------------------------------------------------------- */
 
@@ -35,12 +47,8 @@ const char *const *sandbox_private_folders(void) {
 }
 
 const char *const *sandbox_shown_in_run(void) {
-    static const char *const list[] = {
-        "/run/systemd/resolve",
-        "/run/current-system",
-        "/run/opengl-driver",
-        NULL,
-    };
+    static const char *const list[] = { "/run/systemd/resolve", "/run/current-system",
+                                        "/run/opengl-driver", NULL };
     return list;
 }
 
@@ -91,201 +99,6 @@ const char *const *sandbox_caches_at_home(void) {
         ".cache", ".npm", ".cargo/git", ".cargo/registry", "go/pkg", NULL,
     };
     return list;
-}
-
-/* --- bubblewrap ------------------------------------------------------------------------------- */
-
-/* A plan as a command line of bwrap, version 0.8 (Debian 12) and later.
- *
- * Always with a user namespace and without capabilities: started by root, bwrap would use neither,
- * and its command could undo every mount. Pids, System V IPC, host name and cgroup get new
- * namespaces. */
-
-/* Kernel files that uid 0 may write without any capability. bwrap covers some of them, but checks
- * the directory /proc/sys, which is not writable, and leaves its files unprotected. */
-static const char *const kernel_files[] = {
-    "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", NULL,
-};
-
-static void put_list(struct plan_words *words, const char *const *list) {
-    for (; *list; list++)
-        plan_put(words, *list);
-}
-
-static bool is_device(const char *path) {
-    return strncmp(path, "/dev/", strlen("/dev/")) == 0;
-}
-
-/* Other users may need /tmp, too: for instance other uids in the command's own namespace. */
-static bool is_for_all(const char *path) {
-    return strcmp(path, "/tmp") == 0 || strcmp(path, "/var/tmp") == 0;
-}
-
-static void put_empty(struct plan_words *words, const struct plan_step *step) {
-    if (step->rule->access == SANDBOX_EMPTY && step->around == SANDBOX_EMPTY) {
-        plan_put(words, "--dir");
-    } else {
-        plan_put(words, "--perms");
-        plan_put(words, is_for_all(step->rule->path) ? "1777" : "0755");
-        plan_put(words, "--tmpfs");
-    }
-    plan_put(words, step->rule->path);
-}
-
-static void put_bubblewrap_step(struct plan_words *words, const struct plan_step *step) {
-    const struct sandbox_rule *rule = step->rule;
-    if (rule->access == SANDBOX_EMPTY || rule->access == SANDBOX_CLOSED) {
-        put_empty(words, step);
-        return;
-    }
-    if (rule->access == SANDBOX_LINK) {
-        plan_put(words, "--symlink");
-        plan_put(words, rule->source);
-        plan_put(words, rule->path);
-        return;
-    }
-    bool writes = rule->access == SANDBOX_WRITE, tries = rule->is_optional;
-    const char *bind = is_device(rule->path) ? "--dev-bind"
-                       : writes              ? (tries ? "--bind-try" : "--bind")
-                                             : (tries ? "--ro-bind-try" : "--ro-bind");
-    plan_put(words, bind);
-    plan_put(words, rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source);
-    plan_put(words, rule->path);
-}
-
-static int bubblewrap_words(struct sandbox_plan *plan, struct plan_words *words,
-                            struct error *err) {
-    static const char *const apart[] = {
-        "--unshare-user",
-        "--unshare-pid",
-        "--unshare-ipc",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-        "--cap-drop",
-        "ALL",
-        "--die-with-parent",
-        NULL,
-    };
-    static const char *const root[] = { "--ro-bind", "/",      "/",     "--dev",
-                                        "/dev",      "--proc", "/proc", NULL };
-    struct plan_step *steps;
-    size_t count = plan_steps(plan, &steps);
-    (void)err;
-    plan_put(words, plan->program);
-    put_list(words, apart);
-    if (!plan->network)
-        plan_put(words, "--unshare-net");
-    put_list(words, root);
-    for (size_t i = 0; plan->is_root && kernel_files[i]; i++) {
-        plan_put(words, "--ro-bind-try");
-        plan_put(words, kernel_files[i]);
-        plan_put(words, kernel_files[i]);
-    }
-    for (size_t i = 0; i < count; i++)
-        put_bubblewrap_step(words, &steps[i]);
-    for (size_t i = 0; i < count; i++) /* after everything shown in it is mounted */
-        if (steps[i].rule->access == SANDBOX_CLOSED) {
-            plan_put(words, "--remount-ro");
-            plan_put(words, steps[i].rule->path);
-        }
-    plan_put(words, "--chdir");
-    plan_put(words, plan->cwd);
-    plan_put(words, "--");
-    return 0;
-}
-
-/* --- podman ----------------------------------------------------------------------------------- */
-
-/* A plan as a command line of podman.
- *
- * The system comes from an image, so rules that only read it are left to the image unless they have
- * another source. Not tested with a real podman yet; tests compare the arguments and run a fake
- * podman.
- *
- * Without a cgroup of its own, so that the shim can find and limit the processes. */
-
-static int put_volume(struct plan_words *words, const struct sandbox_rule *rule,
-                      struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    const char *source = rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source;
-    if (strchr(source, ':') || strchr(rule->path, ':'))
-        return error_set(err, -EINVAL, "podman cannot show '%.120s': its path has a ':'",
-                         rule->path);
-    strbuf_printf(&text, "--volume=%s:%s:%s", source, rule->path,
-                  rule->access == SANDBOX_WRITE ? "rw" : "ro");
-    plan_put(words, strbuf_text(&text));
-    return 0;
-}
-
-static int put_podman_step(struct plan_words *words, const struct plan_step *step,
-                           struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (step->rule->access == SANDBOX_LINK)
-        return 0; /* podman has no option for that */
-    if (step->rule->access != SANDBOX_EMPTY && step->rule->access != SANDBOX_CLOSED)
-        return put_volume(words, step->rule, err);
-    strbuf_printf(&text, "--tmpfs=%s%s", step->rule->path,
-                  step->rule->access == SANDBOX_CLOSED ? ":ro" : "");
-    plan_put(words, strbuf_text(&text));
-    return 0;
-}
-
-static int podman_words(struct sandbox_plan *plan, struct plan_words *words, struct error *err) {
-    static const char *const fixed[] = {
-        "run",
-        "--rm",
-        "--interactive",
-        "--pull=never",
-        "--log-driver=none",
-        "--cgroups=disabled",
-        "--userns=keep-id",
-        "--cap-drop=all",
-        "--security-opt=no-new-privileges",
-        "--security-opt=label=disable",
-        "--read-only",
-        "--preserve-fds=3",
-        NULL,
-    };
-    struct plan_step *steps;
-    size_t count = plan_steps(plan, &steps);
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (!plan->image || !*plan->image)
-        return error_set(err, -EINVAL, "podman needs an image: set sandbox_image");
-    plan_put(words, plan->program);
-    for (size_t i = 0; fixed[i]; i++)
-        plan_put(words, fixed[i]);
-    plan_put(words, plan->network ? "--network=host" : "--network=none");
-    for (size_t i = 0; i < count; i++) {
-        int r = put_podman_step(words, &steps[i], err);
-        if (r < 0)
-            return r;
-    }
-    const struct sandbox_rule shim = { .path = "/run/sluice-shim",
-                                       .source = plan->shim,
-                                       .access = SANDBOX_READ };
-    int r = put_volume(words, &shim, err);
-    strbuf_printf(&text, "--workdir=%s", plan->cwd);
-    plan_put(words, strbuf_text(&text));
-    plan_put(words, plan->image);
-    return r;
-}
-static const char *const kind_names[] = {
-    [SANDBOX_NONE] = "none",
-    [SANDBOX_BUBBLEWRAP] = "bubblewrap",
-    [SANDBOX_PODMAN] = "podman",
-    [SANDBOX_WRAP] = "wrap",
-};
-_Static_assert(ARRAY_SIZE(kind_names) == SANDBOX_KIND_MAX, "a kind has no name");
-
-const char *sandbox_kind_name(enum sandbox_kind kind) {
-    return kind_names[kind];
-}
-
-enum sandbox_kind sandbox_kind_find(const char *name) {
-    int kind = 0;
-    while (kind < SANDBOX_KIND_MAX && strcmp(kind_names[kind], name) != 0)
-        kind++;
-    return (enum sandbox_kind)kind;
 }
 
 /* --- rules ------------------------------------------------------------------------------------ */
@@ -400,36 +213,178 @@ static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps
     return count;
 }
 
-/* --- command line ----------------------------------------------------------------------------- */
-
 static void plan_put(struct plan_words *words, const char *word) {
     strbuf_add(words->out, word, strlen(word) + 1);
     words->count++;
 }
 
-int sandbox_build(struct sandbox_plan *plan, struct strbuf *out, size_t *ret_count,
-                  const char **ret_enter, struct error *err) {
-    struct plan_words words = { out, 0 };
-    int r = -EINVAL;
-    *ret_enter = NULL;
-    if (plan->kind == SANDBOX_BUBBLEWRAP) {
-        r = bubblewrap_words(plan, &words, err);
-        *ret_enter = "/proc/self/fd/4"; /* the shim passes itself (shim/command.c) */
-    } else if (plan->kind == SANDBOX_PODMAN) {
-        r = podman_words(plan, &words, err);
-        *ret_enter = "/run/sluice-shim";
-    } else if (plan->kind == SANDBOX_WRAP) {
-        r = wrap_command_words(plan, &words, err);
+/* --- bubblewrap ------------------------------------------------------------------------------- */
+
+/* A plan as a command line of bwrap, version 0.8 (Debian 12) and later.
+ *
+ * Always with a user namespace and without capabilities: started by root, bwrap would use neither,
+ * and its command could undo every mount. Pids, System V IPC, host name and cgroup get new
+ * namespaces. */
+
+/* Kernel files that uid 0 may write without any capability. bwrap covers some of them, but checks
+ * the directory /proc/sys, which is not writable, and leaves its files unprotected. */
+static const char *const kernel_files[] = {
+    "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", NULL,
+};
+
+static void put_list(struct plan_words *words, const char *const *list) {
+    for (; *list; list++)
+        plan_put(words, *list);
+}
+
+static bool is_device(const char *path) {
+    return strncmp(path, "/dev/", strlen("/dev/")) == 0;
+}
+
+/* Other users may need /tmp, too: for instance other uids in the command's own namespace. */
+static bool is_for_all(const char *path) {
+    return strcmp(path, "/tmp") == 0 || strcmp(path, "/var/tmp") == 0;
+}
+
+static void put_empty(struct plan_words *words, const struct plan_step *step) {
+    if (step->rule->access == SANDBOX_EMPTY && step->around == SANDBOX_EMPTY) {
+        plan_put(words, "--dir");
     } else {
-        (void)error_set(err, r, "no sandbox is wanted");
+        plan_put(words, "--perms");
+        plan_put(words, is_for_all(step->rule->path) ? "1777" : "0755");
+        plan_put(words, "--tmpfs");
     }
-    *ret_count = words.count;
+    plan_put(words, step->rule->path);
+}
+
+static void put_bubblewrap_step(struct plan_words *words, const struct plan_step *step) {
+    const struct sandbox_rule *rule = step->rule;
+    if (rule->access == SANDBOX_EMPTY || rule->access == SANDBOX_CLOSED) {
+        put_empty(words, step);
+        return;
+    }
+    if (rule->access == SANDBOX_LINK) {
+        plan_put(words, "--symlink");
+        plan_put(words, rule->source);
+        plan_put(words, rule->path);
+        return;
+    }
+    bool writes = rule->access == SANDBOX_WRITE, tries = rule->is_optional;
+    const char *bind = is_device(rule->path) ? "--dev-bind"
+                       : writes              ? (tries ? "--bind-try" : "--bind")
+                                             : (tries ? "--ro-bind-try" : "--ro-bind");
+    plan_put(words, bind);
+    plan_put(words, rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source);
+    plan_put(words, rule->path);
+}
+
+static void bubblewrap_words(struct sandbox_plan *plan, struct plan_words *words) {
+    static const char *const apart[] = { "--unshare-user",
+                                         "--unshare-pid",
+                                         "--unshare-ipc",
+                                         "--unshare-uts",
+                                         "--unshare-cgroup-try",
+                                         "--cap-drop",
+                                         "ALL",
+                                         "--die-with-parent",
+                                         NULL };
+    static const char *const root[] = { "--ro-bind", "/",      "/",     "--dev",
+                                        "/dev",      "--proc", "/proc", NULL };
+    struct plan_step *steps;
+    size_t count = plan_steps(plan, &steps);
+    plan_put(words, plan->program);
+    put_list(words, apart);
+    if (!plan->network)
+        plan_put(words, "--unshare-net");
+    put_list(words, root);
+    for (size_t i = 0; plan->is_root && kernel_files[i]; i++) {
+        plan_put(words, "--ro-bind-try");
+        plan_put(words, kernel_files[i]);
+        plan_put(words, kernel_files[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        put_bubblewrap_step(words, &steps[i]);
+    for (size_t i = 0; i < count; i++) /* after everything shown in it is mounted */
+        if (steps[i].rule->access == SANDBOX_CLOSED) {
+            plan_put(words, "--remount-ro");
+            plan_put(words, steps[i].rule->path);
+        }
+    plan_put(words, "--chdir");
+    plan_put(words, plan->cwd);
+    plan_put(words, "--");
+}
+
+/* --- podman ----------------------------------------------------------------------------------- */
+
+/* A plan as a command line of podman.
+ *
+ * The system comes from an image, so rules that only read it are left to the image unless they have
+ * another source. Not tested with a real podman yet; tests compare the arguments and run a fake
+ * podman.
+ *
+ * Without a cgroup of its own, so that the shim can find and limit the processes. */
+
+static int put_volume(struct plan_words *words, const struct sandbox_rule *rule,
+                      struct error *err) {
+    const char *source = rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source;
+    if (strchr(source, ':') || strchr(rule->path, ':'))
+        return error_set(err, -EINVAL, "podman cannot show '%.120s': its path has a ':'",
+                         rule->path);
+    _cleanup_(freep) char *text = xasprintf("--volume=%s:%s:%s", source, rule->path,
+                                            rule->access == SANDBOX_WRITE ? "rw" : "ro");
+    plan_put(words, text);
+    return 0;
+}
+
+static int put_podman_step(struct plan_words *words, const struct plan_step *step,
+                           struct error *err) {
+    if (step->rule->access == SANDBOX_LINK)
+        return 0; /* podman has no option for that */
+    if (step->rule->access != SANDBOX_EMPTY && step->rule->access != SANDBOX_CLOSED)
+        return put_volume(words, step->rule, err);
+    _cleanup_(freep) char *text = xasprintf("--tmpfs=%s%s", step->rule->path,
+                                            step->rule->access == SANDBOX_CLOSED ? ":ro" : "");
+    plan_put(words, text);
+    return 0;
+}
+
+static int podman_words(struct sandbox_plan *plan, struct plan_words *words, struct error *err) {
+    static const char *const fixed[] = { "run",
+                                         "--rm",
+                                         "--interactive",
+                                         "--pull=never",
+                                         "--log-driver=none",
+                                         "--cgroups=disabled",
+                                         "--userns=keep-id",
+                                         "--cap-drop=all",
+                                         "--security-opt=no-new-privileges",
+                                         "--security-opt=label=disable",
+                                         "--read-only",
+                                         "--preserve-fds=3",
+                                         NULL };
+    struct plan_step *steps;
+    size_t count = plan_steps(plan, &steps);
+    if (!plan->image || !*plan->image)
+        return error_set(err, -EINVAL, "podman needs an image: set sandbox_image");
+    plan_put(words, plan->program);
+    put_list(words, fixed);
+    plan_put(words, plan->network ? "--network=host" : "--network=none");
+    for (size_t i = 0; i < count; i++) {
+        int r = put_podman_step(words, &steps[i], err);
+        if (r < 0)
+            return r;
+    }
+    const struct sandbox_rule shim = { .path = "/run/sluice-shim",
+                                       .source = plan->shim,
+                                       .access = SANDBOX_READ };
+    int r = put_volume(words, &shim, err);
+    _cleanup_(freep) char *text = xasprintf("--workdir=%s", plan->cwd);
+    plan_put(words, text);
+    plan_put(words, plan->image);
     return r;
 }
 
-/* --- a sandbox program of the user ------------------------------------------------------------ */
-
-/* A sandbox program from the configuration, with the run's paths in its arguments. */
+/* --- a sandbox program from the configuration, with the run's paths in its arguments ---------- */
 
 static void put_filled(const struct sandbox_plan *plan, const char *word,
                        struct plan_words *words) {
@@ -501,4 +456,27 @@ bool sandbox_is_unsafe_variable(const char *pair) {
         if (strncmp(pair, names[i], strlen(names[i])) == 0)
             return true;
     return false;
+}
+
+/* --- command line ----------------------------------------------------------------------------- */
+
+int sandbox_build(struct sandbox_plan *plan, struct strbuf *out, size_t *ret_count,
+                  const char **ret_enter, struct error *err) {
+    struct plan_words words = { out, 0 };
+    int r = -EINVAL;
+    *ret_enter = NULL;
+    if (plan->kind == SANDBOX_BUBBLEWRAP) {
+        bubblewrap_words(plan, &words);
+        r = 0;
+        *ret_enter = "/proc/self/fd/4"; /* the shim passes itself (shim/command.c) */
+    } else if (plan->kind == SANDBOX_PODMAN) {
+        r = podman_words(plan, &words, err);
+        *ret_enter = "/run/sluice-shim";
+    } else if (plan->kind == SANDBOX_WRAP) {
+        r = wrap_command_words(plan, &words, err);
+    } else {
+        (void)error_set(err, r, "no sandbox is wanted");
+    }
+    *ret_count = words.count;
+    return r;
 }

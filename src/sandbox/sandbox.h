@@ -81,11 +81,11 @@ bool sandbox_is_inside(const char *folder, const char *path);
 int sandbox_build(struct sandbox_plan *plan, struct strbuf *out, size_t *ret_count,
                   const char **ret_enter, struct error *err);
 
-/* A variable that makes programs run foreign code. A task must not set one for a sandbox program
+/* A variable that makes programs run other code. A task must not set one for a sandbox program
  * that gets the environment of the command. */
 bool sandbox_is_unsafe_variable(const char *pair);
 
-/* --- defaults --------------------------------------------------------------------- */
+/* --- defaults --------------------------------------------------------------------------------- */
 
 /* NULL-terminated; lists for the home are relative to it. */
 const char *const *sandbox_private_folders(void); /* /tmp etc.: private to each run */

@@ -3,35 +3,18 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "workspace/json_record.h"
 
-static const struct json_record_member members[] = {
-    JSON_RECORD(TEXT, delivery, strategy),
-    JSON_RECORD(TEXT, delivery, result),
-    JSON_RECORD(TEXT, delivery, message),
-    JSON_RECORD(TEXT, delivery, repository),
-    JSON_RECORD(TEXT, delivery, branch),
-    JSON_RECORD(TEXT, delivery, base),
-    JSON_RECORD(TEXT, delivery, removed),
-    JSON_RECORD(HASH, delivery, commit),
-    JSON_RECORD(FLAG, delivery, merged),
-    JSON_RECORD(NUMBER, delivery, at),
-    { 0 },
-};
-
-static const struct json_record_member change_members[] = {
-    JSON_RECORD(NUMBER, delivery_changes, commits),
-    JSON_RECORD(NUMBER, delivery_changes, files),
-    JSON_RECORD(NUMBER, delivery_changes, insertions),
-    JSON_RECORD(NUMBER, delivery_changes, deletions),
-    { 0 },
-};
-
-void delivery_finish(struct delivery *delivery) {
-    json_record_finish(members, delivery);
-    *delivery = (struct delivery){ 0 };
+void delivery_finish(struct delivery *d) {
+    char *const texts[] = { d->strategy, d->result, d->message, d->repository,
+                            d->branch,   d->base,   d->removed };
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        free(texts[i]);
+    *d = (struct delivery){ 0 };
 }
 
 int delivery_read(const char *path, struct delivery *ret) {
@@ -40,18 +23,43 @@ int delivery_read(const char *path, struct delivery *ret) {
     if (r < 0)
         return r;
     const json_t *changes = json_object_get(json, "changes");
-    *ret = (struct delivery){ .changes.known = json_is_object(changes) };
-    json_record_take(members, json, ret);
-    json_record_take(change_members, changes, &ret->changes);
+    *ret = (struct delivery){
+        .strategy = json_record_text(json, "strategy"),
+        .result = json_record_text(json, "result"),
+        .message = json_record_text(json, "message"),
+        .repository = json_record_text(json, "repository"),
+        .branch = json_record_text(json, "branch"),
+        .base = json_record_text(json, "base"),
+        .removed = json_record_text(json, "removed"),
+        .merged = json_record_flag(json, "merged"),
+        .at = json_record_number(json, "at"),
+        .changes = { json_is_object(changes), json_record_number(changes, "commits"),
+                     json_record_number(changes, "files"),
+                     json_record_number(changes, "insertions"),
+                     json_record_number(changes, "deletions") },
+    };
+    json_record_hash(json, "commit", ret->commit);
     json_decref(json);
     return 0;
 }
 
+static const char *or_empty(const char *text) {
+    return text ? text : "";
+}
+
 int delivery_write(const char *path, const struct delivery *d, struct error *err) {
-    json_t *json = json_record_make(members, d);
-    (void)json_object_set_new(json, "changes",
-                              d->changes.known ? json_record_make(change_members, &d->changes)
-                                               : json_null());
+    const struct delivery_changes *c = &d->changes;
+    json_t *changes =
+        !c->known ? json_null()
+                  : json_pack("{s:I,s:I,s:I,s:I}", "commits", (json_int_t)c->commits, "files",
+                              (json_int_t)c->files, "insertions", (json_int_t)c->insertions,
+                              "deletions", (json_int_t)c->deletions);
+    json_t *json = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:I,s:o}", "strategy",
+                             or_empty(d->strategy), "result", or_empty(d->result), "message",
+                             or_empty(d->message), "repository", or_empty(d->repository), "branch",
+                             or_empty(d->branch), "base", or_empty(d->base), "removed",
+                             or_empty(d->removed), "commit", d->commit, "merged", (int)d->merged,
+                             "at", (json_int_t)d->at, "changes", changes);
     int r = json_record_write(path, json, err);
     if (r == -EILSEQ)
         return error_set(err, r, "'%s' cannot be written: a text is not UTF-8", path);

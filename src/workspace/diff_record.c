@@ -2,20 +2,14 @@
 #include "workspace/diff_record.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "workspace/json_record.h"
 
-static const struct json_record_member members[] = {
-    JSON_RECORD(TEXT, diff_record, repository),
-    JSON_RECORD(TEXT, diff_record, base),
-    JSON_RECORD(HASH, diff_record, from),
-    JSON_RECORD(HASH, diff_record, to),
-    { 0 },
-};
-
 void diff_record_finish(struct diff_record *record) {
-    json_record_finish(members, record);
+    free(record->repository);
+    free(record->base);
     *record = (struct diff_record){ 0 };
 }
 
@@ -24,13 +18,19 @@ int diff_record_read(const char *path, struct diff_record *ret) {
     int r = json_record_read(path, &json, NULL);
     if (r < 0)
         return r;
-    json_record_take(members, json, ret);
+    ret->repository = json_record_text(json, "repository");
+    ret->base = json_record_text(json, "base");
+    json_record_hash(json, "from", ret->from);
+    json_record_hash(json, "to", ret->to);
     json_decref(json);
     return 0;
 }
 
 int diff_record_write(const char *path, const struct diff_record *record, struct error *err) {
-    int r = json_record_write(path, json_record_make(members, record), err);
+    json_t *json =
+        json_pack("{s:s,s:s,s:s,s:s}", "repository", record->repository ? record->repository : "",
+                  "base", record->base ? record->base : "", "from", record->from, "to", record->to);
+    int r = json_record_write(path, json, err);
     if (r == -EILSEQ)
         return error_set(err, r, "'%s' cannot be written: a path is not UTF-8", path);
     return r;
@@ -51,7 +51,7 @@ static const char *take_count(const char *at, const char *end, size_t *ret, bool
 }
 
 /* Returns the byte after the terminating NUL, or NULL. */
-static const char *behind(const char *at, const char *end) {
+static const char *after_nul(const char *at, const char *end) {
     const char *nul = memchr(at, '\0', (size_t)(end - at));
     return nul ? nul + 1 : NULL;
 }
@@ -65,11 +65,11 @@ bool diff_next_file(const char **at, const char *end, struct diff_file *ret) {
     if (!next)
         return false;
     file.path = next;
-    if (!(next = behind(next, end)))
+    if (!(next = after_nul(next, end)))
         return false;
     if (*file.path == '\0') {
         file.old_path = next;
-        if (!(file.path = behind(next, end)) || !(next = behind(file.path, end)))
+        if (!(file.path = after_nul(next, end)) || !(next = after_nul(file.path, end)))
             return false;
     }
     *at = next;

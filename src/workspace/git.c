@@ -8,30 +8,11 @@
 
 /* A hook may prompt, wait or refuse, which is meant for humans. Agents that call git run hooks as
  * usual. */
-static const char *const always[] = {
-    "git",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "commit.gpgSign=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
-    "-c",
-    "rebase.autoStash=false",
-    "-c",
-    "rebase.updateRefs=false",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.attributesFile=/dev/null",
-    "-c",
-    "core.alternateRefsCommand=true",
-    "-c",
-    "protocol.ext.allow=never",
-    "-c",
-    "advice.detachedHead=false",
+static const char *const settings[] = {
+    "core.hooksPath=/dev/null", "commit.gpgSign=false",          "gc.auto=0",
+    "maintenance.auto=false",   "rebase.autoStash=false",        "rebase.updateRefs=false",
+    "core.fsmonitor=false",     "core.attributesFile=/dev/null", "core.alternateRefsCommand=true",
+    "protocol.ext.allow=never", "advice.detachedHead=false",
 };
 
 static void add(struct git_line *line, const char *word) {
@@ -42,8 +23,11 @@ static void add(struct git_line *line, const char *word) {
 
 void git_line_make(struct git_line *line, const char *const *words) {
     line->count = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(always); i++)
-        add(line, always[i]);
+    add(line, "git");
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        add(line, "-c");
+        add(line, settings[i]);
+    }
     for (; *words; words++)
         add(line, *words);
 }
@@ -112,7 +96,7 @@ static const char *next_line(const char *line) {
 
 void git_error_message(const char *output, struct strbuf *out) {
     static const char *const marks[] = { "fatal: ", "error: ", "CONFLICT " };
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
         for (const char *line = output; *line; line = next_line(line))
             if (begins(line, marks[i])) {
                 put_line(line + (i < 2 ? strlen(marks[i]) : 0), out);

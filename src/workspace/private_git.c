@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/macros.h"
 #include "os/files.h"
 #include "os/outside.h"
@@ -25,9 +26,8 @@ void private_git_path(const char *data, const char *task, struct strbuf *out) {
 }
 
 bool private_git_is_there(const char *folder) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/begin", folder);
-    return access(strbuf_text(&path), F_OK) == 0;
+    _cleanup_(freep) char *path = xasprintf("%s/begin", folder);
+    return access(path, F_OK) == 0;
 }
 
 const char *const *private_git_shown(void) {
@@ -71,27 +71,14 @@ static int make_folder(int dir, const char *name, struct error *err) {
                : error_set_errno(err, "make the folder", name);
 }
 
-static int put_file(int dir, const char *name, const struct strbuf *text, struct error *err) {
-    _cleanup_(fd_closep) int fd = outside_create(dir, name, err);
-    if (fd < 0)
-        return fd;
-    for (size_t at = 0; at < text->length;) {
-        ssize_t put = write(fd, text->text + at, text->length - at);
-        if (put < 0 && errno != EINTR)
-            return error_set_errno(err, "write", name);
-        at += put > 0 ? (size_t)put : 0;
-    }
-    return 0;
-}
-
 /* A missing file is not an error. */
 static int copy_file(struct making *m, const char *name, size_t most) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", m->from, name);
-    int r = outside_read(AT_FDCWD, strbuf_text(&path), OUTSIDE_PARENT_LINKS, most, &text, m->err);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    _cleanup_(freep) char *path = xasprintf("%s/%s", m->from, name);
+    int r = outside_read(AT_FDCWD, path, OUTSIDE_PARENT_LINKS, most, &text, m->err);
     if (r == -ENOENT)
         return 0;
-    return r < 0 ? r : put_file(m->to, name, &text, m->err);
+    return r < 0 ? r : outside_create_with(m->to, name, text.text, text.length, m->err);
 }
 
 static bool ends_with(const char *text, const char *ending) {
@@ -129,22 +116,15 @@ static int copy_refs(struct making *m, const char *name, unsigned depth) {
     return r;
 }
 
-struct alternates {
-    struct strbuf text;
-};
-
-static void add_alternate(void *ctx, const char *path) {
-    struct alternates *a = ctx;
-    strbuf_printf(&a->text, "%s\n", path);
+static void add_alternate(void *text, const char *path) {
+    strbuf_printf(text, "%s\n", path);
 }
 
 static int put_alternates(struct making *m, const char *shared) {
-    struct alternates a = { STRBUF_INIT };
-    add_alternate(&a, shared);
-    private_git_each_alternate(m->from, add_alternate, &a);
-    int r = put_file(m->to, "objects/info/alternates", &a.text, m->err);
-    strbuf_finish(&a.text);
-    return r;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    add_alternate(&text, shared);
+    private_git_each_alternate(m->from, add_alternate, &text);
+    return outside_create_with(m->to, "objects/info/alternates", text.text, text.length, m->err);
 }
 
 /* The hash of a ref in an open git directory, or "". */
@@ -186,8 +166,7 @@ static int fill(struct making *m, const char *shared) {
 
 int private_git_make(const char *folder, const char *common_dir, const char *branch,
                      struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, ref = STRBUF_INIT,
-                                           begin = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, begin = STRBUF_INIT;
     struct stat st;
     char hash[GIT_HASH_MAX];
     strbuf_printf(&path, "%s/reftable", common_dir);
@@ -220,10 +199,11 @@ int private_git_make(const char *folder, const char *common_dir, const char *bra
     r = fill(&m, strbuf_text(&path));
     if (r < 0)
         return r;
-    strbuf_printf(&ref, "refs/heads/%s", branch);
-    find_ref(to, strbuf_text(&ref), hash);
+    _cleanup_(freep) char *ref = xasprintf("refs/heads/%s", branch);
+    find_ref(to, ref, hash);
     strbuf_printf(&begin, "%s\n", hash);
-    return put_file(dir, "begin", &begin, err); /* last: marks it as complete */
+    return outside_create_with(dir, "begin", begin.text, begin.length,
+                               err); /* last: marks it as complete */
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -255,9 +235,9 @@ static bool has_objects(const char *folder) {
 static void read_head(int common, const char *git_dir, const char *branch,
                       struct private_git_tips *ret) {
     static const char mark[] = "ref: ", heads[] = "refs/heads/";
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
-    strbuf_printf(&path, "%s/HEAD", git_dir);
-    if (outside_read(AT_FDCWD, strbuf_text(&path), OUTSIDE_PARENT_LINKS, REF_MAX, &text, NULL) < 0
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    _cleanup_(freep) char *path = xasprintf("%s/HEAD", git_dir);
+    if (outside_read(AT_FDCWD, path, OUTSIDE_PARENT_LINKS, REF_MAX, &text, NULL) < 0
         || text.length == 0)
         return;
     char *line = text.text;
@@ -275,8 +255,7 @@ static void read_head(int common, const char *git_dir, const char *branch,
 
 int private_git_read(const char *folder, const char *git_dir, const char *branch,
                      struct private_git_tips *ret, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, ref = STRBUF_INIT,
-                                           begin = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, begin = STRBUF_INIT;
     *ret = (struct private_git_tips){ 0 };
     strbuf_printf(&path, "%s/begin", folder);
     int r = outside_read(AT_FDCWD, strbuf_text(&path), 0, REF_MAX, &begin, err);
@@ -289,8 +268,8 @@ int private_git_read(const char *folder, const char *git_dir, const char *branch
         outside_open(AT_FDCWD, strbuf_text(&path), O_RDONLY | O_DIRECTORY, NULL, err);
     if (common < 0)
         return common;
-    strbuf_printf(&ref, "refs/heads/%s", branch);
-    find_ref(common, strbuf_text(&ref), ret->branch);
+    _cleanup_(freep) char *ref = xasprintf("refs/heads/%s", branch);
+    find_ref(common, ref, ret->branch);
     read_head(common, git_dir, branch, ret);
     ret->has_objects = has_objects(folder);
     return 0;

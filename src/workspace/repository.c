@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/macros.h"
 #include "os/outside.h"
 
@@ -32,11 +33,10 @@ static void resolve(const char *folder, const char *name, struct strbuf *out) {
 
 int repository_git_file(const char *folder, struct strbuf *out) {
     static const char mark[] = "gitdir: ";
-    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, line = STRBUF_INIT,
-                                           dir = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT, dir = STRBUF_INIT;
     struct stat st;
-    strbuf_printf(&file, "%s/.git", folder);
-    int r = repository_read_line(strbuf_text(&file), &line);
+    _cleanup_(freep) char *file = xasprintf("%s/.git", folder);
+    int r = repository_read_line(file, &line);
     if (r < 0)
         return r;
     if (strncmp(strbuf_text(&line), mark, strlen(mark)) != 0)
@@ -49,10 +49,9 @@ int repository_git_file(const char *folder, struct strbuf *out) {
 }
 
 int repository_common_dir(const char *git_dir, struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, line = STRBUF_INIT,
-                                           dir = STRBUF_INIT;
-    strbuf_printf(&file, "%s/commondir", git_dir);
-    int r = repository_read_line(strbuf_text(&file), &line);
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT, dir = STRBUF_INIT;
+    _cleanup_(freep) char *file = xasprintf("%s/commondir", git_dir);
+    int r = repository_read_line(file, &line);
     if (r == -ENOENT) {
         strbuf_puts(out, git_dir);
         return 0;
@@ -80,22 +79,19 @@ static bool is_git_dir(const char *path) {
     return true;
 }
 
-/* Is there a repository in this directory itself? */
-static bool look_at(const char *folder, struct repository_checkout *ret) {
-    _cleanup_(strbuf_finish) struct strbuf git = STRBUF_INIT;
-    strbuf_printf(&git, "%s/.git", folder);
-    if (is_git_dir(strbuf_text(&git))) {
-        strbuf_puts(&ret->git_dir, strbuf_text(&git));
-        strbuf_puts(&ret->top, folder);
-        return true;
-    }
-    if (repository_git_file(folder, &ret->git_dir) == 0) {
+/* Is there a repository in this directory itself? Then sets its git directory and its top. */
+static bool take_git_dir(const char *folder, struct repository_checkout *ret) {
+    _cleanup_(freep) char *git = xasprintf("%s/.git", folder);
+    bool is_folder = is_git_dir(git);
+    if (is_folder)
+        strbuf_puts(&ret->git_dir, git);
+    if (is_folder || repository_git_file(folder, &ret->git_dir) == 0) {
         strbuf_puts(&ret->top, folder);
         return true;
     }
     if (!is_git_dir(folder))
         return false;
-    strbuf_puts(&ret->git_dir, folder);
+    strbuf_puts(&ret->git_dir, folder); /* bare */
     return true;
 }
 
@@ -105,7 +101,7 @@ int repository_find(const char *folder, struct repository_checkout *ret) {
     if (!realpath(folder, at))
         return -ENOENT;
     for (;;) {
-        if (look_at(at, ret)) {
+        if (take_git_dir(at, ret)) {
             int r = repository_common_dir(strbuf_text(&ret->git_dir), &ret->common_dir);
             if (r < 0)
                 repository_checkout_finish(ret);

@@ -16,24 +16,13 @@
 #define ENDING     ".json"
 #define LISTED_MAX 1000000u /* bound, because a run can create any number */
 
-static const struct json_record_member members[] = {
-    JSON_RECORD(TEXT, worktree_record, repository),
-    JSON_RECORD(TEXT, worktree_record, base),
-    JSON_RECORD(TEXT, worktree_record, prefix),
-    JSON_RECORD(TEXT, worktree_record, merge),
-    JSON_RECORD(TEXT, worktree_record, title),
-    JSON_RECORD(TEXT, worktree_record, git_dir),
-    JSON_RECORD(TEXT, worktree_record, common_dir),
-    JSON_RECORD(FLAG, worktree_record, made),
-    JSON_RECORD(FLAG, worktree_record, rebasing),
-    JSON_RECORD(FLAG, worktree_record, removing),
-    JSON_RECORD(FLAG, worktree_record, prepared),
-    JSON_RECORD(FLAG, worktree_record, implied),
-    { 0 },
-};
+/* The members of a record; the JSON members have the same names. */
+#define TEXTS(X) X(repository) X(base) X(prefix) X(merge) X(title) X(git_dir) X(common_dir)
+#define FLAGS(X) X(made) X(rebasing) X(removing) X(prepared) X(implied)
 
 void worktree_record_finish(struct worktree_record *record) {
-    json_record_finish(members, record);
+#define FREE(name) free(record->name);
+    TEXTS(FREE)
     *record = (struct worktree_record){ 0 };
 }
 
@@ -54,17 +43,17 @@ int worktree_record_read(const char *home, const char *task, struct worktree_rec
     int r = json_record_read(strbuf_text(&path), &json, err);
     if (r < 0)
         return r;
-    *ret = (struct worktree_record){ 0 };
-    json_record_take(members, json, ret);
+#define READ_TEXT(name) .name = json_record_text(json, #name),
+#define READ_FLAG(name) .name = json_record_flag(json, #name),
+    *ret = (struct worktree_record){ TEXTS(READ_TEXT) FLAGS(READ_FLAG) };
     json_decref(json);
     return 0;
 }
 
 static int make_folder(const char *home, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/worktrees", home);
-    if (mkdir(strbuf_text(&path), 0700) < 0 && errno != EEXIST)
-        return error_set_errno(err, "make", strbuf_text(&path));
+    _cleanup_(freep) char *path = xasprintf("%s/worktrees", home);
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return error_set_errno(err, "make", path);
     return 0;
 }
 
@@ -75,7 +64,11 @@ int worktree_record_write(const char *home, const char *task, const struct workt
     if (r < 0)
         return r;
     worktree_record_path(home, task, &path);
-    r = json_record_write(strbuf_text(&path), json_record_make(members, record), err);
+#define WRITE_TEXT(name) , #name, record->name ? record->name : ""
+#define WRITE_FLAG(name) , #name, (int)record->name
+    json_t *json = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:b,s:b}" TEXTS(WRITE_TEXT)
+                                 FLAGS(WRITE_FLAG));
+    r = json_record_write(strbuf_text(&path), json, err);
     if (r == -EILSEQ)
         return error_set(err, r, "'%s' is not UTF-8, which paths of projects must be",
                          record->repository);
@@ -91,24 +84,24 @@ void worktree_record_remove(const char *home, const char *task) {
 /* The git directory records the path of its worktree. A worktree that was moved leaves no old one
  * behind. */
 static bool is_copy(const char *git_dir, const char *git_file) {
-    _cleanup_(strbuf_finish) struct strbuf note = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct stat here, there;
-    strbuf_printf(&note, "%s/gitdir", git_dir);
-    if (repository_read_line(strbuf_text(&note), &text) < 0 || text.length == 0)
+    _cleanup_(freep) char *note = xasprintf("%s/gitdir", git_dir);
+    if (repository_read_line(note, &text) < 0 || text.length == 0)
         return false;
     return text.text[0] == '/' && stat(text.text, &there) == 0 && stat(git_file, &here) == 0
            && (here.st_ino != there.st_ino || here.st_dev != there.st_dev);
 }
 
 int worktree_git_dir(const char *path, struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, dir = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf dir = STRBUF_INIT;
     struct stat st;
     if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
         return -ENOENT;
     if (repository_git_file(path, &dir) < 0)
         return -EUCLEAN;
-    strbuf_printf(&file, "%s/.git", path);
-    if (is_copy(strbuf_text(&dir), strbuf_text(&file)))
+    _cleanup_(freep) char *file = xasprintf("%s/.git", path);
+    if (is_copy(strbuf_text(&dir), file))
         return -EXDEV;
     strbuf_puts(out, strbuf_text(&dir));
     return 0;
@@ -129,10 +122,9 @@ static int expected_common(const struct worktree_record *record, struct strbuf *
 }
 
 /* Is git_dir COMMON/worktrees/NAME? */
-static bool is_below(const char *git_dir, const char *common) {
-    _cleanup_(strbuf_finish) struct strbuf above = STRBUF_INIT;
-    strbuf_printf(&above, "%s/../..", git_dir);
-    return repository_is_same(strbuf_text(&above), common);
+static bool is_worktree_of(const char *git_dir, const char *common) {
+    _cleanup_(freep) char *above = xasprintf("%s/../..", git_dir);
+    return repository_is_same(above, common);
 }
 
 static void set_text(char **text, const char *value) {
@@ -152,7 +144,7 @@ int worktree_find(const char *path, struct worktree_record *record) {
         return r;
     bool is_noted = record->git_dir && *record->git_dir;
     bool is_its = is_noted ? repository_is_same(strbuf_text(&git_dir), record->git_dir)
-                           : is_below(strbuf_text(&git_dir), strbuf_text(&common));
+                           : is_worktree_of(strbuf_text(&git_dir), strbuf_text(&common));
     const char *own = is_noted ? record->git_dir : strbuf_text(&git_dir);
     if (!is_its || repository_common_dir(own, &shared) < 0
         || !repository_is_same(strbuf_text(&shared), strbuf_text(&common)))
@@ -164,9 +156,8 @@ int worktree_find(const char *path, struct worktree_record *record) {
 }
 
 static bool has(const char *git_dir, const char *name) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", git_dir, name);
-    return access(strbuf_text(&path), F_OK) == 0;
+    _cleanup_(freep) char *path = xasprintf("%s/%s", git_dir, name);
+    return access(path, F_OK) == 0;
 }
 
 const char *worktree_in_progress(const char *git_dir) {
@@ -177,7 +168,7 @@ const char *worktree_in_progress(const char *git_dir) {
         { "MERGE_HEAD", "merge" },    { "CHERRY_PICK_HEAD", "cherry-pick" },
         { "REVERT_HEAD", "revert" },
     };
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
         if (has(git_dir, signs[i].file))
             return signs[i].what;
     return NULL;
@@ -188,9 +179,8 @@ bool worktree_is_locked(const struct worktree_record *record) {
 }
 
 static void remove_lock(const char *folder, const char *name) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s.lock", folder, name);
-    (void)unlink(strbuf_text(&path));
+    _cleanup_(freep) char *path = xasprintf("%s/%s.lock", folder, name);
+    (void)unlink(path);
 }
 
 void worktree_break_locks(const struct worktree_record *record, const char *branch) {
@@ -198,10 +188,9 @@ void worktree_break_locks(const struct worktree_record *record, const char *bran
                                          "ORIG_HEAD",   "CHERRY_PICK_HEAD",
                                          "REBASE_HEAD", "REVERT_HEAD",
                                          "MERGE_HEAD",  "AUTO_MERGE" };
-    _cleanup_(strbuf_finish) struct strbuf ref = STRBUF_INIT;
-    strbuf_printf(&ref, "refs/heads/%s", branch);
-    remove_lock(record->common_dir, strbuf_text(&ref));
-    for (size_t i = 0; *record->git_dir && i < sizeof(names) / sizeof(names[0]); i++)
+    _cleanup_(freep) char *ref = xasprintf("refs/heads/%s", branch);
+    remove_lock(record->common_dir, ref);
+    for (size_t i = 0; *record->git_dir && i < ARRAY_SIZE(names); i++)
         remove_lock(record->git_dir, names[i]);
 }
 
@@ -218,10 +207,10 @@ void worktree_map_folder(const char *cwd, const char *from, const char *to, stru
 }
 
 void worktree_for_each(const char *home, void (*each)(void *ctx, const char *task), void *ctx) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, file = STRBUF_INIT;
-    strbuf_printf(&path, "%s/worktrees", home);
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
+    _cleanup_(freep) char *path = xasprintf("%s/worktrees", home);
     struct outside_list list;
-    (void)outside_list_open(&list, strbuf_text(&path), LISTED_MAX);
+    (void)outside_list_open(&list, path, LISTED_MAX);
     for (const char *name; (name = outside_list_next(&list));) {
         size_t length = strlen(name);
         if (name[0] == '.')
