@@ -63,7 +63,7 @@ struct acp_session {
     enum acp_phase phase;
     int64_t request; /* id of our open request */
     bool can_load, can_resume;
-    bool is_cancelled; /* session/cancel was sent */
+    bool is_canceled; /* session/cancel was sent */
     char id[256];
     const char *method;        /* of the open request */
     struct strbuf methods;     /* ids of the agent's authentication methods, for a message */

@@ -262,7 +262,7 @@ static void on_deadline(struct client *c) {
 }
 
 static void on_stop(struct client *c) {
-    bool again = c->session.is_cancelled;
+    bool again = c->session.is_canceled;
     acp_session_cancel(&c->session);
     if (again && c->step < TERMINATED)
         terminate(c);

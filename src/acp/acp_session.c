@@ -45,13 +45,20 @@ static void end(struct acp_session *s, int exit_code) {
     s->exit_code = exit_code;
 }
 
-static void fail(struct acp_session *s, int64_t code, const char *message) {
+/* `message` may be NULL. */
+static void log_failure(struct acp_session *s, const char *event, int64_t code,
+                        const char *message) {
     struct json_writer w;
-    log_begin(s, &w, "error");
+    log_begin(s, &w, event);
     json_put_string(&w, "during", s->method);
     json_put_int(&w, "code", code);
-    json_put_string(&w, "message", message);
+    if (message)
+        json_put_string(&w, "message", message);
     log_end(s, &w);
+}
+
+static void fail(struct acp_session *s, int64_t code, const char *message) {
+    log_failure(s, "error", code, message);
     end(s, 1);
 }
 
@@ -61,13 +68,9 @@ void acp_session_fail(struct acp_session *s, const char *message) {
 }
 
 void acp_session_gone(struct acp_session *s, int code) {
-    struct json_writer w;
     if (s->phase == ACP_OVER)
         return;
-    log_begin(s, &w, "gone");
-    json_put_string(&w, "during", s->method);
-    json_put_int(&w, "code", code);
-    log_end(s, &w);
+    log_failure(s, "gone", code, NULL);
     end(s, code ? code : 1);
 }
 
@@ -98,17 +101,13 @@ static void send_end(struct acp_session *s, struct json_writer *w) {
     strbuf_putc(&s->to_agent, '\n');
 }
 
-static void params_begin(struct json_writer *w) {
-    json_put_object(w, "params");
-}
-
 static void request(struct acp_session *s, struct json_writer *w, enum acp_phase phase,
                     const char *method) {
     s->phase = phase;
     s->method = method;
     send_begin(s, w, method);
     json_put_int(w, "id", ++s->request);
-    params_begin(w);
+    json_put_object(w, "params");
 }
 
 static void send_initialize(struct acp_session *s) {
@@ -127,13 +126,6 @@ static void send_initialize(struct acp_session *s) {
     json_put_string(&w, "title", "Sluice");
     json_put_string(&w, "version", ACP_CLIENT_VERSION);
     json_write_object_end(&w);
-    send_end(s, &w);
-}
-
-static void send_authenticate(struct acp_session *s) {
-    struct json_writer w;
-    request(s, &w, ACP_AUTHENTICATE, "authenticate");
-    json_put_string(&w, "methodId", s->options->auth_method);
     send_end(s, &w);
 }
 
@@ -180,9 +172,9 @@ static void send_prompt(struct acp_session *s) {
 
 void acp_session_cancel(struct acp_session *s) {
     struct json_writer w;
-    if (s->phase == ACP_OVER || s->is_cancelled)
+    if (s->phase == ACP_OVER || s->is_canceled)
         return;
-    s->is_cancelled = true;
+    s->is_canceled = true;
     if (s->phase != ACP_PROMPTED) { /* nothing to save yet */
         log_begin(s, &w, "end");
         json_put_string(&w, "reason", "cancelled");
@@ -191,7 +183,7 @@ void acp_session_cancel(struct acp_session *s) {
         return;
     }
     send_begin(s, &w, "session/cancel");
-    params_begin(&w);
+    json_put_object(&w, "params");
     json_put_string(&w, "sessionId", s->id);
     send_end(s, &w);
 }
@@ -214,7 +206,7 @@ static bool list_ids(struct json_span list, const char *name, const char *wanted
     return found;
 }
 
-/* The option of this category; missing if the agent has none. */
+/* The option of this category; missing if the agent does not offer one. */
 static struct json_span config_option(struct json_span result, const char *category) {
     struct json_span options = json_span_get(result, "configOptions"), option = { NULL, 0 };
     while (json_span_item(options, &option))
@@ -249,13 +241,6 @@ static void send_model(struct acp_session *s) {
         fail(s, 0, "the agent offers no choice of models: remove the setting 'model' of the agent");
 }
 
-static void fail_mode(struct acp_session *s, struct strbuf *modes) {
-    _cleanup_(freep) char *text =
-        xasprintf("the agent has no mode '%s'; its modes: %s", s->options->mode,
-                  modes->length ? strbuf_text(modes) : "none");
-    fail(s, 0, text);
-}
-
 static void send_mode(struct acp_session *s) {
     struct json_span result = { strbuf_text(&s->open_result), s->open_result.length };
     struct json_writer w;
@@ -275,7 +260,9 @@ static void send_mode(struct acp_session *s) {
     } else if (option.from && modes.length == 0) {
         send_option(s, ACP_MODE, option, mode);
     } else {
-        fail_mode(s, &modes);
+        _cleanup_(freep) char *text = xasprintf("the agent has no mode '%s'; its modes: %s", mode,
+                                                modes.length ? strbuf_text(&modes) : "none");
+        fail(s, 0, text);
     }
 }
 
@@ -312,10 +299,14 @@ static void on_initialized(struct acp_session *s, struct json_span result) {
     s->can_resume =
         !json_span_is_missing(json_span_get(json_span_get(able, "sessionCapabilities"), "resume"));
     (void)list_ids(json_span_get(result, "authMethods"), "id", NULL, &s->methods);
-    if (s->options->auth_method)
-        send_authenticate(s);
-    else
+    if (!s->options->auth_method) {
         send_open(s);
+        return;
+    }
+    struct json_writer w;
+    request(s, &w, ACP_AUTHENTICATE, "authenticate");
+    json_put_string(&w, "methodId", s->options->auth_method);
+    send_end(s, &w);
 }
 
 static void on_opened(struct acp_session *s, struct json_span result) {
@@ -343,7 +334,7 @@ static void on_prompted(struct acp_session *s, struct json_span result) {
     (void)json_span_text(stop_reason, 64, &reason);
     log_begin(s, &w, "end");
     json_put_string(&w, "reason", strbuf_text(&reason));
-    if (s->is_cancelled)
+    if (s->is_canceled)
         json_put_bool(&w, "stopped", true);
     if (s->denied > 0) { /* repeated at the end: a long log loses its middle */
         json_put_int(&w, "denied", s->denied);
@@ -454,7 +445,7 @@ static bool acp_permit(enum acp_policy policy, const struct acp_wish *wish) {
     return is_one_of(wish->kind, changing) && wish->has_path && wish->is_inside;
 }
 
-/* The option to answer with; missing if there is none for this decision. */
+/* The option to answer with; missing if the agent offers none for this decision. */
 static struct json_span permit_option(struct json_span options, bool allow) {
     /* "once" first: an agent may remember "always" beyond this run. */
     static const char *const kinds[2][2] = { { "reject_once", "reject_always" },
@@ -475,7 +466,7 @@ static void copy_text(char *to, size_t size, struct json_span value) {
         snprintf(to, size, "%s", strbuf_text(&text));
 }
 
-static bool is_below(const char *path, const char *folder) {
+static bool is_inside_folder(const char *path, const char *folder) {
     size_t size = strlen(folder);
     if (*path != '/' || strncmp(path, folder, size) != 0
         || (path[size] != '/' && path[size] != '\0' && strcmp(folder, "/") != 0))
@@ -490,13 +481,13 @@ static void add_path(struct acp_wish *wish, struct json_span value, const char *
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!json_span_text(value, 4096, &path))
         return;
-    bool inside = is_below(strbuf_text(&path), cwd);
+    bool inside = is_inside_folder(strbuf_text(&path), cwd);
     wish->is_inside = inside && (wish->is_inside || !wish->has_path);
     wish->has_path = true;
     snprintf(wish->argument, sizeof(wish->argument), "%s", strbuf_text(&path));
 }
 
-/* A command is a string or a list of words; for a shell, the last word. */
+/* A command is a string or a list of arguments; for a shell, the last argument. */
 static void add_command(struct acp_wish *wish, struct json_span command) {
     struct json_span word = { NULL, 0 };
     copy_text(wish->argument, sizeof(wish->argument), command);
@@ -557,8 +548,8 @@ static void on_permission(struct acp_session *s, struct json_span id, struct jso
     wish_add(wish, call, s->options->cwd);
     bool allow = acp_permit(s->options->policy, wish);
     struct json_span option = permit_option(json_span_get(params, "options"), allow);
-    bool selects = option.from && !s->is_cancelled;
-    if (!s->is_cancelled)
+    bool selects = option.from && !s->is_canceled;
+    if (!s->is_canceled)
         log_permission(s, wish, allow && selects);
     answer_begin(s, id);
     strbuf_puts(&s->to_agent, ",\"result\":{\"outcome\":{\"outcome\":");
@@ -592,11 +583,6 @@ static void on_notification(struct acp_session *s, struct json_span message) {
         wish_add(&call_find(s, update)->wish, update, s->options->cwd);
 }
 
-/* While loading, the agent replays the session, which is in an earlier run's log. */
-static bool is_replay(const struct acp_session *s, struct json_span message) {
-    return s->phase == ACP_OPEN && json_span_is(json_span_get(message, "method"), "session/update");
-}
-
 void acp_session_take(struct acp_session *s, const char *line, size_t size) {
     struct json_span message;
     if (!json_span_parse(line, size, &message) || !json_span_is_object(message)
@@ -604,7 +590,8 @@ void acp_session_take(struct acp_session *s, const char *line, size_t size) {
         log_stray(s, line, size);
         return;
     }
-    if (is_replay(s, message))
+    /* While loading, the agent replays the session, which is in an earlier run's log. */
+    if (s->phase == ACP_OPEN && json_span_is(json_span_get(message, "method"), "session/update"))
         return;
     strbuf_add(&s->log, message.from, message.size);
     strbuf_putc(&s->log, '\n');

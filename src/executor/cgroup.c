@@ -180,10 +180,10 @@ static void open_limits(const char *own, const char *parent) {
         return;
     hand_down(own);
     if (!has_controllers(own, "cgroup.subtree_control") && is_alone(own)) {
-        char aside[PATH_MAX];
-        (void)snprintf(aside, sizeof(aside), "%s/daemon", own);
-        if ((mkdir(aside, 0755) == 0 || errno == EEXIST)
-            && write_text(aside, "cgroup.procs", "0") == 0)
+        char child[PATH_MAX];
+        (void)snprintf(child, sizeof(child), "%s/daemon", own);
+        if ((mkdir(child, 0755) == 0 || errno == EEXIST)
+            && write_text(child, "cgroup.procs", "0") == 0)
             hand_down(own);
     }
     hand_down(parent);
@@ -451,14 +451,14 @@ static const char *slot_end(const char *at) {
     return slot + strcspn(slot, "/");
 }
 
-static bool is_below(const char *path, const char *folder, size_t length) {
+static bool is_in_folder(const char *path, const char *folder, size_t length) {
     return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
 bool cgroup_is_in_slot(const char *path, const char *own) {
     for (const char *at = path; (at = strchr(at, '/')); at++) {
         const char *end = slot_end(at);
-        if (end && !is_below(own, path, (size_t)(end - path)))
+        if (end && !is_in_folder(own, path, (size_t)(end - path)))
             return true;
     }
     return false;

@@ -95,12 +95,8 @@ static int copy_bytes(struct copying *c, int from, int to) {
             return refuse(c, -EFBIG, "it is larger than 4 MB");
         if (c->bytes > COPY_TOTAL_MAX)
             return refuse(c, -EFBIG, "all files together are larger than 16 MB");
-        for (ssize_t at = 0; at < got;) {
-            ssize_t put = write(to, chunk + at, (size_t)(got - at));
-            if (put < 0 && errno != EINTR)
-                return refuse_target(c);
-            at += put > 0 ? put : 0;
-        }
+        if (fd_write_all(to, chunk, (size_t)got) < 0)
+            return refuse_target(c);
     }
 }
 
@@ -141,7 +137,7 @@ static int copy_file(struct copying *c, int dir, const char *name, bool matched)
     return copy_open_file(c, from, st.st_mode);
 }
 
-static int copy_below(struct copying *c, int dir, const char *pattern, bool matched);
+static int copy_pattern(struct copying *c, int dir, const char *pattern, bool matched);
 
 /* One match of the first component of the pattern; `rest`: the others, or NULL. */
 static int copy_name(struct copying *c, int dir, const char *name, const char *rest, bool matched) {
@@ -160,7 +156,7 @@ static int copy_name(struct copying *c, int dir, const char *name, const char *r
         else if (next < 0 && !skip)
             r = refuse_errno(c);
         else if (next >= 0)
-            r = copy_below(c, next, rest, matched);
+            r = copy_pattern(c, next, rest, matched);
     }
     c->path.length = before;
     c->path.text[before] = '\0';
@@ -190,7 +186,7 @@ static int copy_matches(struct copying *c, int dir, const char *part, const char
     return r;
 }
 
-static int copy_below(struct copying *c, int dir, const char *pattern, bool matched) {
+static int copy_pattern(struct copying *c, int dir, const char *pattern, bool matched) {
     char part[PART_MAX];
     size_t length = strcspn(pattern, "/");
     const char *rest = pattern[length] ? pattern + length + 1 : NULL;
@@ -241,7 +237,7 @@ int copy_files(const struct copy_files *what, struct error *err) {
     for (size_t i = 0; r == 0 && i < what->count; i++) {
         strbuf_clear(&c.path);
         r = copy_pattern_is_valid(what->patterns[i])
-                ? copy_below(&c, from, what->patterns[i], false)
+                ? copy_pattern(&c, from, what->patterns[i], false)
                 : error_set(err, -EINVAL, "cannot copy '%.200s': it is not a path in the folder",
                             what->patterns[i]);
     }

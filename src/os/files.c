@@ -30,9 +30,7 @@ char *file_resolve(const char *path) {
         return real ? real : xstrdup(path);
     _cleanup_(freep) char *folder = xstrndup(path, (size_t)(slash - path));
     _cleanup_(freep) char *real_folder = realpath(folder, NULL);
-    struct strbuf out = STRBUF_INIT;
-    strbuf_printf(&out, "%s%s", real_folder ? real_folder : folder, slash);
-    return strbuf_take(&out);
+    return xasprintf("%s%s", real_folder ? real_folder : folder, slash);
 }
 
 /* 0: the path does not exist. */

@@ -25,9 +25,7 @@
 /* --- finding ---------------------------------------------------------------------------------- */
 
 static char *join(const char *folder, const char *name) {
-    struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
-    return strbuf_take(&path);
+    return xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
 }
 
 /* Makes it absolute, without trailing slashes. */
@@ -57,12 +55,8 @@ char *home_user_name(uid_t user) {
     char names[16384];
     struct passwd entry, *found = NULL;
     (void)getpwuid_r(user, &entry, names, sizeof(names), &found);
-    struct strbuf text = STRBUF_INIT;
-    if (found && found->pw_name && *found->pw_name)
-        strbuf_puts(&text, found->pw_name);
-    else
-        strbuf_printf(&text, "uid %lu", (unsigned long)user);
-    return strbuf_take(&text);
+    return found && found->pw_name && *found->pw_name ? xstrdup(found->pw_name)
+                                                      : xasprintf("uid %lu", (unsigned long)user);
 }
 
 /* The user's home; without the variable (a service, cron) from the password database. */
@@ -79,15 +73,16 @@ static char *user_folder(struct error *err) {
     return NULL;
 }
 
-/* `variable`, or `below` in the user's home; then our subdirectory. */
-static int find_xdg(const char *variable, const char *below, char **ret_path, struct error *err) {
+/* `variable`, or `subfolder` in the user's home; then our subdirectory. */
+static int find_xdg(const char *variable, const char *subfolder, char **ret_path,
+                    struct error *err) {
     const char *value = xdg(variable);
     _cleanup_(freep) char *folder = NULL;
     if (value) {
         folder = absolute(value, err);
     } else {
         _cleanup_(freep) char *user = user_folder(err);
-        folder = user ? join(user, below) : NULL;
+        folder = user ? join(user, subfolder) : NULL;
     }
     if (!folder)
         return -ENOENT;
@@ -111,31 +106,29 @@ static int check_private(const char *folder, struct error *err) {
 
 const char *home_short_base = "/tmp";
 
-static void short_folder(struct strbuf *out) {
-    strbuf_printf(out, "%s/sluice-%lu", home_short_base, (unsigned long)geteuid());
+static char *short_folder(void) {
+    return xasprintf("%s/sluice-%lu", home_short_base, (unsigned long)geteuid());
 }
 
 /* Keeps the path if it fits into a socket address. */
 static int shorten(char **socket, struct error *err) {
     if (strlen(*socket) <= SOCKET_MAX)
         return 0;
-    struct strbuf path = STRBUF_INIT;
-    short_folder(&path);
-    int r = check_private(strbuf_text(&path), err);
-    strbuf_printf(&path, "/%016llx.sock", (unsigned long long)hash_bytes(*socket, strlen(*socket)));
+    _cleanup_(freep) char *folder = short_folder();
+    int r = check_private(folder, err);
+    char *path = xasprintf("%s/%016llx.sock", folder,
+                           (unsigned long long)hash_bytes(*socket, strlen(*socket)));
     free(*socket);
-    *socket = strbuf_take(&path);
+    *socket = path;
     return r < 0 ? r : 0;
 }
 
 /* Beside the owner's socket; never longer, except in the short directory. */
 static char *run_socket_of(const char *socket) {
-    struct strbuf path = STRBUF_INIT;
-    size_t folder = (size_t)(strrchr(socket, '/') + 1 - socket);
-    bool is_usual = strcmp(socket + folder, SOCKET_NAME) == 0;
-    strbuf_add(&path, socket, folder);
-    strbuf_printf(&path, "run%s%s", is_usual ? "" : "-", is_usual ? ".sock" : socket + folder);
-    return strbuf_take(&path);
+    const char *name = strrchr(socket, '/') + 1;
+    bool is_usual = strcmp(name, SOCKET_NAME) == 0;
+    return xasprintf("%.*srun%s%s", (int)(name - socket), socket, is_usual ? "" : "-",
+                     is_usual ? ".sock" : name);
 }
 
 void home_shared_socket(const char *run_socket, struct strbuf *out) {
@@ -164,7 +157,7 @@ int home_share_socket(const char *run_socket, struct error *err) {
     return 0;
 }
 
-static int find_own(const char *value, struct home *home, struct error *err) {
+static int find_in_one_folder(const char *value, struct home *home, struct error *err) {
     home->data = absolute(value, err);
     if (!home->data)
         return -ENOENT;
@@ -173,7 +166,7 @@ static int find_own(const char *value, struct home *home, struct error *err) {
     return 0;
 }
 
-static int find_spread(struct home *home, struct error *err) {
+static int find_in_xdg_folders(struct home *home, struct error *err) {
     _cleanup_(freep) char *folder = NULL;
     int r = find_xdg("XDG_CONFIG_HOME", ".config", &folder, err);
     if (r < 0)
@@ -190,7 +183,7 @@ static int find_spread(struct home *home, struct error *err) {
 int home_find(struct home *ret_home, struct error *err) {
     _cleanup_(home_finish) struct home home = { 0 };
     const char *own = getenv("SLUICE_HOME");
-    int r = own && *own ? find_own(own, &home, err) : find_spread(&home, err);
+    int r = own && *own ? find_in_one_folder(own, &home, err) : find_in_xdg_folders(&home, err);
     if (r >= 0)
         r = shorten(&home.socket, err);
     if (r < 0)
@@ -206,14 +199,10 @@ int home_find(struct home *ret_home, struct error *err) {
 }
 
 void home_finish(struct home *home) {
-    free(home->config_file);
-    free(home->data);
-    free(home->socket);
-    free(home->run_socket);
-    free(home->runs);
-    free(home->database);
-    free(home->log);
-    free(home->pid_lock);
+    char *const paths[] = { home->config_file, home->data,     home->socket, home->run_socket,
+                            home->runs,        home->database, home->log,    home->pid_lock };
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+        free(paths[i]);
     *home = (struct home){ 0 };
 }
 
@@ -248,17 +237,14 @@ static int make_folder_of(const char *file, struct error *err) {
 
 /* The short directory is in a world-writable directory: refused unless only we can access it. */
 static int make_socket_folder(const struct home *home, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    short_folder(&folder);
-    strbuf_putc(&folder, '/');
-    if (strncmp(home->socket, strbuf_text(&folder), folder.length) != 0)
+    _cleanup_(freep) char *folder = short_folder();
+    size_t length = strlen(folder);
+    if (strncmp(home->socket, folder, length) != 0 || home->socket[length] != '/')
         return make_folder_of(home->socket, err);
-    folder.text[--folder.length] = '\0';
-    if (mkdir(strbuf_text(&folder), 0700) < 0 && errno != EEXIST)
-        return error_set_errno(err, "make the folder", strbuf_text(&folder));
-    int r = check_private(strbuf_text(&folder), err);
-    return r == 0 ? error_set(err, -ENOENT, "'%s' is gone again", strbuf_text(&folder))
-                  : (r < 0 ? r : 0);
+    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+        return error_set_errno(err, "make the folder", folder);
+    int r = check_private(folder, err);
+    return r == 0 ? error_set(err, -ENOENT, "'%s' is gone again", folder) : (r < 0 ? r : 0);
 }
 
 int home_make(const struct home *home, struct error *err) {

@@ -318,13 +318,13 @@ int inotify_open(struct loop *loop, loop_ready ready, void *ctx, struct loop_wat
     return r < 0 ? r : fd;
 }
 
-void inotify_read(int fd, inotify_handler heard, void *ctx) {
+void inotify_read(int fd, inotify_handler handler, void *ctx) {
     _Alignas(struct inotify_event) char text[8192];
     ssize_t got;
     while (fd >= 0 && (got = read(fd, text, sizeof(text))) > 0)
         for (ssize_t at = 0; at < got;) {
             const struct inotify_event *event = (const struct inotify_event *)(text + at);
             at += (ssize_t)(sizeof(*event) + event->len);
-            heard(ctx, event);
+            handler(ctx, event);
         }
 }

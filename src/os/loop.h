@@ -64,7 +64,7 @@ uint64_t loop_wakeups(const struct loop *loop); /* rounds after a sleep */
  * negative errno. Close it after loop_unwatch. */
 int inotify_open(struct loop *loop, loop_ready ready, void *ctx, struct loop_watch **ret_watch);
 
-/* Reads all pending events, in order. An event is valid during the call of `heard`, which must not
- * close the descriptor. A negative descriptor has none. */
+/* Reads all pending events, in order. An event is valid during the call of `handler`, which must
+ * not close the descriptor. A negative descriptor has none. */
 typedef void (*inotify_handler)(void *ctx, const struct inotify_event *event);
-void inotify_read(int fd, inotify_handler heard, void *ctx);
+void inotify_read(int fd, inotify_handler handler, void *ctx);

@@ -88,8 +88,8 @@ static int open_part(int at, const char *part, int flags, mode_t mode) {
 }
 
 int outside_open_by_steps(int dir, const char *path, int flags, mode_t mode) {
-    bool is_below = dir != AT_FDCWD, has_more = true;
-    if (is_below && *path == '/')
+    bool is_relative_to_dir = dir != AT_FDCWD, has_more = true;
+    if (is_relative_to_dir && *path == '/')
         return -EXDEV;
     int at = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : dir;
     if (at < 0 && at != AT_FDCWD)
@@ -98,7 +98,8 @@ int outside_open_by_steps(int dir, const char *path, int flags, mode_t mode) {
         char part[PART_MAX];
         has_more = next_part(&path, part);
         int how = has_more ? O_PATH | O_DIRECTORY | O_CLOEXEC : flags;
-        int next = is_below && strcmp(part, "..") == 0 ? -EXDEV : open_part(at, part, how, mode);
+        int next =
+            is_relative_to_dir && strcmp(part, "..") == 0 ? -EXDEV : open_part(at, part, how, mode);
         if (at != dir)
             close(at);
         if (next < 0)

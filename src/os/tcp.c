@@ -105,20 +105,21 @@ int tcp_listen(const struct tcp_address *address, int backlog, int *ret_fd, stru
                      strerror(code));
 }
 
-int tcp_local(int fd, struct tcp_address *ret) {
+static int read_address(int fd, int (*get)(int fd, struct sockaddr *address, socklen_t *size),
+                        struct tcp_address *ret) {
     struct tcp_address address = { .size = sizeof(address.v6) };
-    if (getsockname(fd, &address.any, &address.size) < 0)
+    if (get(fd, &address.any, &address.size) < 0)
         return -errno;
     *ret = address;
     return 0;
 }
 
+int tcp_local(int fd, struct tcp_address *ret) {
+    return read_address(fd, getsockname, ret);
+}
+
 int tcp_peer(int fd, struct tcp_address *ret) {
-    struct tcp_address address = { .size = sizeof(address.v6) };
-    if (getpeername(fd, &address.any, &address.size) < 0)
-        return -errno;
-    *ret = address;
-    return 0;
+    return read_address(fd, getpeername, ret);
 }
 
 /* In the table's format: words in host byte order. */

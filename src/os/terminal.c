@@ -24,22 +24,21 @@ static unsigned number_in(const char *variable) {
     return text && *text && !*end && n <= SIZE_MOST ? (unsigned)n : 0;
 }
 
+/* The environment wins; 0 from the kernel means unknown. */
+static unsigned size_of(FILE *file, const char *variable, bool is_width, unsigned unknown) {
+    struct winsize size = { 0 };
+    unsigned given = number_in(variable);
+    if (given == 0 && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
+        given = is_width ? size.ws_col : size.ws_row;
+    return given > 0 ? given : unknown;
+}
+
 unsigned terminal_width(FILE *file) {
-    struct winsize size;
-    if (number_in("COLUMNS"))
-        return number_in("COLUMNS");
-    if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return WIDTH_UNKNOWN;
+    return size_of(file, "COLUMNS", true, WIDTH_UNKNOWN);
 }
 
 unsigned terminal_height(FILE *file) {
-    struct winsize size;
-    if (number_in("LINES"))
-        return number_in("LINES");
-    if (ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_row > 0)
-        return size.ws_row;
-    return HEIGHT_UNKNOWN;
+    return size_of(file, "LINES", false, HEIGHT_UNKNOWN);
 }
 
 bool terminal_has_colour(FILE *file) {

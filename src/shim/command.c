@@ -41,7 +41,7 @@ enum child_step {
 };
 
 /* Message from the child: at most one per step. */
-struct child_news {
+struct child_report {
     int step, error;
 };
 
@@ -76,14 +76,14 @@ struct child {
 #define LIBC_LAST     34
 #define STANDARD_PATH "/usr/local/bin:/usr/bin:/bin"
 
-static void tell(int report, enum child_step step) {
-    struct child_news news = { .step = step, .error = errno };
-    (void)!write(report, &news, sizeof(news));
+static void report_step(int report, enum child_step step) {
+    struct child_report got = { .step = step, .error = errno };
+    (void)!write(report, &got, sizeof(got));
 }
 
 /* Reports errno. */
 static _Noreturn void child_give_up(int report, enum child_step step) {
-    tell(report, step);
+    report_step(report, step);
     _exit(127);
 }
 
@@ -191,7 +191,7 @@ static _Noreturn void child_run(const struct child *child) {
     if (chdir(s->spec.cwd) < 0)
         child_give_up(report, STEP_CWD);
     if (s->spec.nice != 0 && setpriority(PRIO_PROCESS, 0, s->spec.nice) < 0)
-        tell(report, STEP_NICE);
+        report_step(report, STEP_NICE);
     set_files(child, report);
     if (child->enters)
         pass_descriptors(child, report);
@@ -205,7 +205,7 @@ static _Noreturn void child_run(const struct child *child) {
 
 /* --- outside the sandbox ---------------------------------------------------------------------- */
 
-/* A command inside a sandbox: what the shim passes in, and what it hears from there.
+/* A command inside a sandbox: what the shim passes in, and what is reported from there.
  *
  * The shim starts the sandbox program (bubblewrap) instead of the command. Inside, the shim runs
  * again (enter_sandbox) and becomes the command. It gets three descriptors through the sandbox
@@ -273,7 +273,7 @@ static int make_words(const struct shim *s, const struct child *child) {
 }
 
 /* Moves it to a number that no dup2 of the child overwrites. */
-static int move_up(int fd) {
+static int dup_high(int fd) {
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
     if (fd >= 0)
         close(fd);
@@ -291,9 +291,9 @@ static int open_passed(const struct shim *s, struct child *child, int *ret_repor
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
     (void)setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
-    child->passed[0] = move_up(pair[1]);
-    child->passed[1] = move_up(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    child->passed[2] = move_up(make_words(s, child));
+    child->passed[0] = dup_high(pair[1]);
+    child->passed[1] = dup_high(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    child->passed[2] = dup_high(make_words(s, child));
     for (int i = 0; i < INSIDE_COUNT; i++)
         if (child->passed[i] < 0) {
             int error = errno;
@@ -307,13 +307,15 @@ static int open_passed(const struct shim *s, struct child *child, int *ret_repor
     return 0;
 }
 
-/* Sets what the child runs instead of `child->argv`, and the pipe or socket for its reports. */
-static int wrap_open(struct shim *s, struct child *child, int *ret_report) {
+/* Sets what the child runs instead of `child->argv` if there is a sandbox, and the pipe or socket for
+ * its reports. */
+static int open_report(struct shim *s, struct child *child, int *ret_report) {
     static const char inside[] = "--enter";
     size_t count = 0;
-    for (const char *const *word = s->spec.wrap; *word; word++)
+    int report[2];
+    for (const char *const *word = s->spec.wrap; word && *word; word++)
         s->line[count++] = *word;
-    child->enters = s->spec.enter != NULL;
+    child->enters = s->spec.wrap && s->spec.enter;
     if (child->enters) {
         if (open_passed(s, child, ret_report) < 0)
             return -1;
@@ -321,16 +323,16 @@ static int wrap_open(struct shim *s, struct child *child, int *ret_report) {
         s->line[count++] = inside;
         child->env = s->spec.wrap_env;
     } else {
-        int report[2];
         if (pipe2(report, O_CLOEXEC) < 0)
             return -1;
         child->report = report[1];
         *ret_report = report[0];
-        for (const char *const *word = child->argv; *word; word++)
+        for (const char *const *word = child->argv; s->spec.wrap && *word; word++)
             s->line[count++] = *word;
     }
     s->line[count] = NULL;
-    child->argv = s->line;
+    if (s->spec.wrap)
+        child->argv = s->line;
     return 0;
 }
 
@@ -357,7 +359,7 @@ static void take_entered(struct shim *s, int report, pid_t pid) {
 }
 
 /* Returns the size of the next message from inside; 0: no more; -1: error. */
-static ssize_t wrap_hear(struct shim *s, int report, struct child_news *ret) {
+static ssize_t receive_report(struct shim *s, int report, struct child_report *ret) {
     union {
         struct cmsghdr head;
         char bytes[CMSG_SPACE(sizeof(struct ucred))];
@@ -480,11 +482,7 @@ static pid_t start_child(const struct shim *s, struct child *child) {
 /* Is the child in the cgroup that it tried to join? If not, killing the cgroup would miss it. */
 static bool is_in_cgroup(const struct shim *s) {
     char text[1024];
-    int fd = openat(s->cgroup, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text));
-    if (fd >= 0)
-        close(fd);
-    return size > 0;
+    return proc_file(s->cgroup, "cgroup.procs", text, sizeof(text)) > 0;
 }
 
 static void note_cgroup(struct shim *s, bool joined) {
@@ -507,14 +505,14 @@ static int why_end(struct shim *s) {
     return clock_read_steady() >= s->deadline ? ETIME : 0;
 }
 
-static void take_news(struct shim *s, const struct child_news *news,
-                      struct child_news *ret_failed) {
-    if (news->step == STEP_NICE)
+static void apply_report(struct shim *s, const struct child_report *got,
+                         struct child_report *ret_failed) {
+    if (got->step == STEP_NICE)
         s->spec.nice = 0;
-    else if (news->step == STEP_ENTERED && (news->error & ENTERED_SCOPED))
+    else if (got->step == STEP_ENTERED && (got->error & ENTERED_SCOPED))
         limits_note(s, "landlock");
-    else if (news->step != STEP_ENTERED)
-        *ret_failed = *news;
+    else if (got->step != STEP_ENTERED)
+        *ret_failed = *got;
 }
 
 /* The sandbox program may have children by now; without its cgroup they are found from the shim. */
@@ -526,56 +524,46 @@ static void give_up_start(struct shim *s) {
 }
 
 /* Waits until the child has executed its program or has reported why not. */
-static struct child_news await_exec(struct shim *s, int report) {
-    struct child_news failed = { .step = STEP_NONE };
+static struct child_report await_exec(struct shim *s, int report) {
+    struct child_report failed = { .step = STEP_NONE };
     for (;;) {
         struct pollfd ready = { .fd = report, .events = POLLIN };
-        struct child_news news = { .step = STEP_NONE };
+        struct child_report got = { .step = STEP_NONE };
         if (poll(&ready, 1, EXEC_LOOK_MS) == 0) {
             int reason = why_end(s);
             if (reason != 0) {
-                failed = (struct child_news){ .step = STEP_ENDED, .error = reason };
+                failed = (struct child_report){ .step = STEP_ENDED, .error = reason };
                 give_up_start(s);
             }
-        } else if ((s->spec.enter ? wrap_hear(s, report, &news) : read(report, &news, sizeof(news)))
-                   == (ssize_t)sizeof(news)) {
-            take_news(s, &news, &failed);
+        } else if ((s->spec.enter ? receive_report(s, report, &got)
+                                  : read(report, &got, sizeof(got)))
+                   == (ssize_t)sizeof(got)) {
+            apply_report(s, &got, &failed);
         } else {
             break;
         }
     }
     if (failed.step == STEP_NONE && s->spec.enter && s->inside.command == 0)
-        failed = (struct child_news){ .step = STEP_SANDBOX, .error = EOPNOTSUPP };
+        failed = (struct child_report){ .step = STEP_SANDBOX, .error = EOPNOTSUPP };
     return failed;
 }
 
-static void describe(const struct shim *s, const char *program, const struct child_news *news,
+static void describe(const struct shim *s, const char *program, const struct child_report *got,
                      struct command_failure *ret) {
     const char *stdin_path = s->spec.stdin_path ? s->spec.stdin_path : "prompt";
     /* Before anything runs inside, the failed program is the sandbox program. */
     if (s->spec.wrap && s->inside.command == 0)
         program = s->spec.wrap[0];
-    *ret = (struct command_failure){ .what = "run", .subject = program, .error = news->error };
-    if (news->step == STEP_CWD)
-        *ret =
-            (struct command_failure){ "enter folder", s->spec.cwd, news->error, NULL, LAUNCH_CWD };
-    else if (news->step == STEP_STDIN)
-        *ret = (struct command_failure){ "read", stdin_path, news->error, NULL, LAUNCH_TASK };
-    else if (news->step == STEP_SANDBOX)
-        *ret =
-            (struct command_failure){ "create the sandbox with", program, news->error,
-                                      s->inside.words[0] ? s->inside.words : NULL, LAUNCH_SANDBOX };
-}
-
-static int open_report(struct shim *s, struct child *child, int *ret_report) {
-    int report[2];
-    if (s->spec.wrap)
-        return wrap_open(s, child, ret_report);
-    if (pipe2(report, O_CLOEXEC) < 0)
-        return -1;
-    child->report = report[1];
-    *ret_report = report[0];
-    return 0;
+    int error = got->error;
+    const char *words = s->inside.words[0] ? s->inside.words : NULL;
+    *ret = (struct command_failure){ .what = "run", .subject = program, .error = error };
+    if (got->step == STEP_CWD)
+        *ret = (struct command_failure){ "enter folder", s->spec.cwd, error, NULL, LAUNCH_CWD };
+    else if (got->step == STEP_STDIN)
+        *ret = (struct command_failure){ "read", stdin_path, error, NULL, LAUNCH_TASK };
+    else if (got->step == STEP_SANDBOX)
+        *ret = (struct command_failure){ "create the sandbox with", program, error, words,
+                                         LAUNCH_SANDBOX };
 }
 
 /* Closes what the child has duplicated. */
@@ -610,15 +598,15 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
                   struct command_failure *ret_failure) {
     int report = -1;
     struct child child = { .shim = s, .argv = argv, .env = s->spec.env, .files = files };
-    struct child_news news = { .step = STEP_FORK };
+    struct child_report got = { .step = STEP_FORK };
     struct stat before = { 0 };
     pid_t pid = -1;
     wrap_forget(s);
     /* A stop that came earlier: the command must not begin after the stop was acknowledged. */
     int reason = why_end(s);
     if (reason != 0) {
-        news = (struct child_news){ .step = STEP_ENDED, .error = reason };
-        describe(s, argv[0], &news, ret_failure);
+        got = (struct child_report){ .step = STEP_ENDED, .error = reason };
+        describe(s, argv[0], &got, ret_failure);
         return -1;
     }
     (void)fstat(files->err, &before);
@@ -628,9 +616,9 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
         pid = start_child(s, &child);
     }
     if (pid < 0) {
-        news.error = errno;
+        got.error = errno;
         limits_oom_take_back(s);
-        describe(s, argv[0], &news, ret_failure);
+        describe(s, argv[0], &got, ret_failure);
         if (opened) {
             close(report);
             close_childs(&child);
@@ -639,15 +627,15 @@ int command_start(struct shim *s, const char *const *argv, const struct command_
     }
     s->leader = pid;
     close_childs(&child);
-    news = await_exec(s, report);
+    got = await_exec(s, report);
     /* not before exec: a process that shares its memory shares its score */
     limits_oom_take_back(s);
     close(report);
-    if (news.step != STEP_NONE) {
+    if (got.step != STEP_NONE) {
         end_start(s, pid);
-        if (news.step == STEP_SANDBOX)
+        if (got.step == STEP_SANDBOX)
             wrap_read_words(s, files->err, before.st_size);
-        describe(s, argv[0], &news, ret_failure);
+        describe(s, argv[0], &got, ret_failure);
         return -1;
     }
     note_started(s, child.join_cgroup);
@@ -722,10 +710,10 @@ static bool apply_scopes(void) {
 }
 
 /* No answer means that the shim is dead: then nothing must run. */
-static void say_entered(bool scoped) {
-    struct child_news news = { .step = STEP_ENTERED, .error = scoped ? ENTERED_SCOPED : 0 };
+static void report_entered(bool scoped) {
+    struct child_report got = { .step = STEP_ENTERED, .error = scoped ? ENTERED_SCOPED : 0 };
     char answer;
-    if (write(FD_INSIDE_REPORT, &news, sizeof(news)) != (ssize_t)sizeof(news)
+    if (write(FD_INSIDE_REPORT, &got, sizeof(got)) != (ssize_t)sizeof(got)
         || recv(FD_INSIDE_REPORT, &answer, 1, 0) != 1)
         child_give_up(FD_INSIDE_REPORT, STEP_EXEC);
 }
@@ -740,7 +728,7 @@ _Noreturn void enter_sandbox(void) {
     (void)setpgid(0, 0);
     read_words();
     (void)syscall(SYS_keyctl, KEYRING_JOIN_NEW, NULL);
-    say_entered(apply_scopes());
+    report_entered(apply_scopes());
     if (cwd && chdir(cwd) < 0)
         child_give_up(FD_INSIDE_REPORT, STEP_CWD);
     if (stdin_path)

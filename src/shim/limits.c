@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/proc.h"
 #include "rundir/record.h"
 #include "shim/shim.h"
 
@@ -162,11 +163,8 @@ bool limits_were_hit(const struct shim *s) {
     char text[512];
     if (s->cgroup < 0 || s->spec.memory_max == 0 || s->watch_memory)
         return false;
-    int fd = openat(s->cgroup, "memory.events", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    text[size > 0 ? size : 0] = '\0';
-    const char *kills = strstr(text, "oom_kill ");
+    const char *kills = proc_file(s->cgroup, "memory.events", text, sizeof(text)) > 0
+                            ? strstr(text, "oom_kill ")
+                            : NULL;
     return kills && kills[strlen("oom_kill ")] != '0';
 }

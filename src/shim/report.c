@@ -138,15 +138,6 @@ static bool is_folder_deleted(void) {
     return fstat(FD_FOLDER, &st) == 0 && st.st_nlink == 0;
 }
 
-/* Waits for the next attempt. true: a daemon that has the record does not need the file. */
-static bool wait_for_release(time_ms span) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
-    return sigtimedwait(&set, NULL, &wait) == SIGUSR1;
-}
-
 void report_end(struct shim *s) {
     char text[RUN_RECORD_MAX];
     watch_signals(s); /* a kill meant for the command must not count as the release */
@@ -163,7 +154,8 @@ void report_end(struct shim *s) {
         if (is_folder_deleted())
             return;
         bool is_sent = send_to_daemon(s, "end ", text, size);
-        if (wait_for_release(wait) && is_sent)
+        /* SIGUSR1: a daemon that has the record does not need the file. */
+        if (watch_for_signal(SIGUSR1, wait) && is_sent)
             return;
         wait = time_min(2 * wait, RETRY_MAX);
     }

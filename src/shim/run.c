@@ -13,7 +13,7 @@
 #include "rundir/record.h"
 #include "shim/shim.h"
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void set_message(struct shim *s, const char *text) {
     size_t length = strlen(text);
@@ -56,53 +56,32 @@ void run_refuse_command(struct shim *s, const struct command_failure *failure) {
     }
 }
 
-static enum run_end_kind kind_of(enum verdict verdict, int status) {
-    switch (verdict) {
-    case VERDICT_STOPPED:
-        return RUN_END_STOPPED;
-    case VERDICT_TIMEOUT:
-    case VERDICT_IDLE:
-        return RUN_END_TIMEOUT;
-    case VERDICT_OUTPUT:
-        return RUN_END_OUTPUT;
-    case VERDICT_NONE:
-    case VERDICT_MEMORY:
-    case VERDICT_PROCESSES:
-        break;
-    }
-    return WIFSIGNALED(status) ? RUN_END_SIGNAL : RUN_END_EXIT;
-}
-
-static const char *message_of(const struct shim *s, enum verdict verdict) {
-    switch (verdict) {
-    case VERDICT_TIMEOUT:
-        return "it took longer than its time-out";
-    case VERDICT_IDLE:
-        return "it wrote nothing for longer than its idle time-out";
-    case VERDICT_OUTPUT:
-        return "it wrote faster than its log could be kept small";
-    case VERDICT_MEMORY:
-        return "its processes used more memory than memory_max";
-    case VERDICT_PROCESSES:
-        return "it had more processes than processes_max";
-    case VERDICT_STOPPED:
-        return "";
-    case VERDICT_NONE:
-        break;
-    }
-    bool killed = WIFSIGNALED(s->status) && WTERMSIG(s->status) == SIGKILL;
-    return killed && limits_were_hit(s)
-               ? "the kernel killed it: it used more memory than memory_max"
-               : "";
-}
+/* What `verdict` means for the end; RUN_END_KIND_MAX: it follows from the exit status. */
+static const struct {
+    enum run_end_kind kind;
+    const char *message;
+} verdict_ends[] = {
+    [VERDICT_NONE] = { RUN_END_KIND_MAX, "" },
+    [VERDICT_STOPPED] = { RUN_END_STOPPED, "" },
+    [VERDICT_TIMEOUT] = { RUN_END_TIMEOUT, "it took longer than its time-out" },
+    [VERDICT_IDLE] = { RUN_END_TIMEOUT, "it wrote nothing for longer than its idle time-out" },
+    [VERDICT_OUTPUT] = { RUN_END_OUTPUT, "it wrote faster than its log could be kept small" },
+    [VERDICT_MEMORY] = { RUN_END_KIND_MAX, "its processes used more memory than memory_max" },
+    [VERDICT_PROCESSES] = { RUN_END_KIND_MAX, "it had more processes than processes_max" },
+};
 
 static void take_status(struct shim *s, enum verdict verdict) {
-    s->end.kind = kind_of(verdict, s->status);
+    bool by_signal = WIFSIGNALED(s->status);
+    s->end.kind = verdict_ends[verdict].kind;
+    if (s->end.kind == RUN_END_KIND_MAX)
+        s->end.kind = by_signal ? RUN_END_SIGNAL : RUN_END_EXIT;
     s->end.code = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
-    s->end.signal = WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
-    s->end.core_dumped = WIFSIGNALED(s->status) && WCOREDUMP(s->status);
+    s->end.signal = by_signal ? WTERMSIG(s->status) : 0;
+    s->end.core_dumped = by_signal && WCOREDUMP(s->status);
     s->end.idle = verdict == VERDICT_IDLE;
-    set_message(s, message_of(s, verdict));
+    set_message(s, verdict == VERDICT_NONE && s->end.signal == SIGKILL && limits_were_hit(s)
+                       ? "the kernel killed it: it used more memory than memory_max"
+                       : verdict_ends[verdict].message);
 }
 
 static void take_usage(struct shim *s) {
@@ -118,14 +97,18 @@ static void set_deadline(struct shim *s, time_ms timeout) {
     s->deadline = timeout > 0 ? time_add(clock_read_steady(), timeout) : TIME_NEVER;
 }
 
-/* --- checks ---------------------------------------------------------------------------------- */
-
-static void fail_check(struct shim *s, size_t index, enum verdict verdict) {
-    take_status(s, verdict);
-    s->end.check = (int)index;
-    if (verdict != VERDICT_STOPPED)
-        s->end.kind = RUN_END_CHECK;
+/* Waits for the started command and ends its tree. */
+static enum verdict finish_step(struct shim *s, const struct watch *watch) {
+    enum verdict verdict = watch_leader(s, watch);
+    tree_end(s);
+    return verdict;
 }
+
+static bool has_succeeded(const struct shim *s, enum verdict verdict) {
+    return verdict == VERDICT_NONE && WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0;
+}
+
+/* --- checks ------------------------------------------------------------------------------------ */
 
 /* true: passed */
 static bool run_check(struct shim *s, size_t index, struct shim_log *log) {
@@ -141,11 +124,13 @@ static bool run_check(struct shim *s, size_t index, struct shim_log *log) {
         return false;
     }
     const struct watch watch = { .logs = log, .log_count = 1 };
-    enum verdict verdict = watch_leader(s, &watch);
-    tree_end(s);
-    if (verdict == VERDICT_NONE && WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0)
+    enum verdict verdict = finish_step(s, &watch);
+    if (has_succeeded(s, verdict))
         return true;
-    fail_check(s, index, verdict);
+    take_status(s, verdict);
+    s->end.check = (int)index;
+    if (verdict != VERDICT_STOPPED)
+        s->end.kind = RUN_END_CHECK;
     return false;
 }
 
@@ -173,20 +158,11 @@ static void run_checks(struct shim *s) {
     logs_finish(s, &log, 1);
 }
 
-/* --- prepare --------------------------------------------------------------------------------- */
+/* --- prepare ---------------------------------------------------------------------------------- */
 
 #define PREPARE_LOG   "prepare.log"
 #define PREPARE_SHOWN 100 /* bytes of the command in a message */
 #define PREPARE_HINT  "; 'sluice logs --prepare' shows its output"
-
-/* Joins the words ("npm ci"), truncated. */
-static void print_words(struct record_out *out, const char *const *argv) {
-    for (size_t i = 0; argv[i] && !out->full; i++) {
-        if (i > 0)
-            record_puts(out, " ");
-        record_puts(out, argv[i]);
-    }
-}
 
 static void fail_prepare(struct shim *s, enum verdict verdict) {
     char words[PREPARE_SHOWN + 1] = "";
@@ -198,7 +174,10 @@ static void fail_prepare(struct shim *s, enum verdict verdict) {
         set_message(s, "it was stopped before its worktree was prepared");
         return;
     }
-    print_words(&out, s->spec.prepare.argv);
+    for (const char *const *word = s->spec.prepare.argv; *word && !out.full; word++) {
+        record_puts(&out, out.length > 0 ? " " : "");
+        record_puts(&out, *word);
+    }
     s->end.kind = RUN_END_LAUNCH;
     s->end.cause = LAUNCH_PREPARE;
     if (s->end.message[0]) /* it was ended by a limit */
@@ -240,15 +219,13 @@ static bool run_prepare(struct shim *s) {
     enum verdict verdict = VERDICT_NONE;
     if (started) {
         const struct watch watch = { .logs = &log, .log_count = 1 };
-        verdict = watch_leader(s, &watch);
-        tree_end(s);
+        verdict = finish_step(s, &watch);
     } else {
         refuse_prepare(s, &failure);
     }
     logs_finish(s, &log, 1);
     s->spec.cwd = cwd;
-    bool good =
-        started && verdict == VERDICT_NONE && WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0;
+    bool good = started && has_succeeded(s, verdict);
     if (good)
         limits_note(s, "prepared");
     else if (started)
@@ -256,7 +233,7 @@ static bool run_prepare(struct shim *s) {
     return good;
 }
 
-/* --- command --------------------------------------------------------------------------------- */
+/* --- command ---------------------------------------------------------------------------------- */
 
 static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
     const struct command_files files = { .stdin_path = s->spec.stdin_path,
@@ -277,9 +254,7 @@ static void run_command(struct shim *s, struct shim_log logs[SHIM_LOGS_MAX]) {
     s->started.command = s->leader;
     report_started(s);
     s->end.started_at = s->started.at;
-    enum verdict verdict = watch_leader(s, &watch);
-    tree_end(s);
-    take_status(s, verdict);
+    take_status(s, finish_step(s, &watch));
     logs_finish(s, logs, SHIM_LOGS_MAX);
     s->end.out_bytes = logs[0].size;
     s->end.err_bytes = logs[1].size;

@@ -163,6 +163,9 @@ struct watch {
 enum verdict watch_leader(struct shim *s, const struct watch *watch);
 /* Fetches a stop that came between two watches. */
 void watch_signals(struct shim *s);
+/* Waits for this signal, which is blocked. False: it did not come in time. */
+bool watch_for_signal(int signal, time_ms span);
+struct timespec timespec_of(time_ms span);
 
 /* run.c */
 void run_all(struct shim *s);

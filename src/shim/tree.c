@@ -61,7 +61,7 @@ struct walk {
     struct tree_sum sum;
 };
 
-static void look_at(struct walk *walk, pid_t pid, int handle, unsigned depth);
+static void visit_alive(struct walk *walk, pid_t pid, int handle, unsigned depth);
 
 /* A pid that is not of our own child is held by a pidfd. Without pidfds such processes are left
  * until they become our children. */
@@ -70,7 +70,7 @@ static void visit(void *ctx, pid_t parent, pid_t pid, unsigned depth) {
     struct proc_stat stat;
     if ((depth == 1 || handle >= 0) && proc_read("/proc", pid, &stat) == 0 && stat.parent == parent
         && stat.state != 'Z' && stat.state != 'X')
-        look_at(ctx, pid, handle, depth);
+        visit_alive(ctx, pid, handle, depth);
     if (handle >= 0)
         close(handle);
 }
@@ -79,7 +79,7 @@ static void send(pid_t pid, int handle, int signal) {
     (void)(handle >= 0 ? proc_signal(handle, signal) : kill(pid, signal));
 }
 
-static void look_at(struct walk *walk, pid_t pid, int handle, unsigned depth) {
+static void visit_alive(struct walk *walk, pid_t pid, int handle, unsigned depth) {
     walk->sum.processes += pid != walk->own;
     if (walk->kill)
         send(pid, handle, SIGSTOP);
@@ -127,14 +127,6 @@ void tree_kill(struct shim *s) {
     }
 }
 
-static void await_child(time_ms span) {
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
-    (void)sigtimedwait(&child, NULL, &wait);
-}
-
 void tree_end(struct shim *s) {
     if (!tree_reap(s))
         return;
@@ -146,7 +138,7 @@ void tree_end(struct shim *s) {
             walk_and_kill(s); /* a process that left the cgroup is still our descendant */
         if (!tree_reap(s))
             return;
-        await_child(wait);
+        (void)watch_for_signal(SIGCHLD, wait);
         if (!tree_reap(s))
             return;
         wait = time_min(wait * 2, REAP_WAIT_MAX);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/fd.h"
 #include "shim/shim.h"
 
 #define FIRST_MS   10
@@ -38,24 +39,17 @@ struct watching {
     struct pollfd fds[POLL_COUNT];
 };
 
-/* --- signals --------------------------------------------------------------------------------- */
-
-/* Slurm sends SIGTERM to every process in the job, and SIGKILL later, regardless of the run's
- * grace. */
-static void take_term(struct shim *s) {
-    s->stop_wanted = true;
-    if (s->kill_wait == 0)
-        return;
-    s->hurry_at = time_min(s->hurry_at, clock_read_steady() + s->kill_wait);
-    limits_note(s, "slurm.term");
-}
+/* --- signals ---------------------------------------------------------------------------------- */
 
 static void take_signal(struct shim *s, int signal) {
-    if (signal == SIGTERM)
-        take_term(s);
-    else if (signal == SIGUSR2)
+    if (signal == SIGTERM || signal == SIGUSR2)
         s->stop_wanted = true;
-    else if (signal == SIGUSR1)
+    /* Slurm sends SIGTERM to every process in the job, and SIGKILL later, regardless of the run's
+     * grace period. */
+    if (signal == SIGTERM && s->kill_wait > 0) {
+        s->hurry_at = time_min(s->hurry_at, clock_read_steady() + s->kill_wait);
+        limits_note(s, "slurm.term");
+    } else if (signal == SIGUSR1)
         s->kill_wanted = true;
     else if (signal == SIGCHLD)
         (void)tree_reap(s);
@@ -72,10 +66,22 @@ static sigset_t our_signals(const struct shim *s) {
     return set;
 }
 
+struct timespec timespec_of(time_ms span) {
+    return (struct timespec){ .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
+}
+
+bool watch_for_signal(int signal, time_ms span) {
+    const struct timespec wait = timespec_of(span);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    return sigtimedwait(&set, NULL, &wait) == signal;
+}
+
 /* 0: none came in time */
 static int fetch_signal(const struct shim *s, time_ms span) {
     const sigset_t set = our_signals(s);
-    const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
+    const struct timespec wait = timespec_of(span);
     int signal = sigtimedwait(&set, NULL, &wait);
     return signal > 0 ? signal : 0;
 }
@@ -85,9 +91,10 @@ void watch_signals(struct shim *s) {
         take_signal(s, signal);
 }
 
-/* --- stopping -------------------------------------------------------------------------------- */
+/* --- stopping --------------------------------------------------------------------------------- */
 
-static void end_politely(struct watching *w, enum verdict verdict, time_ms now) {
+/* Sends the stop signal; SIGKILL follows after the grace period of the spec. */
+static void stop_gracefully(struct watching *w, enum verdict verdict, time_ms now) {
     if (w->verdict != VERDICT_NONE)
         return;
     w->verdict = verdict;
@@ -96,20 +103,21 @@ static void end_politely(struct watching *w, enum verdict verdict, time_ms now) 
         tree_signal_group(w->shim, w->shim->spec.stop_signal);
 }
 
-static void end_at_once(struct watching *w, enum verdict verdict, time_ms now) {
+static void kill_now(struct watching *w, enum verdict verdict, time_ms now) {
     if (w->verdict == VERDICT_NONE)
         w->verdict = verdict;
     w->kill_at = now;
 }
 
-static void look_at_limits(struct watching *w, time_ms now) {
+/* For limits that the kernel does not enforce. */
+static void measure_limits(struct watching *w, time_ms now) {
     struct shim *s = w->shim;
     struct tree_sum sum = tree_measure(s);
     w->measure_at = now + LIMITS_MS;
     if (s->watch_memory && sum.memory > s->spec.memory_max)
-        end_at_once(w, VERDICT_MEMORY, now);
+        kill_now(w, VERDICT_MEMORY, now);
     else if (s->watch_processes && sum.processes > s->spec.processes_max)
-        end_at_once(w, VERDICT_PROCESSES, now);
+        kill_now(w, VERDICT_PROCESSES, now);
 }
 
 static time_ms idle_at(const struct watching *w) {
@@ -118,19 +126,19 @@ static time_ms idle_at(const struct watching *w) {
 }
 
 /* Handles everything that is due. */
-static void act(struct watching *w, time_ms now) {
+static void apply_due(struct watching *w, time_ms now) {
     struct shim *s = w->shim;
     if (s->kill_wanted)
-        end_at_once(w, VERDICT_STOPPED, now);
+        kill_now(w, VERDICT_STOPPED, now);
     else if (s->stop_wanted)
-        end_politely(w, VERDICT_STOPPED, now);
+        stop_gracefully(w, VERDICT_STOPPED, now);
     if (now >= w->shim->deadline)
-        end_politely(w, VERDICT_TIMEOUT, now);
+        stop_gracefully(w, VERDICT_TIMEOUT, now);
     if (now >= idle_at(w))
-        end_politely(w, VERDICT_IDLE, now);
+        stop_gracefully(w, VERDICT_IDLE, now);
     w->kill_at = time_min(w->kill_at, s->hurry_at);
     if (now >= w->measure_at)
-        look_at_limits(w, now);
+        measure_limits(w, now);
     if (now >= w->kill_at) {
         tree_kill(s);
         (void)tree_reap(s);
@@ -139,14 +147,14 @@ static void act(struct watching *w, time_ms now) {
 }
 
 /* When the timer must wake us; ppoll handles pauses of the logs. */
-static time_ms next_act(const struct watching *w) {
+static time_ms next_due(const struct watching *w) {
     time_ms next = time_min(w->kill_at, w->measure_at);
     if (w->verdict == VERDICT_NONE)
         next = time_min(next, time_min(w->shim->deadline, idle_at(w)));
     return next;
 }
 
-/* --- waiting --------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
 static void open_logs(struct watching *w) {
     const struct shim *s = w->shim;
@@ -170,12 +178,6 @@ static void open_all(struct watching *w) {
         (struct pollfd){ .fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
                          .events = POLLIN };
     open_logs(w);
-}
-
-static void close_all(struct watching *w) {
-    for (int i = 0; i < POLL_COUNT; i++)
-        if (w->fds[i].fd >= 0)
-            close(w->fds[i].fd);
 }
 
 static void set_timer(struct watching *w, time_ms at) {
@@ -212,7 +214,7 @@ static void look_at_logs(struct watching *w, time_ms now) {
     if (after != before)
         w->idle_since = now;
     if (verdict != VERDICT_NONE)
-        end_at_once(w, verdict, now);
+        kill_now(w, verdict, now);
     w->look_at = now + rest;
     w->quiet = w->fds[POLL_LOGS].fd >= 0;
 }
@@ -228,16 +230,16 @@ static time_ms longest_sleep(const struct watching *w, time_ms now, bool resting
     return span;
 }
 
-static void wait_for_something(struct watching *w) {
+static void wait_for_event(struct watching *w) {
     time_ms now = clock_read_steady();
     bool resting = now < w->look_at;
     struct pollfd fds[POLL_COUNT];
-    set_timer(w, next_act(w));
+    set_timer(w, next_due(w));
     memcpy(fds, w->fds, sizeof(fds));
     if (resting) /* events of the logs wake us only afterwards */
         fds[POLL_LOGS].fd = -1;
     time_ms span = longest_sleep(w, now, resting);
-    const struct timespec wait = { .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
+    const struct timespec wait = timespec_of(span);
     int ready = ppoll(fds, POLL_COUNT, span == TIME_NEVER ? NULL : &wait, NULL);
     now = clock_read_steady();
     if (w->fds[POLL_SIGNAL].fd < 0)
@@ -258,8 +260,8 @@ static void wait_first(struct watching *w) {
     time_ms begin = clock_read_steady();
     time_ms until = time_min(begin + FIRST_MS, idle_at(w)); /* the logs are not watched yet */
     for (time_ms now = begin; w->shim->leader != 0 && now < until; now = clock_read_steady()) {
-        act(w, now);
-        time_ms next = time_min(until, next_act(w));
+        apply_due(w, now);
+        time_ms next = time_min(until, next_due(w));
         int signal = w->shim->leader != 0 && next > now ? fetch_signal(w->shim, next - now) : 0;
         take_signal(w->shim, signal);
     }
@@ -268,7 +270,7 @@ static void wait_first(struct watching *w) {
 /* Slurm's SIGTERM reaches the command and the shim in any order: a command that it ended did not
  * end by itself, however it handled the signal. Unless it succeeded: then the signal does not
  * matter. */
-static enum verdict settle(const struct watching *w) {
+static enum verdict final_verdict(const struct watching *w) {
     struct shim *s = w->shim;
     if (w->verdict != VERDICT_NONE || s->kill_wait == 0
         || (WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0))
@@ -290,13 +292,14 @@ enum verdict watch_leader(struct shim *s, const struct watch *watch) {
     };
     wait_first(&w);
     if (s->leader == 0)
-        return settle(&w);
+        return final_verdict(&w);
     open_all(&w);
     while (s->leader != 0) {
-        act(&w, clock_read_steady());
+        apply_due(&w, clock_read_steady());
         if (s->leader != 0)
-            wait_for_something(&w);
+            wait_for_event(&w);
     }
-    close_all(&w);
-    return settle(&w);
+    for (int i = 0; i < POLL_COUNT; i++)
+        fd_closep(&w.fds[i].fd);
+    return final_verdict(&w);
 }
