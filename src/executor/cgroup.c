@@ -50,27 +50,21 @@ struct cgroup_pool {
     uint64_t made;
 };
 
-static int write_text(const char *folder, const char *name, const char *text) {
+static int open_in(const char *folder, const char *name, int flags) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-        return -ENAMETOOLONG;
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int r = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-    close(fd);
-    return r;
+        return -1;
+    return open(path, flags | O_CLOEXEC);
+}
+
+static bool write_text(const char *folder, const char *name, const char *text) {
+    _cleanup_(fd_closep) int fd = open_in(folder, name, O_WRONLY);
+    return fd >= 0 && write(fd, text, strlen(text)) >= 0;
 }
 
 static bool read_text(const char *folder, const char *name, char *out, size_t size) {
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-        return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t got = read(fd, out, size - 1);
-    close(fd);
+    _cleanup_(fd_closep) int fd = open_in(folder, name, O_RDONLY);
+    ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
     out[got > 0 ? got : 0] = '\0';
     return got >= 0;
 }
@@ -82,7 +76,7 @@ static bool has_file(const char *folder, const char *name) {
 }
 
 void cgroup_kill(const char *path) {
-    if (write_text(path, "cgroup.kill", "1") == 0)
+    if (write_text(path, "cgroup.kill", "1"))
         return;
     char pids[4096];
     if (!read_text(path, "cgroup.procs", pids, sizeof(pids)))
@@ -164,7 +158,7 @@ static bool is_alone(const char *own) {
 }
 
 /* Delegates controllers to the slots below `folder`, as far as the kernel allows. */
-static void hand_down(const char *folder) {
+static void delegate(const char *folder) {
     (void)write_text(folder, "cgroup.subtree_control", "+memory");
     (void)write_text(folder, "cgroup.subtree_control", "+pids");
 }
@@ -175,18 +169,17 @@ static bool has_controllers(const char *folder, const char *name) {
            && (strstr(text, "memory") || strstr(text, "pids"));
 }
 
-static void open_limits(const char *own, const char *parent) {
+static void delegate_controllers(const char *own, const char *parent) {
     if (!has_controllers(own, "cgroup.controllers"))
         return;
-    hand_down(own);
+    delegate(own);
     if (!has_controllers(own, "cgroup.subtree_control") && is_alone(own)) {
         char child[PATH_MAX];
         (void)snprintf(child, sizeof(child), "%s/daemon", own);
-        if ((mkdir(child, 0755) == 0 || errno == EEXIST)
-            && write_text(child, "cgroup.procs", "0") == 0)
-            hand_down(own);
+        if ((mkdir(child, 0755) == 0 || errno == EEXIST) && write_text(child, "cgroup.procs", "0"))
+            delegate(own);
     }
-    hand_down(parent);
+    delegate(parent);
 }
 
 /* --- ownership -------------------------------------------------------------------------------- */
@@ -203,7 +196,7 @@ static bool is_still(int fd, const char *path) {
 /* Creates the directory of the slots and takes a shared lock on it. Another daemon may be removing
  * the old directory. A process of the same user could hold the lock indefinitely: after a second we
  * go on without it, which is safe while that process holds it. Returns the descriptor. */
-static int make_parent(const char *path) {
+static int open_parent(const char *path) {
     for (int tries = 0; tries < PARENT_TRIES; tries++) {
         if (mkdir(path, 0700) < 0 && errno != EEXIST)
             return -1;
@@ -234,11 +227,8 @@ static int lock_left(const char *path) {
 }
 
 bool cgroup_is_held(const char *path) {
-    int fd = open_folder(path);
-    bool is_held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    if (fd >= 0)
-        close(fd);
-    return is_held;
+    _cleanup_(fd_closep) int fd = open_folder(path);
+    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
 /* lock_left, but waits for shims that are removing something there. */
@@ -253,11 +243,9 @@ static int lock_soon(const char *path) {
 
 /* rmdir refuses a cgroup that has processes. */
 static void remove_slot(const char *path) {
-    int fd = lock_left(path);
-    if (fd < 0)
-        return;
-    (void)rmdir(path);
-    close(fd);
+    _cleanup_(fd_closep) int fd = lock_left(path);
+    if (fd >= 0)
+        (void)rmdir(path);
 }
 
 static bool is_slot(const char *name) {
@@ -309,7 +297,7 @@ size_t cgroup_clean(const struct cgroup_pool *pool, size_t *ret_kept) {
 /* --- probing --------------------------------------------------------------------------------- */
 
 static bool can_clone_into(const char *path) {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return false;
     struct clone_args arguments = { .flags = CLONE_INTO_CGROUP,
@@ -318,7 +306,6 @@ static bool can_clone_into(const char *path) {
     long pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
     if (pid == 0)
         syscall(SYS_exit_group, 0);
-    close(fd);
     if (pid < 0)
         return false;
     (void)waitpid((pid_t)pid, NULL, 0);
@@ -338,10 +325,15 @@ static struct cgroup_slot *make_slot(struct cgroup_pool *pool) {
     return slot;
 }
 
+void cgroup_leave(struct cgroup_slot *slot) {
+    if (slot)
+        free(slot->path);
+    free(slot);
+}
+
 static void free_slot(struct cgroup_slot *slot) {
     (void)rmdir(slot->path);
-    free(slot->path);
-    free(slot);
+    cgroup_leave(slot);
 }
 
 struct cgroup_pool *cgroup_pool_new(const char *name, bool use) {
@@ -357,10 +349,10 @@ struct cgroup_pool *cgroup_pool_new_in(const char *own, const char *name) {
         return pool;
     _cleanup_(strbuf_finish) struct strbuf parent = STRBUF_INIT;
     strbuf_printf(&parent, "%s/%s", own, name);
-    pool->lock = make_parent(parent.text);
+    pool->lock = open_parent(parent.text);
     if (pool->lock < 0)
         return pool;
-    open_limits(own, parent.text);
+    delegate_controllers(own, parent.text);
     (void)snprintf(pool->prefix, sizeof(pool->prefix), "%" PRId64 ".", (int64_t)clock_read());
     pool->parent = strbuf_take(&parent);
     struct cgroup_slot *slot = make_slot(pool);
@@ -409,7 +401,7 @@ const struct cgroup_facts *cgroup_pool_facts(const struct cgroup_pool *pool) {
 }
 
 /* Reverts the delegation made for probing, unless it existed before. */
-static void take_back(const char *own, const char *before) {
+static void revert_delegation(const char *own, const char *before) {
     static const char *const controllers[] = { "memory", "pids" };
     for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
         char word[16];
@@ -428,7 +420,7 @@ void cgroup_probe(struct cgroup_facts *ret) {
     *ret = pool->facts;
     cgroup_pool_free(pool);
     if (known)
-        take_back(own, before);
+        revert_delegation(own, before);
 }
 
 bool cgroup_is_ours(const struct cgroup_pool *pool, const char *path) {
@@ -498,21 +490,6 @@ void cgroup_give_back(struct cgroup_pool *pool, struct cgroup_slot *slot) {
     }
 }
 
-/* Removes slots of an earlier daemon. rmdir refuses a cgroup that has processes. */
-static void remove_old(struct cgroup_pool *pool, cgroup_used used, void *ctx) {
-    struct folder folder;
-    (void)outside_folder(&folder, AT_FDCWD, pool->parent);
-    for (const char *name; (name = folder_next(&folder));) {
-        char path[PATH_MAX];
-        if (!is_slot(name) || strncmp(name, pool->prefix, strlen(pool->prefix)) == 0)
-            continue;
-        (void)snprintf(path, sizeof(path), "%s/%s", pool->parent, name);
-        if (!used(ctx, path))
-            remove_slot(path);
-    }
-    folder_close(&folder);
-}
-
 void cgroup_sweep(struct cgroup_pool *pool, cgroup_used used, void *ctx) {
     struct cgroup_slot *slots = TAKE_PTR(pool->dirty);
     while (slots) {
@@ -520,6 +497,17 @@ void cgroup_sweep(struct cgroup_pool *pool, cgroup_used used, void *ctx) {
         slots = slot->next;
         cgroup_give_back(pool, slot);
     }
-    if (pool->parent)
-        remove_old(pool, used, ctx);
+    if (!pool->parent)
+        return;
+    struct folder folder;
+    (void)outside_folder(&folder, AT_FDCWD, pool->parent);
+    for (const char *name; (name = folder_next(&folder));) {
+        char path[PATH_MAX];
+        if (!is_slot(name) || strncmp(name, pool->prefix, strlen(pool->prefix)) == 0)
+            continue; /* not of an earlier daemon */
+        (void)snprintf(path, sizeof(path), "%s/%s", pool->parent, name);
+        if (!used(ctx, path))
+            remove_slot(path);
+    }
+    folder_close(&folder);
 }

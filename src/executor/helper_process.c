@@ -133,10 +133,6 @@ static void guard_read(int file, struct guard_report *ret) {
 /* more than a pipe holds; a process that left the group may still write */
 #define PIECES_REST 256
 
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
-
 struct helper_process {
     struct loop *loop;
     helper_ended ended;

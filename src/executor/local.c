@@ -230,9 +230,8 @@ static void local_slot_give_back(struct executor *base, struct cgroup_slot *slot
             cgroup_kill(slot->path);
         (void)kill_session(guard);
     }
-    if (slot && how == GUARD_LEFT) { /* still in use; the next daemon removes it */
-        free(slot->path);
-        free(slot);
+    if (how == GUARD_LEFT) { /* still in use; the next daemon removes it */
+        cgroup_leave(slot);
         return;
     }
     if (slot && how != GUARD_ENDED)
@@ -249,10 +248,6 @@ static void local_slot_give_back(struct executor *base, struct cgroup_slot *slot
 #define PIPE_BYTES    (1 << 20)
 #define PENDING_FIRST 1 /* ms */
 #define PENDING_MAX   250
-
-#ifndef P_PIDFD
-#define P_PIDFD 3
-#endif
 
 static struct local_run *find_by_handle(const struct local *ex, const char *text) {
     char *end;
@@ -952,10 +947,8 @@ static void local_free(struct executor *base) {
     struct local *ex = local_of(base);
     ex->spawner = spawner_free(ex->spawner); /* pending requests are carried out */
     for (size_t i = 1; i < base->runs.count; i++)
-        if (run_at(ex, i) && run_at(ex, i)->slot) { /* its run still uses it */
-            free(run_at(ex, i)->slot->path);
-            free(run_at(ex, i)->slot);
-        }
+        if (run_at(ex, i))
+            cgroup_leave(run_at(ex, i)->slot); /* its run still uses it */
     executor_free_runs(base);
     loop_unwatch(ex->base.loop, ex->pipe_watch);
     loop_unwatch(ex->base.loop, ex->inotify_watch);

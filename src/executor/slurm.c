@@ -1123,60 +1123,31 @@ static void apply_job(struct slurm_run *run, const struct slurm_job *job, uint64
         set_job(run, job->id);
 }
 
-/* Runs with a job, by its number: a list may have thousands of unrelated jobs. */
-struct numbered {
-    uint64_t job; /* when the list arrived; the run may have lost it since */
-    struct slurm_run *run;
-};
-
-struct by_number {
-    struct numbered *items;
-    size_t count;
-    bool made;
-};
-
-static void by_number_finish(struct by_number *index) {
-    free(index->items);
+static bool job_same(const void *ctx, uint32_t handle, const void *key) {
+    return slurm_at(ctx, handle)->job == *(const uint64_t *)key;
 }
 
-static int compare_numbers(const void *a, const void *b) {
-    uint64_t x = ((const struct numbered *)a)->job, y = ((const struct numbered *)b)->job;
-    return (x > y) - (x < y);
-}
-
-static void make_index(struct slurm *ex, struct by_number *index) {
-    index->made = true;
-    index->items = xcalloc(ex->base.runs.count + 1, sizeof(*index->items));
-    for (size_t i = 1; i < ex->base.runs.count; i++) {
-        struct slurm_run *run = slurm_at(ex, i);
-        if (is_polled(run) && run->job)
-            index->items[index->count++] = (struct numbered){ run->job, run };
-    }
-    qsort(index->items, index->count, sizeof(*index->items), compare_numbers);
-}
-
-/* The comment is not reliable: the site or the owner of the job may overwrite it. */
-static struct slurm_run *find_renamed(struct slurm *ex, struct by_number *index,
+/* The comment is not reliable: the site or the owner of the job may overwrite it. `by_job` is filled
+ * when it is needed first: a list may have thousands of unrelated jobs. */
+static struct slurm_run *find_renamed(struct slurm *ex, struct id_map *by_job,
                                       const struct slurm_job *job, const char *comment) {
-    if (!index->made)
-        make_index(ex, index);
-    struct numbered key = { .job = job->id };
-    const struct numbered *found =
-        bsearch(&key, index->items, index->count, sizeof(key), compare_numbers);
-    struct slurm_run *run = found ? found->run : NULL;
-    bool ours = run && run->job == job->id && slurm_job_is_renamed(job, comment, &run->order);
-    return ours ? run : NULL;
+    for (size_t i = 1; by_job->capacity == 0 && i < ex->base.runs.count; i++)
+        if (is_polled(slurm_at(ex, i)) && slurm_at(ex, i)->job)
+            id_map_add(by_job, hash_u64(slurm_at(ex, i)->job), (uint32_t)i);
+    uint32_t index = id_map_find(by_job, hash_u64(job->id), &job->id);
+    struct slurm_run *run = index ? slurm_at(ex, index) : NULL;
+    return run && slurm_job_is_renamed(job, comment, &run->order) ? run : NULL;
 }
 
 /* Reports no end, so no run is freed; but a run may lose or get a job. */
 static void apply_list(struct slurm *ex, char *list, uint64_t number) {
-    _cleanup_(by_number_finish) struct by_number index = { 0 };
+    _cleanup_(id_map_finish) struct id_map by_job = { .same = job_same, .ctx = ex };
     struct slurm_job job;
     const char *token;
     while (slurm_job_read(&list, &job, &token)) {
         struct slurm_run *run = find_by_token(ex, token);
         if (!run)
-            run = find_renamed(ex, &index, &job, token);
+            run = find_renamed(ex, &by_job, &job, token);
         if (is_polled(run))
             apply_job(run, &job, number);
         else if (!run && !slurm_job_is_over(job.state))

@@ -74,7 +74,7 @@ enum slurm_job_state {
     JOB_PREEMPTED,
     JOB_STATE_MAX,
 };
-enum slurm_job_state slurm_job_state_parse(const char *text); /* also "CANCELLED by 1000" */
+enum slurm_job_state slurm_job_state_parse(const char *text); /* also with "by 1000" after it */
 static inline bool slurm_job_is_over(enum slurm_job_state state) {
     return state >= JOB_COMPLETED;
 }

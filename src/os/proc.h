@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#ifndef P_PIDFD
+#define P_PIDFD 3 /* for waitid; missing in older C libraries */
+#endif
+
 /* One line of /proc/PID/stat. */
 struct proc_stat {
     char name[16]; /* truncated by the kernel to 15 bytes */

@@ -73,15 +73,14 @@ static void move_up(int parent, const char *name, uint64_t inode, struct removal
 
 static void remove_inside(int dir, unsigned depth, struct removal *removal);
 
-/* true: deleted */
-static bool remove_entry(int dir, const char *name, uint64_t inode, unsigned depth,
+static void remove_entry(int dir, const char *name, uint64_t inode, unsigned depth,
                          struct removal *removal) {
     int flags = 0;
     for (int tries = 0; tries < 3; tries++) {
         if (unlinkat(dir, name, flags) == 0 || errno == ENOENT) {
             removal->deleted = true;
             (*removal->budget)--;
-            return true;
+            return;
         }
         if (errno == EISDIR || (errno == EPERM && flags == 0))
             flags = AT_REMOVEDIR;
@@ -92,29 +91,28 @@ static bool remove_entry(int dir, const char *name, uint64_t inode, unsigned dep
     }
     if (errno != ENOTEMPTY && errno != EEXIST) {
         note_error(removal, errno);
-        return false;
+        return;
     }
     if (depth == DEPTH_MAX) {
         move_up(dir, name, inode, removal);
-        return false;
+        return;
     }
     int fd = open_folder(dir, name, removal);
     if (fd < 0)
-        return false;
+        return;
     remove_inside(fd, depth + 1, removal);
     close(fd);
     if (*removal->budget == 0 || unlinkat(dir, name, AT_REMOVEDIR) < 0)
-        return false;
+        return;
     removal->deleted = true;
     (*removal->budget)--;
-    return true;
 }
 
 static void remove_inside(int dir, unsigned depth, struct removal *removal) {
     struct folder list; /* not closed: the caller owns `dir` */
     (void)folder_use(&list, dir);
     for (const char *name; *removal->budget > 0 && (name = folder_next(&list));)
-        (void)remove_entry(dir, name, list.inode, depth, removal);
+        remove_entry(dir, name, list.inode, depth, removal);
 }
 
 /* Passes until one deletes nothing. 0: the directory is empty. */

@@ -106,24 +106,24 @@ static int check_secrets(const struct run_spec *spec, size_t envs, struct error 
     return 0;
 }
 
+static size_t count_words(const char *const *words) {
+    size_t count = 0;
+    while (words && words[count])
+        count++;
+    return count;
+}
+
 /* The writer checks the reader's limits, because it can still refuse the start. */
 static int check_spec(const struct run_spec *spec, size_t size, struct error *err) {
-    size_t args = 0, envs = 0, words = 0, wraps = 0, prepares = 0;
-    while (spec->command.argv[args])
-        args++;
-    while (spec->env && spec->env[envs])
-        envs++;
+    size_t args = count_words(spec->command.argv), envs = count_words(spec->env);
+    size_t wraps = count_words(spec->wrap), words = 0;
     for (size_t i = 0; i < spec->check_count; i++)
-        for (size_t k = 0; spec->checks[i].argv[k]; k++)
-            words++;
-    while (spec->wrap && spec->wrap[wraps])
-        wraps++;
-    while (spec->prepare.argv && spec->prepare.argv[prepares])
-        prepares++;
+        words += count_words(spec->checks[i].argv);
     if (args == 0)
         return error_set(err, -EINVAL, "run '%s' has no command", spec->run);
     if (args > RUN_ARGS_MAX || envs > RUN_ENV_MAX || spec->check_count > RUN_CHECKS_MAX
-        || words > RUN_ARGS_MAX || prepares > RUN_ARGS_MAX || size > RUN_SPEC_MAX)
+        || words > RUN_ARGS_MAX || count_words(spec->prepare.argv) > RUN_ARGS_MAX
+        || size > RUN_SPEC_MAX)
         return error_set(
             err, -E2BIG,
             "run '%s' is too large: at most %d words, %d variables, %d checks, %u bytes;"

@@ -10,7 +10,7 @@
  * PARENT is the daemon; the guard stops when it dies, or outlives it if 0. RUN and MARK are for
  * `ps` and helper_sweep.
  *
- * There is no directory and no end.json: the exit status is that of the command, and the next
+ * A guard has no directory and no end.json: its exit status is that of the command, and the next
  * daemon starts the helper again. A guard that was killed leaves no report: then the daemon kills
  * the rest. */
 #include <errno.h>
