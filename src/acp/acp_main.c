@@ -171,21 +171,16 @@ static int spawn(pid_t *ret_pid, char *const *words, int in, int out) {
 
 /* -1 and errno: could not be started. */
 static int agent_start(struct agent *agent, char *const *words) {
-    int to[2], from[2];
+    int to[2] = { -1, -1 }, from[2] = { -1, -1 };
     *agent = (struct agent){ .in = -1, .out = -1 };
-    if (pipe2(to, O_CLOEXEC) < 0)
-        return -1;
-    if (pipe2(from, O_CLOEXEC) < 0) {
-        close(to[0]);
-        close(to[1]);
-        return -1;
-    }
-    int error = spawn(&agent->pid, words, to[0], from[1]);
-    close(to[0]);
-    close(from[1]);
+    int error = pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0
+                    ? errno
+                    : spawn(&agent->pid, words, to[0], from[1]);
+    const int unused[] = { to[0], from[1], error ? to[1] : -1, error ? from[0] : -1 };
+    for (size_t i = 0; i < ARRAY_SIZE(unused); i++)
+        if (unused[i] >= 0)
+            close(unused[i]);
     if (error != 0) {
-        close(to[1]);
-        close(from[0]);
         agent->pid = 0;
         errno = error;
         return -1;
@@ -237,11 +232,6 @@ static void agent_signal(const struct agent *agent, int signal) {
 static void step_to(struct client *c, int step, time_ms span) {
     c->step = step;
     c->deadline = time_add(clock_read_steady(), span);
-}
-
-static void leave(struct client *c) {
-    agent_close_input(&c->agent);
-    step_to(c, LEAVING, LEAVE_MS);
 }
 
 static void terminate(struct client *c) {
@@ -352,13 +342,15 @@ static void run(struct client *c) {
     while (!agent_reap(&c->agent)) {
         if (c->agent.out < 0 && c->session.phase != ACP_OVER && c->step == RUNNING)
             step_to(c, LEAVING, LEAVE_MS); /* it usually exits now */
-        if (c->session.phase == ACP_OVER && c->step < LEAVING)
-            leave(c);
+        if (c->session.phase == ACP_OVER && c->step < LEAVING) {
+            agent_close_input(&c->agent);
+            step_to(c, LEAVING, LEAVE_MS);
+        }
         wait_once(c);
         flush_log(c);
     }
-    while (c->agent.out
-           >= 0) { /* output from before its exit; a child of it may hold the pipe open */
+    /* Output from before its exit; a child of it may hold the pipe open. */
+    while (c->agent.out >= 0) {
         struct pollfd fd = { .fd = c->agent.out, .events = POLLIN };
         if (poll(&fd, 1, 0) <= 0)
             break;

@@ -88,31 +88,16 @@ static void drop_pending(struct sanitizer *s, struct strbuf *out) {
 
 /* Number of bytes of a character with this first byte; 0: invalid. */
 static unsigned length_of(unsigned char lead) {
-    if (lead >= 0xc2 && lead <= 0xdf)
-        return 2;
-    if (lead >= 0xe0 && lead <= 0xef)
-        return 3;
-    if (lead >= 0xf0 && lead <= 0xf4)
-        return 4;
-    return 0;
+    if (lead < 0xc2 || lead > 0xf4)
+        return 0;
+    return lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
 }
 
 /* May `byte` follow `lead`? Excludes overlong forms, surrogates, and code points above U+10FFFF. */
 static bool may_follow(unsigned char lead, unsigned char byte) {
-    if (byte < 0x80 || byte > 0xbf)
-        return false;
-    switch (lead) {
-    case 0xe0:
-        return byte >= 0xa0;
-    case 0xed:
-        return byte < 0xa0;
-    case 0xf0:
-        return byte >= 0x90;
-    case 0xf4:
-        return byte < 0x90;
-    default:
-        return true;
-    }
+    unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    return byte >= low && byte <= high;
 }
 
 static void take_first(struct sanitizer *s, unsigned char byte, struct strbuf *out) {

@@ -1601,6 +1601,17 @@ static bool slurm_describe_run(const struct executor *base, struct run_key key,
 #define FIX_CLIENT                                                                                 \
     "install Slurm's commands on this host (Debian: slurm-client), or name their folder"
 
+/* As configured, else its usual name. */
+static const char *program_of(const struct executor_slurm_options *options,
+                              enum slurm_program program) {
+    const char *const given[] = {
+        [PROGRAM_SBATCH] = options->sbatch,     [PROGRAM_SQUEUE] = options->squeue,
+        [PROGRAM_SACCT] = options->sacct,       [PROGRAM_SCANCEL] = options->scancel,
+        [PROGRAM_SCONTROL] = options->scontrol, [PROGRAM_SINFO] = options->sinfo,
+    };
+    return given[program] ? given[program] : slurm_program_name(program);
+}
+
 static const char *path_of(const char *const *env) {
     for (; *env; env++)
         if (strncmp(*env, "PATH=", 5) == 0)
@@ -1624,26 +1635,26 @@ static bool is_installed(const char *program, const char *path) {
 
 static size_t slurm_features(const struct executor_slurm_options *options,
                              struct executor_feature ret[EXECUTOR_FEATURES_MAX]) {
-    const struct {
-        const char *given, *name, *instead;
-    } all[] = {
-        { options->sbatch, "sbatch", "nothing: no run can be handed over to Slurm" },
-        { options->squeue, "squeue", "nothing: no run can be followed" },
-        { options->scancel, "scancel", "nothing: runs end when they like" },
-        { options->scontrol, "scontrol", "Slurm's usual time between TERM and KILL is assumed" },
-        { options->sacct, "sacct",
-          "a job that the controller has forgotten and that has recorded no end is lost" },
-        { options->sinfo, "sinfo", "no limit can follow the size of a partition" },
+    static const char *const instead[] = {
+        [PROGRAM_SBATCH] = "nothing: no run can be handed over to Slurm",
+        [PROGRAM_SQUEUE] = "nothing: no run can be followed",
+        [PROGRAM_SCANCEL] = "nothing: runs end when they like",
+        [PROGRAM_SCONTROL] = "Slurm's usual time between TERM and KILL is assumed",
+        [PROGRAM_SACCT] =
+            "a job that the controller has forgotten and that has recorded no end is lost",
+        [PROGRAM_SINFO] = "no limit can follow the size of a partition",
     };
+    static const enum slurm_program order[] = { PROGRAM_SBATCH,   PROGRAM_SQUEUE, PROGRAM_SCANCEL,
+                                                PROGRAM_SCONTROL, PROGRAM_SACCT,  PROGRAM_SINFO };
     const char *path = path_of(options->env ? options->env : (const char *const *)environ);
-    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++)
         ret[i] = (struct executor_feature){
-            .name = all[i].name,
-            .there = is_installed(all[i].given ? all[i].given : all[i].name, path),
-            .instead = all[i].instead,
+            .name = slurm_program_name(order[i]),
+            .there = is_installed(program_of(options, order[i]), path),
+            .instead = instead[order[i]],
             .fix = FIX_CLIENT,
         };
-    return ARRAY_SIZE(all);
+    return ARRAY_SIZE(order);
 }
 
 size_t executor_slurm_probe(const struct executor_slurm_options *options,
@@ -1727,14 +1738,8 @@ static int open_root(struct executor *base, const char *root, struct error *err)
 }
 
 static void copy_options(struct slurm *ex, const struct executor_slurm_options *options) {
-    const char *const programs[] = {
-        [PROGRAM_SBATCH] = options->sbatch,     [PROGRAM_SQUEUE] = options->squeue,
-        [PROGRAM_SACCT] = options->sacct,       [PROGRAM_SCANCEL] = options->scancel,
-        [PROGRAM_SCONTROL] = options->scontrol, [PROGRAM_SINFO] = options->sinfo,
-    };
     for (size_t i = 0; i < SLURM_PROGRAM_MAX; i++)
-        ex->programs[i] =
-            xstrdup(programs[i] ? programs[i] : slurm_program_name((enum slurm_program)i));
+        ex->programs[i] = xstrdup(program_of(options, (enum slurm_program)i));
     ex->cluster = xstrdup(options->cluster ? options->cluster : "local");
     ex->poll_idle = options->poll_idle ? options->poll_idle : POLL_IDLE;
     ex->poll_busy = options->poll_busy ? options->poll_busy : POLL_BUSY;

@@ -5,7 +5,6 @@
  * examined. */
 #include "os/copy_files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -163,26 +162,18 @@ static int copy_name(struct copying *c, int dir, const char *name, const char *r
     return r;
 }
 
-static bool is_special(const char *name) {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0;
-}
-
 static int copy_matches(struct copying *c, int dir, const char *part, const char *rest) {
-    int fd = openat(dir, ".", FOLDER_FLAGS | O_CLOEXEC); /* a stream needs its own offset */
-    DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!names) {
-        if (fd >= 0)
-            close(fd);
-        return refuse_errno(c);
-    }
-    int r = 0;
-    const struct dirent *entry;
-    for (unsigned i = 0; r == 0 && (entry = readdir(names)); i++)
+    struct folder names;
+    /* Its own descriptor, because it needs its own offset. */
+    int r =
+        folder_use(&names, openat(dir, ".", FOLDER_FLAGS | O_CLOEXEC)) < 0 ? refuse_errno(c) : 0;
+    const char *name;
+    for (unsigned i = 0; r == 0 && (name = folder_next(&names)); i++)
         if (i == NAMES_MAX)
             r = refuse(c, -E2BIG, "the folder has too many files");
-        else if (!is_special(entry->d_name) && fnmatch(part, entry->d_name, FNM_PERIOD) == 0)
-            r = copy_name(c, dir, entry->d_name, rest, true);
-    closedir(names);
+        else if (strcmp(name, ".git") != 0 && fnmatch(part, name, FNM_PERIOD) == 0)
+            r = copy_name(c, dir, name, rest, true);
+    folder_close(&names);
     return r;
 }
 

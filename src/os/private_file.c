@@ -2,7 +2,6 @@
  * concurrent changes of the path have no effect. */
 #include "os/private_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -67,14 +66,9 @@ void private_file_remove(const char *folder, const char *name) {
 }
 
 void private_folder_clear(const char *folder) {
-    int at = open_folder(folder);
-    DIR *dir = at >= 0 ? fdopendir(at) : NULL;
-    const struct dirent *entry;
-    if (!dir) {
-        fd_closep(&at);
-        return;
-    }
-    while ((entry = readdir(dir)))
-        (void)unlinkat(dirfd(dir), entry->d_name, 0); /* a folder is refused */
-    (void)closedir(dir);
+    struct folder names;
+    (void)folder_use(&names, open_folder(folder));
+    for (const char *name; (name = folder_next(&names));)
+        (void)unlinkat(names.fd, name, 0); /* a folder is refused */
+    folder_close(&names);
 }

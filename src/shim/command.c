@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/fd.h"
 #include "os/proc.h"
 #include "rundir/record.h"
 #include "shim/shim.h"
@@ -282,8 +283,7 @@ static int dup_high(int fd) {
 
 static void wrap_close_passed(struct child *child) {
     for (int i = 0; i < INSIDE_COUNT; i++)
-        if (child->passed[i] >= 0)
-            close(child->passed[i]);
+        fd_closep(&child->passed[i]);
 }
 
 static int open_passed(const struct shim *s, struct child *child, int *ret_report) {

@@ -101,7 +101,7 @@ static int write_other_tmp(void) {
 /* The run's own folder, which the daemon reads. */
 static const char *own_folder(void) {
     const char *tmp = getenv("TMPDIR");
-    const char *given = getenv("ESCAPE_OWN"); /* where there is no run */
+    const char *given = getenv("ESCAPE_OWN"); /* outside of runs */
     return given ? given : path_of(tmp ? tmp : "/nowhere", "..");
 }
 

@@ -3,7 +3,7 @@
  *   victim SECRET NAME
  *
  * It keeps the secret in its command line, its environment, its memory and an open file, in shared memory, a queue and the owner's
- * keyring, and tells it to every process that connects to one of its sockets. It prints how each can be reached, as lines NAME=VALUE for
+ * keyring, and sends it to every process that connects to one of its sockets. It prints how each can be reached, as lines NAME=VALUE for
  * the environment of the attempts, then "ready". A signal USR2 makes the file `signaled` in its directory. It takes everything away
  * when it is ended with TERM. */
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* fake.c: how the tests of the Slurm executor set up and spoil the pretended Slurm. */
+/* fake.c: how the tests of the Slurm executor set up and spoil the fake Slurm. */
 #include "run/fake.h"
 
 #include <dirent.h>

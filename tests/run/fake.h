@@ -1,4 +1,4 @@
-/* fake.h: a stage on a pretended Slurm (fake-slurm), whose every answer a test can spoil. */
+/* fake.h: a stage on a fake Slurm (fake-slurm), whose every answer a test can spoil. */
 #pragma once
 
 #include "run/stage.h"
@@ -8,7 +8,7 @@ struct fake {
     struct stage *stage;
 };
 
-/* Quick: asks again every few ms, and gives up what nobody has seen after FAKE_PATIENCE. */
+/* Quick: asks again every few ms, and gives up runs that were never listed after FAKE_PATIENCE. */
 #define FAKE_PATIENCE 300
 struct fake *fake_new(void);
 struct fake *fake_new_accounting(void); /* sacct answers, too */
@@ -18,7 +18,7 @@ int fake_open(void **state);
 int fake_open_accounting(void **state);
 int fake_close(void **state);
 
-/* A file of the pretended Slurm: what goes wrong, see fake-slurm. */
+/* A file of the fake Slurm: what goes wrong, see fake-slurm. */
 void fake_set(const struct fake *fake, const char *file, const char *text);
 void fake_clear(const struct fake *fake, const char *file);
 /* A file of a job: "state" "comment" "words" "code". Static memory, until the next call. */
@@ -31,7 +31,7 @@ void fake_call(const struct fake *fake, const char *program, const char *argumen
 
 /* Until the file of the job has this text. */
 void fake_await_job(struct fake *fake, unsigned job, const char *file, const char *text);
-/* Until so many calls that begin like this were made. */
+/* Until `count` calls that begin like this were made. */
 void fake_await_calls(struct fake *fake, const char *begins, unsigned count);
 /* Until executor_describe_run says something with this text. */
 void fake_await_doing(struct fake *fake, task_id task, const char *text);

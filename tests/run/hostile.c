@@ -182,7 +182,7 @@ static int do_tree(int argc, char **argv) {
     return 0;
 }
 
-/* Each child has a child and goes, as quickly as it can: nobody is there for long. */
+/* Each child has a child and goes, as quickly as it can: no process exists for long. */
 static int do_runaway(int argc, char **argv) {
     (void)argc;
     (void)argv;

@@ -29,7 +29,7 @@ int stage_with = WITH_CGROUP, stage_without = WITHOUT_CGROUP;
 #define LOOK_AGAIN 2 /* ms */
 #define FILE_MAX   (1u << 20)
 
-/* --- what the executor tells ----------------------------------------------------------------- */
+/* --- what the executor reports --------------------------------------------------------------- */
 
 static struct stage_run *run_of(struct stage *stage, task_id task) {
     assert_true(task < STAGE_RUNS);
@@ -133,7 +133,7 @@ static int count_parent(const char *path, const struct stat *st, int type, struc
     return 0;
 }
 
-/* How many folders for the cgroups of this stage there are, in the whole hierarchy. */
+/* How many folders for the cgroups of this stage there are, in the complete hierarchy. */
 unsigned stage_cgroups(const struct stage *stage) {
     char line[1024], point[512] = "", root[STAGE_PATH * 4];
     FILE *mounts = fopen("/proc/self/mountinfo", "re");

@@ -2,7 +2,7 @@
  *
  * Every test has its own stage. stage_free checks what every test must leave behind: no shim, no
  * process that a command has registered, no cgroup. Waiting is always for an event, with a deadline that
- * fails the test with a sentence. */
+ * fails the test with a message. */
 #pragma once
 
 #include <stdbool.h>
@@ -85,7 +85,7 @@ void stage_folder(task_id task, char out[STAGE_PATH]);
 struct run_started stage_who(const struct stage *stage, task_id task);
 
 unsigned stage_cgroups(const struct stage *stage);
-/* Takes away those in which nobody is, as another program might. */
+/* Removes those without processes, as another program might. */
 void stage_remove_cgroups(const struct stage *stage);
 
 /* Processes that commands of this stage have registered, and how many of them live. */

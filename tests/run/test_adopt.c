@@ -1,4 +1,4 @@
-/* test_adopt.c: runs outlive the daemon, and no end is ever missed, guessed or told twice. */
+/* test_adopt.c: runs outlive the daemon, and no end is ever missed, guessed or reported twice. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ static void reap_others(void) {
         ;
 }
 
-BOTH_WAYS(a_living_run_is_found_and_its_end_told) {
+BOTH_WAYS(a_live_run_is_found_and_its_end_reported) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("polite"));
     stage_start(stage, 1, &spec);
@@ -61,7 +61,7 @@ BOTH_WAYS(a_run_that_ended_meanwhile_has_its_exit_code) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo to nobody; exit 9"));
     stage_start(stage, 1, &spec);
-    stage->ex = executor_free(stage->ex); /* at once: the shim has nobody to talk to */
+    stage->ex = executor_free(stage->ex); /* at once: no process reads what the shim sends */
     assert_true(waitpid(-1, NULL, 0) > 0);
     stage_restart(stage);
     assert_int_equal(adopt(stage, 1), ADOPTED_ENDED);
@@ -90,7 +90,7 @@ BOTH_WAYS(an_end_that_was_seen_before_does_not_kill_the_next_run_of_its_cgroup) 
     stage_free(stage);
 }
 
-BOTH_WAYS(a_run_adopted_at_any_moment_is_told_once) {
+BOTH_WAYS(a_run_adopted_at_any_moment_is_reported_once) {
     struct stage *stage = STAGE(state);
     for (task_id task = 1; task < 32; task++) {
         char code[16];
@@ -126,7 +126,7 @@ static void write_line(const char *fifo) {
     close(fd);
 }
 
-BOTH_WAYS(checks_that_begin_after_the_restart_are_told) {
+BOTH_WAYS(checks_that_begin_after_the_restart_are_reported) {
     struct stage *stage = STAGE(state);
     static const char *const wait[] = { "sh", "-c", "read line <go2", NULL };
     static const struct run_command checks[] = { { wait, 0 } };
@@ -144,7 +144,7 @@ BOTH_WAYS(checks_that_begin_after_the_restart_are_told) {
     assert_false(stage->runs[1].validating);
     write_line("go");
     stage_await_validating(stage, 1);
-    stage_restart(stage); /* a daemon that comes only now hears it too */
+    stage_restart(stage); /* a daemon that starts only now is notified, too */
     assert_int_equal(adopt(stage, 1), ADOPTED_ALIVE);
     stage_await_validating(stage, 1);
     write_line("go2");
@@ -166,14 +166,14 @@ static struct run_spec leaving_spec(const struct stage *stage) {
     return spec;
 }
 
-/* They were killed before the end was told; a process that ends has lost its environment, by which it would be
+/* They were killed before the end was reported; a process that ends has lost its environment, by which it would be
  * found again, a moment before it is gone. */
-static bool nobody_is_left(struct stage *stage, void *ctx) {
+static bool no_process_is_left(struct stage *stage, void *ctx) {
     (void)ctx;
     return stage_survivors(stage) == 0;
 }
 
-BOTH_WAYS(a_killed_shim_means_lost_and_nobody_survives) {
+BOTH_WAYS(a_killed_shim_means_lost_and_no_process_survives) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = leaving_spec(stage);
     stage_start(stage, 1, &spec);
@@ -183,11 +183,11 @@ BOTH_WAYS(a_killed_shim_means_lost_and_nobody_survives) {
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_int_equal(end->code, -1);
     assert_false(end->durable);
-    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_await(stage, no_process_is_left, NULL, "the end of the last process");
     stage_free(stage);
 }
 
-/* The shim may find no cgroup, or one that the command cannot join: then nobody is in it to be killed. */
+/* The shim may find no cgroup, or one that the command cannot join: then it has no process to kill. */
 ONE_WAY(nor_where_the_cgroup_was_not_used) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = leaving_spec(stage);
@@ -196,7 +196,7 @@ ONE_WAY(nor_where_the_cgroup_was_not_used) {
     stage_await_registered(stage, 6);
     kill_shim(stage, 1);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
-    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_await(stage, no_process_is_left, NULL, "the end of the last process");
     stage_free(stage);
 }
 
@@ -211,7 +211,7 @@ BOTH_WAYS(a_shim_killed_while_no_daemon_lived_is_lost_too) {
     stage_restart(stage);
     assert_int_equal(adopt(stage, 1), ADOPTED_LOST);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
-    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_await(stage, no_process_is_left, NULL, "the end of the last process");
     stage_free(stage);
 }
 
@@ -289,7 +289,7 @@ ONE_WAY(a_folder_that_was_never_made_is_lost) {
 }
 
 /* The daemon that ordered it may still be there, beside us and without the store, and about to start it. */
-ONE_WAY(a_run_that_was_called_lost_is_started_by_nobody) {
+ONE_WAY(a_run_that_was_reported_lost_is_never_started) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("true"));
     struct error err = { 0 };
@@ -340,7 +340,7 @@ ONE_WAY(an_end_that_is_junk_is_lost_with_a_reason) {
     stage_free(stage);
 }
 
-/* The lock decides, not a number in a file: here it names somebody who lives. */
+/* The lock decides, not a number in a file: here it names a process that is alive. */
 ONE_WAY(a_foreign_process_is_never_taken_for_a_shim) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
@@ -405,7 +405,7 @@ static unsigned times_run(const struct stage *stage, task_id task) {
     return count;
 }
 
-/* Kills a daemon after it has said `steps` things. */
+/* Kills a daemon after it has reported `steps` events. */
 static void kill_daemon_after(const char *home, int cgroup, unsigned steps) {
     int progress[2];
     assert_int_equal(pipe2(progress, O_CLOEXEC), 0);

@@ -105,7 +105,7 @@ TEST_WITH(what_a_living_daemon_has_stays, set_up, tear_down) {
     (void)cgroup_pool_free(living);
 }
 
-/* A shim has a lock on its slot, whoever made that. */
+/* A shim has a lock on its slot, whichever daemon created it. */
 TEST_WITH(a_run_that_outlives_its_daemon_keeps_its_slot_alone, set_up, tear_down) {
     char slots[2][128];
     size_t kept;
@@ -125,7 +125,7 @@ TEST_WITH(a_run_that_outlives_its_daemon_keeps_its_slot_alone, set_up, tear_down
 }
 
 /* A process in a cgroup, a file in a folder: it cannot be removed. */
-TEST_WITH(a_slot_with_somebody_in_it_stays, set_up, tear_down) {
+TEST_WITH(a_slot_with_a_process_in_it_stays, set_up, tear_down) {
     char slots[1][128], path[160];
     size_t kept;
     killed_daemon(1, slots);
@@ -158,7 +158,7 @@ TEST_WITH(two_pools_of_one_name_do_not_take_it_from_each_other, set_up, tear_dow
     (void)cgroup_pool_free(second);
 }
 
-/* Daemons of one home start and end, others clean up all the time: whoever has started has its folder. */
+/* Daemons of one home start and end, others clean up all the time: a daemon that has started has its folder. */
 TEST_WITH(starts_and_cleaning_do_not_meet, set_up, tear_down) {
     pid_t cleaners[2];
     for (size_t i = 0; i < ARRAY_SIZE(cleaners); i++) {
@@ -211,8 +211,8 @@ BOTH_WAYS(a_shim_has_the_lock_on_its_slot) {
     stage_free(stage);
 }
 
-/* Its daemon has left it alone, and nobody else comes. */
-BOTH_WAYS(the_last_run_of_a_daemon_that_is_gone_takes_the_cgroup_away) {
+/* Its daemon has left it alone, and no other daemon starts. */
+BOTH_WAYS(the_last_run_of_a_dead_daemon_removes_the_cgroup) {
     struct stage *stage = STAGE(state);
     char fifo[2 * STAGE_PATH];
     (void)snprintf(fifo, sizeof(fifo), "%s/fifo", stage->home);

@@ -1,4 +1,4 @@
-/* test_end.c: how a run ended is told exactly, however short it was. */
+/* test_end.c: how a run ended is reported exactly, however short it was. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "harness/test.h"
 #include "run/stage.h"
 
-BOTH_WAYS(every_exit_code_is_told) {
+BOTH_WAYS(every_exit_code_is_reported) {
     struct stage *stage = STAGE(state);
     static const int codes[] = { 0, 1, 2, 125, 126, 127, 128, 137, 143, 255 };
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
@@ -168,7 +168,7 @@ ONE_WAY(a_folder_outside_of_the_root_is_refused) {
     stage_free(stage);
 }
 
-ONE_WAY(a_missing_shim_is_said_at_once) {
+ONE_WAY(a_missing_shim_is_reported_at_once) {
     struct error err = { 0 };
     struct loop *loop = NULL;
     struct executor *ex = NULL;

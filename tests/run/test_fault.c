@@ -162,7 +162,7 @@ ONE_WAY(a_full_disk_does_not_lose_the_status) {
 
 /* --- without an executor --------------------------------------------------------------------- */
 
-/* The shim as somebody else would start it: no pipe, no executor. `pending`: a signal that it finds when
+/* The shim as another program would start it: no pipe, no executor. `pending`: a signal that it finds when
  * it begins; 0: none. */
 static void run_shim(int dir, int lock, int pending) {
     pid_t child = fork();
@@ -184,7 +184,7 @@ static void run_shim(int dir, int lock, int pending) {
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Who was told that a run is stopped must not see it begin. */
+/* A run whose stop was acknowledged must not begin. */
 ONE_WAY(a_stop_that_comes_first_keeps_the_command_from_beginning) {
     struct stage *stage = STAGE(state);
     struct error err = { 0 };

@@ -42,7 +42,7 @@ static void check_forged(const struct stage *stage, task_id task) {
 
 static const struct tag_key key = { { 1, 2, 3 } };
 
-/* Leaves processes behind, writes an end into its folder, and waits to be told to kill its shim. */
+/* Leaves processes behind, writes an end into its folder, and waits for the request to kill its shim. */
 static struct run_spec forging_spec(struct stage *stage) {
     static char tmp[STAGE_PATH + 8];
     static const char *const env[] = { "PATH=/usr/bin:/bin", tmp, NULL };
@@ -80,7 +80,7 @@ static void let_it_kill(const struct stage *stage) {
     close(fd);
 }
 
-static bool nobody_is_left(struct stage *stage, void *ctx) {
+static bool no_process_is_left(struct stage *stage, void *ctx) {
     (void)ctx;
     return stage_survivors(stage) == 0;
 }
@@ -92,7 +92,7 @@ BOTH_WAYS(a_shim_that_was_killed_is_lost_whatever_lies_in_its_folder) {
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_string_equal(end->message, "its shim was ended by signal 9");
-    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_await(stage, no_process_is_left, NULL, "the end of the last process");
     stage_free(stage);
 }
 
@@ -169,8 +169,8 @@ BOTH_WAYS(without_a_key_a_forged_end_is_believed) {
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_EXIT);
     assert_int_equal(end->code, 0);
-    stage_kill_survivors(stage); /* without a cgroup nobody has */
-    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_kill_survivors(stage); /* without a cgroup the executor has not killed them */
+    stage_await(stage, no_process_is_left, NULL, "the end of the last process");
     stage_free(stage);
 }
 
@@ -182,7 +182,7 @@ BOTH_WAYS(with_its_key_it_is_none) {
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_string_equal(end->message, "'end.json' is not as the shim has written it");
-    stage_await(stage, nobody_is_left, NULL, "the end of the last process");
+    stage_await(stage, no_process_is_left, NULL, "the end of the last process");
     stage_free(stage);
 }
 
@@ -238,7 +238,7 @@ BOTH_WAYS(a_run_that_has_wiped_its_lock_is_found_by_the_store) {
     zero_lock(stage);
     stage_restart(stage);
     assert_int_equal(adopt(stage, &key, NULL), ADOPTED_ALIVE);
-    /* Without the store nobody can say who it is. */
+    /* Without the store its identity is unknown. */
     assert_int_equal(executor_shim(stage->ex, (struct run_key){ 1, 1 }).pid, 0);
     stage_restart(stage);
     assert_int_equal(adopt(stage, &key, &shim), ADOPTED_ALIVE);
@@ -266,7 +266,7 @@ BOTH_WAYS(who_holds_the_lock_of_a_dead_shim_is_not_taken_for_it) {
     stage_free(stage);
 }
 
-/* Its number means nothing there: then the lock tells whether it lives. */
+/* Its number means nothing there: then the lock shows whether it is alive. */
 BOTH_WAYS(in_another_pid_namespace_the_store_is_not_asked) {
     struct stage *stage = STAGE(state);
     struct executor_shim shim = start_waiting(stage);

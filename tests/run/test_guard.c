@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "executor/aside.h"
 #include "executor/cgroup.h"
+#include "executor/helper_process.h"
 #include "harness/patience.h"
 #include "harness/test.h"
 #include "os/clock.h"
@@ -31,7 +31,7 @@ static const char *const plain_env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NU
 struct scene {
     struct stage *stage;
     struct run_spec spec;
-    struct aside *aside;
+    struct helper_process *helper;
     struct cgroup_slot *slot;
     bool without; /* a guard */
     time_ms grace;
@@ -55,7 +55,7 @@ static void ended(void *ctx, const struct helper_end *end) {
     struct scene *s = ctx;
     s->ended++;
     s->end = *end;
-    s->aside = NULL;
+    s->helper = NULL;
     (void)snprintf(s->output, sizeof(s->output), "%s", end->output);
     (void)snprintf(s->why, sizeof(s->why), "%s", end->why);
 }
@@ -100,7 +100,7 @@ static void begin(struct scene *s, struct helper_spec what) {
         what.env = plain_env;
     if (what.timeout == 0)
         what.timeout = 2 * patience_ms();
-    if (helper_start(s->stage->loop, &what, ended, s, &s->aside, &err) < 0)
+    if (helper_start(s->stage->loop, &what, ended, s, &s->helper, &err) < 0)
         fail_msg("%s", err.text);
     if (slot.folder >= 0)
         close(slot.folder);
@@ -109,7 +109,7 @@ static void begin(struct scene *s, struct helper_spec what) {
 }
 
 static void await(struct scene *s) {
-    stage_await(s->stage, has_ended, s, "the aside ends");
+    stage_await(s->stage, has_ended, s, "the helper process ends");
     assert_int_equal(s->ended, 1);
     assert_int_equal(s->overs, 1);
 }
@@ -211,7 +211,7 @@ BOTH_WAYS(whatever_it_starts_is_below_the_shim) {
     scene_free(s);
 }
 
-BOTH_WAYS(a_signal_is_told) {
+BOTH_WAYS(a_signal_is_reported) {
     struct scene *s = scene_new(STAGE(state));
     shell(s, "echo before; kill -SEGV $$");
     assert_int_equal(s->end.code, -1);
@@ -262,7 +262,7 @@ BOTH_WAYS(what_it_leaves_is_killed) {
     s->without = true;
     shell(s, LEAVE_ONE);
     pid_t pid = number_in(s, "pid");
-    assert_true(pid > 1 && lives(pid)); /* without a guard it goes on */
+    assert_true(pid > 1 && lives(pid)); /* without a guard it continues */
     assert_int_equal(kill(pid, SIGKILL), 0);
     forget_pid(s);
     s->without = false;
@@ -287,12 +287,12 @@ BOTH_WAYS(a_time_out_kills_all_of_it) {
     scene_free(s);
 }
 
-BOTH_WAYS(a_stop_is_told_as_an_end) {
+BOTH_WAYS(a_stop_is_reported_as_an_end) {
     struct scene *s = scene_new(STAGE(state));
     begin(s, (struct helper_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
                                    .cwd = s->stage->home });
     pid_t pid = await_pid(s);
-    helper_stop(s->aside);
+    helper_stop(s->helper);
     await(s);
     assert_int_equal(s->end.signal, SIGTERM);
     assert_false(s->end.timed_out);
@@ -311,19 +311,19 @@ BOTH_WAYS(a_stop_leaves_the_command_time_to_clean_up) {
     begin(s, (struct helper_spec){ .argv = ARGV("sh", "-c", WITH_LOCK), .cwd = s->stage->home });
     (void)await_pid(s);
     assert_int_equal(number_in(s, "lock"), 1);
-    helper_stop(s->aside);
+    helper_stop(s->helper);
     await(s);
     assert_int_equal(s->end.code, 3);
     assert_int_equal(number_in(s, "lock"), 0);
     scene_free(s);
 }
 
-BOTH_WAYS(killed_it_tells_nobody_and_is_gone) {
+BOTH_WAYS(a_killed_helper_reports_nothing_and_is_reaped) {
     struct scene *s = scene_new(STAGE(state));
     begin(s, (struct helper_spec){ .argv = ARGV("sh", "-c", LEAVE_ONE "; sleep 1000"),
                                    .cwd = s->stage->home });
     pid_t pid = await_pid(s);
-    assert_null(helper_kill(s->aside));
+    assert_null(helper_kill(s->helper));
     assert_int_equal(s->ended, 0);
     assert_int_equal(s->overs, 1);
     assert_int_not_equal(s->over, GUARD_LOST);
@@ -336,7 +336,7 @@ BOTH_WAYS(a_guard_that_was_stopped_still_ends) {
     struct scene *s = scene_new(STAGE(state));
     begin(s, (struct helper_spec){ .argv = ARGV("sh", "-c", stop_guard), .cwd = s->stage->home });
     pid_t pid = await_pid(s);
-    helper_stop(s->aside);
+    helper_stop(s->helper);
     await(s);
     await_death(s, pid);
     scene_free(s);
@@ -378,14 +378,14 @@ BOTH_WAYS(what_a_killed_guard_has_left_in_its_session_is_killed) {
 
 /* --- the daemon dies ------------------------------------------------------------------------- */
 
-/* A process in the place of the daemon, which starts an aside and is killed. */
+/* A process in the place of the daemon, which starts a helper process and is killed. */
 static void die_beside(struct scene *s, struct helper_spec what) {
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* what it leaves becomes our child */
     pid_t daemon = fork();
     assert_true(daemon >= 0);
     if (daemon == 0) {
         struct loop *loop = NULL;
-        struct aside *aside = NULL;
+        struct helper_process *helper = NULL;
         const struct helper_guard guard = { .shim = SHIM_PATH,
                                             .spec = &s->spec,
                                             .cgroup = -1,
@@ -397,7 +397,7 @@ static void die_beside(struct scene *s, struct helper_spec what) {
             what.guard = &guard;
         what.cwd = s->stage->home;
         if (loop_new(&loop, NULL) == 0)
-            (void)helper_start(loop, &what, ended, s, &aside, NULL);
+            (void)helper_start(loop, &what, ended, s, &helper, NULL);
         for (;;)
             (void)pause();
     }
@@ -430,7 +430,7 @@ BOTH_WAYS(it_dies_with_a_daemon_that_is_killed) {
                                       .env = plain_env };
     s->without = true;
     die_beside(s, what);
-    assert_true(lives(number_in(s, "pid"))); /* without a guard it goes on */
+    assert_true(lives(number_in(s, "pid"))); /* without a guard it continues */
     reap_orphans(true);
     forget_pid(s);
     s->without = false;
@@ -489,7 +489,7 @@ BOTH_WAYS(one_that_outlives_does_not) {
     time_ms deadline = clock_read_steady() + patience_ms();
     while (number_in(s, "done") == 0)
         if (clock_read_steady() > deadline)
-            fail_msg("an aside that outlives the daemon was ended with it");
+            fail_msg("a helper process that outlives the daemon was ended with it");
     reap_orphans(false);
     scene_free(s);
 }

@@ -1,4 +1,4 @@
-/* Asides: short commands of the daemon itself. Each ends once, in time, with the end of what it said. */
+/* Helper processes: short commands of the daemon itself. Each ends once, in time, with the tail of its output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "executor/aside.h"
+#include "executor/helper_process.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
 #include "harness/test.h"
@@ -21,7 +21,7 @@
 struct scene {
     struct loop *loop;
     struct loop_timer *late;
-    struct aside *aside;
+    struct helper_process *helper;
     int ended;
     struct helper_end end;
     char *output;
@@ -30,7 +30,7 @@ struct scene {
 
 static void too_late(void *ctx) {
     (void)ctx;
-    fail_msg("the aside does not end: its time-out or its pidfd is not seen");
+    fail_msg("the helper process does not end: its time-out or its pidfd is not seen");
 }
 
 static void ended(void *ctx, const struct helper_end *end) {
@@ -67,7 +67,7 @@ static void begin(struct scene *s, const struct helper_spec *spec) {
     s->output = NULL;
     s->ended = 0;
     s->inside = true;
-    if (helper_start(s->loop, spec, ended, s, &s->aside, &err) < 0)
+    if (helper_start(s->loop, spec, ended, s, &s->helper, &err) < 0)
         fail_msg("%s", err.text);
     s->inside = false;
 }
@@ -98,7 +98,7 @@ static bool lives(pid_t pid) {
 
 static void await_death(pid_t pid) {
     time_ms deadline = clock_read_steady() + patience_ms();
-    while (lives(pid)) /* the kernel has been told; it needs a moment */
+    while (lives(pid)) /* SIGKILL was sent; the kernel needs a moment */
         if (clock_read_steady() > deadline)
             fail_msg("process %d is still there: the group was not killed", (int)pid);
 }
@@ -139,7 +139,7 @@ TEST_WITH(a_missing_folder_is_an_end_with_its_errno, setup, teardown) {
     assert_int_equal(s->end.error, ENOENT);
 }
 
-TEST_WITH(a_signal_is_told, setup, teardown) {
+TEST_WITH(a_signal_is_reported, setup, teardown) {
     struct scene *s = *state;
     run(s, (struct helper_spec){ .argv = ARGV("sh", "-c", "echo before; kill -SEGV $$") });
     assert_int_equal(s->end.code, -1);
@@ -188,7 +188,7 @@ TEST_WITH(of_huge_output_the_end_is_kept, setup, teardown) {
     assert_string_equal(s->output + 1000 - strlen("the end\n"), "the end\n");
 }
 
-TEST_WITH(killed_it_tells_nobody_and_is_gone, setup, teardown) {
+TEST_WITH(a_killed_helper_reports_nothing_and_is_reaped, setup, teardown) {
     struct scene *s = *state;
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16], script[200];
     scratch_make(folder, "aside");
@@ -208,7 +208,7 @@ TEST_WITH(killed_it_tells_nobody_and_is_gone, setup, teardown) {
     assert_int_equal(sscanf(text, "%d %d", &child, &leader), 2);
     close(fd);
     scratch_remove(folder);
-    assert_null(helper_kill(s->aside));
+    assert_null(helper_kill(s->helper));
     await_death(leader);
     await_death(child);
     assert_int_equal(s->ended, 0);
@@ -219,29 +219,29 @@ TEST_WITH(killed_it_tells_nobody_and_is_gone, setup, teardown) {
  * no reader, and does not end it. */
 TEST_WITH(one_that_outlives_goes_on_without_us, setup, teardown) {
     struct scene *s = *state;
-    int go[2], told[2];
+    int go[2], reported[2];
     char line[8] = "", number[16];
     (void)signal(SIGPIPE, SIG_IGN); /* as the daemon has it */
     assert_int_equal(pipe2(go, O_CLOEXEC), 0);
-    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(reported, O_CLOEXEC), 0);
     (void)snprintf(number, sizeof(number), "%d", (int)getpid());
     char script[160];
     (void)snprintf(script, sizeof(script),
                    "read x </proc/%s/fd/%d; echo nobody hears; echo done >/proc/%s/fd/%d", number,
-                   go[0], number, told[1]);
+                   go[0], number, reported[1]);
     struct helper_spec spec = { .argv = ARGV("sh", "-c", script),
                                 .env = ARGV("PATH=/usr/bin:/bin"),
                                 .timeout = patience_ms(),
                                 .outlives = true };
     begin(s, &spec);
-    assert_null(helper_kill(s->aside));
+    assert_null(helper_kill(s->helper));
     assert_int_equal(write(go[1], "\n", 1), 1);
-    assert_int_equal(read(told[0], line, 5), 5);
+    assert_int_equal(read(reported[0], line, 5), 5);
     assert_string_equal(line, "done\n");
     assert_int_equal(s->ended, 0);
     for (int i = 0; i < 2; i++) {
         close(go[i]);
-        close(told[i]);
+        close(reported[i]);
     }
     (void)signal(SIGPIPE, SIG_DFL);
 }

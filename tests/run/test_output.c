@@ -1,4 +1,4 @@
-/* test_output.c: output of any amount stays within its part of the disk, and nobody is blocked. */
+/* test_output.c: output of any amount stays within its part of the disk, and no writer is blocked. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct peak {
     uint64_t bytes, size;
 };
 
-/* However slow the disk is: as long as the log grows nobody has been blocked. */
+/* However slow the disk is: as long as the log grows, its writer was not blocked. */
 static bool follow_disk(struct stage *stage, void *ctx) {
     struct peak *peak = ctx;
     uint64_t size = peak->size, bytes = bytes_on_disk(stage, "out.log", &size);
@@ -209,7 +209,7 @@ static bool is_silent(struct stage *stage, void *ctx) {
 }
 
 /* Everything that could wake it is on: cap, idle time-out, deadline. */
-ONE_WAY(a_silent_run_wakes_nobody) {
+ONE_WAY(a_silent_run_wakes_no_process) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.log_head = spec.log_tail = MEGABYTE;

@@ -160,7 +160,7 @@ ONE_WAY(it_does_not_reach_the_rest) {
     world_free(&w);
 }
 
-ONE_WAY(what_it_writes_elsewhere_is_gone_with_it) {
+ONE_WAY(files_elsewhere_are_deleted_with_it) {
     struct world w;
     char name[64], script[256];
     world_make(&w, *(const int *)*state);
@@ -225,7 +225,7 @@ ONE_WAY(without_network_nothing_is_reached) {
     world_free(&w);
 }
 
-ONE_WAY(podman_is_told_the_same) {
+ONE_WAY(podman_gets_the_same_arguments) {
     struct world w;
     char notes[STAGE_PATH + 32], text[4096] = "";
     world_make(&w, *(const int *)*state);

@@ -42,7 +42,7 @@ static void remove_whole(const char *name) {
 
 TEST_GROUP(set_up, tear_down)
 
-TEST(what_is_not_there_is_gone) {
+TEST(a_missing_folder_counts_as_deleted) {
     remove_whole("nothing");
     make_file("file");
     remove_whole("file");

@@ -452,7 +452,7 @@ TEST(a_folder_has_one_inhabitant) {
 }
 
 /* Shims of every version since RUNDIR_OLDEST may be alive during an upgrade. */
-/* A shim on a node and a daemon that gives it up cannot ask each other; the folder tells who was first. */
+/* A shim on a node and a daemon that gives it up cannot ask each other; the folder shows which was first. */
 TEST(a_run_is_begun_once) {
     char path[128], who[RUN_BEGIN_MAX] = "";
     (void)snprintf(path, sizeof(path), "%s/begin-once", root);
@@ -468,7 +468,7 @@ TEST(a_run_is_begun_once) {
     assert_int_equal(rundir_read_begin_at(dir, who), 0);
     assert_string_equal(who, "job 17 n1 99 0");
     assert_int_equal(unlinkat(dir, "begin", 0), 0);
-    /* Something else of that name is nobody's, and nobody can have it. */
+    /* Another kind of file with that name belongs to no run, and no run can begin. */
     write_text("begin-once", "begin", "x", 1);
     assert_int_equal(rundir_begin_at(dir, RUN_BEGIN_CLOSED), -EPROTO);
     close(dir);

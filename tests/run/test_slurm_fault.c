@@ -53,7 +53,7 @@ FIXTURE_TEST(a_submission_that_was_not_made_is_made_again) {
     assert_int_equal(times_run(fake), 1);
 }
 
-/* It may have been accepted: only lists that came can tell, and those do not come. */
+/* It may have been accepted: only a successful list can show that, and none comes. */
 FIXTURE_TEST(in_doubt_nothing_is_submitted_while_slurm_cannot_be_asked) {
     struct fake *fake = *state;
     fake_set(fake, "deaf", "");
@@ -74,7 +74,7 @@ FIXTURE_TEST(a_run_that_ends_before_sbatch_answers_has_ended) {
     struct run_spec spec = stage_spec(fake->stage, MARK);
     assert_int_equal(stage_run(fake->stage, 1, &spec)->code, 0);
     unsigned asked = fake_calls(fake, "squeue");
-    spec = stage_spec(fake->stage, FOREVER); /* somebody to ask about */
+    spec = stage_spec(fake->stage, FOREVER); /* a run to poll */
     fake_clear(fake, "slow");
     stage_start(fake->stage, 2, &spec);
     fake_await_calls(fake, "squeue", asked + 3);
@@ -83,7 +83,7 @@ FIXTURE_TEST(a_run_that_ends_before_sbatch_answers_has_ended) {
     (void)stage_await_end(fake->stage, 2);
 }
 
-FIXTURE_TEST(a_controller_that_is_away_is_waited_for) {
+FIXTURE_TEST(an_unreachable_controller_is_waited_for) {
     struct fake *fake = *state;
     fake_set(fake, "away", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -106,7 +106,7 @@ FIXTURE_TEST(a_refusal_is_a_launch_failure_in_slurms_words) {
     assert_string_equal(end->message, "sbatch refused it: Invalid partition name specified");
 }
 
-TEST(without_sbatch_the_sentence_says_what_to_do) {
+TEST(without_sbatch_the_message_says_what_to_do) {
     struct executor_slurm_options options = { .sbatch = "/nonexistent/sbatch",
                                               .squeue = "/nonexistent/squeue",
                                               .scontrol = "/nonexistent/scontrol" };
@@ -258,7 +258,7 @@ FIXTURE_TEST(the_state_of_a_job_tells_how_a_run_without_a_record_ended) {
 
 /* A controller that comes back may end what it does not remember to have started, and start it again; the second shim
  * begins nothing. */
-FIXTURE_TEST(a_job_that_slurm_ended_and_started_again_is_told_as_that) {
+FIXTURE_TEST(a_job_that_slurm_ended_and_started_again_is_reported_as_that) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
@@ -314,7 +314,7 @@ FIXTURE_TEST(a_command_that_was_killed_for_memory_says_so) {
     }
 }
 
-FIXTURE_TEST(an_end_is_told_although_nobody_says_why_it_came) {
+FIXTURE_TEST(an_end_is_reported_although_its_reason_is_unknown) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);
@@ -384,7 +384,7 @@ FIXTURE_TEST(a_node_that_does_not_see_the_folder_is_named) {
     assert_non_null(strstr(end->message, "shared file system"));
 }
 
-FIXTURE_TEST(a_running_run_outlives_a_controller_that_is_away) {
+FIXTURE_TEST(a_running_run_outlives_an_unreachable_controller) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "read x <fifo; exit 8"));
     char fifo[2 * STAGE_PATH];
@@ -428,8 +428,8 @@ ACCOUNTED(accounting_knows_what_the_controller_forgot) {
     assert_string_equal(end->message, "job 1 was cancelled in Slurm by user 1000");
 }
 
-/* A stop that nobody hears is repeated when somebody listens again. */
-FIXTURE_TEST(a_stop_while_the_controller_is_away_comes_later) {
+/* A stop that does not reach Slurm is repeated when the controller answers again. */
+FIXTURE_TEST(a_stop_while_the_controller_is_unreachable_comes_later) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, FOREVER);
     stage_start(fake->stage, 1, &spec);

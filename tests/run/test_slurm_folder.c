@@ -12,7 +12,7 @@
 
 #define MARK ARGV("sh", "-c", "echo ran; exit 9")
 
-/* A folder in the place of a file: it can be neither read nor made, whoever tries, root too. */
+/* A folder in the place of a file: it can be neither read nor created, not even by root. */
 static void spoil(const struct fake *fake, task_id task, const char *file) {
     char path[STAGE_PATH];
     stage_path(fake->stage, task, file, path);
@@ -32,7 +32,7 @@ static void remove_file(const struct fake *fake, task_id task, const char *file)
     assert_int_equal(unlink(path), 0);
 }
 
-/* Whole, known to nobody, and not submitted. */
+/* Complete, unknown to the store, and not submitted. */
 static void start_unsubmitted(struct fake *fake) {
     fake_set(fake, "away", "");
     struct run_spec spec = stage_spec(fake->stage, MARK);
@@ -50,7 +50,7 @@ static void start_pending(struct fake *fake) {
 /* --- found again ----------------------------------------------------------------------------- */
 
 static void expect_lost_for_its_folder(struct fake *fake) {
-    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE); /* nobody can say yet */
+    assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE); /* not known yet */
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_LOST);
     assert_non_null(strstr(end->message, "does not say what to submit"));
@@ -132,7 +132,7 @@ TEST(a_stop_ends_a_run_whose_folder_cannot_be_closed) {
     fake_free(fake);
 }
 
-/* --- refused, stopped, cancelled ------------------------------------------------------------- */
+/* --- refused, stopped, canceled -------------------------------------------------------------- */
 
 TEST(a_refused_run_has_failed_although_its_folder_cannot_be_closed) {
     struct fake *fake = fake_new();
@@ -177,7 +177,7 @@ TEST(without_sbatch_a_folder_that_cannot_be_closed_changes_nothing) {
     stage_free(fake.stage);
 }
 
-TEST(a_job_that_was_cancelled_ends_its_run_although_it_cannot_be_closed) {
+TEST(a_job_that_was_canceled_ends_its_run_although_it_cannot_be_closed) {
     struct fake *fake = fake_new();
     start_pending(fake);
     spoil(fake, 1, "begin");

@@ -84,7 +84,7 @@ FIXTURE_TEST(many_are_submitted_side_by_side_and_each_once) {
     assert_int_equal(fake_jobs(fake), count);
 }
 
-FIXTURE_TEST(what_the_run_needs_is_what_sbatch_is_told) {
+FIXTURE_TEST(sbatch_gets_the_requirements_of_the_run) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     spec.place.partition = "gpu";
@@ -184,7 +184,7 @@ FIXTURE_TEST(a_living_run_is_found_again) {
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
 }
 
-FIXTURE_TEST(an_end_that_nobody_heard_is_told) {
+FIXTURE_TEST(an_end_that_no_daemon_saw_is_reported) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 5"));
     (void)stage_run(fake->stage, 1, &spec);
@@ -209,7 +209,7 @@ FIXTURE_TEST(what_an_earlier_daemon_could_not_submit_is_submitted) {
     assert_non_null(strstr(fake_job(fake, 1, "words"), "--partition=gpu\n"));
 }
 
-/* sbatch goes on without the daemon that called it. */
+/* sbatch continues without the daemon that called it. */
 FIXTURE_TEST(a_run_whose_daemon_ended_during_sbatch_has_one_job) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "exit 7"));
@@ -230,7 +230,7 @@ FIXTURE_TEST(a_run_without_its_folder_is_lost) {
 }
 
 /* The daemon that ordered it may still be there, without the store, and about to start it. */
-FIXTURE_TEST(a_run_that_was_called_lost_is_started_by_nobody) {
+FIXTURE_TEST(a_run_that_was_reported_lost_is_never_started) {
     struct fake *fake = *state;
     struct error err = { 0 };
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
@@ -274,7 +274,7 @@ static bool external_has_ended(struct stage *stage, void *ctx) {
     return stage->externals_ended == 1;
 }
 
-FIXTURE_TEST(a_living_run_that_nobody_knows_keeps_its_place) {
+FIXTURE_TEST(a_live_run_that_is_unknown_keeps_its_folder) {
     struct fake *fake = *state;
     struct stage *stage = fake->stage;
     struct executor_sweep sweep = { knows_nothing, count_external, count_external_end, stage, 0 };
@@ -287,12 +287,12 @@ FIXTURE_TEST(a_living_run_that_nobody_knows_keeps_its_place) {
     assert_int_equal(stage->externals, 1);
     fake_call(fake, "scancel", "--signal=USR2 1");
     stage_await(stage, external_has_ended, NULL, "the end of the external run");
-    assert_int_equal(executor_sweep(stage->ex, &sweep, NULL), 0); /* now nobody needs its folder */
+    assert_int_equal(executor_sweep(stage->ex, &sweep, NULL), 0); /* now its folder is not needed */
     assert_int_equal(sweep.removed, 1);
     assert_string_equal(stage_file(stage, 1, "slurm"), "");
 }
 
-/* No lock tells that a run on a node lives: who looks for locks must not take its folder. */
+/* No lock shows that a run on a node is alive: the local executor must not remove its folder. */
 FIXTURE_TEST(the_sweep_of_this_host_leaves_runs_of_slurm_alone) {
     struct fake *fake = *state;
     struct stage *stage = fake->stage;

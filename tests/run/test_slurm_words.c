@@ -1,4 +1,4 @@
-/* test_slurm_words.c: what Slurm's programs are told, and what their words mean. */
+/* test_slurm_words.c: the arguments of Slurm's programs, and what their output means. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ TEST(the_time_limit_is_longer_than_all_time_outs) {
     spec.check_count = 2;
     assert_non_null(strstr(words_of(&spec), "--time=18 ")); /* 10 + 5 + 1, 3 graces, a minute */
     checks[1].timeout = 0;
-    assert_null(strstr(words_of(&spec), "--time")); /* nobody knows how long that takes */
+    assert_null(strstr(words_of(&spec), "--time")); /* its duration is unlimited */
 }
 
 TEST(a_name_with_a_new_line_is_refused) {
@@ -115,7 +115,7 @@ TEST(a_script_survives_any_folder_name) {
                         "exec '/opt/a b/sluice-shim' --in '/runs/it'\\''s $(here)/1' 25000");
 }
 
-/* A shim that is told to end must be done before Slurm kills it. */
+/* A shim that Slurm asks to end must be done before Slurm kills it. */
 TEST(some_of_a_short_kill_wait_is_left_for_the_record) {
     const struct {
         time_ms kill_wait;
@@ -132,7 +132,7 @@ TEST(some_of_a_short_kill_wait_is_left_for_the_record) {
 
 /* --- what sbatch answers --------------------------------------------------------------------- */
 
-TEST(what_an_sbatch_has_said_is_understood) {
+TEST(the_output_of_sbatch_is_understood) {
 #define FAILED_WITH "sbatch: error: Batch job submission failed: "
     static const struct {
         const char *output;
@@ -171,7 +171,7 @@ TEST(what_an_sbatch_has_said_is_understood) {
     }
 }
 
-TEST(the_sentence_of_sbatch_is_told_without_its_head) {
+TEST(the_message_of_sbatch_is_reported_without_its_prefix) {
     uint64_t job;
     char why[160], small[8];
     (void)slurm_answer_read("sbatch: error: x\n" FAILED_WITH "Invalid qos specification\n", false,
@@ -241,7 +241,7 @@ TEST(every_word_of_slurm_is_a_state) {
 TEST(the_configuration_is_read) {
     struct slurm_config config = { .kill_wait = SECONDS(30) };
     slurm_config_read("Configuration data as of 2030-01-01\nKillWaits = 3\n", &config);
-    assert_int_equal(config.kill_wait, SECONDS(30)); /* what is not said stays */
+    assert_int_equal(config.kill_wait, SECONDS(30)); /* a missing value is unchanged */
     slurm_config_read("AccountingStorageType   = accounting_storage/slurmdbd\n"
                       "ClusterName             = lab\nKillWait                = 45 sec\n",
                       &config);

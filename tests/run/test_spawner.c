@@ -15,14 +15,14 @@
 
 static struct loop *loop;
 static struct spawner *spawner;
-static unsigned told; /* so many of them */
+static unsigned reported; /* their number */
 static pid_t pids[ORDERS];
 static int errors[ORDERS];
 
 static int set_up(void **state) {
     struct error err = { 0 };
     (void)state;
-    told = 0;
+    reported = 0;
     assert_int_equal(loop_new(&loop, &err), 0);
     assert_int_equal(spawner_new(loop, &spawner, &err), 0);
     return 0;
@@ -36,9 +36,9 @@ static int tear_down(void **state) {
 }
 
 static void is_done(void *ctx, pid_t pid, int error) {
-    assert_int_equal((uintptr_t)ctx, told); /* in the order of the orders */
-    pids[told] = pid;
-    errors[told++] = error;
+    assert_int_equal((uintptr_t)ctx, reported); /* in the order of the orders */
+    pids[reported] = pid;
+    errors[reported++] = error;
     if (spawner_pending(spawner) == 0)
         loop_stop(loop);
 }
@@ -58,7 +58,7 @@ static void order(const char *program, const char *script, int out, int in) {
                                  .cwd = "/",
                                  .fds = { in, out, SPAWN_NULL },
                                  .fd_count = 3 };
-    number = told == 0 && spawner_pending(spawner) == 0 ? 0 : number + 1;
+    number = reported == 0 && spawner_pending(spawner) == 0 ? 0 : number + 1;
     spawner_start(spawner, &spawn, is_done, (void *)(uintptr_t)number);
     memset(text, 'x', sizeof(text) - 1);
     memset(shell, 'x', sizeof(shell) - 1);
@@ -93,7 +93,7 @@ FIXTURE_TEST(a_process_has_what_was_ordered) {
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     int kept = fcntl(ends[0], F_DUPFD_CLOEXEC, 20); /* not inherited */
     order("/bin/sh", "echo $NAME $PWD; ls /proc/self/fd | wc -l; exit 3", ends[1], SPAWN_NULL);
-    assert_int_equal(told, 0); /* never from inside */
+    assert_int_equal(reported, 0); /* never from inside */
     await_all();
     assert_int_equal(errors[0], 0);
     read_all(ends[0], text);                   /* ends: the spawner has closed its copy */
@@ -103,7 +103,7 @@ FIXTURE_TEST(a_process_has_what_was_ordered) {
     close(kept);
 }
 
-FIXTURE_TEST(a_program_that_is_not_there_is_told_with_its_errno) {
+FIXTURE_TEST(a_missing_program_is_reported_with_its_errno) {
     order("/no/such/program", "", SPAWN_NULL, SPAWN_NULL);
     order("/dev/null", "", SPAWN_NULL, SPAWN_NULL);
     order("/bin/sh", "exit 7", SPAWN_NULL, SPAWN_NULL);
@@ -114,7 +114,7 @@ FIXTURE_TEST(a_program_that_is_not_there_is_told_with_its_errno) {
     assert_int_equal(code_of(pids[2]), 7);
 }
 
-FIXTURE_TEST(all_are_told_in_their_order) {
+FIXTURE_TEST(all_are_reported_in_their_order) {
     for (int i = 0; i < ORDERS; i++)
         order("/bin/sh", "exit 0", SPAWN_NULL, SPAWN_NULL);
     assert_int_equal(spawner_pending(spawner), ORDERS);
@@ -132,7 +132,7 @@ FIXTURE_TEST(what_was_ordered_is_started_before_the_end) {
         order("/bin/sh", "echo .", fcntl(ends[1], F_DUPFD_CLOEXEC, 0), SPAWN_NULL);
     close(ends[1]);
     spawner = spawner_free(spawner);
-    assert_int_equal(told, 0);
+    assert_int_equal(reported, 0);
     read_all(ends[0], text);
     assert_int_equal(strlen(text), 20);
     close(ends[0]);

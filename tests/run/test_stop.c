@@ -18,7 +18,7 @@ BOTH_WAYS(a_polite_command_ends_itself) {
     stage_stop(stage, 1, STOP_POLITELY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
-    assert_int_equal(end->code, 3); /* what it said itself is told too */
+    assert_int_equal(end->code, 3); /* its own exit code is reported, too */
     assert_string_equal(stage_file(stage, 1, "out.log"), "ready\ngot TERM\n");
     stage_free(stage);
 }
@@ -104,7 +104,7 @@ ONE_WAY(a_stopped_process_is_woken_to_end) {
     stage_free(stage);
 }
 
-ONE_WAY(nobody_can_be_stopped_twice_or_after_the_end) {
+ONE_WAY(no_run_can_be_stopped_twice_or_after_the_end) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
     assert_int_equal(stage_run(stage, 1, &spec)->code, 0);
@@ -113,7 +113,7 @@ ONE_WAY(nobody_can_be_stopped_twice_or_after_the_end) {
     stage_free(stage);
 }
 
-/* Opening a pipe that nobody writes to waits for ever, like a dead network disk. */
+/* Opening a pipe without a writer waits forever, like a dead network disk. */
 ONE_WAY(a_program_that_does_not_come_can_be_stopped) {
     struct stage *stage = STAGE(state);
     char path[STAGE_PATH];

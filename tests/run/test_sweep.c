@@ -1,5 +1,5 @@
-/* test_sweep.c: folders that nobody needs go, those who live in one are found, and what the kernel can
- * do is told. */
+/* test_sweep.c: folders that are not needed are removed, those who live in one are found, and what the kernel can
+ * do is reported. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static bool is_external_over(struct stage *stage, void *ctx) {
     return stage->externals_ended == 1;
 }
 
-static bool is_gone(struct stage *stage, void *ctx) {
+static bool is_deleted(struct stage *stage, void *ctx) {
     char path[STAGE_PATH + 64];
     (void)snprintf(path, sizeof(path), "%s/%s", stage->root, (const char *)ctx);
     return access(path, F_OK) < 0;
@@ -86,12 +86,12 @@ BOTH_WAYS(the_sweep_removes_the_dead_and_finds_the_living) {
     assert_int_equal(stage->externals, 1);
     assert_int_equal(stage->externals_ended, 0);
     assert_int_equal(executor_live(stage->ex), 1);
-    assert_true(is_gone(stage, (void *)(uintptr_t) "test-2")); /* at once out of sight */
-    assert_false(is_gone(stage, (void *)(uintptr_t) "test-1/1/end.json"));
+    assert_true(is_deleted(stage, (void *)(uintptr_t) "test-2")); /* at once out of sight */
+    assert_false(is_deleted(stage, (void *)(uintptr_t) "test-1/1/end.json"));
     assert_int_equal(kill(stage_who(stage, 3).shim, SIGUSR1), 0);
     stage_await(stage, is_external_over, NULL, "the end of the external run");
     stage_await(stage, is_trash_empty, NULL, "the deletion");
-    /* It may have been over before its shim was watched; then nobody but its parent, which is this test,
+    /* It may have been over before its shim was watched; then no process but its parent, which is this test,
      * takes it. */
     while (waitpid(-1, NULL, 0) > 0)
         ;
@@ -134,7 +134,7 @@ ONE_WAY(a_forgotten_task_goes_little_by_little) {
     uint64_t rounds = loop_wakeups(stage->loop);
     executor_forget(stage->ex, "test-1");
     executor_forget(stage->ex, "no-such-task");
-    assert_true(is_gone(stage, (void *)(uintptr_t) "test-1"));
+    assert_true(is_deleted(stage, (void *)(uintptr_t) "test-1"));
     stage_await(stage, is_trash_empty, NULL, "the deletion");
     assert_true(loop_wakeups(stage->loop) - rounds >= 10); /* others had their turn */
     stage_free(stage);
@@ -156,7 +156,7 @@ ONE_WAY(who_lives_is_not_forgotten) {
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     stage_start(stage, 1, &spec);
     executor_forget(stage->ex, "test-1");
-    assert_false(is_gone(stage, (void *)(uintptr_t) "test-1/1/lock"));
+    assert_false(is_deleted(stage, (void *)(uintptr_t) "test-1/1/lock"));
     stage_stop(stage, 1, STOP_AT_ONCE);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);

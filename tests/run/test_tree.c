@@ -76,9 +76,9 @@ BOTH_WAYS(children_of_other_threads_are_found) {
     stage_free(stage);
 }
 
-/* Processes that live for a fraction of a millisecond and always have a child: only a kill of the whole
+/* Processes that live for a fraction of a millisecond and always have a child: only a kill of the complete
  * cgroup is sure to catch them. */
-BOTH_WAYS(processes_that_run_away_are_caught) {
+BOTH_WAYS(processes_that_detach_are_caught) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("runaway"));
     const struct run_end *end = stage_run(stage, 1, &spec);
@@ -103,7 +103,7 @@ BOTH_WAYS(a_kill_does_not_reach_the_next_run) {
     stage_free(stage);
 }
 
-BOTH_WAYS(the_way_of_killing_is_told) {
+BOTH_WAYS(the_way_of_killing_is_reported) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("leave", "1", "0"));
     const struct run_end *end = stage_run(stage, 1, &spec);

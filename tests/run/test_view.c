@@ -91,7 +91,7 @@ ONE_WAY(it_is_its_own_group_with_default_signals) {
     stage_free(stage);
 }
 
-/* The score is the command's alone. When memory is short, the shim must live to tell it. */
+/* The score is the command's alone. When memory is short, the shim must survive to report it. */
 ONE_WAY(its_shim_keeps_its_own_oom_score) {
     struct stage *stage = STAGE(state);
     char own[16];
@@ -140,7 +140,7 @@ ONE_WAY(output_and_errors_are_apart) {
 }
 
 /* TMPDIR goes, what a link in it points at stays. */
-ONE_WAY(its_temporary_folder_is_gone_afterwards) {
+ONE_WAY(its_temporary_folder_is_deleted_afterwards) {
     struct stage *stage = STAGE(state);
     char outside[STAGE_PATH], kept[STAGE_PATH], variable[STAGE_PATH + 8], tmp[STAGE_PATH];
     (void)snprintf(outside, sizeof(outside), "%.200s/outside", stage->home);

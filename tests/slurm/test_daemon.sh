@@ -7,7 +7,7 @@
 : "${SLURM_CLUSTER:?is not set: run it by make test-slurm}"
 "$SLURM_CLUSTER" mend "$SLUICE_TEST_SLURM" || exit 1
 
-unset SLUICE_TEST_EXECUTOR # said by each task here
+unset SLUICE_TEST_EXECUTOR # each task names its executor here
 config 'limits: {runs: 8, resource: {"slurm:small": 1}}
 projects: {night: {executor: slurm, max_running: 2}}
 slurm: {poll_s: 0.3, poll_idle_s: 2}

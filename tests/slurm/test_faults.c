@@ -33,7 +33,7 @@ static void is_lost_because(struct stage *stage, task_id task, const char *text)
                  end->applied, end->message);
 }
 
-/* A run that lives until it can read a line from the fifo `go`. */
+/* A run that ends when it can read a line from the fifo `go`. */
 #define UNTIL_GO "echo ran >>ran; echo ready; read line <go"
 
 static struct stage *stage_with_fifo(int *ret_go) {
@@ -41,7 +41,7 @@ static struct stage *stage_with_fifo(int *ret_go) {
     char path[STAGE_PATH + 8];
     (void)snprintf(path, sizeof(path), "%s/go", stage->home);
     assert_int_equal(mkfifo(path, 0600), 0);
-    *ret_go = open(path, O_RDWR | O_CLOEXEC); /* waits for nobody, and keeps what is written */
+    *ret_go = open(path, O_RDWR | O_CLOEXEC); /* does not block, and keeps what is written */
     assert_true(*ret_go >= 0);
     return stage;
 }
@@ -71,7 +71,7 @@ FAULT(without_a_controller_submits_wait_and_come_through) {
     stage_free(stage);
 }
 
-FAULT(an_end_is_told_while_the_controller_is_away) {
+FAULT(an_end_is_reported_while_the_controller_is_unreachable) {
     int go = -1;
     struct stage *stage = stage_with_fifo(&go);
     cluster_start(stage, 1, SHELL(UNTIL_GO));
@@ -98,7 +98,7 @@ FAULT(a_restarted_controller_changes_nothing) {
     stage_free(stage);
 }
 
-/* Killed while it takes jobs in and hands them out: it forgets some, and hands out others again. What a run was told to
+/* Killed while it takes jobs in and hands them out: it forgets some, and hands out others again. What a run was asked to
  * do may be cut off then; it is never done twice, and a run that says that it has ended well has done it. */
 FAULT(a_killed_controller_runs_nothing_twice) {
     struct stage *stage = cluster_stage();
@@ -139,7 +139,7 @@ FAULT(without_munge_everything_waits) {
     cluster_start(stage, 2, SHELL("echo ran >>ran"));
     cluster_await_doing(stage, 2, "again");
     let_go(go);
-    ends_well_once(stage, 1, 1); /* its folder tells, and needs nobody */
+    ends_well_once(stage, 1, 1); /* its folder has the end */
     cluster_part("start-part", "munge");
     ends_well_once(stage, 2, 2);
     (void)close(go);
@@ -187,7 +187,7 @@ FAULT(a_node_that_is_declared_down_loses_its_runs) {
     stage_free(stage);
 }
 
-/* As if the machine of a run were off: nobody there says how its job ended. */
+/* As if the machine of a run were off: its job records no end. */
 static void switch_off(pid_t shim) {
     char path[64], text[512] = "";
     int parent = 0;
@@ -201,7 +201,7 @@ static void switch_off(pid_t shim) {
     assert_int_equal(kill(shim, SIGKILL), 0);
 }
 
-/* Nobody on that node says anything any more; Slurm notices after SlurmdTimeout. The command may go on there: until then
+/* No process on that node reports anything any more; Slurm notices after SlurmdTimeout. The command may continue there: until then
  * the run counts as running, and keeps its place. */
 FAULT(a_node_that_is_silent_loses_its_runs) {
     struct stage *stage = cluster_stage();
@@ -216,7 +216,7 @@ FAULT(a_node_that_is_silent_loses_its_runs) {
 
 /* --- behind our back ------------------------------------------------------------------------- */
 
-FAULT(a_job_that_somebody_cancels_is_lost) {
+FAULT(a_job_that_a_user_cancels_is_lost) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, HOSTILE("polite"));
     stage_await_text(stage, 1, "out.log", "ready");

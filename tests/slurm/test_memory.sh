@@ -29,7 +29,7 @@ rule 'a run that needs less is fine' becomes "$id" 'done'
 # tail keeps what it has read until there is a line.
 add -- sh -c 'head -c 200000000 /dev/zero | tail -n 1 >/dev/null; exit 5'
 rule 'a run whose process was killed for memory has failed' becomes "$id" failed
-# The whole of it: the shell itself grows, and the kernel takes it.
+# All of it: the shell itself grows, and the kernel takes it.
 add -- awk 'BEGIN { for (i = 0; ; i++) a[i] = i " padding padding padding padding padding padding" }'
 rule 'a command that is killed for memory has failed' becomes "$id" failed
 run sluice show "$id"

@@ -1,4 +1,4 @@
-/* test_runs.c: a run on a node is like a run here: started, followed, stopped, found again, and its end is told once. */
+/* test_runs.c: a run on a node is like a run here: started, followed, stopped, found again, and its end is reported once. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ TEST(a_running_one_is_asked_to_stop) {
     stage_stop(stage, 1, STOP_POLITELY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
-    assert_int_equal(end->code, 3); /* its own word is told too */
+    assert_int_equal(end->code, 3); /* its own exit code is reported, too */
     assert_string_equal(stage_file(stage, 1, "out.log"), "ready\ngot TERM\n");
     cluster_await_state(stage, 1, "COMPLETED");
     stage_free(stage);
@@ -110,7 +110,7 @@ TEST(who_ignores_the_stop_is_killed) {
     stage_free(stage);
 }
 
-/* Node s1 has two CPUs: whoever wants both waits for whoever has one. */
+/* Node s1 has two CPUs: a run that wants both waits for one that has one. */
 static struct run_spec on_s1(struct stage *stage, task_id task, int64_t cpus,
                              const char *const *argv) {
     struct run_spec spec = cluster_spec(stage, task, argv);

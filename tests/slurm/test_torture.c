@@ -1,11 +1,11 @@
 /* Parts of the cluster and the daemon fail at random moments while runs are active and work comes in.
  *
- * The controller is restarted and killed, a node is drained, jobs are cancelled and requeued by hand, the keys are away,
+ * The controller is restarted and killed, a node is drained, jobs are canceled and requeued manually, the keys are missing,
  * the daemon is killed: alone, and while the controller is away. Afterwards what holds after kills of the daemon must
  * hold: every acknowledged task is there and has ended as it must; each attempt ran at most once; what a process
  * returned is on record; no cap was exceeded at any instant, by the runs' own diary.
  *
- * test_torture [FAULTS [SEED]]: 24 faults when nothing is said; the seed is printed. Run by `make test-slurm`. */
+ * test_torture [FAULTS [SEED]]: 24 faults by default; the seed is printed. Run by `make test-slurm`. */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -84,7 +84,7 @@ static bool is_in_slot(pid_t pid) {
     return strstr(text, "/sluice-") != NULL;
 }
 
-/* Without a cgroup nothing tells it from a process of the owner: that is the positive control. */
+/* Without a cgroup nothing distinguishes it from a process of the owner: that is the positive control. */
 BOTH_WAYS(one_whose_shim_was_killed_is_known_by_its_cgroup) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(
@@ -104,7 +104,7 @@ BOTH_WAYS(one_whose_shim_was_killed_is_known_by_its_cgroup) {
     stage_free(stage);
 }
 
-ONE_WAY(of_who_is_gone_nobody_knows) {
+ONE_WAY(the_origin_of_an_ended_process_is_unknown) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, ARGV("sh", "-c", "echo ready; exec sleep 1000"));
     stage_start(stage, 1, &spec);
