@@ -311,13 +311,6 @@ static void read_signals(struct client *c) {
             on_stop(c);
 }
 
-static int time_left(const struct client *c) {
-    if (c->deadline == TIME_NEVER)
-        return -1;
-    time_ms left = c->deadline - clock_read_steady();
-    return left <= 0 ? 0 : (int)left;
-}
-
 static void wait_once(struct client *c) {
     bool is_full = c->session.to_agent.length > QUEUE_MAX && c->session.phase != ACP_OVER;
     struct pollfd fds[] = {
@@ -325,7 +318,8 @@ static void wait_once(struct client *c) {
         { .fd = is_full ? -1 : c->agent.out, .events = POLLIN },
         { .fd = c->session.to_agent.length ? c->agent.in : -1, .events = POLLOUT },
     };
-    if (poll(fds, ARRAY_SIZE(fds), time_left(c)) < 0)
+    time_ms left = c->deadline == TIME_NEVER ? -1 : time_max(c->deadline - clock_read_steady(), 0);
+    if (poll(fds, ARRAY_SIZE(fds), (int)left) < 0)
         return;
     if (fds[0].revents)
         read_signals(c);

@@ -576,13 +576,6 @@ static void on_request(struct acp_session *s, struct json_span message) {
 
 /* --- messages of the agent -------------------------------------------------------------------- */
 
-static void on_notification(struct acp_session *s, struct json_span message) {
-    struct json_span update = json_span_get(json_span_get(message, "params"), "update");
-    struct json_span kind = json_span_get(update, "sessionUpdate");
-    if (json_span_is(kind, "tool_call") || json_span_is(kind, "tool_call_update"))
-        wish_add(&call_find(s, update)->wish, update, s->options->cwd);
-}
-
 void acp_session_take(struct acp_session *s, const char *line, size_t size) {
     struct json_span message;
     if (!json_span_parse(line, size, &message) || !json_span_is_object(message)
@@ -600,10 +593,13 @@ void acp_session_take(struct acp_session *s, const char *line, size_t size) {
         return;
     if (json_span_get(message, "method").from && has_id)
         on_request(s, message);
-    else if (json_span_get(message, "method").from)
-        on_notification(s, message);
     else if (has_id)
         on_answer(s, message);
+    struct json_span update = json_span_get(json_span_get(message, "params"), "update");
+    struct json_span kind = json_span_get(update, "sessionUpdate");
+    if (!has_id && json_span_get(message, "method").from
+        && (json_span_is(kind, "tool_call") || json_span_is(kind, "tool_call_update")))
+        wish_add(&call_find(s, update)->wish, update, s->options->cwd);
 }
 
 void acp_session_init(struct acp_session *s, const struct acp_options *options) {

@@ -192,11 +192,6 @@ static struct order_chunk *room_at_end(struct order_list *list) {
     return last;
 }
 
-static void insert_at_end(struct order_list *list, uint32_t item) {
-    struct order_chunk *last = room_at_end(list);
-    last->items[last->end++] = item;
-}
-
 static void insert_at_front(struct order_list *list, uint32_t item) {
     struct order_chunk *chunk = chunk_new(ORDER_LIST_CHUNK);
     chunk->begin = chunk->end = ORDER_LIST_CHUNK; /* it fills from the back */
@@ -257,10 +252,13 @@ static void insert_inside(struct order_list *list, uint32_t item, order_before b
 void order_list_insert(struct order_list *list, uint32_t item, order_before before,
                        const void *ctx) {
     assert(item != ORDER_LIST_NONE);
-    if (list->count == 0 || before(ctx, chunk_last(live_chunks(list)[list->chunk_count - 1]), item))
-        insert_at_end(list, item);
-    else
+    if (list->count == 0
+        || before(ctx, chunk_last(live_chunks(list)[list->chunk_count - 1]), item)) {
+        struct order_chunk *last = room_at_end(list);
+        last->items[last->end++] = item;
+    } else {
         insert_inside(list, item, before, ctx);
+    }
     list->count++;
     set_head(list);
 }

@@ -268,13 +268,6 @@ static int folder_begun(int dir, uint64_t *ret_job, char ret_node[SLURM_NODE_MAX
     return 1;
 }
 
-/* NFS may cache a missing name for a minute. A local change makes the client ask its server
- * again. */
-static void folder_refresh(int dir) {
-    (void)outside_create_with(dir, REFRESH_NAME, "", 0, NULL);
-    (void)unlinkat(dir, REFRESH_NAME, 0);
-}
-
 /* The lock file was written, or one of the two relevant names was created. */
 static void folder_changed(void *ctx, const struct inotify_event *event) {
     struct slurm *ex = ctx;
@@ -807,7 +800,10 @@ static void conclude(struct slurm_run *run) {
         return;
     _cleanup_(fd_closep) int dir = -1;
     if (folder_open(run, &dir) == 0) {
-        folder_refresh(dir);
+        /* NFS may cache a missing name for a minute. A local change makes the client query its
+         * server again. */
+        (void)outside_create_with(dir, REFRESH_NAME, "", 0, NULL);
+        (void)unlinkat(dir, REFRESH_NAME, 0);
         examine_folder(run);
     }
     if (run->state == SLURM_OVER || run->base.has_end)
@@ -1465,12 +1461,6 @@ static void follow_adopted(struct slurm_run *run, int dir) {
     set_timer_now(ex, ex->examine_timer);
 }
 
-/* The record is complete; for a run ended by Slurm, Slurm is asked for the reason first. */
-static bool has_plain_end(int dir) {
-    struct run_end end;
-    return rundir_read_end_at(dir, NULL, &end, NULL) == 0 && !is_end_by_slurm(&end);
-}
-
 static enum adopted slurm_adopt(struct executor *base, struct run_key key, const char *folder,
                                 const struct executor_known *known) {
     struct slurm *ex = slurm_of(base);
@@ -1489,7 +1479,9 @@ static enum adopted slurm_adopt(struct executor *base, struct run_key key, const
                    "its folder is gone, or it was never handed over to Slurm"))
         return ADOPTED_LOST;
     follow_adopted(run, dir);
-    return dir >= 0 && has_plain_end(dir) ? ADOPTED_ENDED : ADOPTED_ALIVE;
+    struct run_end end; /* of a run that Slurm has ended: the reason is queried first */
+    bool has_ended = dir >= 0 && rundir_read_end_at(dir, NULL, &end, NULL) == 0;
+    return has_ended && !is_end_by_slurm(&end) ? ADOPTED_ENDED : ADOPTED_ALIVE;
 }
 
 static bool is_over(int dir) {

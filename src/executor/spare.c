@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "os/fd.h"
 #include "os/outside.h"
 #include "os/worker.h"
 #include "rundir/rundir.h"
@@ -61,14 +62,6 @@ static int find_tmp(const struct spare *spare, bool there) {
     return -1;
 }
 
-/* Gives the slot a kept TMPDIR. On failure, a new one is created. */
-static void reuse_tmp(const struct spare *spare, unsigned slot, unsigned tmp) {
-    char from[NAME_BYTES], to[NAME_BYTES];
-    (void)snprintf(from, sizeof(from), "tmp-%u", tmp);
-    (void)snprintf(to, sizeof(to), "%u/1/tmp", slot);
-    (void)renameat(spare->folder, from, spare->folder, to);
-}
-
 static bool make_slot(const struct spare *spare, unsigned slot, int tmp) {
     char outer[NAME_BYTES], inner[NAME_BYTES];
     (void)snprintf(outer, sizeof(outer), "%u", slot);
@@ -77,8 +70,12 @@ static bool make_slot(const struct spare *spare, unsigned slot, int tmp) {
         return false;
     if (mkdirat(spare->folder, inner, 0700) < 0 && errno != EEXIST)
         return false;
-    if (tmp >= 0)
-        reuse_tmp(spare, slot, (unsigned)tmp);
+    if (tmp >= 0) { /* reuses a kept TMPDIR; on failure, a new one is created */
+        char from[NAME_BYTES], to[NAME_BYTES];
+        (void)snprintf(from, sizeof(from), "tmp-%d", tmp);
+        (void)snprintf(to, sizeof(to), "%u/1/tmp", slot);
+        (void)renameat(spare->folder, from, spare->folder, to);
+    }
     return rundir_prepare_at(spare->folder, inner) == 0;
 }
 
@@ -199,8 +196,7 @@ struct spare *spare_free(struct spare *spare) {
         pthread_join(spare->thread, NULL);
     pthread_cond_destroy(&spare->wake);
     pthread_mutex_destroy(&spare->mutex);
-    if (spare->folder >= 0)
-        close(spare->folder);
+    fd_closep(&spare->folder);
     free(spare);
     return NULL;
 }

@@ -412,12 +412,6 @@ static bool find_kind(const json_t *json, enum run_end_kind *ret_kind) {
     return false;
 }
 
-/* Older shims write none. */
-static enum launch_cause find_cause(const json_t *json) {
-    enum launch_cause cause = launch_cause_find(json_string_value(json_object_get(json, "cause")));
-    return cause < LAUNCH_CAUSE_MAX ? cause : LAUNCH_PROGRAM;
-}
-
 /* {…,"tag":"0123…"}: covers everything before its comma. A line from the pipe has no newline. */
 static bool has_right_tag(const char *text, size_t size, const struct tag_key *key) {
     static const char begin[] = ",\"" TAG_NAME "\":\"", end[] = "\"}";
@@ -447,7 +441,9 @@ int run_end_parse(const char *text, size_t size, const struct tag_key *key, stru
     end.code = (int)member(json, "code", -1, 255, &good);
     end.signal = (int)member(json, "signal", 0, 64, &good);
     end.exec_errno = (int)member(json, "exec_errno", 0, 4095, &good);
-    end.cause = find_cause(json);
+    end.cause = launch_cause_find(json_string_value(json_object_get(json, "cause")));
+    if (end.cause == LAUNCH_CAUSE_MAX) /* older shims write none */
+        end.cause = LAUNCH_PROGRAM;
     end.check = (int)member(json, "check", 0, RUN_CHECKS_MAX, &good);
     end.idle = flag(json, "idle");
     end.core_dumped = flag(json, "core_dumped");

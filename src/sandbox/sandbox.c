@@ -237,21 +237,15 @@ static void put_list(struct plan_words *words, const char *const *list) {
         plan_put(words, *list);
 }
 
-static bool is_device(const char *path) {
-    return strncmp(path, "/dev/", strlen("/dev/")) == 0;
-}
-
-/* Other users may need /tmp, too: for instance other uids in the command's own namespace. */
-static bool is_for_all(const char *path) {
-    return strcmp(path, "/tmp") == 0 || strcmp(path, "/var/tmp") == 0;
-}
-
 static void put_empty(struct plan_words *words, const struct plan_step *step) {
+    const char *path = step->rule->path;
+    /* Other users may need /tmp, too: for instance other uids in the command's own namespace. */
+    bool is_for_all = strcmp(path, "/tmp") == 0 || strcmp(path, "/var/tmp") == 0;
     if (step->rule->access == SANDBOX_EMPTY && step->around == SANDBOX_EMPTY) {
         plan_put(words, "--dir");
     } else {
         plan_put(words, "--perms");
-        plan_put(words, is_for_all(step->rule->path) ? "1777" : "0755");
+        plan_put(words, is_for_all ? "1777" : "0755");
         plan_put(words, "--tmpfs");
     }
     plan_put(words, step->rule->path);
@@ -270,9 +264,9 @@ static void put_bubblewrap_step(struct plan_words *words, const struct plan_step
         return;
     }
     bool writes = rule->access == SANDBOX_WRITE, tries = rule->is_optional;
-    const char *bind = is_device(rule->path) ? "--dev-bind"
-                       : writes              ? (tries ? "--bind-try" : "--bind")
-                                             : (tries ? "--ro-bind-try" : "--ro-bind");
+    const char *bind = strncmp(rule->path, "/dev/", strlen("/dev/")) == 0 ? "--dev-bind"
+                       : writes ? (tries ? "--bind-try" : "--bind")
+                                : (tries ? "--ro-bind-try" : "--ro-bind");
     plan_put(words, bind);
     plan_put(words, rule->access == SANDBOX_BLANK ? "/dev/null" : rule->source);
     plan_put(words, rule->path);

@@ -161,13 +161,6 @@ static int child_exec(const char *const *argv, const char *const *env) {
     }
 }
 
-/* They are above their target numbers. */
-static void pass_descriptors(const struct child *child, int report) {
-    for (int i = 0; i < INSIDE_COUNT; i++)
-        if (dup2(child->passed[i], FD_INSIDE_REPORT + i) < 0)
-            child_give_up(report, STEP_FORK);
-}
-
 static void set_open_files(int64_t most) {
     struct rlimit limit;
     if (most == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)most > limit.rlim_max)
@@ -194,8 +187,9 @@ static _Noreturn void child_run(const struct child *child) {
     if (s->spec.nice != 0 && setpriority(PRIO_PROCESS, 0, s->spec.nice) < 0)
         report_step(report, STEP_NICE);
     set_files(child, report);
-    if (child->enters)
-        pass_descriptors(child, report);
+    for (int i = 0; child->enters && i < INSIDE_COUNT; i++) /* they are above their targets */
+        if (dup2(child->passed[i], FD_INSIDE_REPORT + i) < 0)
+            child_give_up(report, STEP_FORK);
     child_close_others(child->enters ? FD_INSIDE_END : STDERR_FILENO + 1);
     set_open_files(s->spec.open_files);
     (void)umask(s->command_umask);
@@ -479,16 +473,12 @@ static pid_t start_child(const struct shim *s, struct child *child) {
     return (pid_t)pid;
 }
 
-/* Is the child in the cgroup that it tried to join? If not, killing the cgroup would miss it. */
-static bool is_in_cgroup(const struct shim *s) {
-    char text[1024];
-    return proc_file(s->cgroup, "cgroup.procs", text, sizeof(text)) > 0;
-}
-
 static void note_cgroup(struct shim *s, bool joined) {
     if (s->cgroup < 0)
         return;
-    if (joined && !is_in_cgroup(s)) {
+    char text[1024];
+    /* Is the child in the cgroup that it tried to join? If not, killing the cgroup would miss it. */
+    if (joined && proc_file(s->cgroup, "cgroup.procs", text, sizeof(text)) <= 0) {
         close(s->cgroup);
         s->cgroup = -1;
         s->cgroup_kill = false;
@@ -718,12 +708,6 @@ static void report_entered(bool scoped) {
         child_give_up(FD_INSIDE_REPORT, STEP_EXEC);
 }
 
-static void open_stdin(const char *path) {
-    int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 || (fd != STDIN_FILENO && dup2(fd, STDIN_FILENO) < 0))
-        child_give_up(FD_INSIDE_REPORT, STEP_STDIN);
-}
-
 _Noreturn void enter_sandbox(void) {
     (void)setpgid(0, 0);
     read_words();
@@ -731,8 +715,9 @@ _Noreturn void enter_sandbox(void) {
     report_entered(apply_scopes());
     if (cwd && chdir(cwd) < 0)
         child_give_up(FD_INSIDE_REPORT, STEP_CWD);
-    if (stdin_path)
-        open_stdin(stdin_path);
+    int fd = stdin_path ? open(stdin_path, O_RDONLY | O_NOCTTY | O_CLOEXEC) : STDIN_FILENO;
+    if (fd < 0 || (fd != STDIN_FILENO && dup2(fd, STDIN_FILENO) < 0))
+        child_give_up(FD_INSIDE_REPORT, STEP_STDIN);
     child_close_others(FD_INSIDE_REPORT);
     errno = child_exec(words.argv, words.env);
     child_give_up(FD_INSIDE_REPORT, STEP_EXEC);

@@ -26,13 +26,7 @@ static void close_all(void) {
         (void)close(fd);
 }
 
-/* A signal that our parent ignores would be ignored by the command, too. */
-static void reset_signals(void) {
-    for (int signal = 1; signal < 32; signal++)
-        (void)sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
-}
-
-static void put(int from, int to) {
+static void move_fd(int from, int to) {
     if (from != to) {
         (void)dup2(from, to);
         (void)close(from);
@@ -68,16 +62,18 @@ int node_enter(struct shim *s, const char *folder, const char *kill_wait) {
     int64_t wait = 0;
     if (!record_number(kill_wait, 1, KILL_WAIT_MAX, &wait))
         return RUN_NODE_NO_FOLDER;
-    reset_signals();
+    /* A signal that our parent ignores would be ignored by the command, too. */
+    for (int signal = 1; signal < 32; signal++)
+        (void)sigaction(signal, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
     close_all();
     int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return RUN_NODE_NO_FOLDER;
-    put(dir, FD_FOLDER);
+    move_fd(dir, FD_FOLDER);
     int lock = openat(FD_FOLDER, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (lock < 0)
         return RUN_NODE_NO_WRITE;
-    put(lock, FD_LOCK);
+    move_fd(lock, FD_LOCK);
     name_self(who, sizeof(who));
     int r = rundir_begin_at(FD_FOLDER, who);
     if (r < 0)

@@ -133,11 +133,6 @@ static bool write_end_into_lock(const char *text, size_t size) {
     return true;
 }
 
-static bool is_folder_deleted(void) {
-    struct stat st;
-    return fstat(FD_FOLDER, &st) == 0 && st.st_nlink == 0;
-}
-
 void report_end(struct shim *s) {
     char text[RUN_RECORD_MAX];
     watch_signals(s); /* a kill meant for the command must not count as the release */
@@ -151,7 +146,8 @@ void report_end(struct shim *s) {
     for (unsigned attempt = 1;; attempt++) {
         if (write_end(s, text, size, attempt) || write_end_into_lock(text, size))
             return;
-        if (is_folder_deleted())
+        struct stat st;
+        if (fstat(FD_FOLDER, &st) == 0 && st.st_nlink == 0) /* the directory was deleted */
             return;
         bool is_sent = send_to_daemon(s, "end ", text, size);
         /* SIGUSR1: a daemon that has the record does not need the file. */

@@ -50,25 +50,18 @@ int worktree_record_read(const char *home, const char *task, struct worktree_rec
     return 0;
 }
 
-static int make_folder(const char *home, struct error *err) {
-    _cleanup_(freep) char *path = xasprintf("%s/worktrees", home);
-    if (mkdir(path, 0700) < 0 && errno != EEXIST)
-        return error_set_errno(err, "make", path);
-    return 0;
-}
-
 int worktree_record_write(const char *home, const char *task, const struct worktree_record *record,
                           struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    int r = make_folder(home, err);
-    if (r < 0)
-        return r;
+    _cleanup_(freep) char *folder = xasprintf("%s/worktrees", home);
+    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+        return error_set_errno(err, "make", folder);
     worktree_record_path(home, task, &path);
 #define WRITE_TEXT(name) , #name, record->name ? record->name : ""
 #define WRITE_FLAG(name) , #name, (int)record->name
     json_t *json = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:b,s:b}" TEXTS(WRITE_TEXT)
                                  FLAGS(WRITE_FLAG));
-    r = json_record_write(strbuf_text(&path), json, err);
+    int r = json_record_write(strbuf_text(&path), json, err);
     if (r == -EILSEQ)
         return error_set(err, r, "'%s' is not UTF-8, which paths of projects must be",
                          record->repository);
