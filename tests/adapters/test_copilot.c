@@ -1,9 +1,9 @@
 /* test_copilot.c: what Copilot prints beyond the recorded runs, and the file with its tokens. */
+#include "fake_run.h"
 #include "harness/test.h"
-#include "told.h"
 
 #define TURN "{\"type\":\"assistant.turn_start\",\"data\":{\"turnId\":\"0\"}}\n"
-#define SAID(text_)                                                                                \
+#define MESSAGE(text_)                                                                             \
     "{\"type\":\"assistant.message\",\"data\":{\"model\":\"m\",\"content\":\"" text_ "\"}}\n"
 #define CALL_FAILED(status_)                                                                       \
     "{\"type\":\"model.call_failure\",\"data\":{\"statusCode\":" status_                           \
@@ -21,48 +21,50 @@
     "  }\n}\n"
 
 static void expect_error(const char *data, enum agent_result result) {
-    struct agent_outcome outcome = told("copilot", (struct told){ .out = data, .code = 1 });
+    struct agent_outcome outcome = fake_run("copilot", (struct fake_run){ .out = data, .code = 1 });
     expect_result(&outcome, result);
 }
 
 TEST(only_a_result_is_its_last_word) {
-    struct agent_outcome outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") });
+    struct agent_outcome outcome =
+        fake_run("copilot", (struct fake_run){ .out = TURN MESSAGE("Done.") });
     expect_result(&outcome, AGENT_CRASHED);
-    outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0") });
+    outcome = fake_run("copilot", (struct fake_run){ .out = TURN MESSAGE("Done.") RESULT("0") });
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.message, "Done.");
     assert_string_equal(outcome.session, "c-1");
     assert_string_equal(outcome.model, "m");
-    outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("1") });
+    outcome = fake_run("copilot", (struct fake_run){ .out = TURN MESSAGE("Done.") RESULT("1") });
     expect_result(&outcome, AGENT_FAILED); /* its own word, whatever the process says */
-    outcome = told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0"), .code = 1 });
+    outcome = fake_run("copilot",
+                       (struct fake_run){ .out = TURN MESSAGE("Done.") RESULT("0"), .code = 1 });
     expect_result(&outcome, AGENT_FAILED);
-    outcome =
-        told("copilot", (struct told){ .out = "{\"type\":\"result\",\"sessionId\":\"c-1\"}\n" });
+    outcome = fake_run("copilot",
+                       (struct fake_run){ .out = "{\"type\":\"result\",\"sessionId\":\"c-1\"}\n" });
     expect_result(&outcome, AGENT_FAILED);
 }
 
 TEST(a_message_without_text_keeps_the_one_before) {
-    struct agent_outcome outcome =
-        told("copilot", (struct told){ .out = TURN SAID("I look.") SAID("") RESULT("0") });
+    struct agent_outcome outcome = fake_run(
+        "copilot", (struct fake_run){ .out = TURN MESSAGE("I look.") MESSAGE("") RESULT("0") });
     assert_string_equal(outcome.message, "I look.");
 }
 
-TEST(agents_below_it_do_not_speak_for_it) {
-    struct agent_outcome outcome =
-        told("copilot",
-             (struct told){
-                 .out = TURN SAID("Mine.") "{\"type\":\"assistant.message\",\"agentId\":\"x\","
-                                           "\"data\":{\"content\":\"Not mine.\"}}\n"
-                                           "{\"type\":\"session.error\",\"agentId\":\"x\","
-                                           "\"data\":{\"errorType\":\"quota\"}}\n" RESULT("0") });
+TEST(subagents_do_not_decide_the_outcome) {
+    struct agent_outcome outcome = fake_run(
+        "copilot",
+        (struct fake_run){
+            .out = TURN MESSAGE("Mine.") "{\"type\":\"assistant.message\",\"agentId\":\"x\","
+                                         "\"data\":{\"content\":\"Not mine.\"}}\n"
+                                         "{\"type\":\"session.error\",\"agentId\":\"x\","
+                                         "\"data\":{\"errorType\":\"quota\"}}\n" RESULT("0") });
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.message, "Mine.");
 }
 
 TEST(tokens_come_from_its_file) {
-    struct agent_outcome outcome =
-        told("copilot", (struct told){ .out = TURN SAID("Done.") RESULT("0"), .usage = USAGE });
+    struct agent_outcome outcome = fake_run(
+        "copilot", (struct fake_run){ .out = TURN MESSAGE("Done.") RESULT("0"), .usage = USAGE });
     expect_result(&outcome, AGENT_OK);
     expect_tokens(&outcome, 110, 30, 41);
     assert_false(outcome.is_short);
@@ -70,24 +72,24 @@ TEST(tokens_come_from_its_file) {
     struct agent_prior_usage before = { .session = "c-1",
                                         .used = { 100, 10, 40, -1 },
                                         .resumes = true };
-    outcome = told(
-        "copilot",
-        (struct told){ .out = TURN SAID("Done.") RESULT("0"), .usage = USAGE, .before = &before });
+    outcome = fake_run("copilot", (struct fake_run){ .out = TURN MESSAGE("Done.") RESULT("0"),
+                                                     .usage = USAGE,
+                                                     .before = &before });
     expect_tokens(&outcome, 10, 20, 1);
     assert_int_equal(outcome.session_usage.in, 110);
     assert_int_equal(outcome.usage.cost_micro_usd, -1); /* credits are no money */
-    outcome = told("copilot", (struct told){ .out = TURN RESULT("0") });
+    outcome = fake_run("copilot", (struct fake_run){ .out = TURN RESULT("0") });
     expect_tokens(&outcome, -1, -1, -1);
-    outcome =
-        told("copilot", (struct told){ .out = TURN RESULT("0"), .usage = "{\"modelMetrics\":{" });
+    outcome = fake_run(
+        "copilot", (struct fake_run){ .out = TURN RESULT("0"), .usage = "{\"modelMetrics\":{" });
     expect_tokens(&outcome, -1, -1, -1);
-    outcome = told("copilot", (struct told){ .out = TURN USAGE RESULT("0") });
-    expect_tokens(&outcome, -1, -1, -1); /* in its output it would be somebody else's */
+    outcome = fake_run("copilot", (struct fake_run){ .out = TURN USAGE RESULT("0") });
+    expect_tokens(&outcome, -1, -1, -1); /* in its output it would be a tool's */
 }
 
 TEST(the_file_is_no_last_word) {
-    struct agent_outcome outcome =
-        told("copilot", (struct told){ .out = TURN SAID("Done."), .usage = USAGE RESULT("0") });
+    struct agent_outcome outcome = fake_run(
+        "copilot", (struct fake_run){ .out = TURN MESSAGE("Done."), .usage = USAGE RESULT("0") });
     expect_result(&outcome, AGENT_CRASHED);
     expect_tokens(&outcome, 110, 30, 41);
 }
@@ -109,59 +111,63 @@ TEST(each_error_has_its_meaning) {
     expect_error(ERROR("\"errorType\":\"query\",\"message\":\"x\"") RESULT("1"), AGENT_FAILED);
     expect_error(ERROR("") RESULT("1"), AGENT_FAILED);
     /* Its error stays when it calls the run good. */
-    struct agent_outcome outcome =
-        told("copilot", (struct told){ .out = TURN SAID("I look.")
-                                           ERROR("\"errorType\":\"rate_limit\",\"message\":\"x\"")
-                                               RESULT("0") });
+    struct agent_outcome outcome = fake_run(
+        "copilot", (struct fake_run){ .out = TURN MESSAGE("I look.")
+                                          ERROR("\"errorType\":\"rate_limit\",\"message\":\"x\"")
+                                              RESULT("0") });
     expect_result(&outcome, AGENT_LIMITED);
 }
 
-TEST(a_limit_may_tell_its_time) {
+TEST(a_limit_may_have_its_time) {
     struct agent_outcome outcome =
-        told("copilot",
-             (struct told){
-                 .out = ERROR("\"errorType\":\"rate_limit\",\"message\":\"Sorry, you've hit a "
-                              "rate limit. Please try again in 2 hours.\"") RESULT("1"),
-                 .code = 1 });
+        fake_run("copilot",
+                 (struct fake_run){
+                     .out = ERROR("\"errorType\":\"rate_limit\",\"message\":\"Sorry, you've hit a "
+                                  "rate limit. Please try again in 2 hours.\"") RESULT("1"),
+                     .code = 1 });
     expect_result(&outcome, AGENT_LIMITED);
-    assert_int_equal(outcome.reset_at, TOLD_NOW + HOURS(2));
-    outcome =
-        told("copilot",
-             (struct told){
-                 .out = ERROR("\"errorType\":\"rate_limit\",\"message\":\"Sorry, you've exceeded "
-                              "your 5 hour session limits. Please retry after 2733 seconds.\"")
-                     RESULT("1"),
-                 .code = 1 });
-    assert_int_equal(outcome.reset_at, TOLD_NOW + SECONDS(2733));
+    assert_int_equal(outcome.reset_at, FAKE_NOW + HOURS(2));
+    outcome = fake_run(
+        "copilot",
+        (struct fake_run){
+            .out =
+                ERROR("\"errorType\":\"rate_limit\",\"message\":\"Sorry, you've exceeded "
+                      "your 5 hour session limits. Please retry after 2733 seconds.\"") RESULT("1"),
+            .code = 1 });
+    assert_int_equal(outcome.reset_at, FAKE_NOW + SECONDS(2733));
 }
 
 TEST(it_waits_after_a_failed_call) {
-    assert_true(told_live("copilot", TURN CALL_FAILED("429"), "").is_waiting);
-    assert_true(told_live("copilot", TURN CALL_FAILED("503"), "").is_waiting);
-    assert_false(told_live("copilot", TURN CALL_FAILED("401"), "").is_waiting);
-    assert_false(told_live("copilot", TURN CALL_FAILED("429") CALL_DONE, "").is_waiting);
+    assert_true(fake_progress("copilot", TURN CALL_FAILED("429"), "").is_waiting);
+    assert_true(fake_progress("copilot", TURN CALL_FAILED("503"), "").is_waiting);
+    assert_false(fake_progress("copilot", TURN CALL_FAILED("401"), "").is_waiting);
+    assert_false(fake_progress("copilot", TURN CALL_FAILED("429") CALL_DONE, "").is_waiting);
     struct agent_outcome outcome =
-        told("copilot", (struct told){ .out = TURN CALL_FAILED("429"), .signal = 9 });
+        fake_run("copilot", (struct fake_run){ .out = TURN CALL_FAILED("429"), .signal = 9 });
     expect_result(&outcome, AGENT_CRASHED);
     assert_string_equal(outcome.message, "Slow down");
-    outcome = told("copilot", (struct told){ .out = TURN CALL_FAILED("429") SAID("") RESULT("0") });
+    outcome = fake_run("copilot",
+                       (struct fake_run){ .out = TURN CALL_FAILED("429") MESSAGE("") RESULT("0") });
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.message, "");
 }
 
 TEST(being_interrupted_is_a_last_word) {
     static const char lines[] = TURN "{\"type\":\"abort\",\"data\":{\"reason\":\"user_abort\"}}\n";
-    struct agent_outcome outcome = told("copilot", (struct told){ .out = lines, .code = 130 });
+    struct agent_outcome outcome =
+        fake_run("copilot", (struct fake_run){ .out = lines, .code = 130 });
     expect_result(&outcome, AGENT_CANCELLED);
-    outcome = told("copilot", (struct told){ .out = lines, .code = 130, .by = AGENT_BY_TIMEOUT });
+    outcome =
+        fake_run("copilot", (struct fake_run){ .out = lines, .code = 130, .by = AGENT_BY_TIMEOUT });
     expect_result(&outcome, AGENT_TIMEOUT);
 }
 
 TEST(what_was_not_permitted_is_remembered) {
-    struct agent_outcome outcome = told(
-        "copilot", (struct told){ .out = TURN
-                                  "{\"type\":\"permission.completed\",\"data\":{\"result\":"
-                                  "{\"kind\":\"denied-by-rules\"}}}\n" SAID("Done.") RESULT("0") });
+    struct agent_outcome outcome = fake_run(
+        "copilot",
+        (struct fake_run){ .out = TURN "{\"type\":\"permission.completed\",\"data\":{\"result\":"
+                                       "{\"kind\":\"denied-by-rules\"}}}\n" MESSAGE("Done.")
+                                           RESULT("0") });
     expect_result(&outcome, AGENT_DENIED);
 }
 

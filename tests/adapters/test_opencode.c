@@ -1,6 +1,6 @@
 /* test_opencode.c: what opencode prints beyond the recorded runs. */
+#include "fake_run.h"
 #include "harness/test.h"
-#include "told.h"
 
 #define START                                                                                      \
     "{\"type\":\"step_start\",\"sessionID\":\"ses_1\",\"part\":{\"type\":\"step-start\"}}\n"
@@ -18,21 +18,24 @@
     "\"" name_ "\",\"data\":" data_ "}}\n"
 
 static void expect_error(const char *lines, enum agent_result result) {
-    struct agent_outcome outcome = told("opencode", (struct told){ .out = lines, .code = 1 });
+    struct agent_outcome outcome =
+        fake_run("opencode", (struct fake_run){ .out = lines, .code = 1 });
     expect_result(&outcome, result);
 }
 
 TEST(the_last_step_is_one_that_stops) {
-    struct agent_outcome outcome =
-        told("opencode", (struct told){ .out = START TEXT("I look.") FINISH("tool-calls", SOME) });
+    struct agent_outcome outcome = fake_run(
+        "opencode", (struct fake_run){ .out = START TEXT("I look.") FINISH("tool-calls", SOME) });
     expect_result(&outcome, AGENT_CRASHED);
-    outcome = told("opencode", (struct told){ .out = START FINISH("stop", SOME) START });
+    outcome = fake_run("opencode", (struct fake_run){ .out = START FINISH("stop", SOME) START });
     expect_result(&outcome, AGENT_CRASHED);
-    outcome = told("opencode", (struct told){ .out = START TEXT("Done.") FINISH("stop", SOME) });
+    outcome =
+        fake_run("opencode", (struct fake_run){ .out = START TEXT("Done.") FINISH("stop", SOME) });
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.message, "Done.");
     assert_string_equal(outcome.session, "ses_1");
-    outcome = told("opencode", (struct told){ .out = START FINISH("stop", SOME), .code = 1 });
+    outcome =
+        fake_run("opencode", (struct fake_run){ .out = START FINISH("stop", SOME), .code = 1 });
     expect_result(&outcome, AGENT_FAILED);
 }
 
@@ -44,34 +47,34 @@ TEST(a_step_that_was_cut_off_is_no_success) {
 
 TEST(steps_are_summed) {
     struct agent_outcome outcome =
-        told("opencode",
-             (struct told){ .out = START FINISH("tool-calls", SOME) START FINISH("stop", SOME) });
+        fake_run("opencode", (struct fake_run){ .out = START FINISH("tool-calls", SOME)
+                                                    START FINISH("stop", SOME) });
     expect_tokens(&outcome, 28, 6, 6);
     assert_int_equal(outcome.usage.cost_micro_usd, 4000);
     assert_false(outcome.is_short);
 }
 
 TEST(reasoning_counts_once) {
-    struct agent_outcome inside =
-        told("opencode",
-             (struct told){ .out = START FINISH("stop", "{\"total\":15,\"input\":10,\"output\":"
-                                                        "5,\"reasoning\":2}") });
+    struct agent_outcome inside = fake_run(
+        "opencode",
+        (struct fake_run){ .out = START FINISH("stop", "{\"total\":15,\"input\":10,\"output\":"
+                                                       "5,\"reasoning\":2}") });
     expect_tokens(&inside, 10, 5, -1);
-    struct agent_outcome beside =
-        told("opencode",
-             (struct told){ .out = START FINISH("stop", "{\"total\":17,\"input\":10,\"output\":"
-                                                        "5,\"reasoning\":2}") });
+    struct agent_outcome beside = fake_run(
+        "opencode",
+        (struct fake_run){ .out = START FINISH("stop", "{\"total\":17,\"input\":10,\"output\":"
+                                                       "5,\"reasoning\":2}") });
     expect_tokens(&beside, 10, 7, -1);
-    struct agent_outcome no_total =
-        told("opencode", (struct told){ .out = START FINISH("stop", "{\"input\":10,\"output\":5,"
-                                                                    "\"reasoning\":2}") });
+    struct agent_outcome no_total = fake_run(
+        "opencode", (struct fake_run){ .out = START FINISH("stop", "{\"input\":10,\"output\":5,"
+                                                                   "\"reasoning\":2}") });
     expect_tokens(&no_total, 10, 7, -1);
 }
 
 TEST(a_cost_of_nothing_is_not_told) {
-    struct agent_outcome outcome = told(
+    struct agent_outcome outcome = fake_run(
         "opencode",
-        (struct told){ .out = START FINISH("stop", "{\"input\":10,\"output\":5},\"cost\":0") });
+        (struct fake_run){ .out = START FINISH("stop", "{\"input\":10,\"output\":5},\"cost\":0") });
     assert_int_equal(outcome.usage.cost_micro_usd, -1);
 }
 
@@ -96,53 +99,53 @@ TEST(each_error_has_its_meaning) {
     expect_error("{\"type\":\"error\"}\n", AGENT_FAILED);
 }
 
-TEST(the_header_tells_the_time) {
-    struct agent_outcome outcome = told(
-        "opencode",
-        (struct told){ .out = ERROR("APIError", "{\"message\":\"slow down\",\"statusCode\":429,"
-                                                "\"responseHeaders\":{\"retry-after\":\"90\"}}"),
-                       .code = 1 });
+TEST(the_header_has_the_time) {
+    struct agent_outcome outcome = fake_run(
+        "opencode", (struct fake_run){
+                        .out = ERROR("APIError", "{\"message\":\"slow down\",\"statusCode\":429,"
+                                                 "\"responseHeaders\":{\"retry-after\":\"90\"}}"),
+                        .code = 1 });
     expect_result(&outcome, AGENT_LIMITED);
     assert_int_equal(outcome.reset_at, INT64_C(1794711000000) + SECONDS(90));
     assert_int_equal(outcome.reset_source, AGENT_SOURCE_EVENT);
     outcome =
-        told("opencode",
-             (struct told){ .out = ERROR("APIError",
-                                         "{\"message\":\"slow down\",\"statusCode\":429,"
-                                         "\"responseHeaders\":{\"retry-after-ms\":\"1500\"}}"),
-                            .code = 1 });
+        fake_run("opencode",
+                 (struct fake_run){
+                     .out = ERROR("APIError", "{\"message\":\"slow down\",\"statusCode\":429,"
+                                              "\"responseHeaders\":{\"retry-after-ms\":\"1500\"}}"),
+                     .code = 1 });
     assert_int_equal(outcome.reset_at, INT64_C(1794711000000) + 1500);
-    outcome = told(
-        "opencode",
-        (struct told){ .out = ERROR("APIError", "{\"message\":\"slow down\",\"statusCode\":429,"
-                                                "\"responseHeaders\":{\"retry-after\":\"soon\"}}"),
-                       .code = 1 });
+    outcome = fake_run(
+        "opencode", (struct fake_run){
+                        .out = ERROR("APIError", "{\"message\":\"slow down\",\"statusCode\":429,"
+                                                 "\"responseHeaders\":{\"retry-after\":\"soon\"}}"),
+                        .code = 1 });
     expect_result(&outcome, AGENT_LIMITED);
     assert_int_equal(outcome.reset_at, 0);
 }
 
 TEST(an_error_that_was_overcome_is_forgotten) {
     struct agent_outcome outcome =
-        told("opencode", (struct told){ .out = ERROR("APIError", "{\"statusCode\":429}")
-                                            START TEXT("Done.") FINISH("stop", SOME) });
+        fake_run("opencode", (struct fake_run){ .out = ERROR("APIError", "{\"statusCode\":429}")
+                                                    START TEXT("Done.") FINISH("stop", SOME) });
     expect_result(&outcome, AGENT_OK);
 }
 
 TEST(what_was_not_permitted_is_remembered) {
-    struct agent_outcome outcome =
-        told("opencode",
-             (struct told){ .out = START FINISH("tool-calls", SOME) START FINISH("stop", SOME),
-                            .err = "\033[33m! permission requested: bash (rm -rf x); "
-                                   "auto-rejecting\033[0m\n" });
+    struct agent_outcome outcome = fake_run(
+        "opencode",
+        (struct fake_run){ .out = START FINISH("tool-calls", SOME) START FINISH("stop", SOME),
+                           .err = "\033[33m! permission requested: bash (rm -rf x); "
+                                  "auto-rejecting\033[0m\n" });
     expect_result(&outcome, AGENT_DENIED);
     assert_string_equal(outcome.denial.tool, "bash");
     assert_string_equal(outcome.denial.argument, "rm -rf x");
 }
 
 TEST(a_lost_session_is_told_apart) {
-    struct agent_outcome outcome =
-        told("opencode",
-             (struct told){ .err = "\033[91m\033[1mError: \033[0mSession not found\n", .code = 1 });
+    struct agent_outcome outcome = fake_run(
+        "opencode",
+        (struct fake_run){ .err = "\033[91m\033[1mError: \033[0mSession not found\n", .code = 1 });
     expect_result(&outcome, AGENT_CRASHED);
     assert_true(outcome.session_is_lost);
     assert_string_equal(outcome.message, "Error: Session not found");

@@ -36,7 +36,7 @@ service() {
     mkdir -p "$stub"
     : >"$stub/requests"
     scenes "$@"
-    "$root/tests/agents/stub.py" "$stub" >"$stub/log" 2>&1 &
+    "$root/tests/real_agents/stub.py" "$stub" >"$stub/log" 2>&1 &
     stub_pid=$!
     soon [ -s "$stub/port" ] || { sed 's/^/# /' "$stub/log" && echo 'Bail out! the stub does not start' && exit 1; }
     port=$(cat "$stub/port")

@@ -1,6 +1,6 @@
 /* test_acp.c: what sluice-acp prints beyond the recorded runs. tests/acp has it with real processes. */
+#include "fake_run.h"
 #include "harness/test.h"
-#include "told.h"
 
 #define OPEN "{\"acp\":\"open\",\"session\":\"s-1\",\"resumed\":false,\"model\":\"large\"}\n"
 #define UPDATE(what_)                                                                              \
@@ -15,7 +15,7 @@
 #define ERROR(what) "{\"acp\":\"error\",\"during\":\"session/prompt\"," what "}\n"
 
 static struct agent_outcome outcome_of(const char *out) {
-    return told("acp", (struct told){ .out = out });
+    return fake_run("acp", (struct fake_run){ .out = out });
 }
 
 static void expect(const char *out, enum agent_result result) {

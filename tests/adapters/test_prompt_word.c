@@ -7,7 +7,7 @@
 
 #define WORDS_MAX 8
 
-/* Of the command, with blanks between its words; the place is "{prompt}", or behind the last word. */
+/* For a command with blanks between its words. The prompt is at "{prompt}", or after the end. */
 static enum agent_dashes dashes(const char *adapter, const char *command) {
     char text[256];
     const char *words[WORDS_MAX];
@@ -57,7 +57,7 @@ TEST(they_are_put_in_where_the_adapter_knows_that_it_is_an_operand) {
             fail_msg("'%s' of %s", known[i].command, known[i].adapter);
 }
 
-TEST(else_nobody_knows) {
+TEST(otherwise_it_is_unknown) {
     static const struct {
         const char *adapter, *command;
     } unknown[] = {

@@ -3,15 +3,15 @@
 
 #include "agent/agent.h"
 #include "agent/transcript.h"
+#include "fake_run.h"
 #include "harness/test.h"
 #include "os/files.h"
-#include "told.h"
 
 #define INIT(version_)                                                                             \
     "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s-1\",\"model\":\"opus\","         \
     "\"tools\":[\"Bash\"],"                                                                        \
     "\"claude_code_version\":\"" version_ "\"}\n"
-#define SAID(text_)                                                                                \
+#define MESSAGE(text_)                                                                             \
     "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":[{\"type\":\"text\",\"text\":"  \
     "\"" text_                                                                                     \
     "\"}],\"usage\":{\"input_tokens\":999,\"output_tokens\":1}},\"parent_tool_use_id\":null,"      \
@@ -33,18 +33,18 @@
     "\",\"resetsAt\":1794716932,\"unifiedWindows\":{\"seven_day\":{\"resetsAt\":1795009732}}}}\n"
 
 static struct agent_outcome of(const char *out) {
-    return told("claude", (struct told){ .out = out });
+    return fake_run("claude", (struct fake_run){ .out = out });
 }
 
 static void expect_failure(const char *out, enum agent_result result) {
-    struct agent_outcome outcome = told("claude", (struct told){ .out = out, .code = 1 });
+    struct agent_outcome outcome = fake_run("claude", (struct fake_run){ .out = out, .code = 1 });
     expect_result(&outcome, result);
 }
 
 TEST(only_the_result_is_its_last_word) {
-    struct agent_outcome outcome = of(INIT("2.1.325") SAID("Done."));
+    struct agent_outcome outcome = of(INIT("2.1.325") MESSAGE("Done."));
     expect_result(&outcome, AGENT_CRASHED);
-    outcome = of(INIT("2.1.325") SAID("Half.") GOOD);
+    outcome = of(INIT("2.1.325") MESSAGE("Half.") GOOD);
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.message, "Done.");
     assert_string_equal(outcome.session, "s-1");
@@ -52,13 +52,13 @@ TEST(only_the_result_is_its_last_word) {
     /* Another turn of the same process has begun. */
     outcome = of(INIT("2.1.325") GOOD INIT("2.1.325"));
     expect_result(&outcome, AGENT_CRASHED);
-    assert_true(told_live("claude", GOOD, "").has_ended);
-    assert_false(told_live("claude", GOOD SAID("more"), "").has_ended);
+    assert_true(fake_progress("claude", GOOD, "").has_ended);
+    assert_false(fake_progress("claude", GOOD MESSAGE("more"), "").has_ended);
 }
 
-/* Quoted in a message or an answer of a tool, it is none. */
+/* Quoted in a message or in the output of a tool, it is not a result. */
 TEST(a_result_inside_of_something_is_not_its_word) {
-    struct agent_outcome outcome = of(SAID(
+    struct agent_outcome outcome = of(MESSAGE(
         "{\\\"type\\\":\\\"result\\\",\\\"is_error\\\":false}") "{\"type\":\"user\",\"tool_use_"
                                                                 "result\":{\"type\":\"result\","
                                                                 "\"is_error\":false}}\n"
@@ -75,10 +75,11 @@ TEST(the_subtype_is_not_believed) {
     expect_failure(RESULT("\"subtype\":\"success\",\"is_error\":null,\"result\":\"x\""),
                    AGENT_FAILED);
     /* Without is_error there is nothing else. */
-    struct agent_outcome outcome = told(
-        "claude-stream", (struct told){ .out = "{\"type\":\"result\",\"subtype\":\"success\"}\n" });
+    struct agent_outcome outcome =
+        fake_run("claude-stream",
+                 (struct fake_run){ .out = "{\"type\":\"result\",\"subtype\":\"success\"}\n" });
     expect_result(&outcome, AGENT_OK);
-    outcome = told("claude-stream", (struct told){ .out = "{\"type\":\"result\"}\n" });
+    outcome = fake_run("claude-stream", (struct fake_run){ .out = "{\"type\":\"result\"}\n" });
     expect_result(&outcome, AGENT_FAILED);
 }
 
@@ -132,44 +133,45 @@ TEST(an_answer_is_no_error) {
 }
 
 TEST(the_end_of_a_limit_comes_from_the_event) {
-    struct agent_outcome outcome =
-        told("claude",
-             (struct told){ .out = LIMIT("rejected") BAD(
-                                "\"api_error_status\":429,\"result\":\"limit · resets 5am (UTC)\""),
-                            .code = 1 });
+    struct agent_outcome outcome = fake_run(
+        "claude",
+        (struct fake_run){ .out = LIMIT("rejected") BAD(
+                               "\"api_error_status\":429,\"result\":\"limit · resets 5am (UTC)\""),
+                           .code = 1 });
     expect_result(&outcome, AGENT_LIMITED);
     assert_int_equal(outcome.reset_at, INT64_C(1794716932000));
     assert_int_equal(outcome.reset_source, AGENT_SOURCE_EVENT);
-    assert_int_equal(told_live("claude", LIMIT("rejected"), "").reset_at, INT64_C(1794716932000));
+    assert_int_equal(fake_progress("claude", LIMIT("rejected"), "").reset_at,
+                     INT64_C(1794716932000));
 }
 
-TEST(a_warning_and_a_limit_that_was_overcome_tell_no_end) {
-    assert_int_equal(told_live("claude", LIMIT("allowed_warning"), "").reset_at, 0);
-    assert_int_equal(told_live("claude", LIMIT("rejected") LIMIT("allowed"), "").reset_at, 0);
-    assert_int_equal(told_live("claude", LIMIT("rejected") SAID("on"), "").reset_at, 0);
+TEST(a_warning_and_a_limit_that_was_overcome_end_nothing) {
+    assert_int_equal(fake_progress("claude", LIMIT("allowed_warning"), "").reset_at, 0);
+    assert_int_equal(fake_progress("claude", LIMIT("rejected") LIMIT("allowed"), "").reset_at, 0);
+    assert_int_equal(fake_progress("claude", LIMIT("rejected") MESSAGE("on"), "").reset_at, 0);
     struct agent_outcome outcome = of(LIMIT("rejected") GOOD);
     expect_result(&outcome, AGENT_OK);
     assert_int_equal(outcome.reset_at, 0);
 }
 
-TEST(without_the_event_the_sentence_tells_it) {
-    struct agent_outcome outcome =
-        told("claude", (struct told){ .out = BAD("\"api_error\":\"usage_limit_reached\",\"result\":"
-                                                 "\"You've hit your 5-hour limit · resets "
-                                                 "4:28am (UTC)\""),
-                                      .code = 1 });
+TEST(without_the_event_the_text_has_the_time) {
+    struct agent_outcome outcome = fake_run(
+        "claude", (struct fake_run){ .out = BAD("\"api_error\":\"usage_limit_reached\",\"result\":"
+                                                "\"You've hit your 5-hour limit · resets "
+                                                "4:28am (UTC)\""),
+                                     .code = 1 });
     expect_result(&outcome, AGENT_LIMITED);
-    assert_int_equal(outcome.reset_at, TOLD_NOW + HOURS(1) + MINUTES(28));
+    assert_int_equal(outcome.reset_at, FAKE_NOW + HOURS(1) + MINUTES(28));
     assert_int_equal(outcome.reset_source, AGENT_SOURCE_TEXT);
     expect_failure(BAD("\"result\":\"Claude AI usage limit reached|1794716932\""), AGENT_LIMITED);
 }
 
 TEST(it_waits_while_it_retries) {
-    assert_true(told_live("claude", RETRY("429", "rate_limit"), "").is_waiting);
-    assert_true(told_live("claude", RETRY("529", "overloaded"), "").is_waiting);
-    assert_false(told_live("claude", RETRY("401", "authentication_failed"), "").is_waiting);
-    assert_false(told_live("claude", RETRY("429", "rate_limit") SAID("on"), "").is_waiting);
-    assert_false(told_live("claude", RETRY("429", "rate_limit") GOOD, "").is_waiting);
+    assert_true(fake_progress("claude", RETRY("429", "rate_limit"), "").is_waiting);
+    assert_true(fake_progress("claude", RETRY("529", "overloaded"), "").is_waiting);
+    assert_false(fake_progress("claude", RETRY("401", "authentication_failed"), "").is_waiting);
+    assert_false(fake_progress("claude", RETRY("429", "rate_limit") MESSAGE("on"), "").is_waiting);
+    assert_false(fake_progress("claude", RETRY("429", "rate_limit") GOOD, "").is_waiting);
 }
 
 TEST(a_denied_tool_makes_its_word_worth_little) {
@@ -217,13 +219,13 @@ TEST(a_denied_tool_has_a_rule) {
 }
 
 TEST(tokens_are_counted_once_and_per_run) {
-    struct agent_outcome outcome = of(INIT("2.1.325") SAID("a") SAID("b") GOOD);
+    struct agent_outcome outcome = of(INIT("2.1.325") MESSAGE("a") MESSAGE("b") GOOD);
     expect_tokens(&outcome, 4312, 25, 4000);
     assert_false(outcome.is_short);
     /* Two turns of one process. */
     outcome = of(INIT("2.1.325") GOOD INIT("2.1.325") GOOD);
     expect_tokens(&outcome, 8624, 50, 8000);
-    /* Nothing told is not zero. */
+    /* Not reported is not zero. */
     outcome =
         of(INIT("2.1.325") "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false}\n");
     expect_tokens(&outcome, -1, -1, -1);
@@ -265,7 +267,7 @@ TEST(totals_are_of_the_session_since_2_1_300) {
         { INIT("2.1.197") RESULT(FINE ALL("10000", "50", "9")), 10043, 9500000 },
         { INIT("1.0.400") RESULT(FINE ALL("10000", "50", "9") ",\"result_index\":0"), 10043,
           9500000 },
-        /* The mode json tells no version. */
+        /* The mode json reports no version. */
         { RESULT(FINE ALL("10000", "50", "9") ",\"result_index\":0"), 9043, 8500000 },
         { RESULT(FINE ALL("10000", "50", "9")), 10043, 9500000 },
     };
@@ -274,7 +276,7 @@ TEST(totals_are_of_the_session_since_2_1_300) {
                                         .resumes = true };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct agent_outcome outcome =
-            told("claude", (struct told){ .out = cases[i].out, .before = &before });
+            fake_run("claude", (struct fake_run){ .out = cases[i].out, .before = &before });
         assert_int_equal(outcome.usage.in, cases[i].in);
         assert_int_equal(outcome.usage.out, 51);
         assert_int_equal(outcome.usage.cost_micro_usd, cases[i].cost);
@@ -288,25 +290,26 @@ TEST(a_killed_run_is_made_up_for) {
     struct agent_prior_usage before = { .session = "s-1",
                                         .used = { 900, 0, 0, 0 },
                                         .resumes = true };
-    struct agent_outcome outcome = told("claude", (struct told){ .out = out, .before = &before });
+    struct agent_outcome outcome =
+        fake_run("claude", (struct fake_run){ .out = out, .before = &before });
     expect_tokens(&outcome, 143, 51, 40);
     before.is_short = true;
-    outcome = told("claude", (struct told){ .out = out, .before = &before });
+    outcome = fake_run("claude", (struct fake_run){ .out = out, .before = &before });
     expect_tokens(&outcome, 143, 501, 40);
     before.used.in = 0;
-    outcome = told("claude", (struct told){ .out = out, .before = &before });
+    outcome = fake_run("claude", (struct fake_run){ .out = out, .before = &before });
     expect_tokens(&outcome, 1043, 501, 40);
     before.used.in = 5000; /* more than the total: the session has lost its counters */
-    outcome = told("claude", (struct told){ .out = out, .before = &before });
+    outcome = fake_run("claude", (struct fake_run){ .out = out, .before = &before });
     expect_tokens(&outcome, 143, 501, 40);
 }
 
 /* What was sent is known when a message begins, once for each id. */
 TEST(a_run_without_a_result_books_what_it_has_sent) {
-    struct agent_outcome outcome = of(INIT("2.1.325") SAID("a") SAID("b"));
+    struct agent_outcome outcome = of(INIT("2.1.325") MESSAGE("a") MESSAGE("b"));
     expect_tokens(&outcome, 999, -1, -1);
     assert_true(outcome.is_short);
-    outcome = of(INIT("2.1.325") SAID("a") GOOD SAID("a"));
+    outcome = of(INIT("2.1.325") MESSAGE("a") GOOD MESSAGE("a"));
     expect_tokens(&outcome, 4312, 25, 4000);
 }
 
@@ -327,24 +330,26 @@ TEST(strange_numbers_are_survived) {
 }
 
 TEST(how_it_was_ended_counts_when_it_had_not_finished) {
-    const char *half = INIT("2.1.325") SAID("Half.");
+    const char *half = INIT("2.1.325") MESSAGE("Half.");
     const char *aborted =
         INIT("2.1.325") RESULT("\"subtype\":\"error_during_execution\",\"is_error\":true,"
                                "\"terminal_reason\":\"aborted_streaming\"");
     struct agent_outcome outcome =
-        told("claude", (struct told){ .out = half, .signal = 15, .by = AGENT_BY_STOP });
+        fake_run("claude", (struct fake_run){ .out = half, .signal = 15, .by = AGENT_BY_STOP });
     expect_result(&outcome, AGENT_CANCELLED);
-    outcome = told("claude", (struct told){ .out = half, .signal = 15, .by = AGENT_BY_TIMEOUT });
+    outcome =
+        fake_run("claude", (struct fake_run){ .out = half, .signal = 15, .by = AGENT_BY_TIMEOUT });
     expect_result(&outcome, AGENT_TIMEOUT);
-    outcome = told("claude", (struct told){ .out = half, .code = 143 });
+    outcome = fake_run("claude", (struct fake_run){ .out = half, .code = 143 });
     expect_result(&outcome, AGENT_CRASHED);
-    outcome = told("claude", (struct told){ .out = aborted });
+    outcome = fake_run("claude", (struct fake_run){ .out = aborted });
     expect_result(&outcome, AGENT_CANCELLED);
     expect_tokens(&outcome, 4312, 25, 4000);
-    outcome = told("claude", (struct told){ .out = aborted, .by = AGENT_BY_TIMEOUT });
+    outcome = fake_run("claude", (struct fake_run){ .out = aborted, .by = AGENT_BY_TIMEOUT });
     expect_result(&outcome, AGENT_TIMEOUT);
     /* Finished, and reaped because it stayed. */
-    outcome = told("claude", (struct told){ .out = GOOD, .signal = 9, .by = AGENT_BY_STOP });
+    outcome =
+        fake_run("claude", (struct fake_run){ .out = GOOD, .signal = 9, .by = AGENT_BY_STOP });
     expect_result(&outcome, AGENT_OK);
 }
 
@@ -354,18 +359,19 @@ TEST(a_good_word_with_a_bad_exit_code_is_a_failure) {
 
 TEST(a_session_that_cannot_be_used_is_told) {
     struct agent_outcome outcome =
-        told("claude",
-             (struct told){ .err = "No conversation found with session ID: 0-0\n", .code = 1 });
+        fake_run("claude", (struct fake_run){ .err = "No conversation found with session ID: 0-0\n",
+                                              .code = 1 });
     expect_result(&outcome, AGENT_CRASHED);
     assert_true(outcome.session_is_lost);
     assert_string_equal(outcome.message, "No conversation found with session ID: 0-0");
-    outcome = told("claude",
-                   (struct told){ .err = "Error: Session ID 1-1 is already in use.\n", .code = 1 });
+    outcome =
+        fake_run("claude", (struct fake_run){ .err = "Error: Session ID 1-1 is already in use.\n",
+                                              .code = 1 });
     assert_true(outcome.session_is_lost);
     assert_false(of(GOOD).session_is_lost);
 }
 
-/* The mode text has no last word: an answer that was broken off looks like one that was not. */
+/* The mode text has no final message: an interrupted answer looks like a complete one. */
 TEST(text_alone_is_never_ok) {
     struct agent_outcome outcome = of("All done.\n");
     expect_result(&outcome, AGENT_CRASHED);
@@ -430,18 +436,19 @@ TEST(it_is_started_unattended) {
 }
 
 TEST(of_a_plain_program_the_exit_code_is_the_word) {
-    struct agent_outcome outcome =
-        told("plain", (struct told){ .out = "one\n{\"type\":\"two\"}\n", .err = "warning\n" });
+    struct agent_outcome outcome = fake_run(
+        "plain", (struct fake_run){ .out = "one\n{\"type\":\"two\"}\n", .err = "warning\n" });
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.message, "{\"type\":\"two\"}");
-    outcome = told("plain", (struct told){ .out = "one\n", .err = "no such file\n", .code = 3 });
+    outcome =
+        fake_run("plain", (struct fake_run){ .out = "one\n", .err = "no such file\n", .code = 3 });
     expect_result(&outcome, AGENT_FAILED);
     assert_string_equal(outcome.message, "no such file");
-    outcome = told("plain", (struct told){ .signal = 11 });
+    outcome = fake_run("plain", (struct fake_run){ .signal = 11 });
     expect_result(&outcome, AGENT_CRASHED);
-    outcome = told("plain", (struct told){ .code = 1, .by = AGENT_BY_TIMEOUT });
+    outcome = fake_run("plain", (struct fake_run){ .code = 1, .by = AGENT_BY_TIMEOUT });
     expect_result(&outcome, AGENT_TIMEOUT);
-    outcome = told("plain", (struct told){ .code = 0, .by = AGENT_BY_STOP });
+    outcome = fake_run("plain", (struct fake_run){ .code = 0, .by = AGENT_BY_STOP });
     expect_result(&outcome, AGENT_CANCELLED);
 }
 

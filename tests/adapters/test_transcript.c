@@ -1,7 +1,7 @@
 /* test_transcript.c: what people read of recorded runs, and of input that was made to do harm.
  *
  * tests/fixtures/transcripts/AGENT.txt has the transcript of each recording in tests/fixtures/agents.
- * `test_agent_transcript --write` writes them again: read the difference before you commit it. */
+ * `test_adapters_transcript --write` writes them again: read the difference before you commit it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "base/hash.h"
 #include "base/safe_text.h"
 #include "base/utf8.h"
+#include "fake_run.h"
 #include "harness/test.h"
 #include "os/files.h"
-#include "told.h"
 
 #define RECORDINGS  SOURCE_ROOT "/tests/fixtures/agents"
 #define TRANSCRIPTS SOURCE_ROOT "/tests/fixtures/transcripts"
@@ -85,7 +85,7 @@ TEST(every_recording_reads_as_it_was_approved) {
             assert_int_equal(file_write(path, strbuf_text(&now), now.length, &err), 0);
         read_file(path, &before);
         if (strcmp(strbuf_text(&before), strbuf_text(&now)) != 0)
-            fail_msg("%s differs; 'test_agent_transcript --write' writes it: see the difference",
+            fail_msg("%s differs; 'test_adapters_transcript --write' writes it: see the difference",
                      path);
     }
 }
@@ -154,7 +154,7 @@ TEST(claude_blocks_of_one_message_come_in_their_order) {
         "    not found\n");
 }
 
-TEST(what_agents_below_the_agent_say_is_indented) {
+TEST(messages_of_subagents_are_indented) {
     expect("claude",
            "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"One\\n"
            "two\"}]},\"parent_tool_use_id\":\"toolu_1\"}\n",

@@ -1,10 +1,10 @@
 /* test_codex.c: what Codex prints beyond the recorded runs. */
+#include "fake_run.h"
 #include "harness/test.h"
-#include "told.h"
 
 #define STARTED                                                                                    \
     "{\"type\":\"thread.started\",\"thread_id\":\"01a1-t\"}\n{\"type\":\"turn.started\"}\n"
-#define SAID(text_)                                                                                \
+#define MESSAGE(text_)                                                                             \
     "{\"type\":\"item.completed\",\"item\":{\"id\":\"1\",\"type\":\"agent_message\",\"text\":"     \
     "\"" text_ "\"}}\n"
 #define ERROR(text_)  "{\"type\":\"error\",\"message\":\"" text_ "\"}\n"
@@ -15,61 +15,64 @@
 #define TRY "Reconnecting... 1/5 (exceeded retry limit, last status: 429 Too Many Requests)"
 
 static void expect_failure(const char *lines, enum agent_result result) {
-    struct agent_outcome outcome = told("codex", (struct told){ .out = lines, .code = 1 });
+    struct agent_outcome outcome = fake_run("codex", (struct fake_run){ .out = lines, .code = 1 });
     expect_result(&outcome, result);
 }
 
 TEST(only_a_finished_turn_is_its_last_word) {
-    struct agent_outcome outcome = told("codex", (struct told){ .out = STARTED SAID("Done.") });
+    struct agent_outcome outcome =
+        fake_run("codex", (struct fake_run){ .out = STARTED MESSAGE("Done.") });
     expect_result(&outcome, AGENT_CRASHED);
-    outcome = told("codex", (struct told){ .out = STARTED SAID("Done.") COMPLETED });
+    outcome = fake_run("codex", (struct fake_run){ .out = STARTED MESSAGE("Done.") COMPLETED });
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.session, "01a1-t");
     assert_string_equal(outcome.message, "Done.");
     /* A second turn begins, and is not ended. */
-    outcome = told("codex", (struct told){ .out = STARTED SAID("Done.") COMPLETED STARTED });
+    outcome =
+        fake_run("codex", (struct fake_run){ .out = STARTED MESSAGE("Done.") COMPLETED STARTED });
     expect_result(&outcome, AGENT_CRASHED);
 }
 
 TEST(an_error_that_was_overcome_is_forgotten) {
     struct agent_outcome outcome =
-        told("codex", (struct told){ .out = STARTED ERROR(TRY) COMPLETED });
+        fake_run("codex", (struct fake_run){ .out = STARTED ERROR(TRY) COMPLETED });
     expect_result(&outcome, AGENT_OK);
     assert_string_equal(outcome.message, "");
     assert_int_equal(outcome.reset_at, 0);
 }
 
 TEST(it_waits_only_where_waiting_helps) {
-    assert_true(told_live("codex", STARTED ERROR(TRY), "").is_waiting);
-    assert_false(told_live("codex", STARTED ERROR(TRY) SAID("on"), "").is_waiting);
-    assert_false(told_live("codex", STARTED ERROR(TRY) FAILED("x"), "").is_waiting);
+    assert_true(fake_progress("codex", STARTED ERROR(TRY), "").is_waiting);
+    assert_false(fake_progress("codex", STARTED ERROR(TRY) MESSAGE("on"), "").is_waiting);
+    assert_false(fake_progress("codex", STARTED ERROR(TRY) FAILED("x"), "").is_waiting);
     assert_false(
-        told_live("codex",
-                  STARTED ERROR("Reconnecting... 1/5 (unexpected status 401 Unauthorized)"), "")
+        fake_progress("codex",
+                      STARTED ERROR("Reconnecting... 1/5 (unexpected status 401 Unauthorized)"), "")
             .is_waiting);
-    assert_true(told_live("codex", STARTED COMPLETED, "").has_ended);
+    assert_true(fake_progress("codex", STARTED COMPLETED, "").has_ended);
 }
 
 TEST(tokens_are_of_the_whole_thread_and_have_their_parts_in_them) {
-    struct agent_outcome outcome = told("codex", (struct told){ .out = STARTED COMPLETED });
+    struct agent_outcome outcome = fake_run("codex", (struct fake_run){ .out = STARTED COMPLETED });
     expect_tokens(&outcome, 12, 3, 4);
     assert_false(outcome.is_short);
     struct agent_prior_usage before = { .session = "01a1-t",
                                         .used = { 10, 1, 4, -1 },
                                         .resumes = true };
-    outcome = told("codex", (struct told){ .out = STARTED COMPLETED, .before = &before });
+    outcome = fake_run("codex", (struct fake_run){ .out = STARTED COMPLETED, .before = &before });
     expect_tokens(&outcome, 2, 2, 0);
     assert_int_equal(outcome.session_usage.in, 12);
     /* A turn that fails has no numbers: the next one of the thread has them. */
-    outcome = told("codex", (struct told){ .out = STARTED FAILED("x"), .code = 1 });
+    outcome = fake_run("codex", (struct fake_run){ .out = STARTED FAILED("x"), .code = 1 });
     assert_true(outcome.is_short);
     assert_int_equal(outcome.usage.cost_micro_usd, -1);
-    outcome = told(
-        "codex", (struct told){ .out = STARTED "{\"type\":\"turn.completed\",\"usage\":null}\n" });
+    outcome =
+        fake_run("codex", (struct fake_run){ .out = STARTED
+                                             "{\"type\":\"turn.completed\",\"usage\":null}\n" });
     expect_tokens(&outcome, -1, -1, -1);
 }
 
-TEST(each_sentence_has_its_meaning) {
+TEST(each_error_text_has_its_result) {
     static const struct {
         const char *lines;
         enum agent_result result;
@@ -107,57 +110,61 @@ TEST(each_sentence_has_its_meaning) {
 }
 
 TEST(what_the_model_says_about_limits_is_no_limit) {
-    struct agent_outcome outcome = told(
-        "codex", (struct told){ .out = STARTED SAID("You've hit your usage limit, says the test.")
-                                    COMPLETED });
+    struct agent_outcome outcome = fake_run(
+        "codex", (struct fake_run){ .out = STARTED MESSAGE(
+                                        "You've hit your usage limit, says the test.") COMPLETED });
     expect_result(&outcome, AGENT_OK);
 }
 
 TEST(the_time_of_a_limit_is_local_and_may_have_a_date) {
-    struct agent_outcome outcome = told(
-        "codex", (struct told){ .out = FAILED("You’ve hit your usage limit. Try again at 4:31 AM."),
-                                .code = 1 });
-    assert_int_equal(outcome.reset_at, TOLD_NOW + MINUTES(91));
+    struct agent_outcome outcome = fake_run(
+        "codex",
+        (struct fake_run){ .out = FAILED("You’ve hit your usage limit. Try again at 4:31 AM."),
+                           .code = 1 });
+    assert_int_equal(outcome.reset_at, FAKE_NOW + MINUTES(91));
     assert_int_equal(outcome.reset_source, AGENT_SOURCE_TEXT);
-    outcome =
-        told("codex",
-             (struct told){ .out = FAILED("You’ve hit your usage limit. Visit x to purchase more "
-                                          "credits or try again at Nov 18th, 2026 4:31 AM."),
-                            .code = 1 });
-    assert_int_equal(outcome.reset_at, TOLD_NOW + DAYS(3) + MINUTES(91));
-    outcome = told("codex", (struct told){ .out = FAILED("Rate limit reached. Please try again in "
-                                                         "1.5s."),
-                                           .code = 1 });
+    outcome = fake_run(
+        "codex",
+        (struct fake_run){ .out = FAILED("You’ve hit your usage limit. Visit x to purchase more "
+                                         "credits or try again at Nov 18th, 2026 4:31 AM."),
+                           .code = 1 });
+    assert_int_equal(outcome.reset_at, FAKE_NOW + DAYS(3) + MINUTES(91));
+    outcome = fake_run("codex",
+                       (struct fake_run){ .out = FAILED("Rate limit reached. Please try again in "
+                                                        "1.5s."),
+                                          .code = 1 });
     expect_result(&outcome, AGENT_LIMITED);
-    assert_int_equal(outcome.reset_at, TOLD_NOW + 1500);
+    assert_int_equal(outcome.reset_at, FAKE_NOW + 1500);
 }
 
 TEST(a_warning_item_is_no_message) {
-    struct agent_outcome outcome =
-        told("codex",
-             (struct told){ .out = STARTED SAID("Done.") "{\"type\":\"item.completed\",\"item\":"
-                                                         "{\"type\":\"error\",\"message\":\"no "
-                                                         "metadata\"}}\n" COMPLETED });
+    struct agent_outcome outcome = fake_run(
+        "codex",
+        (struct fake_run){ .out = STARTED MESSAGE("Done.") "{\"type\":\"item.completed\",\"item\":"
+                                                           "{\"type\":\"error\",\"message\":\"no "
+                                                           "metadata\"}}\n" COMPLETED });
     assert_string_equal(outcome.message, "Done.");
 }
 
 TEST(a_lost_thread_is_told_apart) {
-    struct agent_outcome outcome =
-        told("codex", (struct told){ .err = "Error: thread/resume failed: no rollout found for "
-                                            "thread id 1\n",
-                                     .code = 1 });
+    struct agent_outcome outcome = fake_run(
+        "codex", (struct fake_run){ .err = "Error: thread/resume failed: no rollout found for "
+                                           "thread id 1\n",
+                                    .code = 1 });
     expect_result(&outcome, AGENT_CRASHED);
     assert_true(outcome.session_is_lost);
 }
 
 TEST(a_failure_in_prose_is_one_too_a_success_is_not) {
-    struct agent_outcome outcome = told(
-        "codex", (struct told){ .err = "OpenAI Codex v0.166.0\n--------\nuser\nhi\nERROR: You've "
-                                       "hit your usage limit. Try again at 4:31 AM.\n",
-                                .code = 1 });
+    struct agent_outcome outcome = fake_run(
+        "codex",
+        (struct fake_run){ .err = "OpenAI Codex v0.166.0\n--------\nuser\nhi\nERROR: You've "
+                                  "hit your usage limit. Try again at 4:31 AM.\n",
+                           .code = 1 });
     expect_result(&outcome, AGENT_LIMITED);
-    assert_int_equal(outcome.reset_at, TOLD_NOW + MINUTES(91));
-    outcome = told("codex", (struct told){ .out = "Done.\n", .err = "OpenAI Codex v0.166.0\n" });
+    assert_int_equal(outcome.reset_at, FAKE_NOW + MINUTES(91));
+    outcome =
+        fake_run("codex", (struct fake_run){ .out = "Done.\n", .err = "OpenAI Codex v0.166.0\n" });
     expect_result(&outcome, AGENT_CRASHED);
     assert_string_equal(outcome.message, "Done.");
 }

@@ -24,7 +24,7 @@ static const char *resolve(const char *name, const char *path, const char *cwd,
     return strbuf_text(&out);
 }
 
-TEST(paths_are_below_the_home) {
+TEST(paths_are_in_the_home) {
     assert_string_equal(resolve("claude", ".claude.json", "/w", NULL), "/home/me/.claude.json");
     assert_string_equal(resolve("codex", ".codex/sessions", "/w", NULL),
                         "/home/me/.codex/sessions");

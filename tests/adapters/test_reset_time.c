@@ -1,4 +1,4 @@
-/* test_reset_time.c: sentences for people tell when a limit ends. */
+/* test_reset_time.c: finds the end of a limit in texts for people. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ TEST(a_time_of_day_is_the_next_one) {
     expect("try again at 11:59 P.M.", AT(23, 59));
 }
 
-/* The sentence was printed moments before the clock was read. */
+/* The text was printed moments before the clock was read. */
 TEST(a_time_that_just_passed_is_not_tomorrow) {
     expect("limit · resets 2:28am (UTC)", AT(2, 28));
     expect("limit · resets 2:14am (UTC)", AT(2, 14));

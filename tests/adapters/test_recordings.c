@@ -1,8 +1,8 @@
-/* test_recordings.c: recorded runs of real agents, read whole, cut, and with holes.
+/* test_recordings.c: recorded runs of real agents: complete, truncated, and with holes.
  *
- * tests/fixtures/agents/expected.txt has what each must give. Of what is cut off, the one thing that counts:
- * never `ok` unless the agent's last word is in what is left. Where that word ends is found here by looking for
- * its line, not by the adapters. */
+ * tests/fixtures/agents/expected.txt has the expected outcome of each. A truncated run is `ok` only if
+ * the agent's final message is in the rest. This test finds the end of that message by its line, not with
+ * the adapters. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "fake_run.h"
 #include "harness/test.h"
 #include "os/files.h"
-#include "told.h"
 
 #define FOLDER SOURCE_ROOT "/tests/fixtures/agents"
 #define CUTS   150 /* random ones of each recording */
@@ -94,7 +94,7 @@ static struct agent_outcome play(const struct recording *r, const char *bytes, s
     bool is_signal = code == 128 + 2 || code == 128 + 15;
     struct agent_end end = { .code = is_signal ? -1 : code,
                              .signal = is_signal ? code - 128 : 0,
-                             .now = TOLD_NOW };
+                             .now = FAKE_NOW };
     struct agent_outcome outcome;
     agent_reader_end(reader, &end, &outcome);
     agent_reader_free(reader);
@@ -141,9 +141,9 @@ TEST(every_recording_gives_what_the_table_says) {
 
 /* --- cut ------------------------------------------------------------------------------------------ */
 
-/* Where the first line ends that holds the agent's last word; SIZE_MAX: there is none. A document over several
- * lines is its own last word. */
-static size_t last_word_end(const struct recording *r, size_t from, size_t *ret_start) {
+/* The end of the first line with the agent's final message; SIZE_MAX: no such line. A document over
+ * several lines is its own final message. */
+static size_t final_message_end(const struct recording *r, size_t from, size_t *ret_start) {
     static const char *const words[][2] = {
         { "acp", "{\"acp\":\"end\"" },
         { "claude", "\"type\":\"result\"" },
@@ -162,7 +162,7 @@ static size_t last_word_end(const struct recording *r, size_t from, size_t *ret_
     while (i < ARRAY_SIZE(words) && strcmp(words[i][0], r->agent) != 0)
         i++;
     if (i == ARRAY_SIZE(words))
-        fail_msg("say how '%s' marks its last word", r->agent);
+        fail_msg("say how '%s' marks its final message", r->agent);
     const char *found = strstr(bytes + from, words[i][1]), *start = found;
     if (!found)
         return SIZE_MAX;
@@ -174,11 +174,11 @@ static size_t last_word_end(const struct recording *r, size_t from, size_t *ret_
 
 /* With the exit code that looks best. */
 static void look_cut_at(const struct recording *r, size_t size) {
-    size_t start, end = last_word_end(r, 0, &start);
+    size_t start, end = final_message_end(r, 0, &start);
     struct agent_outcome o = play(r, strbuf_text(&r->stdout_bytes), size, size ? size : 1, 0);
     if (o.result == AGENT_OK && size < end)
-        fail_msg("%s %s is ok when cut at byte %zu, but its last word ends at byte %zu", r->agent,
-                 r->scenario, size, end);
+        fail_msg("%s %s is ok when cut at byte %zu, but its final message ends at byte %zu",
+                 r->agent, r->scenario, size, end);
     o = play(r, strbuf_text(&r->stdout_bytes), size, size ? size : 1, r->code);
     if (o.result == AGENT_OK && (size < end || strcmp(r->result, "ok") != 0))
         fail_msg("%s %s is ok when cut at byte %zu", r->agent, r->scenario, size);
@@ -215,10 +215,10 @@ static void look_holes(const struct recording *r) {
         struct agent_outcome o = play(r, bytes, length, 1 + (size_t)rng_below(&rng, length), 0);
         bool has_word = false;
         size_t start = 0;
-        for (size_t at = 0, end; (end = last_word_end(r, at, &start)) != SIZE_MAX; at = end)
+        for (size_t at = 0, end; (end = final_message_end(r, at, &start)) != SIZE_MAX; at = end)
             has_word = has_word || to <= start || from >= end;
         if (o.result == AGENT_OK && !has_word)
-            fail_msg("%s %s is ok with a hole from byte %zu to %zu, where its last word is",
+            fail_msg("%s %s is ok with a hole from byte %zu to %zu, where its final message is",
                      r->agent, r->scenario, from, to);
         free(bytes);
     }

@@ -133,7 +133,7 @@ TEST(a_star_is_any_key_and_any_place) {
            "event models/*/in=number(3500000)*2 models=object'opus'*2\n");
 }
 
-TEST(lists_and_objects_tell_their_size) {
+TEST(lists_and_objects_have_their_size) {
     expect("{\"denials\":[]}\n", "event denials=list*0\n");
     expect("{\"denials\":[{\"a\":[1,2]},[],\"x\",null,3]}\n", "event denials=list*5\n");
     expect("{\"models\":{}}\n", "event models=object''*0\n");
@@ -306,7 +306,7 @@ TEST(a_line_of_any_length_costs_no_memory) {
                                               "event type=string'a'\ntext text xxx"));
 }
 
-/* Mutations of good lines: what is told is told by the whole stream too, in any pieces. */
+/* Mutations of valid lines: the events of all bytes at once are those of any pieces. */
 TEST(junk_is_read_the_same_in_any_pieces) {
     static const char good[] =
         "{\"type\":\"a\",\"x\":[{\"y\":\"\\u00e9\\\"\"}],\"usage\":{\"in\":1}}\ntext\n"

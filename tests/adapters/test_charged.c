@@ -1,8 +1,8 @@
-/* test_charged.c: is what is booked what was charged, in every recorded run?
+/* test_charged.c: the usage that the reader counts equals what was charged, in every recorded run.
  *
- * tests/fixtures/agents/charged.txt has what the service has charged for each, from its own ledger. Runs that resume another one are
- * read after it, with what their session had used before, as the daemon does; also in another order, several in one log, and cut
- * off after each line: never more than was charged. */
+ * tests/fixtures/agents/charged.txt has what the service charged for each run, from its own ledger. Runs that resume
+ * another one are read after it, with the prior usage of their session, as the daemon does; also in another order,
+ * several in one log, and truncated after each line: never more than was charged. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "fake_run.h"
 #include "harness/test.h"
 #include "os/files.h"
-#include "told.h"
 
 #define FOLDER SOURCE_ROOT "/tests/fixtures/agents"
 #define RUNS   200
@@ -141,7 +141,8 @@ struct memory {
 
 /* The id in front of a run that begins a session: the caller has chosen it. */
 static void session_of(const struct run *r, char ret[128]) {
-    struct agent_outcome o = told(r->agent, (struct told){ .out = strbuf_text(&r->stdout_bytes) });
+    struct agent_outcome o =
+        fake_run(r->agent, (struct fake_run){ .out = strbuf_text(&r->stdout_bytes) });
     (void)snprintf(ret, 128, "%s", o.session[0] ? o.session : "given");
 }
 
@@ -188,7 +189,7 @@ static struct agent_outcome play(const struct run *r, size_t size, bool with_fil
     agent_reader_usage(reader, strbuf_text(&r->usage_bytes), r->usage_bytes.length);
     if (with_files)
         read_files(r, reader);
-    struct agent_end end = { .code = r->code, .now = TOLD_NOW };
+    struct agent_end end = { .code = r->code, .now = FAKE_NOW };
     struct agent_outcome o;
     agent_reader_end(reader, &end, &o);
     agent_reader_free(reader);
@@ -199,7 +200,7 @@ static struct agent_outcome play(const struct run *r, size_t size, bool with_fil
     return o;
 }
 
-/* A run and those that it goes on from, the first one first. */
+/* A run and those that it resumes, the oldest first. */
 static size_t chain_of(const struct run *r, const struct run *ret[CHAIN]) {
     size_t count = 0;
     for (const struct run *one = r; one;
@@ -301,7 +302,7 @@ TEST(without_files_a_session_catches_up) {
 /* Several runs in one log, as a wrapper around an agent prints them, in any order. */
 static struct agent_usage play_log(const struct run *const *list, size_t count) {
     struct agent_reader *reader = agent_reader_new(agent_adapter_find(list[0]->agent));
-    struct agent_end end = { .now = TOLD_NOW };
+    struct agent_end end = { .now = FAKE_NOW };
     struct agent_outcome o;
     for (size_t i = 0; i < count; i++) {
         agent_reader_stdout(reader, strbuf_text(&list[i]->stdout_bytes),

@@ -1,4 +1,4 @@
-/* told.h: an agent prints a few lines and ends; what does the reader make of it? */
+/* fake_run.h: feeds a few lines of output to the reader of an adapter, and returns its outcome. */
 #pragma once
 
 #include <setjmp.h>
@@ -13,38 +13,39 @@
 #include "agent/agent.h"
 #include "base/macros.h"
 
-/* Whose runs are recorded in tests/fixtures/agents: every agent that needs no configuration, and acp. NULL behind the last. */
+/* The agents with recorded runs in tests/fixtures/agents: all built-in agents, and acp. NULL after
+ * the last. */
 static inline const char *recorded_agent(size_t index) {
     return index == 0 ? "acp" : agent_builtin(index - 1);
 }
 
-#define TOLD_NOW INT64_C(1794711600000) /* 2026-11-15T03:00:00Z */
+#define FAKE_NOW INT64_C(1794711600000) /* 2026-11-15T03:00:00Z */
 
-struct told {
-    const char *out, *err, *usage; /* NULL: nothing */
-    int code, signal;              /* a signal needs no code */
+struct fake_run {
+    const char *out, *err, *usage; /* NULL: none */
+    int code, signal;              /* `code` is ignored with a signal */
     enum agent_ended_by by;
-    const struct agent_prior_usage *before; /* NULL: nothing is known */
+    const struct agent_prior_usage *before; /* NULL: unknown */
 };
 
-static inline struct agent_outcome told(const char *agent, struct told told) {
+static inline struct agent_outcome fake_run(const char *agent, struct fake_run run) {
     const struct agent_adapter *adapter = agent_adapter_find(agent);
     if (!adapter)
         fail_msg("there is no adapter '%s'", agent);
     struct agent_reader *reader = agent_reader_new(adapter);
-    if (told.before)
-        agent_reader_set_prior_usage(reader, told.before);
-    if (told.out)
-        agent_reader_stdout(reader, told.out, strlen(told.out));
-    if (told.err)
-        agent_reader_stderr(reader, told.err, strlen(told.err));
-    if (told.usage)
-        agent_reader_usage(reader, told.usage, strlen(told.usage));
+    if (run.before)
+        agent_reader_set_prior_usage(reader, run.before);
+    if (run.out)
+        agent_reader_stdout(reader, run.out, strlen(run.out));
+    if (run.err)
+        agent_reader_stderr(reader, run.err, strlen(run.err));
+    if (run.usage)
+        agent_reader_usage(reader, run.usage, strlen(run.usage));
     struct agent_end end = {
-        .code = told.signal ? -1 : told.code,
-        .signal = told.signal,
-        .by = told.by,
-        .now = TOLD_NOW,
+        .code = run.signal ? -1 : run.code,
+        .signal = run.signal,
+        .by = run.by,
+        .now = FAKE_NOW,
     };
     struct agent_outcome outcome;
     agent_reader_end(reader, &end, &outcome);
@@ -52,8 +53,9 @@ static inline struct agent_outcome told(const char *agent, struct told told) {
     return outcome;
 }
 
-/* What is known after these lines, while it runs. `session` of it is gone. */
-static inline struct agent_progress told_live(const char *agent, const char *out, const char *err) {
+/* The progress after these lines, while the agent runs. Without `session`, which the reader owned. */
+static inline struct agent_progress fake_progress(const char *agent, const char *out,
+                                                  const char *err) {
     struct agent_reader *reader = agent_reader_new(agent_adapter_find(agent));
     struct agent_progress live;
     agent_reader_stdout(reader, out, strlen(out));
@@ -79,7 +81,7 @@ static inline void expect_tokens(const struct agent_outcome *outcome, int64_t in
                  (long long)out, (long long)cached);
 }
 
-/* The command as one line, its words between blanks. */
+/* The command as one line, its words separated by blanks. */
 static inline void expect_command(const char *agent, const struct agent_launch *launch,
                                   const char *expected) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
