@@ -67,44 +67,43 @@ static const struct error_phrase reasons[] = {
     { 0 },
 };
 
-struct notes {
-    bool is_denied;
+struct state {
     bool is_growing; /* the last update was a chunk of the message */
     char message_id[MESSAGE_ID_SIZE];
-    char gone_during[28]; /* the request that was unanswered when it exited; "": none */
-    char gone_code[8];
+    char unanswered[28]; /* the request that was unanswered when the agent exited; "": none */
+    char exit_code[8];   /* of the agent, if `unanswered` is set */
 };
-DEFINE_NOTES(struct notes, notes_of)
+DEFINE_STATE(struct state)
 
 /* --- the agent's messages --------------------------------------------------------------------- */
 
 /* Chunks of one message follow each other, and share an id if they have one. */
-static void on_chunk(struct agent_notes *seen, const struct json_value *values) {
-    struct notes *notes = notes_of(seen);
+static void on_chunk(struct agent_notes *notes, const struct json_value *values) {
+    struct state *state = state_of(notes);
     if (!json_value_has_text(&values[TEXT]))
         return;
-    agent_add_message(seen, &values[TEXT],
-                      notes->is_growing && strcmp(notes->message_id, values[MESSAGE_ID].text) == 0);
-    notes->is_growing = true;
-    memcpy(notes->message_id, values[MESSAGE_ID].text, values[MESSAGE_ID].length + 1);
+    agent_add_message(notes, &values[TEXT],
+                      state->is_growing && strcmp(state->message_id, values[MESSAGE_ID].text) == 0);
+    state->is_growing = true;
+    memcpy(state->message_id, values[MESSAGE_ID].text, values[MESSAGE_ID].length + 1);
 }
 
-static void on_update(struct agent_notes *seen, const struct json_value *values) {
+static void on_update(struct agent_notes *notes, const struct json_value *values) {
     if (json_value_is(&values[UPDATE], "agent_message_chunk")) {
-        on_chunk(seen, values);
+        on_chunk(notes, values);
         return;
     }
-    notes_of(seen)->is_growing = false;
+    state_of(notes)->is_growing = false;
     if (values[COST].kind == SCAN_NUMBER && values[COST].micro >= 0
         && json_value_is(&values[CURRENCY], "USD")) {
         struct agent_usage total = USAGE_NONE;
         total.cost_micro_usd = values[COST].micro;
-        usage_count_total(&seen->count, agent_session(seen), &total);
+        usage_count_total(&notes->count, agent_session(notes), &total);
     }
 }
 
 /* The total shows whether input includes cached tokens, and output reasoning: agents differ. */
-static void on_usage(struct agent_notes *seen, const struct json_value *values) {
+static void on_usage(struct agent_notes *notes, const struct json_value *values) {
     struct agent_usage turn = USAGE_NONE;
     int64_t in = json_value_count(&values[TOKENS_IN]), all = in;
     int64_t out = json_value_count(&values[TOKENS_OUT]), with_thoughts = out;
@@ -116,111 +115,108 @@ static void on_usage(struct agent_notes *seen, const struct json_value *values) 
     turn.out = has_thoughts ? with_thoughts : out;
     turn.in = total >= 0 && total == in + turn.out ? in : all;
     turn.cached = json_value_count(&values[TOKENS_CACHE_READ]);
-    usage_count_share(&seen->count, agent_session(seen), &turn, false);
-    seen->is_short = false;
+    usage_count_share(&notes->count, agent_session(notes), &turn, false);
+    notes->is_short = false;
+}
+
+static void on_agent_message(struct agent_notes *notes, const struct json_value *values) {
+    if (values[ACP].kind != SCAN_NONE) /* an unknown event of sluice-acp */
+        return;
+    if (json_value_has_text(&values[UPDATE]))
+        on_update(notes, values);
+    else if (values[TOKENS_IN].kind == SCAN_NUMBER)
+        on_usage(notes, values);
 }
 
 /* --- events of sluice-acp --------------------------------------------------------------------- */
 
-static void on_error(struct agent_notes *seen, const struct json_value *values) {
+static bool acp_each(struct agent_notes *notes, const struct json_value *values) {
+    if (values[ACP].kind != SCAN_NONE)
+        state_of(notes)->is_growing = false;
+    return true;
+}
+
+static void on_open(struct agent_notes *notes, const struct json_value *values) {
+    agent_set_session(notes, &values[SESSION]);
+    agent_set_model(notes, &values[MODEL]);
+}
+
+static void on_lost(struct agent_notes *notes, const struct json_value *values) {
+    notes->session_is_lost = true;
+    error_text_note(notes, values[MESSAGE].text);
+}
+
+static void on_error(struct agent_notes *notes, const struct json_value *values) {
     const char *text = values[MESSAGE].text;
     int64_t status = error_text_status(text, "last status: ");
     if (status < 0)
         status = error_text_status(text, "unexpected status ");
     if (status < 0)
         status = error_text_status(text, "API Error: ");
-    seen->has_ended = true;
-    seen->message[0] = '\0';
-    error_text_note(seen, text);
-    if (!seen->message[0])
-        agent_set_message(seen, "the agent gave no reason");
+    notes->has_ended = true;
+    notes->message[0] = '\0';
+    error_text_note(notes, text);
+    if (!notes->message[0])
+        agent_set_message(notes, "the agent gave no reason");
     if (strcmp(values[CODE].text, "-32000") == 0)
-        agent_mark(seen, AGENT_AUTH);
+        agent_mark(notes, AGENT_AUTH);
     else
-        error_text_mark(seen, phrases, status, text);
+        error_text_mark(notes, phrases, status, text);
 }
 
 /* Reported at once, and again at the end: a long log loses its middle. */
-static void on_denied(struct agent_notes *seen, const struct json_value *values) {
+static void on_denied(struct agent_notes *notes, const struct json_value *values) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    notes_of(seen)->is_denied = true;
-    agent_deny(seen, values[TOOL].text, values[ARGUMENT].text, NULL);
+    agent_deny(notes, values[TOOL].text, values[ARGUMENT].text, NULL);
     strbuf_printf(&text, "not permitted: %s: %s", values[TOOL].text, values[ARGUMENT].text);
-    agent_set_message(seen, strbuf_text(&text));
+    agent_set_message(notes, strbuf_text(&text));
 }
 
-static void on_end(struct agent_notes *seen, const struct json_value *values) {
+static void on_end(struct agent_notes *notes, const struct json_value *values) {
     const struct error_phrase *reason = error_phrase_named(reasons, &values[REASON]);
     enum agent_result result = reason ? reason->result : AGENT_FAILED;
-    seen->has_ended = true;
-    if (json_value_count(&values[DENIED]) > 0 && (!notes_of(seen)->is_denied || !seen->message[0]))
-        on_denied(seen, values);
+    notes->has_ended = true;
+    if (json_value_count(&values[DENIED]) > 0 && (notes->denial.count == 0 || !notes->message[0]))
+        on_denied(notes, values);
     /* Some agents cancel their turn after a denial. */
-    bool is_denied = notes_of(seen)->is_denied && !json_value_is_true(&values[STOPPED]);
+    bool is_denied = notes->denial.count > 0 && !json_value_is_true(&values[STOPPED]);
     if (is_denied) {
         int64_t count = json_value_count(&values[DENIED]);
-        agent_mark(seen, AGENT_DENIED);
+        agent_mark(notes, AGENT_DENIED);
         if (count > 0 && count <= UINT32_MAX)
-            seen->denial.count = (uint32_t)count;
+            notes->denial.count = (uint32_t)count;
     }
     if (result != AGENT_OK && !(is_denied && result == AGENT_CANCELLED))
-        agent_mark(seen, result);
+        agent_mark(notes, result);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "the agent ended its turn with '%s'", values[REASON].text);
     if (result == AGENT_FAILED)
-        agent_set_message(seen, strbuf_text(&text));
+        agent_set_message(notes, strbuf_text(&text));
 }
 
-static void on_gone(struct agent_notes *seen, const struct json_value *values) {
-    struct notes *notes = notes_of(seen);
-    agent_set_line(notes->gone_during, sizeof(notes->gone_during), values[DURING].text);
-    agent_set_line(notes->gone_code, sizeof(notes->gone_code), values[CODE].text);
+static void on_gone(struct agent_notes *notes, const struct json_value *values) {
+    struct state *state = state_of(notes);
+    agent_set_line(state->unanswered, sizeof(state->unanswered), values[DURING].text);
+    agent_set_line(state->exit_code, sizeof(state->exit_code), values[CODE].text);
 }
 
-static void on_own(struct agent_notes *seen, const struct json_value *values) {
-    const struct json_value *kind = &values[ACP];
-    notes_of(seen)->is_growing = false;
-    if (json_value_is(kind, "open")) {
-        agent_set_session(seen, &values[SESSION]);
-        agent_set_model(seen, &values[MODEL]);
-    } else if (json_value_is(kind, "denied")) {
-        on_denied(seen, values);
-    } else if (json_value_is(kind, "lost")) {
-        seen->session_is_lost = true;
-        error_text_note(seen, values[MESSAGE].text);
-    } else if (json_value_is(kind, "error")) {
-        on_error(seen, values);
-    } else if (json_value_is(kind, "end")) {
-        on_end(seen, values);
-    } else if (json_value_is(kind, "gone")) {
-        on_gone(seen, values);
-    }
-}
-
-static void acp_event(struct agent_notes *seen, const struct json_value *values,
-                      enum agent_stream from) {
-    if (from != AGENT_STREAM_OUT)
-        return;
-    if (values[ACP].kind != SCAN_NONE)
-        on_own(seen, values);
-    else if (json_value_has_text(&values[UPDATE]))
-        on_update(seen, values);
-    else if (values[TOKENS_IN].kind == SCAN_NUMBER)
-        on_usage(seen, values);
-}
+static const struct agent_handler handlers[] = {
+    { "open", on_open }, { "denied", on_denied }, { "lost", on_lost }, { "error", on_error },
+    { "end", on_end },   { "gone", on_gone },     { NULL, NULL },
+};
 
 /* The error output is more specific than the exit code. */
-static void acp_judge(struct agent_notes *seen, const struct agent_end *end) {
-    const struct notes *notes = notes_of(seen);
+static void acp_judge(struct agent_notes *notes, const struct agent_end *end) {
+    const struct state *state = state_of(notes);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     (void)end;
-    if (!notes->gone_during[0])
+    if (!state->unanswered[0])
         return;
-    strbuf_printf(&text, "the agent exited with code %s before it answered %s", notes->gone_code,
-                  notes->gone_during);
-    seen->message[0] = '\0';
-    if (!seen->last_error[0])
-        agent_set_message(seen, strbuf_text(&text));
+    strbuf_printf(&text, "the agent exited with code %s before it answered %s", state->exit_code,
+                  state->unanswered);
+    notes->message[0] = '\0';
+    if (!notes->last_error[0])
+        agent_set_message(notes, strbuf_text(&text));
 }
 
 /* No command of its own: the configuration has it, and sluice-acp runs it. */
@@ -232,7 +228,9 @@ const struct agent_adapter agent_acp = {
     .login = "log the agent in as its user, or set agents.{agent}.auth_method",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
-    .event = acp_event,
+    .each = acp_each,
+    .handlers = handlers,
+    .objects = { on_agent_message },
     .judge = acp_judge,
     .transcript = &transcript_acp,
 };

@@ -31,7 +31,7 @@
 #define ALL          "modelUsage/*/"
 #define SHARE        "model_usage_since_last_result/*/"
 #define DENIED_INPUT "permission_denials/*/tool_input/"
-#define CLAUDE_WANTS(WANT)                                                                         \
+#define WANTS(WANT)                                                                                \
     WANT(TYPE, "type", 32)                                                                         \
     WANT(SUBTYPE, "subtype", 48)                                                                   \
     WANT(SESSION, "session_id", 128)                                                               \
@@ -82,24 +82,28 @@
     WANT(PARENT_TOOL, "parent_tool_use_id", 64)                                                    \
     WANT(STATE_SESSION, "sessionId", 128) /* of a `cost-state` line of the transcript */           \
     WANT(STATE_COST, "totalCostUSD", 32)
-enum claude_want { CLAUDE_WANTS(JSON_WANT_NAME) };
-static const struct json_want claude_wants[] = { CLAUDE_WANTS(JSON_WANT_ROW) };
+enum want { WANTS(JSON_WANT_NAME) };
+static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
-#define CLAUDE_MESSAGES 64 /* remembered to recognize repeats */
+#define MESSAGES 64 /* remembered to recognize repeats */
 
-struct claude_notes {
-    bool has_event;             /* standard output had JSON */
+struct state {
     bool has_version;           /* from the init event */
     bool is_of_session;         /* with has_version: totals cover the session, not the process */
     uint32_t of_error;          /* mark of the last assistant event with an error; 0: none */
     struct agent_usage process; /* last totals of a process */
     uint64_t process_session;   /* session of `process`; 0: none */
-    uint64_t messages[CLAUDE_MESSAGES];
+    uint64_t messages[MESSAGES];
     size_t message_count;
 };
-DEFINE_NOTES(struct claude_notes, claude_notes)
+DEFINE_STATE(struct state)
 
-/* --- versions --------------------------------------------------------------------------------- */
+static bool claude_each(struct agent_notes *notes, const struct json_value *values) {
+    agent_set_session(notes, &values[SESSION]);
+    return true;
+}
+
+/* --- system ----------------------------------------------------------------------------------- */
 
 static int64_t version_of(int64_t major, int64_t minor, int64_t patch) {
     return (major * 100000 + minor) * 100000 + patch;
@@ -119,19 +123,27 @@ static int64_t version_parse(const char *text) {
     return version_of(parts[0], parts[1], parts[2]);
 }
 
-static void count_version(struct agent_notes *seen, const struct json_value *values) {
-    int64_t version =
-        json_value_has_text(&values[VERSION]) ? version_parse(values[VERSION].text) : -1;
-    if (version <= 0)
-        return;
-    claude_notes(seen)->has_version = true;
-    claude_notes(seen)->is_of_session = version >= TOTAL_OF_SESSION_SINCE;
+static void on_system(struct agent_notes *notes, const struct json_value *values) {
+    if (json_value_is(&values[SUBTYPE], "init")) {
+        notes->has_ended = false;
+        agent_set_model(notes, &values[MODEL]);
+        int64_t version = version_parse(values[VERSION].text);
+        if (version <= 0)
+            return;
+        state_of(notes)->has_version = true;
+        state_of(notes)->is_of_session = version >= TOTAL_OF_SESSION_SINCE;
+    } else if (json_value_is(&values[SUBTYPE], "api_retry")) {
+        int64_t status = json_value_count(&values[RETRY_STATUS]);
+        notes->is_waiting = status == 429 || status >= 500
+                            || json_value_is(&values[ERROR], "rate_limit")
+                            || json_value_is(&values[ERROR], "overloaded");
+    }
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The four paths from `first` on are in the order of enum claude_want. */
-static struct agent_usage tokens_at(const struct json_value *values, enum claude_want first) {
+/* The four paths from `first` on are in the order of enum want. */
+static struct agent_usage tokens_at(const struct json_value *values, enum want first) {
     struct agent_usage used = { -1, json_value_sum(&values[first + 3]),
                                 json_value_sum(&values[first + 2]), -1 };
     agent_add_count(&used.in, json_value_sum(&values[first]));
@@ -141,8 +153,7 @@ static struct agent_usage tokens_at(const struct json_value *values, enum claude
 }
 
 /* Of an object with one member per model. An empty one means that nothing was used. */
-static bool models_at(const struct json_value *values, enum claude_want object,
-                      struct agent_usage *ret) {
+static bool models_at(const struct json_value *values, enum want object, struct agent_usage *ret) {
     *ret = USAGE_NONE;
     if (values[object].kind != SCAN_OBJECT)
         return false;
@@ -155,36 +166,24 @@ static bool models_at(const struct json_value *values, enum claude_want object,
     return ret->in >= 0 || ret->out >= 0;
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
-
-static bool is_new_message(struct claude_notes *notes, uint64_t key) {
-    size_t kept = notes->message_count < CLAUDE_MESSAGES ? notes->message_count : CLAUDE_MESSAGES;
-    for (size_t i = 0; i < kept; i++)
-        if (notes->messages[i] == key)
-            return false;
-    notes->messages[notes->message_count++ % CLAUDE_MESSAGES] = key;
-    return true;
-}
-
-static void count_message(struct agent_notes *seen, const struct json_value *values) {
+static void count_message(struct agent_notes *notes, const struct json_value *values) {
+    struct state *state = state_of(notes);
     const struct json_value *id = &values[MESSAGE_ID];
     struct agent_usage begun = tokens_at(values, MESSAGE_NEW);
     begun.out = -1;
     if (begun.in <= 0 || !json_value_has_text(id))
         return; /* generated by the program itself */
-    uint64_t key = hash_mix(hash_bytes(seen->session, strlen(seen->session)),
+    uint64_t key = hash_mix(hash_bytes(notes->session, strlen(notes->session)),
                             hash_bytes(id->text, id->length));
-    if (!is_new_message(claude_notes(seen), key))
+    if (!usage_ring_add(state->messages, MESSAGES, &state->message_count, key))
         return;
-    seen->is_short = true;
-    usage_count_begun(&seen->count, agent_session(seen), &begun);
+    notes->is_short = true;
+    usage_count_begun(&notes->count, agent_session(notes), &begun);
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
-
 /* Do these totals continue the last ones? They must have grown by this turn's tokens. */
-static bool goes_on(const struct agent_usage *before, const struct agent_usage *now,
-                    const struct agent_usage *turn) {
+static bool is_continued(const struct agent_usage *before, const struct agent_usage *now,
+                         const struct agent_usage *turn) {
     struct agent_usage least = *before;
     agent_add_count(&least.in, turn->in);
     agent_add_count(&least.out, turn->out);
@@ -197,67 +196,59 @@ static int64_t difference(int64_t now, int64_t before) {
 }
 
 /* From totals of a process: another process of the same session starts at zero. */
-static struct agent_usage share_of_process(struct agent_notes *seen, const struct agent_usage *now,
+static struct agent_usage share_of_process(struct agent_notes *notes, const struct agent_usage *now,
                                            const struct agent_usage *turn) {
-    struct claude_notes *notes = claude_notes(seen);
-    uint64_t session = hash_bytes(seen->session, strlen(seen->session));
-    struct agent_usage before = notes->process, share = *now;
-    if (notes->process_session == session && goes_on(&before, now, turn)) {
+    struct state *state = state_of(notes);
+    uint64_t session = hash_bytes(notes->session, strlen(notes->session));
+    struct agent_usage before = state->process, share = *now;
+    if (state->process_session == session && is_continued(&before, now, turn)) {
         share.in = difference(now->in, before.in);
         share.out = difference(now->out, before.out);
         share.cached = difference(now->cached, before.cached);
         share.cost_micro_usd = difference(now->cost_micro_usd, before.cost_micro_usd);
     }
-    notes->process = *now;
-    notes->process_session = session;
+    state->process = *now;
+    state->process_session = session;
     return share;
 }
 
-static void fill(struct agent_usage *share, const struct agent_usage *turn) {
-    if (share->in < 0)
-        share->in = turn->in;
-    if (share->out < 0)
-        share->out = turn->out;
-    if (share->cached < 0)
-        share->cached = turn->cached;
-}
-
-static void count_result(struct agent_notes *seen, const struct json_value *values) {
-    struct claude_notes *notes = claude_notes(seen);
+static void count_result(struct agent_notes *notes, const struct json_value *values) {
+    struct state *state = state_of(notes);
     struct agent_usage turn = tokens_at(values, TURN_NEW), all, share;
     bool has_share = models_at(values, SINCE, &share);
-    if (!usage_count_is_new(&seen->count, agent_session(seen), values[RESULT_ID].text))
+    if (!usage_count_is_new(&notes->count, agent_session(notes), values[RESULT_ID].text))
         return;
     (void)models_at(values, MODEL_USAGE, &all);
     if (json_value_sum_micro(&values[COST]) >= 0)
         all.cost_micro_usd = json_value_sum_micro(&values[COST]);
-    if (!notes->has_version)
-        notes->is_of_session = values[RESULT_INDEX].kind == SCAN_NUMBER;
-    if (!has_share && !notes->is_of_session)
-        share = share_of_process(seen, &all, &turn);
-    fill(&share, &turn);
-    usage_count_share(&seen->count, agent_session(seen), &share, has_share);
-    if (notes->is_of_session)
-        usage_count_total(&seen->count, agent_session(seen), &all);
-    seen->is_short = share.in < 0 || share.out < 0;
+    if (!state->has_version)
+        state->is_of_session = values[RESULT_INDEX].kind == SCAN_NUMBER;
+    if (!has_share && !state->is_of_session)
+        share = share_of_process(notes, &all, &turn);
+    share.in = share.in < 0 ? turn.in : share.in;
+    share.out = share.out < 0 ? turn.out : share.out;
+    share.cached = share.cached < 0 ? turn.cached : share.cached;
+    usage_count_share(&notes->count, agent_session(notes), &share, has_share);
+    if (state->is_of_session)
+        usage_count_total(&notes->count, agent_session(notes), &all);
+    notes->is_short = share.in < 0 || share.out < 0;
 }
 
-/* --- the session file ------------------------------------------------------------------------- */
-
 /* The total of a session includes what other runs have used in it. */
-static void count_state(struct agent_notes *seen, const struct json_value *values) {
+static void on_session_file(struct agent_notes *notes, const struct json_value *values) {
     struct agent_usage total;
-    if (!json_value_is(&values[STATE_SESSION], seen->file_session)
-        || !usage_count_knows_before(&seen->count, seen->file_session)
+    if (!json_value_is(&values[TYPE], "cost-state")
+        || !json_value_is(&values[STATE_SESSION], notes->file_session)
+        || !usage_count_knows_before(&notes->count, notes->file_session)
         || !models_at(values, MODEL_USAGE, &total))
         return;
     if (json_value_sum_micro(&values[STATE_COST]) >= 0)
         total.cost_micro_usd = json_value_sum_micro(&values[STATE_COST]);
-    if (usage_count_file(&seen->count, seen->file_session, &total))
-        seen->is_short = false;
+    if (usage_count_file(&notes->count, notes->file_session, &total))
+        notes->is_short = false;
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* Texts of Claude Code; texts of providers are in error_text.c. */
 static const struct error_phrase phrases[] = {
@@ -276,7 +267,7 @@ static const struct error_phrase phrases[] = {
 /* Values of its fields that name a problem. */
 struct word {
     const char *text;
-    enum claude_want where;
+    enum want where;
     enum agent_result result;
 };
 static const struct word words[] = {
@@ -314,44 +305,28 @@ static uint32_t marks_of_words(const struct word *table, size_t count,
     return marks;
 }
 
-static void on_init(struct agent_notes *seen, const struct json_value *values) {
-    seen->has_ended = false;
-    agent_set_model(seen, &values[MODEL]);
-    count_version(seen, values);
-}
-
-static void on_system(struct agent_notes *seen, const struct json_value *values) {
-    if (json_value_is(&values[SUBTYPE], "init")) {
-        on_init(seen, values);
-    } else if (json_value_is(&values[SUBTYPE], "api_retry")) {
-        int64_t status = json_value_count(&values[RETRY_STATUS]);
-        seen->is_waiting = status == 429 || status >= 500
-                           || json_value_is(&values[ERROR], "rate_limit")
-                           || json_value_is(&values[ERROR], "overloaded");
-    }
-}
-
-static void on_message(struct agent_notes *seen, const struct json_value *values,
-                       bool is_assistant) {
-    seen->has_ended = false;
-    seen->is_waiting = false;
-    bool is_error = json_value_has_text(&values[ERROR]);
-    claude_notes(seen)->of_error = marks_of_words(error_words, ARRAY_SIZE(error_words), values);
-    if (!is_error) /* it continued, so earlier rejections did not stop it */
-        seen->reset_at = 0;
+/* A message of the user is also a result of a tool. */
+static void on_user(struct agent_notes *notes, const struct json_value *values) {
+    notes->has_ended = false;
+    notes->is_waiting = false;
+    state_of(notes)->of_error = marks_of_words(error_words, ARRAY_SIZE(error_words), values);
+    if (!json_value_has_text(&values[ERROR])) /* it continued, so rejections did not stop it */
+        notes->reset_at = 0;
     if (values[PARAMS_RESET].kind == SCAN_NUMBER)
-        agent_set_reset(seen, json_value_count(&values[PARAMS_RESET]));
-    if (is_assistant)
-        count_message(seen, values);
-    if (is_assistant && !json_value_has_text(&values[PARENT_TOOL])
-        && json_value_has_text(&values[MESSAGE_TEXT]))
-        agent_set_message(seen, values[MESSAGE_TEXT].text);
+        agent_set_reset(notes, json_value_count(&values[PARAMS_RESET]));
 }
 
-static void on_limit(struct agent_notes *seen, const struct json_value *values) {
-    seen->reset_at = 0;
+static void on_assistant(struct agent_notes *notes, const struct json_value *values) {
+    on_user(notes, values);
+    count_message(notes, values);
+    if (!json_value_has_text(&values[PARENT_TOOL]) && json_value_has_text(&values[MESSAGE_TEXT]))
+        agent_set_message(notes, values[MESSAGE_TEXT].text);
+}
+
+static void on_limit(struct agent_notes *notes, const struct json_value *values) {
+    notes->reset_at = 0;
     if (json_value_is(&values[LIMIT_STATUS], "rejected"))
-        agent_set_reset(seen, json_value_count(&values[LIMIT_RESET]));
+        agent_set_reset(notes, json_value_count(&values[LIMIT_RESET]));
 }
 
 /* --- the final message ------------------------------------------------------------------------ */
@@ -364,21 +339,21 @@ static bool result_is_error(const struct json_value *values) {
     return !json_value_is(&values[SUBTYPE], "success");
 }
 
-static void mark_error(struct agent_notes *seen, const struct json_value *values) {
+static void mark_error(struct agent_notes *notes, const struct json_value *values) {
     const char *text = values[json_value_has_text(&values[RESULT]) ? RESULT : ERRORS].text;
-    seen->marks = marks_of_words(words, ARRAY_SIZE(words), values) | claude_notes(seen)->of_error;
-    if (!seen->marks)
-        error_text_mark(seen, phrases, json_value_count(&values[API_STATUS]), text);
-    if (seen->marks & 1u << AGENT_LIMITED)
-        agent_set_line(seen->reset_text, sizeof(seen->reset_text), text);
+    notes->marks = marks_of_words(words, ARRAY_SIZE(words), values) | state_of(notes)->of_error;
+    if (!notes->marks)
+        error_text_mark(notes, phrases, json_value_count(&values[API_STATUS]), text);
+    if (notes->marks & 1u << AGENT_LIMITED)
+        agent_set_line(notes->reset_text, sizeof(notes->reset_text), text);
 }
 
 /* A wanted path of a list has the value of the last member with it, so the tool's name selects the
  * one that belongs to the last tool. */
-static void on_denials(struct agent_notes *seen, const struct json_value *values) {
+static void on_denials(struct agent_notes *notes, const struct json_value *values) {
     static const struct {
         const char *tool;
-        enum claude_want argument;
+        enum want argument;
     } arguments[] = {
         { "Bash", DENIED_COMMAND },    { "Edit", DENIED_FILE },      { "Write", DENIED_FILE },
         { "Read", DENIED_FILE },       { "MultiEdit", DENIED_FILE }, { "WebFetch", DENIED_URL },
@@ -390,77 +365,61 @@ static void on_denials(struct agent_notes *seen, const struct json_value *values
         if (json_value_is(&values[DENIED_TOOL], arguments[i].tool))
             argument = values[arguments[i].argument].text;
     agent_command_rule(tool, strcmp(tool, "Bash") == 0 ? argument : NULL, ":*", rule);
-    agent_deny(seen, tool, argument, rule);
-    seen->denial.count = values[DENIALS].count;
-    agent_mark(seen, AGENT_DENIED);
+    agent_deny(notes, tool, argument, rule);
+    notes->denial.count = values[DENIALS].count;
+    agent_mark(notes, AGENT_DENIED);
 }
 
 /* Its diagnostics after an interrupt are not a message. */
-static void on_errors(struct agent_notes *seen, const char *text) {
+static void on_errors(struct agent_notes *notes, const char *text) {
     static const char internal[] = "[ede_diagnostic]";
     if (strncmp(text, internal, sizeof(internal) - 1) != 0)
-        agent_set_message(seen, text);
-    else if (!seen->message[0])
-        agent_set_message(seen, "it was interrupted");
+        agent_set_message(notes, text);
+    else if (!notes->message[0])
+        agent_set_message(notes, "it was interrupted");
 }
 
-static void on_result(struct agent_notes *seen, const struct json_value *values) {
-    seen->has_ended = true;
-    seen->is_waiting = false;
-    agent_unmark_all(seen);
-    count_result(seen, values);
-    if (!seen->model[0] && values[MODEL_USAGE].length > 0)
-        agent_set_line(seen->model, sizeof(seen->model), values[MODEL_USAGE].text);
+static void on_result(struct agent_notes *notes, const struct json_value *values) {
+    agent_set_ended(notes);
+    notes->marks = 0;
+    count_result(notes, values);
+    if (!notes->model[0] && values[MODEL_USAGE].length > 0)
+        agent_set_line(notes->model, sizeof(notes->model), values[MODEL_USAGE].text);
     if (json_value_has_text(&values[RESULT]))
-        agent_set_message(seen, values[RESULT].text);
+        agent_set_message(notes, values[RESULT].text);
     else if (json_value_has_text(&values[ERRORS]))
-        on_errors(seen, values[ERRORS].text);
+        on_errors(notes, values[ERRORS].text);
     if (result_is_error(values))
-        mark_error(seen, values);
+        mark_error(notes, values);
     else if (json_value_is(&values[STOP_REASON], "refusal"))
-        agent_mark(seen, AGENT_REFUSED);
+        agent_mark(notes, AGENT_REFUSED);
     else if (values[DENIALS].kind == SCAN_LIST && values[DENIALS].count > 0)
-        on_denials(seen, values);
+        on_denials(notes, values);
 }
 
-static void claude_event(struct agent_notes *seen, const struct json_value *values,
-                         enum agent_stream from) {
-    if (from == AGENT_STREAM_SESSION && json_value_is(&values[TYPE], "cost-state"))
-        count_state(seen, values);
-    if (from != AGENT_STREAM_OUT)
-        return;
-    claude_notes(seen)->has_event = true;
-    const struct json_value *type = &values[TYPE];
-    agent_set_session(seen, &values[SESSION]);
-    if (json_value_is(type, "result"))
-        on_result(seen, values);
-    else if (json_value_is(type, "system"))
-        on_system(seen, values);
-    else if (json_value_is(type, "assistant") || json_value_is(type, "user"))
-        on_message(seen, values, json_value_is(type, "assistant"));
-    else if (json_value_is(type, "rate_limit_event"))
-        on_limit(seen, values);
-}
+static const struct agent_handler handlers[] = {
+    { "system", on_system },          { "assistant", on_assistant }, { "user", on_user },
+    { "rate_limit_event", on_limit }, { "result", on_result },       { NULL, NULL },
+};
 
-static void claude_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
-    if (from == AGENT_STREAM_OUT && !claude_notes(seen)->has_event)
-        agent_set_message(seen, line);
+static void claude_text(struct agent_notes *notes, const char *line, enum agent_stream from) {
+    if (from == AGENT_STREAM_OUT && !notes->has_event)
+        agent_set_message(notes, line);
     else if (from == AGENT_STREAM_ERR
              && (agent_has(line, "No conversation found with session ID")
                  || (agent_has(line, "Session ID") && agent_has(line, "is already in use"))))
-        seen->session_is_lost = true;
+        notes->session_is_lost = true;
 }
 
 /* Without streaming mode it prints its answer as text. The exit code and this text show a failure,
  * but nothing shows success: an interrupted answer looks the same. */
-static void claude_judge(struct agent_notes *seen, const struct agent_end *end) {
-    if (agent_end_is_failure(end) && !seen->has_ended && !claude_notes(seen)->has_event
-        && seen->message[0]) {
-        seen->has_ended = true;
-        error_text_mark(seen, phrases, error_text_status(seen->message, "API Error: "),
-                        seen->message);
+static void claude_judge(struct agent_notes *notes, const struct agent_end *end) {
+    if (agent_end_is_failure(end) && !notes->has_ended && !notes->has_event && notes->message[0]) {
+        notes->has_ended = true;
+        error_text_mark(notes, phrases, error_text_status(notes->message, "API Error: "),
+                        notes->message);
     }
-    agent_judge_exit(seen, end);
+    agent_judge_exit(notes, end);
 }
 
 #define KEY_VARIABLES                                                                              \
@@ -512,10 +471,12 @@ const struct agent_adapter agent_claude = {
     .tools = LIST("--allowedTools=mcp__sluice"),
     .tools_sandboxed = LIST("--allowedTools=Bash,WebFetch,WebSearch,mcp__sluice"),
     .tools_instead = LIST("--allowedTools", "--allowed-tools", "--tools"),
-    .wants = claude_wants,
-    .want_count = ARRAY_SIZE(claude_wants),
-    .event = claude_event,
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .each = claude_each,
+    .handlers = handlers,
     .text = claude_text,
+    .objects = { [AGENT_STREAM_SESSION] = on_session_file },
     .transcript = &transcript_claude,
     .judge = claude_judge,
     .paths = PATHS(READ(".claude.json"), READ(".claude/settings.json"),
@@ -536,9 +497,10 @@ const struct agent_adapter agent_claude = {
 const struct agent_adapter agent_claude_stream = {
     .name = "claude-stream",
     .stop_signal = "TERM",
-    .wants = claude_wants,
-    .want_count = ARRAY_SIZE(claude_wants),
-    .event = claude_event,
+    .wants = wants,
+    .want_count = ARRAY_SIZE(wants),
+    .each = claude_each,
+    .handlers = handlers,
     .text = claude_text,
     .transcript = &transcript_claude,
     .judge = claude_judge,

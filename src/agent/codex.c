@@ -29,8 +29,8 @@
     WANT(ITEM_TYPE, "item/type", 32)                                                               \
     WANT(ITEM_TEXT, "item/text", 512)                                                              \
     WANT(TOKENS_IN, "usage/input_tokens", 32)                                                      \
-    WANT(TOKENS_CACHED, "usage/cached_input_tokens", 32)                                           \
     WANT(TOKENS_OUT, "usage/output_tokens", 32)                                                    \
+    WANT(TOKENS_CACHED, "usage/cached_input_tokens", 32)                                           \
     WANT(ITEM_TOOL, "item/tool", 32)                                                               \
     WANT(ITEM_THREADS, "item/receiver_thread_ids/*", 64)                                           \
     WANT(FILE_TYPE, "payload/type", 32)                                                            \
@@ -38,8 +38,8 @@
     WANT(FILE_THREADS, "payload/item/receiver_thread_ids/*", 64)                                   \
     WANT(FILE_MODEL, "payload/model", 128)                                                         \
     WANT(FILE_IN, FILE_TOTAL "input_tokens", 32)                                                   \
-    WANT(FILE_CACHED, FILE_TOTAL "cached_input_tokens", 32)                                        \
-    WANT(FILE_OUT, FILE_TOTAL "output_tokens", 32)
+    WANT(FILE_OUT, FILE_TOTAL "output_tokens", 32)                                                 \
+    WANT(FILE_CACHED, FILE_TOTAL "cached_input_tokens", 32)
 enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
@@ -59,12 +59,10 @@ static const struct error_phrase phrases[] = {
     { 0 },
 };
 
-struct notes {
-    bool is_error;  /* the message is an error */
-    bool has_event; /* standard output had JSON */
-    bool is_prose;  /* error output is prose, as without --json */
+struct state {
+    bool is_prose; /* error output is prose, as without --json */
 };
-DEFINE_NOTES(struct notes, notes_of)
+DEFINE_STATE(struct state)
 
 /* "last status: 429 Too Many Requests", "unexpected status 401 Unauthorized: …" */
 static int64_t status_of(const char *text) {
@@ -72,124 +70,116 @@ static int64_t status_of(const char *text) {
     return status > 0 ? status : error_text_status(text, "unexpected status ");
 }
 
-static void note_error(struct agent_notes *seen, const char *text) {
-    error_text_note(seen, text);
-    notes_of(seen)->is_error = true;
+static void on_thread_started(struct agent_notes *notes, const struct json_value *values) {
+    agent_set_session(notes, &values[THREAD]);
 }
 
-static void on_item(struct agent_notes *seen, const struct json_value *values) {
+static void on_turn_started(struct agent_notes *notes, const struct json_value *values) {
+    (void)values;
+    notes->has_ended = false;
+    notes->is_short = true;
+    notes->marks = 0;
+}
+
+static void on_item(struct agent_notes *notes, const struct json_value *values) {
     if (json_value_is(&values[ITEM_TYPE], "error"))
         return;
-    seen->is_waiting = false;
+    notes->is_waiting = false;
     if (json_value_is(&values[ITEM_TOOL], "spawn_agent"))
-        agent_add_other(seen, &values[ITEM_THREADS]);
+        agent_add_other(notes, &values[ITEM_THREADS]);
     if (json_value_is(&values[ITEM_TYPE], "agent_message")
         && json_value_has_text(&values[ITEM_TEXT])) {
-        agent_set_message(seen, values[ITEM_TEXT].text);
-        notes_of(seen)->is_error = false;
+        agent_set_message(notes, values[ITEM_TEXT].text);
+        notes->message_is_error = false;
     }
 }
 
-static void on_completed(struct agent_notes *seen, const struct json_value *values) {
-    struct agent_usage total =
-        agent_tokens(&values[TOKENS_IN], &values[TOKENS_OUT], &values[TOKENS_CACHED]);
-    usage_count_total(&seen->count, agent_session(seen), &total);
-    seen->is_short = total.in < 0 || total.out < 0;
-    seen->is_waiting = false;
-    seen->has_ended = true;
-    agent_unmark_all(seen);
-    if (notes_of(seen)->is_error) /* of an earlier attempt that was retried */
-        seen->message[0] = '\0';
-    notes_of(seen)->is_error = false;
+static void on_error(struct agent_notes *notes, const struct json_value *values) {
+    const char *text = values[MESSAGE].text;
+    if (!json_value_has_text(&values[MESSAGE]))
+        return;
+    error_text_note(notes, text);
+    notes->is_waiting = strncmp(text, "Reconnecting", strlen("Reconnecting")) == 0
+                        && error_text_is_passing(phrases, status_of(text), text);
 }
 
-static void on_failed(struct agent_notes *seen, const char *text) {
-    note_error(seen, text);
-    seen->is_waiting = false;
-    seen->has_ended = true;
-    error_text_mark(seen, phrases, status_of(text), text);
+static void on_turn_completed(struct agent_notes *notes, const struct json_value *values) {
+    struct agent_usage total = agent_tokens(&values[TOKENS_IN]);
+    usage_count_total(&notes->count, agent_session(notes), &total);
+    notes->is_short = total.in < 0 || total.out < 0;
+    agent_set_ended(notes);
+    agent_recover(notes); /* from an error of an earlier attempt */
 }
+
+static void on_turn_failed(struct agent_notes *notes, const struct json_value *values) {
+    const char *text = values[ERROR_MESSAGE].text;
+    error_text_note(notes, text);
+    agent_set_ended(notes);
+    error_text_mark(notes, phrases, status_of(text), text);
+}
+
+static const struct agent_handler handlers[] = {
+    { "thread.started", on_thread_started },
+    { "turn.started", on_turn_started },
+    { "item.started", on_item },
+    { "item.updated", on_item },
+    { "item.completed", on_item },
+    { "error", on_error },
+    { "turn.completed", on_turn_completed },
+    { "turn.failed", on_turn_failed },
+    { NULL, NULL },
+};
 
 /* Totals only grow, so the last one in the file counts. */
-static void on_file(struct agent_notes *seen, const struct json_value *values) {
-    bool is_own = strcmp(seen->file_session, agent_session(seen)) == 0;
-    struct agent_usage total =
-        agent_tokens(&values[FILE_IN], &values[FILE_OUT], &values[FILE_CACHED]);
+static void on_session_file(struct agent_notes *notes, const struct json_value *values) {
+    bool is_own = strcmp(notes->file_session, agent_session(notes)) == 0;
+    struct agent_usage total = agent_tokens(&values[FILE_IN]);
     if (is_own && json_value_is(&values[TYPE], "turn_context"))
-        agent_set_model(seen, &values[FILE_MODEL]);
+        agent_set_model(notes, &values[FILE_MODEL]);
     /* Its own file also lists subagents of earlier runs; the output names those of this run. */
     if (!is_own && json_value_is(&values[FILE_TOOL], "spawn_agent"))
-        agent_add_other(seen, &values[FILE_THREADS]);
+        agent_add_other(notes, &values[FILE_THREADS]);
     if (!json_value_is(&values[FILE_TYPE], "token_count") || total.in < 0)
         return;
-    if (usage_count_file(&seen->count, seen->file_session, &total) && is_own && seen->has_ended)
-        seen->is_short = false;
-}
-
-static void codex_event(struct agent_notes *seen, const struct json_value *values,
-                        enum agent_stream from) {
-    if (from == AGENT_STREAM_SESSION)
-        on_file(seen, values);
-    if (from != AGENT_STREAM_OUT)
-        return;
-    const struct json_value *type = &values[TYPE];
-    notes_of(seen)->has_event = true;
-    if (json_value_is(type, "thread.started")) {
-        agent_set_session(seen, &values[THREAD]);
-    } else if (json_value_is(type, "turn.started")) {
-        seen->has_ended = false;
-        seen->is_short = true;
-        agent_unmark_all(seen);
-    } else if (json_value_is(type, "item.started") || json_value_is(type, "item.updated")
-               || json_value_is(type, "item.completed")) {
-        on_item(seen, values);
-    } else if (json_value_is(type, "error") && json_value_has_text(&values[MESSAGE])) {
-        const char *text = values[MESSAGE].text;
-        note_error(seen, text);
-        seen->is_waiting = strncmp(text, "Reconnecting", strlen("Reconnecting")) == 0
-                           && error_text_is_passing(phrases, status_of(text), text);
-    } else if (json_value_is(type, "turn.completed")) {
-        on_completed(seen, values);
-    } else if (json_value_is(type, "turn.failed")) {
-        on_failed(seen, values[ERROR_MESSAGE].text);
-    }
+    if (usage_count_file(&notes->count, notes->file_session, &total) && is_own && notes->has_ended)
+        notes->is_short = false;
 }
 
 /* Without --json its answer is text, and the error output has everything: a banner, the
  * conversation, and "ERROR: " before what went wrong. */
-static void codex_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
+static void codex_text(struct agent_notes *notes, const char *line, enum agent_stream from) {
     static const char *const lost[] = { "no rollout found", "no thread with id", NULL };
-    struct notes *notes = notes_of(seen);
+    struct state *state = state_of(notes);
     if (from == AGENT_STREAM_OUT) {
         if (!notes->has_event)
-            agent_set_message(seen, line);
+            agent_set_message(notes, line);
         return;
     }
     if (agent_has_any(line, lost))
-        seen->session_is_lost = true;
+        notes->session_is_lost = true;
     if (strncmp(line, "OpenAI Codex v", strlen("OpenAI Codex v")) == 0)
-        notes->is_prose = true;
-    if (notes->is_prose && strncmp(line, "ERROR: ", strlen("ERROR: ")) == 0)
-        note_error(seen, line + strlen("ERROR: "));
-    if (notes->is_prose)
-        seen->last_error[0] = '\0';
+        state->is_prose = true;
+    if (state->is_prose && strncmp(line, "ERROR: ", strlen("ERROR: ")) == 0)
+        error_text_note(notes, line + strlen("ERROR: "));
+    if (state->is_prose)
+        notes->last_error[0] = '\0';
 }
 
-static void codex_judge(struct agent_notes *seen, const struct agent_end *end) {
-    static const char *const says_nothing[] = {
+static void codex_judge(struct agent_notes *notes, const struct agent_end *end) {
+    static const char *const uninformative[] = {
         "Reading additional input from stdin",
         "Reading prompt from stdin",
         "could not create PATH aliases",
         NULL,
     };
-    struct notes *notes = notes_of(seen);
-    if (agent_end_is_failure(end) && notes->is_prose && notes->is_error && !notes->has_event) {
-        seen->has_ended = true;
-        error_text_mark(seen, phrases, status_of(seen->message), seen->message);
+    if (agent_end_is_failure(end) && state_of(notes)->is_prose && notes->message_is_error
+        && !notes->has_event) {
+        notes->has_ended = true;
+        error_text_mark(notes, phrases, status_of(notes->message), notes->message);
     }
-    agent_judge_exit(seen, end);
-    if ((seen->has_ended || seen->message[0]) && agent_has_any(seen->last_error, says_nothing))
-        seen->last_error[0] = '\0';
+    agent_judge_exit(notes, end);
+    if ((notes->has_ended || notes->message[0]) && agent_has_any(notes->last_error, uninformative))
+        notes->last_error[0] = '\0';
 }
 
 const struct agent_adapter agent_codex = {
@@ -224,7 +214,8 @@ const struct agent_adapter agent_codex = {
     .model_option = "--model",
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
-    .event = codex_event,
+    .handlers = handlers,
+    .objects = { [AGENT_STREAM_SESSION] = on_session_file },
     .text = codex_text,
     .transcript = &transcript_codex,
     .judge = codex_judge,

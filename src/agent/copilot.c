@@ -64,161 +64,148 @@ static const struct error_phrase phrases[] = {
     { 0 },
 };
 
-struct notes {
-    bool is_error;  /* the message is an error */
-    bool is_denied; /* something was denied, and it went on */
-    bool
-        /* the last call failed for lack of money, which its session.error calls a limit */
-        is_broke;
+struct state {
+    /* The last call failed for lack of money, which its session.error calls a limit. */
+    bool is_broke;
     struct agent_usage reported;           /* from the usage file */
     struct agent_usage calls, compactions; /* from the session's file, so far */
 };
-DEFINE_NOTES(struct notes, notes_of)
+DEFINE_STATE(struct state)
 
-static void note_error(struct agent_notes *seen, const char *text) {
-    error_text_note(seen, text);
-    notes_of(seen)->is_error = true;
+static void copilot_start(struct agent_notes *notes) {
+    struct state *state = state_of(notes);
+    state->reported = state->calls = state->compactions = USAGE_NONE;
 }
 
-static void on_message(struct agent_notes *seen, const struct json_value *values) {
-    seen->is_waiting = false;
-    agent_set_model(seen, &values[MODEL]);
-    agent_unmark_all(seen); /* it recovered from the error */
-    if (notes_of(seen)->is_error)
-        seen->message[0] = '\0';
-    notes_of(seen)->is_error = notes_of(seen)->is_broke = false;
+/* Subagents work for this agent, so their permissions count; their other events do not. */
+static bool copilot_each(struct agent_notes *notes, const struct json_value *values) {
+    (void)notes;
+    return values[AGENT].kind != SCAN_STRING
+           || strncmp(values[TYPE].text, "permission.", strlen("permission.")) == 0;
+}
+
+static void on_session(struct agent_notes *notes, const struct json_value *values) {
+    agent_set_session(notes, &values[SESSION]);
+}
+
+static void on_turn_start(struct agent_notes *notes, const struct json_value *values) {
+    (void)values;
+    notes->has_ended = false;
+}
+
+static void on_message(struct agent_notes *notes, const struct json_value *values) {
+    notes->is_waiting = false;
+    agent_set_model(notes, &values[MODEL]);
+    agent_recover(notes);
+    state_of(notes)->is_broke = false;
     if (json_value_has_text(&values[CONTENT])) /* "" if it only calls tools */
-        agent_set_message(seen, values[CONTENT].text);
+        agent_set_message(notes, values[CONTENT].text);
 }
 
-static void on_error(struct agent_notes *seen, const struct json_value *values) {
+static void on_error(struct agent_notes *notes, const struct json_value *values) {
     const char *text = values[MESSAGE].text;
-    seen->is_waiting = false;
-    note_error(seen, text);
-    if (notes_of(seen)->is_broke)
-        agent_mark(seen, AGENT_BILLING);
-    const struct error_phrase *type = error_phrase_named(error_types, &values[ERROR_TYPE]);
-    if (type)
-        agent_mark(seen, type->result);
-    else
-        error_text_mark(seen, phrases, json_value_count(&values[STATUS]), text);
+    notes->is_waiting = false;
+    error_text_note(notes, text);
+    if (state_of(notes)->is_broke)
+        agent_mark(notes, AGENT_BILLING);
+    if (!agent_mark_named(notes, error_types, &values[ERROR_TYPE]))
+        error_text_mark(notes, phrases, json_value_count(&values[STATUS]), text);
 }
 
-static void on_call_failure(struct agent_notes *seen, const struct json_value *values) {
+static void on_call_failure(struct agent_notes *notes, const struct json_value *values) {
     const char *text = values[ERROR_MESSAGE].text;
-    note_error(seen, text);
-    notes_of(seen)->is_broke = json_value_is(&values[ERROR_CODE], "insufficient_quota");
-    seen->is_waiting = error_text_is_passing(phrases, json_value_count(&values[STATUS]), text);
+    error_text_note(notes, text);
+    state_of(notes)->is_broke = json_value_is(&values[ERROR_CODE], "insufficient_quota");
+    notes->is_waiting = error_text_is_passing(phrases, json_value_count(&values[STATUS]), text);
 }
 
-static void on_result(struct agent_notes *seen, const struct json_value *values) {
-    agent_set_session(seen, &values[RESULT_SESSION]);
-    seen->is_waiting = false;
-    seen->has_ended = true;
+static void on_call_finished(struct agent_notes *notes, const struct json_value *values) {
+    if (json_value_is(&values[OUTCOME], "success"))
+        notes->is_waiting = false;
+}
+
+static void on_info(struct agent_notes *notes, const struct json_value *values) {
+    if (json_value_is(&values[INFO_TYPE], "cancellation"))
+        error_text_note(notes, values[MESSAGE].text);
+}
+
+static void on_abort(struct agent_notes *notes, const struct json_value *values) {
+    (void)values;
+    agent_set_ended(notes);
+    agent_mark(notes, AGENT_CANCELLED);
+}
+
+static void on_result(struct agent_notes *notes, const struct json_value *values) {
+    agent_set_session(notes, &values[RESULT_SESSION]);
+    agent_set_ended(notes);
     if (json_value_count(&values[EXIT_CODE]) != 0)
-        agent_mark(seen, AGENT_FAILED);
-    else if (notes_of(seen)->is_denied)
-        agent_mark(seen, AGENT_DENIED);
+        agent_mark(notes, AGENT_FAILED);
+    else if (notes->denial.count > 0)
+        agent_mark(notes, AGENT_DENIED);
 }
 
-static void on_usage_file(struct agent_notes *seen, const struct json_value *values) {
+/* Remembers the request: the answer does not repeat it. */
+static void on_permission_request(struct agent_notes *notes, const struct json_value *values) {
+    const char *kind = values[ASKED_KIND].text, *command = values[ASKED_COMMAND].text;
+    char rule[AGENT_RULE_SIZE];
+    if (notes->denial.count > 0 || !*kind)
+        return;
+    agent_command_rule(kind, strcmp(kind, "shell") == 0 ? command : NULL, "", rule);
+    agent_deny(notes, kind, command, rule);
+    notes->denial.count = 0; /* not denied yet */
+}
+
+static void on_permission(struct agent_notes *notes, const struct json_value *values) {
+    notes->denial.count += agent_has(values[PERMISSION].text, "denied");
+}
+
+static const struct agent_handler handlers[] = {
+    { "permission.completed", on_permission },
+    { "permission.requested", on_permission_request },
+    { "session.start", on_session },
+    { "session.resume", on_session },
+    { "assistant.turn_start", on_turn_start },
+    { "assistant.message", on_message },
+    { "model.call_failure", on_call_failure },
+    { "model.call_finished", on_call_finished },
+    { "session.error", on_error },
+    { "session.info", on_info },
+    { "abort", on_abort },
+    { "result", on_result },
+    { NULL, NULL },
+};
+
+static void on_usage_file(struct agent_notes *notes, const struct json_value *values) {
     if (values[TOKENS_IN].sum_count == 0)
         return;
-    struct agent_usage total =
-        agent_tokens(&values[TOKENS_IN], &values[TOKENS_OUT], &values[TOKENS_CACHED]);
-    notes_of(seen)->reported = total;
-    usage_count_total(&seen->count, agent_session(seen), &total);
-    seen->is_short = false;
+    struct agent_usage total = agent_tokens(&values[TOKENS_IN]);
+    state_of(notes)->reported = total;
+    usage_count_total(&notes->count, agent_session(notes), &total);
+    notes->is_short = false;
 }
 
 /* All calls of the session, including earlier runs and subagents. Only the end of a long file is
  * read: then the usage file has more calls. */
-static void on_session_file(struct agent_notes *seen, const struct json_value *values) {
-    struct notes *notes = notes_of(seen);
-    struct agent_usage used;
+static void on_session_file(struct agent_notes *notes, const struct json_value *values) {
+    struct state *state = state_of(notes);
     bool is_call = json_value_is(&values[TYPE], "session.usage_record");
-    if (is_call)
-        used = agent_tokens(&values[CALL_IN], &values[CALL_OUT], &values[CALL_CACHED]);
-    else if (json_value_is(&values[TYPE], "session.compaction_complete"))
-        used = agent_tokens(&values[COMPACTION_IN], &values[COMPACTION_OUT],
-                            &values[COMPACTION_CACHED]);
-    else
+    if (!is_call && !json_value_is(&values[TYPE], "session.compaction_complete"))
         return;
-    usage_add(is_call ? &notes->calls : &notes->compactions, &used);
+    struct agent_usage used = agent_tokens(&values[is_call ? CALL_IN : COMPACTION_IN]);
+    usage_add(is_call ? &state->calls : &state->compactions, &used);
     struct agent_usage total =
-        notes->reported.in > notes->calls.in ? notes->reported : notes->calls;
-    usage_add(&total, &notes->compactions);
-    (void)usage_count_file(&seen->count, agent_session(seen), &total);
-}
-
-static void copilot_start(struct agent_notes *seen) {
-    struct notes *notes = notes_of(seen);
-    notes->reported = notes->calls = notes->compactions = USAGE_NONE;
-}
-
-/* Remembers the request: the answer does not repeat it. */
-static void on_request(struct agent_notes *seen, const struct json_value *values) {
-    const char *kind = values[ASKED_KIND].text, *command = values[ASKED_COMMAND].text;
-    char rule[AGENT_RULE_SIZE];
-    uint32_t count = seen->denial.count;
-    if (notes_of(seen)->is_denied || !*kind)
-        return;
-    agent_command_rule(kind, strcmp(kind, "shell") == 0 ? command : NULL, "", rule);
-    agent_deny(seen, kind, command, rule);
-    seen->denial.count = count;
-}
-
-static void copilot_event(struct agent_notes *seen, const struct json_value *values,
-                          enum agent_stream from) {
-    const struct json_value *type = &values[TYPE];
-    if (from == AGENT_STREAM_USAGE)
-        on_usage_file(seen, values);
-    if (from == AGENT_STREAM_SESSION)
-        on_session_file(seen, values);
-    if (from != AGENT_STREAM_OUT)
-        return;
-    if (json_value_is(type, "permission.completed")) {
-        /* Includes subagents: they work for this one. */
-        if (agent_has(values[PERMISSION].text, "denied")) {
-            notes_of(seen)->is_denied = true;
-            seen->denial.count++;
-        }
-    } else if (json_value_is(type, "permission.requested")) {
-        on_request(seen, values);
-    } else if (values[AGENT].kind == SCAN_STRING) {
-        return;
-    } else if (json_value_is(type, "session.start") || json_value_is(type, "session.resume")) {
-        agent_set_session(seen, &values[SESSION]);
-    } else if (json_value_is(type, "assistant.turn_start")) {
-        seen->has_ended = false;
-    } else if (json_value_is(type, "assistant.message")) {
-        on_message(seen, values);
-    } else if (json_value_is(type, "model.call_failure")) {
-        on_call_failure(seen, values);
-    } else if (json_value_is(type, "model.call_finished")) {
-        if (json_value_is(&values[OUTCOME], "success"))
-            seen->is_waiting = false;
-    } else if (json_value_is(type, "session.error")) {
-        on_error(seen, values);
-    } else if (json_value_is(type, "abort")) {
-        seen->is_waiting = false;
-        seen->has_ended = true;
-        agent_mark(seen, AGENT_CANCELLED);
-    } else if (json_value_is(type, "session.info")) {
-        if (json_value_is(&values[INFO_TYPE], "cancellation"))
-            note_error(seen, values[MESSAGE].text);
-    } else if (json_value_is(type, "result")) {
-        on_result(seen, values);
-    }
+        state->reported.in > state->calls.in ? state->reported : state->calls;
+    usage_add(&total, &state->compactions);
+    (void)usage_count_file(&notes->count, agent_session(notes), &total);
 }
 
 /* After this line it explains its options, which is not a message. */
-static void copilot_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
+static void copilot_text(struct agent_notes *notes, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_ERR && agent_has(line, "No session, task, or name matched")) {
-        seen->session_is_lost = true;
-        note_error(seen, line);
-    } else if (from == AGENT_STREAM_ERR && seen->session_is_lost) {
-        seen->last_error[0] = '\0';
+        notes->session_is_lost = true;
+        error_text_note(notes, line);
+    } else if (from == AGENT_STREAM_ERR && notes->session_is_lost) {
+        notes->last_error[0] = '\0';
     }
 }
 
@@ -256,7 +243,9 @@ const struct agent_adapter agent_copilot = {
                                                 AGENT_PATH_READ },
     .session_file_has_more = true,
     .start = copilot_start,
-    .event = copilot_event,
+    .each = copilot_each,
+    .handlers = handlers,
+    .objects = { [AGENT_STREAM_USAGE] = on_usage_file, [AGENT_STREAM_SESSION] = on_session_file },
     .text = copilot_text,
     .transcript = &transcript_copilot,
     .judge = agent_judge_exit,

@@ -52,18 +52,33 @@ const struct error_phrase *error_phrase_named(const struct error_phrase *table,
     return NULL;
 }
 
-void error_text_mark(struct agent_notes *seen, const struct error_phrase *own, int64_t status,
+/* The kind of a provider's answer; AGENT_OK: the status says nothing more. */
+static enum agent_result result_of_status(int64_t status) {
+    static const struct {
+        int64_t from, to;
+        enum agent_result result;
+    } rows[] = {
+        { 401, 401, AGENT_AUTH },         { 402, 402, AGENT_BILLING },
+        { 403, 403, AGENT_AUTH },         { 408, 408, AGENT_OVERLOADED },
+        { 413, 413, AGENT_CONTEXT_FULL }, { 429, 429, AGENT_LIMITED },
+        { 500, 599, AGENT_OVERLOADED },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (status >= rows[i].from && status <= rows[i].to)
+            return rows[i].result;
+    return AGENT_OK;
+}
+
+void error_text_mark(struct agent_notes *notes, const struct error_phrase *own, int64_t status,
                      const char *text) {
     const struct error_phrase *found = phrase_find(own, text);
     if (!found)
         found = phrase_find(before_status, text);
-    if (!found) {
-        if (agent_mark_status(seen, status))
-            return;
-        /* Any other status means that the provider answered, so it can be reached. */
-        found = status > 0 ? NULL : phrase_find(after_status, text);
-    }
-    agent_mark(seen, found ? found->result : AGENT_FAILED);
+    enum agent_result result = found ? found->result : result_of_status(status);
+    /* Any other status means that the provider answered, so it can be reached. */
+    if (result == AGENT_OK && status <= 0 && (found = phrase_find(after_status, text)))
+        result = found->result;
+    agent_mark(notes, result == AGENT_OK ? AGENT_FAILED : result);
 }
 
 bool error_text_is_passing(const struct error_phrase *own, int64_t status, const char *text) {
@@ -87,7 +102,7 @@ int64_t error_text_status(const char *text, const char *before) {
 static const struct json_want inner_wants[] = { { "error/message", 512 }, { "message", 512 } };
 
 struct inner {
-    struct agent_notes *seen;
+    struct agent_notes *notes;
     bool is_found;
 };
 
@@ -95,13 +110,13 @@ static void inner_event(void *ctx, const struct json_value *values) {
     struct inner *inner = ctx;
     for (size_t i = 0; i < ARRAY_SIZE(inner_wants) && !inner->is_found; i++)
         if (json_value_has_text(&values[i])) {
-            agent_set_message(inner->seen, values[i].text);
+            agent_set_message(inner->notes, values[i].text);
             inner->is_found = true;
         }
 }
 
-void error_text_note(struct agent_notes *seen, const char *text) {
-    struct inner inner = { .seen = seen };
+void error_text_note(struct agent_notes *notes, const char *text) {
+    struct inner inner = { .notes = notes };
     if (text[0] == '{') {
         struct json_scan *scan =
             json_scan_new(inner_wants, ARRAY_SIZE(inner_wants),
@@ -111,5 +126,6 @@ void error_text_note(struct agent_notes *seen, const char *text) {
         json_scan_free(scan);
     }
     if (!inner.is_found)
-        agent_set_message(seen, text);
+        agent_set_message(notes, text);
+    notes->message_is_error = true;
 }

@@ -9,7 +9,7 @@
  * between them, without a limit on their number.
  *
  * Tools that the approval mode does not permit are hidden from the model; a call of one is a
- * tool_result with the error "tool_not_registered", and the turn goes on. A tool forbidden by
+ * tool_result with the error "tool_not_registered", and the turn continues. A tool forbidden by
  * policy has "policy_violation".
  *
  * A stopped run prints no tokens. The session's file has them per answer, some answers more than
@@ -22,6 +22,7 @@
 #include "agent/reader_internal.h"
 #include "base/macros.h"
 
+#define OF_MODELS "stats/models/*/tokens/"
 #define WANTS(WANT)                                                                                \
     WANT(TYPE, "type", 32)                                                                         \
     WANT(ID, "id", 64)                                                                             \
@@ -41,16 +42,16 @@
     WANT(STATS_CACHED, "stats/cached", 32)                                                         \
     WANT(STATS_TOTAL, "stats/total_tokens", 32)                                                    \
     WANT(RESPONSE, "response", 512)                                                                \
-    WANT(JSON_PROMPT, "stats/models/*/tokens/prompt", 32)                                          \
-    WANT(JSON_ANSWER, "stats/models/*/tokens/candidates", 32)                                      \
-    WANT(JSON_THOUGHTS, "stats/models/*/tokens/thoughts", 32)                                      \
-    WANT(JSON_TOOL, "stats/models/*/tokens/tool", 32)                                              \
-    WANT(JSON_CACHED, "stats/models/*/tokens/cached", 32)                                          \
+    WANT(JSON_PROMPT, OF_MODELS "prompt", 32)                                                      \
+    WANT(JSON_ANSWER, OF_MODELS "candidates", 32)                                                  \
+    WANT(JSON_CACHED, OF_MODELS "cached", 32)                                                      \
+    WANT(JSON_THOUGHTS, OF_MODELS "thoughts", 32)                                                  \
+    WANT(JSON_TOOL, OF_MODELS "tool", 32)                                                          \
     WANT(FILE_IN, "tokens/input", 32)                                                              \
     WANT(FILE_OUT, "tokens/output", 32)                                                            \
+    WANT(FILE_CACHED, "tokens/cached", 32)                                                         \
     WANT(FILE_THOUGHTS, "tokens/thoughts", 32)                                                     \
-    WANT(FILE_TOOL, "tokens/tool", 32)                                                             \
-    WANT(FILE_CACHED, "tokens/cached", 32)
+    WANT(FILE_TOOL, "tokens/tool", 32)
 enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
@@ -76,178 +77,171 @@ static const struct error_phrase error_types[] = {
     { 0 },
 };
 
-/* Tools that need approval. Unattended, Gemini hides those that its approval mode does not cover,
- * and tells a model that calls one that it does not exist. */
-static const struct {
-    const char *error, *tool;
-} gated_tools[] = {
-    { "Tool \"run_shell_command\" not found", "run_shell_command" },
-    { "Tool \"write_file\" not found", "write_file" },
-    { "Tool \"replace\" not found", "replace" },
-    { "Tool \"web_fetch\" not found", "web_fetch" },
-};
-
-/* The tool that this message reports as missing; NULL: none. */
-static const char *gated_tool(const char *message) {
-    for (size_t i = 0; i < ARRAY_SIZE(gated_tools); i++)
-        if (agent_has(message, gated_tools[i].error))
-            return gated_tools[i].tool;
-    return NULL;
-}
-
-struct notes {
-    bool is_error;              /* the message is an error */
+struct state {
     bool is_growing;            /* the last event was a chunk of the message */
-    bool is_denied;             /* something was denied, and it went on */
     struct agent_usage answers; /* from the session's file, so far */
 };
-DEFINE_NOTES(struct notes, notes_of)
+DEFINE_STATE(struct state)
 
-static void note_error(struct agent_notes *seen, const char *text) {
-    error_text_note(seen, text);
-    notes_of(seen)->is_error = true;
-    notes_of(seen)->is_growing = false;
+static void gemini_start(struct agent_notes *notes) {
+    state_of(notes)->answers = USAGE_NONE;
 }
 
-static void on_message(struct agent_notes *seen, const struct json_value *values) {
-    struct notes *notes = notes_of(seen);
+static void note_error(struct agent_notes *notes, const char *text) {
+    error_text_note(notes, text);
+    state_of(notes)->is_growing = false;
+}
+
+static void on_init(struct agent_notes *notes, const struct json_value *values) {
+    agent_set_session(notes, &values[SESSION]);
+    agent_set_model(notes, &values[MODEL]);
+}
+
+static void on_message(struct agent_notes *notes, const struct json_value *values) {
+    struct state *state = state_of(notes);
     const struct json_value *content = &values[CONTENT];
     if (!json_value_is(&values[ROLE], "assistant") || !json_value_has_text(content))
         return;
-    seen->is_waiting = false;
-    agent_add_message(seen, content, notes->is_growing && json_value_is_true(&values[DELTA]));
-    notes->is_error = false;
-    notes->is_growing = true;
+    notes->is_waiting = false;
+    agent_add_message(notes, content, state->is_growing && json_value_is_true(&values[DELTA]));
+    state->is_growing = true;
 }
 
-static void on_failed(struct agent_notes *seen, const struct json_value *values) {
-    const char *text = values[ERROR_MESSAGE].text;
-    seen->has_ended = true;
-    seen->is_waiting = false;
-    note_error(seen, text);
-    const struct error_phrase *type = error_phrase_named(error_types, &values[ERROR_TYPE]);
-    if (type)
-        agent_mark(seen, type->result);
-    else
-        error_text_mark(seen, phrases, json_value_count(&values[ERROR_CODE]), text);
+static void on_tool_use(struct agent_notes *notes, const struct json_value *values) {
+    (void)values;
+    notes->is_waiting = false;
+    state_of(notes)->is_growing = false;
 }
 
-static void on_tool_result(struct agent_notes *seen, const struct json_value *values) {
-    bool is_forbidden = json_value_is(&values[ERROR_TYPE], "policy_violation");
-    bool is_missing = json_value_is(&values[ERROR_TYPE], "tool_not_registered");
-    const char *tool = is_missing ? gated_tool(values[ERROR_MESSAGE].text) : NULL;
-    if (!is_forbidden && !tool)
+/* Unattended, Gemini hides the tools that its approval mode does not cover, and reports to a model
+ * that calls one that it does not exist. */
+static void on_tool_result(struct agent_notes *notes, const struct json_value *values) {
+    static const struct {
+        const char *error, *tool;
+    } hidden_tools[] = {
+        { "Tool \"run_shell_command\" not found", "run_shell_command" },
+        { "Tool \"write_file\" not found", "write_file" },
+        { "Tool \"replace\" not found", "replace" },
+        { "Tool \"web_fetch\" not found", "web_fetch" },
+    };
+    const char *message = values[ERROR_MESSAGE].text;
+    on_tool_use(notes, values);
+    if (json_value_is(&values[ERROR_TYPE], "policy_violation"))
+        agent_deny(notes, "a tool", message, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(hidden_tools); i++)
+        if (json_value_is(&values[ERROR_TYPE], "tool_not_registered")
+            && agent_has(message, hidden_tools[i].error)) {
+            agent_deny(notes, hidden_tools[i].tool, NULL, NULL);
+            return;
+        }
+}
+
+/* It stops at the turn limit or in a loop, and reports success. */
+static void on_error(struct agent_notes *notes, const struct json_value *values) {
+    if (!json_value_has_text(&values[MESSAGE]))
         return;
-    notes_of(seen)->is_denied = true;
-    agent_deny(seen, tool ? tool : "a tool", tool ? NULL : values[ERROR_MESSAGE].text, NULL);
+    note_error(notes, values[MESSAGE].text);
+    error_text_mark(notes, phrases, -1, values[MESSAGE].text);
 }
 
-static void on_answered(struct agent_notes *seen) {
-    seen->has_ended = true;
-    seen->is_waiting = false;
-    if (notes_of(seen)->is_denied)
-        agent_mark(seen, AGENT_DENIED);
+static void note_failure(struct agent_notes *notes, const struct json_value *values) {
+    const char *text = values[ERROR_MESSAGE].text;
+    agent_set_ended(notes);
+    note_error(notes, text);
+    if (!agent_mark_named(notes, error_types, &values[ERROR_TYPE]))
+        error_text_mark(notes, phrases, json_value_count(&values[ERROR_CODE]), text);
+}
+
+static void note_success(struct agent_notes *notes) {
+    agent_set_ended(notes);
+    if (notes->denial.count > 0)
+        agent_mark(notes, AGENT_DENIED);
     /* Not a message if it recovered; one if it stopped because of it (an `error` event). */
-    if (notes_of(seen)->is_error && (seen->marks & ~(1u << AGENT_DENIED)) == 0)
-        seen->message[0] = '\0';
+    if (notes->message_is_error && (notes->marks & ~(1u << AGENT_DENIED)) == 0)
+        notes->message[0] = '\0';
 }
 
 /* One share per process that has printed to this log. */
-static void count_share(struct agent_notes *seen, const struct agent_usage *used) {
-    usage_count_share(&seen->count, agent_session(seen), used, true);
-    seen->is_short = used->in < 0;
+static void count_share(struct agent_notes *notes, const struct agent_usage *used) {
+    usage_count_share(&notes->count, agent_session(notes), used, true);
+    notes->is_short = used->in < 0;
 }
 
-static void on_result(struct agent_notes *seen, const struct json_value *values) {
+static void on_result(struct agent_notes *notes, const struct json_value *values) {
     int64_t total = json_value_sum(&values[STATS_TOTAL]);
-    struct agent_usage used =
-        agent_tokens(&values[STATS_IN], &values[STATS_OUT], &values[STATS_CACHED]);
+    struct agent_usage used = agent_tokens(&values[STATS_IN]);
     if (used.in >= 0 && used.out >= 0 && total - used.in > used.out)
         used.out = total - used.in;
-    if (usage_count_is_new(&seen->count, agent_session(seen), values[TIMESTAMP].text))
-        count_share(seen, &used);
+    if (usage_count_is_new(&notes->count, agent_session(notes), values[TIMESTAMP].text))
+        count_share(notes, &used);
     if (json_value_is(&values[STATUS], "success"))
-        on_answered(seen);
+        note_success(notes);
     else
-        on_failed(seen, values);
+        note_failure(notes, values);
 }
 
-/* `-o json`: one object without a type. */
-static void on_object(struct agent_notes *seen, const struct json_value *values,
-                      enum agent_stream from) {
-    bool is_answer = from == AGENT_STREAM_OUT && values[RESPONSE].kind != SCAN_NONE;
+static const struct agent_handler handlers[] = {
+    { "init", on_init },
+    { "message", on_message },
+    { "tool_use", on_tool_use },
+    { "tool_result", on_tool_result },
+    { "error", on_error },
+    { "result", on_result },
+    { NULL, NULL },
+};
+
+/* The five paths from `first` on are prompt, answer, cached, thoughts, tools. */
+static struct agent_usage tokens_at(const struct json_value *first) {
+    struct agent_usage used = agent_tokens(first);
+    agent_add_count(&used.out, json_value_sum(&first[3]));
+    agent_add_count(&used.in, json_value_sum(&first[4]));
+    return used;
+}
+
+/* The one object of `-o json`, which has no type. */
+static void note_object(struct agent_notes *notes, const struct json_value *values,
+                        bool is_answer) {
     bool is_error = json_value_has_text(&values[ERROR_MESSAGE]);
-    if (!json_value_has_text(&values[SESSION]) || (!is_answer && !is_error))
+    if (values[TYPE].kind != SCAN_NONE || !json_value_has_text(&values[SESSION])
+        || (!is_answer && !is_error))
         return;
-    agent_set_session(seen, &values[SESSION]);
+    agent_set_session(notes, &values[SESSION]);
     if (values[JSON_PROMPT].sum_count > 0) {
-        struct agent_usage used = { -1, -1, json_value_sum(&values[JSON_CACHED]), -1 };
-        agent_add_count(&used.in, json_value_sum(&values[JSON_PROMPT]));
-        agent_add_count(&used.in, json_value_sum(&values[JSON_TOOL]));
-        agent_add_count(&used.out, json_value_sum(&values[JSON_ANSWER]));
-        agent_add_count(&used.out, json_value_sum(&values[JSON_THOUGHTS]));
-        count_share(seen, &used);
+        struct agent_usage used = tokens_at(&values[JSON_PROMPT]);
+        count_share(notes, &used);
     }
     if (is_error) {
-        on_failed(seen, values);
+        note_failure(notes, values);
         return;
     }
-    on_answered(seen);
+    note_success(notes);
     if (json_value_has_text(&values[RESPONSE]))
-        agent_set_message(seen, values[RESPONSE].text);
+        agent_set_message(notes, values[RESPONSE].text);
+}
+
+static void on_object(struct agent_notes *notes, const struct json_value *values) {
+    note_object(notes, values, values[RESPONSE].kind != SCAN_NONE);
+}
+
+static void on_error_object(struct agent_notes *notes, const struct json_value *values) {
+    note_object(notes, values, false);
 }
 
 /* All answers of the session, including earlier runs. */
-static void on_file(struct agent_notes *seen, const struct json_value *values) {
-    struct agent_usage *answers = &notes_of(seen)->answers;
+static void on_session_file(struct agent_notes *notes, const struct json_value *values) {
+    struct agent_usage *answers = &state_of(notes)->answers;
     if (!json_value_is(&values[TYPE], "gemini") || json_value_sum(&values[FILE_IN]) < 0
-        || !usage_count_is_new(&seen->count, seen->file_session, values[ID].text))
+        || !usage_count_is_new(&notes->count, notes->file_session, values[ID].text))
         return;
-    agent_add_count(&answers->in, json_value_sum(&values[FILE_IN]));
-    agent_add_count(&answers->in, json_value_sum(&values[FILE_TOOL]));
-    agent_add_count(&answers->out, json_value_sum(&values[FILE_OUT]));
-    agent_add_count(&answers->out, json_value_sum(&values[FILE_THOUGHTS]));
-    agent_add_count(&answers->cached, json_value_sum(&values[FILE_CACHED]));
-    (void)usage_count_file(&seen->count, seen->file_session, answers);
+    struct agent_usage used = tokens_at(&values[FILE_IN]);
+    usage_add(answers, &used);
+    (void)usage_count_file(&notes->count, notes->file_session, answers);
 }
 
-static void gemini_start(struct agent_notes *seen) {
-    notes_of(seen)->answers = USAGE_NONE;
-}
-
-static void gemini_event(struct agent_notes *seen, const struct json_value *values,
-                         enum agent_stream from) {
-    const struct json_value *type = &values[TYPE];
-    if (from == AGENT_STREAM_SESSION) {
-        on_file(seen, values);
-    } else if (type->kind == SCAN_NONE) {
-        on_object(seen, values, from);
-    } else if (from != AGENT_STREAM_OUT) {
-        return;
-    } else if (json_value_is(type, "init")) {
-        agent_set_session(seen, &values[SESSION]);
-        agent_set_model(seen, &values[MODEL]);
-    } else if (json_value_is(type, "message")) {
-        on_message(seen, values);
-    } else if (json_value_is(type, "tool_use") || json_value_is(type, "tool_result")) {
-        seen->is_waiting = false;
-        notes_of(seen)->is_growing = false;
-        if (json_value_is(type, "tool_result"))
-            on_tool_result(seen, values);
-    } else if (json_value_is(type, "error") && json_value_has_text(&values[MESSAGE])) {
-        /* It stops at the turn limit or in a loop, and reports success. */
-        const char *text = values[MESSAGE].text;
-        note_error(seen, text);
-        error_text_mark(seen, phrases, -1, text);
-    } else if (json_value_is(type, "result")) {
-        on_result(seen, values);
-    }
-}
-
-static void gemini_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
+static void gemini_text(struct agent_notes *notes, const char *line, enum agent_stream from) {
     static const char *const lost[] = { "error resuming session", "invalid session identifier",
                                         NULL };
-    static const char *const says_nothing[] = {
+    static const char *const uninformative[] = {
         "[STARTUP]",
         "Ripgrep is not available",
         "YOLO mode is enabled",
@@ -261,65 +255,58 @@ static void gemini_text(struct agent_notes *seen, const char *line, enum agent_s
     bool is_attempt =
         strncmp(line, "Attempt ", strlen("Attempt ")) == 0 && agent_has(line, " failed");
     /* The order of the two streams is unknown, so its own message takes precedence. */
-    if (is_attempt && !seen->has_ended) {
-        seen->is_waiting = true;
-        if (!seen->message[0] || notes_of(seen)->is_error)
-            note_error(seen, line);
+    if (is_attempt && !notes->has_ended) {
+        notes->is_waiting = true;
+        if (!notes->message[0] || notes->message_is_error)
+            note_error(notes, line);
     }
-    if (is_attempt || agent_has_any(line, says_nothing))
-        seen->last_error[0] = '\0'; /* the message is better, or there is nothing to report */
+    if (is_attempt || agent_has_any(line, uninformative))
+        notes->last_error[0] = '\0'; /* the message is better, or there is nothing to report */
     if (agent_has_any(line, lost)) {
-        seen->session_is_lost = true;
-        note_error(seen, line); /* it explains its options after this line */
+        notes->session_is_lost = true;
+        note_error(notes, line); /* it explains its options after this line */
     }
 }
 
-static void gemini_judge(struct agent_notes *seen, const struct agent_end *end) {
+static void gemini_judge(struct agent_notes *notes, const struct agent_end *end) {
+    static const struct {
+        int code;
+        enum agent_result result;
+    } codes[] = {
+        { 41, AGENT_AUTH },
+        { 42, AGENT_FAILED }, /* input */
+        { 44, AGENT_FAILED }, /* sandbox */
+        { 52, AGENT_FAILED }, /* configuration */
+        { 53, AGENT_MAX_TURNS },
+        { 54, AGENT_FAILED }, /* tool */
+        { 55, AGENT_FAILED }, /* folder not trusted */
+        { 400 & 0xff, AGENT_FAILED },
+        { 401 & 0xff, AGENT_AUTH },
+        { 403 & 0xff, AGENT_AUTH },
+        { 404 & 0xff, AGENT_FAILED },
+        { 429 & 0xff, AGENT_LIMITED },
+        { 500 & 0xff, AGENT_OVERLOADED },
+        { 502 & 0xff, AGENT_OVERLOADED },
+        { 503 & 0xff, AGENT_OVERLOADED },
+        { 504 & 0xff, AGENT_OVERLOADED },
+        { 130, AGENT_CANCELLED },
+    };
     /* As a shell shows it: 173 looks like a signal to a caller that sees only the number. */
     int code = end->code >= 0 ? end->code : 128 + end->signal;
-    enum agent_result result = AGENT_FAILED;
-    switch (code) {
-    case 41:
-        result = AGENT_AUTH;
-        break;
-    case 53:
-        result = AGENT_MAX_TURNS;
-        break;
-    case 42: /* input */
-    case 44: /* sandbox */
-    case 52: /* configuration */
-    case 54: /* tool */
-    case 55: /* folder not trusted */
-    case 400 & 0xff:
-    case 404 & 0xff:
-        break;
-    case 401 & 0xff:
-    case 403 & 0xff:
-        result = AGENT_AUTH;
-        break;
-    case 429 & 0xff:
-        result = AGENT_LIMITED;
-        break;
-    case 500 & 0xff:
-    case 502 & 0xff:
-    case 503 & 0xff:
-    case 504 & 0xff:
-        result = AGENT_OVERLOADED;
-        break;
-    case 130: /* its own or the shell's: a signal has no final message */
-        if (end->code < 0)
-            return;
-        result = AGENT_CANCELLED;
-        break;
-    default:
-        if (seen->has_ended && seen->marks == 0 && agent_end_is_failure(end))
-            agent_mark(seen, AGENT_FAILED);
+    size_t i = 0;
+    while (i < ARRAY_SIZE(codes) && codes[i].code != code)
+        i++;
+    if (i == ARRAY_SIZE(codes)) {
+        if (notes->has_ended && notes->marks == 0 && agent_end_is_failure(end))
+            agent_mark(notes, AGENT_FAILED);
         return;
     }
+    if (code == 130 && end->code < 0) /* a signal has no final message */
+        return;
     /* A text may be more specific than the code: a prompt that is too long is a 400. */
-    if (seen->marks == 0 || seen->marks == 1u << AGENT_FAILED)
-        agent_mark(seen, result);
-    seen->has_ended = true;
+    if (notes->marks == 0 || notes->marks == 1u << AGENT_FAILED)
+        agent_mark(notes, codes[i].result);
+    notes->has_ended = true;
 }
 
 const struct agent_adapter agent_gemini = {
@@ -359,7 +346,8 @@ const struct agent_adapter agent_gemini = {
     .session_file = &(const struct agent_path){ ".gemini/tmp/*/chats/session-*-{session:8}.jsonl",
                                                 AGENT_PATH_READ },
     .start = gemini_start,
-    .event = gemini_event,
+    .handlers = handlers,
+    .objects = { on_object, on_error_object, [AGENT_STREAM_SESSION] = on_session_file },
     .text = gemini_text,
     .transcript = &transcript_gemini,
     .judge = gemini_judge,

@@ -1,7 +1,7 @@
 /* opencode.c: adapter for `opencode run --format json`.
  *
  * Each step ends with a step_finish with its own tokens and cost, which are summed here. The reason
- * of the last one decides: "tool-calls" means that it goes on, "stop" is the final message. An
+ * of the last one decides: "tool-calls" means that it continues, "stop" is the final message. An
  * `error` event is a final message, too.
  *
  * It retries silently, possibly for hours: only the idle timeout helps.
@@ -47,7 +47,7 @@ static const struct error_phrase error_names[] = {
     { 0 },
 };
 
-/* Reasons of a last step. Others go on: "tool-calls", "unknown". */
+/* Reasons of a last step. After others it continues: "tool-calls", "unknown". */
 static const struct error_phrase last_reasons[] = {
     { AGENT_OK, LIST("stop", "other") },
     { AGENT_FAILED, LIST("length", "error") },
@@ -55,12 +55,20 @@ static const struct error_phrase last_reasons[] = {
     { 0 },
 };
 
-struct notes {
-    bool is_denied; /* something was denied, and it went on */
-};
-DEFINE_NOTES(struct notes, notes_of)
+static void on_step_start(struct agent_notes *notes, const struct json_value *values) {
+    (void)values;
+    notes->has_ended = false;
+    notes->is_short = true;
+    notes->marks = 0;
+    notes->reset_at = 0;
+}
 
-static void on_step_finish(struct agent_notes *seen, const struct json_value *values) {
+static void on_text(struct agent_notes *notes, const struct json_value *values) {
+    if (json_value_has_text(&values[PART_TEXT]))
+        agent_set_message(notes, values[PART_TEXT].text);
+}
+
+static void on_step_finish(struct agent_notes *notes, const struct json_value *values) {
     int64_t in = json_value_sum(&values[TOKENS_IN]);
     int64_t out = json_value_sum(&values[TOKENS_OUT]);
     int64_t cached = json_value_sum(&values[CACHE_READ]);
@@ -75,18 +83,18 @@ static void on_step_finish(struct agent_notes *seen, const struct json_value *va
     struct agent_usage step = { in, all, cached, -1 };
     if (json_value_sum_micro(&values[COST]) > 0)
         step.cost_micro_usd = json_value_sum_micro(&values[COST]);
-    if (usage_count_is_new(&seen->count, agent_session(seen), values[PART_ID].text))
-        usage_count_share(&seen->count, agent_session(seen), &step, true);
-    seen->is_short = false;
+    if (usage_count_is_new(&notes->count, agent_session(notes), values[PART_ID].text))
+        usage_count_share(&notes->count, agent_session(notes), &step, true);
+    notes->is_short = false;
 
     const struct error_phrase *reason = error_phrase_named(last_reasons, &values[REASON]);
-    seen->has_ended = reason != NULL;
+    notes->has_ended = reason != NULL;
     if (reason && reason->result != AGENT_OK)
-        agent_mark(seen, reason->result);
+        agent_mark(notes, reason->result);
 }
 
 /* "retry-after: 30", seconds after the answer. A date is not parsed; the probe run handles it. */
-static void note_retry_after(struct agent_notes *seen, const struct json_value *values) {
+static void note_retry_after(struct agent_notes *notes, const struct json_value *values) {
     int64_t at = json_value_count(&values[TIMESTAMP]), ms = 0, seconds_milli = 0;
     bool is_ms = json_value_has_text(&values[RETRY_AFTER_MS]);
     const struct json_value *value = &values[is_ms ? RETRY_AFTER_MS : RETRY_AFTER];
@@ -95,72 +103,57 @@ static void note_retry_after(struct agent_notes *seen, const struct json_value *
         || number_parse_milli(value->text, &seconds_milli, &err) < 0 || seconds_milli < 0)
         return;
     ms = is_ms ? seconds_milli / 1000 : seconds_milli;
-    agent_set_reset(seen, time_add(at, ms));
+    agent_set_reset(notes, time_add(at, ms));
 }
 
-static void on_error(struct agent_notes *seen, const struct json_value *values) {
-    const struct error_phrase *name = error_phrase_named(error_names, &values[ERROR_NAME]);
-    int64_t status = json_value_count(&values[ERROR_STATUS]);
-    seen->has_ended = true;
-    const char *text = json_value_has_text(&values[ERROR_MESSAGE]) ? values[ERROR_MESSAGE].text
-                                                                   : values[ERROR_NAME].text;
-    error_text_note(seen, text);
-    note_retry_after(seen, values);
-    if (name) {
-        agent_mark(seen, name->result);
+static void on_error(struct agent_notes *notes, const struct json_value *values) {
+    const char *text =
+        values[json_value_has_text(&values[ERROR_MESSAGE]) ? ERROR_MESSAGE : ERROR_NAME].text;
+    notes->has_ended = true;
+    error_text_note(notes, text);
+    note_retry_after(notes, values);
+    if (agent_mark_named(notes, error_names, &values[ERROR_NAME]))
         return;
-    }
     /* The body has codes that the message may lack ("insufficient_quota"). */
     if (agent_has(values[ERROR_BODY].text, "insufficient_quota"))
-        agent_mark(seen, AGENT_BILLING);
-    error_text_mark(seen, NULL, status, text);
+        agent_mark(notes, AGENT_BILLING);
+    error_text_mark(notes, NULL, json_value_count(&values[ERROR_STATUS]), text);
 }
 
-static void opencode_event(struct agent_notes *seen, const struct json_value *values,
-                           enum agent_stream from) {
-    if (from != AGENT_STREAM_OUT)
-        return;
-    const struct json_value *type = &values[TYPE];
-    if (json_value_has_text(type))
-        agent_set_session(seen, &values[SESSION]);
-    if (json_value_is(type, "step_start")) {
-        seen->has_ended = false;
-        seen->is_short = true;
-        agent_unmark_all(seen);
-        seen->reset_at = 0;
-    } else if (json_value_is(type, "text") && json_value_has_text(&values[PART_TEXT])) {
-        agent_set_message(seen, values[PART_TEXT].text);
-    } else if (json_value_is(type, "step_finish")) {
-        on_step_finish(seen, values);
-    } else if (json_value_is(type, "error")) {
-        on_error(seen, values);
-    }
+static bool opencode_each(struct agent_notes *notes, const struct json_value *values) {
+    if (json_value_has_text(&values[TYPE]))
+        agent_set_session(notes, &values[SESSION]);
+    return true;
 }
+
+static const struct agent_handler handlers[] = {
+    { "step_start", on_step_start }, { "text", on_text }, { "step_finish", on_step_finish },
+    { "error", on_error },           { NULL, NULL },
+};
 
 /* "permission requested: bash (rm -rf x); auto-rejecting" */
-static void on_rejected(struct agent_notes *seen, const char *line) {
+static void on_rejected(struct agent_notes *notes, const char *line) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, argument = STRBUF_INIT;
     const char *colon = strchr(line, ':'), *end = strrchr(line, ';');
     const char *tool = colon ? colon + 1 + strspn(colon + 1, " ") : "", *begin = strchr(tool, '(');
     strbuf_add(&name, tool, strcspn(tool, " (;"));
     if (begin && end && end > begin + 1 && end[-1] == ')')
         strbuf_add(&argument, begin + 1, (size_t)(end - begin - 2));
-    notes_of(seen)->is_denied = true;
-    agent_deny(seen, strbuf_text(&name), strbuf_text(&argument), NULL);
+    agent_deny(notes, strbuf_text(&name), strbuf_text(&argument), NULL);
 }
 
-static void opencode_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
+static void opencode_text(struct agent_notes *notes, const char *line, enum agent_stream from) {
     (void)from;
     if (agent_has(line, "permission requested") && agent_has(line, "auto-rejecting"))
-        on_rejected(seen, line);
+        on_rejected(notes, line);
     else if (agent_has(line, "session not found"))
-        seen->session_is_lost = true;
+        notes->session_is_lost = true;
 }
 
-static void opencode_judge(struct agent_notes *seen, const struct agent_end *end) {
-    agent_judge_exit(seen, end);
-    if (notes_of(seen)->is_denied)
-        agent_mark(seen, AGENT_DENIED);
+static void opencode_judge(struct agent_notes *notes, const struct agent_end *end) {
+    agent_judge_exit(notes, end);
+    if (notes->denial.count > 0)
+        agent_mark(notes, AGENT_DENIED);
 }
 
 const struct agent_adapter agent_opencode = {
@@ -201,7 +194,8 @@ const struct agent_adapter agent_opencode = {
     .environment = LIST("OPENCODE_DISABLE_AUTOUPDATE=1"),
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
-    .event = opencode_event,
+    .each = opencode_each,
+    .handlers = handlers,
     .text = opencode_text,
     .transcript = &transcript_opencode,
     .judge = opencode_judge,

@@ -2,19 +2,19 @@
 #include "agent/reader_internal.h"
 #include "base/macros.h"
 
-static void plain_text(struct agent_notes *seen, const char *line, enum agent_stream from) {
+static void plain_text(struct agent_notes *notes, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_OUT)
-        agent_set_message(seen, line);
+        agent_set_message(notes, line);
 }
 
-static void plain_judge(struct agent_notes *seen, const struct agent_end *end) {
-    seen->has_ended = end->code >= 0 && end->by == AGENT_BY_ITSELF;
+static void plain_judge(struct agent_notes *notes, const struct agent_end *end) {
+    notes->has_ended = end->code >= 0 && end->by == AGENT_BY_ITSELF;
     if (end->code == 0)
         return;
-    agent_mark(seen, AGENT_FAILED);
+    agent_mark(notes, AGENT_FAILED);
     /* After a failure, error output explains why. */
-    if (seen->last_error[0])
-        agent_set_message(seen, seen->last_error);
+    if (notes->last_error[0])
+        agent_set_message(notes, notes->last_error);
 }
 
 const struct agent_adapter agent_plain = {

@@ -17,15 +17,26 @@ struct stream {
 
 struct agent_reader {
     const struct agent_adapter *adapter;
-    struct agent_notes seen;
+    struct agent_notes notes;
     struct stream streams[AGENT_STREAM_MAX];
 };
 
 static void on_event(void *ctx, const struct json_value *values) {
     struct stream *stream = ctx;
-    struct agent_reader *reader = stream->reader;
-    if (reader->adapter->event)
-        reader->adapter->event(&reader->seen, values, stream->from);
+    const struct agent_adapter *adapter = stream->reader->adapter;
+    struct agent_notes *notes = &stream->reader->notes;
+    agent_handle *handle = adapter->objects[stream->from];
+    if (stream->from == AGENT_STREAM_OUT) {
+        notes->has_event = true;
+        if (adapter->each && !adapter->each(notes, values))
+            return;
+        const struct agent_handler *row = adapter->handlers;
+        while (row && row->type && !json_value_is(&values[0], row->type))
+            row++;
+        handle = row && row->type ? row->handle : handle;
+    }
+    if (handle)
+        handle(notes, values);
 }
 
 static void on_text(void *ctx, const char *line) {
@@ -36,15 +47,15 @@ static void on_text(void *ctx, const char *line) {
     if (!clean[0])
         return;
     if (stream->from == AGENT_STREAM_ERR)
-        agent_set_line(reader->seen.last_error, sizeof(reader->seen.last_error), clean);
+        agent_set_line(reader->notes.last_error, sizeof(reader->notes.last_error), clean);
     if (reader->adapter->text)
-        reader->adapter->text(&reader->seen, clean, stream->from);
+        reader->adapter->text(&reader->notes, clean, stream->from);
 }
 
 struct agent_reader *agent_reader_new(const struct agent_adapter *adapter) {
     struct agent_reader *reader = xcalloc(1, sizeof(*reader));
     reader->adapter = adapter;
-    reader->seen.is_short = true;
+    reader->notes.is_short = true;
     for (enum agent_stream from = 0; from < AGENT_STREAM_MAX; from++) {
         struct stream *stream = &reader->streams[from];
         stream->reader = reader;
@@ -56,7 +67,7 @@ struct agent_reader *agent_reader_new(const struct agent_adapter *adapter) {
                                      &(struct json_scan_calls){ on_event, on_text, stream });
     }
     if (adapter->start)
-        adapter->start(&reader->seen);
+        adapter->start(&reader->notes);
     return reader;
 }
 
@@ -77,8 +88,8 @@ static void copy_id(char to[128], const char *id) {
 
 void agent_reader_set_prior_usage(struct agent_reader *reader,
                                   const struct agent_prior_usage *before) {
-    usage_count_before(&reader->seen.count, before);
-    copy_id(reader->seen.given, before->session);
+    usage_count_before(&reader->notes.count, before);
+    copy_id(reader->notes.given, before->session);
 }
 
 void agent_reader_stdout(struct agent_reader *reader, const char *bytes, size_t size) {
@@ -98,16 +109,16 @@ void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t s
 }
 
 const char *agent_reader_wants_file(const struct agent_reader *reader, size_t index) {
-    const struct agent_notes *seen = &reader->seen;
-    const char *own = agent_session(seen);
+    const struct agent_notes *notes = &reader->notes;
+    const char *own = agent_session(notes);
     bool wants_own =
-        (seen->is_short || !seen->model[0] || reader->adapter->session_file_has_more) && *own;
+        (notes->is_short || !notes->model[0] || reader->adapter->session_file_has_more) && *own;
     if (!reader->adapter->session_file)
         return NULL;
     if (wants_own && index == 0)
         return own;
     index -= wants_own;
-    return index < seen->other_count ? seen->others[index] : NULL;
+    return index < notes->other_count ? notes->others[index] : NULL;
 }
 
 void agent_reader_session_file(struct agent_reader *reader, const char *session, const char *bytes,
@@ -115,25 +126,25 @@ void agent_reader_session_file(struct agent_reader *reader, const char *session,
     struct json_scan *scan = reader->streams[AGENT_STREAM_SESSION].scan;
     if (!scan || size > AGENT_SESSION_FILE_MAX)
         return;
-    copy_id(reader->seen.file_session, session);
+    copy_id(reader->notes.file_session, session);
     json_scan_feed(scan, bytes, size);
     json_scan_end(scan);
 }
 
 void agent_reader_progress(const struct agent_reader *reader, struct agent_progress *ret) {
-    const struct agent_notes *seen = &reader->seen;
+    const struct agent_notes *notes = &reader->notes;
     *ret = (struct agent_progress){
-        .has_ended = seen->has_ended,
-        .is_waiting = seen->is_waiting,
-        .reset_at = seen->reset_at,
-        .usage = usage_count_run(&seen->count),
-        .session = seen->session,
+        .has_ended = notes->has_ended,
+        .is_waiting = notes->is_waiting,
+        .reset_at = notes->reset_at,
+        .usage = usage_count_run(&notes->count),
+        .session = notes->session,
     };
 }
 
 /* --- judgement -------------------------------------------------------------------------------- */
 
-static enum agent_result choose(const struct agent_notes *seen, enum agent_ended_by by) {
+static enum agent_result choose(const struct agent_notes *notes, enum agent_ended_by by) {
     static const enum agent_result order[] = {
         AGENT_AUTH,    AGENT_BILLING,   AGENT_LIMITED, AGENT_OVERLOADED, AGENT_CONTEXT_FULL,
         AGENT_REFUSED, AGENT_MAX_TURNS, AGENT_BUDGET,  AGENT_TIMEOUT,    AGENT_CANCELLED,
@@ -141,10 +152,10 @@ static enum agent_result choose(const struct agent_notes *seen, enum agent_ended
     };
     _Static_assert(ARRAY_SIZE(order) == AGENT_RESULT_MAX - 1, "a result has no place");
     enum agent_result stopped = by == AGENT_BY_TIMEOUT ? AGENT_TIMEOUT : AGENT_CANCELLED;
-    if (!seen->has_ended)
+    if (!notes->has_ended)
         return by == AGENT_BY_ITSELF ? AGENT_CRASHED : stopped;
     for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-        if (!(seen->marks & 1u << order[i]))
+        if (!(notes->marks & 1u << order[i]))
             continue;
         /* A failure caused by stopping it: "stopped" is more specific. */
         bool was_stopped =
@@ -154,13 +165,13 @@ static enum agent_result choose(const struct agent_notes *seen, enum agent_ended
     return AGENT_OK;
 }
 
-static void set_reset(const struct agent_notes *seen, const struct agent_end *end,
+static void set_reset(const struct agent_notes *notes, const struct agent_end *end,
                       struct agent_outcome *ret) {
-    const char *text = seen->reset_text[0] ? seen->reset_text : seen->message;
+    const char *text = notes->reset_text[0] ? notes->reset_text : notes->message;
     if (ret->result != AGENT_LIMITED)
         return;
-    if (seen->reset_at > 0) {
-        ret->reset_at = seen->reset_at;
+    if (notes->reset_at > 0) {
+        ret->reset_at = notes->reset_at;
         ret->reset_source = AGENT_SOURCE_EVENT;
     } else if (reset_time_find(text, end->now, end->utc_offset_s, &ret->reset_at)) {
         ret->reset_source = AGENT_SOURCE_TEXT;
@@ -169,27 +180,28 @@ static void set_reset(const struct agent_notes *seen, const struct agent_end *en
 
 void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
                       struct agent_outcome *ret) {
-    struct agent_notes *seen = &reader->seen;
+    struct agent_notes *notes = &reader->notes;
     json_scan_end(reader->streams[AGENT_STREAM_OUT].scan);
     json_scan_end(reader->streams[AGENT_STREAM_ERR].scan);
     if (reader->adapter->judge)
-        reader->adapter->judge(seen, end);
+        reader->adapter->judge(notes, end);
     *ret = (struct agent_outcome){
-        .result = choose(seen, end->by),
-        .usage = usage_count_run(&seen->count),
-        .is_short = seen->is_short,
-        .session_usage = usage_count_session(&seen->count, agent_session(seen)),
-        .session_is_lost = seen->session_is_lost,
+        .result = choose(notes, end->by),
+        .usage = usage_count_run(&notes->count),
+        .is_short = notes->is_short,
+        .session_usage = usage_count_session(&notes->count, agent_session(notes)),
+        .session_is_lost = notes->session_is_lost,
     };
-    set_reset(seen, end, ret);
-    memcpy(ret->session, seen->session, sizeof(ret->session));
-    memcpy(ret->model, seen->model, sizeof(ret->model));
-    _Static_assert(sizeof(ret->message) == sizeof(seen->message)
-                       && sizeof(ret->message) == sizeof(seen->last_error)
-                       && sizeof(ret->session) == sizeof(seen->session)
-                       && sizeof(ret->model) == sizeof(seen->model),
+    set_reset(notes, end, ret);
+    memcpy(ret->session, notes->session, sizeof(ret->session));
+    memcpy(ret->model, notes->model, sizeof(ret->model));
+    _Static_assert(sizeof(ret->message) == sizeof(notes->message)
+                       && sizeof(ret->message) == sizeof(notes->last_error)
+                       && sizeof(ret->session) == sizeof(notes->session)
+                       && sizeof(ret->model) == sizeof(notes->model),
                    "notes and outcome differ in size");
     if (ret->result == AGENT_DENIED)
-        ret->denial = seen->denial;
-    memcpy(ret->message, seen->message[0] ? seen->message : seen->last_error, sizeof(ret->message));
+        ret->denial = notes->denial;
+    memcpy(ret->message, notes->message[0] ? notes->message : notes->last_error,
+           sizeof(ret->message));
 }

@@ -1,16 +1,17 @@
 /* reader_internal.h: the adapter interface.
  *
  * An adapter is one constant struct agent_adapter: how its program is started, which values of its
- * events it wants, and two or three functions that interpret them. The reader handles lines,
- * buffers, broken input and the order of judgement (agent.h).
+ * events it wants, and the functions that interpret them. The reader handles lines, buffers, broken
+ * input and the order of judgement (agent.h).
  *
  * What an adapter does
- *   event   notes from one output object: session, model, usage, message; marks; the final message
- *   text    the same for a line that is not JSON
- *   judge   once, at the end: adds marks that only the exit code or error output can show. It does
- *           not choose: the order in agent.h does.
- * Marks are results that apply to this run; agent_mark adds one, agent_unmark_all clears them when
- * a retry succeeded. A run without a final message (seen->has_ended) is at best crashed, whatever
+ *   handlers  notes from an output object of one type: session, model, usage, message; marks; the
+ *             final message
+ *   text      the same for a line that is not JSON
+ *   judge     once, at the end: adds marks that only the exit code or error output can show. It does
+ *             not choose: the order in agent.h does.
+ * Marks are results that apply to this run; agent_mark adds one. They are cleared when a retry
+ * succeeded. A run without a final message (notes->has_ended) is at best crashed, whatever
  * is marked; one with a final message and no marks is ok. judge may set has_ended if the agent's
  * final message is its exit code (plain) or in the error output.
  *
@@ -62,7 +63,7 @@ struct usage_count {
     size_t report_count;
 };
 
-/* False if this report was seen before, as in concatenated logs, or in a file with every message
+/* False if this report was notes before, as in concatenated logs, or in a file with every message
  * change. `id` is the agent's; reports without one are new. The last USAGE_REPORTS are
  * remembered. */
 bool usage_count_is_new(struct usage_count *count, const char *session, const char *id);
@@ -82,6 +83,8 @@ bool usage_count_file(struct usage_count *count, const char *session,
 void usage_add(struct agent_usage *sum, const struct agent_usage *more);
 
 bool usage_count_knows_before(const struct usage_count *count, const char *session);
+/* Adds a key to a ring of the latest `size` keys. False: it is already there. */
+bool usage_ring_add(uint64_t *ring, size_t size, size_t *count, uint64_t key);
 struct agent_usage usage_count_run(const struct usage_count *count);
 /* Of the session over all runs: for usage_count_before of the next run. */
 struct agent_usage usage_count_session(const struct usage_count *count, const char *session);
@@ -100,13 +103,15 @@ enum agent_stream {
 #define AGENT_STATE_SIZE 1024
 #define AGENT_OTHERS     16 /* the rest is not counted */
 
-/* What is known about a run. Owned by the reader; zero at first, except `is_short`. */
+/* What is known about a run. Owned by the reader; initially zero, except `is_short`. */
 struct agent_notes {
-    bool has_ended;       /* set by the final message; cleared if the agent goes on */
-    bool is_waiting;      /* it is retrying by itself; cleared when it goes on */
+    bool has_event;       /* standard output had an object */
+    bool has_ended;       /* set by the final message; cleared if the agent continues */
+    bool is_waiting;      /* it is retrying by itself; cleared when it continues */
     bool session_is_lost; /* as in struct agent_outcome */
-    bool is_short;  /* set at first; cleared by the final numbers; set again if the agent goes on */
-    uint32_t marks; /* bit 1 << enum agent_result */
+    /* Initially set; cleared by the final numbers; set again if the agent continues. */
+    bool is_short;
+    uint32_t marks;   /* bit 1 << enum agent_result */
     time_ms reset_at; /* from an event: agent_set_reset */
     struct usage_count count;
     char session[128];
@@ -118,25 +123,32 @@ struct agent_notes {
     char model[128];
     /* Its final message or error, for the outcome. */
     char message[512];
+    bool message_is_error;  /* error_text_note */
     bool message_is_spaced; /* agent_add_message: the last chunk ended with a blank */
     /* Where the reader looks for a time if no event has one; "": the message. */
     char reset_text[512];
     /* Last line of error output: the message if there is no other. */
     char last_error[512];
     struct agent_denial denial; /* agent_deny */
-    /* The adapter's own notes: a struct of at most this size, zero at first. */
+    /* The adapter's own state: a struct of at most this size, initially zero. */
     union {
         char bytes[AGENT_STATE_SIZE];
         int64_t align;
-    } own;
+    } state;
 };
 
-/* Defines the accessor for an adapter's own notes. */
-#define DEFINE_NOTES(type, function)                                                               \
-    _Static_assert(sizeof(type) <= AGENT_STATE_SIZE, "notes are too large");                       \
-    static type *function(struct agent_notes *seen) {                                              \
-        return (type *)&seen->own;                                                                 \
+/* Defines the accessor for an adapter's own state. */
+#define DEFINE_STATE(type)                                                                         \
+    _Static_assert(sizeof(type) <= AGENT_STATE_SIZE, "the state is too large");                    \
+    static type *state_of(struct agent_notes *notes) {                                             \
+        return (type *)&notes->state;                                                              \
     }
+
+typedef void agent_handle(struct agent_notes *notes, const struct json_value *values);
+struct agent_handler {
+    const char *type; /* NULL ends a table */
+    agent_handle *handle;
+};
 
 /* Placeholders in `command`. Replaced by an option and its value, or by nothing without a value: */
 #define AGENT_WORD_MODEL   "%model"
@@ -152,6 +164,8 @@ struct agent_notes {
 
 /* The end of `login`. Variables of the user's shell do not reach a run. */
 #define LOGIN_OR_KEY(key) ", or put " key " into a file and set agents.{agent}.env_file to its path"
+
+struct error_phrase;
 
 struct agent_adapter {
     const char *name;
@@ -196,15 +210,18 @@ struct agent_adapter {
     /* A variable that replaces `settings_folder`; or NULL. */
     const char *settings_variable, *settings_folder;
 
-    /* Wanted paths, the same for all streams. */
+    /* Wanted paths, the same for all streams. The first one is the type of an event. */
     const struct json_want *wants;
     size_t want_count;
-    void (*start)(struct agent_notes *seen); /* or NULL */
-    void (*event)(struct agent_notes *seen, const struct json_value *values,
-                  enum agent_stream from);
+    void (*start)(struct agent_notes *notes); /* or NULL */
+    /* Called first for each object of the output. False: ignore the object. Or NULL. */
+    bool (*each)(struct agent_notes *notes, const struct json_value *values);
+    const struct agent_handler *handlers; /* objects of the output, by type; or NULL */
+    /* Objects of each stream; of the output only those without a handler. Or NULL. */
+    agent_handle *objects[AGENT_STREAM_MAX];
     /* Or NULL. The line is clean: valid UTF-8 without control characters, not empty. */
-    void (*text)(struct agent_notes *seen, const char *line, enum agent_stream from);
-    void (*judge)(struct agent_notes *seen, const struct agent_end *end); /* or NULL */
+    void (*text)(struct agent_notes *notes, const char *line, enum agent_stream from);
+    void (*judge)(struct agent_notes *notes, const struct agent_end *end); /* or NULL */
     /* How its output is shown (transcript.h); NULL: as text. */
     const struct transcript_family *transcript;
 };
@@ -236,39 +253,42 @@ AGENT_ADAPTERS(AGENT_DECLARE)
 #define LIST(...)  ((const char *const[]){ __VA_ARGS__, NULL })
 #define WORDS(...) ((const struct agent_login_words[]){ __VA_ARGS__, { NULL, NULL } })
 
-void agent_mark(struct agent_notes *seen, enum agent_result result);
-void agent_unmark_all(struct agent_notes *seen);
+void agent_mark(struct agent_notes *notes, enum agent_result result);
+/* Marks the result whose row has exactly this string. False: none. */
+bool agent_mark_named(struct agent_notes *notes, const struct error_phrase *table,
+                      const struct json_value *name);
+/* The final message came: the agent is not retrying any more. */
+void agent_set_ended(struct agent_notes *notes);
+/* An attempt succeeded: removes the marks and the message of errors before it. */
+void agent_recover(struct agent_notes *notes);
 /* Records a denied tool. Texts may be NULL. Does not mark. */
-void agent_deny(struct agent_notes *seen, const char *tool, const char *argument, const char *rule);
+void agent_deny(struct agent_notes *notes, const char *tool, const char *argument,
+                const char *rule);
 /* The rule that permits a command line: "Bash(git commit:*)" with `any` ":*"; only the tool if the
  * command has shell syntax. */
 void agent_command_rule(const char *tool, const char *command, const char *any,
                         char ret[AGENT_RULE_SIZE]);
-/* Marks by HTTP status: 401 403 auth, 402 billing, 408 5xx overloaded, 413 context-full, 429
- * limited. False: none of these. */
-bool agent_mark_status(struct agent_notes *seen, int64_t status);
 
 /* Copies the text as one clean line: no control characters or escape sequences, collapsed blanks,
  * invalid UTF-8 as U+FFFD, cut at a character boundary. An empty result leaves `to` unchanged. */
 void agent_set_line(char *to, size_t size, const char *text);
-#define agent_set_message(seen, text)                                                              \
-    agent_set_line((seen)->message, sizeof((seen)->message), (text))
-/* A chunk of a message; `goes_on`: it follows the previous chunk. */
-void agent_add_message(struct agent_notes *seen, const struct json_value *piece, bool goes_on);
+#define agent_set_message(notes, text)                                                             \
+    agent_set_line((notes)->message, sizeof((notes)->message), (text))
+/* A chunk of a message; `continues`: it follows the previous chunk. */
+void agent_add_message(struct agent_notes *notes, const struct json_value *chunk, bool continues);
 /* Ids go back to the agent as words, so they are validated: letters, digits and "._:-", not
  * starting with '-', not truncated; others are ignored. */
-void agent_set_session(struct agent_notes *seen, const struct json_value *value);
-void agent_set_model(struct agent_notes *seen, const struct json_value *value);
+void agent_set_session(struct agent_notes *notes, const struct json_value *value);
+void agent_set_model(struct agent_notes *notes, const struct json_value *value);
 /* The session that the agent reported, or the caller's. */
-const char *agent_session(const struct agent_notes *seen);
-void agent_add_other(struct agent_notes *seen, const struct json_value *value);
+const char *agent_session(const struct agent_notes *notes);
+void agent_add_other(struct agent_notes *notes, const struct json_value *value);
 /* Seconds or milliseconds since the epoch, by magnitude; implausible values are ignored. */
-void agent_set_reset(struct agent_notes *seen, int64_t since_epoch);
+void agent_set_reset(struct agent_notes *notes, int64_t since_epoch);
 /* *sum += value, where -1 is "not reported" on both sides. */
 void agent_add_count(int64_t *sum, int64_t value);
-/* Token counters from three values; no cost. */
-struct agent_usage agent_tokens(const struct json_value *in, const struct json_value *out,
-                                const struct json_value *cached);
+/* Token counters from three values: input, output, cached; no cost. */
+struct agent_usage agent_tokens(const struct json_value values[3]);
 
 /* Case-insensitive for ASCII letters. */
 bool agent_has(const char *text, const char *part);
@@ -277,7 +297,7 @@ bool agent_has_any(const char *text, const char *const *parts); /* ends with NUL
 /* The process failed, and was not stopped. */
 bool agent_end_is_failure(const struct agent_end *end);
 /* A `judge`: an unexplained failure is AGENT_FAILED. */
-void agent_judge_exit(struct agent_notes *seen, const struct agent_end *end);
+void agent_judge_exit(struct agent_notes *notes, const struct agent_end *end);
 
 /* --- error_text.c: classifies errors by status and text --------------------------------------- */
 
@@ -291,7 +311,7 @@ struct error_phrase {
 
 /* Marks the kind of error, or AGENT_FAILED if neither source identifies it. `own`: the adapter's
  * table, or NULL; `status`: of the HTTP answer, or -1. */
-void error_text_mark(struct agent_notes *seen, const struct error_phrase *own, int64_t status,
+void error_text_mark(struct agent_notes *notes, const struct error_phrase *own, int64_t status,
                      const char *text);
 
 /* Would waiting help? Limited, overloaded, or the connection broke. Marks nothing. */
@@ -304,8 +324,9 @@ int64_t error_text_status(const char *text, const char *before);
 const struct error_phrase *error_phrase_named(const struct error_phrase *table,
                                               const struct json_value *name);
 
-/* Sets the error as the message. If the text is JSON with a message, uses that. */
-void error_text_note(struct agent_notes *seen, const char *text);
+/* Sets the error as the message, and message_is_error. If the text is JSON with a message, uses
+ * that. */
+void error_text_note(struct agent_notes *notes, const char *text);
 
 /* --- reset_time.c ----------------------------------------------------------------------------- */
 

@@ -66,13 +66,13 @@ static void remember_piece(struct transcript *t, const char *text, size_t size) 
     for (;;) {
         const char *line_end = memchr(text, '\n', size);
         size_t part = line_end ? (size_t)(line_end - text) : size;
-        if (t->last_goes_on)
+        if (t->last_is_open)
             last_add(t, text, part);
         else
-            t->last_goes_on = remember(t, text, part);
+            t->last_is_open = remember(t, text, part);
         if (!line_end)
             return;
-        t->last_goes_on = false;
+        t->last_is_open = false;
         text += part + 1;
         size -= part + 1;
     }
@@ -96,7 +96,7 @@ static void flush(struct transcript *t) {
 static void end_piece(struct transcript *t) {
     if (t->is_piece_open)
         strbuf_putc(&t->draft, '\n');
-    t->is_piece_open = t->last_goes_on = false;
+    t->is_piece_open = t->last_is_open = false;
 }
 
 static void put_line(struct transcript *t, enum transcript_style style, const char *indent,
@@ -117,34 +117,36 @@ static void put_line(struct transcript *t, enum transcript_style style, const ch
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* `lines`, `columns`: limits; "..." replaces the rest. */
-struct look {
+/* How a text is printed. `lines`, `columns`: limits; "..." replaces the rest. */
+struct layout {
     enum transcript_style style;
     const char *indent;
     size_t lines, columns;
     bool is_remembered;
 };
 
-static void put_shortened(struct transcript *t, const struct look *look, const char *line,
+static const struct layout in_full = { STYLE_PLAIN, "", NO_LIMIT, NO_LIMIT, true };
+
+static void put_shortened(struct transcript *t, const struct layout *layout, const char *line,
                           size_t size) {
     size_t at = 0, length;
     while (at < size && (length = utf8_length(line + at, size - at)) > 0
-           && at + length <= look->columns)
+           && at + length <= layout->columns)
         at += length;
-    if (look->is_remembered)
+    if (layout->is_remembered)
         (void)remember(t, line, at);
     if (at == size) {
-        put_line(t, look->style, look->indent, line, size);
+        put_line(t, layout->style, layout->indent, line, size);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
     strbuf_add(&cut, line, at);
     strbuf_puts(&cut, "...");
-    put_line(t, look->style, look->indent, strbuf_text(&cut), cut.length);
+    put_line(t, layout->style, layout->indent, strbuf_text(&cut), cut.length);
 }
 
-static void put_rest(struct transcript *t, const struct look *look, const char *at, const char *end,
-                     bool is_cut) {
+static void put_rest(struct transcript *t, const struct layout *layout, const char *at,
+                     const char *end, bool is_cut) {
     _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
     size_t lines = 0;
     while (at < end) {
@@ -157,44 +159,33 @@ static void put_rest(struct transcript *t, const struct look *look, const char *
     strbuf_puts(&more, "...");
     if (!is_cut)
         strbuf_printf(&more, " %zu more line%s", lines, lines == 1 ? "" : "s");
-    else if (look->lines == NO_LIMIT)
+    else if (layout->lines == NO_LIMIT)
         strbuf_puts(&more, " [the rest is in the raw log]");
-    put_line(t, STYLE_FAINT, look->indent, strbuf_text(&more), more.length);
+    put_line(t, STYLE_FAINT, layout->indent, strbuf_text(&more), more.length);
 }
 
-static bool is_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n';
-}
-
-static void put_text(struct transcript *t, const struct look *look, const char *text, size_t size,
-                     bool is_cut) {
+static void put_text(struct transcript *t, const struct layout *layout, const char *text,
+                     size_t size, bool is_cut) {
     struct sanitizer sanitizer = SANITIZER_INIT;
     _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     sanitizer_feed(&sanitizer, text, size, &safe);
     sanitizer_finish(&sanitizer, &safe);
     const char *at = strbuf_text(&safe), *end = at + safe.length;
-    while (end > at && is_space(end[-1]))
+    while (end > at && strchr(" \t\n", end[-1]))
         end--;
     while (at < end && *at == '\n')
         at++;
-    for (size_t shown = 0; at < end && shown < look->lines; shown++) {
+    for (size_t shown = 0; at < end && shown < layout->lines; shown++) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        put_shortened(t, look, at, (size_t)((line_end ? line_end : end) - at));
+        put_shortened(t, layout, at, (size_t)((line_end ? line_end : end) - at));
         at = line_end ? line_end + 1 : end;
     }
-    put_rest(t, look, at, end, is_cut);
+    put_rest(t, layout, at, end, is_cut);
 }
 
 static void put_safe(struct transcript *t, const char *bytes, size_t size) {
     strbuf_add(t->out, bytes, size);
     remember_piece(t, bytes, size);
-}
-
-static void put_held(struct transcript *t, const char *text, size_t size, uint64_t all) {
-    static const struct look as_it_is = { STYLE_PLAIN, "", NO_LIMIT, NO_LIMIT, true };
-    put_text(t, &as_it_is, text, size, false);
-    if (all > size)
-        transcript_note(t, "%llu bytes more in this line", (unsigned long long)(all - size));
 }
 
 /* --- messages of the agent -------------------------------------------------------------------- */
@@ -209,7 +200,6 @@ bool transcript_was_printed(const struct transcript *t, const char *text) {
 }
 
 void transcript_say(struct transcript *t, const struct json_value *text) {
-    static const struct look in_full = { STYLE_PLAIN, "", NO_LIMIT, NO_LIMIT, true };
     if (!json_value_has_text(text))
         return;
     put_text(t, &in_full, text->text, text->length, text->is_cut);
@@ -232,7 +222,7 @@ void transcript_say_piece(struct transcript *t, const struct json_value *text) {
 }
 
 void transcript_think(struct transcript *t, const struct json_value *text) {
-    static const struct look thought = { STYLE_FAINT, "  ~ ", HEAD_LINES, HEAD_COLUMNS, true };
+    static const struct layout thought = { STYLE_FAINT, "  ~ ", HEAD_LINES, HEAD_COLUMNS, true };
     if (json_value_has_text(text))
         put_text(t, &thought, text->text, text->length, text->is_cut);
 }
@@ -259,10 +249,10 @@ void transcript_close_line(struct transcript *t) {
     flush(t);
 }
 
-void transcript_hear(struct transcript *t, const struct json_value *text) {
-    static const struct look heard = { STYLE_FAINT, "< ", HEAD_LINES, HEAD_COLUMNS, false };
+void transcript_prompt(struct transcript *t, const struct json_value *text) {
+    static const struct layout prompt = { STYLE_FAINT, "< ", HEAD_LINES, HEAD_COLUMNS, false };
     if (json_value_has_text(text))
-        put_text(t, &heard, text->text, text->length, text->is_cut);
+        put_text(t, &prompt, text->text, text->length, text->is_cut);
 }
 
 /* --- tool calls ------------------------------------------------------------------------------- */
@@ -302,32 +292,37 @@ void transcript_argument(struct transcript *t, const char *key, const struct jso
     t->rank = rank;
 }
 
-void transcript_call_with(struct transcript *t, const char *tool, const char *argument) {
+/* `rest`: after the argument, if it was cut. */
+static void put_call(struct transcript *t, const char *tool, const char *argument,
+                     const char *rest) {
     char name[128] = "tool";
-    char line[HEAD_COLUMNS + 1] = "";
     _cleanup_(strbuf_finish) struct strbuf call = STRBUF_INIT;
     agent_set_line(name, sizeof(name), tool);
-    agent_set_line(line, sizeof(line), argument);
-    strbuf_printf(&call, "> %s%s%s%s", name, line[0] ? ": " : "", line,
-                  strlen(argument) > strlen(line) && strlen(line) + 4 > sizeof(line) ? "..." : "");
+    strbuf_printf(&call, "> %s%s%s%s", name, argument[0] ? ": " : "", argument, rest);
     (void)remember(t, strbuf_text(&call), call.length);
     put_line(t, STYLE_TOOL, "", strbuf_text(&call), call.length);
 }
 
+void transcript_call_with(struct transcript *t, const char *tool, const char *argument) {
+    char line[HEAD_COLUMNS + 1] = "";
+    agent_set_line(line, sizeof(line), argument);
+    bool is_cut = strlen(argument) > strlen(line) && strlen(line) + 4 > sizeof(line);
+    put_call(t, tool, line, is_cut ? "..." : "");
+}
+
 void transcript_call(struct transcript *t, const char *tool) {
-    char name[128] = "tool";
-    _cleanup_(strbuf_finish) struct strbuf call = STRBUF_INIT;
-    agent_set_line(name, sizeof(name), tool);
-    strbuf_printf(&call, "> %s%s%s", name, t->arguments[0] ? ": " : "", t->arguments);
-    (void)remember(t, strbuf_text(&call), call.length);
-    put_line(t, STYLE_TOOL, "", strbuf_text(&call), call.length);
+    put_call(t, tool, t->arguments, "");
     t->arguments[0] = '\0';
     t->rank = 0;
 }
 
+void transcript_call_of(struct transcript *t, const struct json_value *tool) {
+    transcript_call(t, tool->text);
+}
+
 void transcript_result(struct transcript *t, const char *text, bool is_cut, bool is_error) {
-    const struct look head = { is_error ? STYLE_FAILED : STYLE_FAINT, "    ", HEAD_LINES,
-                               HEAD_COLUMNS, is_error };
+    const struct layout head = { is_error ? STYLE_FAILED : STYLE_FAINT, "    ", HEAD_LINES,
+                                 HEAD_COLUMNS, is_error };
     put_text(t, &head, text, strlen(text), is_cut);
 }
 
@@ -381,10 +376,18 @@ void transcript_fail(struct transcript *t, const char *format, ...) {
     va_end(args);
 }
 
-const char *transcript_error_text(struct agent_notes *seen, const struct json_value *text) {
-    seen->message[0] = '\0';
-    error_text_note(seen, text->text);
-    return seen->message;
+void transcript_note_of(struct transcript *t, const struct json_value *text) {
+    transcript_note(t, "%s", text->text);
+}
+
+void transcript_fail_of(struct transcript *t, const struct json_value *text) {
+    transcript_fail(t, "%s", text->text);
+}
+
+const char *transcript_error_text(struct agent_notes *notes, const struct json_value *text) {
+    notes->message[0] = '\0';
+    error_text_note(notes, text->text);
+    return notes->message;
 }
 
 void transcript_session(struct transcript *t, const struct json_value *session,
@@ -413,8 +416,21 @@ static void on_match(void *ctx, const struct json_value *values, size_t want, co
 
 static void on_event(void *ctx, const struct json_value *values) {
     struct transcript *t = ctx;
+    const struct transcript_family *family = t->family;
     t->has_event = true;
-    t->is_event = t->family->event(t, values);
+    if (!family->types || !json_value_has_text(&values[0])) {
+        t->is_event = family->other && family->other(t, values);
+        return;
+    }
+    t->is_event = true;
+    t->is_nested = family->parent && json_value_has_text(&values[family->parent]);
+    const struct transcript_type *row = family->types;
+    while (row->type && !json_value_is(&values[0], row->type))
+        row++;
+    if (row->event)
+        row->event(t, values);
+    else if (row->value)
+        row->value(t, &values[row->want]);
 }
 
 struct transcript *transcript_new(const struct agent_adapter *adapter, enum transcript_look look) {
@@ -515,27 +531,22 @@ static void json_begin(struct transcript *t) {
 static void json_over(struct transcript *t) {
     bool has_draft = t->draft.length > 0;
     flush(t);
-    if (!t->is_event && !has_draft)
-        put_held(t, strbuf_text(&t->held), t->held.length, t->held_size);
-    else if (!t->has_event)
+    if (!t->is_event && !has_draft) {
+        put_text(t, &in_full, strbuf_text(&t->held), t->held.length, false);
+        if (t->held_size > t->held.length)
+            transcript_note(t, "%llu bytes more in this line",
+                            (unsigned long long)(t->held_size - t->held.length));
+    } else if (!t->has_event) {
         transcript_note(t, "the line is broken");
+    }
     flush(t);
     t->mode = TRANSCRIPT_AT_START;
 }
 
-static void hold(struct transcript *t, const char *bytes, size_t size) {
-    size_t room = HELD_MAX - t->held.length;
-    t->held_size += size;
-    strbuf_add(&t->held, bytes, size < room ? size : room);
-}
-
-/* Continuation lines of an object are indented, or close it. */
-static bool goes_on(char first) {
-    return first == '}' || first == ']' || first == '\n' || is_blank(first);
-}
-
 static const char *step_json(struct transcript *t, const char *at, const char *end) {
-    if (t->at_json_line && !goes_on(*at)) { /* truncated; another line begins */
+    /* Continuation lines of an object are indented, or close it. */
+    bool continues = is_blank(*at) || *at == '}' || *at == ']' || *at == '\n';
+    if (t->at_json_line && !continues) { /* truncated; another line begins */
         json_scan_end(t->scan);
         json_over(t);
         return at;
@@ -543,8 +554,10 @@ static const char *step_json(struct transcript *t, const char *at, const char *e
     t->at_json_line = false;
     const char *line_end = memchr(at, '\n', (size_t)(end - at));
     const char *stop = line_end ? line_end + 1 : end;
-    hold(t, at, (size_t)(stop - at));
-    json_scan_feed(t->scan, at, (size_t)(stop - at));
+    size_t size = (size_t)(stop - at), room = HELD_MAX - t->held.length;
+    t->held_size += size;
+    strbuf_add(&t->held, at, size < room ? size : room);
+    json_scan_feed(t->scan, at, size);
     if (line_end && json_scan_is_idle(t->scan))
         json_over(t);
     else

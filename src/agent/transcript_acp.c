@@ -104,12 +104,6 @@ static void put_output(struct transcript *t, const struct json_value *values) {
     transcript_exit_code(t, &values[EXIT_CODE]);
 }
 
-/* Announced without arguments. */
-static bool is_bare(const struct transcript *t, const struct json_value *values) {
-    return json_value_is(&values[STATUS], "pending") && values[INPUTS].kind == SCAN_OBJECT
-           && t->rank <= 1;
-}
-
 static void on_tool(struct transcript *t, const struct json_value *values) {
     const struct json_value *kind = &values[KIND];
     bool is_over =
@@ -118,7 +112,9 @@ static void on_tool(struct transcript *t, const struct json_value *values) {
         memcpy(t->tool, kind->text, kind->length + 1);
     else if (json_value_is(&values[UPDATE], "tool_call"))
         memcpy(t->tool, "tool", sizeof("tool"));
-    if ((t->rank > 1 || json_value_has_text(&values[TITLE])) && !is_bare(t, values))
+    bool without_arguments = json_value_is(&values[STATUS], "pending")
+                             && values[INPUTS].kind == SCAN_OBJECT && t->rank <= 1;
+    if ((t->rank > 1 || json_value_has_text(&values[TITLE])) && !without_arguments)
         put_call(t, values);
     if (is_over)
         put_output(t, values);
@@ -144,7 +140,7 @@ static void on_update(struct transcript *t, const struct json_value *values) {
     if (json_value_is(kind, "tool_call") || json_value_is(kind, "tool_call_update"))
         on_tool(t, values);
     else if (json_value_is(kind, "user_message_chunk"))
-        transcript_hear(t, &piece);
+        transcript_prompt(t, &piece);
     else if (json_value_is(kind, "plan") && values[TODO_STATUS].count > 0)
         transcript_note(t, "to do: %u of %u done", t->count, (unsigned)values[TODO_STATUS].count);
 }
@@ -184,18 +180,15 @@ static void on_own(struct transcript *t, const struct json_value *values) {
         on_end(t, values);
 }
 
-static void on_usage(struct transcript *t, const struct json_value *values) {
-    transcript_close_line(t);
-    transcript_note(t, "%s tokens in, %s out", values[TOKENS_IN].text, values[TOKENS_OUT].text);
-}
-
 static bool acp_event(struct transcript *t, const struct json_value *values) {
-    if (values[ACP].kind != SCAN_NONE)
+    if (values[ACP].kind != SCAN_NONE) {
         on_own(t, values);
-    else if (json_value_has_text(&values[UPDATE]))
+    } else if (json_value_has_text(&values[UPDATE])) {
         on_update(t, values);
-    else if (values[TOKENS_IN].kind == SCAN_NUMBER)
-        on_usage(t, values);
+    } else if (values[TOKENS_IN].kind == SCAN_NUMBER) {
+        transcript_close_line(t);
+        transcript_note(t, "%s tokens in, %s out", values[TOKENS_IN].text, values[TOKENS_OUT].text);
+    }
     return values[ACP].kind != SCAN_NONE || values[PROTOCOL].kind != SCAN_NONE;
 }
 
@@ -204,5 +197,5 @@ const struct transcript_family transcript_acp = {
     .want_count = ARRAY_SIZE(wants),
     .argument = INPUT,
     .match = acp_match,
-    .event = acp_event,
+    .other = acp_event,
 };

@@ -1,7 +1,7 @@
 /* transcript_claude.c: `claude -p --output-format stream-json`, and compatible programs.
  *
  * Each message has a list of blocks: text, thinking, tool_use, tool_result. A block is printed when
- * it is complete, so many blocks in one line need no memory. The result usually repeats the last
+ * it is complete, so a line of many blocks needs no memory. The result usually repeats the last
  * text; it is printed only if it does not (`--output-format json` prints nothing else). */
 #include "agent/transcript_internal.h"
 #include "base/macros.h"
@@ -56,7 +56,7 @@ static void end_block(struct transcript *t, const struct json_value *values) {
     else if (is_fresh(t, BLOCK_THINKING))
         transcript_think(t, &values[BLOCK_THINKING]);
     else if (is_fresh(t, BLOCK_TEXT) && is_user)
-        transcript_hear(t, &values[BLOCK_TEXT]);
+        transcript_prompt(t, &values[BLOCK_TEXT]);
     else if (is_fresh(t, BLOCK_TEXT))
         transcript_say(t, &values[BLOCK_TEXT]);
     else if (is_fresh(t, BLOCK_RESULT))
@@ -86,7 +86,7 @@ static void claude_match(struct transcript *t, const struct json_value *values, 
     else if (want == BLOCK)
         end_block(t, values);
     else if (want == CONTENT && value->kind == SCAN_STRING) /* a list was printed already */
-        (json_value_is(&values[TYPE], "user") ? transcript_hear : transcript_say)(t, value);
+        (json_value_is(&values[TYPE], "user") ? transcript_prompt : transcript_say)(t, value);
 }
 
 static void on_system(struct transcript *t, const struct json_value *values) {
@@ -102,7 +102,7 @@ static void on_system(struct transcript *t, const struct json_value *values) {
     } else if (json_value_is(subtype, "compact_boundary")) {
         transcript_note(t, "the conversation was compacted");
     } else if (json_value_is(subtype, "notification")) {
-        transcript_note(t, "%s", values[NOTICE].text);
+        transcript_note_of(t, &values[NOTICE]);
     }
 }
 
@@ -121,7 +121,7 @@ static void on_result(struct transcript *t, const struct json_value *values) {
         transcript_say(t, &values[RESULT]);
     /* Its diagnostics after an interrupt are for its developers. */
     if (json_value_has_text(&values[ERRORS]) && !agent_has(values[ERRORS].text, "[ede_diagnostic]"))
-        transcript_fail(t, "%s", values[ERRORS].text);
+        transcript_fail_of(t, &values[ERRORS]);
     if (values[DENIED].kind == SCAN_LIST && values[DENIED].count > 0)
         transcript_fail(t, "%u tool call%s denied%s%s", (unsigned)values[DENIED].count,
                         values[DENIED].count == 1 ? " was" : "s were",
@@ -138,25 +138,23 @@ static void on_result(struct transcript *t, const struct json_value *values) {
     (failed ? transcript_fail : transcript_note)(t, "%s", strbuf_text(&end));
 }
 
-static bool claude_event(struct transcript *t, const struct json_value *values) {
-    const struct json_value *type = &values[TYPE];
-    if (!json_value_has_text(type))
-        return false;
-    t->is_nested = json_value_has_text(&values[PARENT]);
-    if (json_value_is(type, "result"))
-        on_result(t, values);
-    else if (json_value_is(type, "system"))
-        on_system(t, values);
-    else if (json_value_is(type, "rate_limit_event"))
-        on_limit(t, values);
-    else if (json_value_is(type, "tool_call") && json_value_is(&values[SUBTYPE], "started"))
-        transcript_call(t, values[TOOL_CALL].text);
-    return true;
+static void on_tool_call(struct transcript *t, const struct json_value *values) {
+    if (json_value_is(&values[SUBTYPE], "started"))
+        transcript_call_of(t, &values[TOOL_CALL]);
 }
+
+static const struct transcript_type types[] = {
+    { "system", .event = on_system },
+    { "rate_limit_event", .event = on_limit },
+    { "tool_call", .event = on_tool_call },
+    { "result", .event = on_result },
+    { NULL },
+};
 
 const struct transcript_family transcript_claude = {
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
+    .parent = PARENT,
     .match = claude_match,
-    .event = claude_event,
+    .types = types,
 };

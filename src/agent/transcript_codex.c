@@ -85,13 +85,6 @@ static void put_start(struct transcript *t, const struct json_value *values) {
         transcript_call(t, values[TOOL].text);
 }
 
-static void put_end(struct transcript *t, const struct json_value *values) {
-    transcript_output(t, &values[OUTPUT], false);
-    transcript_output(t, &values[RESULT_TEXT], false);
-    transcript_output(t, &values[ITEM_ERROR], true);
-    transcript_exit_code(t, &values[EXIT_CODE]);
-}
-
 static void on_item(struct transcript *t, const struct json_value *values) {
     const struct json_value *type = &values[ITEM_TYPE];
     bool complete = json_value_is(&values[TYPE], "item.completed");
@@ -108,54 +101,58 @@ static void on_item(struct transcript *t, const struct json_value *values) {
         if (complete)
             transcript_call_with(t, "edit", strbuf_text(&t->result));
     } else if (json_value_is(type, "error")) {
-        transcript_note(t, "%s", values[ITEM_MESSAGE].text);
+        transcript_note_of(t, &values[ITEM_MESSAGE]);
     } else if (json_value_is(type, "command_execution") || values[TOOL].length > 0
                || json_value_is(type, "web_search")) {
         if (!json_value_is(&values[TYPE], "item.updated"))
             put_start(t, values);
-        if (complete)
-            put_end(t, values);
+        if (!complete)
+            return;
+        transcript_output(t, &values[OUTPUT], false);
+        transcript_output(t, &values[RESULT_TEXT], false);
+        transcript_output(t, &values[ITEM_ERROR], true);
+        transcript_exit_code(t, &values[EXIT_CODE]);
     }
 }
 
-static void on_failed(struct transcript *t, const struct json_value *text) {
-    struct agent_notes seen = { 0 };
-    const char *message = transcript_error_text(&seen, text);
-    if (!message[0] || transcript_was_printed(t, message))
-        transcript_fail(t, "failed");
-    else
-        transcript_fail(t, "failed: %s", message);
+static void on_turn_failed(struct transcript *t, const struct json_value *text) {
+    struct agent_notes notes = { 0 };
+    const char *message = transcript_error_text(&notes, text);
+    bool is_new = message[0] && !transcript_was_printed(t, message);
+    transcript_fail(t, "failed%s%s", is_new ? ": " : "", is_new ? message : "");
 }
 
 /* Each attempt to reach the provider reports an error, and the last one perhaps again. */
 static void on_error(struct transcript *t, const struct json_value *text) {
-    struct agent_notes seen = { 0 };
-    bool goes_on = strncmp(text->text, "Reconnecting", strlen("Reconnecting")) == 0;
-    (goes_on ? transcript_note : transcript_fail)(t, "%s", transcript_error_text(&seen, text));
+    struct agent_notes notes = { 0 };
+    bool retries = strncmp(text->text, "Reconnecting", strlen("Reconnecting")) == 0;
+    (retries ? transcript_note : transcript_fail)(t, "%s", transcript_error_text(&notes, text));
 }
 
-static bool codex_event(struct transcript *t, const struct json_value *values) {
-    const struct json_value *type = &values[TYPE];
-    if (!json_value_has_text(type))
-        return false;
-    if (json_value_is(type, "thread.started"))
-        transcript_session(t, &values[THREAD], NULL);
-    else if (strncmp(type->text, "item.", 5) == 0)
-        on_item(t, values);
-    else if (json_value_is(type, "error"))
-        on_error(t, &values[MESSAGE]);
-    else if (json_value_is(type, "turn.failed"))
-        on_failed(t, &values[ERROR_MESSAGE]);
-    else if (json_value_is(type, "turn.completed"))
-        transcript_note(t, "done, %s tokens in, %s out", values[TOKENS_IN].text,
-                        values[TOKENS_OUT].text);
-    return true;
+static void on_thread(struct transcript *t, const struct json_value *id) {
+    transcript_session(t, id, NULL);
 }
+
+static void on_turn_completed(struct transcript *t, const struct json_value *values) {
+    transcript_note(t, "done, %s tokens in, %s out", values[TOKENS_IN].text,
+                    values[TOKENS_OUT].text);
+}
+
+static const struct transcript_type types[] = {
+    { "thread.started", on_thread, THREAD },
+    { "item.started", .event = on_item },
+    { "item.updated", .event = on_item },
+    { "item.completed", .event = on_item },
+    { "error", on_error, MESSAGE },
+    { "turn.failed", on_turn_failed, ERROR_MESSAGE },
+    { "turn.completed", .event = on_turn_completed },
+    { NULL },
+};
 
 const struct transcript_family transcript_codex = {
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
     .argument = ARGUMENT,
     .match = codex_match,
-    .event = codex_event,
+    .types = types,
 };

@@ -22,15 +22,27 @@
 enum want { WANTS(JSON_WANT_NAME) };
 static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
+static void on_tools_updated(struct transcript *t, const struct json_value *values) {
+    transcript_session(t, NULL, &values[MODEL]);
+}
+
 static void on_tool_end(struct transcript *t, const struct json_value *values) {
     transcript_output(t, &values[RESULT], false);
     transcript_output(t, &values[TOOL_ERROR], true);
 }
 
 static void on_call_failure(struct transcript *t, const struct json_value *values) {
-    struct agent_notes seen = { 0 };
+    struct agent_notes notes = { 0 };
     transcript_note(t, "%s%s%s", values[STATUS].text, values[STATUS].length > 0 ? ": " : "",
-                    transcript_error_text(&seen, &values[ERROR_MESSAGE]));
+                    transcript_error_text(&notes, &values[ERROR_MESSAGE]));
+}
+
+static void on_retry(struct transcript *t, const struct json_value *values) {
+    transcript_note(t, "retrying: %s", values[REASON].text);
+}
+
+static void on_abort(struct transcript *t, const struct json_value *values) {
+    transcript_fail(t, "interrupted: %s", values[REASON].text);
 }
 
 static void on_result(struct transcript *t, const struct json_value *values) {
@@ -40,41 +52,27 @@ static void on_result(struct transcript *t, const struct json_value *values) {
         transcript_fail(t, "failed, exit code %s", values[EXIT_CODE].text);
 }
 
-static bool copilot_event(struct transcript *t, const struct json_value *values) {
-    const struct json_value *type = &values[TYPE];
-    if (!json_value_has_text(type))
-        return false;
-    t->is_nested = json_value_has_text(&values[AGENT]);
-    if (json_value_is(type, "session.tools_updated"))
-        transcript_session(t, NULL, &values[MODEL]);
-    else if (json_value_is(type, "user.message"))
-        transcript_hear(t, &values[CONTENT]);
-    else if (json_value_is(type, "assistant.message"))
-        transcript_say(t, &values[CONTENT]);
-    else if (json_value_is(type, "assistant.reasoning"))
-        transcript_think(t, &values[CONTENT]);
-    else if (json_value_is(type, "tool.execution_start"))
-        transcript_call(t, values[TOOL].text);
-    else if (json_value_is(type, "tool.execution_complete"))
-        on_tool_end(t, values);
-    else if (json_value_is(type, "model.call_failure"))
-        on_call_failure(t, values);
-    else if (json_value_is(type, "assistant.turn_retry"))
-        transcript_note(t, "retrying: %s", values[REASON].text);
-    else if (json_value_is(type, "session.error"))
-        transcript_fail(t, "%s", values[MESSAGE].text);
-    else if (json_value_is(type, "session.info") || json_value_is(type, "session.warning"))
-        transcript_note(t, "%s", values[MESSAGE].text);
-    else if (json_value_is(type, "abort"))
-        transcript_fail(t, "interrupted: %s", values[REASON].text);
-    else if (json_value_is(type, "result"))
-        on_result(t, values);
-    return true;
-}
+static const struct transcript_type types[] = {
+    { "session.tools_updated", .event = on_tools_updated },
+    { "user.message", transcript_prompt, CONTENT },
+    { "assistant.message", transcript_say, CONTENT },
+    { "assistant.reasoning", transcript_think, CONTENT },
+    { "tool.execution_start", transcript_call_of, TOOL },
+    { "tool.execution_complete", .event = on_tool_end },
+    { "model.call_failure", .event = on_call_failure },
+    { "assistant.turn_retry", .event = on_retry },
+    { "session.error", transcript_fail_of, MESSAGE },
+    { "session.info", transcript_note_of, MESSAGE },
+    { "session.warning", transcript_note_of, MESSAGE },
+    { "abort", .event = on_abort },
+    { "result", .event = on_result },
+    { NULL },
+};
 
 const struct transcript_family transcript_copilot = {
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
     .argument = ARGUMENT,
-    .event = copilot_event,
+    .parent = AGENT,
+    .types = types,
 };

@@ -26,7 +26,7 @@ static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void on_message(struct transcript *t, const struct json_value *values) {
     if (json_value_is(&values[ROLE], "user"))
-        transcript_hear(t, &values[CONTENT]);
+        transcript_prompt(t, &values[CONTENT]);
     else if (json_value_is_true(&values[DELTA]))
         transcript_say_piece(t, &values[CONTENT]);
     else
@@ -34,8 +34,7 @@ static void on_message(struct transcript *t, const struct json_value *values) {
 }
 
 static void on_tool_result(struct transcript *t, const struct json_value *values) {
-    bool failed = json_value_is(&values[STATUS], "error");
-    transcript_output(t, &values[OUTPUT], failed);
+    transcript_output(t, &values[OUTPUT], json_value_is(&values[STATUS], "error"));
     transcript_output(t, &values[ERROR_MESSAGE], true);
 }
 
@@ -49,38 +48,38 @@ static void on_result(struct transcript *t, const struct json_value *values) {
         transcript_fail(t, "failed");
 }
 
-/* The object of `-o json` has no type. */
-static bool on_object(struct transcript *t, const struct json_value *values) {
-    transcript_say(t, &values[RESPONSE]);
-    if (json_value_has_text(&values[ERROR_MESSAGE]))
-        transcript_fail(t, "failed: %s", values[ERROR_MESSAGE].text);
-    return json_value_has_text(&values[RESPONSE]) || json_value_has_text(&values[ERROR_MESSAGE]);
+static void on_error(struct transcript *t, const struct json_value *values) {
+    bool is_warning = json_value_is(&values[SEVERITY], "warning");
+    (is_warning ? transcript_note_of : transcript_fail_of)(t, &values[MESSAGE]);
 }
 
-static bool gemini_event(struct transcript *t, const struct json_value *values) {
-    const struct json_value *type = &values[TYPE];
-    if (!json_value_has_text(type))
-        return on_object(t, values);
-    if (json_value_is(type, "init"))
-        transcript_session(t, &values[SESSION], &values[MODEL]);
-    else if (json_value_is(type, "message"))
-        on_message(t, values);
-    else if (json_value_is(type, "tool_use"))
-        transcript_call(t, values[TOOL].text);
-    else if (json_value_is(type, "tool_result"))
-        on_tool_result(t, values);
-    else if (json_value_is(type, "error") && json_value_is(&values[SEVERITY], "warning"))
-        transcript_note(t, "%s", values[MESSAGE].text);
-    else if (json_value_is(type, "error"))
-        transcript_fail(t, "%s", values[MESSAGE].text);
-    else if (json_value_is(type, "result"))
-        on_result(t, values);
-    return true;
+static void on_init(struct transcript *t, const struct json_value *values) {
+    transcript_session(t, &values[SESSION], &values[MODEL]);
 }
+
+/* The object of `-o json`. */
+static bool on_object(struct transcript *t, const struct json_value *values) {
+    bool is_error = json_value_has_text(&values[ERROR_MESSAGE]);
+    transcript_say(t, &values[RESPONSE]);
+    if (is_error)
+        transcript_fail(t, "failed: %s", values[ERROR_MESSAGE].text);
+    return is_error || json_value_has_text(&values[RESPONSE]);
+}
+
+static const struct transcript_type types[] = {
+    { "init", .event = on_init },
+    { "message", .event = on_message },
+    { "tool_use", transcript_call_of, TOOL },
+    { "tool_result", .event = on_tool_result },
+    { "error", .event = on_error },
+    { "result", .event = on_result },
+    { NULL },
+};
 
 const struct transcript_family transcript_gemini = {
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
     .argument = ARGUMENT,
-    .event = gemini_event,
+    .types = types,
+    .other = on_object,
 };

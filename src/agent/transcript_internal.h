@@ -1,9 +1,9 @@
 /* transcript_internal.h: the renderer interface.
  *
  * A renderer is one constant struct transcript_family: the values it wants of each event, and how
- * to print them. `match` is called for each value as it arrives (json_scan.h), for lists of blocks;
- * `event` for each complete event. transcript.c handles lines, broken input, size limits and
- * safety.
+ * to print each type of event. `match` is called for each value as it arrives (json_scan.h), for
+ * lists of blocks; the rows of `types` for complete events. transcript.c handles lines, broken
+ * input, size limits and safety.
  *
  * Example: transcript_gemini.c */
 #pragma once
@@ -19,14 +19,24 @@
 #define TRANSCRIPT_ARGUMENT 1024
 #define TRANSCRIPT_BRIEFLY  512 /* any text in TRANSCRIPT_BRIEF */
 
+/* How one type of event is printed: by `value`, from one value, or by `event`, from all. */
+struct transcript_type {
+    const char *type; /* NULL ends a table */
+    void (*value)(struct transcript *t, const struct json_value *value);
+    size_t want; /* the value */
+    void (*event)(struct transcript *t, const struct json_value *values);
+};
+
 struct transcript_family {
     const struct json_want *wants;
     size_t want_count;
     size_t argument; /* the want with the arguments of a tool call; 0: none */
+    size_t parent;   /* the want that only events of subagents have; 0: none */
     void (*match)(struct transcript *t, const struct json_value *values, size_t want,
-                  const char *key); /* or NULL */
-    /* False: not an event of the agent. */
-    bool (*event)(struct transcript *t, const struct json_value *values);
+                  const char *key);      /* or NULL */
+    const struct transcript_type *types; /* by the first want; other types print nothing */
+    /* Objects without a type, or all if `types` is NULL. False: not an event. NULL: none is. */
+    bool (*other)(struct transcript *t, const struct json_value *values);
 };
 
 enum transcript_mode {
@@ -70,7 +80,7 @@ struct transcript {
     uint64_t last_text, noted, session; /* hashes to avoid printing repeats */
     char last[TRANSCRIPT_LINE_MAX + 1];
     size_t last_length;
-    bool last_goes_on;
+    bool last_is_open;     /* the last line may continue */
     struct strbuf thought; /* chunks; printed when something else follows */
     bool thought_is_cut;
 
@@ -93,10 +103,11 @@ void transcript_think(struct transcript *t, const struct json_value *text);
 /* A chunk of a thought; transcript_close_line prints all of it. */
 void transcript_think_piece(struct transcript *t, const struct json_value *text);
 /* A message to the agent, from a person or a program. */
-void transcript_hear(struct transcript *t, const struct json_value *text);
+void transcript_prompt(struct transcript *t, const struct json_value *text);
 /* Adds an argument of a tool call; transcript_call prints and clears them. */
 void transcript_argument(struct transcript *t, const char *key, const struct json_value *value);
 void transcript_call(struct transcript *t, const char *tool);
+void transcript_call_of(struct transcript *t, const struct json_value *tool);
 void transcript_call_with(struct transcript *t, const char *tool, const char *argument);
 void transcript_result(struct transcript *t, const char *text, bool is_cut, bool is_error);
 void transcript_output(struct transcript *t, const struct json_value *text,
@@ -106,8 +117,10 @@ void transcript_put_cost(struct strbuf *out, int64_t micro_usd); /* ", $0.0014";
 /* "[…]". Omitted if the agent has just printed the same. */
 void transcript_note(struct transcript *t, const char *format, ...) _printf_(2, 3);
 void transcript_fail(struct transcript *t, const char *format, ...) _printf_(2, 3);
-/* The message in an error, which may itself be JSON; stored in `seen`. */
-const char *transcript_error_text(struct agent_notes *seen, const struct json_value *text);
+void transcript_note_of(struct transcript *t, const struct json_value *text);
+void transcript_fail_of(struct transcript *t, const struct json_value *text);
+/* The message in an error, which may itself be JSON; stored in `notes`. */
+const char *transcript_error_text(struct agent_notes *notes, const struct json_value *text);
 /* Was exactly this text printed last? */
 bool transcript_was_printed(const struct transcript *t, const char *text);
 /* "[session ID, MODEL]", once. */

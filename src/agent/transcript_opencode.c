@@ -39,28 +39,27 @@ static void on_step_finish(struct transcript *t, const struct json_value *values
     transcript_note(t, "%s", strbuf_text(&end));
 }
 
-static bool opencode_event(struct transcript *t, const struct json_value *values) {
-    const struct json_value *type = &values[TYPE];
-    if (!json_value_has_text(type))
-        return false;
-    if (json_value_is(type, "step_start"))
-        transcript_session(t, &values[SESSION], NULL);
-    else if (json_value_is(type, "text"))
-        transcript_say(t, &values[TEXT]);
-    else if (json_value_is(type, "reasoning"))
-        transcript_think(t, &values[TEXT]);
-    else if (json_value_is(type, "tool_use"))
-        on_tool(t, values);
-    else if (json_value_is(type, "step_finish"))
-        on_step_finish(t, values);
-    else if (json_value_is(type, "error"))
-        transcript_fail(t, "%s: %s", values[ERROR_NAME].text, values[ERROR_MESSAGE].text);
-    return true;
+static void on_step_start(struct transcript *t, const struct json_value *values) {
+    transcript_session(t, &values[SESSION], NULL);
 }
+
+static void on_error(struct transcript *t, const struct json_value *values) {
+    transcript_fail(t, "%s: %s", values[ERROR_NAME].text, values[ERROR_MESSAGE].text);
+}
+
+static const struct transcript_type types[] = {
+    { "step_start", .event = on_step_start },
+    { "text", transcript_say, TEXT },
+    { "reasoning", transcript_think, TEXT },
+    { "tool_use", .event = on_tool },
+    { "step_finish", .event = on_step_finish },
+    { "error", .event = on_error },
+    { NULL },
+};
 
 const struct transcript_family transcript_opencode = {
     .wants = wants,
     .want_count = ARRAY_SIZE(wants),
     .argument = ARGUMENT,
-    .event = opencode_event,
+    .types = types,
 };

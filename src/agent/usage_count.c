@@ -56,16 +56,17 @@ static struct usage_session *find_or_make(struct usage_count *count, uint64_t ke
     return s;
 }
 
+bool usage_ring_add(uint64_t *ring, size_t size, size_t *count, uint64_t key) {
+    for (size_t i = 0; i < size && i < *count; i++)
+        if (ring[i] == key)
+            return false;
+    ring[(*count)++ % size] = key;
+    return true;
+}
+
 bool usage_count_is_new(struct usage_count *count, const char *session, const char *id) {
     uint64_t key = hash_mix(key_of(session), key_of(id));
-    size_t kept = count->report_count < USAGE_REPORTS ? count->report_count : USAGE_REPORTS;
-    if (!*id)
-        return true;
-    for (size_t i = 0; i < kept; i++)
-        if (count->reports[i] == key)
-            return false;
-    count->reports[count->report_count++ % USAGE_REPORTS] = key;
-    return true;
+    return !*id || usage_ring_add(count->reports, USAGE_REPORTS, &count->report_count, key);
 }
 
 static bool is_reported(const struct agent_usage *usage) {

@@ -1,4 +1,4 @@
-/* seen.c: sanitizes what adapters note about a run.
+/* notes.c: sanitizes what adapters note about a run.
  *
  * All input comes from a program that may print anything: an id goes back to a command line, a
  * message to a terminal, a number into an account. */
@@ -11,37 +11,38 @@
 #define EPOCH_LEAST_MS INT64_C(1000000000000)  /* the same in ms; as seconds the year 33658 */
 #define EPOCH_MOST_MS  INT64_C(32503680000000) /* the year 3000 */
 
-void agent_mark(struct agent_notes *seen, enum agent_result result) {
-    seen->marks |= 1u << result;
+void agent_mark(struct agent_notes *notes, enum agent_result result) {
+    notes->marks |= 1u << result;
 }
 
-void agent_unmark_all(struct agent_notes *seen) {
-    seen->marks = 0;
+bool agent_mark_named(struct agent_notes *notes, const struct error_phrase *table,
+                      const struct json_value *name) {
+    const struct error_phrase *row = error_phrase_named(table, name);
+    if (row)
+        agent_mark(notes, row->result);
+    return row;
 }
 
-bool agent_mark_status(struct agent_notes *seen, int64_t status) {
-    if (status == 401 || status == 403)
-        agent_mark(seen, AGENT_AUTH);
-    else if (status == 402)
-        agent_mark(seen, AGENT_BILLING);
-    else if (status == 413)
-        agent_mark(seen, AGENT_CONTEXT_FULL);
-    else if (status == 429)
-        agent_mark(seen, AGENT_LIMITED);
-    else if (status == 408 || (status >= 500 && status <= 599))
-        agent_mark(seen, AGENT_OVERLOADED);
-    else
-        return false;
-    return true;
+void agent_set_ended(struct agent_notes *notes) {
+    notes->has_ended = true;
+    notes->is_waiting = false;
+}
+
+void agent_recover(struct agent_notes *notes) {
+    notes->marks = 0;
+    if (notes->message_is_error)
+        notes->message[0] = '\0';
+    notes->message_is_error = false;
 }
 
 bool agent_end_is_failure(const struct agent_end *end) {
     return end->code > 0 && end->code < 128 && end->by == AGENT_BY_ITSELF;
 }
 
-void agent_judge_exit(struct agent_notes *seen, const struct agent_end *end) {
-    if (agent_end_is_failure(end) && seen->has_ended && (seen->marks & ~(1u << AGENT_DENIED)) == 0)
-        agent_mark(seen, AGENT_FAILED);
+void agent_judge_exit(struct agent_notes *notes, const struct agent_end *end) {
+    if (agent_end_is_failure(end) && notes->has_ended
+        && (notes->marks & ~(1u << AGENT_DENIED)) == 0)
+        agent_mark(notes, AGENT_FAILED);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -67,9 +68,9 @@ static const char *escape_skip(const char *at) {
 
 void agent_set_line(char *to, size_t size, const char *text) {
     static const char unknown[] = "\xef\xbf\xbd";
-    size_t length = 0, left = strlen(text);
+    size_t length = 0;
     bool blank = false;
-    const char *end = text + left;
+    const char *end = text + strlen(text);
     for (const char *at = text; at < end;) {
         if (*at == '\033') {
             at = escape_skip(at);
@@ -97,14 +98,15 @@ void agent_set_line(char *to, size_t size, const char *text) {
         to[length] = '\0';
 }
 
-void agent_add_message(struct agent_notes *seen, const struct json_value *piece, bool goes_on) {
+void agent_add_message(struct agent_notes *notes, const struct json_value *chunk, bool continues) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (goes_on)
-        strbuf_printf(&text, "%s%s", seen->message, seen->message_is_spaced ? " " : "");
-    strbuf_add(&text, piece->text, piece->length);
-    seen->message[0] = '\0';
-    agent_set_message(seen, strbuf_text(&text));
-    seen->message_is_spaced = strchr(" \t\n", piece->text[piece->length - 1]) != NULL;
+    if (continues)
+        strbuf_printf(&text, "%s%s", notes->message, notes->message_is_spaced ? " " : "");
+    strbuf_add(&text, chunk->text, chunk->length);
+    notes->message[0] = '\0';
+    notes->message_is_error = false;
+    agent_set_message(notes, strbuf_text(&text));
+    notes->message_is_spaced = strchr(" \t\n", chunk->text[chunk->length - 1]) != NULL;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -117,34 +119,34 @@ static bool is_id(const struct json_value *value, size_t size) {
            == value->length;
 }
 
-void agent_set_session(struct agent_notes *seen, const struct json_value *value) {
-    if (is_id(value, sizeof(seen->session)))
-        memcpy(seen->session, value->text, value->length + 1);
+void agent_set_session(struct agent_notes *notes, const struct json_value *value) {
+    if (is_id(value, sizeof(notes->session)))
+        memcpy(notes->session, value->text, value->length + 1);
 }
 
-void agent_set_model(struct agent_notes *seen, const struct json_value *value) {
+void agent_set_model(struct agent_notes *notes, const struct json_value *value) {
     if (json_value_has_text(value))
-        agent_set_line(seen->model, sizeof(seen->model), value->text);
+        agent_set_line(notes->model, sizeof(notes->model), value->text);
 }
 
-const char *agent_session(const struct agent_notes *seen) {
-    return seen->session[0] ? seen->session : seen->given;
+const char *agent_session(const struct agent_notes *notes) {
+    return notes->session[0] ? notes->session : notes->given;
 }
 
-void agent_add_other(struct agent_notes *seen, const struct json_value *value) {
-    if (!is_id(value, sizeof(seen->others[0])) || seen->other_count == AGENT_OTHERS)
+void agent_add_other(struct agent_notes *notes, const struct json_value *value) {
+    if (!is_id(value, sizeof(notes->others[0])) || notes->other_count == AGENT_OTHERS)
         return;
-    for (size_t i = 0; i < seen->other_count; i++)
-        if (strcmp(seen->others[i], value->text) == 0)
+    for (size_t i = 0; i < notes->other_count; i++)
+        if (strcmp(notes->others[i], value->text) == 0)
             return;
-    memcpy(seen->others[seen->other_count++], value->text, value->length + 1);
+    memcpy(notes->others[notes->other_count++], value->text, value->length + 1);
 }
 
-void agent_set_reset(struct agent_notes *seen, int64_t since_epoch) {
+void agent_set_reset(struct agent_notes *notes, int64_t since_epoch) {
     if (since_epoch >= EPOCH_LEAST_S && since_epoch < EPOCH_LEAST_MS)
         since_epoch *= 1000;
     if (since_epoch >= EPOCH_LEAST_MS && since_epoch <= EPOCH_MOST_MS)
-        seen->reset_at = since_epoch;
+        notes->reset_at = since_epoch;
 }
 
 void agent_add_count(int64_t *sum, int64_t value) {
@@ -156,10 +158,9 @@ void agent_add_count(int64_t *sum, int64_t value) {
         *sum = INT64_MAX;
 }
 
-struct agent_usage agent_tokens(const struct json_value *in, const struct json_value *out,
-                                const struct json_value *cached) {
-    return (struct agent_usage){ json_value_sum(in), json_value_sum(out), json_value_sum(cached),
-                                 -1 };
+struct agent_usage agent_tokens(const struct json_value values[3]) {
+    return (struct agent_usage){ json_value_sum(&values[0]), json_value_sum(&values[1]),
+                                 json_value_sum(&values[2]), -1 };
 }
 
 /* --- error texts ------------------------------------------------------------------------------ */
@@ -194,9 +195,9 @@ static void deny_text(char *to, size_t size, const char *text) {
         agent_set_line(to, size, text);
 }
 
-void agent_deny(struct agent_notes *seen, const char *tool, const char *argument,
+void agent_deny(struct agent_notes *notes, const char *tool, const char *argument,
                 const char *rule) {
-    struct agent_denial *denial = &seen->denial;
+    struct agent_denial *denial = &notes->denial;
     if (denial->count < UINT32_MAX)
         denial->count++;
     deny_text(denial->tool, sizeof(denial->tool), tool);
