@@ -69,22 +69,18 @@ void connection_queue(struct connection *c, struct exchange *exchange) {
 
 /* --- out ------------------------------------------------------------------------------------- */
 
-static ssize_t send_bytes(struct connection *c, const char *bytes, size_t size) {
-    return c->tls ? tls_write(c->tls, bytes, size)
-                  : send(c->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 static void send_out(struct connection *c) {
     while (connection_unsent(c) > 0 && !c->dead) {
-        ssize_t n = send_bytes(c, c->out.text + c->out_sent, connection_unsent(c));
+        const char *bytes = c->out.text + c->out_sent;
+        size_t size = connection_unsent(c);
+        ssize_t n = c->tls ? tls_write(c->tls, bytes, size)
+                           : send(c->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n > 0) {
             c->out_sent += (size_t)n;
             c->sent += (uint64_t)n;
-        } else if (n < 0 && errno == EINTR) {
-            continue;
         } else if (n < 0 && errno == EAGAIN) {
             break;
-        } else {
+        } else if (n == 0 || errno != EINTR) {
             c->dead = true;
         }
     }
@@ -225,7 +221,7 @@ static void read_in(struct connection *c) {
     if (n > 0)
         return;
     c->eof = true;
-    /* Over TCP the kernel cannot tell; no client stops sending and then follows a stream. */
+    /* Over TCP the kernel does not know; no client stops sending and then follows a stream. */
     if (n < 0 || c->lingering || is_hung_up(c) || (c->tcp && c->streaming))
         c->dead = true;
 }

@@ -77,32 +77,17 @@ struct guard_verdict guard_check(const struct guard *guard, const struct http_re
  * rebinding). Such a request has that name as its Host, and the page's address as its Origin. So
  * both must be one of a few exact names; only the port is free, where no list fixes it. */
 
-static bool is_port(const char *text) {
-    size_t digits = strspn(text, "0123456789");
-    return digits > 0 && digits <= 5 && text[digits] == '\0';
-}
-
 static bool is_loopback(const char *host) {
     static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         size_t length = strlen(names[i]);
-        if (strncasecmp(host, names[i], length) == 0
-            && (host[length] == '\0' || (host[length] == ':' && is_port(host + length + 1))))
+        if (strncasecmp(host, names[i], length) != 0)
+            continue;
+        size_t digits = host[length] == ':' ? strspn(host + length + 1, "0123456789") : 0;
+        if (!host[length] || (digits > 0 && digits <= 5 && !host[length + 1 + digits]))
             return true;
     }
     return false;
-}
-
-/* "sluice" is the Host of the command line: a Unix socket has no name. */
-static bool is_local_host(const char *host) {
-    return is_loopback(host) || strcmp(host, "sluice") == 0;
-}
-
-static bool is_local_origin(const char *origin) {
-    static const char scheme[] = "http://";
-    if (strncmp(origin, scheme, strlen(scheme)) != 0)
-        return false;
-    return is_loopback(origin + strlen(scheme));
 }
 
 /* For a Unix socket, which has no name: the names of this machine, at any port. */
@@ -110,9 +95,10 @@ static struct guard_verdict check_names(const struct http_request *request) {
     const char *host = http_request_header(request, "host");
     const char *origin = http_request_header(request, "origin");
     const char *site = http_request_header(request, "sec-fetch-site");
-    if (!is_local_host(host ? host : ""))
+    /* "sluice" is the Host of the command line: a Unix socket has no name. */
+    if (!host || !(is_loopback(host) || strcmp(host, "sluice") == 0))
         return (struct guard_verdict){ 403, "refused", "this Host is not served here" };
-    if (origin && !is_local_origin(origin))
+    if (origin && !(strncmp(origin, "http://", 7) == 0 && is_loopback(origin + 7)))
         return (struct guard_verdict){ 403, "refused", "this Origin is not served here" };
     if (site && strcasecmp(site, "cross-site") == 0)
         return (struct guard_verdict){ 403, "refused",

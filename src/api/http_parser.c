@@ -54,10 +54,6 @@ static void http_parser_break(struct http_parser *parser, int status, const char
     parser->problem = problem;
 }
 
-static bool is_token_char(char c) {
-    return isalnum((unsigned char)c) || (c && strchr("!#$%&'*+-.^_`|~", c));
-}
-
 /* --- the request line ------------------------------------------------------------------------ */
 
 static bool is_target(const char *target) {
@@ -88,36 +84,27 @@ static void parse_request_line(struct http_parser *parser, char *line) {
     *version++ = '\0';
     request->method = line;
     request->old = strcmp(version, "HTTP/1.0") == 0;
-    if (!request->old && strcmp(version, "HTTP/1.1") != 0)
+    bool star = strcmp(target, "*") == 0 && strcmp(request->method, "OPTIONS") == 0;
+    if (!request->old && strcmp(version, "HTTP/1.1") != 0) {
         http_parser_break(parser, strncmp(version, "HTTP/", 5) == 0 ? 505 : 400,
                           "the version is not HTTP/1.1");
-    else {
-        bool star = strcmp(target, "*") == 0 && strcmp(request->method, "OPTIONS") == 0;
-        if (strlen(target) > HTTP_URL_MAX) {
-            http_parser_break(parser, 414, "the target is longer than 4 KiB");
-        } else if ((target[0] != '/' && !star) || !is_target(target)) {
-            http_parser_break(parser, 400, "the target is no path with percent-encoded characters");
-        } else {
-            char *mark = strchr(target, '?');
-            if (mark)
-                *mark++ = '\0';
-            request->path = target;
-            request->query = mark;
-        }
+    } else if (strlen(target) > HTTP_URL_MAX) {
+        http_parser_break(parser, 414, "the target is longer than 4 KiB");
+    } else if ((target[0] != '/' && !star) || !is_target(target)) {
+        http_parser_break(parser, 400, "the target is no path with percent-encoded characters");
+    } else {
+        char *mark = strchr(target, '?');
+        if (mark)
+            *mark++ = '\0';
+        request->path = target;
+        request->query = mark;
     }
-}
-
-static bool is_second(const struct http_request *request, const char *name) {
-    bool single = false;
-    for (size_t i = 0; i < ARRAY_SIZE(single_headers) && !single; i++)
-        single = strcmp(single_headers[i], name) == 0;
-    return single && http_request_header(request, name);
 }
 
 static void parse_header(struct http_parser *parser, char *line) {
     struct http_request *request = &parser->request;
     char *colon = line;
-    for (; is_token_char(*colon); colon++)
+    for (; isalnum((unsigned char)*colon) || (*colon && strchr("!#$%&'*+-.^_`|~", *colon)); colon++)
         *colon = (char)tolower((unsigned char)*colon);
     if (colon == line || *colon != ':') {
         http_parser_break(parser, 400, "a header line is not NAME: VALUE");
@@ -128,10 +115,11 @@ static void parse_header(struct http_parser *parser, char *line) {
     size_t length = strlen(value);
     while (length > 0 && (value[length - 1] == ' ' || value[length - 1] == '\t'))
         value[--length] = '\0';
-    if (is_second(request, line)) {
-        http_parser_break(parser, 400, "a header that may come once comes twice");
-        return;
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(single_headers); i++)
+        if (strcmp(single_headers[i], line) == 0 && http_request_header(request, line)) {
+            http_parser_break(parser, 400, "a header that may come once comes twice");
+            return;
+        }
     request->headers[request->header_count++] = (struct http_header){ line, value };
 }
 
@@ -190,18 +178,14 @@ static void parse_meaning(struct http_parser *parser) {
             request->keep_alive = false;
 }
 
-static void http_head_parse(struct http_parser *parser) {
+static void parse_head(struct http_parser *parser) {
     char *line = parser->head.text;
-    bool first = true;
-    while (parser->step == HTTP_HEAD && *line != '\r') {
+    for (void (*parse)(struct http_parser *, char *) = parse_request_line;
+         parser->step == HTTP_HEAD && *line != '\r'; parse = parse_header) {
         /* http_parser_feed has ensured that each line ends in CR LF. */
         char *end = strchr(line, '\r');
         *end = '\0';
-        if (first)
-            parse_request_line(parser, line);
-        else
-            parse_header(parser, line);
-        first = false;
+        parse(parser, line);
         line = end + 2;
     }
     if (parser->step == HTTP_HEAD)
@@ -281,7 +265,7 @@ static void take_head_byte(struct http_parser *parser, char c) {
             if (parser->lines == 0)
                 http_parser_break(parser, 400, "an empty line before the request");
             else
-                http_head_parse(parser);
+                parse_head(parser);
         } else if (parser->lines++ > HTTP_HEADERS_MAX) { /* including the request line */
             http_parser_break(parser, 431, "more than 64 headers");
         }
@@ -339,10 +323,9 @@ static size_t take_body_bytes(struct http_parser *parser, const char *bytes, siz
         take_chunk_byte(parser, *bytes);
         return 1;
     }
-    size_t part = size < parser->left ? size : (size_t)parser->left;
-    strbuf_add(&parser->request.body, bytes, part);
-    parser->left -= part;
-    size_t taken = part;
+    size_t taken = size < parser->left ? size : (size_t)parser->left;
+    strbuf_add(&parser->request.body, bytes, taken);
+    parser->left -= taken;
     if (parser->left == 0 && parser->request.chunked)
         parser->chunk_step = CHUNK_CR;
     else if (parser->left == 0)

@@ -3,7 +3,6 @@
  * Life:  http_parser_init → feed → … → http_parser_next → feed → … → http_parser_finish
  * Steps: HTTP_HEAD ─► HTTP_GOT_HEAD ─take_body─► HTTP_BODY ─► HTTP_COMPLETE ─next─► HTTP_HEAD
  *        Feeding stops at GOT_HEAD, so that the caller can refuse before a body is read, and at
- *        Feeding stops at GOT_HEAD, so that the caller can refuse before a body is read, and at
  *        COMPLETE; remaining bytes belong to the body or to the next request. BROKEN is final:
  *        answer with its status and close, because the start of the next request is unknown.
  * Split: the result does not depend on how the bytes are split.
@@ -12,7 +11,7 @@
  * A strict subset. Refused, although some servers accept it: a bare CR or LF, NUL and other control
  * characters, folded lines, a space before the colon, an empty line before the request, absolute
  * targets, Content-Length with Transfer-Encoding or twice, Host twice or missing, a second header
- * of a kind that has one value, chunk extensions, trailers, transfer codings other */
+ * of a kind that has one value, chunk extensions, trailers, transfer codings other than chunked. */
 #pragma once
 
 #include <stdbool.h>

@@ -25,7 +25,7 @@
  * complete strings. A host name configured by the owner is accepted with or without the port,
  * because a proxy in front of us has its own port; its pages may then use either scheme. */
 
-static void add_name(struct tcp_listener_names *names, const char *before, const char *name,
+static void add_name(struct tcp_names *names, const char *before, const char *name,
                      const char *after) {
     struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "%s%s%s", before, name, after);
@@ -34,14 +34,14 @@ static void add_name(struct tcp_listener_names *names, const char *before, const
     names->items[names->count] = NULL;
 }
 
-static void free_names(struct tcp_listener_names *names) {
+static void free_names(struct tcp_names *names) {
     for (size_t i = 0; i < names->count; i++)
         free(names->items[i]);
     free(names->items);
 }
 
 /* Browsers omit the default port of the scheme. */
-static void add_own(struct tcp_listener *guard, const char *name, unsigned port) {
+static void add_own(struct tcp_guard *guard, const char *name, unsigned port) {
     const char *scheme = guard->tls ? "https://" : "http://";
     char after[8];
     (void)snprintf(after, sizeof(after), ":%u", port);
@@ -54,9 +54,9 @@ static void add_own(struct tcp_listener *guard, const char *name, unsigned port)
 }
 
 /* Takes ownership of `tls`. */
-static struct tcp_listener *tcp_listener_new(const struct tcp_address *address,
-                                             const char *const *hosts, struct tls_server *tls) {
-    struct tcp_listener *guard = xcalloc(1, sizeof(*guard));
+static struct tcp_guard *tcp_guard_new(const struct tcp_address *address, const char *const *hosts,
+                                       struct tls_server *tls) {
+    struct tcp_guard *guard = xcalloc(1, sizeof(*guard));
     struct strbuf url = STRBUF_INIT;
     char text[TCP_TEXT_MAX];
     unsigned port = tcp_port(address);
@@ -91,7 +91,7 @@ static struct tcp_listener *tcp_listener_new(const struct tcp_address *address,
     return guard;
 }
 
-static struct tcp_listener *tcp_listener_free(struct tcp_listener *guard) {
+static struct tcp_guard *tcp_guard_free(struct tcp_guard *guard) {
     if (!guard)
         return NULL;
     free_names(&guard->hosts);
@@ -114,12 +114,10 @@ static struct in6_addr key_of(const struct tcp_address *peer) {
     return key;
 }
 
-bool tcp_listener_failed(struct tcp_listener *guard, const struct tcp_address *address,
-                         time_ms now) {
+bool tcp_guard_failed(struct tcp_guard *guard, const struct tcp_address *address, time_ms now) {
     struct in6_addr key = key_of(address);
-    struct tcp_listener_peer *peer = guard->peers;
-    for (struct tcp_listener_peer *other = guard->peers; other < guard->peers + TCP_PEERS_MAX;
-         other++) {
+    struct tcp_failures *peer = guard->peers;
+    for (struct tcp_failures *other = guard->peers; other < guard->peers + TCP_PEERS_MAX; other++) {
         if (other->failures && memcmp(&other->address, &key, sizeof(key)) == 0) {
             peer = other;
             break;
@@ -129,7 +127,7 @@ bool tcp_listener_failed(struct tcp_listener *guard, const struct tcp_address *a
     }
     bool known = peer->failures && memcmp(&peer->address, &key, sizeof(key)) == 0;
     if (!known || now >= time_add(peer->since, TCP_FAILURES_WINDOW))
-        *peer = (struct tcp_listener_peer){ .address = key, .since = now };
+        *peer = (struct tcp_failures){ .address = key, .since = now };
     peer->failures++;
     return peer->failures > TCP_FAILURES_MAX;
 }
@@ -196,12 +194,25 @@ static void accept_due(void *ctx) {
         loop_watch_change(listener->loop, listener->watch, LOOP_READ);
 }
 
+/* Takes ownership of the descriptor. `name`: for messages. */
+static int listener_begin(struct listener *listener, int fd, const char *name, loop_ready ready,
+                          struct error *err) {
+    assert(listener->fd < 0);
+    int r = loop_watch(listener->loop, fd, LOOP_READ, ready, listener, &listener->watch);
+    if (r < 0) {
+        close(fd);
+        return error_set(err, r, "cannot watch '%s': %s", name, strerror(-r));
+    }
+    listener->fd = fd;
+    listener->timer = loop_timer_new(listener->loop, accept_due, listener);
+    return 0;
+}
+
 int listener_open(struct listener *listener, const char *path, loop_ready ready,
                   struct error *err) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     struct stat st;
     int fd = -1;
-    assert(listener->fd < 0);
     if (strlen(path) >= sizeof(address.sun_path))
         return error_set(err, -ENAMETOOLONG,
                          "the socket's path '%s' has more than %zu bytes: use a shorter folder",
@@ -212,39 +223,15 @@ int listener_open(struct listener *listener, const char *path, loop_ready ready,
         r = remove_dead_socket(path, err);
     if (r >= 0)
         r = bind_socket(&address, &fd, err);
-    if (r >= 0) {
-        r = loop_watch(listener->loop, fd, LOOP_READ, ready, listener, &listener->watch);
-        if (r < 0)
-            (void)error_set(err, r, "cannot watch '%s': %s", path, strerror(-r));
-    }
-    if (r < 0) {
-        if (fd >= 0)
-            close(fd);
+    if (r >= 0)
+        r = listener_begin(listener, fd, path, ready, err);
+    if (r < 0)
         return r;
-    }
-    listener->fd = fd;
-    listener->timer = loop_timer_new(listener->loop, accept_due, listener);
     listener->path = xstrdup(path);
     if (lstat(path, &st) == 0) {
         listener->device = st.st_dev;
         listener->inode = st.st_ino;
     }
-    return 0;
-}
-
-static int listener_take(struct listener *listener, int fd, struct tcp_listener *guard,
-                         loop_ready ready, struct error *err) {
-    assert(listener->fd < 0);
-    int r = loop_watch(listener->loop, fd, LOOP_READ, ready, listener, &listener->watch);
-    if (r < 0) {
-        (void)error_set(err, r, "cannot watch '%s': %s", guard->url, strerror(-r));
-        close(fd);
-        tcp_listener_free(guard);
-        return r;
-    }
-    listener->fd = fd;
-    listener->tcp = guard;
-    listener->timer = loop_timer_new(listener->loop, accept_due, listener);
     return 0;
 }
 
@@ -271,7 +258,7 @@ void listener_finish(struct listener *listener) {
     listener_stop(listener);
     loop_timer_free(listener->loop, listener->timer);
     free(listener->path);
-    listener->tcp = tcp_listener_free(listener->tcp);
+    listener->tcp = tcp_guard_free(listener->tcp);
     listener->timer = NULL;
     listener->path = NULL;
 }
@@ -318,8 +305,10 @@ int server_listen_tcp(struct server *server, const struct server_tcp *tcp, struc
     }
     server_close_tcp(server);
     (void)tcp_local(fd, &address);
-    return listener_take(&server->web, fd, tcp_listener_new(&address, tcp->hosts, tls),
-                         server->accept_ready, err);
+    struct tcp_guard *guard = tcp_guard_new(&address, tcp->hosts, tls);
+    r = listener_begin(&server->web, fd, guard->url, server->accept_ready, err);
+    server->web.tcp = r < 0 ? tcp_guard_free(guard) : guard;
+    return r;
 }
 
 void server_close_tcp(struct server *server) {

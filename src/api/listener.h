@@ -20,12 +20,12 @@ struct server;
 #define TCP_FAILURES_WINDOW MINUTES(1)
 #define TCP_PEERS_MAX       64u /* with counted failures; then the oldest is dropped */
 
-struct tcp_listener_names {
+struct tcp_names {
     char **items; /* NULL-terminated */
     size_t count, capacity;
 };
 
-struct tcp_listener_peer {
+struct tcp_failures {
     struct in6_addr address;
     time_ms since; /* of the first of `failures` */
     unsigned failures;
@@ -34,16 +34,16 @@ struct tcp_listener_peer {
 /* Every local user, every web page open on the machine and, with TLS, every host of the network can
  * connect. So every request of every method passes guard.h with fixed lists of hosts and origins,
  * and then needs a token; requests without a token reveal nothing about the queue. */
-struct tcp_listener {
+struct tcp_guard {
     struct guard guard;
-    struct tcp_listener_names hosts, origins;
+    struct tcp_names hosts, origins;
     struct tls_server *tls; /* NULL: none */
     char *url;              /* "https://127.0.0.1:7878" */
-    struct tcp_listener_peer peers[TCP_PEERS_MAX];
+    struct tcp_failures peers[TCP_PEERS_MAX];
 };
 
 /* A client at this address sent a wrong token. True: too often; its answer is delayed. */
-bool tcp_listener_failed(struct tcp_listener *guard, const struct tcp_address *peer, time_ms now);
+bool tcp_guard_failed(struct tcp_guard *guard, const struct tcp_address *peer, time_ms now);
 
 struct listener {
     struct server *server;
@@ -52,7 +52,7 @@ struct listener {
     int fd;       /* -1: not listening */
     struct loop_watch *watch;
     struct loop_timer *timer; /* set while accepting pauses */
-    struct tcp_listener *tcp; /* over TCP; else NULL */
+    struct tcp_guard *tcp;    /* over TCP; else NULL */
     char *path;               /* NULL: over TCP */
     uint64_t device, inode;   /* of the socket we bound: no other is removed */
 };

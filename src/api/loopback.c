@@ -72,7 +72,7 @@ static void set_deadline(struct client *c, time_ms span) {
     loop_timer_set(loop, c->timer, time_add(loop_now_steady(loop), span));
 }
 
-static void rest(struct client *c) {
+static void set_idle(struct client *c) {
     c->since = loop_now_steady(c->loopback->loop);
     set_deadline(c, c->loopback->options.idle_timeout);
 }
@@ -104,7 +104,7 @@ static bool refuse(struct client *c) {
     return answer(c, 404, "not_found", "nothing is served here");
 }
 
-static bool is_welcome(const struct client *c) {
+static bool is_accepted(const struct client *c) {
     const struct http_request *request = &c->parser.request;
     const char *const hosts[] = { c->loopback->address, NULL };
     struct guard guard = { .hosts = hosts };
@@ -119,7 +119,7 @@ static bool take_head(struct client *c) {
     const struct http_request *request = &c->parser.request;
     const char *type = http_request_header(request, "content-type");
     const char *coding = http_request_header(request, "content-encoding");
-    if (!is_welcome(c))
+    if (!is_accepted(c))
         return refuse(c);
     c->known = true;
     c->closes = !request->keep_alive || request->old;
@@ -154,16 +154,8 @@ static bool take_request(struct client *c) {
         return false;
     http_parser_next(&c->parser);
     c->known = false;
-    rest(c);
+    set_idle(c);
     return true;
-}
-
-static bool take_broken(struct client *c) {
-    if (!c->known)
-        return refuse(c);
-    c->closes = true;
-    return answer(c, c->parser.status, c->parser.status == 413 ? "too_large" : "bad_request",
-                  c->parser.problem);
 }
 
 static bool feed(struct client *c, const char *bytes, size_t size) {
@@ -182,7 +174,11 @@ static bool feed(struct client *c, const char *bytes, size_t size) {
             stays = take_request(c);
             break;
         case HTTP_BROKEN:
-            stays = take_broken(c);
+            c->closes = true;
+            stays = c->known ? answer(c, c->parser.status,
+                                      c->parser.status == 413 ? "too_large" : "bad_request",
+                                      c->parser.problem)
+                             : refuse(c);
             break;
         case HTTP_HEAD:
         case HTTP_BODY:
@@ -239,7 +235,7 @@ static void client_new(struct loopback *lb, int fd) {
     lb->count++;
     http_parser_init(&c->parser);
     c->timer = loop_timer_new(lb->loop, client_late, c);
-    rest(c);
+    set_idle(c);
     if (loop_watch(lb->loop, fd, LOOP_READ, client_ready, c, &c->watch) < 0)
         client_free(lb, c);
 }
@@ -252,7 +248,7 @@ static void accept_due(void *ctx) {
 static void accept_ready(void *ctx, int fd, unsigned events) {
     struct loopback *lb = ctx;
     (void)events;
-    // cppcheck-suppress nullPointer ; accept4 takes NULL for an address that nobody wants
+    // cppcheck-suppress nullPointer ; the address is not needed
     int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (client < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
         loop_watch_change(lb->loop, lb->watch, 0);

@@ -36,7 +36,7 @@ struct mcp_exchange {
     struct exchange_caller caller;
     struct strbuf out; /* unsent bytes of the stream */
     struct loop_timer *timer;
-    time_ms said; /* when something was last sent */
+    time_ms sent_at; /* when something was last sent */
     bool watching;
     bool begun; /* the answer is a stream */
     bool over;  /* complete */
@@ -95,7 +95,7 @@ static void on_send(void *ctx, enum mcp_kind kind, const char *text, size_t size
         strbuf_puts(&m->out, "event: message\ndata: ");
         strbuf_add(&m->out, text, size);
         strbuf_puts(&m->out, "\n\n");
-        m->said = now_of(m);
+        m->sent_at = now_of(m);
     } else if (!m->over) {
         exchange_answer(m->exchange, mcp_status(m->mcp), JSON_TYPE, text, size);
         m->over = true;
@@ -114,7 +114,7 @@ static void settle(struct mcp_exchange *m) {
     }
     time_ms next = m->over ? TIME_NEVER : mcp_next_tick(m->mcp);
     if (m->begun && !m->over)
-        next = time_min(next, time_add(m->said, server->options.comment_every));
+        next = time_min(next, time_add(m->sent_at, server->options.comment_every));
     if (next == TIME_NEVER)
         loop_timer_clear(server->loop, m->timer);
     else
@@ -125,9 +125,9 @@ static void on_due(void *ctx) {
     struct mcp_exchange *m = ctx;
     time_ms now = now_of(m);
     mcp_tick(m->mcp, now);
-    if (m->begun && !m->over && now >= time_add(m->said, server_of(m)->options.comment_every)) {
+    if (m->begun && !m->over && now >= time_add(m->sent_at, server_of(m)->options.comment_every)) {
         strbuf_puts(&m->out, ":\n\n"); /* keep-alive */
-        m->said = now;
+        m->sent_at = now;
         connection_wake(m->exchange->connection);
     }
     settle(m);
@@ -140,7 +140,7 @@ static void on_watch(void *ctx, bool wanted) {
     m->watching = wanted;
 }
 
-static void forget_call(struct mcp_call *mine) {
+static void mcp_call_free(struct mcp_call *mine) {
     struct mcp_call **link = &mine->owner->calls;
     while (*link != mine)
         link = &(*link)->next;
@@ -154,7 +154,7 @@ static void on_drop(void *ctx, struct mcp_question *ask) {
     if (!mine)
         return;
     op_abandon(mine->call);
-    forget_call(mine);
+    mcp_call_free(mine);
 }
 
 /* The tail of a log, redacted. No file: no output. */
@@ -181,7 +181,7 @@ static void on_answered(struct op_call *call, void *ctx) {
     struct mcp_question *ask = mine->ask;
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
     struct mcp_reply reply = { .code = call->err.code, .message = call->err.text, .index = -1 };
-    forget_call(mine);
+    mcp_call_free(mine);
     ask->own = NULL;
     m->caller.token = call->run; /* the run was resolved from the token */
     if (reply.code < 0) {

@@ -31,32 +31,22 @@ static const char without[] =
     "<p>The command line shows the same: <code>sluice status</code>, <code>sluice top</code>.</p>\n"
     "</html>\n";
 
-static bool accepts_gzip(const struct http_request *request) {
-    const char *accepted = http_request_header(request, "accept-encoding");
-    return accepted && http_value_has(accepted, "gzip");
-}
-
-static bool is_same(const struct http_request *request, const char *tag) {
-    const char *known = http_request_header(request, "if-none-match");
-    return known && strcmp(known, tag) == 0;
-}
-
 static void answer_file(struct connection *c, const struct web_file *file, const char *path) {
-    const struct http_request *request = &c->parser.request;
+    const char *known = http_request_header(&c->parser.request, "if-none-match");
     _cleanup_(strbuf_finish) struct strbuf headers = STRBUF_INIT, tag = STRBUF_INIT;
     strbuf_printf(&tag, "\"%s\"", file->hash);
     strbuf_printf(&headers, PAGE_HEADERS "Vary: Accept-Encoding\r\nETag: %s\r\n",
                   strbuf_text(&tag));
     if (file->encoding)
         strbuf_printf(&headers, "Content-Encoding: %s\r\n", file->encoding);
-    route_answer(c, &(struct response){ .status = is_same(request, strbuf_text(&tag)) ? 304 : 200,
-                                        .type = web_type(path),
-                                        .cache = web_is_immutable(path)
-                                                     ? "public, max-age=31536000, immutable"
-                                                     : "no-cache",
-                                        .headers = strbuf_text(&headers),
-                                        .body = (const char *)file->bytes,
-                                        .size = file->size });
+    route_answer(
+        c, &(struct response){
+               .status = known && strcmp(known, strbuf_text(&tag)) == 0 ? 304 : 200,
+               .type = web_type(path),
+               .cache = web_is_immutable(path) ? "public, max-age=31536000, immutable" : "no-cache",
+               .headers = strbuf_text(&headers),
+               .body = (const char *)file->bytes,
+               .size = file->size });
 }
 
 static void answer_bytes(struct connection *c, const char *type, const char *bytes, size_t size) {
@@ -81,7 +71,8 @@ bool page_answer(struct connection *c) {
         answer_bytes(c, web_type(path), strbuf_text(&bytes), bytes.length);
         return true;
     }
-    const struct web_file *file = web_find(path, accepts_gzip(request));
+    const char *encodings = http_request_header(request, "accept-encoding");
+    const struct web_file *file = web_find(path, encodings && http_value_has(encodings, "gzip"));
     if (file) {
         answer_file(c, file, path);
         return true;

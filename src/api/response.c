@@ -63,12 +63,9 @@ void response_print_error(const char *word, const char *message, struct strbuf *
     struct json_writer w;
     json_write_init(&w, out, false);
     json_write_object_begin(&w);
-    json_write_key(&w, "error");
-    json_write_object_begin(&w);
-    json_write_key(&w, "code");
-    json_write_string(&w, word);
-    json_write_key(&w, "message");
-    json_write_string(&w, message);
+    json_put_object(&w, "error");
+    json_put_string(&w, "code", word);
+    json_put_string(&w, "message", message);
     json_write_object_end(&w);
     json_write_object_end(&w);
     strbuf_putc(out, '\n');

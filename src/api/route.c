@@ -58,15 +58,6 @@ static void answer(struct exchange *exchange, struct response *response) {
     exchange->ready = true;
 }
 
-static void answer_json(struct exchange *exchange, int status, const struct strbuf *body,
-                        const char *headers) {
-    answer(exchange, &(struct response){ .status = status,
-                                         .type = JSON_TYPE,
-                                         .headers = headers,
-                                         .body = strbuf_text(body),
-                                         .size = body->length });
-}
-
 void exchange_answer(struct exchange *exchange, int status, const char *type, const char *body,
                      size_t size) {
     answer(exchange,
@@ -89,14 +80,14 @@ void exchange_delay(struct exchange *exchange, time_ms span) {
 /* Answers to repeated wrong tokens are delayed. */
 static void refuse_guess(struct exchange *exchange) {
     struct connection *c = exchange->connection;
-    if (tcp_listener_failed(c->tcp, &c->peer, loop_now_steady(c->server->loop)))
+    if (tcp_guard_failed(c->tcp, &c->peer, loop_now_steady(c->server->loop)))
         exchange_delay(exchange, c->server->options.refusal_delay);
 }
 
 void exchange_fail(struct exchange *exchange, int status, const char *word, const char *message) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
     response_print_error(word, message, &body);
-    answer_json(exchange, status, &body, NULL);
+    exchange_answer(exchange, status, JSON_TYPE, strbuf_text(&body), body.length);
 }
 
 void exchange_begin_stream(struct exchange *exchange, const char *type, const char *headers,
@@ -121,17 +112,17 @@ static void answer_call(struct exchange *exchange, struct op_call *call) {
     int status = call->status     ? call->status
                  : call->err.code ? op_error_status(call->err.code)
                                   : 200;
-    if (call->op->answer == OP_ANSWER_TEXT && status < 400) {
+    bool is_text = call->op->answer == OP_ANSWER_TEXT && status < 400;
+    if (is_text)
         server_print_metrics(exchange->connection->server, &call->answer);
-        answer(exchange, &(struct response){ .status = status,
-                                             .type = TEXT_TYPE,
-                                             .body = strbuf_text(&call->answer),
-                                             .size = call->answer.length });
-        return;
-    }
-    strbuf_putc(&call->answer, '\n');
-    answer_json(exchange, status, &call->answer,
-                call->replayed ? "Idempotent-Replay: true\r\n" : NULL);
+    else
+        strbuf_putc(&call->answer, '\n');
+    answer(exchange,
+           &(struct response){ .status = status,
+                               .type = is_text ? TEXT_TYPE : JSON_TYPE,
+                               .headers = call->replayed ? "Idempotent-Replay: true\r\n" : NULL,
+                               .body = strbuf_text(&call->answer),
+                               .size = call->answer.length });
     if (status == 401 && exchange->connection->tcp)
         refuse_guess(exchange);
 }
@@ -181,12 +172,17 @@ static void refuse(struct connection *c, int status, const char *word, const cha
         refuse_guess(exchange);
 }
 
-void route_answer(struct connection *c, struct response *response) {
-    http_parser_take_body(&c->parser, 0);
-    (void)queue_answer(c, response);
+/* A request that is answered at its head: if it has a body, the connection ends without reading
+ * it. */
+static void skip_body(struct connection *c) {
+    if (c->parser.request.has_body)
+        c->closing = c->broken = true;
+    else
+        http_parser_take_body(&c->parser, 0);
 }
 
-void route_answer_unread(struct connection *c, struct response *response) {
+void route_answer(struct connection *c, struct response *response) {
+    skip_body(c);
     (void)queue_answer(c, response);
 }
 
@@ -209,13 +205,9 @@ static size_t body_max(const struct connection *c, const struct op *op) {
     return bulk ? server->options.bulk_body_max : server->options.body_max;
 }
 
-/* Refuses a request before its body, which is not read. */
 static void refuse_head(struct connection *c, const struct guard_verdict *verdict,
                         const char *allow) {
-    if (c->parser.request.has_body)
-        c->closing = c->broken = true;
-    else
-        http_parser_take_body(&c->parser, 0);
+    skip_body(c);
     refuse(c, verdict->status, verdict->word, verdict->message, allow);
 }
 
@@ -235,39 +227,30 @@ static struct guard_verdict check_token(const struct connection *c,
     return (struct guard_verdict){ 0 };
 }
 
-/* Only programs of this user may exchange a code for a token. */
-static bool is_owners_program(const struct connection *c) {
-    struct tcp_end end;
-    return tcp_peer_end(c->fd, &end) < 0 || end.user == geteuid() || end.user == 0;
-}
-
-/* A run on another machine, placed there by Slurm or left there by a failover, can only connect
- * over TCP. Its token has the same rights as at the runs' socket; the token of a run on this
- * machine is refused here. */
-static bool take_run(struct connection *c, const char *token) {
-    if (!engine_run_is_remote(c->server->engine, token))
-        return false;
-    (void)snprintf(c->access.token.token, sizeof(c->access.token.token), "%s", token);
-    return true;
-}
-
 /* Over TCP: finds the owner of the token. Some operations need none. */
 static struct guard_verdict check_access(struct connection *c, const struct http_request *request) {
     const char *header = http_request_header(request, "authorization");
-    const struct engine_access *found = NULL;
     struct engine *engine = c->server->engine;
+    struct tcp_end end;
     c->access = (struct exchange_caller){ .access = { .remote = true } };
     c->access_until = TIME_NEVER;
     const char *token =
         header && strncasecmp(header, BEARER, strlen(BEARER)) == 0 ? header + strlen(BEARER) : NULL;
-    if (token)
-        found = engine_find_access(engine, token);
-    if (!found && token && take_run(c, token))
+    const struct engine_access *found = token ? engine_find_access(engine, token) : NULL;
+    /* A run on another machine, placed there by Slurm or left there by a failover, can only connect
+     * over TCP. Its token has the same rights as at the runs' socket; the token of a run on this
+     * machine is refused here. */
+    if (!found && token && engine_run_is_remote(engine, token)) {
+        (void)snprintf(c->access.token.token, sizeof(c->access.token.token), "%s", token);
         return (struct guard_verdict){ 0 };
-    if (!found && !header && c->op && c->op->open && c->op->writes && !is_owners_program(c))
+    }
+    /* Only programs of this user may exchange a code for a token. */
+    bool is_open = !found && !header && c->op && c->op->open;
+    if (is_open && c->op->writes && tcp_peer_end(c->fd, &end) == 0 && end.user != geteuid()
+        && end.user != 0)
         return (struct guard_verdict){ 403, "refused",
                                        "this link is for programs of the user that asked for it" };
-    if (!found && !header && c->op && c->op->open)
+    if (is_open)
         return (struct guard_verdict){ 0 };
     if (!found)
         return (struct guard_verdict){
@@ -292,16 +275,6 @@ static void take_body(struct connection *c, size_t max) {
     c->owes_continue = c->parser.request.expects_continue && c->parser.step == HTTP_BODY;
 }
 
-static struct guard_verdict check_guard(const struct connection *c,
-                                        const struct http_request *request) {
-    const struct guard *guard = c->tcp ? &c->tcp->guard : &c->server->guard;
-    struct guard_verdict verdict =
-        c->mcp ? guard_check_mcp(guard, request) : guard_check(guard, request);
-    if (verdict.status == 0 && !c->tcp)
-        verdict = check_token(c, request);
-    return verdict;
-}
-
 void route_head(struct connection *c) {
     struct http_request *request = &c->parser.request;
     const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
@@ -310,7 +283,11 @@ void route_head(struct connection *c) {
     c->mcp = strcmp(request->path, MCP_PATH) == 0;
     if (!owner_socket_check(c))
         return;
-    struct guard_verdict verdict = check_guard(c, request);
+    const struct guard *guard = c->tcp ? &c->tcp->guard : &c->server->guard;
+    struct guard_verdict verdict =
+        c->mcp ? guard_check_mcp(guard, request) : guard_check(guard, request);
+    if (verdict.status == 0 && !c->tcp)
+        verdict = check_token(c, request);
     if (verdict.status == 0 && (standby_answer(c) || page_answer(c)))
         return;
     if (verdict.status == 0 && !c->mcp)
@@ -337,24 +314,25 @@ void route_head(struct connection *c) {
     }
 }
 
-static bool is_plain_word(const char *text, size_t max) {
+static int check_caller(const struct http_request *request, struct error *err) {
+    const char *run = http_request_header(request, "x-sluice-run");
     size_t length = 0;
-    for (; text[length]; length++)
-        if (!isgraph((unsigned char)text[length]))
-            return false;
-    return length > 0 && length <= max;
+    while (run && isgraph((unsigned char)run[length]))
+        length++;
+    if (run && (length == 0 || length > CALLER_MAX || run[length]))
+        return error_set(err, -EINVAL, "the header X-Sluice-Run is not the name of a run");
+    return 0;
 }
 
 static int take_params(const struct op *op, const struct http_request *request, json_t *params,
                        struct error *err) {
     const char *key = http_request_header(request, "idempotency-key");
-    const char *caller = http_request_header(request, "x-sluice-run");
     if (key && !op_key_is_valid(key))
         return error_set(err, -EINVAL,
                          "the header Idempotency-Key needs 8 to 128 printable characters");
-    if (caller && !is_plain_word(caller, CALLER_MAX))
-        return error_set(err, -EINVAL, "the header X-Sluice-Run is not the name of a run");
-    int r = request->query ? op_take_query(op, request->query, params, err) : 0;
+    int r = check_caller(request, err);
+    if (r >= 0 && request->query)
+        r = op_take_query(op, request->query, params, err);
     if (r >= 0 && request->body.length > 0)
         r = op_take_body(op, request->body.text, request->body.length, params, err);
     return r;
@@ -414,13 +392,12 @@ static void submit(struct connection *c, struct exchange *exchange, json_t *para
 /* One MCP message. Later requests wait, as behind a stream. */
 static void begin_mcp(struct connection *c) {
     const struct http_request *request = &c->parser.request;
-    const char *caller = http_request_header(request, "x-sluice-run");
+    struct error err = { 0 };
     struct exchange *exchange = exchange_new(c);
     c->closing |= exchange->close;
     connection_queue(c, exchange);
-    if (caller && !is_plain_word(caller, CALLER_MAX)) {
-        exchange_fail(exchange, 400, "bad_request",
-                      "the header X-Sluice-Run is not the name of a run");
+    if (check_caller(request, &err) < 0) {
+        exchange_fail(exchange, 400, "bad_request", err.text);
         return;
     }
     exchange->kind = EXCHANGE_MCP;
@@ -454,7 +431,8 @@ void route_request(struct connection *c) {
         _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
         op_print_error(&err, &body);
         strbuf_putc(&body, '\n');
-        answer_json(exchange, op_error_status(err.code), &body, NULL);
+        exchange_answer(exchange, op_error_status(err.code), JSON_TYPE, strbuf_text(&body),
+                        body.length);
         return;
     }
     exchange->kind = kind;

@@ -24,7 +24,7 @@
 
 /* A socket names the connecting process by its pid. After that process has ended, the pid may
  * belong to another process, and another process may hold the connection. So it must still be alive
- * after the check. Linux 6.5 and later can tell. */
+ * after the check, which Linux 6.5 and later can show. */
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -45,28 +45,18 @@ static bool has_ended(int fd) {
     return ended;
 }
 
-static enum server_peer identify(const struct server *server, int fd) {
+const char *owner_socket_refusal(const struct server *server, int fd) {
     const struct server_options *options = &server->options;
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (!options->identify)
-        return SERVER_PEER_OWNER;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return SERVER_PEER_UNKNOWN;
-    enum server_peer who = options->identify(options->ctx, peer.pid);
-    return who == SERVER_PEER_OWNER && has_ended(fd) ? SERVER_PEER_UNKNOWN : who;
-}
-
-const char *owner_socket_refusal(const struct server *server, int fd) {
-    switch (identify(server, fd)) {
-    case SERVER_PEER_OWNER:
         return NULL;
-    case SERVER_PEER_RUN:
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return UNIDENTIFIED;
+    enum server_peer who = options->identify(options->ctx, peer.pid);
+    if (who == SERVER_PEER_RUN)
         return OWNER_SOCKET_REFUSAL;
-    case SERVER_PEER_UNKNOWN:
-        break;
-    }
-    return UNIDENTIFIED;
+    return who == SERVER_PEER_OWNER && !has_ended(fd) ? NULL : UNIDENTIFIED;
 }
 
 static uint64_t identities(const struct server *server) {
@@ -121,13 +111,13 @@ static bool has_run_token(const struct connection *c) {
     return c->of_run || (c->tcp && c->access.token.token[0]);
 }
 
-static bool same_address(const struct connection *a, const struct connection *b) {
+static bool same_address(const struct tcp_address *a, const struct tcp_address *b) {
     char first[TCP_TEXT_MAX], second[TCP_TEXT_MAX];
-    return a->tcp && b->tcp
-           && strcmp(tcp_print_host(&a->peer, first), tcp_print_host(&b->peer, second)) == 0;
+    return strcmp(tcp_print_host(a, first), tcp_print_host(b, second)) == 0;
 }
 
-static struct counts count_streams(const struct connection *c, const struct stream_share *wanted) {
+static const char *check_share(const struct connection *c, const struct stream_share *wanted) {
+    size_t most = c->server->options.streams_max;
     struct counts sum = { 0 };
     for (const struct connection *o = c->server->connections; o; o = o->next) {
         if (o->share.kind != wanted->kind)
@@ -137,14 +127,8 @@ static struct counts count_streams(const struct connection *c, const struct stre
         sum.others += others;
         sum.runs += has_run_token(o);
         sum.token += others && strcmp(o->share.token, wanted->token) == 0;
-        sum.address += same_address(o, c);
+        sum.address += o->tcp && c->tcp && same_address(&o->peer, &c->peer);
     }
-    return sum;
-}
-
-static const char *check_share(const struct connection *c, const struct stream_share *wanted) {
-    size_t most = c->server->options.streams_max;
-    struct counts sum = count_streams(c, wanted);
     if (sum.all >= most)
         return "too many streams are open";
     if (!wanted->token[0])
@@ -225,8 +209,8 @@ void server_set_engine(struct server *server, struct engine *engine) {
 /* --- accepting ------------------------------------------------------------------------------- */
 
 /* Best effort: does not wait for the client. */
-static void turn_away(struct server *server, int fd, int status, const char *word,
-                      const char *message) {
+static void refuse_client(struct server *server, int fd, int status, const char *word,
+                          const char *message) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     response_print_error(word, message, &body);
@@ -262,7 +246,7 @@ static bool is_full(const struct server *server, const struct listener *listener
 static void take_tcp_client(struct listener *listener, int fd) {
     struct server *server = listener->server;
     int one = 1;
-    struct tcp_address peer, other;
+    struct tcp_address peer;
     unsigned count = 0;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
@@ -270,14 +254,10 @@ static void take_tcp_client(struct listener *listener, int fd) {
         close(fd);
         return;
     }
-    char text[TCP_TEXT_MAX], others[TCP_TEXT_MAX];
-    (void)tcp_print_host(&peer, text);
-    for (const struct connection *c = server->connections; c; c = c->next) {
-        other = c->peer;
-        count += c->tcp && strcmp(tcp_print_host(&other, others), text) == 0;
-    }
+    for (const struct connection *c = server->connections; c; c = c->next)
+        count += c->tcp && same_address(&c->peer, &peer);
     if (is_full(server, listener) || count >= server->options.peer_max)
-        turn_away(server, fd, 503, "busy", "too many connections: try again in a moment");
+        refuse_client(server, fd, 503, "busy", "too many connections: try again in a moment");
     else
         connection_new(listener, fd, NULL);
 }
@@ -292,11 +272,11 @@ static void take_client(struct listener *listener, int fd) {
     }
     const char *user = user_of(server, fd);
     if (!user)
-        turn_away(server, fd, 403, "refused", "only the owner of this daemon may ask it");
+        refuse_client(server, fd, 403, "refused", "only the owner of this daemon may ask it");
     else if (is_full(server, listener))
-        turn_away(server, fd, 503, "busy", "too many connections: try again in a moment");
+        refuse_client(server, fd, 503, "busy", "too many connections: try again in a moment");
     else if (!listener->of_runs && (refusal = owner_socket_refusal(server, fd)))
-        turn_away(server, fd, 403, "refused", refusal);
+        refuse_client(server, fd, 403, "refused", refusal);
     else
         connection_new(listener, fd, user);
 }
@@ -305,7 +285,7 @@ static void listener_ready(void *ctx, int fd, unsigned events) {
     struct listener *listener = ctx;
     (void)events;
     for (int i = 0; i < ACCEPTS_PER_ROUND; i++) {
-        /* cppcheck-suppress nullPointer ; nobody asks for the address */
+        /* cppcheck-suppress nullPointer ; the address is not needed */
         int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (client >= 0) {
             take_client(listener, client);
@@ -357,7 +337,7 @@ struct server *server_free(struct server *server) {
     listener_finish(&server->web);
     loop_timer_free(server->loop, server->comment_timer);
     loop_timer_free(server->loop, server->flush_timer);
-    loop_timer_free(server->loop, server->look_timer);
+    loop_timer_free(server->loop, server->poll_timer);
     free(server->owner);
     free(server);
     return NULL;

@@ -38,7 +38,7 @@ enum server_peer {
  * Over TCP no client can be identified without a store, so only that is revealed there. */
 struct server_standby {
     const char *status;   /* JSON: the answer to /healthz and /v1/daemon */
-    const char *sentence; /* the error message for all other requests */
+    const char *message; /* the error message for all other requests */
     const char *active;   /* JSON: a list of the addresses of the active daemon */
 };
 

@@ -78,7 +78,7 @@ struct server {
     struct log_stream *log_streams;
     int inotify; /* -1: no follower */
     struct loop_watch *inotify_watch;
-    struct loop_timer *look_timer; /* set while a file that cannot be watched is followed */
+    struct loop_timer *poll_timer; /* set while a file that cannot be watched is followed */
 
     struct server_stats stats;
     char buffer[READ_SIZE]; /* of the current read */
@@ -160,7 +160,7 @@ struct exchange_caller {
     char *run; /* X-Sluice-Run; or NULL */
     struct op_run token;
     struct op_access access;
-    char name[ACCESS_NAME_MAX + sizeof("token ")]; /* of what it came in by; "": the user says it */
+    char name[ACCESS_NAME_MAX + sizeof("token ")]; /* of its token; "": the user is the name */
 };
 void exchange_take_caller(const struct exchange *exchange, const struct http_request *request,
                           struct exchange_caller *ret);
@@ -173,9 +173,8 @@ void exchange_delay(struct exchange *exchange, time_ms span);
 bool standby_answer(struct connection *connection);
 /* page.c, at HTTP_GOT_HEAD: answers requests for dashboard files. */
 bool page_answer(struct connection *connection);
+/* At HTTP_GOT_HEAD. If the request has a body, it is not read, and the connection ends. */
 void route_answer(struct connection *connection, struct response *response);
-/* The same for a request whose body is not read; the connection is closing. */
-void route_answer_unread(struct connection *connection, struct response *response);
 void exchange_send(struct exchange *exchange, const char *bytes, size_t size);
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -185,11 +184,11 @@ enum connection_phase { PHASE_IDLE, PHASE_HEAD, PHASE_BODY, PHASE_BUSY, PHASE_WR
 struct connection {
     struct connection *next, *previous;
     struct server *server;
-    const char *user;         /* of the peer */
-    bool of_run;              /* came to the socket of the runs */
-    uint64_t identities;      /* when the process was last checked: owner_socket_check */
-    struct tcp_listener *tcp; /* over TCP; else NULL, and the next members are unused */
-    struct tls *tls;          /* or NULL */
+    const char *user;      /* of the peer */
+    bool of_run;           /* came to the socket of the runs */
+    uint64_t identities;   /* when the process was last checked: owner_socket_check */
+    struct tcp_guard *tcp; /* over TCP; else NULL, and the next members are unused */
+    struct tls *tls;       /* or NULL */
     struct tcp_address peer;
     struct exchange_caller access; /* of the current request */
     time_ms access_until;          /* steady clock: when its token expires; TIME_NEVER */

@@ -13,17 +13,10 @@
 #define JSON_TYPE "application/json"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* The body is not read: the connection ends after the answer. */
 static void answer(struct connection *c, int status, const char *type, const struct strbuf *body) {
-    struct response response = {
-        .status = status, .type = type, .body = strbuf_text(body), .size = body->length
-    };
-    if (!c->parser.request.has_body) {
-        route_answer(c, &response);
-        return;
-    }
-    c->closing = c->broken = true;
-    route_answer_unread(c, &response);
+    route_answer(
+        c, &(struct response){
+               .status = status, .type = type, .body = strbuf_text(body), .size = body->length });
 }
 
 static void print_refusal(const char *message, const char *active, struct strbuf *out) {
@@ -38,7 +31,7 @@ static void print_metrics(struct strbuf *out) {
     metric_gauge(out, "active", 0, "1: this daemon decides; 0: it is a standby.");
 }
 
-static void answer_anybody(struct connection *c, const char *path) {
+static void answer_anyone(struct connection *c, const char *path) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
     if (strcmp(path, "/healthz") == 0) {
         strbuf_puts(&body, "{\"ok\":true,\"role\":\"standby\"}\n");
@@ -71,7 +64,7 @@ static void answer_owner(struct connection *c, const struct http_request *reques
         answer(c, 200, JSON_TYPE, &body);
         server->options.stop_asked(server->options.ctx);
     } else {
-        print_refusal(standby.sentence, standby.active, &body);
+        print_refusal(standby.message, standby.active, &body);
         answer(c, 503, JSON_TYPE, &body);
     }
 }
@@ -81,7 +74,7 @@ bool standby_answer(struct connection *c) {
     if (c->server->engine || !c->server->options.standby)
         return false;
     if (c->tcp || c->of_run)
-        answer_anybody(c, request->path);
+        answer_anyone(c, request->path);
     else
         answer_owner(c, request);
     return true;

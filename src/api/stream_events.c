@@ -47,11 +47,6 @@ static void print_event(uint64_t seq, const char *kind, const char *data, struct
     strbuf_printf(out, "id: %" PRIu64 "\nevent: %s\ndata: %s\n\n", seq, kind, data);
 }
 
-static int add_piece(const char *bytes, size_t size, void *out) {
-    strbuf_add(out, bytes, size);
-    return 0;
-}
-
 /* --- life ------------------------------------------------------------------------------------ */
 
 static void comment_due(void *ctx) {
@@ -137,10 +132,9 @@ static size_t send_page(struct event_stream *s, const char *answer) {
             if (seq <= s->position)
                 continue;
         }
-        _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+        _cleanup_(freep) char *data = json_dumps(item, JSON_COMPACT);
         const char *kind = json_string_value(json_object_get(item, "kind"));
-        (void)json_dump_callback(item, add_piece, &data, JSON_COMPACT);
-        print_event(seq, kind ? kind : "message", strbuf_text(&data), &s->text);
+        print_event(seq, kind ? kind : "message", data ? data : "", &s->text);
         s->position = seq;
     }
     const json_t *looked = json_object_get(page, "looked"); /* includes events hidden from a run */

@@ -31,7 +31,7 @@ struct log_stream {
     task_id task;
     uint32_t attempt;
     char *path;
-    int fd, watch;              /* -1: the file does not exist yet, or is polled without inotify */
+    int fd, watch;              /* <0: the file does not exist yet, or is polled without inotify */
     uint64_t offset, cut;       /* of the next byte; bytes skipped since the last ones sent */
     bool after_hole;            /* NULs that follow belong to the hole */
     bool follow, grows, broken; /* until the run has ended; the run lives; the server stops */
@@ -46,11 +46,7 @@ struct log_stream {
  * does not exist yet is waited for in its folder. Where inotify has no watch left (a limit of the
  * user), and where another machine writes the file, it is polled once per second. */
 
-#define LOOK_EVERY SECONDS(1)
-
-static void wake(struct log_stream *log) {
-    connection_wake(log->exchange->connection);
-}
+#define POLL_EVERY SECONDS(1)
 
 static void inotify_ready(void *ctx, int fd, unsigned events) {
     struct server *server = ctx;
@@ -64,21 +60,21 @@ static void inotify_ready(void *ctx, int fd, unsigned events) {
         bool all = event->mask & IN_Q_OVERFLOW;
         for (struct log_stream *log = server->log_streams; log; log = log->next)
             if (log->follow && (all || log->watch == event->wd))
-                wake(log);
+                connection_wake(log->exchange->connection);
     }
 }
 
-static void look_due(void *ctx) {
+static void poll_due(void *ctx) {
     struct server *server = ctx;
     bool unwatched = false;
     for (struct log_stream *log = server->log_streams; log; log = log->next)
         if (log->follow && log->watch < 0) {
             unwatched = true;
-            wake(log);
+            connection_wake(log->exchange->connection);
         }
     if (unwatched)
-        loop_timer_set(server->loop, server->look_timer,
-                       time_add(loop_now_steady(server->loop), LOOK_EVERY));
+        loop_timer_set(server->loop, server->poll_timer,
+                       time_add(loop_now_steady(server->loop), POLL_EVERY));
 }
 
 static int open_inotify(struct server *server) {
@@ -116,10 +112,10 @@ static void log_watch_add(struct server *server, struct log_stream *log) {
         log->watch = watch_path(server, log);
     if (log->watch >= 0)
         return;
-    if (!server->look_timer)
-        server->look_timer = loop_timer_new(server->loop, look_due, server);
-    loop_timer_set(server->loop, server->look_timer,
-                   time_add(loop_now_steady(server->loop), LOOK_EVERY));
+    if (!server->poll_timer)
+        server->poll_timer = loop_timer_new(server->loop, poll_due, server);
+    loop_timer_set(server->loop, server->poll_timer,
+                   time_add(loop_now_steady(server->loop), POLL_EVERY));
 }
 
 static void log_watch_remove(struct server *server, struct log_stream *log) {
@@ -213,18 +209,10 @@ static int read_piece(struct log_stream *log, const struct span *span) {
     if (end > begin) {
         if (log->cut > 0)
             send_cut(log);
-        send_bytes(log, (buffer + begin), (end - begin));
+        send_bytes(log, buffer + begin, end - begin);
     }
     log->cut += before - end;
     return 1;
-}
-
-static int open_file(struct log_stream *log, struct error *err) {
-    int fd = outside_open(AT_FDCWD, log->path, O_RDONLY, NULL, err);
-    if (fd < 0)
-        return fd;
-    log->fd = fd;
-    return 0;
 }
 
 static enum stream_state log_end(struct log_stream *log) {
@@ -247,7 +235,8 @@ static enum stream_state log_fill(struct stream *stream) {
     struct log_stream *log = (struct log_stream *)stream;
     struct server *server = log->exchange->connection->server;
     if (log->fd < 0) {
-        if (open_file(log, NULL) < 0)
+        log->fd = outside_open(AT_FDCWD, log->path, O_RDONLY, NULL, NULL);
+        if (log->fd < 0)
             return log_end(log);
         log_watch_remove(server, log); /* of the folder */
         if (log->follow)
@@ -319,10 +308,10 @@ void log_begin(struct exchange *exchange, struct op_call *call) {
     char headers[256];
     struct log_stream *log = log_new(exchange, call);
     struct error err = { 0 };
-    int r = open_file(log, &err);
+    log->fd = outside_open(AT_FDCWD, log->path, O_RDONLY, NULL, &err);
     /* A run that is about to start has no file yet; one that ended without output has an empty
      * log. */
-    if (r < 0 && r != -ENOENT) {
+    if (log->fd < 0 && log->fd != -ENOENT) {
         log_free(&log->stream);
         exchange_fail(exchange, 500, "internal", err.text);
         return;

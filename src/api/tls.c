@@ -25,7 +25,7 @@ struct tls {
     bool wants_write, broken;
 };
 
-static int fail(const char *what, const char *path, struct error *err) {
+static int refuse_file(const char *what, const char *path, struct error *err) {
     const char *why = ERR_reason_error_string(ERR_peek_last_error());
     ERR_clear_error();
     return error_set(err, -EINVAL, "%s '%s' cannot be used: %s", what, path,
@@ -50,15 +50,6 @@ static void pem_close(const struct pem *pem) {
     fd_closep(&pem->fd);
 }
 
-static int check_key(const char *path, const struct pem *key, struct error *err) {
-    struct stat st;
-    if (fstat(key->fd, &st) < 0)
-        return error_set_errno(err, "look at the key", path);
-    if (st.st_mode & S_IRWXO)
-        return error_set(err, -EPERM, "others can read the key '%s': chmod o-rwx '%s'", path, path);
-    return 0;
-}
-
 /* NOLINTNEXTLINE(readability-non-const-parameter): as OpenSSL calls it */
 static int no_password(char *buffer, int size, int writing, void *ctx) {
     (void)buffer;
@@ -73,17 +64,20 @@ static int load(SSL_CTX *context, const char *certificate, const char *key, stru
     int r = pem_open("the certificate", certificate, &chain_file, err);
     if (r == 0)
         r = pem_open("the key", key, &key_file, err);
-    if (r == 0)
-        r = check_key(key, &key_file, err);
     if (r < 0)
         return r;
+    struct stat st;
+    if (fstat(key_file.fd, &st) < 0)
+        return error_set_errno(err, "look at the key", key);
+    if (st.st_mode & S_IRWXO)
+        return error_set(err, -EPERM, "others can read the key '%s': chmod o-rwx '%s'", key, key);
     SSL_CTX_set_default_passwd_cb(context, no_password);
     if (SSL_CTX_use_certificate_chain_file(context, chain_file.name) != 1)
-        return fail("the certificate", certificate, err);
+        return refuse_file("the certificate", certificate, err);
     if (SSL_CTX_use_PrivateKey_file(context, key_file.name, SSL_FILETYPE_PEM) != 1)
-        return fail("the key", key, err);
+        return refuse_file("the key", key, err);
     if (SSL_CTX_check_private_key(context) != 1)
-        return fail("the key", key, err);
+        return refuse_file("the key", key, err);
     return 0;
 }
 
@@ -91,11 +85,11 @@ int tls_server_new(const char *certificate, const char *key, struct tls_server *
                    struct error *err) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (!context)
-        return fail("TLS for", certificate, err);
+        return refuse_file("TLS for", certificate, err);
     if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1
         || SSL_CTX_set_cipher_list(context, CIPHERS) != 1) {
         SSL_CTX_free(context);
-        return fail("TLS for", certificate, err);
+        return refuse_file("TLS for", certificate, err);
     }
     (void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION
                                            | SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
@@ -144,10 +138,13 @@ struct tls *tls_free(struct tls *tls) {
     return NULL;
 }
 
-static ssize_t take_result(struct tls *tls, int result) {
+/* Of a read or write of `count` bytes that returned `result`. */
+static ssize_t take_result(struct tls *tls, int result, size_t count) {
     int why = SSL_get_error(tls->ssl, result);
     ERR_clear_error();
     tls->wants_write = why == SSL_ERROR_WANT_WRITE;
+    if (result == 1)
+        return (ssize_t)count;
     if (why == SSL_ERROR_ZERO_RETURN)
         return 0;
     tls->broken = why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE;
@@ -162,10 +159,7 @@ ssize_t tls_read(struct tls *tls, void *bytes, size_t size) {
         return -1;
     ERR_clear_error();
     int r = SSL_read_ex(tls->ssl, bytes, size, &count);
-    if (r != 1)
-        return take_result(tls, r);
-    tls->wants_write = false;
-    return (ssize_t)count;
+    return take_result(tls, r, count);
 }
 
 ssize_t tls_write(struct tls *tls, const void *bytes, size_t size) {
@@ -175,13 +169,11 @@ ssize_t tls_write(struct tls *tls, const void *bytes, size_t size) {
         return -1;
     ERR_clear_error();
     int r = SSL_write_ex(tls->ssl, bytes, size, &count);
-    if (r != 1) {
-        ssize_t n = take_result(tls, r);
-        errno = n == 0 ? EPIPE : errno; /* the peer sent close_notify */
-        return -1;
-    }
-    tls->wants_write = false;
-    return (ssize_t)count;
+    ssize_t n = take_result(tls, r, count);
+    if (n != 0)
+        return n;
+    errno = EPIPE; /* the peer sent close_notify */
+    return -1;
 }
 
 bool tls_is_up(const struct tls *tls) {

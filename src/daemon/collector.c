@@ -255,39 +255,30 @@ static int fill_address(const struct config *config, const char *signal, struct 
 
 static void send_next(struct collector *c);
 
-static void give_up_old(struct collector *c) {
-    size_t dropped = 0;
-    while (c->waiting.first && loop_now(c->loop) - c->waiting.first->run.ended_at > KEEP) {
-        drop_first(c);
-        dropped++;
-    }
-    if (dropped > 0)
-        log_warning("otel.endpoint: %zu spans could not be sent for an hour and are given up",
-                    dropped);
-}
-
 /* Retried after the interval, or when the collector asks for it. */
 static void fail(struct collector *c, const char *why, time_ms retry_after) {
     if (!c->failing)
         log_warning("otel.endpoint: %s; it is tried again every otel.interval_s", why);
     c->failing = true;
     c->sending = SENDING_NOTHING;
-    give_up_old(c);
+    size_t dropped = 0;
+    for (; c->waiting.first && loop_now(c->loop) - c->waiting.first->run.ended_at > KEEP; dropped++)
+        drop_first(c);
+    if (dropped > 0)
+        log_warning("otel.endpoint: %zu spans could not be sent for an hour and are given up",
+                    dropped);
     if (c->waiting.first || c->totals_changed)
         set_timer(c, retry_after);
-}
-
-/* OTLP: retry these; other refusals are final. */
-static bool is_for_later(int status) {
-    return status == 0 || status == 408 || status == 429 || status == 502 || status == 503
-           || status == 504;
 }
 
 static void posted(void *ctx, const struct http_result *result) {
     struct collector *c = ctx;
     if (result->canceled)
         return;
-    if (!result->ok && is_for_later(result->status)) {
+    int status = result->status;
+    /* OTLP: retry these; other refusals are final. */
+    if (!result->ok
+        && (status == 0 || status == 408 || status == 429 || (status >= 502 && status <= 504))) {
         c->totals_changed = c->totals_changed || c->sending == SENDING_SUMS;
         fail(c, result->text, result->retry_after);
         return;

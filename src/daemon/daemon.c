@@ -110,16 +110,6 @@ static int lock_soon(int fd) {
     return r;
 }
 
-static int refuse_home(const struct home *home, int fd, struct error *err) {
-    long pid = named_pid(fd);
-    if (pid > 0)
-        return error_set(err, -EBUSY,
-                         "the home '%s' is in use by another process (pid %ld): stop that daemon "
-                         "first",
-                         home->data, pid);
-    return error_set(err, -EBUSY, "the home '%s' is in use by another process", home->data);
-}
-
 /* Locks the home as long as the descriptor is open, at most until the process ends. -EBUSY: another
  * process has it. */
 static int home_lock(const struct home *home, int *ret_fd, struct error *err) {
@@ -133,8 +123,15 @@ static int home_lock(const struct home *home, int *ret_fd, struct error *err) {
         *ret_fd = fd;
         return 0;
     }
-    int r = errno == EWOULDBLOCK ? refuse_home(home, fd, err)
-                                 : error_set_errno(err, "lock", home->pid_lock);
+    bool is_busy = errno == EWOULDBLOCK;
+    int r = is_busy ? -EBUSY : error_set_errno(err, "lock", home->pid_lock);
+    long pid = is_busy ? named_pid(fd) : 0;
+    if (pid > 0)
+        error_set(err, r,
+                  "the home '%s' is in use by another process (pid %ld): stop that daemon first",
+                  home->data, pid);
+    else if (is_busy)
+        error_set(err, r, "the home '%s' is in use by another process", home->data);
     close(fd);
     return r;
 }
@@ -181,8 +178,7 @@ struct daemon {
 void daemon_report_start(int ready_fd, const char *line) {
     if (ready_fd < 0)
         return;
-    ssize_t n = dprintf(ready_fd, "%s\n", line);
-    (void)n; /* the reader may have exited */
+    (void)!dprintf(ready_fd, "%s\n", line); /* the reader may have exited */
     close(ready_fd);
 }
 
@@ -314,10 +310,10 @@ static void on_event(void *ctx, const struct event_row *event) {
  * waited for. */
 static void after_turn(void *ctx) {
     struct daemon *d = ctx;
-    telemetry_look(d->telemetry);
+    telemetry_check_config(d->telemetry);
     if (!d->stopping)
-        tcp_listener_look(d->tcp);
-    notify_look(d->notify);
+        tcp_listener_check_config(d->tcp);
+    notify_check_config(d->notify);
     bool settled =
         server_is_idle(d->server) && !engine_is_launching(d->engine) && !follow_is_busy(d->engine);
     if (d->stopping && (settled || d->impatient) && !engine_is_committing(d->engine))
@@ -326,16 +322,13 @@ static void after_turn(void *ctx) {
 
 /* A standby has no engine and knows no runs, but still refuses their processes. */
 static enum server_peer identify(void *ctx, pid_t pid) {
+    static const enum server_peer peers[] = {
+        [KIN_NONE] = SERVER_PEER_OWNER,
+        [KIN_RUN] = SERVER_PEER_RUN,
+        [KIN_UNKNOWN] = SERVER_PEER_UNKNOWN,
+    };
     struct engine *engine = ((struct daemon *)ctx)->engine;
-    switch (executor_kin(engine ? engine_executor(engine) : NULL, pid)) {
-    case KIN_NONE:
-        return SERVER_PEER_OWNER;
-    case KIN_RUN:
-        return SERVER_PEER_RUN;
-    case KIN_UNKNOWN:
-        break;
-    }
-    return SERVER_PEER_UNKNOWN;
+    return peers[executor_kin(engine ? engine_executor(engine) : NULL, pid)];
 }
 
 /* Changes at once when a standby takes over. */
@@ -429,14 +422,6 @@ static int start_engine(struct daemon *d, struct error *err) {
         log_info("%u of these runs are younger than the store and were found by their folders",
                  found.found);
     return 0;
-}
-
-static int check_web_dir(const char *folder, struct error *err) {
-    struct stat st;
-    if (!folder || (stat(folder, &st) == 0 && S_ISDIR(st.st_mode)))
-        return 0;
-    return error_set(err, -ENOENT, "'%s' is no folder: --web-dir wants that of the built dashboard",
-                     folder);
 }
 
 static int watch_signals(struct daemon *d, struct error *err) {
@@ -549,14 +534,6 @@ static int stand_by(struct daemon *d, struct error *err) {
 
 /* --- active ----------------------------------------------------------------------------------- */
 
-/* A first start that is refused fails at once unless another daemon holds the store. */
-static bool can_stand_by(const char *url, int result) {
-    char who[STORE_WHO_MAX] = "";
-    if (standby_can_wait(result) || !standby_can_go_on(result))
-        return standby_can_wait(result);
-    return store_holder(url, who, NULL) == 0 && *who;
-}
-
 /* 1: stopped as a standby. */
 static int get_store(struct daemon *d, struct error *err) {
     d->stands_by = config_number(d->config, "daemon.standby", NULL) != 0;
@@ -564,7 +541,11 @@ static int get_store(struct daemon *d, struct error *err) {
         return stand_by(d, err);
     const char *url = store_url(d->home, d->config);
     int r = open_store(d, url, NULL, err);
-    return d->stands_by && can_stand_by(url, r) ? stand_by(d, err) : r;
+    /* A first start that is refused fails at once unless another daemon holds the store. */
+    char who[STORE_WHO_MAX] = "";
+    bool can_wait =
+        standby_can_wait(r) || (standby_can_go_on(r) && store_holder(url, who, NULL) == 0 && *who);
+    return d->stands_by && can_wait ? stand_by(d, err) : r;
 }
 
 static int begin_active(struct daemon *d, struct error *err) {
@@ -587,16 +568,14 @@ static int begin_active(struct daemon *d, struct error *err) {
     return r == 0 ? listen_here(d, err) : r;
 }
 
-static int start_bus(struct daemon *d, struct error *err) {
-    _cleanup_(freep) char *data = config_data_folder(d->config, d->home->data);
-    return bus_poster_new(d->loop, data, &d->bus, err);
-}
-
 /* 0: active; 1: it was stopped as a standby. */
 static int start(struct daemon *d, struct error *err) {
-    int r = check_web_dir(d->options->web_dir, err);
-    if (r == 0)
-        r = loop_new(&d->loop, err);
+    const char *web_dir = d->options->web_dir;
+    struct stat st;
+    if (web_dir && !(stat(web_dir, &st) == 0 && S_ISDIR(st.st_mode)))
+        return error_set(err, -ENOENT,
+                         "'%s' is no folder: --web-dir wants that of the built dashboard", web_dir);
+    int r = loop_new(&d->loop, err);
     if (r == 0)
         r = home_make(d->home, err);
     if (r == 0)
@@ -605,8 +584,10 @@ static int start(struct daemon *d, struct error *err) {
         r = read_config(d->home, &d->config, err);
     if (r == 0)
         r = data_folder_check(d->config, d->home->data, err);
-    if (r == 0)
-        r = start_bus(d, err);
+    if (r == 0) {
+        _cleanup_(freep) char *data = config_data_folder(d->config, d->home->data);
+        r = bus_poster_new(d->loop, data, &d->bus, err);
+    }
     if (r == 0)
         r = get_store(d, err);
     return r == 0 ? begin_active(d, err) : r;

@@ -73,14 +73,6 @@ static void posted(void *ctx, int result, const char *id, const struct error *er
     release(h);
 }
 
-static struct handled *handled_of(struct report *n) {
-    if (!n->handled) {
-        n->handled = xcalloc(1, sizeof(*n->handled));
-        *n->handled = (struct handled){ n->lifecycle, n->event->seq, 1, false };
-    }
-    return n->handled;
-}
-
 enum to { TO_TASK, TO_PROJECT };
 
 _printf_(4, 5) static void post(struct report *n, enum to to, const char *type, const char *format,
@@ -110,9 +102,13 @@ _printf_(4, 5) static void post(struct report *n, enum to to, const char *type, 
         .meta = meta,
         .body = strbuf_text(&body),
     };
-    struct handled *h = handled_of(n);
-    h->left++;
-    bus_post(n->lifecycle->poster, &message, n->event->seq <= n->lifecycle->last_before, posted, h);
+    if (!n->handled) {
+        n->handled = xcalloc(1, sizeof(*n->handled));
+        *n->handled = (struct handled){ n->lifecycle, n->event->seq, 1, false };
+    }
+    n->handled->left++;
+    bus_post(n->lifecycle->poster, &message, n->event->seq <= n->lifecycle->last_before, posted,
+             n->handled);
 }
 
 /* --- the messages ----------------------------------------------------------------------------- */
@@ -209,23 +205,18 @@ static const struct {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* False: the task is deleted, and its bus with it. */
-static bool find_task(struct report *n) {
+static void post_report(struct report *n, void (*print)(struct report *report)) {
     const struct engine *engine = n->lifecycle->engine;
+    const char *mode = config_text(engine_config(engine), "bus.lifecycle", NULL);
     struct task_view view;
-    if (!n->event->task || !core_task(engine_core(engine), n->event->task, &view))
-        return false;
+    /* The bus of a deleted task is deleted with it. */
+    if (strcmp(mode, "off") == 0 || !n->event->task
+        || !core_task(engine_core(engine), n->event->task, &view))
+        return;
+    n->all = strcmp(mode, "all") == 0;
     n->project = symbol_name(core_symbols((struct core *)engine_core(engine)), view.project);
     engine_task_id(engine, n->event->task, n->task);
     snprintf(n->run, sizeof(n->run), "%s.%" PRIu32, n->task, n->event->attempt);
-    return true;
-}
-
-static void post_report(struct report *n, void (*print)(struct report *report)) {
-    const char *mode = config_text(engine_config(n->lifecycle->engine), "bus.lifecycle", NULL);
-    n->all = strcmp(mode, "all") == 0;
-    if (strcmp(mode, "off") == 0 || !find_task(n))
-        return;
     n->data = n->event->data ? json_loads(n->event->data, 0, NULL) : NULL;
     print(n);
     json_decref(n->data);
@@ -249,10 +240,6 @@ static void handle(void *ctx, const struct event_row *event) {
  * task, that of a project is rotated by age. Anything that may wait for a lock is left to the
  * poster. */
 
-static void look_later(struct lifecycle *l, time_ms span) {
-    loop_timer_set(l->loop, l->retention, time_add(loop_now_steady(l->loop), span));
-}
-
 /* Messages have wall-clock times. */
 static void retire_old(void *ctx) {
     struct lifecycle *l = ctx;
@@ -260,7 +247,7 @@ static void retire_old(void *ctx) {
     for (size_t i = 0; keep != TIME_NEVER && i < engine_project_count(l->engine); i++)
         bus_retire_later(l->poster, engine_project_at(l->engine, i)->name,
                          loop_now(l->loop) - keep);
-    look_later(l, RETENTION_EVERY);
+    loop_timer_set(l->loop, l->retention, time_add(loop_now_steady(l->loop), RETENTION_EVERY));
 }
 
 static void task_deleted(void *ctx, const char *project, const char *id) {
@@ -276,7 +263,7 @@ struct lifecycle *lifecycle_new(struct engine *engine, struct loop *loop,
     *l = (struct lifecycle){ .engine = engine, .loop = loop, .poster = poster };
     l->follower = follower_new(engine, "bus", handle, l);
     l->retention = loop_timer_new(loop, retire_old, l);
-    look_later(l, 0); /* as soon as the loop runs */
+    loop_timer_set(loop, l->retention, loop_now_steady(loop)); /* as soon as the loop runs */
     engine_set_forgotten(engine, task_deleted, l);
     return l;
 }

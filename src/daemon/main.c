@@ -54,55 +54,48 @@ static const char arguments_usage[] =
     "its\n"
     "store, 75 start it again (the store did not say whether the last commit is on disk).\n";
 
-static bool take_flag(const char *word, struct arguments *a) {
+/* Returns the number of words consumed; <0: unknown. */
+static int take_argument(int argc, char **argv, int i, struct arguments *a) {
+    bool foreground; /* always in effect */
+    const char *home = NULL, *ready_fd = NULL;
     const struct {
         const char *word;
         bool *flag;
-    } flags[] = { { "--help", &a->help },
-                  { "-h", &a->help },
-                  { "--version", &a->version },
-                  { "--check", &a->check },
-                  { "--doctor", &a->doctor } };
-    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        if (strcmp(word, flags[i].word) == 0)
-            return *flags[i].flag = true;
-    return strcmp(word, "--foreground") == 0; /* always in effect */
-}
-
-static int take_value(const char *word, const char *value, struct arguments *a) {
-    const struct {
-        const char *word, **text;
-    } texts[] = { { "--restore", &a->restore },
-                  { "--api", &a->api },
-                  { "--web-dir", &a->web_dir },
-                  { "--store-show", &a->show },
-                  { "--store-migrate", &a->migrate } };
-    int64_t number = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        if (strcmp(word, texts[i].word) == 0) {
-            *texts[i].text = value;
-            return 0;
-        }
-    if (strcmp(word, "--home") == 0)
-        return setenv("SLUICE_HOME", value, 1) < 0 ? -EINVAL : 0;
-    if (strcmp(word, "--ready-fd") != 0 || number_parse_int(value, &number, NULL) < 0 || number < 0
-        || number >= 1024)
-        return -EINVAL;
-    a->ready_fd = (int)number;
-    return 0;
-}
-
-/* Returns the number of words consumed; <0: unknown. */
-static int take_argument(int argc, char **argv, int i, struct arguments *a) {
-    if (take_flag(argv[i], a))
-        return 1;
+        const char **text;
+    } options[] = { { "--help", .flag = &a->help },
+                    { "-h", .flag = &a->help },
+                    { "--version", .flag = &a->version },
+                    { "--check", .flag = &a->check },
+                    { "--doctor", .flag = &a->doctor },
+                    { "--foreground", .flag = &foreground },
+                    { "--home", .text = &home },
+                    { "--ready-fd", .text = &ready_fd },
+                    { "--restore", .text = &a->restore },
+                    { "--api", .text = &a->api },
+                    { "--web-dir", .text = &a->web_dir },
+                    { "--store-show", .text = &a->show },
+                    { "--store-migrate", .text = &a->migrate } };
+    int64_t number = -1;
     if (strcmp(argv[i], "--store-copy") == 0 && i + 2 < argc) {
         a->copy_from = argv[i + 1];
         a->copy_to = argv[i + 2];
         return 3;
     }
-    if (i + 1 == argc || take_value(argv[i], argv[i + 1], a) < 0)
+    size_t at = 0;
+    while (at < ARRAY_SIZE(options) && strcmp(argv[i], options[at].word) != 0)
+        at++;
+    if (at < ARRAY_SIZE(options) && options[at].flag) {
+        *options[at].flag = true;
+        return 1;
+    }
+    if (at == ARRAY_SIZE(options) || i + 1 == argc)
         return -EINVAL;
+    *options[at].text = argv[i + 1];
+    if (home && setenv("SLUICE_HOME", home, 1) < 0)
+        return -EINVAL;
+    if (ready_fd && (number_parse_int(ready_fd, &number, NULL) < 0 || number < 0 || number >= 1024))
+        return -EINVAL;
+    a->ready_fd = ready_fd ? (int)number : a->ready_fd;
     return 2;
 }
 
@@ -141,13 +134,6 @@ static int64_t raise_open_files(void) {
     return setrlimit(RLIMIT_NOFILE, &files) < 0 ? 0 : before;
 }
 
-static void prepare_process(int ready_fd) {
-    umask(077);
-    prctl(PR_SET_DUMPABLE, 0);
-    (void)signal(SIGPIPE, SIG_IGN); /* a reader of our log or of the line `ready` may exit */
-    close_others(ready_fd);
-}
-
 /* For tests: every answer is compared with its schema. The file exists. */
 static void check_answers(void) {
     const char *path = getenv("SLUICE_TEST_ANSWERS");
@@ -182,16 +168,15 @@ int main(int argc, char **argv) {
         return a.check ? daemon_check(&home) : daemon_doctor(&home);
     if (a.restore)
         return daemon_restore(&home, a.restore);
-    if (a.migrate) {
-        umask(077);
+    umask(077);
+    if (a.migrate)
         return daemon_store_migrate(a.migrate);
-    }
-    if (a.copy_from || a.show) {
-        umask(077);
+    if (a.copy_from || a.show)
         return a.show ? daemon_store_show(&home, a.show)
                       : daemon_store_copy(&home, a.copy_from, a.copy_to);
-    }
-    prepare_process(a.ready_fd);
+    prctl(PR_SET_DUMPABLE, 0);
+    (void)signal(SIGPIPE, SIG_IGN); /* a reader of our log or of the line `ready` may exit */
+    close_others(a.ready_fd);
     check_answers();
     struct daemon_options options = { .home = &home,
                                       .ready_fd = a.ready_fd,

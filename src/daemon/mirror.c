@@ -22,7 +22,7 @@
 #include "os/log.h"
 #include "os/worker.h"
 
-#define GONE_MAX    1000u /* deleted cards, each logged once */
+#define DELETED_MAX 1000u /* deleted cards, each logged once */
 #define DETAILS_MAX 200   /* bytes of the failure message */
 
 /* One change of one card. */
@@ -43,8 +43,8 @@ struct mirror {
     struct follower *follower;
     uint8_t *plain; /* one bit per task that is not a card */
     size_t plain_capacity;
-    char *gone[GONE_MAX];
-    size_t gone_count;
+    char *deleted[DELETED_MAX];
+    size_t deleted_count;
     struct worker *worker;
 };
 
@@ -84,19 +84,19 @@ static void write_card(void *ctx, struct worker_job *base) {
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static bool is_known_gone(struct mirror *m, const char *path) {
-    for (size_t i = 0; i < m->gone_count; i++)
-        if (strcmp(m->gone[i], path) == 0)
+static bool is_known_deleted(struct mirror *m, const char *path) {
+    for (size_t i = 0; i < m->deleted_count; i++)
+        if (strcmp(m->deleted[i], path) == 0)
             return true;
-    if (m->gone_count < GONE_MAX)
-        m->gone[m->gone_count++] = xstrdup(path);
+    if (m->deleted_count < DELETED_MAX)
+        m->deleted[m->deleted_count++] = xstrdup(path);
     return false;
 }
 
 static void log_failure(struct mirror *m, const struct job *job) {
     char id[ENGINE_ID_MAX];
     engine_task_id(m->engine, job->task, id);
-    if (job->result == -ENOENT && !is_known_gone(m, job->path))
+    if (job->result == -ENOENT && !is_known_deleted(m, job->path))
         log_warning("card '%s' of task %s is gone; its state is not written any more", job->path,
                     id);
     else if (job->result < 0 && job->result != -ENOENT)
@@ -115,10 +115,6 @@ static void job_done(void *ctx, struct worker_job *base, bool was_run) {
 }
 
 /* --- which tasks ------------------------------------------------------------------------------ */
-
-static bool is_plain(const struct mirror *m, task_id task) {
-    return task / 8 < m->plain_capacity && (m->plain[task / 8] >> (task % 8) & 1);
-}
 
 static void mark_plain(struct mirror *m, task_id task) {
     size_t before = m->plain_capacity;
@@ -256,8 +252,10 @@ static enum card_status new_status(struct mirror *m, const struct event_row *eve
 static void handle(void *ctx, const struct event_row *event) {
     struct mirror *m = ctx;
     bool added = strcmp(event->kind, "task.added") == 0;
-    bool concerns = event->task != 0 && (added || strcmp(event->kind, "task.state") == 0)
-                    && !is_plain(m, event->task);
+    bool is_plain =
+        event->task / 8 < m->plain_capacity && (m->plain[event->task / 8] >> (event->task % 8) & 1);
+    bool concerns =
+        event->task != 0 && (added || strcmp(event->kind, "task.state") == 0) && !is_plain;
     if (concerns && added && event->data && !strstr(event->data, "external_id")) {
         mark_plain(m, event->task); /* most tasks: nothing else is read */
         concerns = false;
@@ -302,8 +300,8 @@ struct mirror *mirror_free(struct mirror *m) {
     if (!m)
         return NULL;
     worker_free(TAKE_PTR(m->worker), WORKER_DROP, 0);
-    for (size_t i = 0; i < m->gone_count; i++)
-        free(m->gone[i]);
+    for (size_t i = 0; i < m->deleted_count; i++)
+        free(m->deleted[i]);
     free(m->plain);
     free(m);
     return NULL;

@@ -78,7 +78,7 @@ struct entry {
 /* One channel in a test. */
 struct trial {
     struct notify *notify;
-    struct aside *aside;
+    struct aside *helper;
     enum channel channel;
     bool tried, ok;
     struct strbuf text;
@@ -90,10 +90,10 @@ struct notify {
     struct follower *follower;
     struct news_reader reader;
     QUEUE(struct entry) waiting;
-    struct aside *aside;     /* the command of the first entry; NULL: none runs */
-    enum channel channel;    /* channel of the running command */
-    bool wants_news, looked; /* cached per configuration */
-    bool saving;             /* the cursor is being written */
+    struct aside *helper;        /* the command of the first entry; NULL: none runs */
+    enum channel channel;        /* channel of the running command */
+    bool wants_news, has_config; /* cached per configuration */
+    bool saving;                 /* the cursor is being written */
     bool warned_desktop;
     struct webhook *webhook;
     struct {
@@ -121,10 +121,6 @@ struct environment {
     size_t count;
 };
 
-static void environment_finish(struct environment *env) {
-    arena_finish(&env->arena);
-}
-
 static void add_pair(struct environment *env, const char *pair) {
     if (env->count < VARIABLES_MAX)
         env->pairs[env->count++] = arena_strdup(&env->arena, pair);
@@ -151,10 +147,6 @@ static const char *text_of(const struct notice *n, const char *name) {
     return json_string_value(json_object_get(n->data, name));
 }
 
-static int64_t number_of(const struct notice *n, const char *name) {
-    return json_integer_value(json_object_get(n->data, name));
-}
-
 static void put_alert(struct environment *env, const struct notice *n) {
     put(env, "SLUICE_ALERT", n->is_cleared ? "cleared" : "raised");
     put(env, "SLUICE_ALERT_KEY", text_of(n, "key"));
@@ -164,8 +156,9 @@ static void put_alert(struct environment *env, const struct notice *n) {
 }
 
 static void put_group(struct environment *env, const struct notice *n) {
-    int64_t total = number_of(n, "total"), open = number_of(n, "open");
-    int64_t failed = number_of(n, "failed");
+    int64_t total = json_integer_value(json_object_get(n->data, "total"));
+    int64_t open = json_integer_value(json_object_get(n->data, "open"));
+    int64_t failed = json_integer_value(json_object_get(n->data, "failed"));
     put(env, "SLUICE_GROUP", text_of(n, "group"));
     put_number(env, "SLUICE_GROUP_SEQ", (int64_t)n->seq);
     put_number(env, "SLUICE_GROUP_TOTAL", total);
@@ -288,13 +281,13 @@ struct command {
 };
 
 /* 0: `ended` will be called. 1: the channel is off. */
-static int command_start(const struct notify *n, const struct command *c, struct aside **ret_aside,
+static int command_start(const struct notify *n, const struct command *c, struct aside **ret_helper,
                          struct error *err) {
     const char *const *words = NULL;
     const char *desktop[DESKTOP_WORDS] = { NULL };
     if (!channel_is_on(n, c->channel, NULL))
         return 1;
-    _cleanup_(environment_finish) struct environment env = { .count = 0 };
+    struct environment env = { .count = 0 };
     if (c->channel == CHANNEL_ALERTS)
         put_alert(&env, c->notice);
     else if (c->channel == CHANNEL_GROUPS)
@@ -311,27 +304,14 @@ static int command_start(const struct notify *n, const struct command *c, struct
                                 .env = env.pairs,
                                 .timeout = channel_timeout(n, c->channel),
                                 .output_max = OUTPUT_MAX };
-    return helper_start(n->loop, &spec, c->ended, c->ctx, ret_aside, err);
+    int r = helper_start(n->loop, &spec, c->ended, c->ctx, ret_helper, err);
+    arena_finish(&env.arena);
+    return r;
 }
 
-/* The exit of the command, with the end of its output. */
-static void describe_failure(const struct helper_end *end, struct strbuf *out) {
-    size_t size = end->size;
-    while (size > 0 && (unsigned char)end->output[size - 1] <= ' ')
-        size--;
-    size_t from = size > SHOWN_MAX ? size - SHOWN_MAX : 0;
-    if (end->signal)
-        strbuf_printf(out, " was killed by signal %d", end->signal);
-    else
-        strbuf_printf(out, " ended with exit code %d", end->code);
-    if (size > 0)
-        strbuf_puts(out, ": ");
-    strbuf_add(out, end->output + from, size - from);
-}
-
-/* Did it succeed? `out`: a message that begins with the setting. */
-static bool describe(const struct notify *n, enum channel channel, const struct helper_end *end,
-                     struct strbuf *out) {
+/* Did the command succeed? `out`: a message that begins with the setting. */
+static bool describe_end(const struct notify *n, enum channel channel, const struct helper_end *end,
+                         struct strbuf *out) {
     strbuf_puts(out, channel_names[channel]);
     if (end->error)
         strbuf_printf(out, ": %s%s",
@@ -340,10 +320,18 @@ static bool describe(const struct notify *n, enum channel channel, const struct 
     else if (end->timed_out)
         strbuf_printf(out, " took longer than %" PRId64 " ms and was stopped",
                       channel_timeout(n, channel));
-    else if (end->code != 0)
-        describe_failure(end, out);
+    else if (end->signal)
+        strbuf_printf(out, " was killed by signal %d", end->signal);
     else
-        strbuf_puts(out, " ended with exit code 0");
+        strbuf_printf(out, " ended with exit code %d", end->code);
+    bool has_failed = !end->error && !end->timed_out && end->code != 0;
+    size_t size = has_failed ? end->size : 0; /* with the end of its output */
+    while (size > 0 && (unsigned char)end->output[size - 1] <= ' ')
+        size--;
+    size_t from = size > SHOWN_MAX ? size - SHOWN_MAX : 0;
+    if (size > 0)
+        strbuf_puts(out, ": ");
+    strbuf_add(out, end->output + from, size - from);
     return !end->error && !end->timed_out && end->code == 0;
 }
 
@@ -373,15 +361,15 @@ static void drop_first(struct notify *n) {
 static void command_ended(void *ctx, const struct helper_end *end) {
     struct notify *n = ctx;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    n->aside = NULL;
+    n->helper = NULL;
     follower_rest(n->follower, true);
-    if (!describe(n, n->channel, end, &text))
+    if (!describe_end(n, n->channel, end, &text))
         log_warning("%s", strbuf_text(&text));
     start_next(n);
 }
 
 /* A popup needs a session bus and a recent event. */
-static bool is_pointless(struct notify *n, const struct notice *notice) {
+static bool popup_is_pointless(struct notify *n, const struct notice *notice) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     if (loop_now(n->loop) - notice->news->at > STALE)
         return true;
@@ -398,9 +386,9 @@ static bool start_command(struct notify *n, enum channel channel) {
     struct entry *first = n->waiting.first;
     struct command command = { channel, &first->notice, command_ended, n };
     n->channel = channel;
-    int r = channel == CHANNEL_DESKTOP && is_pointless(n, &first->notice)
+    int r = channel == CHANNEL_DESKTOP && popup_is_pointless(n, &first->notice)
                 ? 1
-                : command_start(n, &command, &n->aside, &err);
+                : command_start(n, &command, &n->helper, &err);
     if (r < 0)
         log_warning("%s: %s", channel_names[channel], err.text);
     if (r == 0) {
@@ -411,7 +399,7 @@ static bool start_command(struct notify *n, enum channel channel) {
 }
 
 static void start_next(struct notify *n) {
-    while (n->waiting.first && n->waiting.first->ready && !n->aside && !n->saving
+    while (n->waiting.first && n->waiting.first->ready && !n->helper && !n->saving
            && !follow_is_ending(n->engine)) {
         struct entry *first = n->waiting.first;
         if (first->channels == 0) {
@@ -435,13 +423,13 @@ static void entry_is_complete(void *ctx) {
 
 static void handle(void *ctx, const struct event_row *event) {
     struct notify *n = ctx;
-    if (!n->looked || strcmp(event->kind, "config.changed") == 0) {
+    if (!n->has_config || strcmp(event->kind, "config.changed") == 0) {
         const struct config *config = engine_config(n->engine);
         const char *const *words = NULL;
         n->wants_news = config_words(config, "notify.command", NULL, &words) > 0
                         || config_number(config, "notify.desktop", NULL);
     }
-    n->looked = true;
+    n->has_config = true;
     struct news *news = n->wants_news ? news_read(&n->reader, n->engine, event) : NULL;
     bool cleared = strcmp(event->kind, "alert.cleared") == 0;
     bool alert = cleared || strcmp(event->kind, "alert") == 0;
@@ -503,8 +491,8 @@ static void trial_ended(struct notify *n) {
 static void trial_command_ended(void *ctx, const struct helper_end *end) {
     struct trial *trial = ctx;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    trial->aside = NULL;
-    trial->ok = describe(trial->notify, trial->channel, end, &text);
+    trial->helper = NULL;
+    trial->ok = describe_end(trial->notify, trial->channel, end, &text);
     /* The answer has the setting in a separate member. */
     const char *rest = strbuf_text(&text) + strlen(channel_names[trial->channel]);
     strbuf_puts(&trial->text, rest + strspn(rest, ": "));
@@ -523,7 +511,7 @@ static void try_command(struct trial *trial) {
     struct error err = { 0 };
     struct command command = { trial->channel, &n->test.notice, trial_command_ended, trial };
     n->test.left++;
-    int r = command_start(n, &command, &trial->aside, &err);
+    int r = command_start(n, &command, &trial->helper, &err);
     if (r < 0)
         strbuf_puts(&trial->text, err.text);
     else if (r > 0)
@@ -569,8 +557,8 @@ struct notify *notify_new(struct engine *engine, struct loop *loop) {
     return n;
 }
 
-void notify_look(struct notify *n) {
-    webhook_look(n->webhook);
+void notify_check_config(struct notify *n) {
+    webhook_check_config(n->webhook);
 }
 
 struct notify *notify_free(struct notify *n) {
@@ -579,13 +567,13 @@ struct notify *notify_free(struct notify *n) {
     webhook_free(n->webhook); /* ends its trial */
     engine_set_notifier(n->engine, NULL, NULL);
     for (unsigned i = 0; i < CHANNEL_COUNT; i++) {
-        helper_kill(n->test.trials[i].aside);
+        helper_kill(n->test.trials[i].helper);
         strbuf_finish(&n->test.trials[i].text);
     }
     notice_finish(&n->test.notice);
     if (n->test.done)
         n->test.done(n->test.ctx, NULL);
-    helper_kill(n->aside);
+    helper_kill(n->helper);
     for (struct entry *first; (first = QUEUE_TAKE(&n->waiting));)
         entry_free(first);
     news_reader_finish(&n->reader);

@@ -116,11 +116,6 @@ static struct news *read_state(const json_t *data) {
     return NULL;
 }
 
-static bool has_failed(const struct engine *engine, task_id task) {
-    struct task_view view;
-    return task && core_task(engine_core(engine), task, &view) && view.state == TASK_FAILED;
-}
-
 static bool is_kind(const char *key, size_t size, const char *kind) {
     return strlen(kind) == size && strncmp(key, kind, size) == 0;
 }
@@ -135,7 +130,9 @@ static struct news *read_alert(const struct engine *engine, const struct event_r
     for (size_t i = 0; i < ARRAY_SIZE(left_out); i++)
         if (is_kind(key, size, left_out[i]))
             return NULL;
-    if (is_kind(key, size, "breaker") && has_failed(engine, event->task))
+    struct task_view view;
+    if (is_kind(key, size, "breaker") && event->task
+        && core_task(engine_core(engine), event->task, &view) && view.state == TASK_FAILED)
         return NULL;
     _cleanup_(freep) char *kind = xstrndup(key, size);
     struct news *n = news_new(NEWS_PERSON, kind);
@@ -196,12 +193,6 @@ static bool is_listed(const struct engine *engine, enum news_kind kind) {
     return false;
 }
 
-/* A closed account is also a limit, for users that selected only limits. */
-static bool is_wanted(const struct engine *engine, const struct news *n) {
-    return is_listed(engine, n->kind)
-           || (n->kind == NEWS_PERSON && n->account && is_listed(engine, NEWS_LIMITED));
-}
-
 static void add_task(const struct engine *engine, const struct event_row *event, struct news *n) {
     char id[ENGINE_ID_MAX];
     struct task_view view;
@@ -227,7 +218,10 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
                      : group ? read_group(data)
                              : read_limit(reader, engine, event, data);
     json_decref(data);
-    if (!n || !is_wanted(engine, n))
+    /* A closed account is also a limit, for users that selected only limits. */
+    if (!n
+        || !(is_listed(engine, n->kind)
+             || (n->kind == NEWS_PERSON && n->account && is_listed(engine, NEWS_LIMITED))))
         return news_free(n);
     n->seq = event->seq;
     n->at = event->at;
@@ -257,14 +251,6 @@ static char *limit_text(const struct news *n) {
         n->account ? n->account : "?", when);
 }
 
-static char *person_text(const struct news *n, const char *title) {
-    if (strcmp(n->reason, "review") == 0)
-        return format_text("'%s' waits for review: 'sluice approve %s', or 'sluice reject %s'%s",
-                           n->task, n->task, n->task, title);
-    return format_text("'%s' waits for somebody to close it: 'sluice close %s'%s", n->task, n->task,
-                       title);
-}
-
 static char *make_text(const struct news *n) {
     _cleanup_(freep) char *title = n->title ? format_text(": %s", n->title) : xstrdup("");
     switch (n->kind) {
@@ -276,7 +262,12 @@ static char *make_text(const struct news *n) {
     case NEWS_LIMITED:
         return limit_text(n);
     case NEWS_PERSON:
-        return person_text(n, title);
+        if (strcmp(n->reason, "review") == 0)
+            return format_text("'%s' waits for review: 'sluice approve %s', or 'sluice reject "
+                               "%s'%s",
+                               n->task, n->task, n->task, title);
+        return format_text("'%s' waits for somebody to close it: 'sluice close %s'%s", n->task,
+                           n->task, title);
     case NEWS_GROUP:
         return format_text(
             "group '%s' is finished: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " open",

@@ -34,7 +34,7 @@ static int fail(const struct error *err) {
 }
 
 /* Describes the store in one line, without changing it, whatever its version. */
-static int look(const char *url, struct strbuf *out, struct error *err) {
+static int describe_store(const char *url, struct strbuf *out, struct error *err) {
     struct store_look found = { 0 };
     int r = store_look(url, &found, err);
     if (r < 0)
@@ -59,7 +59,7 @@ int daemon_check(const struct home *home) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     _cleanup_(freep) char *url = NULL;
-    if (daemon_store_url(home, &url, &err) < 0 || look(url, &text, &err) < 0)
+    if (daemon_store_url(home, &url, &err) < 0 || describe_store(url, &text, &err) < 0)
         return fail(&err);
     printf("%s\n", strbuf_text(&text));
     return DAEMON_OK;
@@ -67,13 +67,12 @@ int daemon_check(const struct home *home) {
 
 static void print_check(struct json_writer *w, const char *name, const char *level,
                         const char *text, const char *fix) {
-    const char *const members[][2] = {
-        { "name", name }, { "level", level }, { "text", text }, { "fix", fix }
-    };
     json_write_object_begin(w);
     json_put_bool(w, "ok", strcmp(level, "bad") != 0);
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        json_put_string(w, members[i][0], members[i][1]);
+    json_put_string(w, "name", name);
+    json_put_string(w, "level", level);
+    json_put_string(w, "text", text);
+    json_put_string(w, "fix", fix);
     json_write_object_end(w);
 }
 
@@ -93,7 +92,7 @@ static void print_store(struct json_writer *w, const struct home *home) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     _cleanup_(freep) char *url = NULL;
     bool known = daemon_store_url(home, &url, &err) == 0;
-    bool ok = known && look(url, &text, &err) == 0;
+    bool ok = known && describe_store(url, &text, &err) == 0;
     /* An unreadable configuration, or a store in use, is not a problem of the store. */
     bool mild = !known || err.code == -EBUSY;
     print_check(w, "store",
@@ -177,30 +176,31 @@ int daemon_store_migrate(const char *url) {
     return DAEMON_OK;
 }
 
+static void print_openapi(struct strbuf *out) {
+    op_print_openapi(out, SLUICE_VERSION);
+}
+
 int daemon_print_api(const char *format) {
-    struct strbuf out = STRBUF_INIT;
-    if (strcmp(format, "openapi") == 0)
-        op_print_openapi(&out, SLUICE_VERSION);
-    else if (strcmp(format, "markdown") == 0)
-        op_print_markdown(&out);
-    else if (strcmp(format, "members") == 0)
-        op_print_members(&out);
-    else if (strcmp(format, "typescript") == 0)
-        op_print_typescript(&out);
-    else if (strcmp(format, "css") == 0)
-        op_print_css(&out);
-    else if (strcmp(format, "form") == 0)
-        op_print_form(&out);
-    else {
-        fprintf(stderr,
-                "sluiced: unknown format '%s': use markdown, openapi, members, typescript, css or "
-                "form\n",
-                format);
-        return DAEMON_USAGE;
-    }
-    fputs(strbuf_text(&out), stdout);
-    strbuf_finish(&out);
-    return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
+    static const struct {
+        const char *format;
+        void (*print)(struct strbuf *out);
+    } formats[] = {
+        { "openapi", print_openapi },    { "markdown", op_print_markdown },
+        { "members", op_print_members }, { "typescript", op_print_typescript },
+        { "css", op_print_css },         { "form", op_print_form },
+    };
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+        if (strcmp(format, formats[i].format) == 0) {
+            formats[i].print(&out);
+            fputs(strbuf_text(&out), stdout);
+            return fflush(stdout) == 0 ? DAEMON_OK : DAEMON_FAILED;
+        }
+    fprintf(
+        stderr,
+        "sluiced: unknown format '%s': use markdown, openapi, members, typescript, css or form\n",
+        format);
+    return DAEMON_USAGE;
 }
 
 /* --- copies ----------------------------------------------------------------------------------- */
@@ -239,13 +239,6 @@ static int find_store(const struct home *home, const char *word, char **ret_url,
     return 0;
 }
 
-/* Shown to other daemons that find the store in use. */
-static void print_who(char ret_who[STORE_WHO_MAX]) {
-    char host[HOST_NAME_MAX + 1] = "";
-    (void)gethostname(host, sizeof(host) - 1);
-    (void)snprintf(ret_who, STORE_WHO_MAX, "%s/%ld", host, (long)getpid());
-}
-
 /* --- sluiced --store-copy --------------------------------------------------------------------- */
 
 struct progress {
@@ -268,11 +261,6 @@ static int show_progress(void *ctx, enum store_copy_step step, enum store_table 
     fprintf(stderr, "\r\033[K%s: %s %llu", words[step], store_table_name(table),
             (unsigned long long)rows);
     return 0;
-}
-
-static void clear_progress(const struct progress *progress) {
-    if (progress->shown_us > 0)
-        fputs("\r\033[K", stderr);
 }
 
 static void print_rows(struct json_writer *w, const struct store_digest *digest) {
@@ -299,13 +287,16 @@ int daemon_store_copy(const struct home *home, const char *from, const char *to)
     if (r >= 0)
         r = find_store(home, to, &to_url, &err);
     if (r >= 0) {
-        char who[STORE_WHO_MAX];
-        print_who(who);
+        char host[HOST_NAME_MAX + 1] = "", who[STORE_WHO_MAX];
+        (void)gethostname(host, sizeof(host) - 1);
+        /* Shown to other daemons that find the store in use. */
+        (void)snprintf(who, sizeof(who), "%s/%ld", host, (long)getpid());
         struct store_copy_options options = {
             .from = from_url, .to = to_url, .who = who, .progress = show_progress, .ctx = &progress
         };
         r = store_copy(&options, &report, &err);
-        clear_progress(&progress);
+        if (progress.shown_us > 0)
+            fputs("\r\033[K", stderr);
     }
     if (r < 0)
         return fail_store(&err);

@@ -9,16 +9,17 @@ struct bus_poster;
 struct loop;
 struct server;
 
-/* Notifications (notify.c). `look` runs after each round: the configuration may have changed. */
+/* Notifications (notify.c). `check_config` runs after each round: the configuration may have
+ * changed. */
 struct notify;
 struct notify *notify_new(struct engine *engine, struct loop *loop);
-void notify_look(struct notify *notify);
+void notify_check_config(struct notify *notify);
 struct notify *notify_free(struct notify *notify);
 
 /* Usage that the agents of live runs report over OpenTelemetry: otel.listen (telemetry.c). */
 struct telemetry;
 struct telemetry *telemetry_new(struct engine *engine, struct loop *loop);
-void telemetry_look(struct telemetry *telemetry);
+void telemetry_check_config(struct telemetry *telemetry);
 void telemetry_run_ended(struct telemetry *telemetry, task_id task, uint32_t attempt);
 struct telemetry *telemetry_free(struct telemetry *telemetry);
 
@@ -47,7 +48,8 @@ struct tcp_listener *tcp_listener_new(struct engine *engine, struct loop *loop,
                                       struct server *server);
 /* Listens if configured; for a standby, which has no engine. */
 int tcp_listen_configured(struct server *server, const struct config *config, struct error *err);
-void tcp_listener_look(struct tcp_listener *listener);   /* the configuration may have changed */
+void tcp_listener_check_config(
+    struct tcp_listener *listener);                      /* the configuration may have changed */
 void tcp_listener_reload(struct tcp_listener *listener); /* also reloads the certificate */
 /* A token has been revoked or has expired: its connections are closed. */
 void tcp_listener_event(struct tcp_listener *listener, const struct event_row *event);

@@ -146,15 +146,6 @@ void standby_again(struct standby *s, const struct error *why) {
 
 /* --- status ----------------------------------------------------------------------------------- */
 
-static void update_holder(struct standby *s) {
-    if (!s->await || store_await_holder(s->await, s->who) < 0)
-        return; /* `problem` has the reason, or will soon */
-    if (s->refused)
-        return;
-    s->problem = (struct error){ 0 };
-    s->logged = false;
-}
-
 /* "host/pid" */
 static void print_name(const struct standby *s, struct strbuf *out) {
     strbuf_add(out, s->who, strcspn(s->who, " "));
@@ -229,7 +220,11 @@ static void print_message(struct standby *s) {
 
 void standby_describe(struct standby *s, struct server_standby *ret) {
     struct json_writer w;
-    update_holder(s);
+    /* If the holder is unknown, `problem` has the reason, or will soon. */
+    if (s->await && store_await_holder(s->await, s->who) == 0 && !s->refused) {
+        s->problem = (struct error){ 0 };
+        s->logged = false;
+    }
     print_status(s);
     print_message(s);
     strbuf_clear(&s->active);

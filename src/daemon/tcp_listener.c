@@ -67,7 +67,7 @@ static void listen_now(void *ctx) {
     loop_timer_set(l->loop, l->timer, time_add(loop_now_steady(l->loop), TRY_AGAIN));
 }
 
-void tcp_listener_look(struct tcp_listener *l) {
+void tcp_listener_check_config(struct tcp_listener *l) {
     /* Common case: not listening, and not configured to. */
     if (!*l->wanted && !*config_text(engine_config(l->engine), "http.listen", NULL))
         return;
@@ -141,7 +141,7 @@ struct tcp_listener *tcp_listener_new(struct engine *engine, struct loop *loop,
     l->wanted = xstrdup("");
     l->timer = loop_timer_new(loop, listen_now, l);
     engine_set_tcp_listener(engine, &(struct engine_tcp_listener){ url, problem, open_port, l });
-    tcp_listener_look(l);
+    tcp_listener_check_config(l);
     return l;
 }
 

@@ -60,13 +60,6 @@ struct target {
     enum otlp_signal signal;
 };
 
-static bool same_secret(const char *a, const char *b) {
-    unsigned char differs = 0;
-    for (size_t i = 0; i + 1 < ENGINE_SECRET_SIZE; i++)
-        differs |= (unsigned char)(a[i] ^ b[i]);
-    return differs == 0;
-}
-
 /* Digits up to `end`, which is consumed. */
 static bool take_number(const char **at, char end, int64_t max, int64_t *ret) {
     char text[24];
@@ -97,8 +90,12 @@ static bool find_target(const struct telemetry *t, const char *path, struct targ
         ret->signal = OTLP_LOGS;
     else
         return false;
-    return engine_telemetry_secret(t->engine, ret->task, ret->attempt, secret)
-           && same_secret(path, secret);
+    if (!engine_telemetry_secret(t->engine, ret->task, ret->attempt, secret))
+        return false;
+    unsigned char differs = 0; /* compares in constant time */
+    for (size_t i = 0; i + 1 < ENGINE_SECRET_SIZE; i++)
+        differs |= (unsigned char)(path[i] ^ secret[i]);
+    return differs == 0;
 }
 
 static bool knows(void *ctx, const char *path) {
@@ -108,27 +105,19 @@ static bool knows(void *ctx, const char *path) {
 
 /* --- posts ------------------------------------------------------------------------------------ */
 
-/* A run older than this daemon may have reported to the previous one. */
-static struct otlp_meter *otlp_meter_of(const struct telemetry *t, const struct target *target) {
-    struct engine_usage known;
-    if (!engine_usage_before(t->engine, target->task, target->attempt, &known))
-        return otlp_meter_new(NULL);
-    struct otlp_usage before = { .in = known.tokens_in,
-                                 .out = known.tokens_out,
-                                 .cached = -1,
-                                 .cost_micro_usd = known.cost_micro_usd };
-    return otlp_meter_new(&before);
-}
-
 static struct meter *meter_of(struct telemetry *t, const struct target *target) {
     for (size_t i = 0; i < t->count; i++)
         if (t->meters[i].task == target->task && t->meters[i].attempt == target->attempt)
             return &t->meters[i];
     t->meters = xgrow(t->meters, &t->capacity, t->count + 1, sizeof(*t->meters));
     struct meter *m = &t->meters[t->count++];
+    /* A run older than this daemon may have reported to the previous one. */
+    struct engine_usage known = { 0 };
+    bool is_known = engine_usage_before(t->engine, target->task, target->attempt, &known);
+    struct otlp_usage before = { known.tokens_in, known.tokens_out, -1, known.cost_micro_usd };
     *m = (struct meter){ .task = target->task,
                          .attempt = target->attempt,
-                         .otlp = otlp_meter_of(t, target) };
+                         .otlp = otlp_meter_new(is_known ? &before : NULL) };
     return m;
 }
 
@@ -141,21 +130,16 @@ static void queue_request(struct telemetry *t) {
     engine_request(t->engine, &t->request);
 }
 
-/* A run that posts too often must not delay other runs. */
-static bool is_too_often(const struct telemetry *t, struct meter *m) {
-    time_ms second = loop_now_steady(t->loop) / SECONDS(1);
-    m->posts = m->second == second ? m->posts + 1 : 1;
-    m->second = second;
-    return m->posts > POSTS_MAX;
-}
-
 static int take(void *ctx, const char *path, const char *body, size_t size, struct error *err) {
     struct telemetry *t = ctx;
     struct target target;
     if (!find_target(t, path, &target))
         return -ENOENT; /* the run has ended */
     struct meter *m = meter_of(t, &target);
-    if (is_too_often(t, m))
+    time_ms second = loop_now_steady(t->loop) / SECONDS(1);
+    m->posts = m->second == second ? m->posts + 1 : 1;
+    m->second = second;
+    if (m->posts > POSTS_MAX) /* a run that posts too often must not delay other runs */
         return -EAGAIN;
     int r = otlp_meter_read(m->otlp, target.signal, body, size, err);
     if (r < 0)
@@ -250,7 +234,7 @@ static void listen_now(void *ctx) {
     loop_timer_set(t->loop, t->timer, time_add(loop_now_steady(t->loop), TRY_AGAIN));
 }
 
-void telemetry_look(struct telemetry *t) {
+void telemetry_check_config(struct telemetry *t) {
     const char *wanted = config_text(engine_config(t->engine), "otel.listen", NULL);
     if (strcmp(wanted, t->wanted) == 0)
         return;
@@ -271,7 +255,7 @@ struct telemetry *telemetry_new(struct engine *engine, struct loop *loop) {
     t->wanted = xstrdup("");
     t->timer = loop_timer_new(loop, listen_now, t);
     engine_set_run_variables(engine, variables, t);
-    telemetry_look(t);
+    telemetry_check_config(t);
     return t;
 }
 

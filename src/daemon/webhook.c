@@ -56,7 +56,7 @@ struct webhook {
     struct http_sender *sender;
     struct news_reader reader;
     QUEUE(struct item) waiting;
-    bool on, looked;         /* a URL is configured; cached per configuration */
+    bool on, has_config;     /* a URL is configured; cached per configuration */
     bool busy;               /* an attempt is in progress */
     webhook_then then;       /* called with it */
     struct loop_timer *soon; /* reports `failure` from the loop */
@@ -123,35 +123,28 @@ static int read_secret(const struct webhook *w, struct strbuf *ret, struct error
     return 0;
 }
 
-static void print_signature(const char *secret, const char *timestamp, const char *body,
-                            struct strbuf *out) {
-    struct hmac_sha256 hmac;
-    uint8_t digest[SHA256_SIZE];
-    char hex[SHA256_HEX_SIZE];
-    hmac_sha256_init(&hmac, secret, strlen(secret));
-    hmac_sha256_add(&hmac, timestamp, strlen(timestamp));
-    hmac_sha256_add(&hmac, ".", 1);
-    hmac_sha256_add(&hmac, body, strlen(body));
-    hmac_sha256_end(&hmac, digest);
-    sha256_hex(digest, hex);
-    strbuf_printf(out, "v1=%s", hex);
-    explicit_bzero(&hmac, sizeof(hmac));
-}
-
 /* --- the message ------------------------------------------------------------------------------ */
 
 static int sign(const struct webhook *w, struct http_message *m, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf secret = STRBUF_INIT, signature = STRBUF_INIT;
-    char timestamp[24];
+    _cleanup_(strbuf_finish) struct strbuf secret = STRBUF_INIT;
+    struct hmac_sha256 hmac;
+    uint8_t digest[SHA256_SIZE];
+    char timestamp[24], hex[SHA256_HEX_SIZE];
     int r = read_secret(w, &secret, err);
     if (r != 0)
         return r < 0 ? r : 0;
     (void)snprintf(timestamp, sizeof(timestamp), "%" PRId64, loop_now(w->loop) / 1000);
-    print_signature(strbuf_text(&secret), timestamp, m->body, &signature);
+    hmac_sha256_init(&hmac, strbuf_text(&secret), secret.length);
+    hmac_sha256_add(&hmac, timestamp, strlen(timestamp));
+    hmac_sha256_add(&hmac, ".", 1);
+    hmac_sha256_add(&hmac, m->body, m->size);
+    hmac_sha256_end(&hmac, digest);
+    sha256_hex(digest, hex);
+    explicit_bzero(&hmac, sizeof(hmac));
     if (secret.length > 0)
         explicit_bzero(secret.text, secret.length);
     http_message_add(m, "Sluice-Timestamp: %s", timestamp);
-    http_message_add(m, "Sluice-Signature: %s", strbuf_text(&signature));
+    http_message_add(m, "Sluice-Signature: v1=%s", hex);
     return 0;
 }
 
@@ -279,18 +272,15 @@ static void acknowledged(struct webhook *w) {
     set_alert(w, ALERT_GIVEN_UP, false, "over");
 }
 
-static bool is_hopeless(const struct webhook *w, const struct item *item) {
-    return item->refusals >= REFUSALS_MAX
-           || loop_now(w->loop) - item->news->at >= span(w, "notify.give_up_s");
-}
-
 /* Drops the first message, and those after it that are too old. */
 static void give_up_some(struct webhook *w, const struct http_result *result) {
     unsigned count = 0;
-    for (; w->waiting.first && w->waiting.first->ready && is_hopeless(w, w->waiting.first);
-         count++) {
-        log_warning("notification %s (%s) was given up: %s", w->waiting.first->news->id,
-                    news_kind_name(w->waiting.first->news->kind), result->text);
+    for (struct item *item; (item = w->waiting.first) && item->ready; count++) {
+        if (item->refusals < REFUSALS_MAX
+            && loop_now(w->loop) - item->news->at < span(w, "notify.give_up_s"))
+            break;
+        log_warning("notification %s (%s) was given up: %s", item->news->id,
+                    news_kind_name(item->news->kind), result->text);
         drop_first(w);
     }
     if (count == 0)
@@ -302,25 +292,18 @@ static void give_up_some(struct webhook *w, const struct http_result *result) {
               count, count == 1 ? "notification" : "notifications", result->text);
 }
 
-/* Jitter, so that daemons that lost the same receiver do not retry together. */
-static time_ms with_jitter(time_ms pause, uint64_t seed) {
-    return pause - pause / 10 + (time_ms)(hash_u64(seed) % (uint64_t)(pause / 5 + 1));
-}
-
 /* Respects Retry-After: never earlier. */
 static void begin_pause(struct webhook *w, const struct http_result *result) {
     time_ms most = span(w, "notify.retry_max_s"), now = loop_now_steady(w->loop);
     w->pause = w->pause ? time_min(2 * w->pause, most) : span(w, "notify.retry_s");
-    bool gone = result->status == STATUS_GONE, asks = !gone && result->retry_after > 0;
-    time_ms pause = with_jitter(gone ? GONE_PAUSE : w->pause, (uint64_t)now);
-    if (asks)
+    bool is_gone = result->status == STATUS_GONE;
+    time_ms pause = is_gone ? GONE_PAUSE : w->pause;
+    /* Jitter, so that daemons that lost the same receiver do not retry together. */
+    pause += (time_ms)(hash_u64((uint64_t)now) % (uint64_t)(pause / 5 + 1)) - pause / 10;
+    if (!is_gone && result->retry_after > 0)
         pause = time_max(result->retry_after, span(w, "notify.retry_s")) + pause / 10;
     w->pausing = true;
     loop_timer_set(w->loop, w->timer, time_add(now, pause));
-}
-
-static bool is_refusal(int status) {
-    return status == 400 || status == 413 || status == 415 || status == 422;
 }
 
 static void failed(struct webhook *w, const struct http_result *result) {
@@ -330,7 +313,8 @@ static void failed(struct webhook *w, const struct http_result *result) {
         log_warning("the webhook did not take a notification, which is tried again: %s",
                     result->text);
     }
-    w->waiting.first->refusals += is_refusal(result->status);
+    int status = result->status;
+    w->waiting.first->refusals += status == 400 || status == 413 || status == 415 || status == 422;
     give_up_some(w, result);
     begin_pause(w, result);
     if (result->status == STATUS_GONE || now - w->failing_since >= ALERT_AFTER)
@@ -403,7 +387,7 @@ static void completed(void *ctx) {
     send_next(item->webhook);
 }
 
-void webhook_look(struct webhook *w) {
+void webhook_check_config(struct webhook *w) {
     if (!w->pausing || strcmp(w->tried, url_of(w)) == 0)
         return;
     end_pause(w);
@@ -412,9 +396,9 @@ void webhook_look(struct webhook *w) {
 
 static void handle(void *ctx, const struct event_row *event) {
     struct webhook *w = ctx;
-    if (!w->looked || strcmp(event->kind, "config.changed") == 0)
+    if (!w->has_config || strcmp(event->kind, "config.changed") == 0)
         w->on = *url_of(w) != '\0';
-    w->looked = true;
+    w->has_config = true;
     struct news *news = w->on ? news_read(&w->reader, w->engine, event) : NULL;
     if (news) {
         struct item *item = xcalloc(1, sizeof(*item));

@@ -29,7 +29,7 @@ struct webhook *webhook_free(struct webhook *webhook); /* accepts NULL, returns 
 
 /* The configuration may have changed: a new URL is tried at once, even if the queue is so long that
  * the event of the change has not been read yet. */
-void webhook_look(struct webhook *webhook);
+void webhook_check_config(struct webhook *webhook);
 
 /* Sends a sample as soon as no attempt is in progress, ahead of the queue. `posted` is called once,
  * from the loop or from webhook_free. One at a time. False: no webhook is configured. */

@@ -1,7 +1,6 @@
 /* http_client.c: sends one POST and reads its answer. */
 #include "http_client/http_client.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,15 +53,6 @@ static int parse_unix(const char *text, struct http_url *url, struct error *err)
     return 0;
 }
 
-static int take_port(const char *text, size_t size, struct http_url *url, struct error *err) {
-    int64_t number = 0;
-    url->port = xstrndup(text, size);
-    if (strspn(url->port, "0123456789") != size || number_parse_int(url->port, &number, NULL) < 0
-        || number < 1 || number > 65535)
-        return refuse_url(err, "has no port from 1 to 65535 behind its colon");
-    return 0;
-}
-
 /* HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT */
 static int parse_authority(struct http_url *url, struct error *err) {
     const char *text = url->authority;
@@ -83,15 +73,20 @@ static int parse_authority(struct http_url *url, struct error *err) {
     }
     if (*end != ':')
         return refuse_url(err, "has more behind its host than a port");
-    return take_port(end + 1, strlen(end + 1), url, err);
+    int64_t number = 0;
+    url->port = xstrdup(end + 1);
+    if (url->port[strspn(url->port, "0123456789")] || number_parse_int(url->port, &number, NULL) < 0
+        || number < 1 || number > 65535)
+        return refuse_url(err, "has no port from 1 to 65535 behind its colon");
+    return 0;
 }
 
 static int parse_tcp(const char *text, struct http_url *url, struct error *err) {
+    struct strbuf path = STRBUF_INIT;
     size_t size = strcspn(text, "/?");
     url->authority = xstrndup(text, size);
-    size_t length = strlen(text + size) + 2;
-    url->path = xmalloc(length);
-    (void)snprintf(url->path, length, "%s%s", text[size] == '/' ? "" : "/", text + size);
+    strbuf_printf(&path, "%s%s", text[size] == '/' ? "" : "/", text + size);
+    url->path = strbuf_take(&path);
     return parse_authority(url, err);
 }
 
@@ -140,12 +135,10 @@ static bool is_named(const char *host, const char *name, size_t size) {
 }
 
 static bool is_excepted(const char *host, const char *list) {
-    for (const char *at = list; *at;) {
-        at += strspn(at, ", ");
-        size_t size = strcspn(at, ", ");
-        if ((size == 1 && *at == '*') || is_named(host, at, size))
+    for (size_t size; *(list += strspn(list, ", ")); list += size) {
+        size = strcspn(list, ", ");
+        if ((size == 1 && *list == '*') || is_named(host, list, size))
             return true;
-        at += size;
     }
     return false;
 }
@@ -182,12 +175,10 @@ static void add_base64(struct strbuf *out, const char *bytes, size_t size) {
 /* Decodes %XX. */
 static void add_decoded(struct strbuf *out, const char *text, size_t size) {
     for (size_t i = 0; i < size; i++) {
-        unsigned code = 0;
-        bool is_encoded = text[i] == '%' && i + 2 < size && isxdigit((unsigned char)text[i + 1])
-                          && isxdigit((unsigned char)text[i + 2])
-                          && sscanf(text + i + 1, "%2x", &code) == 1;
-        strbuf_putc(out, is_encoded ? (char)code : text[i]);
-        i += is_encoded ? 2 : 0;
+        int high = text[i] == '%' && i + 2 < size ? number_hex_digit(text[i + 1]) : -1;
+        int low = high >= 0 ? number_hex_digit(text[i + 2]) : -1;
+        strbuf_putc(out, low >= 0 ? (char)(high * 16 + low) : text[i]);
+        i += low >= 0 ? 2 : 0;
     }
 }
 
@@ -287,14 +278,10 @@ static time_ms read_date(const char *text) {
     return (time_ms)timegm(&day) * 1000;
 }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t';
-}
-
 time_ms http_retry_after(const char *value, size_t size, time_ms now) {
-    for (; size > 0 && is_blank(*value); size--)
+    for (; size > 0 && (*value == ' ' || *value == '\t'); size--)
         value++;
-    while (size > 0 && is_blank(value[size - 1]))
+    while (size > 0 && (value[size - 1] == ' ' || value[size - 1] == '\t'))
         size--;
     time_ms span = 0;
     size_t count = 0;

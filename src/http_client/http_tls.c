@@ -55,7 +55,7 @@ struct http_tls {
     short waits_for;
 };
 
-static bool find(void *library, const char *name, void *ret_call) {
+static bool find_call(void *library, const char *name, void *ret_call) {
     void *call = dlsym(library, name);
     memcpy(ret_call, &call, sizeof(call)); /* C has no cast from data to code */
     return call;
@@ -69,7 +69,7 @@ static void load(void) {
     if (!library)
         error_set(&problem, -ENOTSUP, "https needs OpenSSL 3 (%s): %s", LIBRARY, dlerror());
 #define FIND(name)                                                                                 \
-    if (library && !find(library, #name, &ssl.name##_))                                            \
+    if (library && !find_call(library, #name, &ssl.name##_))                                       \
         error_set(&problem, -ENOTSUP, "'%s' has no %s: install OpenSSL 3", LIBRARY, #name);
     CALLS(FIND)
 }
@@ -115,18 +115,12 @@ static int distrust(struct http_tls *tls, const struct http_tls_peer *peer, stru
                      why ? why : "it closed the connection");
 }
 
-/* The result of a call that returned `r`: 0: would block; <0: failed. */
-static int take_error(struct http_tls *tls, int r) {
-    switch (ssl.SSL_get_error_(tls->connection, r)) {
-    case SSL_ERROR_WANT_READ:
-        tls->waits_for = POLLIN;
-        return 0;
-    case SSL_ERROR_WANT_WRITE:
-        tls->waits_for = POLLOUT;
-        return 0;
-    default:
-        return -EPROTO;
-    }
+/* Would a call that failed with this code block? Sets `waits_for`. */
+static bool would_block(struct http_tls *tls, int code) {
+    if (code != SSL_ERROR_WANT_READ && code != SSL_ERROR_WANT_WRITE)
+        return false;
+    tls->waits_for = code == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+    return true;
 }
 
 int http_tls_shake_hands(struct http_tls *tls, const struct http_tls_peer *peer,
@@ -135,7 +129,7 @@ int http_tls_shake_hands(struct http_tls *tls, const struct http_tls_peer *peer,
     int r = ssl.SSL_connect_(tls->connection);
     if (r == 1)
         return 1;
-    return take_error(tls, r) < 0 ? distrust(tls, peer, err) : 0;
+    return would_block(tls, ssl.SSL_get_error_(tls->connection, r)) ? 0 : distrust(tls, peer, err);
 }
 
 int http_tls_new(int fd, const struct http_tls_peer *peer, struct http_tls **ret_tls,
@@ -167,24 +161,25 @@ struct http_tls *http_tls_free(struct http_tls *tls) {
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-static ssize_t finish(struct http_tls *tls, int r) {
+/* The result of a read or write that returned `r`. */
+static ssize_t take_result(struct http_tls *tls, int r) {
     if (r > 0)
         return r;
     int code = ssl.SSL_get_error_(tls->connection, r);
     if (code == SSL_ERROR_ZERO_RETURN)
         return 0;
-    errno = take_error(tls, r) == 0 ? EAGAIN : ECONNRESET;
+    errno = would_block(tls, code) ? EAGAIN : ECONNRESET;
     return -1;
 }
 
 ssize_t http_tls_read(struct http_tls *tls, void *bytes, size_t size) {
     ssl.ERR_clear_error_();
-    return finish(tls, ssl.SSL_read_(tls->connection, bytes, (int)size));
+    return take_result(tls, ssl.SSL_read_(tls->connection, bytes, (int)size));
 }
 
 ssize_t http_tls_write(struct http_tls *tls, const void *bytes, size_t size) {
     ssl.ERR_clear_error_();
-    ssize_t n = finish(tls, ssl.SSL_write_(tls->connection, bytes, (int)size));
+    ssize_t n = take_result(tls, ssl.SSL_write_(tls->connection, bytes, (int)size));
     if (n != 0)
         return n;
     errno = EPIPE; /* the peer has closed the session */

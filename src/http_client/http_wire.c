@@ -179,32 +179,21 @@ int http_wire_read(struct http_wire *wire, time_ms deadline) {
 
 /* --- the head --------------------------------------------------------------------------------- */
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
+#define PROTOCOL "HTTP/1."
 
 /* "HTTP/1.1 200" followed by a blank or the end of the line. */
 static int read_status(const char *line, size_t size, int *ret_status) {
-    static const char begin[] = "HTTP/1.";
-    const size_t at = strlen(begin) + 2;
-    if (size < at + 3 || memcmp(line, begin, strlen(begin)) != 0
-        || (line[at - 2] != '0' && line[at - 2] != '1') || line[at - 1] != ' ')
+    const char *version = line + strlen(PROTOCOL), *code = version + 2;
+    size_t length = strlen(PROTOCOL "1 200");
+    if (size < length || memcmp(line, PROTOCOL, strlen(PROTOCOL)) != 0
+        || (*version != '0' && *version != '1') || version[1] != ' '
+        || strspn(code, "0123456789") != 3 || (size > length && line[length] != ' '))
         return -EPROTO;
-    if (!is_digit(line[at]) || !is_digit(line[at + 1]) || !is_digit(line[at + 2])
-        || (size > at + 3 && line[at + 3] != ' '))
-        return -EPROTO;
-    int status = 100 * (line[at] - '0') + 10 * (line[at + 1] - '0') + (line[at + 2] - '0');
+    int status = 100 * (code[0] - '0') + 10 * (code[1] - '0') + (code[2] - '0');
     if (status < 100 || status > 599)
         return -EPROTO;
     *ret_status = status;
     return 0;
-}
-
-/* Can these bytes still become a head? */
-static bool may_begin(const char *bytes, size_t size) {
-    static const char begin[] = "HTTP/1.";
-    size_t known = size < strlen(begin) ? size : strlen(begin);
-    return memcmp(bytes, begin, known) == 0;
 }
 
 static bool is_text(const char *line, size_t size) {
@@ -217,7 +206,8 @@ static bool is_text(const char *line, size_t size) {
 int http_head_check(const char *bytes, size_t size, int *ret_status, size_t *ret_size) {
     int status = 0;
     size_t at = 0;
-    if (!may_begin(bytes, size))
+    size_t known = size < strlen(PROTOCOL) ? size : strlen(PROTOCOL);
+    if (memcmp(bytes, PROTOCOL, known) != 0) /* these bytes cannot become a head any more */
         return -EPROTO;
     for (unsigned lines = 0;; lines++) {
         const char *newline = at < size ? memchr(bytes + at, '\n', size - at) : NULL;
@@ -249,12 +239,11 @@ const char *http_wire_header(const struct http_wire *wire, const char *name) {
 }
 
 static int parse_number(const char *text, unsigned base, uint64_t *ret) {
-    uint64_t value = 0;
     char *end = NULL;
     errno = 0;
     if (!*text || !strchr("0123456789abcdefABCDEF", *text))
         return -EPROTO;
-    value = strtoull(text, &end, (int)base);
+    uint64_t value = strtoull(text, &end, (int)base);
     if (errno != 0 || *end)
         return -EPROTO;
     *ret = value;

@@ -48,18 +48,9 @@ const struct mcp_param *mcp_param_find(const struct mcp_param *params, const cha
 /* Every message is one line of valid UTF-8: a log or title may contain any bytes, and a client that
  * reads lines must never see a second one. */
 
-static json_t *message_result(const json_t *id, json_t *result) {
-    return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
-}
-
 static json_t *message_error(const json_t *id, int code, const char *text, json_t *data) {
-    json_t *error = json_pack("{s:i, s:s}", "code", code, "message", text);
-    if (data)
-        (void)json_object_set_new(error, "data", data);
-    json_t *message = json_pack("{s:s}", "jsonrpc", "2.0");
-    (void)json_object_set_new(message, "id", id ? json_incref((json_t *)id) : json_null());
-    (void)json_object_set_new(message, "error", error);
-    return message;
+    return json_pack("{s:s, s:O?, s:{s:i, s:s, s:o*}}", "jsonrpc", "2.0", "id", id, "error", "code",
+                     code, "message", text, "data", data);
 }
 
 void message_send(struct mcp *mcp, enum mcp_kind kind, json_t *message) {
@@ -160,7 +151,8 @@ static void request_leave_batch(struct mcp *mcp, struct mcp_batch *batch) {
     free(batch);
 }
 
-static void drop_asks(struct mcp_request *request) {
+/* Removes the request from the list and frees it; sends nothing. */
+static void release(struct mcp_request *request) {
     struct mcp *mcp = request->mcp;
     while (request->asks) {
         struct mcp_question *ask = request->asks;
@@ -169,12 +161,6 @@ static void drop_asks(struct mcp_request *request) {
         json_decref(ask->params);
         free(ask);
     }
-}
-
-/* Removes it from the list; sends nothing. */
-static void release(struct mcp_request *request) {
-    struct mcp *mcp = request->mcp;
-    drop_asks(request);
     if (request->previous)
         request->previous->next = request->next;
     else
@@ -224,7 +210,8 @@ void request_result(struct mcp_request *request, json_t *result) {
     if (request->modern)
         (void)json_object_set_new(result, "resultType", json_string("complete"));
     request->mcp->status = 200;
-    answer(request, message_result(request->id, result));
+    answer(request,
+           json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", request->id, "result", result));
 }
 
 void request_cacheable(struct mcp_request *request, json_t *result, json_int_t ttl_ms,
@@ -287,7 +274,7 @@ void mcp_answer(struct mcp_question *ask, const struct mcp_reply *reply, time_ms
 }
 
 void request_watch(struct mcp *mcp) {
-    bool wanted = subscribed_any(mcp);
+    bool wanted = mcp->subscribed && !subscription_is_empty(mcp->subscribed);
     for (const struct mcp_request *r = mcp->requests; r && !wanted; r = r->next)
         wanted = r->wait || r->subscription;
     if (wanted == mcp->watching)
@@ -351,7 +338,7 @@ static const char *named_by(const struct mcp_request *request) {
     return NULL;
 }
 
-static bool headers_hold(struct mcp_request *request) {
+static bool headers_are_valid(struct mcp_request *request) {
     const struct mcp *mcp = request->mcp;
     if (!mcp->http)
         return true;
@@ -404,6 +391,14 @@ static json_t *method_versions(void) {
 static json_t *server_info(void) {
     return json_pack("{s:s, s:s, s:s}", "name", "sluice", "title", "Sluice", "version",
                      SLUICE_VERSION);
+}
+
+/* Lists have one page. True: the client sent a cursor, and is answered. */
+bool request_refuses_cursor(struct mcp_request *request) {
+    if (!json_object_get(request->params, "cursor"))
+        return false;
+    request_fail(request, RPC_PARAMS, NULL, "there is one page: no cursor is known");
+    return true;
 }
 
 /* --- protocol methods ------------------------------------------------------------------------- */
@@ -467,11 +462,6 @@ static const struct method *method_find(const char *name) {
     return NULL;
 }
 
-static bool method_is_modern_only(const char *name) {
-    const struct method *method = method_find(name);
-    return method && method->eras == MODERN;
-}
-
 /* --- modern and older requests --------------------------------------------------------------- */
 
 static void refuse_version(struct mcp_request *request, const char *asked) {
@@ -482,29 +472,20 @@ static void refuse_version(struct mcp_request *request, const char *asked) {
 }
 
 /* False: already answered. */
-static bool meta_holds(struct mcp_request *request, const json_t *meta) {
-    const json_t *version = json_object_get(meta, META_VERSION);
-    const json_t *client = json_object_get(meta, META_CLIENT);
-    if (!json_is_string(version)) {
-        request_fail(request, RPC_PARAMS, NULL, "_meta needs %s, a text", META_VERSION);
-        return false;
-    }
-    if (!json_is_object(json_object_get(meta, META_CAPABILITIES))) {
-        request_fail(request, RPC_PARAMS, NULL, "_meta needs %s, an object", META_CAPABILITIES);
-        return false;
-    }
-    if (client && !json_is_object(client)) {
-        request_fail(request, RPC_PARAMS, NULL, "%s in _meta must be an object", META_CLIENT);
-        return false;
-    }
-    return true;
-}
-
-static bool modern_holds(struct mcp_request *request, const json_t *meta) {
-    if (!meta_holds(request, meta))
-        return false;
+static bool modern_is_valid(struct mcp_request *request, const json_t *meta) {
     const char *version = json_string_value(json_object_get(meta, META_VERSION));
+    const json_t *client = json_object_get(meta, META_CLIENT);
     const char *header = request->mcp->header_version;
+    const char *problem = !version ? "_meta needs " META_VERSION ", a text"
+                          : !json_is_object(json_object_get(meta, META_CAPABILITIES))
+                              ? "_meta needs " META_CAPABILITIES ", an object"
+                          : client && !json_is_object(client) ? META_CLIENT
+                              " in _meta must be an object"
+                                                              : NULL;
+    if (problem) {
+        request_fail(request, RPC_PARAMS, NULL, "%s", problem);
+        return false;
+    }
     if (request->mcp->http && (!header || strcmp(header, version) != 0)) {
         request_fail(request, RPC_HEADERS, NULL,
                      "the header MCP-Protocol-Version and _meta do not name the same version");
@@ -515,10 +496,10 @@ static bool modern_holds(struct mcp_request *request, const json_t *meta) {
         return false;
     }
     request->version = MCP_MODERN;
-    return headers_hold(request);
+    return headers_are_valid(request);
 }
 
-static bool older_holds(struct mcp_request *request) {
+static bool older_is_valid(struct mcp_request *request) {
     const char *header = request->mcp->header_version;
     if (header && !method_version(header)) {
         refuse_version(request, header);
@@ -531,18 +512,15 @@ static bool older_holds(struct mcp_request *request) {
     return true;
 }
 
-static bool wants_modern(const struct mcp_request *request, const json_t *meta) {
-    const char *header = request->mcp->header_version;
-    return json_object_get(meta, META_VERSION) || (header && strcmp(header, MCP_MODERN) == 0)
-           || method_is_modern_only(request->method);
-}
-
 static void method_begin(struct mcp_request *request) {
     const json_t *meta = json_object_get(request->params, "_meta");
-    request->modern = wants_modern(request, meta);
-    if (!(request->modern ? modern_holds(request, meta) : older_holds(request)))
-        return;
+    const char *header = request->mcp->header_version;
     const struct method *method = method_find(request->method);
+    request->modern = json_object_get(meta, META_VERSION)
+                      || (header && strcmp(header, MCP_MODERN) == 0)
+                      || (method && method->eras == MODERN);
+    if (!(request->modern ? modern_is_valid(request, meta) : older_is_valid(request)))
+        return;
     if (!method || !(method->eras & (request->modern ? MODERN : OLDER))) {
         request_fail(request, RPC_METHOD, NULL, "there is no method '%s' in %s",
                      message_quote(request->method).text, request->version);
@@ -558,21 +536,16 @@ static char *copy(const char *text) {
     return text ? xstrdup(text) : NULL;
 }
 
-/* "web-17.2": the task, and the attempt after the last dot. */
-static void take_run(struct mcp *mcp, const char *run) {
-    const char *point = run ? strrchr(run, '.') : NULL;
-    if (!point || number_parse_int(point + 1, &mcp->attempt, NULL) < 0 || mcp->attempt < 1)
-        return;
-    mcp->task = xstrndup(run, (size_t)(point - run));
-}
-
 struct mcp *mcp_new(const struct mcp_backend *backend, const struct mcp_options *options) {
     struct mcp *mcp = xcalloc(1, sizeof(*mcp));
     const struct mcp_headers *headers = options ? options->headers : NULL;
     mcp->backend = *backend;
     mcp->status = 202;
     mcp->http = headers != NULL;
-    take_run(mcp, options ? options->run : NULL);
+    /* "web-17.2": the task, and the attempt after the last dot. */
+    const char *run = options ? options->run : NULL, *dot = run ? strrchr(run, '.') : NULL;
+    if (dot && number_parse_int(dot + 1, &mcp->attempt, NULL) == 0 && mcp->attempt >= 1)
+        mcp->task = xstrndup(run, (size_t)(dot - run));
     if (headers) {
         mcp->header_version = copy(headers->version);
         mcp->header_method = copy(headers->method);
@@ -683,14 +656,10 @@ static void take_message(struct mcp *mcp, const json_t *message, struct mcp_batc
         take_notification(mcp, json_string_value(method), json_object_get(message, "params"));
 }
 
-static bool has_batches(const struct mcp *mcp) {
-    const char *version = mcp->http ? mcp->header_version : mcp->version;
-    return version ? strcmp(version, MCP_BATCHING) <= 0 : mcp->http;
-}
-
 static void take_batch(struct mcp *mcp, const json_t *list) {
+    const char *version = mcp->http ? mcp->header_version : mcp->version;
     size_t count = json_array_size(list);
-    if (!has_batches(mcp)) {
+    if (version ? strcmp(version, MCP_BATCHING) > 0 : !mcp->http) {
         refuse(mcp, NULL, NULL, RPC_REQUEST,
                "this version has no batches: send one message at a time");
         return;
@@ -736,10 +705,10 @@ void mcp_event(struct mcp *mcp, const char *task, time_ms now) {
         next = r->next;
         if (r->wait)
             wait_event(r, task);
-        else if (r->subscription)
-            subscription_event(r, task);
+        else
+            subscription_event(mcp, r->subscription, r, task);
     }
-    subscribed_event(mcp, task);
+    subscription_event(mcp, mcp->subscribed, NULL, task);
 }
 
 void mcp_tick(struct mcp *mcp, time_ms now) {
@@ -748,18 +717,16 @@ void mcp_tick(struct mcp *mcp, time_ms now) {
         next = r->next;
         if (r->wait)
             wait_tick(r);
-        else if (r->subscription)
-            subscription_tick(r);
+        else
+            subscription_notify(mcp, r->subscription, r);
     }
-    subscribed_tick(mcp);
+    subscription_notify(mcp, mcp->subscribed, NULL);
 }
 
 time_ms mcp_next_tick(const struct mcp *mcp) {
-    time_ms next = subscribed_next(mcp);
+    time_ms next = subscription_next(mcp->subscribed);
     for (const struct mcp_request *r = mcp->requests; r; r = r->next)
-        next = time_min(next, r->wait           ? wait_next(r)
-                              : r->subscription ? subscription_next(r)
-                                                : TIME_NEVER);
+        next = time_min(next, r->wait ? wait_next(r) : subscription_next(r->subscription));
     return next;
 }
 

@@ -75,12 +75,13 @@ void request_ask(struct mcp_request *request, const char *op, json_t *params, si
                  void (*answered)(struct mcp_request *, size_t, const struct mcp_reply *));
 /* Each answers and frees the request; `result` and `data` are taken. */
 void request_result(struct mcp_request *request, json_t *result);
-/* Tells modern clients how long a list or resource may be cached. */
+/* Modern clients also get how long a list or resource may be cached. */
 void request_cacheable(struct mcp_request *request, json_t *result, json_int_t ttl_ms,
                        const char *scope);
+bool request_refuses_cursor(struct mcp_request *request);
 void request_fail(struct mcp_request *request, int code, json_t *data, const char *format, ...)
     _printf_(4, 5);
-/* Tells the backend when the need for events has changed. */
+/* Informs the backend when the need for events has changed. */
 void request_watch(struct mcp *mcp);
 
 /* `message` and `params` are taken. */
@@ -143,16 +144,18 @@ void resources_list(struct mcp_request *request);
 void resources_templates(struct mcp_request *request);
 void resources_read(struct mcp_request *request);
 
-void subscription_begin(struct mcp_request *request);
-void subscription_event(struct mcp_request *request, const char *task);
-void subscription_tick(struct mcp_request *request);
-time_ms subscription_next(const struct mcp_request *request);
-void subscription_stop(struct mcp_request *request);
+/* A subscription of a request, or of an older client as a whole: then `request` is NULL. All accept
+ * NULL as the subscription. */
+void subscription_event(struct mcp *mcp, struct mcp_subscription *subscription,
+                        const struct mcp_request *request, const char *task);
+/* Sends the notifications that are due. */
+void subscription_notify(struct mcp *mcp, struct mcp_subscription *subscription,
+                         const struct mcp_request *request);
+time_ms subscription_next(const struct mcp_subscription *subscription);
+bool subscription_is_empty(const struct mcp_subscription *subscription);
 void subscription_free(struct mcp_subscription *subscription);
-/* Older clients: covers all their subscriptions. */
+
+void subscription_begin(struct mcp_request *request);
+void subscription_stop(struct mcp_request *request);
 void subscribe_begin(struct mcp_request *request);
 void unsubscribe_begin(struct mcp_request *request);
-bool subscribed_any(const struct mcp *mcp);
-void subscribed_event(struct mcp *mcp, const char *task);
-void subscribed_tick(struct mcp *mcp);
-time_ms subscribed_next(const struct mcp *mcp);

@@ -127,15 +127,8 @@ static json_t *describe(const char *key, const char *address, const char *name, 
                      "mimeType", type);
 }
 
-static bool has_cursor(struct mcp_request *request) {
-    if (!json_object_get(request->params, "cursor"))
-        return false;
-    request_fail(request, RPC_PARAMS, NULL, "there is one page: no cursor is known");
-    return true;
-}
-
 void resources_list(struct mcp_request *request) {
-    if (has_cursor(request))
+    if (request_refuses_cursor(request))
         return;
     json_t *list =
         json_pack("[o, o]",
@@ -147,7 +140,7 @@ void resources_list(struct mcp_request *request) {
 }
 
 void resources_templates(struct mcp_request *request) {
-    if (has_cursor(request))
+    if (request_refuses_cursor(request))
         return;
     json_t *list = json_pack(
         "[o, o, o, o]",
@@ -163,10 +156,6 @@ void resources_templates(struct mcp_request *request) {
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
-
-static const char *uri_of(const struct mcp_request *request) {
-    return json_string_value(json_object_get(request->params, "uri"));
-}
 
 static void not_found(struct mcp_request *request, const char *why) {
     json_t *data = json_pack("{s:O}", "uri", json_object_get(request->params, "uri"));
@@ -190,7 +179,8 @@ static void answered(struct mcp_request *request, size_t index, const struct mcp
     }
     json_t *text =
         reply->bytes ? message_text(reply->bytes, reply->size) : message_dump(reply->value);
-    json_t *result = json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri", uri_of(request),
+    json_t *result = json_pack("{s:[{s:s, s:s, s:o}]}", "contents", "uri",
+                               json_string_value(json_object_get(request->params, "uri")),
                                "mimeType", reply->bytes ? TEXT_TYPE : JSON_TYPE, "text", text);
     request_cacheable(request, result, 0, "private");
 }
@@ -201,7 +191,7 @@ void resources_read(struct mcp_request *request) {
         [RESOURCE_TASK] = "task.show",       [RESOURCE_WHY] = "task.why",
         [RESOURCE_LOG] = "task.log",
     };
-    const char *uri = uri_of(request);
+    const char *uri = json_string_value(json_object_get(request->params, "uri"));
     struct resource resource;
     if (!uri) {
         request_fail(request, RPC_PARAMS, NULL, "resources/read needs a uri");
@@ -272,10 +262,9 @@ static bool take_uri(struct mcp_subscription *subscription, const char *uri) {
 
 /* --- notifications ---------------------------------------------------------------------------- */
 
-/* `request`: the listening request; or NULL. */
-static void notify_due(struct mcp *mcp, struct mcp_subscription *subscription,
-                       const struct mcp_request *request) {
-    for (size_t i = 0; i < subscription->count; i++) {
+void subscription_notify(struct mcp *mcp, struct mcp_subscription *subscription,
+                         const struct mcp_request *request) {
+    for (size_t i = 0; subscription && i < subscription->count; i++) {
         struct watched *item = &subscription->items[i];
         if (!item->dirty || mcp->now < item->due_at)
             continue;
@@ -287,16 +276,22 @@ static void notify_due(struct mcp *mcp, struct mcp_subscription *subscription,
     }
 }
 
-static void mark(struct mcp_subscription *subscription, const char *task) {
-    for (size_t i = 0; i < subscription->count; i++) {
+void subscription_event(struct mcp *mcp, struct mcp_subscription *subscription,
+                        const struct mcp_request *request, const char *task) {
+    for (size_t i = 0; subscription && i < subscription->count; i++) {
         struct watched *item = &subscription->items[i];
         item->dirty |= !item->task || !task || resource_same_task(item->task, task);
     }
+    subscription_notify(mcp, subscription, request);
 }
 
-static time_ms next_of(const struct mcp_subscription *subscription) {
+bool subscription_is_empty(const struct mcp_subscription *subscription) {
+    return subscription->count == 0;
+}
+
+time_ms subscription_next(const struct mcp_subscription *subscription) {
     time_ms next = TIME_NEVER;
-    for (size_t i = 0; i < subscription->count; i++)
+    for (size_t i = 0; subscription && i < subscription->count; i++)
         if (subscription->items[i].dirty)
             next = time_min(next, subscription->items[i].due_at);
     return next;
@@ -330,19 +325,6 @@ void subscription_begin(struct mcp_request *request) {
     request->mcp->status = 200;
     request_watch(request->mcp);
     message_notify(request->mcp, "notifications/subscriptions/acknowledged", params);
-}
-
-void subscription_event(struct mcp_request *request, const char *task) {
-    mark(request->subscription, task);
-    notify_due(request->mcp, request->subscription, request);
-}
-
-void subscription_tick(struct mcp_request *request) {
-    notify_due(request->mcp, request->subscription, request);
-}
-
-time_ms subscription_next(const struct mcp_request *request) {
-    return next_of(request->subscription);
 }
 
 void subscription_stop(struct mcp_request *request) {
@@ -403,24 +385,4 @@ void unsubscribe_begin(struct mcp_request *request) {
     }
     if (uri)
         request_result(request, json_object());
-}
-
-bool subscribed_any(const struct mcp *mcp) {
-    return mcp->subscribed && mcp->subscribed->count > 0;
-}
-
-void subscribed_event(struct mcp *mcp, const char *task) {
-    if (!mcp->subscribed)
-        return;
-    mark(mcp->subscribed, task);
-    notify_due(mcp, mcp->subscribed, NULL);
-}
-
-void subscribed_tick(struct mcp *mcp) {
-    if (mcp->subscribed)
-        notify_due(mcp, mcp->subscribed, NULL);
-}
-
-time_ms subscribed_next(const struct mcp *mcp) {
-    return mcp->subscribed ? next_of(mcp->subscribed) : TIME_NEVER;
 }

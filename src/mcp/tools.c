@@ -49,10 +49,14 @@ static void add_params(const struct mcp_tool *tool, const struct mcp_param *para
     }
 }
 
+static void add_text(json_t *properties, const char *name, const char *description) {
+    (void)json_object_set_new(
+        properties, name, json_pack("{s:s, s:s}", "type", "string", "description", description));
+}
+
 static void describe_task(const struct mcp_tool *tool, json_t *properties, json_t *required) {
-    const struct mcp_op *op = mcp_op_find(tool->op);
     add_params(&(struct mcp_tool){ 0 }, tool->members, properties, required);
-    add_params(tool, op->params, properties, required);
+    add_params(tool, mcp_op_find(tool->op)->params, properties, required);
 }
 
 static void describe_children(const struct mcp_tool *tool, json_t *properties, json_t *required) {
@@ -63,10 +67,8 @@ static void describe_children(const struct mcp_tool *tool, json_t *properties, j
                                  1, "description", "the tasks to add, all or none", "items", "type",
                                  "object", "properties", members, "additionalProperties", 0);
     (void)json_object_set_new(properties, "children", children);
-    (void)json_object_set_new(
-        properties, "parent",
-        json_pack("{s:s, s:s}", "type", "string", "description",
-                  "the task they belong to; inside a run its own task when not given"));
+    add_text(properties, "parent",
+             "the task they belong to; inside a run its own task when not given");
     (void)json_array_append_new(required, json_string("children"));
 }
 
@@ -81,17 +83,12 @@ static void describe_own(const struct mcp_tool *tool, json_t *properties, json_t
             (void)json_array_append(required, name);
     }
     json_decref(all);
-    (void)json_object_set_new(
-        properties, "task",
-        json_pack("{s:s, s:s}", "type", "string", "description",
-                  "the task it is about; inside a run its own task when not given"));
+    add_text(properties, "task", "the task it is about; inside a run its own task when not given");
 }
 
 static void describe_post(const struct mcp_tool *tool, json_t *properties, json_t *required) {
     describe_own(tool, properties, required);
-    (void)json_object_set_new(
-        properties, "project",
-        json_pack("{s:s, s:s}", "type", "string", "description", "a project instead of a task"));
+    add_text(properties, "project", "a project instead of a task");
 }
 
 /* --- arguments to parameters ----------------------------------------------------------------- */
@@ -285,31 +282,19 @@ static json_t *input_schema(const struct mcp_tool *tool) {
     return schema;
 }
 
-static json_t *list_all(void) {
+void tools_list(struct mcp_request *request) {
+    if (request_refuses_cursor(request))
+        return;
     json_t *list = json_array();
     for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
         (void)json_array_append_new(
             list, json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", tool->name, "title", tool->title,
                             "description", description(tool), "inputSchema", input_schema(tool),
                             "annotations", annotations(tool)));
-    return list;
-}
-
-void tools_list(struct mcp_request *request) {
-    if (json_object_get(request->params, "cursor"))
-        request_fail(request, RPC_PARAMS, NULL, "there is one page: no cursor is known");
-    else
-        request_cacheable(request, json_pack("{s:o}", "tools", list_all()), LIST_TTL_MS, "public");
+    request_cacheable(request, json_pack("{s:o}", "tools", list), LIST_TTL_MS, "public");
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
-
-static const struct mcp_tool *find(const char *name) {
-    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
-        if (strcmp(tool->name, name) == 0)
-            return tool;
-    return NULL;
-}
 
 /* Takes `text` and `structured`, which may be NULL. */
 static void finish(struct mcp_request *request, json_t *text, json_t *structured, bool failed) {
@@ -356,10 +341,9 @@ static int refuse_unknown(const struct mcp_tool *tool, const json_t *properties,
     json_object_foreach((json_t *)properties, known, schema) {
         nearest_offer(&nearest, known);
     }
-    if (nearest.best)
-        return error_set(err, -EINVAL, "%s has no argument '%s'; did you mean '%s'?", tool->name,
-                         message_quote(name).text, nearest.best);
-    return error_set(err, -EINVAL, "%s has no argument '%s'", tool->name, message_quote(name).text);
+    return error_set(err, -EINVAL, "%s has no argument '%s'%s%s%s", tool->name,
+                     message_quote(name).text, nearest.best ? "; did you mean '" : "",
+                     nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
 /* Accepts only names in the schema. The operation checks types and ranges, with the same messages
@@ -397,23 +381,7 @@ static json_t *given(const json_t *arguments) {
     return copy;
 }
 
-/* Renames `task` to the operation's `id`. */
-static void name_task(const struct mcp_op *op, json_t *params) {
-    json_t *task = json_object_get(params, "task");
-    if (!task || !mcp_param_find(op->params, "id") || mcp_param_find(op->params, "task"))
-        return;
-    (void)json_object_set(params, "id", task);
-    (void)json_object_del(params, "task");
-}
-
-static void limit_log(const struct mcp_op *op, json_t *params) {
-    const json_t *tail = json_object_get(params, "tail");
-    if (op->bytes
-        && (!tail || (json_is_integer(tail) && json_integer_value(tail) > (json_int_t)MCP_LOG_MAX)))
-        (void)json_object_set_new(params, "tail", json_integer((json_int_t)MCP_LOG_MAX));
-}
-
-static void ask(struct mcp_request *request, json_t *params) {
+static void call_operation(struct mcp_request *request, json_t *params) {
     const struct mcp_tool *tool = request->tool;
     const char *name = tool->op;
     struct error err = { 0 };
@@ -423,8 +391,12 @@ static void ask(struct mcp_request *request, json_t *params) {
         return;
     }
     const struct mcp_op *op = mcp_op_find(name);
-    name_task(op, params);
-    limit_log(op, params);
+    if (mcp_param_find(op->params, "id") && !mcp_param_find(op->params, "task"))
+        move(params, "task", params, "id");
+    const json_t *tail = json_object_get(params, "tail");
+    if (op->bytes
+        && (!tail || (json_is_integer(tail) && json_integer_value(tail) > (json_int_t)MCP_LOG_MAX)))
+        (void)json_object_set_new(params, "tail", json_integer((json_int_t)MCP_LOG_MAX));
     request_ask(request, name, params, 0, answered);
 }
 
@@ -436,11 +408,13 @@ void tools_call(struct mcp_request *request) {
         request_fail(request, RPC_PARAMS, NULL, "tools/call needs the name of a tool");
         return;
     }
-    request->tool = find(name);
+    struct nearest nearest = nearest_to(name);
+    for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++) {
+        nearest_offer(&nearest, tool->name);
+        if (strcmp(tool->name, name) == 0)
+            request->tool = tool;
+    }
     if (!request->tool) {
-        struct nearest nearest = nearest_to(name);
-        for (const struct mcp_tool *tool = mcp_tools; tool->name; tool++)
-            nearest_offer(&nearest, tool->name);
         request_fail(request, RPC_PARAMS, NULL, "unknown tool '%s'%s%s", message_quote(name).text,
                      nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "");
         return;
@@ -456,6 +430,6 @@ void tools_call(struct mcp_request *request) {
     } else if (request->tool->begin) {
         request->tool->begin(request, params);
     } else {
-        ask(request, params);
+        call_operation(request, params);
     }
 }

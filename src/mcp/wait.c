@@ -2,7 +2,7 @@
  *
  * There is no polling: each task is read once, and again when an event reports a change. Each task
  * has at most one open question; a change meanwhile makes it ask again. An unreachable daemon is
- * retried every second, because work goes on without it.
+ * retried every second, because runs continue without it.
  *
  * Inside a run, the operation task.wait is called as well: while it is open, the run lends its
  * slots to the tasks that it waits for, and gets them back with the answer. */
@@ -122,19 +122,12 @@ static json_t *describe(const struct waited *item) {
     return task;
 }
 
-static bool has_ended(const struct mcp_wait *wait) {
+/* `or_stuck`: or until a person acts. */
+static bool has_ended(const struct mcp_wait *wait, bool or_stuck) {
     size_t ended = 0;
     for (size_t i = 0; i < wait->count; i++)
-        ended += wait->items[i].ended;
+        ended += wait->items[i].ended || (or_stuck && wait->items[i].needs_person);
     return wait->any ? ended > 0 : ended == wait->count;
-}
-
-/* Ended, or stuck until a person acts. */
-static bool is_settled(const struct mcp_wait *wait) {
-    size_t settled = 0;
-    for (size_t i = 0; i < wait->count; i++)
-        settled += wait->items[i].ended || wait->items[i].needs_person;
-    return wait->any ? settled > 0 : settled == wait->count;
 }
 
 /* A draft, held without a time, or behind a closed account. */
@@ -152,7 +145,7 @@ static void finish(struct mcp_request *request) {
     json_t *tasks = json_array();
     for (size_t i = 0; i < wait->count; i++)
         (void)json_array_append_new(tasks, describe(&wait->items[i]));
-    json_t *value = json_pack("{s:b, s:f, s:o}", "ended", has_ended(wait), "waited_s",
+    json_t *value = json_pack("{s:b, s:f, s:o}", "ended", has_ended(wait, false), "waited_s",
                               (double)(request->mcp->now - wait->began) / 1000.0, "tasks", tasks);
     tools_done(request, value);
 }
@@ -193,7 +186,7 @@ static void report_progress(struct mcp_request *request) {
 
 static void answered(struct mcp_request *request, size_t index, const struct mcp_reply *reply);
 
-static void look(struct mcp_request *request, size_t index) {
+static void read_task(struct mcp_request *request, size_t index) {
     struct waited *item = &request->wait->items[index];
     if (item->asking) {
         item->again = true;
@@ -205,14 +198,6 @@ static void look(struct mcp_request *request, size_t index) {
     request_ask(request, "task.show", json_pack("{s:s}", "id", item->task), index, answered);
 }
 
-/* Every task was read once. */
-static bool is_known(const struct mcp_wait *wait) {
-    for (size_t i = 0; i < wait->count; i++)
-        if (!wait->items[i].shown)
-            return false;
-    return true;
-}
-
 /* True: the wait has ended, and the request is freed. */
 static bool settle(struct mcp_request *request) {
     struct mcp_wait *wait = request->wait;
@@ -221,7 +206,7 @@ static bool settle(struct mcp_request *request) {
     wait->owed = false;
     for (size_t i = 0; late && i < wait->count; i++)
         wait->owed |= !wait->items[i].shown && wait->items[i].asking;
-    bool over = is_settled(wait) && !wait->lending;
+    bool over = has_ended(wait, true) && !wait->lending;
     if (!over && (!late || wait->owed))
         return false;
     finish(request);
@@ -249,15 +234,18 @@ static void answered(struct mcp_request *request, size_t index, const struct mcp
     item->needs_person = needs_person(item->shown);
     if (settle(request))
         return;
-    if (changed && is_known(request->wait))
+    size_t read = 0;
+    for (size_t i = 0; i < request->wait->count; i++)
+        read += request->wait->items[i].shown != NULL;
+    if (changed && read == request->wait->count)
         report_progress(request);
     if (item->again)
-        look(request, index);
+        read_task(request, index);
 }
 
 /* --- lending --------------------------------------------------------------------------------- */
 
-/* Timed out or settled: the tasks' states decide. No daemon: retry, the wait goes on. Refused: this
+/* Timed out or settled: the tasks' states decide. No daemon: retry, the wait continues. Refused: this
  * run may not lend. */
 static void lent(struct mcp_request *request, size_t index, const struct mcp_reply *reply) {
     struct mcp_wait *wait = request->wait;
@@ -290,7 +278,7 @@ void wait_event(struct mcp_request *request, const char *task) {
     for (size_t i = 0; mcp->ended == ended && i < request->wait->count; i++) {
         const struct waited *item = &request->wait->items[i];
         if (!item->ended && (!task || resource_same_task(item->task, task)))
-            look(request, i);
+            read_task(request, i);
     }
 }
 
@@ -307,7 +295,7 @@ void wait_tick(struct mcp_request *request) {
     }
     for (size_t i = 0; i < wait->count; i++)
         if (wait->items[i].retry <= now) {
-            look(request, i);
+            read_task(request, i);
             return; /* may be freed; the others are due at once */
         }
 }
