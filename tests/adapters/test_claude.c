@@ -357,7 +357,7 @@ TEST(a_good_word_with_a_bad_exit_code_is_a_failure) {
     expect_failure(GOOD, AGENT_FAILED);
 }
 
-TEST(a_session_that_cannot_be_used_is_told) {
+TEST(a_session_that_cannot_be_used_is_lost) {
     struct agent_outcome outcome =
         fake_run("claude", (struct fake_run){ .err = "No conversation found with session ID: 0-0\n",
                                               .code = 1 });

@@ -146,7 +146,7 @@ TEST(a_warning_item_is_no_message) {
     assert_string_equal(outcome.message, "Done.");
 }
 
-TEST(a_lost_thread_is_told_apart) {
+TEST(a_lost_thread_is_recognized) {
     struct agent_outcome outcome = fake_run(
         "codex", (struct fake_run){ .err = "Error: thread/resume failed: no rollout found for "
                                            "thread id 1\n",

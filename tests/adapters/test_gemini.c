@@ -227,7 +227,7 @@ TEST(permissions_are_passed_once) {
                    COMMAND "--approval-mode auto_edit --approval-modes");
 }
 
-TEST(a_lost_session_is_told_apart) {
+TEST(a_lost_session_is_recognized) {
     struct agent_outcome outcome =
         fake_run("gemini",
                  (struct fake_run){ .err = "Error resuming session: No previous sessions found for "

@@ -71,7 +71,7 @@ TEST(reasoning_counts_once) {
     expect_tokens(&no_total, 10, 7, -1);
 }
 
-TEST(a_cost_of_nothing_is_not_told) {
+TEST(a_cost_of_zero_is_not_reported) {
     struct agent_outcome outcome = fake_run(
         "opencode",
         (struct fake_run){ .out = START FINISH("stop", "{\"input\":10,\"output\":5},\"cost\":0") });
@@ -142,7 +142,7 @@ TEST(what_was_not_permitted_is_remembered) {
     assert_string_equal(outcome.denial.argument, "rm -rf x");
 }
 
-TEST(a_lost_session_is_told_apart) {
+TEST(a_lost_session_is_recognized) {
     struct agent_outcome outcome = fake_run(
         "opencode",
         (struct fake_run){ .err = "\033[91m\033[1mError: \033[0mSession not found\n", .code = 1 });

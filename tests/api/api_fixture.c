@@ -212,7 +212,7 @@ size_t api_abandoned(struct api *api) {
     return get_size(api, get_abandoned);
 }
 
-/* Each look is a round of the loop, so this goes on as quickly as the server does. */
+/* Each check is a round of the loop, so this is as fast as the server. */
 static void wait_for(struct api *api, const char *what, size_t (*look)(struct api *api),
                      size_t value) {
     time_ms deadline = clock_read_steady() + patience_ms();

@@ -1,9 +1,9 @@
-/* api_fixture.h: a real server on a real socket, with pretended operations behind it.
+/* api_fixture.h: a real server on a real socket, with fake operations behind it.
  *
  * Life:   api_start(options) → api_connect, api_send, api_read… → api_stop
- * The server's loop runs in a thread of its own; the test is its client. What the operations do is told
+ * The server's loop runs in a thread of its own; the test is its client. What the operations do is set
  * and asked through functions that run inside the loop (api_do), so nothing is shared.
- * Waiting is always for an event, with a deadline: a test that would hang fails with a sentence. */
+ * Waiting is always for an event, with a deadline: a test that would hang fails with a message. */
 #pragma once
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@ struct api {
     struct loop *loop;
 };
 
-/* The pretended operations: GET /v1/echo?text=&number= and POST /v1/echo {…} answer their parameters;
+/* The fake operations: GET /v1/echo?text=&number= and POST /v1/echo {…} answer their parameters;
  * POST /v1/tasks takes any list; GET /v1/wait answers when api_release is called; GET /v1/big?size=N has
  * a large answer; GET /v1/fail?code=ENOENT|…; POST /v1/once writes; GET /metrics; GET /v1/events;
  * GET /v1/tasks/{id}/log; POST /v1/shutdown. */

@@ -1,4 +1,4 @@
-/* fake_ops.h: operations and an engine that pretend, for the tests of the server.
+/* fake_ops.h: fake operations and a fake engine, for the tests of the server.
  *
  * All of this runs inside the server's loop. */
 #pragma once
@@ -31,8 +31,8 @@ struct fake_world {
     size_t events_in_turn; /* to be added by the next page, and published after it */
     void (*publish)(uint64_t seq);
     char token[40];          /* of the last echo */
-    struct op_access access; /* the same, by TCP */
-    bool access_ended;       /* FAKE_TOKEN is none any more */
+    struct op_access access; /* the same, over TCP */
+    bool access_ended;       /* FAKE_TOKEN has expired */
     time_ms access_left;     /* how long it is good for; 0: for ever */
     size_t access_uses;
     char log_path[192];

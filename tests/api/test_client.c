@@ -1,6 +1,6 @@
 /* test_client.c: the command line's client asks once and gets one answer, whatever breaks.
  *
- * Against the real server with pretended operations, and against a script where the server must
+ * Against the real server with fake operations, and against a script where the server must
  * misbehave. */
 #include <errno.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ TEST(a_call_has_status_answer_and_headers) {
 
 /* --- of a run on another machine ------------------------------------------------------------------ */
 
-static void open_door(struct api *api, void *arg) {
+static void open_listener(struct api *api, void *arg) {
     struct server_tcp tcp = { .address = "127.0.0.1:0" };
     struct error err = { 0 };
     if (server_listen_tcp(api->server, &tcp, &err) < 0)
@@ -66,12 +66,12 @@ static void get_token(struct api *api, void *arg) {
     memcpy(arg, fake.token, sizeof(fake.token));
 }
 
-/* Port 1 has nobody: where several daemons may have the store, one of the addresses is enough. */
+/* Nothing listens on port 1: where several daemons may have the store, one of the addresses is enough. */
 TEST(a_run_in_slurm_asks_at_its_addresses_with_its_token) {
     API(api);
     struct error err = { 0 };
     char url[64], places[160], token[sizeof(fake.token)];
-    api_do(api, open_door, url);
+    api_do(api, open_listener, url);
     (void)snprintf(places, sizeof(places), "http://127.0.0.1:1,%s", url);
     assert_int_equal(setenv("SLUICE_SOCKET", places, 1), 0);
     assert_int_equal(setenv("SLUICE_TOKEN", FAKE_RUN_TOKEN, 1), 0);
@@ -119,7 +119,7 @@ TEST(text_in_a_path_is_escaped) {
     assert_string_equal(strbuf_text(&path), "/v1/tasks?state=open%2Cheld&kind=");
 }
 
-TEST(a_refusal_is_a_status_an_errno_and_a_sentence) {
+TEST(a_refusal_is_a_status_an_errno_and_a_message) {
     API(api);
     CLIENT(client, api);
     struct error err = { 0 };
@@ -211,7 +211,7 @@ TEST(a_large_body_that_is_refused_is_explained) {
 
 /* --- no daemon ----------------------------------------------------------------------------------- */
 
-TEST(no_socket_and_nobody_behind_it_are_absent) {
+TEST(no_socket_and_no_listener_behind_it_are_absent) {
     struct client *client = NULL;
     struct error err = { 0 };
     char folder[SCRATCH_PATH], path[SCRATCH_PATH + 16];
@@ -436,7 +436,7 @@ TEST(an_idle_connection_that_was_closed_is_replaced) {
     client_close(client);
 }
 
-TEST(an_absent_daemon_is_started_once_or_the_reason_is_told) {
+TEST(an_absent_daemon_is_started_once_or_the_reason_is_reported) {
     struct client *client = NULL;
     struct error err = { 0 };
     struct starter starter = { 0 };
@@ -444,7 +444,7 @@ TEST(an_absent_daemon_is_started_once_or_the_reason_is_told) {
     assert_int_equal(client_open("/nowhere/sluice.sock", &options, &client, &err), -EACCES);
     assert_string_equal(err.text, "it may not be started");
     API(api);
-    starter.api = api; /* "started", but at another place: nobody is there either */
+    starter.api = api; /* "started", but elsewhere: nothing listens there either */
     assert_int_equal(client_open("/nowhere/sluice.sock", &options, &client, &err), -ENOENT);
     assert_int_equal(starter.calls, 2);
 }
@@ -468,7 +468,7 @@ TEST(a_daemon_that_died_is_started_again_and_asked_the_same) {
                                  &(struct client_options){ .start = start_second, .ctx = &second },
                                  &client, &err),
                      0);
-    /* It has taken the connection and dies with the request in its hands: nobody listens any more. */
+    /* It has taken the connection and dies with the request in its hands: nothing listens any more. */
     assert_int_equal(unlink(first.path), 0);
     assert_int_equal(client_call(client, "POST", "/v1/once", NULL, NULL, &err), 200);
     client_close(client);

@@ -273,7 +273,7 @@ CASE(an_unknown_outcome_is_asked_again_of_the_next_daemon_of_the_home) {
     assert_same_key();
 }
 
-CASE(an_unknown_outcome_that_nobody_knows_is_told) {
+CASE(an_unknown_outcome_is_reported) {
     struct error err = { 0 };
     time_ms timeout = 300;
     int r;
@@ -285,7 +285,7 @@ CASE(an_unknown_outcome_that_nobody_knows_is_told) {
         join_ended(&a);
     } while (r == -ETIMEDOUT && has_more_time(&timeout));
     assert_int_equal(r, -EIO);
-    assert_string_equal(err.text, "gone"); /* not that nobody answers: that is no news */
+    assert_string_equal(err.text, "gone"); /* not that no daemon answers: that is known */
 }
 
 CASE(a_daemon_that_goes_on_without_knowing_is_believed) {
@@ -358,7 +358,7 @@ static void unset_run(void) {
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 
-CASE(a_run_is_known_to_whoever_takes_over_from_its_daemon) {
+CASE(a_run_is_known_to_the_daemon_that_takes_over) {
     struct error err = { 0 };
     char line[128];
     for (int standby = 0; standby < 2; standby++) {

@@ -243,7 +243,7 @@ TEST(a_stream_of_one_task_has_its_events_only) {
 
 /* --- reset, overflow ----------------------------------------------------------------------------- */
 
-TEST(a_position_that_is_gone_or_never_was_is_reset) {
+TEST(a_position_that_was_deleted_or_never_existed_is_reset) {
     static const char *const requests[] = { SSE("?after=5", ""), SSE("?after=1000", ""),
                                             SSE("?after=5&task=web-1", "") };
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
@@ -256,7 +256,7 @@ TEST(a_position_that_is_gone_or_never_was_is_reset) {
         assert_int_equal(seen.resets, 1);
         assert_int_equal(seen.count, 0);
         ASSERT_HAS(seen.text.text, "id: 30\nevent: reset\ndata: {\"first\":10,\"last\":30}\n\n");
-        api_event(api, 1, NULL); /* and goes on from there */
+        api_event(api, 1, NULL); /* and continues from there */
         read_to(fd, &seen, 31);
         assert_int_equal(seen.count, 1);
         close(fd);
@@ -275,7 +275,7 @@ TEST(the_last_position_before_the_first_kept_is_no_reset) {
     close(fd);
 }
 
-TEST(a_live_client_that_does_not_read_is_dropped_and_told) {
+TEST(a_live_client_that_does_not_read_gets_overflow_and_is_dropped) {
     API(api, .queue_max = 100000);
     SEEN(seen);
     SEEN(again);
@@ -331,7 +331,7 @@ TEST(a_slow_client_that_reads_the_past_is_not_dropped) {
 
 /* --- around it ----------------------------------------------------------------------------------- */
 
-TEST(a_silent_stream_has_comments_and_nobody_else_has_timers) {
+TEST(a_silent_stream_has_comments_and_nothing_else_has_timers) {
     API(api, .comment_every = 10);
     SEEN(seen);
     int fd = open_stream(api, SSE("", ""), &seen);

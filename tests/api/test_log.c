@@ -112,7 +112,7 @@ TEST(a_log_is_sent_from_its_offset_to_its_end) {
     ASSERT_HAS(p.head.text, "X-Sluice-Attempt: 2\r\nX-Sluice-Offset: 11\r\n");
     read_complete(&p);
     assert_string_equal(strbuf_text(&p.body), "the rest\n");
-    api_ask(p.fd, GET("/v1/echo"), 200, &answer); /* the connection goes on */
+    api_ask(p.fd, GET("/v1/echo"), 200, &answer); /* the connection stays open */
     close(p.fd);
 }
 
@@ -238,7 +238,7 @@ TEST(a_hole_is_one_line_that_says_how_much_is_missing) {
     close(p.fd);
 }
 
-TEST(a_hole_at_the_end_and_one_at_the_beginning_are_told_too) {
+TEST(a_hole_at_the_end_and_one_at_the_beginning_are_reported_too) {
     API(api);
     PIECES(p);
     char path[192];
@@ -349,7 +349,7 @@ TEST(a_run_that_ends_in_the_turn_of_the_question_is_not_followed_for_ever) {
     PIECES(p);
     append_text(api, "out.log", "all of it");
     api_log(api, "out.log", 0, true);
-    api_do(api, end_in_turn, NULL); /* it is told before there is a follower */
+    api_do(api, end_in_turn, NULL); /* it is published before there is a follower */
     open_log(api, &p, LOG);
     read_complete(&p);
     assert_string_equal(strbuf_text(&p.body), "all of it");
@@ -404,7 +404,7 @@ static void put_in_slurm(struct api *api, void *arg) {
     fake.in_slurm = true;
 }
 
-/* The kernel tells of what is written here, and the log of a run in Slurm is written on another machine. */
+/* inotify reports only what is written on this machine, and the log of a run in Slurm is written on another machine. */
 TEST(the_log_of_a_run_in_slurm_is_looked_at) {
     API(api);
     PIECES(p);

@@ -1,4 +1,4 @@
-/* test_loopback.c: what gets in by TCP, and does anybody else learn anything?
+/* test_loopback.c: what is accepted over TCP, and that other clients learn nothing.
  *
  * One loop serves the listener and watches its client, so nothing here waits but for what must come. */
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 #include "harness/test.h"
 #include "os/loop.h"
 
-struct door {
+struct fixture {
     struct loop *loop;
     struct loopback *loopback;
     struct strbuf taken; /* bodies, each with a newline */
@@ -31,7 +31,7 @@ static bool knows(void *ctx, const char *path) {
 }
 
 static int take(void *ctx, const char *path, const char *body, size_t size, struct error *err) {
-    struct door *d = ctx;
+    struct fixture *d = ctx;
     assert_true(knows(ctx, path));
     if (d->refuse)
         return error_set(err, d->refuse, "that is no body");
@@ -40,8 +40,8 @@ static int take(void *ctx, const char *path, const char *body, size_t size, stru
     return 0;
 }
 
-static struct door *open_door(const struct loopback_options *given) {
-    struct door *d = xcalloc(1, sizeof(*d));
+static struct fixture *open_listener(const struct loopback_options *given) {
+    struct fixture *d = xcalloc(1, sizeof(*d));
     struct loopback_options options = *given;
     struct error err = { 0 };
     assert_int_equal(loop_new(&d->loop, &err), 0);
@@ -54,8 +54,8 @@ static struct door *open_door(const struct loopback_options *given) {
     return d;
 }
 
-static void close_door(struct door **door) {
-    struct door *d = *door;
+static void close_listener(struct fixture **fixture) {
+    struct fixture *d = *fixture;
     loopback_free(d->loopback);
     loop_free(d->loop);
     strbuf_finish(&d->taken);
@@ -63,13 +63,13 @@ static void close_door(struct door **door) {
     free(d);
 }
 
-#define DOOR(name, ...)                                                                            \
-    _cleanup_(close_door) struct door *name =                                                      \
-        open_door(&(struct loopback_options){ .ctx = NULL, __VA_ARGS__ })
+#define FIXTURE(name, ...)                                                                         \
+    _cleanup_(close_listener) struct fixture *name =                                               \
+        open_listener(&(struct loopback_options){ .ctx = NULL, __VA_ARGS__ })
 
 /* --- the client ------------------------------------------------------------------------------ */
 
-static int connect_to(const struct door *d) {
+static int connect_to(const struct fixture *d) {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     address.sin_port = htons((uint16_t)atoi(strrchr(loopback_address(d->loopback), ':') + 1));
@@ -80,7 +80,7 @@ static int connect_to(const struct door *d) {
 
 /* Until the client has the end of an answer, or its connection ends. */
 static void has_come(void *ctx, int fd, unsigned events) {
-    struct door *d = ctx;
+    struct fixture *d = ctx;
     char bytes[4096];
     (void)events;
     ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -93,12 +93,12 @@ static void has_come(void *ctx, int fd, unsigned events) {
 }
 
 static void give_up(void *ctx) {
-    struct door *d = ctx;
+    struct fixture *d = ctx;
     d->late = true;
     loop_stop(d->loop);
 }
 
-static void wait_for(struct door *d, int fd) {
+static void wait_for(struct fixture *d, int fd) {
     struct loop_watch *watch = NULL;
     struct loop_timer *timer = loop_timer_new(d->loop, give_up, d);
     assert_int_equal(loop_watch(d->loop, fd, LOOP_READ, has_come, d, &watch), 0);
@@ -115,7 +115,7 @@ static void say(int fd, const char *text) {
 }
 
 /* The status of the answer; 0: the connection was closed without one. */
-static int ask(struct door *d, int fd, const char *text) {
+static int ask(struct fixture *d, int fd, const char *text) {
     int status = 0;
     strbuf_clear(&d->got);
     say(fd, text);
@@ -125,7 +125,7 @@ static int ask(struct door *d, int fd, const char *text) {
     return status;
 }
 
-static int ask_alone(struct door *d, const char *text) {
+static int ask_alone(struct fixture *d, const char *text) {
     int fd = connect_to(d);
     int status = ask(d, fd, text);
     close(fd);
@@ -133,7 +133,8 @@ static int ask_alone(struct door *d, const char *text) {
 }
 
 /* `more`: headers, each with its end. */
-static char *request(const struct door *d, const char *line, const char *more, const char *body) {
+static char *request(const struct fixture *d, const char *line, const char *more,
+                     const char *body) {
     struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "%s HTTP/1.1\r\nHost: %s\r\n%sContent-Length: %zu\r\n\r\n%s", line,
                   loopback_address(d->loopback), more, strlen(body), body);
@@ -146,7 +147,7 @@ static char *request(const struct door *d, const char *line, const char *more, c
 /* --- rules ----------------------------------------------------------------------------------- */
 
 TEST(a_post_to_a_known_path_is_taken_and_answered) {
-    DOOR(d);
+    FIXTURE(d);
     (void)state;
     _cleanup_(freep) char *first = request(d, GOOD, JSON, "{\"a\":1}");
     _cleanup_(freep) char *second =
@@ -161,7 +162,7 @@ TEST(a_post_to_a_known_path_is_taken_and_answered) {
 
 TEST(a_body_may_come_in_chunks_and_in_pieces) {
     static const char body[] = "4\r\n{\"ab\r\n3\r\n\":1\r\n1\r\n}\r\n0\r\n\r\n";
-    DOOR(d);
+    FIXTURE(d);
     (void)state;
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
     strbuf_printf(&head, GOOD " HTTP/1.1\r\nHost: %s\r\n" JSON "Transfer-Encoding: chunked\r\n\r\n",
@@ -176,7 +177,7 @@ TEST(a_body_may_come_in_chunks_and_in_pieces) {
 
 /* Whatever is wrong, the answer is the same, to the byte. */
 TEST(everything_else_is_refused_alike) {
-    DOOR(d);
+    FIXTURE(d);
     (void)state;
     static const char *const lines[] = {
         "POST /wrong/v1/metrics",
@@ -209,7 +210,7 @@ TEST(everything_else_is_refused_alike) {
 }
 
 TEST(web_pages_and_other_names_of_this_machine_are_refused) {
-    DOOR(d);
+    FIXTURE(d);
     (void)state;
     _cleanup_(freep) char *page = request(d, GOOD, JSON "Origin: http://127.0.0.1\r\n", "{}");
     _cleanup_(freep) char *site = request(d, GOOD, JSON "Sec-Fetch-Site: cross-site\r\n", "{}");
@@ -222,7 +223,7 @@ TEST(web_pages_and_other_names_of_this_machine_are_refused) {
 }
 
 TEST(a_refusal_does_not_wait_for_the_body) {
-    DOOR(d);
+    FIXTURE(d);
     (void)state;
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
     strbuf_printf(&head,
@@ -235,8 +236,8 @@ TEST(a_refusal_does_not_wait_for_the_body) {
     close(fd);
 }
 
-TEST(who_knows_the_path_is_told_what_is_wrong) {
-    DOOR(d, .body_max = 100);
+TEST(a_client_that_knows_the_path_learns_what_is_wrong) {
+    FIXTURE(d, .body_max = 100);
     (void)state;
     _cleanup_(freep) char *type = request(d, GOOD, "Content-Type: application/x-protobuf\r\n", "x");
     _cleanup_(freep) char *none = request(d, GOOD, "", "{}");
@@ -260,7 +261,7 @@ TEST(who_knows_the_path_is_told_what_is_wrong) {
 }
 
 TEST(a_client_that_is_slow_or_silent_is_closed) {
-    DOOR(d, .request_timeout = 30, .idle_timeout = 60);
+    FIXTURE(d, .request_timeout = 30, .idle_timeout = 60);
     (void)state;
     int slow = connect_to(d), silent = connect_to(d);
     assert_int_equal(ask(d, slow, "POST /secr"), 0);
@@ -272,7 +273,7 @@ TEST(a_client_that_is_slow_or_silent_is_closed) {
 }
 
 TEST(idle_connections_make_room_for_others) {
-    DOOR(d, .connections_max = 2);
+    FIXTURE(d, .connections_max = 2);
     (void)state;
     _cleanup_(freep) char *text = request(d, GOOD, JSON, "{}");
     int idle = connect_to(d);
@@ -305,7 +306,7 @@ TEST(only_addresses_of_this_machine_are_listened_on) {
 }
 
 TEST(a_port_that_is_taken_is_an_error) {
-    DOOR(d);
+    FIXTURE(d);
     (void)state;
     struct loopback_options options = { .address = loopback_address(d->loopback),
                                         .knows = knows,

@@ -136,8 +136,7 @@ TEST(a_tool_reaches_its_operation) {
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"why\","
         "\"arguments\":{\"task\":\"1\"}}}",
         200, &none);
-    ASSERT_HAS(strbuf_text(&none.body),
-               "\"isError\":true"); /* it is not among the pretended ones */
+    ASSERT_HAS(strbuf_text(&none.body), "\"isError\":true"); /* it is not one of the fake ones */
 }
 
 TEST(a_log_is_read_from_its_file) {
@@ -180,7 +179,7 @@ TEST(a_wait_with_progress_is_a_stream) {
     api_event(api, 1, "{}");
     api_read_until(fd, &text, "\r\n0\r\n\r\n");
     ASSERT_HAS(text.text, "\\\"ended\\\":true");
-    ANSWER(next); /* the connection goes on */
+    ANSWER(next); /* the connection stays open */
     send_post(fd, MODERN("server/discover"), DISCOVER);
     api_read_answer(fd, &next);
     assert_int_equal(next.status, 200);
@@ -218,7 +217,7 @@ TEST(a_subscription_tells_of_its_task) {
     ASSERT_HAS(text.text, "\"io.modelcontextprotocol/subscriptionId\":\"L\"");
     close(fd);
     API_WAIT_STAT(api, connections, 0);
-    api_event(api, 1, "{}"); /* nobody is there any more */
+    api_event(api, 1, "{}"); /* no client is left */
 }
 
 TEST(a_silent_subscription_shows_that_it_lives) {

@@ -62,7 +62,7 @@ TEST(metrics_are_plain_text) {
 }
 
 /* The operation does not know who asks; the server adds what it counts itself. */
-TEST(f132_metrics_tell_of_the_server) {
+TEST(f132_metrics_include_the_server) {
     API(api);
     ANSWER(answer);
     int stream = api_connect(api);
@@ -257,7 +257,7 @@ TEST(a_client_that_does_not_read_stops_its_own_requests_only) {
     close(other);
 }
 
-TEST(a_client_that_goes_away_abandons_its_calls) {
+TEST(a_client_that_disconnects_abandons_its_calls) {
     API(api);
     int fd = api_connect(api);
     api_send(fd, GET("/v1/wait") GET("/v1/wait"));
@@ -283,7 +283,7 @@ TEST(a_client_that_has_only_finished_sending_gets_its_answers) {
     close(fd);
 }
 
-TEST(a_client_that_finished_sending_and_then_goes_away_is_noticed) {
+TEST(a_client_that_finished_sending_and_then_disconnects_is_noticed) {
     API(api);
     int fd = api_connect(api);
     api_send(fd, GET("/v1/wait"));
@@ -347,7 +347,7 @@ TEST(a_chunked_body_is_a_body) {
     ASSERT_HAS(answer.body.text, "\"params\":{\"a\":7}");
 }
 
-TEST(a_client_that_asks_first_is_told_to_continue_or_why_not) {
+TEST(a_client_that_expects_100_gets_it_or_the_reason) {
     API(api);
     ANSWER(answer);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -370,7 +370,7 @@ TEST(a_body_that_is_too_large_is_refused_and_the_client_reads_why) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_puts(&text, POST("/v1/echo", "2500000") "\r\n");
     strbuf_repeat(&text, "x", 2500000);
-    api_once(api, text.text, 413, &answer); /* is sent as a whole */
+    api_once(api, text.text, 413, &answer); /* is sent completely */
     ASSERT_HAS(answer.body.text, "\"code\":\"too_large\"");
     strbuf_clear(&text);
     strbuf_puts(&text, POST("/v1/tasks", "2500000") "\r\n{\"tasks\":[1]");
@@ -389,7 +389,7 @@ TEST(all_bodies_together_are_bounded) {
     strbuf_repeat(&part, " ", 2990);
     api_send(first, part.text);
     api_send(second, part.text);
-    /* One of the two is over the limit, whichever is read last; the other one goes on. */
+    /* One of the two is over the limit, whichever is read last; the other is served. */
     struct pollfd pollers[] = { { .fd = first, .events = POLLIN },
                                 { .fd = second, .events = POLLIN } };
     assert_true(poll(pollers, 2, patience_ms()) == 1);
@@ -406,7 +406,7 @@ TEST(all_bodies_together_are_bounded) {
     close(other);
 }
 
-TEST(shutdown_is_told_to_the_daemon) {
+TEST(shutdown_reaches_the_daemon) {
     API(api);
     ANSWER(answer);
     assert_false(api_stop_asked(api));

@@ -69,7 +69,7 @@ TEST(a_connection_that_asks_nothing_is_closed) {
     assert_int_equal(answer.status, 200);
     api_expect_closed(fd);
     close(fd);
-    assert_int_equal(api_stats(api).timeouts, 0); /* nobody waited for anything */
+    assert_int_equal(api_stats(api).timeouts, 0); /* no client waited */
 }
 
 TEST(a_call_that_takes_long_is_no_idle_connection) {
@@ -199,7 +199,7 @@ TEST(only_the_owner_and_root_are_let_in) {
     API(api);
     char folder[128];
     (void)snprintf(folder, sizeof(folder), "%s/s", api->folder);
-    /* Somebody opened the folders and the socket by mistake. */
+    /* The folders and the socket were opened up by mistake. */
     assert_int_equal(chmod(api->folder, 0755) | chmod(folder, 0755) | chmod(api->path, 0666), 0);
     pid_t child = fork();
     assert_true(child >= 0);

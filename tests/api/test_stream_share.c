@@ -21,7 +21,7 @@ static void listen_tcp(struct api *api, void *arg) {
     port = (unsigned)strtoul(strrchr(server_url(api->server), ':') + 1, NULL, 10);
 }
 
-static void open_door(struct api *api) {
+static void open_listener(struct api *api) {
     struct server_tcp tcp = { .address = "127.0.0.1:0" };
     api_do(api, listen_tcp, &tcp);
 }
@@ -76,7 +76,7 @@ static int follow_as_owner(struct api *api) {
 
 TEST(one_token_has_an_eighth_of_the_streams) {
     API(api, .streams_max = STREAMS, .comment_every = HOURS(1));
-    open_door(api);
+    open_listener(api);
     int first = follow('j', FIRST), second = follow('j', SECOND);
     refused('j', FIRST, "this token has too many streams");
     int other = follow('k', FIRST); /* another token is not in its way */
@@ -90,7 +90,7 @@ TEST(one_token_has_an_eighth_of_the_streams) {
 
 TEST(all_others_together_leave_some_to_the_owner) {
     API(api, .streams_max = STREAMS, .comment_every = HOURS(1));
-    open_door(api);
+    open_listener(api);
     int open[STREAMS];
     size_t count = 0;
     for (; count < STREAMS / 2; count++)

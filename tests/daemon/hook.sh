@@ -6,7 +6,7 @@
 #   mode WORD                 what it does with requests from now on
 #   posts TEXT                how many requests had this text
 #   posted TEXT               until one had
-#   tried N MODE TITLE        so many requests with this title met this mode, at least
+#   tried N MODE TITLE        at least N requests with this title got this mode
 #   ids MODE                  the ids of the requests that met this mode, oldest first
 # shellcheck shell=sh disable=SC2034,SC2154 # lib.sh sets tmp, kit.sh the rest
 : "${HOOK_SERVER:?is not set: HOOK_SERVER=build/tests/daemon/hook_server}"

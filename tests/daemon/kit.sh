@@ -2,8 +2,8 @@
 # Read with `. "$(dirname "$0")/kit.sh"`. The names of the tests are rules of Sluice, seen from outside:
 # real programs, real processes, a home of its own. Nothing sleeps.
 #
-#   complains TEXT 'what'         stderr is one sentence (and perhaps the usage), and contains TEXT
-#   tell FIFO                     lets a command go on that reads a line from the fifo
+#   complains TEXT 'what'         stderr is one message (and perhaps the usage), and contains TEXT
+#   tell FIFO                     writes the line that a command reads from the fifo
 #   gone PID, is_gone PID         that process does not live any more; until it does not
 #   shim_of ID ATTEMPT            prints the pid of the shim of a live run
 #   field MEMBER                  a member of the JSON value in out: field queue_position
@@ -25,7 +25,7 @@ tell() {
     timeout "$patience" sh -c 'echo >"$1"' - "$1" || echo "# nobody reads from $1"
 }
 
-# A process that nobody has waited for yet is dead all the same; but not while one of its threads lives, which
+# A process that has not been reaped yet counts as dead; but not while one of its threads lives, which
 # keeps its files open, and with them its locks.
 gone() {
     [ ! -e "/proc/$1" ] || { grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null &&

@@ -1,6 +1,6 @@
 /* knock.c: asks a daemon at its Unix socket, as a program would that is no `sluice`.
  *
- *   knock SOCKET METHOD PATH   connects, again and again without a pause until somebody listens, and prints the
+ *   knock SOCKET METHOD PATH   connects, again and again without a pause until something listens, and prints the
  *                              status of the answer
  *   knock SOCKET               the same with a request for each line "METHOD PATH" of its standard input, all on one
  *                              connection; prints "connected" first
@@ -48,7 +48,7 @@ static int knock(const char *path) {
     }
 }
 
-/* A whole answer: head, and as many bytes as it says. 0: the connection has ended. */
+/* A complete answer: head, and as many bytes as Content-Length. 0: the connection has ended. */
 static int read_status(int fd) {
     char text[1 << 16];
     size_t size = 0;

@@ -1,7 +1,7 @@
 # odd.sh: hostile things in the places of files, and a daemon that must not mind. Read after kit.sh.
 #
 # A FIFO blocks a plain open until its other end is opened, which never happens here. A link leads to a FIFO, to a
-# device that never ends, or to a file of somebody else; a sparse file is larger than can be read.
+# device that never ends, or to a file of another user; a sparse file is larger than can be read.
 #
 #   $ODD_FILE KIND PATH           puts one there (tests/harness/odd_file.c)
 #   $tmp/odd KIND PATH            the same for a command of a task: it notes that it was done

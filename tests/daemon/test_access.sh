@@ -1,5 +1,5 @@
 #!/bin/sh
-# The door by TCP, with the whole daemon and curl: opened while it runs, TLS, tokens that end, runs that have none.
+# The TCP listener, with the real daemon and curl: opened while it runs, TLS, tokens that end, runs that have none.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
 
@@ -73,7 +73,7 @@ is 200 'mcp with a token'
 mcp -H "Authorization: Bearer $read_token" --json "$call"
 rule 'mcp: the scope holds there, too' grep -qF "this token has the scope 'read'" out
 
-# A run has a token of its own, which is none here, and cannot get another.
+# The token of a run is not valid here, and a run cannot get another one.
 add -- sh -c "curl -s -o /dev/null -w '%{http_code}\n' -H \"Authorization: Bearer \$SLUICE_TOKEN\" '$here_url/v1/status'; \
 SLUICE_HOME='$home' SLUICE_SOCKET= '$SLUICE' dash --print; SLUICE_HOME='$home' SLUICE_SOCKET= '$SLUICE' token add mine --scope admin; true"
 ends "$id"

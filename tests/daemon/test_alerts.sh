@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a person must look at is told once per cause, stays over a restart, and is cleared when it is over.
+# An alert is raised once per cause, survives a restart, and is cleared when its cause is over.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 4, resource: {gpu: 1}}
@@ -11,7 +11,7 @@ start
 keys() { # of the open alerts
     "$SLUICE" status --json | sed -e 's/.*"alerts":\[//' -e 's/\],"external":.*//' | grep -oE '\{"key":"[a-z]+(:[^"]*)?","text"' | sed -e 's/^{"key":"//' -e 's/",.*//' | sort
 }
-raised() { # KEY: how often it was told, ever
+raised() { # KEY: how often it was raised, ever
     "$SLUICE" debug events | grep -c "\"kind\":\"alert\".*\"key\":\"$1\""
 }
 cleared() {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The first agent command of the README works as typed: in a sandbox Claude may run commands. A fake claude denies like the real
-# one, whose words these are: it goes on, calls itself done, and lists what it was not permitted.
+# one, whose words these are: it continues, reports success, and lists what it was not permitted.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home, tmp; the shell of the fake expands the rest
 . "$(dirname "$0")/kit.sh"
 needs bwrap

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Backup and restore: one file, made while work goes on, brings back what was.
+# Backup and restore: one file, made while tasks run, restores the state.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 start

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A backup of a large store: nobody waits for it but who asked for it.
+# A backup of a large store: only the client that asked for it waits.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets home, id and tmp
 . "$(dirname "$0")/kit.sh"
 start
@@ -25,7 +25,7 @@ stop_in_the_middle() {
     soon begins
     kill -STOP "$daemon"
     size=$(stat -c %s big.db.partial 2>/dev/null)
-    # Near its end it would be over before the daemon hears anything else.
+    # Near its end it would finish before the daemon reads another request.
     [ "${size:-0}" -gt 0 ] && [ "$size" -lt $(($(stat -c %s "$home/sluice.db") / 2)) ] && return
     kill -CONT "$daemon"
     wait $backup
@@ -35,7 +35,7 @@ begins() {
     [ -s big.db.partial ] || gone $backup
 }
 
-# Lets it go on when another command waits at its door.
+# Lets it continue when another command waits for the daemon.
 at_the_door() {
     grep -c " $home/sluice.sock\$" /proc/net/unix
 }

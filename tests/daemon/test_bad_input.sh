@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bad input to every command: one sentence on stderr, code 2, nothing stored. The cases are made from what
+# Bad input to every command: one message on stderr, code 2, nothing stored. The cases are made from what
 # `sluice help --json` says of each command, so a new command or option is tried without a change here.
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
@@ -42,7 +42,7 @@ state() {
 }
 before=$(state)
 
-# One sentence on stderr, and perhaps the usage. No other program looks: there are hundreds of calls.
+# One message on stderr, and perhaps the usage. No other program checks it: there are hundreds of calls.
 is_one_sentence() {
     sentences=0
     while IFS= read -r line; do
@@ -55,7 +55,7 @@ is_one_sentence() {
     [ $sentences = 1 ]
 }
 
-# try WORDS...: code 2, one sentence, perhaps the usage, and no result.
+# try WORDS...: code 2, one message, perhaps the usage, and no result.
 try() {
     run sluice "$@" </dev/null
     [ "$code" = 2 ] && [ ! -s out ] && is_one_sentence

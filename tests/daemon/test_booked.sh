@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run that reports what no run can have used: others are not blocked by it, its owner is told, and corrects what was booked. Each
+# A run that reports what no run can have used: others are not blocked by it, its owner gets an alert, and corrects what was booked. Each
 # claim is first made with the bounds taken away, and then it blocks.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
@@ -21,7 +21,7 @@ cat >by_request.sh <<'END'
 curl -s --unix-socket "$SLUICE_SOCKET" -H "Authorization: Bearer $SLUICE_TOKEN" -H 'Content-Type: application/json' \
     -d "{\"task\":\"$SLUICE_TASK\",\"tokens\":900000000000000,\"cost_usd\":1000000}" http://sluice/v1/report
 END
-lies() { # SCRIPT: a run of project web tells it
+lies() { # SCRIPT: a run of project web reports it
     add --project web -- sh "$tmp/$1"
     liar=$id
     ends "$liar"

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Budgets of runs, tasks and projects, with agents that print what real ones print: stopped while they run, held
-# after them, over kills of the daemon; what nobody knows is not taken for nothing.
+# after them, over kills of the daemon; unknown costs are not zero.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# Both print the lines of their play, and stay if there is a fifo: until somebody writes into it.
+# Both print the lines of their play, and stay if there is a fifo: until a line is written to it.
 mkdir bin plays
 cat >bin/claude <<'END'
 #!/bin/sh
@@ -29,13 +29,13 @@ agents:
   child: {command: [sh, -c, 'cat >/dev/null; sluice report --tokens 100']}"
 start
 
-# Claude's last word: TOKENS DOLLARS ERROR; without dollars it tells none.
+# Claude's final message: TOKENS DOLLARS ERROR; without dollars it reports no cost.
 result() {
     printf '{"type":"result","subtype":"%s","is_error":%s,"result":"%s","session_id":"5f0c3a52-9d0e-4a7c-8a51-0c6f2f6d1b11","num_turns":1,"terminal_reason":"%s",%s"usage":{"input_tokens":%s,"output_tokens":0,"cache_read_input_tokens":0,"cache_creation_input_tokens":0}}\n' \
         "$([ "$3" = true ] && echo error_during_execution || echo success)" "$3" "$([ "$3" = true ] && echo broken || echo ok)" \
         "$([ "$3" = true ] && echo error || echo completed)" "${2:+\"total_cost_usd\":$2,}" "$1"
 }
-# One step of opencode, told while it runs: TOKENS DOLLARS REASON.
+# One step of opencode, reported while it runs: TOKENS DOLLARS REASON.
 step() {
     printf '{"type":"step_finish","timestamp":1,"sessionID":"ses_1","part":{"type":"step-finish","reason":"%s","cost":%s,"tokens":{"total":%s,"input":%s,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}}}\n' "$3" "$2" "$1" "$1"
 }
@@ -48,7 +48,7 @@ is_alerted() { # KEY
 not_alerted() {
     ! is_alerted "$1"
 }
-budget() { # ID PART MEMBER: of `budget`, as the daemon tells it
+budget() { # ID PART MEMBER: of `budget`, as the daemon reports it
     "$SLUICE" show --json "$1" | grep -oE "\"$2\":\{\"tokens\":\{[^}]*\},\"usd\":\{[^}]*\}" | head -n 1 |
         grep -oE "\"$3\":\{[^}]*\}" | first used
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The message bus: what the daemon itself posts, and that nobody waits for a file that is locked.
+# The message bus: what the daemon itself posts, and that nothing waits for a locked file.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
@@ -38,7 +38,7 @@ printf '%s\n' 'INFO: starting root agent (restart #0)' 'RUN_START: run web-1.1 s
     'RUN_START: run web-1.2 started' 'RUN_STOP: run web-1.2 ended: ok, exit code 0' \
     'FACT: task completed (succeeded)' >want
 compare want out 'f136 every start and end, attempts numbered from 0'
-lines web/web-2 | grep -v 'said inside' >out # two writers: which is first is not said
+lines web/web-2 | grep -v 'said inside' >out # two writers: their order is not defined
 printf '%s\n' 'PROGRESS: waiting for 1 task: web-1' 'FACT: dependencies are clear' \
     'INFO: starting root agent (restart #0)' 'RUN_START: run web-2.1 started' \
     'RUN_STOP: run web-2.1 ended: ok, exit code 0' 'FACT: task completed (succeeded)' >want

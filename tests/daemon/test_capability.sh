@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run that tries everything: what it may not is refused with one sentence, and `doctor` names what remains.
+# A run that tries everything: what it may not do is refused with one message, and `doctor` names what remains.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -13,7 +13,7 @@ agents:
 projects: {web: , api: }'
 start
 
-# Runs what is written into the fifo `ask`, one line each, until it is told to stop. What line N printed is in
+# Runs what is written into the fifo `ask`, one line each, until the line that stops it. What line N printed is in
 # N.out and N.err, its exit code in N.code.
 cat >rogue.sh <<'END'
 cd "$(dirname "$0")" || exit 1
@@ -48,7 +48,7 @@ tries() {
     cp "$asked.err" err
 }
 
-# LINE TEXT 'what': it is refused, exit code 4, with one sentence that has TEXT in it.
+# LINE TEXT 'what': it is refused, exit code 4, with one message that contains TEXT.
 denied() {
     tries "$1"
     [ "$code" = 4 ] && [ "$(grep -c '^sluice: ' err)" = 1 ] && grep -qF -e "$2" err

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Commands on a machine without a daemon: they ask by TCP, with a token, and know whom they trust.
+# Commands on a machine without a daemon: they connect over TCP, with a token, and check the certificate.
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
 
@@ -7,7 +7,7 @@ needs openssl
 client=$tmp/client
 mkdir -m 700 "$client"
 
-# As somebody of a home that has no daemon.
+# As a user of a home without a daemon.
 from_there() {
     run env "SLUICE_HOME=$client" "$@"
 }

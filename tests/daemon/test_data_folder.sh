@@ -1,5 +1,5 @@
 #!/bin/sh
-# What all daemons of a store must see is where `data.folder` says, and nothing that is somebody's own is in danger there.
+# What all daemons of a store must see is where `data.folder` says, and files of other users are safe there.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir shared

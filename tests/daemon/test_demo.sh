@@ -3,7 +3,7 @@
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home, root and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# Its tasks sleep so that people can watch; here nobody does.
+# Its tasks sleep so that people can watch; here they do not.
 mkdir place bin
 cat >bin/sleep <<END
 #!/bin/sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # An agent that is not permitted to do something: its task is held, nothing is paid twice, and one command allows it and
-# goes on in the same session.
+# continues the same session.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir bin plays

@@ -116,7 +116,7 @@ has '3 files, +3 -0' 'a rebased change: what is its own, and not what came with 
 run sluice diff "$moving" --iteration 2 --stat
 has '2 files, +2 -0' 'the iteration behind a rebase begins on the new base'
 
-# Killed when the base has it and nobody knows: what was noted before is not lost.
+# Killed after the merge and before it is stored: what was noted before is not lost.
 echo 'after merge --ff-only' >stop
 add -p web --merge direct -- sh -c 'echo crashed >crashed'
 crashed=$id

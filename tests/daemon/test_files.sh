@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files of tasks: whole or not at all, and mistakes are told with their line.
+# Files of tasks: all or nothing, and mistakes are reported with their line.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'projects: {web: {weight: 3}, api: }
@@ -25,7 +25,7 @@ run sluice group show night --json
 rule 'and in their group' [ "$(grep -o '"state":"done"' out | wc -l)" = 3 ]
 
 # Each of these has a mistake in one line, and good tasks before and behind it.
-bad() { # LINE 'sentence' 'what'; the file is bad.yaml
+bad() { # LINE 'message' 'what'; the file is bad.yaml
     before=$(last_event)
     run sluice add -f bad.yaml
     exits 2 "$3: exit code"
@@ -63,7 +63,7 @@ printf '%s\n' '- {id: a, needs: c, run: "true"}' '- {id: b, needs: a, run: "true
 bad '[123]' 'cycle' 'a cycle'
 rule 'a cycle is printed' grep -Eq 'a.*b.*c|b.*c.*a|c.*a.*b' err
 
-# The daemon looks at a batch as a whole, too: 200 good ones and one for nobody.
+# The daemon also checks a batch as one: 200 valid tasks and one for an unknown agent.
 i=0
 while [ $i -lt 200 ]; do
     i=$((i + 1))

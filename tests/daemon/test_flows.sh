@@ -20,7 +20,7 @@ stop_all() {
         becomes "$id" canceled
     done
 }
-card() { # KIND ARGS...: a card that runs until it is told to go on
+card() { # KIND ARGS...: a card that runs until a line is written to its fifo
     kind=$1
     shift
     add --project web --kind "$kind" "$@" -- sh -c 'read -r _ <go'

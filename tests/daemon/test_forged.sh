@@ -36,7 +36,7 @@ rule 'what it has left is killed' is_gone "$(cat left.pid)"
 
 # --- while no daemon lives -----------------------------------------------------------------------
 
-# Writes an end, and kills its shim when it is told to.
+# Writes an end, and kills its shim on request.
 mkfifo go
 cat >forge_later.sh <<'END_FORGE'
 cd "$(dirname "$0")" || exit 1

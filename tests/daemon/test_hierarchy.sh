@@ -12,7 +12,7 @@ spawn: {tasks: 5, depth: 3}'
 mkfifo go hold
 start
 
-# ID COUNT: prints the ids of its children when there are so many of them
+# ID COUNT: prints the ids of its children when it has COUNT of them
 children() {
     soon has_children "$1" "$2" && cat "$tmp/children"
 }
@@ -162,7 +162,7 @@ start
 rule 'also when it is killed after that' [ "$(children "$twice" 2 | wc -l)" = 2 ]
 
 # Bad files.
-bad() { # FILE-TEXT SENTENCE 'what'
+bad() { # FILE-TEXT MESSAGE 'what'
     printf '%s\n' "$1" >bad.yaml
     add --spawn tasks.yaml -- sh -c 'cp bad.yaml "$SLUICE_SPAWN"'
     becomes "$id" failed

@@ -11,7 +11,7 @@ fi
 . "$(dirname "$0")/kit.sh"
 mount -t tmpfs -o size=300m,mode=700 none "$home" || { echo '1..0 # SKIP no disk of our own' && exit 0; }
 trap 'stop_daemon; umount -l "$home"; rm -rf "$tmp"' EXIT
-# 300 MB, of which the store keeps 64 aside: 236 are free, and 200 must be.
+# 300 MB, of which the store reserves 64: 236 are free, and 200 must be.
 config 'host: {disk_free_gb: 0.2}
 store: {min_free_mb: 20}
 retention: {low_disk_days: never}

@@ -49,7 +49,7 @@ first=$(tr '\0\n' '  ' <"data/runs/$living/1/lock" | sed -n 's/.*shim \([0-9]*\)
 
 # --- the active one dies, with its runs alive -------------------------------------------------------
 
-# Somebody asks while nobody is active: the standby is stopped, so that the question is older than the takeover.
+# A client asks while no daemon is active: the standby is stopped, so that the question is older than the takeover.
 standby=$(in_b pid_of_daemon)
 kill -STOP "$standby"
 kill -9 "$(pid_of_daemon)"

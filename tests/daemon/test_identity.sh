@@ -155,7 +155,7 @@ is_gone "$standby"
 # --- a dead shim -----------------------------------------------------------------------------------
 
 # The daemon is stopped while the shim dies and the child of its command connects: it sees both at once. A run without a
-# cgroup is told from others by its ancestors alone, and those are gone: docs/capabilities.md says so.
+# cgroup is distinguished from others only by its ancestors, and those have ended: docs/capabilities.md says so.
 cat >orphan.sh <<'END_ORPHAN'
 cd "$(dirname "$0")" || exit 1
 (env -i setsid sh -c 'echo $$ >orphan.pid; read -r _ <go; exec "$1" "$2" <request >orphan.out' - "$KNOCK" "$OWNER" &)

@@ -59,7 +59,7 @@ mv board/phase-1-setup/in-progress/1.1-login.md board/phase-1-setup/backlog/
 "$SLUICE" resume >/dev/null
 becomes web-1 'done'
 becomes web-2 'done'
-"$SLUICE" down --wait >/dev/null 2>&1 # whoever wanted to write has written
+"$SLUICE" down --wait >/dev/null 2>&1 # all pending writes are done
 start
 rule 'f116 the cards are byte for byte as they were' [ "$(sums)" = "$before" ]
 
@@ -123,7 +123,7 @@ rule '--keep-going: one is added' [ "$(grep -o '"id":"web-[0-9]*"' out | wc -l)"
 rule '--keep-going: each mistake is told' [ "$(grep -c '^sluice: ' err)" = 3 ]
 rule '--keep-going: also those of the daemon' grep -q "c.md: .*there is no kind 'dance'" err
 
-# --- f155: with mirroring the card is told -------------------------------------------------------------------------
+# --- f155: mirroring writes the card -----------------------------------------------------------------------------
 
 rm -rf board
 card phase-9/backlog/a.md 'agent_flow: implement\r\nagent_status: idle # state\r\n' \
@@ -173,7 +173,7 @@ rule 'f155 a failed run that is tried again says why' grep -q 'agent queued: ret
 "$SLUICE" cancel --all --project web >/dev/null
 "$SLUICE" config set retry.failed.max=0 >/dev/null
 
-# Two changes while nobody looks: the daemon is killed, the card edited and moved.
+# Two changes without a daemon: the daemon is killed, the card edited and moved.
 "$SLUICE" pause >/dev/null
 card phase-9/backlog/d.md 'agent_flow: review\r\n' 'Later.\r\n'
 run sluice import cards --agent claude --project web --mirror --json board

@@ -80,7 +80,7 @@ rule 'each was answered' [ "$(cat third.code) $(cat middle.code)" = '0 0' ]
 
 # --- with the tool of the MCP server ---------------------------------------------------------------------
 
-# An agent that speaks MCP: it adds a child and waits for it, and goes on when it is told of its end.
+# An agent that speaks MCP: it adds a child and waits for it, and continues when it has ended.
 cat >tool.sh <<'END'
 cd "$(dirname "$0")" || exit 1
 child=$(sluice add --json --agent child hi | sed 's/.*"tasks":\[{"id":"\([^"]*\)".*/\1/')

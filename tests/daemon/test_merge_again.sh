@@ -1,5 +1,5 @@
 #!/bin/sh
-# Good work that cannot be merged, and not because of a conflict: the merge is tried again, never the agent.
+# A successful result that cannot be merged, and not because of a conflict: the merge is tried again, never the agent.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Commands and the desktop: people are told what they want to know, once, and of nothing else.
+# Commands and the desktop: users are notified of the events they selected, once, and of no others.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
@@ -31,7 +31,7 @@ start
 set_to() {
     "$SLUICE" config set "$@" >/dev/null || echo "# config set $* failed"
 }
-kinds() { # what was told, in its order
+kinds() { # the notifications, in order
     cut -d ' ' -f 1,2 told | tr '\n' ',' | sed 's/,$//'
 }
 

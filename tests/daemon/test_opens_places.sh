@@ -83,7 +83,7 @@ for kind in fifo link-fifo link-zero socket folder; do
     chmod -R u+w plain
     rm -rf plain/.sluice-workspace.lock*
 done
-# It may name a run of somebody else, whose lock is asked for.
+# It may name a run of another home, whose lock is requested.
 mkdir -p others/x/1
 "$ODD_FILE" fifo others/x/1/lock
 printf '%s\n' "$tmp/others" x/1 >plain/.sluice-workspace.lock

@@ -1,6 +1,6 @@
 #!/bin/sh
 # OpenTelemetry: what agents say of themselves while they run is heard, each run by an address of its own; what
-# runs have used is told to a collector, whatever that one does meanwhile. Both are off by default.
+# runs have used is sent to a collector, whatever state it is in. Both are off by default.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$root/tests/daemon/hook.sh"
@@ -11,7 +11,7 @@ case $OTLP_POST in
 esac
 bodies=$root/tests/fixtures/otel
 
-# An agent that writes down its environment, and then says what it is told to say.
+# An agent that writes down its environment, and then prints what the test wants.
 mkdir bin plays
 cat >bin/claude <<'END'
 #!/bin/sh
@@ -144,7 +144,7 @@ rule 'and nobody listens' sh -c '! "$1" "http://127.0.0.1:$2/x" "$3" 2>/dev/null
 says "$(result 1 2 0.0001)"
 becomes "$id" 'done'
 
-# --- what is told ----------------------------------------------------------------------------------------
+# --- the bodies -----------------------------------------------------------------------------------------
 
 printf '# for the collector\nSluice-Id: from-the-file\n' >headers
 set_to "otel.endpoint=${url%/hook}/base/" otel.interval_s=0.1 "otel.headers_file=$tmp/headers"

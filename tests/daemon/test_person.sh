@@ -1,5 +1,5 @@
 #!/bin/sh
-# What only a person can put right is said in the agent's own words, with the fix, and nobody blocks on it.
+# A problem that only a person can fix is reported with the agent's own message and the fix, and blocks nothing else.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir bin plays

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A prompt that begins with '-' is never an option of the agent, whoever has written it. The agent here obeys such options: it
+# A prompt that begins with '-' is never an option of the agent, from any author. The agent here obeys such options: it
 # is first called as it was before, and does what it should not.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, tmp; the agent expands the rest
 . "$(dirname "$0")/kit.sh"

@@ -239,7 +239,7 @@ quiet() {
 }
 soon quiet
 "$SLUICE" events --json --limit 1000 >all
-# the last state that the events tell of each task, beside that of the list
+# the last state of each task in the events, beside that of the list
 grep '"kind":"task.state"' all | sed 's/.*"task":"\([^"]*\)".*"to":"\([^"]*\)".*/\1 \2/' |
     awk '{ state[$1] = $2 } END { for (id in state) print id, state[id] }' | sort >told
 "$SLUICE" list --json --all --limit 1000 | grep -o '"id":"[^"]*","project[^}]*"state":"[^"]*"' |

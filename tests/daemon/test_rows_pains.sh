@@ -1,6 +1,6 @@
 #!/bin/sh
 # What users of such systems suffer from, and must not here: work lost or done again after a crash (pain 6), started
-# twice (pain 7), in an order that nobody can change, released by what is not done (pain 8).
+# twice (pain 7), in an order that cannot be changed, released by what is not done (pain 8).
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 4}

@@ -19,7 +19,7 @@ complains "$tmp/text" 'a file that cannot be executed is named'
 run sluice run --cwd "$tmp/no-such-folder" -- true
 exits 125 'a folder that is not there: 125'
 complains 'no-such-folder' 'a folder that is not there is named'
-# Five launches in a row that fail close an agent: nobody waits here until it is tried again.
+# Five launches in a row that fail close an agent: this test does not wait until it is tried again.
 run sluice config set agents.ghost.command="$tmp/no-such-agent" agents.ghost.sandbox=none
 for turn in 1 2 3; do
     run sluice run --agent ghost 'say hello'
@@ -60,7 +60,7 @@ rule 'and nothing was started twice' [ ! -s out ]
 run sluice show --json "$("$SLUICE" list --all --ids --limit 1)"
 rule 'one attempt' [ "$(field attempt)" = 1 ]
 
-# Nobody but the follower is there to start the next one.
+# Only the follower is there to start the next one.
 rm one
 mkfifo one
 rm out err # until it has made its own

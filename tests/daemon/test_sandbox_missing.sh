@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a user is told where a sandbox cannot be created: bubblewrap is not installed, does not work, or the folder of a task
+# The messages where a sandbox cannot be created: bubblewrap is not installed, does not work, or the folder of a task
 # cannot be in one.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"

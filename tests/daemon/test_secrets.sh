@@ -1,5 +1,5 @@
 #!/bin/sh
-# Secrets by reference: runs have them, and nobody else sees them.
+# Secrets by reference: runs have them, and they are visible nowhere else.
 #
 # Every search is first shown to find the value of a secret that was set in the usual way, with agents.A.env.
 # shellcheck disable=SC1010,SC1091,SC2016,SC2154 # "done" is a state; kit.sh sets id, home, tmp; the shell of the run expands the rest

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Agents in one folder at the same time: said by add, why and status; with tasks.share_folder=false they take turns.
+# Agents in one folder at the same time: reported by add, why and status; with tasks.share_folder=false they take turns.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 mkdir work other

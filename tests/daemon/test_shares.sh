@@ -33,7 +33,7 @@ rule 'lowering it stops nothing' [ "$("$SLUICE" list --ids --state starting,runn
 run sluice cancel --all --now
 run sluice config set limits.runs=8
 
-# Every run writes when it comes and when it goes; nobody may see more than the cap.
+# Every run writes at its start and its end; no run may see more than the cap.
 cat >count.sh <<'END'
 echo "+ $1" >>diary
 sha256sum "$2" >/dev/null

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Drafts, slinging, groups: what is scheduled, with what was said then, and what is refused.
+# Drafts, slinging, groups: what is scheduled, with the text of the command, and what is refused.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'agents:
@@ -95,7 +95,7 @@ prints "$busy is running already" 'f101 forced it is left as it is: nothing runs
 tell go
 becomes "$busy" 'done'
 
-# --- f005, f006, f116, f143, f146: what is said stands beside the task -----------------------------------------
+# --- f005, f006, f116, f143, f146: the text is stored with the task --------------------------------------------
 
 add --project web --draft --agent claude 'fix the door' && task=$id
 spec=$("$SLUICE" show --json "$task" | sed 's/.*"spec":\({[^}]*}\).*/\1/')

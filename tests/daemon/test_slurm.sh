@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tasks that run in Slurm: choosing it, waiting there, being found again, reaching the daemon from there.
-# The programs of Slurm are pretended (tests/run/fake-slurm); shim, daemon and command line are real.
+# The programs of Slurm are fake (tests/run/fake-slurm); shim, daemon and command line are real.
 # shellcheck disable=SC1010,SC1091,SC2016,SC2034,SC2154 # "done" is a state; kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 slurm=$tmp/slurm

@@ -18,7 +18,7 @@ mkfifo go
 good='echo "- run: \"true\"" >"$SLUICE_SPAWN"'
 bad='echo "- nonsense" >"$SLUICE_SPAWN"'
 
-# It ends while nobody is there to see it. $1: what it writes; $2: into which file of the repository; more: options.
+# It ends without a daemon. $1: what it writes; $2: into which file of the repository; more: options.
 ends_unseen() {
     write=$1 file=$2
     shift 2

@@ -23,7 +23,7 @@ ${2-}
 END
 }
 
-# As somebody of the other home: any function; a program that is looked at.
+# As a user of the other home: any function or program.
 in_b() {
     (SLUICE_HOME=$b && "$@")
 }
@@ -42,7 +42,7 @@ is_role() { # HOME ROLE
 configure "$home"
 configure "$b"
 
-# A command that finds nobody looks for three seconds; meanwhile the others go on.
+# A command that finds no daemon retries for three seconds; meanwhile the others continue.
 mkdir -m 700 "$tmp/nobody"
 echo "daemon: {addresses: ['unix:$tmp/nobody/sluice.sock', 'unix:$tmp/none/sluice.sock']}" >"$tmp/nobody/sluice.yaml"
 (
@@ -181,7 +181,7 @@ cp "$tmp/nobody/err" err
 exits 3 'with addresses no command starts a daemon by itself: code 3'
 complains "no daemon answers at 'unix:$tmp/nobody/sluice.sock', 'unix:$tmp/none/sluice.sock'" 'and says where none was'
 
-# --- by TCP ------------------------------------------------------------------------------------
+# --- over TCP ----------------------------------------------------------------------------------
 
 run sluice up
 configure "$b" 'http: {listen: "127.0.0.1:0"}'

@@ -38,7 +38,7 @@ exits 0 'down without a daemon is well'
 mkfifo held let_go told
 flock "$home/sluice.lock" flock "$home/sluice.db-lock" sh -c 'echo >held; read -r _ <let_go' &
 read -r _ <held
-exec 8<>told # so that nobody waits for the other to open it
+exec 8<>told # so that no side waits for the other to open it
 "$SLUICED" --ready-fd 9 9>told 2>daemon.log &
 # It has come to the lock, as far as we may look.
 soon sh -c '! ls /proc/$1/fd >fds 2>&1 || ls -l /proc/$1/fd 2>&1 | grep -q sluice.lock' - $!

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A history that was copied into another store goes on there as if nothing had happened.
+# A history that was copied into another store continues there as if nothing had happened.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home, id, root and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 here() { # also where the others are in PostgreSQL

@@ -90,7 +90,7 @@ many() { # PRIORITY
                 (priority == "own" ? i : priority)
         print "]}" }'
 }
-held() { # how many, the last one, its priority, how many events tell of new ones
+held() { # how many, the last one, its priority, how many events report new ones
     last=$("$SLUICE" list --ids --project api --state held --limit 2000 | sort -t- -k2n | tail -n 1)
     echo "$("$SLUICE" list --ids --project api --state held --limit 2000 | wc -l) $(value "$last" title) $(value "$last" priority)" \
         "$("$SLUICE" events --after "$before" --json | grep -o '"task.added"' | wc -l)"

@@ -134,7 +134,7 @@ rule 'show: the same' said_of "$SLUICE" show "$id"
 run sluice cancel "$id"
 becomes "$id" canceled
 
-# The daemon is restarted in the middle of an event: following goes on at the next byte.
+# The daemon is restarted in the middle of an event: following continues at the next byte.
 add --agent half 'mend it'
 "$SLUICE" logs -f "$id" >followed 2>err &
 follower=$!

@@ -178,7 +178,7 @@ rule 'also when hundreds of events wait' soon grep -q '^204 POST /hook/newer .*"
 soon grep -q '^204 POST /hook/newer .*"title":"many 100"' "$hook/log"
 soon no_alert webhook
 
-mode '500=too late' # that one alone: what is told of it has its own age
+mode '500=too late' # only this one: the report about it has its own age
 set_to notify.give_up_s=1
 add --project web --title 'too late' -- true
 rule 'what nobody takes for notify.give_up_s is given up, with an alert' soon alert_is webhook:given-up

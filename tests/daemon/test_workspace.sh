@@ -201,7 +201,7 @@ for when in before after; do
     rule "killed $when it was made: it is made again, whole" grep -qx begin "$home/runs/$id/2/out.log"
 done
 
-# --- what nobody needs -----------------------------------------------------------------------------
+# --- unused worktrees ------------------------------------------------------------------------------
 
 run sluice delete "$failed"
 exits 0 'failed work is deleted'

@@ -9,7 +9,7 @@ const server = net.createServer((client) => {
   const daemon = net.connect(socket);
   client.pipe(daemon);
   daemon.pipe(client);
-  // Either side that goes takes the other one along: a client that leaves ends what it waited for.
+  // When either side exits, the other ends as well: a client that leaves cancels its waits.
   const end = () => {
     client.destroy();
     daemon.destroy();

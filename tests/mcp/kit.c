@@ -31,7 +31,7 @@ static void on_drop(void *ctx, struct mcp_question *ask) {
 
 static void on_watch(void *ctx, bool wanted) {
     struct kit *k = ctx;
-    assert_int_not_equal(wanted, k->watching); /* only changes are told */
+    assert_int_not_equal(wanted, k->watching); /* only changes are reported */
     k->watching = wanted;
 }
 
@@ -136,9 +136,9 @@ void kit_bytes(struct kit *k, const char *op, const char *bytes, size_t size) {
     reply(k, op, &(struct mcp_reply){ .bytes = bytes, .size = size, .index = -1 });
 }
 
-void kit_refuse(struct kit *k, const char *op, int code, const char *sentence, bool absent) {
+void kit_refuse(struct kit *k, const char *op, int code, const char *message, bool absent) {
     reply(k, op,
-          &(struct mcp_reply){ .code = code, .message = sentence, .index = -1, .absent = absent });
+          &(struct mcp_reply){ .code = code, .message = message, .index = -1, .absent = absent });
 }
 
 /* --- looking --------------------------------------------------------------------------------- */

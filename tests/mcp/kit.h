@@ -39,17 +39,17 @@ void kit_finish(struct kit *k);
 void kit_say(struct kit *k, const char *text);
 /* A request of the modern way: `params` without _meta, "" for none. */
 void kit_modern(struct kit *k, int id, const char *method, const char *params);
-/* The next one that was not looked at; fails when there is none. */
+/* The next message that was not read; fails without one. */
 json_t *kit_next(struct kit *k);
 json_t *kit_answer_of(struct kit *k); /* the same; fails unless it is an answer */
 json_t *kit_notice_of(struct kit *k, const char *method);
 void kit_silent(struct kit *k); /* nothing more has come */
 
-/* The oldest question for this operation; fails when there is none. Its parameters as JSON text, sorted. */
+/* The oldest question for this operation; fails without one. Its parameters as JSON text, sorted. */
 void kit_asked(struct kit *k, const char *op, const char *params);
 void kit_answer(struct kit *k, const char *op, const char *json);
 void kit_bytes(struct kit *k, const char *op, const char *bytes, size_t size);
-void kit_refuse(struct kit *k, const char *op, int code, const char *sentence, bool absent);
+void kit_refuse(struct kit *k, const char *op, int code, const char *message, bool absent);
 
 json_t *kit_at(const json_t *value, const char *path); /* NULL: not there */
 const char *kit_text(const json_t *value, const char *path);

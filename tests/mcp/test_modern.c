@@ -49,7 +49,7 @@ TEST(a_request_without_its_meta_is_refused) {
     }
 }
 
-TEST(an_unknown_version_is_told_which_there_are) {
+TEST(an_unknown_version_gets_the_supported_ones) {
     static const char *const versions[] = { "1900-01-01", "2030-01-01", "2025-11-25" };
     KIT(k);
     for (size_t i = 0; i < 3; i++) {
@@ -241,7 +241,7 @@ TEST(listen_is_acknowledged_with_what_is_honoured) {
     assert_int_equal(mcp_open_requests(k.mcp), 0);
 }
 
-TEST(a_change_is_told_once_a_second) {
+TEST(a_change_is_reported_once_a_second) {
     KIT(k);
     kit_modern(&k, 9, "subscriptions/listen",
                "\"notifications\":{\"resourceSubscriptions\":[\"sluice://task/web-1/log\"]}");

@@ -65,7 +65,7 @@ TEST(what_only_the_modern_way_has_needs_it) {
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"resources/" method                            \
     "\",\"params\":{\"uri\":\"" uri "\"}}"
 
-TEST(what_is_subscribed_is_told_until_it_is_not) {
+TEST(subscribed_resources_are_reported_until_unsubscribed) {
     KIT(k);
     kit_say(&k, INITIALIZE("2025-06-18"));
     assert_true(kit_true(kit_answer_of(&k), "result|capabilities|resources|subscribe"));
@@ -86,7 +86,7 @@ TEST(what_is_subscribed_is_told_until_it_is_not) {
     mcp_event(k.mcp, "web-1", k.now);
     ASSERT_TEXT(kit_notice_of(&k, "notifications/resources/updated"), "params|uri",
                 "sluice://task/web-1");
-    kit_silent(&k); /* the status was told a moment ago */
+    kit_silent(&k); /* the status was reported a moment ago */
     assert_int_equal(mcp_next_tick(k.mcp), k.now + 1000);
     mcp_tick(k.mcp, k.now + 1000);
     ASSERT_TEXT(kit_notice_of(&k, "notifications/resources/updated"), "params|uri",
@@ -132,7 +132,7 @@ TEST(what_cannot_be_subscribed_to_is_refused) {
     assert_false(http.watching);
 }
 
-TEST(an_older_client_is_told_what_is_not_there_its_way) {
+TEST(an_older_client_gets_its_error_for_a_missing_resource) {
     KIT(k);
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":"
                 "\"sluice://nothing\"}}");

@@ -80,7 +80,7 @@ rule 'a resource that is not there' grep -q '"id":12,"error":{"code":-32602' out
 run sluice bus read --task web-1
 has 'well done' 'the message is on the bus'
 
-# Waiting: told by an event, with progress.
+# Waiting: woken by an event, with progress.
 told() { # TEXT 'what'
     rule "$2" grep -qF -e "$1" answers
 }
@@ -97,7 +97,7 @@ rule 'the end of the task is told' appears '"id":"w","result"' answers
 told '\"ended\":true' 'as such'
 
 # An older client subscribes.
-updates() { # N: so many of the task have come
+updates() { # N: at least N updates of the task have come
     [ "$(grep -c "\"notifications/resources/updated\",\"params\":{\"uri\":\"sluice://task/$id\"}" answers)" -ge "$1" ]
 }
 add --project web --hold -- true

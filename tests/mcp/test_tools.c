@@ -15,7 +15,7 @@ static void call(struct kit *k, const char *tool, const char *arguments) {
     kit_modern(k, 1, "tools/call", strbuf_text(&params));
 }
 
-/* The sentence of a result that says that it failed. */
+/* The message of a result with isError. */
 static const char *failed(struct kit *k) {
     const json_t *m = kit_answer_of(k);
     if (!kit_true(m, "result|isError"))
@@ -151,7 +151,7 @@ TEST(inside_a_run_it_is_meant) {
     (void)kit_answer_of(&k);
 }
 
-TEST(bad_arguments_are_told_to_the_model) {
+TEST(bad_arguments_are_reported_to_the_model) {
     static const char *const rows[][3] = {
         { "task_status", "{}", "argument 'task' of task_status is missing" },
         { "task_status", "{\"task\":null}", "argument 'task' of task_status is missing" },

@@ -40,7 +40,7 @@ TEST(it_looks_again_when_something_happened) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     kit_answer(&k, "task.show", WAITING);
-    kit_silent(&k); /* nobody asked for progress */
+    kit_silent(&k); /* the client did not ask for progress */
     mcp_event(k.mcp, "web-2", k.now);
     mcp_event(k.mcp, "", k.now);
     assert_int_equal(k.ask_count, 0);
@@ -72,7 +72,7 @@ TEST(no_time_is_a_look) {
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":0}", "");
     mcp_tick(k.mcp, k.now);
     kit_silent(&k);
-    assert_true(mcp_next_tick(k.mcp) > k.now); /* and nobody spins until the answer is there */
+    assert_true(mcp_next_tick(k.mcp) > k.now); /* and nothing spins until the answer comes */
     kit_answer(&k, "task.show", RUNNING);
     assert_true(kit_false(kit_answer_of(&k), "result|structuredContent|ended"));
 }
@@ -90,7 +90,7 @@ TEST(all_or_any) {
     assert_true(kit_true(m, "result|structuredContent|ended"));
     ASSERT_TEXT(m, "result|structuredContent|tasks|1|id", "web-2");
     assert_true(kit_false(m, "result|structuredContent|tasks|1|ended"));
-    assert_int_equal(k.dropped, 1); /* the look at the other one */
+    assert_int_equal(k.dropped, 1); /* the question for the other task */
 }
 
 TEST(progress_rises) {
@@ -128,7 +128,7 @@ TEST(without_a_token_silence_costs_nothing) {
     kit_silent(&k);
 }
 
-TEST(a_daemon_that_is_away_is_waited_for) {
+TEST(an_unreachable_daemon_is_waited_for) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"],\"timeout_s\":60}", "");
     kit_refuse(&k, "task.show", -ECONNREFUSED, "no daemon runs", true);
@@ -151,7 +151,7 @@ TEST(a_task_that_is_not_there_ends_it) {
     ASSERT_TEXT(m, "result|content|0|text", "there is no task 'web-9'");
 }
 
-TEST(a_canceled_wait_is_gone) {
+TEST(a_canceled_wait_is_dropped) {
     KIT(k);
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     kit_say(&k, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
@@ -174,7 +174,7 @@ TEST(what_needs_a_person_is_an_answer) {
     wait_for(&k, "{\"tasks\":[\"web-1\"]}", "");
     kit_answer(&k, "task.show",
                "{\"id\":\"web-1\",\"state\":\"held\",\"not_before\":1700000000000}");
-    kit_silent(&k); /* it goes on by itself */
+    kit_silent(&k); /* it continues by itself */
     mcp_event(k.mcp, "web-1", k.now);
     kit_answer(&k, "task.show", "{\"id\":\"web-1\",\"state\":\"held\",\"not_before\":null}");
     const json_t *m = kit_answer_of(&k);
@@ -235,7 +235,7 @@ TEST(it_lends_again_when_the_daemon_is_back) {
     assert_int_equal(k.dropped, 1);
 }
 
-TEST(bad_arguments_are_told) {
+TEST(bad_arguments_are_reported) {
     static const char *const bad[] = {
         "{}",
         "{\"tasks\":\"web-1\"}",

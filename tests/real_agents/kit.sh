@@ -30,7 +30,7 @@ mkdir -p "$work"
 trap 'stop_daemon; [ -z "$stub_pid" ] || kill "$stub_pid" 2>/dev/null; rm -rf "$tmp"' EXIT
 
 # By their own settings, as a login does: Sluice hands no variables of its surroundings on. A plan, not a key: only
-# then Claude Code tells when a limit ends.
+# then Claude Code reports when a limit ends.
 service() {
     stub=$tmp/stub
     mkdir -p "$stub"

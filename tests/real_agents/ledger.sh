@@ -55,7 +55,7 @@ succeeds() {
     agrees "$name"
 }
 
-# Ended by a signal from elsewhere in the middle of a tool: it goes on with its session.
+# Ended by a signal from elsewhere in the middle of a tool: it continues its session.
 signal_agent() { # SIGNAL
     for environ in $(left_of "$id" | grep environ); do
         # Some are scripts, whose name is the second word.

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/kit.sh"
 service ok
 
-# As the adapters start them; few retries, so that nobody waits.
+# As the adapters start them; few retries, so that the test does not wait.
 talk() { # AGENT
     case $1 in
     claude)
@@ -59,7 +59,7 @@ judged claude
 rule 'claude: it does not wait for hours by itself' [ "$(field outcome)" = limited ]
 scenes 'limit 5400'
 
-# Its sentence has hours and minutes, of the local time.
+# Its message has hours and minutes, in local time.
 judged codex
 rule 'codex: a plan that is used up is a limit' [ "$(field outcome)" = limited ]
 rule 'codex: it tells when, to the minute' [ "$(field reset_at)" = "$(asked "r[-1]['reset_at'] // 60 * 60000")" ]

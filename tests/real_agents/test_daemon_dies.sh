@@ -1,6 +1,6 @@
 #!/bin/sh
-# The daemon is killed while an agent works, and the agent ends while there is none: the next daemon reads what it
-# has said, and books it once.
+# The daemon is killed while an agent works, and the agent ends without a daemon: the next daemon reads its
+# output, and books it once.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets id, work, accounts
 . "$(dirname "$0")/kit.sh"
 service ok

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What Claude Code is not permitted to do: the task is held, nothing is paid again, and one command goes on in the same
+# What Claude Code is not permitted to do: the task is held, nothing is paid again, and one command continues the same
 # conversation. And a project that cannot be launched, and an agent that is not logged in.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets id, work, accounts
 . "$(dirname "$0")/kit.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A plan that is used up in the middle of the work: the account waits until the time that its provider has named,
-# even over a crash of the daemon; then the task goes on in the same conversation, by itself.
+# even over a crash of the daemon; then the task continues the same conversation, by itself.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets id, work, accounts
 . "$(dirname "$0")/kit.sh"
 service ok
@@ -9,7 +9,7 @@ start
 
 is_limited() { [ "$(of "$1" "t['runs'] and t['runs'][-1]['outcome']")" = limited ]; }
 
-# Only Claude Code tells the second; Codex has a sentence with hours and minutes.
+# Only Claude Code reports the second; Codex has a message with hours and minutes.
 for agent in claude codex; do
     : >"$stub/requests"
     rm -f "$work/steps"

@@ -17,7 +17,7 @@ kill_agent() { # NAME: the process of the run that talks to the service
 }
 
 for agent in claude codex; do
-    # One conversation: a step, a limit, a step, a limit, the end. Codex tells no seconds, and may come too early.
+    # One conversation: a step, a limit, a step, a limit, the end. Codex reports no seconds, and may come too early.
     : >"$stub/requests"
     scenes 'tool echo one' 'limit 3' 'tool echo two' 'limit 4' 'ok The end.'
     add --agent $agent --retries 0 --cwd "$work" 'Count to two.'
@@ -47,7 +47,7 @@ for agent in claude codex; do
     rule "$agent: no more tokens are booked than were charged" [ "$(booked "$id" in)" -le "$(charged in)" ]
 done
 
-# Codex tells its tokens only when a turn is over, and those of the whole conversation: a run that has told some and
+# Codex reports its tokens only at the end of a turn, for the complete conversation: a run that has reported some and
 # then meets a limit needs two turns.
 "$SLUICE" down --wait >/dev/null 2>&1
 mkdir bin

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A task that goes well: what the agent was asked, did and said, and the tokens of it.
+# A task that goes well: its prompt, its work, its final message and its tokens.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets id, work, accounts
 . "$(dirname "$0")/kit.sh"
 service ok

@@ -1,6 +1,6 @@
 #!/bin/sh
 # From an agent that is not logged in to its first merged change, for Claude Code and Codex, as README.md has it ("The first change of
-# an agent"): nothing is charged before the login, the same session goes on after it, what is booked is what was charged, and the
+# an agent"): nothing is charged before the login, the same session continues after it, what is booked is what was charged, and the
 # change is in the branch of the repository. One line of the log for each command, with its time.
 # shellcheck disable=SC1091,SC2016,SC2154 # the kits set home, root, tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
@@ -43,7 +43,7 @@ command_of() { # TEXT: the command of the section that begins with it
     grep -F -e "$1" "$tmp/section"
 }
 
-walk() { # AGENT KEY ID SAID
+walk() { # AGENT KEY ID MESSAGE
     agent=$1 id=$3
     section "$agent" "$2" "$id"
     : >"$stub/requests"

@@ -120,7 +120,7 @@ async function newPage(ahead) {
         timezoneId: 'UTC',
         locale: 'en-US',
     });
-    // The clock of this browser is so many ms ahead.
+    // The clock of this browser is ahead by this many ms.
     if (ahead)
         await context.addInitScript((by) => {
             const real = Date.now;

@@ -8,13 +8,13 @@
 //
 //   const { lines, faults } = await page.evaluate(look, { parts: PARTS, within: 'main' })
 //
-// A line is a part, below the part that it lies in:   h2 "Running" 13px/650 #1b2126 on #f6f5f1
-// Size, weight and colours are said where they differ from those of the part around it.
+// A line is a part, children the part that it lies in:   h2 "Running" 13px/650 #1b2126 on #f6f5f1
+// Size, weight and colours are printed where they differ from those of the part around it.
 //
 // A fault is what no page may have: a part or a text that lies over another, is outside the screen, has no size, or a
 // canvas that nothing was drawn on.
 
-/** What counts as a part: a selector, and what is said of it. x: its edges; h: its height; row: its children, "/" where
+/** What counts as a part: a selector, and what is printed about it. x: its edges; h: its height; row: its children, "/" where
  *  a new row begins; say: its words; own: only those of its first child; paint: nothing more. */
 export const PARTS = [
     ['header.top', 'x'],
@@ -42,7 +42,7 @@ export const PARTS = [
     ['.rows > li', 'x row'],
     ['.rows .what', 'paint'],
     ['.rows .title', 'paint'],
-    ['.rows .said', 'paint'],
+    ['.rows .classes', 'paint'],
     ['.rows .mark', 'h'],
     ['.facts', 'paint'],
     ['.facts dt', 'say'],
@@ -146,17 +146,17 @@ export function look({ parts, within }) {
             .map((one) => `.${one}`)
             .join('')}`;
     const rows = (el) => {
-        const said = [];
+        const classes = [];
         let last = null;
         for (const child of el.children) {
             if (hidden(child)) continue;
             const b = box(child);
             const shared = last && Math.min(last.bottom, b.bottom) - Math.max(last.top, b.top);
-            if (last && shared < Math.min(last.height, b.height) / 2) said.push('/');
-            said.push(child.classList[0] ? `.${child.classList[0]}` : child.localName);
+            if (last && shared < Math.min(last.height, b.height) / 2) classes.push('/');
+            classes.push(child.classList[0] ? `.${child.classList[0]}` : child.localName);
             last = b;
         }
-        return `[${said.join(' ')}]`;
+        return `[${classes.join(' ')}]`;
     };
     const of = new Map();
     for (const [selector, say] of parts)
@@ -167,8 +167,8 @@ export function look({ parts, within }) {
         while (at && !of.has(at)) at = at.parentElement;
         return at;
     };
-    const below = new Map();
-    for (const el of all) below.set(above(el), [...(below.get(above(el)) ?? []), el]);
+    const children = new Map();
+    for (const el of all) children.set(above(el), [...(children.get(above(el)) ?? []), el]);
     /** As they are read: from above, and from the left. */
     const inOrder = (some) => {
         const at = some.map((el) => ({ el, b: box(el) })).sort((p, q) => p.b.top - q.b.top);
@@ -187,9 +187,9 @@ export function look({ parts, within }) {
     const paint = (el) =>
         `${Number.parseFloat(style(el).fontSize)}px/${style(el).fontWeight} ${hex(style(el).color)} on ${behind(el)}`;
     const lines = [];
-    const tell = (parent, indent) => {
+    const print = (parent, indent) => {
         const alike = new Set();
-        for (const el of inOrder(below.get(parent) ?? [])) {
+        for (const el of inOrder(children.get(parent) ?? [])) {
             const say = of.get(el);
             const label =
                 /say/.test(say) || el.matches('section')
@@ -206,18 +206,18 @@ export function look({ parts, within }) {
             if (alike.has(key)) continue;
             alike.add(key);
             const b = box(el);
-            const told = [`${indent}${name(el)}`];
-            if (label) told.push(`"${label}"`);
-            if (current) told.push(current);
-            if (/\bx\b/.test(say)) told.push(`${near(b.left)}..${near(b.right)}`);
-            if (/\bh\b/.test(say)) told.push(`${near(b.height)} high`);
-            if (/row/.test(say)) told.push(rows(el));
-            if (!parent || paint(el) !== paint(parent)) told.push(paint(el));
-            if (el.closest(within)) lines.push(told.join(' '));
-            tell(el, el.closest(within) ? `${indent}  ` : indent);
+            const line = [`${indent}${name(el)}`];
+            if (label) line.push(`"${label}"`);
+            if (current) line.push(current);
+            if (/\bx\b/.test(say)) line.push(`${near(b.left)}..${near(b.right)}`);
+            if (/\bh\b/.test(say)) line.push(`${near(b.height)} high`);
+            if (/row/.test(say)) line.push(rows(el));
+            if (!parent || paint(el) !== paint(parent)) line.push(paint(el));
+            if (el.closest(within)) lines.push(line.join(' '));
+            print(el, el.closest(within) ? `${indent}  ` : indent);
         }
     };
-    tell(null, '');
+    print(null, '');
 
     /* --- faults --- */
     // Where it can be seen: inside every box around it that cuts off or scrolls.
@@ -281,7 +281,7 @@ export function look({ parts, within }) {
                 top: middle - 3,
                 bottom: middle + 3,
             });
-            // A line that is cut off above or below its middle is scrolled away.
+            // A line that is cut off above or children its middle is scrolled away.
             if (part.width > 2 && part.height > 5) texts.push({ node, el, ...part });
         }
     }
@@ -290,7 +290,7 @@ export function look({ parts, within }) {
     for (let i = 0; i < texts.length; i++)
         for (let j = i + 1; j < texts.length && texts[j].top < texts[i].bottom; j++) {
             const [a, b] = [texts[i], texts[j]];
-            // The head of the page on a phone stays while the page moves below it.
+            // The head of the page on a phone stays while the page moves children it.
             if (a.node !== b.node && over(a, b) && top?.contains(a.el) === top?.contains(b.el))
                 faults.push(
                     `the text "${words(a.el).slice(0, 24)}" lies over "${words(b.el).slice(0, 24)}"`,

@@ -4,7 +4,7 @@ import { hostile } from './test_hostile.mjs';
 import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
 import { many } from './test_many.mjs';
-import { door } from './test_door.mjs';
+import { served } from './test_served.mjs';
 import { news } from './test_news.mjs';
 import { parts } from './test_parts.mjs';
 import { views } from './test_views.mjs';
@@ -23,7 +23,7 @@ try {
     await views(world, night);
     await live(world, night);
     await hostile(world);
-    await door(world);
+    await served(world);
     await news();
     await many(world);
     code = finish();

@@ -1,4 +1,4 @@
-// test_live.mjs: the page follows the daemon without a reload, does what it is told, and says why not.
+// test_live.mjs: the page follows the daemon without a reload, performs actions, and shows why one failed.
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';

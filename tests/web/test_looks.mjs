@@ -67,7 +67,7 @@ const BROKEN = [
     ['no style at all', 'now', null],
     ['one column instead of two', 'now', '.columns { display: block; }'],
     ['a column without room', 'now', '.columns { grid-template-columns: minmax(0, 1fr) 0; }'],
-    ['a panel that is gone', 'now', 'section[aria-label=Limits] { display: none; }'],
+    ['a panel that is removed', 'now', 'section[aria-label=Limits] { display: none; }'],
     ['a panel that cannot be seen', 'now', 'section[aria-label=Limits] { opacity: 0; }'],
     ['panels in another order', 'now', '.side { display: flex; flex-direction: column-reverse; }'],
     ['a panel over another', 'now', 'section[aria-label=Accounts] { margin-top: -60px; }'],
@@ -92,13 +92,13 @@ const BROKEN = [
 /** Lines of one that are not in the other, and where they first differ. */
 function difference(before, now) {
     const left = [...now];
-    const gone = before.filter((line) => {
+    const removed = before.filter((line) => {
         const at = left.indexOf(line);
         if (at >= 0) left.splice(at, 1);
         return at < 0;
     });
-    if (gone.length + left.length > 0)
-        return [...gone.map((line) => `- ${line}`), ...left.map((line) => `+ ${line}`)];
+    if (removed.length + left.length > 0)
+        return [...removed.map((line) => `- ${line}`), ...left.map((line) => `+ ${line}`)];
     const at = before.findIndex((line, n) => line !== now[n]);
     return at < 0 ? [] : [`another order: "${now[at].trim()}" where "${before[at].trim()}" was`];
 }

@@ -143,12 +143,12 @@ export class World {
         return (await this.api('POST', '/v1/tasks', { tasks })).tasks.map((task) => task.id);
     }
 
-    /** Until the condition holds. It is asked for again whenever the daemon tells an event. */
+    /** Until the condition holds. It is checked again after each event of the daemon. */
     async until(what, condition) {
-        let heard;
+        let wake;
         const news = () =>
             new Promise((go) => {
-                heard = go;
+                wake = go;
             });
         let next = news();
         const late = setTimeout(
@@ -165,7 +165,7 @@ export class World {
                 stream.on('error', fail);
                 stream.on('response', async (answer) => {
                     answer
-                        .on('data', () => heard())
+                        .on('data', () => wake())
                         .on('error', fail)
                         .on('end', () => fail(new Error(`the daemon ended: ${what}`)));
                     try {

@@ -1,12 +1,12 @@
-// test_door.mjs: the page as the daemon itself serves it: the link of `sluice dash`, its key, its end.
+// test_served.mjs: the page as the daemon itself serves it: the link of `sluice dash`, its key, its end.
 import fs from 'node:fs';
 import { check, equal, ok, open } from './kit.mjs';
 
-export async function door(world) {
+export async function served(world) {
     try {
         world.sluice('dash', '--help');
     } catch {
-        return; // this daemon has no door of its own
+        return; // this daemon has no TCP listener of its own
     }
     const linkTo = (...more) =>
         /http:\/\/\S+#t=\S+/.exec(world.sluice('dash', '--print', ...more))?.[0];

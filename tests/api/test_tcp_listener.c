@@ -1,4 +1,4 @@
-/* test_tcp_door.c: the door by TCP: who is refused, whatever he asks for and by whatever method.
+/* test_tcp_listener.c: the TCP listener: which clients are refused, for every path and method.
  *
  * Numbers in names are the rows of known break-ins into servers of this kind: 1 and 2 no token by default; 3 and 5 any
  * Host; 4 any Origin; 6 a method forgotten; 7 CORS taken for authentication; 8 an upgrade past the check; 9 rights that the
@@ -40,7 +40,7 @@ static void listen_tcp(struct api *api, void *arg) {
     port = (unsigned)strtoul(strrchr(url, ':') + 1, NULL, 10);
 }
 
-static void open_door(struct api *api) {
+static void open_listener(struct api *api) {
     static const char *const hosts[] = { "sluice.example", NULL };
     struct server_tcp tcp = { .address = "127.0.0.1:0", .hosts = hosts };
     api_do(api, listen_tcp, &tcp);
@@ -81,7 +81,7 @@ static int status_in(const struct strbuf *answer) {
     return answer->length > 12 ? (int)strtol(answer->text + 9, NULL, 10) : 0;
 }
 
-/* The whole answer, head and body. */
+/* The complete answer, head and body. */
 static int ask(const char *method, const char *path, const char *lines, struct strbuf *answer) {
     _cleanup_(strbuf_finish) struct strbuf request = STRBUF_INIT;
     print_request(&request, method, path, lines);
@@ -112,7 +112,7 @@ static void all_are(const char *lines, int status, int or_else) {
 
 TEST(r1_r2_nothing_is_asked_without_a_token) {
     API(api, .refusal_delay = 1);
-    open_door(api);
+    open_listener(api);
     static const char *const bad[] = {
         OWN,
         OWN "Authorization: Bearer\r\n",
@@ -139,7 +139,7 @@ TEST(r1_r2_nothing_is_asked_without_a_token) {
 
 TEST(r3_r5_r13_r14_another_name_is_refused_even_with_a_token) {
     API(api);
-    open_door(api);
+    open_listener(api);
     static const char *const bad[] = {
         "Host: evil.example:%P\r\n" AUTH,   "Host: 127.0.0.1\r\n" AUTH,
         "Host: 127.0.0.1:%P.evil\r\n" AUTH, "Host: localhost.evil:%P\r\n" AUTH,
@@ -161,7 +161,7 @@ TEST(r3_r5_r13_r14_another_name_is_refused_even_with_a_token) {
 
 TEST(r4_r12_pages_of_others_are_refused_even_with_a_token) {
     API(api);
-    open_door(api);
+    open_listener(api);
     static const char *const bad[] = {
         OWN AUTH "Origin: http://evil.example\r\n",
         OWN AUTH "Origin: null\r\n",
@@ -189,7 +189,7 @@ TEST(r4_r12_pages_of_others_are_refused_even_with_a_token) {
 
 TEST(r6_no_method_is_forgotten) {
     API(api);
-    open_door(api);
+    open_listener(api);
     for (size_t m = 3; m < ARRAY_SIZE(methods); m++)
         for (size_t p = 0; p < ARRAY_SIZE(paths); p++) {
             int status = status_of(methods[m], paths[p], OWN AUTH);
@@ -205,7 +205,7 @@ TEST(r6_no_method_is_forgotten) {
 
 TEST(r7_there_is_no_cors) {
     API(api);
-    open_door(api);
+    open_listener(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT;
     static const char *const lines[] = {
         OWN "Origin: http://127.0.0.1:%P\r\nAccess-Control-Request-Method: POST\r\n",
@@ -223,7 +223,7 @@ TEST(r7_there_is_no_cors) {
 
 TEST(r8_an_upgrade_is_a_request_like_any_other) {
     API(api);
-    open_door(api);
+    open_listener(api);
     static const char upgrade[] = OWN "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
                                       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     _cleanup_(strbuf_finish) struct strbuf lines = STRBUF_INIT;
@@ -239,7 +239,7 @@ static void get_access(struct api *api, void *arg) {
 
 TEST(r9_rights_are_those_of_the_token_whatever_the_request_says) {
     API(api);
-    open_door(api);
+    open_listener(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT;
     struct op_access access;
     assert_int_equal(ask("GET", "/v1/echo?scope=admin",
@@ -259,7 +259,7 @@ TEST(r9_rights_are_those_of_the_token_whatever_the_request_says) {
 
 TEST(r11_the_token_of_a_run_is_none_here) {
     API(api);
-    open_door(api);
+    open_listener(api);
     assert_int_equal(status_of("GET", "/v1/echo",
                                OWN "Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n"),
                      401);
@@ -275,10 +275,10 @@ static void get_token(struct api *api, void *arg) {
     memcpy(arg, fake.token, sizeof(fake.token));
 }
 
-/* It has no other door: Slurm has put it on another machine. */
+/* It can only use TCP: Slurm has put it on another machine. */
 TEST(r11_but_that_of_a_run_in_slurm_has_the_rights_of_a_run) {
     API(api);
-    open_door(api);
+    open_listener(api);
     static const char lines[] = OWN "Authorization: Bearer " FAKE_RUN_TOKEN "\r\n";
     struct op_access access;
     char token[sizeof(fake.token)];
@@ -299,7 +299,7 @@ TEST(r11_but_that_of_a_run_in_slurm_has_the_rights_of_a_run) {
     assert_int_equal(status_of("GET", "/v1/echo", lines), 401);
 }
 
-TEST(the_owners_socket_takes_no_token_of_the_door) {
+TEST(the_owners_socket_takes_no_token_of_the_tcp_listener) {
     API(api);
     ANSWER(answer);
     api_once(api, "GET /v1/echo HTTP/1.1\r\nHost: sluice\r\n" AUTH "\r\n", 403, &answer);
@@ -307,9 +307,9 @@ TEST(the_owners_socket_takes_no_token_of_the_door) {
 
 /* --- guessing -------------------------------------------------------------------------------------- */
 
-TEST(who_guesses_waits_and_nobody_else) {
+TEST(only_a_client_that_guesses_waits) {
     API(api, .refusal_delay = HOURS(1));
-    open_door(api);
+    open_listener(api);
     for (int i = 0; i < 10; i++)
         assert_int_equal(status_of("GET", "/v1/echo", OWN), 401);
     _cleanup_(strbuf_finish) struct strbuf request = STRBUF_INIT;
@@ -327,14 +327,14 @@ TEST(who_guesses_waits_and_nobody_else) {
 
 TEST(a_late_refusal_comes) {
     API(api, .refusal_delay = 1);
-    open_door(api);
+    open_listener(api);
     for (int i = 0; i < 15; i++)
         assert_int_equal(status_of("GET", "/v1/echo", OWN), 401);
 }
 
 TEST(a_wrong_code_is_a_guess_and_the_right_one_gets_a_token) {
     API(api, .refusal_delay = 1);
-    open_door(api);
+    open_listener(api);
     _cleanup_(strbuf_finish) struct strbuf answer = STRBUF_INIT, request = STRBUF_INIT;
     print_request(&request, "POST", "/v1/session", OWN JSON "Content-Length: 15\r\n");
     size_t head = request.length;
@@ -371,7 +371,7 @@ static void end_access(struct api *api, void *arg) {
 
 TEST(a_stream_ends_with_its_token) {
     API(api);
-    open_door(api);
+    open_listener(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = follow(&text);
     api_event(api, 1, "seen");
@@ -391,7 +391,7 @@ static void set_left(struct api *api, void *arg) {
 
 TEST(a_stream_does_not_outlive_what_it_came_in_by) {
     API(api);
-    open_door(api);
+    open_listener(api);
     time_ms left = 50;
     api_do(api, set_left, &left);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -401,9 +401,9 @@ TEST(a_stream_does_not_outlive_what_it_came_in_by) {
     API_WAIT_STAT(api, connections, 0);
 }
 
-TEST(a_follower_that_goes_away_is_forgotten_at_once) {
+TEST(a_follower_that_disconnects_is_removed_at_once) {
     API(api, .comment_every = HOURS(1));
-    open_door(api);
+    open_listener(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = follow(&text);
     API_WAIT_STAT(api, event_streams, 1);
@@ -415,7 +415,7 @@ TEST(a_follower_that_goes_away_is_forgotten_at_once) {
 
 TEST(one_address_has_so_many_connections_and_the_owner_always_one) {
     API(api, .connections_max = 16, .peer_max = 3);
-    open_door(api);
+    open_listener(api);
     int open[4];
     for (size_t i = 0; i < ARRAY_SIZE(open); i++)
         open[i] = dial();
@@ -430,7 +430,7 @@ TEST(one_address_has_so_many_connections_and_the_owner_always_one) {
 
 TEST(a_head_that_does_not_end_is_not_waited_for) {
     API(api, .head_timeout = 50);
-    open_door(api);
+    open_listener(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = dial();
     api_send(fd, "GET /v1/echo HTTP/1.1\r\nHost: ");
@@ -441,7 +441,7 @@ TEST(a_head_that_does_not_end_is_not_waited_for) {
 
 TEST(a_body_that_does_not_come_is_not_waited_for) {
     API(api, .body_timeout = 50);
-    open_door(api);
+    open_listener(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, request = STRBUF_INIT;
     print_request(&request, "POST", "/v1/echo", OWN AUTH JSON "Content-Length: 100\r\n");
     int fd = dial();
@@ -453,7 +453,7 @@ TEST(a_body_that_does_not_come_is_not_waited_for) {
 
 TEST(who_may_not_add_tasks_sends_no_large_bodies) {
     API(api);
-    open_door(api);
+    open_listener(api);
     assert_int_equal(status_of("POST", "/v1/tasks", OWN AUTH JSON "Content-Length: 2000000\r\n"),
                      413);
 }
@@ -474,7 +474,7 @@ static void try_listen(struct api *api, void *arg) {
 
 TEST(other_machines_need_tls) {
     API(api);
-    open_door(api);
+    open_listener(api);
     static const char *const bad[] = { "0.0.0.0:0",   "[::]:0",          "192.0.2.1:0",
                                        "127.0.0.2:0", "localhost:0",     "7878",
                                        "127.0.0.1:",  "127.0.0.1:99999", "" };
@@ -486,24 +486,24 @@ TEST(other_machines_need_tls) {
     struct refusal refusal = { .tcp = { .address = "0.0.0.0:0", .certificate = "/nonexistent" } };
     api_do(api, try_listen, &refusal);
     assert_int_equal(refusal.code, -ENOENT);
-    /* What was there before goes on. */
+    /* The old listener continues. */
     assert_int_equal(status_of("GET", "/v1/echo", OWN AUTH), 200);
 }
 
-static void close_door(struct api *api, void *arg) {
+static void close_listener(struct api *api, void *arg) {
     (void)arg;
     server_close_tcp(api->server);
     assert_null(server_url(api->server));
 }
 
-TEST(a_closed_door_has_nobody_inside) {
+TEST(a_closed_listener_has_no_connections) {
     API(api);
-    open_door(api);
+    open_listener(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = follow(&text);
-    api_do(api, close_door, NULL);
+    api_do(api, close_listener, NULL);
     api_read_all(fd, &text);
     close(fd);
-    open_door(api); /* and can be opened again */
+    open_listener(api); /* and can be opened again */
     assert_int_equal(status_of("GET", "/v1/echo", OWN AUTH), 200);
 }

@@ -1,4 +1,4 @@
-/* test_door.c: what is refused before anybody asks what it wants, with and without a list of hosts. */
+/* test_guard.c: requests that are refused before routing, with and without a list of hosts. */
 #include <stdio.h>
 #include <string.h>
 

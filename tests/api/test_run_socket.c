@@ -1,4 +1,4 @@
-/* test_run_door.c: two doors: runs come in with a token, the owner without one, and neither through the
+/* test_run_socket.c: two sockets: runs need a token, the owner must not send one, and neither uses the
  * other's. */
 #include "api_fixture.h"
 
@@ -26,8 +26,8 @@ static void listen_for_runs(struct api *api, void *arg) {
         fail_msg("%s", err.text);
 }
 
-/* The same server, seen through the other door. */
-static struct api door_of_runs(struct api *api) {
+/* The same server, seen through the other socket. */
+static struct api socket_of_runs(struct api *api) {
     struct api runs = *api;
     (void)snprintf(runs.path, sizeof(runs.path), "%s/run.sock", api->folder);
     api_do(api, listen_for_runs, &runs);
@@ -43,7 +43,7 @@ static void copy_token(struct api *api, void *arg) {
 TEST(a_run_is_known_by_its_token) {
     API(api);
     ANSWER(answer);
-    struct api runs = door_of_runs(api);
+    struct api runs = socket_of_runs(api);
     struct stat st;
     char token[sizeof(fake.token)];
     assert_int_equal(stat(runs.path, &st), 0);
@@ -56,9 +56,9 @@ TEST(a_run_is_known_by_its_token) {
     assert_string_equal(token, "");
 }
 
-TEST(nobody_comes_in_at_the_door_of_the_runs_without_one) {
+TEST(the_socket_of_runs_refuses_requests_without_a_token) {
     API(api);
-    struct api runs = door_of_runs(api);
+    struct api runs = socket_of_runs(api);
     static const char *const bad[] = {
         GET("/v1/echo"),
         WITH("/v1/echo", "Basic " TOKEN),
@@ -76,7 +76,7 @@ TEST(nobody_comes_in_at_the_door_of_the_runs_without_one) {
     assert_false(api_stop_asked(api));
 }
 
-TEST(the_owners_door_takes_no_token) {
+TEST(the_owners_socket_takes_no_token) {
     API(api);
     ANSWER(answer);
     api_once(api, WITH("/v1/echo", "Bearer " TOKEN), 403, &answer);
@@ -115,7 +115,7 @@ TEST(nor_a_process_of_a_run) {
     identity.peer = SERVER_PEER_RUN;
     API(api, .identify = identify);
     ANSWER(answer);
-    struct api runs = door_of_runs(api);
+    struct api runs = socket_of_runs(api);
     int fd = api_connect(api);
     api_read_answer(fd, &answer);
     assert_int_equal(answer.status, 403);
@@ -140,7 +140,7 @@ TEST(nor_one_that_cannot_be_identified) {
 #define SO_PEERPIDFD 77
 #endif
 
-/* Can this kernel tell whether the process that has connected still lives? */
+/* Can this kernel report whether the process that has connected is alive? */
 static bool knows_peers(void) {
     int pair[2], pidfd = -1;
     socklen_t size = sizeof(pidfd);
@@ -224,7 +224,7 @@ TEST(who_asks_is_looked_at_again_when_that_may_have_changed) {
 
 TEST(runs_leave_room_for_the_owner) {
     API(api, .connections_max = 4);
-    struct api runs = door_of_runs(api);
+    struct api runs = socket_of_runs(api);
     int open[3];
     for (size_t i = 0; i < ARRAY_SIZE(open); i++)
         open[i] = api_connect(&runs);
@@ -239,14 +239,14 @@ TEST(runs_leave_room_for_the_owner) {
 
 TEST(a_stream_of_events_shows_a_run_its_own) {
     API(api);
-    struct api runs = door_of_runs(api);
+    struct api runs = socket_of_runs(api);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int fd = api_connect(&runs);
     api_send(fd, "GET /v1/events HTTP/1.1\r\nHost: sluice\r\nAccept: text/event-stream\r\n"
                  "Authorization: Bearer " TOKEN "\r\n\r\n");
     api_read_until(fd, &text, ":\n\n");
     api_event(api, 2, "of a stranger");
-    api_event(api, 1, "of itself"); /* what the pretended operations let a run see */
+    api_event(api, 1, "of itself"); /* what the fake operations let a run see */
     api_read_until(fd, &text, "of itself");
     ASSERT_HAS_NOT(strbuf_text(&text), "of a stranger");
     close(fd);
