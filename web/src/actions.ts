@@ -67,12 +67,12 @@ export function possible(task: Task): Action[] {
     );
 }
 
-const heard = new Set<(changes: ChangedTask[]) => void>();
+const changeListeners = new Set<(changes: ChangedTask[]) => void>();
 
-/** Who shows tasks hears at once what an action made of them, before the events come. */
+/** Views of tasks get the result of an action at once, before its events. */
 export function changes(fn: (changes: ChangedTask[]) => void): () => void {
-    heard.add(fn);
-    return () => heard.delete(fn);
+    changeListeners.add(fn);
+    return () => changeListeners.delete(fn);
 }
 
 /** The rule as it is now, which the person sees before it is sent; null: no. */
@@ -104,7 +104,7 @@ export async function act(action: Action, ids: string[]): Promise<boolean> {
             body.allow = [rule];
         }
         const got = await post<Changed>(`/v1/tasks/${action.op ?? action.name}`, body);
-        for (const fn of heard) fn(got.tasks);
+        for (const fn of changeListeners) fn(got.tasks);
         wantStatus();
         const already = got.tasks.every((task) => task.already);
         const running =

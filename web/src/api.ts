@@ -1,5 +1,5 @@
 // api.ts: one way to ask the daemon. The key of this page comes from the link of `sluice dash`, lives in the
-// session storage of this tab, and goes with every request. A refusal is a sentence of the daemon; the page
+// session storage of this tab, and goes with every request. A refusal is a message of the daemon; the page
 // shows it as it is.
 import { signal } from '@preact/signals';
 
@@ -118,7 +118,7 @@ export async function post<T>(path: string, body: unknown = {}): Promise<T> {
     }
 }
 
-/** A body that goes on: events, a log that is followed. */
+/** A body that continues: events, a log that is followed. */
 export function open(
     path: string,
     query: Query,

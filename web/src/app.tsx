@@ -116,7 +116,7 @@ function Connected() {
     );
 }
 
-/** A moment without the daemon is nothing; after a while somebody should look. */
+/** A short outage of the daemon is not shown; a longer one is. */
 function Lost() {
     const since = lostSince.value;
     if (since === null || now.value - since < 8000) return null;

@@ -1,4 +1,4 @@
-// feed.ts: a long list of tasks, read page by page as far as somebody looks, and kept right by events. Nothing
+// feed.ts: a long list of tasks, read page by page as far as it is scrolled, and kept current by events. Nothing
 // here depends on how many tasks there are: what was not looked at was not read.
 import { signal } from '@preact/signals';
 import { ApiError, get, type Query, words } from './api';
@@ -179,7 +179,7 @@ export class Feed {
         this.known.add(task.id);
     }
 
-    /** What an action made of tasks, before the events tell. */
+    /** The result of an action, before its events. */
     patch(changes: ChangedTask[]): void {
         for (const change of changes) {
             const task = this.items.find((one) => one.id === change.id);
@@ -190,9 +190,9 @@ export class Feed {
     }
 
     /** Removes what has left, and says which tasks must be read. */
-    heard(events: Event[]): string[] {
+    applyEvents(events: Event[]): string[] {
         const wanted = new Set<string>();
-        let gone = false;
+        let removed = false;
         for (const event of events) {
             if (!event.task) continue;
             const to =
@@ -200,7 +200,7 @@ export class Feed {
             if (to && !this.wanted.states.includes(to)) {
                 if (this.known.has(event.task)) {
                     this.remove(event.task);
-                    gone = true;
+                    removed = true;
                 }
                 wanted.delete(event.task);
             } else if (
@@ -210,7 +210,7 @@ export class Feed {
                 wanted.add(event.task);
             }
         }
-        if (gone) this.changed();
+        if (removed) this.changed();
         return [...wanted];
     }
 

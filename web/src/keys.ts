@@ -1,4 +1,4 @@
-// keys.ts: keys that work everywhere, and those of the view that is shown. Nothing is taken while somebody
+// keys.ts: keys that work everywhere, and those of the view that is shown. Keys are ignored while the user
 // writes, or together with Ctrl, Alt or Meta: those belong to the browser.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';

@@ -1,8 +1,8 @@
-// live.ts: what the daemon does, as it happens. One stream of events tells that something has changed; the
-// page then reads what it shows. Views hear the events in batches, at most one per frame, so that a thousand
+// live.ts: events of the daemon, as they happen. One stream of events reports that something has changed; the
+// page then reads what it shows. Views get the events in batches, at most one per frame, so that a thousand
 // events cost one drawing.
 //
-// A lost stream is opened again, later and later up to 5 s, and goes on behind the last number. `epoch` rises
+// A lost stream is opened again, later and later up to 5 s, and continues after the last number. `epoch` rises
 // when that is not possible (another daemon, events too old): then everything is read again.
 import { effect, signal } from '@preact/signals';
 import { access, get, open } from './api';
@@ -12,7 +12,7 @@ import type { Event, Status } from './types';
 export type Connection = 'connecting' | 'live' | 'lost';
 
 export const connection = signal<Connection>('connecting');
-/** Since when nobody answers; null while somebody does. */
+/** Since when the daemon does not answer; null while it does. */
 export const lostSince = signal<number | null>(null);
 export const status = signal<Status | null>(null);
 export const epoch = signal(0);
@@ -29,8 +29,8 @@ const HIDDEN_MS = 30000; // then a hidden page lets go of its connection: a brow
 const BACKOFF_MAX_MS = 5000;
 const SKEW_MS = 1500; // below this it is the way of the answer, not the clock
 
-type Hear = (events: Event[]) => void;
-const listeners = new Set<Hear>();
+type EventListener = (events: Event[]) => void;
+const listeners = new Set<EventListener>();
 let pending: Event[] = [];
 let framed = false;
 let lastSeq: number | null = null;
@@ -41,7 +41,7 @@ let statusBusy = false;
 let statusWanted = false;
 let firstStatus: Promise<void> | null = null;
 
-export function hear(fn: Hear): () => void {
+export function onEvents(fn: EventListener): () => void {
     listeners.add(fn);
     return () => listeners.delete(fn);
 }

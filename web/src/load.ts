@@ -84,7 +84,7 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
         return () => stop.current?.abort();
     }, [key, generation]);
 
-    // What failed while nobody answered is asked again when somebody does.
+    // Requests that failed while the daemon did not answer are repeated when it does.
     const back = connection.value === 'live';
     useEffect(() => {
         if (back && state.error !== null && !state.absent) reload();

@@ -1,4 +1,4 @@
-// layout.worker.ts: the layout beside the page, so that a large graph stops nobody.
+// layout.worker.ts: computes the layout in a worker, so that a large graph does not block the page.
 import { layout, type LayoutAsk } from './layout';
 
 addEventListener('message', (event: MessageEvent<{ n: number; ask: LayoutAsk }>) => {

@@ -23,7 +23,7 @@ export function Chart({
     format,
     min0 = true,
     max,
-    tell,
+    describe,
 }: {
     times: number[];
     values: (number | null)[][];
@@ -33,8 +33,8 @@ export function Chart({
     format: (n: number) => string;
     min0?: boolean;
     max?: number;
-    /** What stands at a place, for whoever points at it. */
-    tell?: (index: number) => string;
+    /** The text for the index under the pointer. */
+    describe?: (index: number) => string;
 }) {
     const box = useRef<HTMLDivElement>(null);
     const [at, setAt] = useState<number | null>(null);
@@ -104,9 +104,9 @@ export function Chart({
     return (
         <div class="chart-box">
             <div ref={box} class="chart" role="img" aria-label={label} />
-            {tell && (
-                <p class="chart-tell num faint">
-                    {at !== null && at < times.length ? tell(at) : '\u00a0'}
+            {describe && (
+                <p class="chart-describe num faint">
+                    {at !== null && at < times.length ? describe(at) : '\u00a0'}
                 </p>
             )}
         </div>

@@ -1,5 +1,5 @@
 // diff.tsx: what a task has changed: the files, and the patch of those that are unfolded. Names and lines were
-// written by agents: all of it is text. The files come first, without the patch; that is read when somebody looks.
+// written by agents: all of it is text. The files come first, without the patch; that is read when it is opened.
 import { useState } from 'preact/hooks';
 import { get } from '../api';
 import { useLoad } from '../load';

@@ -1,5 +1,5 @@
 // log.tsx: what a run prints, while it prints it; of an agent, what it says and does, as the daemon renders it. The log
-// is read once and goes on from where it was after a lost connection (a transcript is read again: its offsets are not
+// is read once and continues from its position after a lost connection (a transcript is read again: its offsets are not
 // those of the log); a hundred lines are on the page, however many there are.
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -172,8 +172,8 @@ function Lines({
             rowHeight={ROW}
             stick={stick}
             height={Math.max(6, lines.length + 1) * ROW}
-            onScrolledAway={(away) => {
-                if (away && stick) release();
+            onScrolledAway={(isAway) => {
+                if (isAway && stick) release();
             }}
             reveal={reveal}
             row={(i) => {

@@ -1,4 +1,4 @@
-// mark.tsx: a state as a shape. Colour alone tells nobody who cannot see it, so each state has its own form.
+// mark.tsx: a state as a shape. Not all users see colours, so each state has its own form.
 import { LOOKS, type State } from '../types';
 
 export function Mark({ state, label = true }: { state: State; label?: boolean }) {

@@ -1,4 +1,4 @@
-// toast.tsx: what an action did, or why not, in one sentence that goes away by itself (a refusal stays longer).
+// toast.tsx: what an action did, or why not, in one message that disappears by itself (a refusal stays longer).
 import { signal } from '@preact/signals';
 import { line } from '../text';
 

@@ -16,7 +16,7 @@ export interface VListProps {
     reveal?: number | null;
     /** Keeps the end in sight while rows are added. */
     stick?: boolean;
-    onScrolledAway?: (away: boolean) => void;
+    onScrolledAway?: (isAway: boolean) => void;
     onRange?: (first: number, last: number) => void;
     role?: 'list' | 'log' | 'listbox';
 }

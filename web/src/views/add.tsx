@@ -71,7 +71,7 @@ const field = (name: string) =>
         .filter((member) => member.name === name)
         .map((member) => <Field key={name} of={member} />);
 
-/** The tasks that a form describes; throws a sentence. */
+/** The tasks that a form describes; throws a message. */
 function tasksOf(mode: Mode, form: FormData): { tasks: Spec[]; group?: string } {
     const text = String(form.get('text') ?? '');
     const agent = String(form.get('agent') ?? '');

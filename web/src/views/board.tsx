@@ -6,7 +6,7 @@ import { get } from '../api';
 import { Feed, refresh } from '../feed';
 import { useKeys } from '../keys';
 import { useLoad, useThrottle } from '../load';
-import { epoch, hear, status } from '../live';
+import { epoch, onEvents, status } from '../live';
 import { Mark } from '../parts/mark';
 import { Ago, Empty, Problem, Text, Tid } from '../parts/small';
 import { VList } from '../parts/vlist';
@@ -202,7 +202,7 @@ function ColumnView({
 }) {
     void feed.version.value;
     const items = feed.items;
-    // Room for those that are known to be there, so that the scroll bar tells the truth.
+    // Room for all tasks that are known to exist, so that the scroll bar is correct.
     const total = feed.done
         ? items.length
         : Math.max(
@@ -335,9 +335,9 @@ function useFeeds(f: Filters, cols: Column[]): Feed[] {
     }, 1000);
     useEffect(
         () =>
-            hear((events: Event[]) => {
+            onEvents((events: Event[]) => {
                 for (const feed of feeds)
-                    for (const id of feed.heard(events)) wanted.current.add(id);
+                    for (const id of feed.applyEvents(events)) wanted.current.add(id);
                 soon();
                 queue();
             }),

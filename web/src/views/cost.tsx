@@ -1,7 +1,7 @@
-// cost.tsx: what was used, per day, by project or by agent. What nobody reported is said, never counted as 0.
+// cost.tsx: what was used, per day, by project or by agent. Usage that was not reported is marked, never counted as 0.
 import { useEffect, useMemo } from 'preact/hooks';
 import { useLoad, useThrottle } from '../load';
-import { daemonNow, hear } from '../live';
+import { daemonNow, onEvents } from '../live';
 import { Chart } from '../parts/chart';
 import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
@@ -223,7 +223,7 @@ export function Cost() {
     const again = useThrottle(loaded.reload, 5000);
     useEffect(
         () =>
-            hear((events) => {
+            onEvents((events) => {
                 if (events.some((event) => event.kind === 'run.ended')) again();
             }),
         [],
@@ -239,7 +239,7 @@ export function Cost() {
         [loaded.data, what, shown.join(' ')],
     );
     const all = add(items);
-    const tell = (i: number) => {
+    const describe = (i: number) => {
         const part = (r: number) =>
             (stacked[r]?.[i] ?? 0) - (r > 0 ? (stacked[r - 1]?.[i] ?? 0) : 0);
         const show = (n: number) => (what === 'money' ? money(n) : short(n));
@@ -269,7 +269,7 @@ export function Cost() {
                         label={`${what} per day by ${group}`}
                         times={times}
                         height={280}
-                        tell={tell}
+                        describe={describe}
                         values={[...stacked].reverse()}
                         format={(n) => (what === 'money' ? `$${short(n)}` : short(n))}
                         lines={shown

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../api';
 import { useLoad } from '../load';
-import { epoch, hear } from '../live';
+import { epoch, onEvents } from '../live';
 import { Mark } from '../parts/mark';
 import { Empty, Problem, Text, Tid } from '../parts/small';
 import { VList } from '../parts/vlist';
@@ -68,7 +68,7 @@ function useEvents() {
     }, [page.data]);
     useEffect(
         () =>
-            hear((events) => {
+            onEvents((events) => {
                 if (heldNow.current) waiting.current = waiting.current.concat(events).slice(-KEPT);
                 else merge(events);
                 if (heldNow.current) drawn((n) => n + 1);

@@ -6,7 +6,7 @@ import type { Picture } from '../graph/draw';
 import type { LayoutAnswer } from '../graph/layout';
 import { useKeys } from '../keys';
 import { useLoad, useThrottle } from '../load';
-import { hear, status } from '../live';
+import { onEvents, status } from '../live';
 import { Mark } from '../parts/mark';
 import { Countdown, Empty, Problem, Text, Tid } from '../parts/small';
 import { VList } from '../parts/vlist';
@@ -318,7 +318,7 @@ export function Graph() {
     const again = useThrottle(loaded.reload, 1500);
     useEffect(
         () =>
-            hear((events) => {
+            onEvents((events) => {
                 if (events.some((event) => CHANGES.has(event.kind))) again();
             }),
         [],

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, ACTIONS, clearLimiter, pause } from '../actions';
 import { get, scope } from '../api';
 import { type Loaded, useLoad, useThrottle } from '../load';
-import { hear, status } from '../live';
+import { onEvents, status } from '../live';
 import { Instead, Lends } from '../parts/agent';
 import { AmountBar, unknownRuns } from '../parts/amount';
 import { Mark } from '../parts/mark';
@@ -134,7 +134,7 @@ function Running({ s }: { s: Status }) {
             ) : (
                 <ul class="rows running">
                     {s.running.map((task) => {
-                        const said = task.run?.doing ?? task.last_line ?? '';
+                        const lastLine = task.run?.doing ?? task.last_line ?? '';
                         const tokens = task.run
                             ? (task.run.tokens_in ?? 0) + (task.run.tokens_out ?? 0)
                             : 0;
@@ -152,7 +152,7 @@ function Running({ s }: { s: Status }) {
                                         {task.run?.lends_to ? (
                                             <Lends to={task.run.lends_to} />
                                         ) : (
-                                            <Text of={said} class="mono" />
+                                            <Text of={lastLine} class="mono" />
                                         )}
                                     </p>
                                     {task.run?.instead_of && (
@@ -225,7 +225,7 @@ function useReady(): Loaded<Page<Task>> {
         return first ?? readReady(signal);
     });
     const again = useThrottle(page.reload, 700);
-    useEffect(() => hear(again), []);
+    useEffect(() => onEvents(again), []);
     return page;
 }
 
@@ -277,7 +277,7 @@ function Next({ s, page }: { s: Status; page: Loaded<Page<Task>> }) {
 
 function Waiting({ s }: { s: Status }) {
     const gates = s.waiting_by_gate;
-    // Asked for: reasons that an older daemon does not tell, and when gates open that open by themselves.
+    // Reasons that an older daemon does not report, and when gates open that open by themselves.
     const asked = gates
         .filter((gate) => gate.why === undefined || TIMED.test(gate.gate))
         .slice(0, GATES_ASKED)

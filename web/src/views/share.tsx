@@ -1,7 +1,7 @@
 // share.tsx: does each project get what its weight promises? Tokens per project over time, against the target.
 import { useEffect, useMemo } from 'preact/hooks';
 import { useLoad, useThrottle } from '../load';
-import { daemonNow, hear, status } from '../live';
+import { daemonNow, onEvents, status } from '../live';
 import { Chart } from '../parts/chart';
 import { Empty, Problem, Section } from '../parts/small';
 import { refine, route } from '../route';
@@ -93,7 +93,7 @@ function ShareChart({
                 times={times}
                 height={300}
                 max={1}
-                tell={(i) =>
+                describe={(i) =>
                     `${clock(times[i])}: ${projects.map((one, r) => `${line(one) || 'no project'} ${percent(shares[r]?.[i])}`).join(', ')}`
                 }
                 values={[
@@ -139,7 +139,7 @@ export function Share() {
     const again = useThrottle(loaded.reload, 5000);
     useEffect(
         () =>
-            hear((events) => {
+            onEvents((events) => {
                 if (events.some((event) => event.kind === 'run.ended')) again();
             }),
         [],

@@ -5,7 +5,7 @@ import { act, ACTIONS, changes, possible } from '../actions';
 import { get, post, scope, words } from '../api';
 import { useKeys } from '../keys';
 import { useLoad, useThrottle } from '../load';
-import { hear, status } from '../live';
+import { onEvents, status } from '../live';
 import { Borrows, Instead, Lends } from '../parts/agent';
 import { Budget } from '../parts/budget';
 import { Changes } from '../parts/diff';
@@ -493,7 +493,7 @@ function useTask(id: string) {
     }, 300);
     useEffect(
         () =>
-            hear((events) => {
+            onEvents((events) => {
                 if (events.some((event) => event.task === id)) again();
             }),
         [id],
@@ -508,7 +508,7 @@ function useTask(id: string) {
     // What stops it may change without an event of its own.
     useEffect(
         () =>
-            hear(() => {
+            onEvents(() => {
                 if (task.data && !LIVE.has(task.data.state)) slow();
             }),
         [id, task.data?.state],

@@ -4,7 +4,7 @@ import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get } from '../api';
 import { useLoad, useThrottle } from '../load';
-import { daemonNow, hear, now, status } from '../live';
+import { daemonNow, onEvents, now, status } from '../live';
 import { Empty, Problem, Text, Tid } from '../parts/small';
 import { go, refine, route } from '../route';
 import { clock, many, line, money, short, span } from '../text';
@@ -432,7 +432,7 @@ export function Timeline() {
     }, 2000);
     useEffect(
         () =>
-            hear((events) => {
+            onEvents((events) => {
                 if (events.some((event) => event.kind.startsWith('run.'))) again();
             }),
         [asked, ahead],
@@ -441,7 +441,7 @@ export function Timeline() {
     const [tip, setTip] = useState<{ bar: Bar; x: number; y: number } | null>(null);
     const order = (status.value?.projects ?? []).map((one) => one.name).join(' ');
     const at = now.value - (now.value % 2000);
-    // Nobody has chosen: as much as there is, up to a day.
+    // The default: everything, up to a day.
     const first = asked
         ? 0
         : Math.min(at, ...(loaded.data ?? []).map((run) => run.started_at ?? at));
