@@ -1,6 +1,7 @@
 /* agent.c: the table of agents, how to start each, and what it needs. */
 #include "agent/agent.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -168,13 +169,11 @@ static void option_add(struct words *w, const char *option, const char *value) {
     if (!option || !value)
         return;
     size_t length = strlen(option);
-    if (length > 0 && option[length - 1] == '=') {
+    if (length > 0 && option[length - 1] == '=')
         strbuf_add(w->out, option, length);
-        word_add(w, value, strlen(value));
-    } else {
+    else
         word_add(w, option, length);
-        word_add(w, value, strlen(value));
-    }
+    word_add(w, value, strlen(value));
 }
 
 /* "--sandbox", or "--sandbox=…". */
@@ -282,9 +281,7 @@ size_t agent_client_command(const struct agent_client *client, struct strbuf *ou
 enum agent_permission agent_permission(const struct agent_adapter *adapter, const char *const *more,
                                        bool is_sandboxed) {
     const struct agent_preflight *row = adapter ? adapter->preflight : NULL;
-    if (!row)
-        return AGENT_MAY_AS_SET;
-    if (has_one(more, adapter->instead) || has_one(more, adapter->tools_instead))
+    if (!row || has_one(more, adapter->instead) || has_one(more, adapter->tools_instead))
         return AGENT_MAY_AS_SET;
     return is_sandboxed ? row->may_sandboxed : row->may;
 }
@@ -349,8 +346,8 @@ const struct agent_path *agent_paths(const struct agent_adapter *adapter) {
 const struct agent_adapter *agent_adapter_of_command(const char *const *words) {
     for (; *words; words++) {
         const char *slash = strrchr(*words, '/'), *name = slash ? slash + 1 : *words;
-        for (size_t i = 0; i < agent_adapter_count(); i++) {
-            const struct agent_adapter *one = agent_adapter_at(i);
+        for (size_t i = 0; i < ARRAY_SIZE(adapters); i++) {
+            const struct agent_adapter *one = adapters[i];
             size_t length = strlen(one->name);
             if (one->paths && strncmp(name, one->name, length) == 0
                 && (name[length] == '\0' || name[length] == '-' || name[length] == '@'))
@@ -358,15 +355,6 @@ const struct agent_adapter *agent_adapter_of_command(const char *const *words) {
         }
     }
     return NULL;
-}
-
-/* /home/me/my.web → -home-me-my-web */
-static void put_cwd(const char *cwd, struct strbuf *out) {
-    for (; *cwd; cwd++) {
-        bool plain = (*cwd >= 'a' && *cwd <= 'z') || (*cwd >= 'A' && *cwd <= 'Z')
-                     || (*cwd >= '0' && *cwd <= '9');
-        strbuf_putc(out, plain ? *cwd : '-');
-    }
 }
 
 void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_path *path,
@@ -388,7 +376,8 @@ void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_
         strbuf_add(out, rest, (size_t)(at - rest) - 1); /* the parent folder of all sessions */
     } else {
         strbuf_add(out, rest, (size_t)(at - rest));
-        put_cwd(cwd, out);
+        for (; *cwd; cwd++) /* /home/me/my.web → -home-me-my-web */
+            strbuf_putc(out, isalnum((unsigned char)*cwd) ? *cwd : '-');
         strbuf_puts(out, at + strlen(CWD));
     }
 }

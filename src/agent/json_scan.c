@@ -579,19 +579,17 @@ static const char *container_end(struct json_scan *s, const char *at) {
     return value_done(s, at);
 }
 
-static const char *key_begin(struct json_scan *s, const char *at) {
-    s->is_key = true;
-    text_begin(s, s->key, sizeof(s->key));
-    s->state = STATE_STRING;
-    return at;
-}
-
 /* Steps from here to step_after begin at a byte that is not a blank. */
 static const char *step_key(struct json_scan *s, const char *at, const char *end) {
     (void)end;
-    if (*at == '"')
-        return key_begin(s, at + 1);
-    return *at == '}' && s->state == STATE_FIRST_KEY ? container_end(s, at + 1) : broken(s, at);
+    if (*at == '}' && s->state == STATE_FIRST_KEY)
+        return container_end(s, at + 1);
+    if (*at != '"')
+        return broken(s, at);
+    s->is_key = true;
+    text_begin(s, s->key, sizeof(s->key));
+    s->state = STATE_STRING;
+    return at + 1;
 }
 
 static const char *step_colon(struct json_scan *s, const char *at, const char *end) {

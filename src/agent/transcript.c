@@ -489,13 +489,6 @@ static void text_end(struct transcript *t) {
     t->has_text = true;
 }
 
-static void text_begin(struct transcript *t) {
-    transcript_close_line(t);
-    t->mode = TRANSCRIPT_IN_TEXT;
-    text_add(t, t->blanks, t->blank_count);
-    t->blank_count = 0;
-}
-
 static const char *step_text(struct transcript *t, const char *at, const char *end) {
     const char *line_end = memchr(at, '\n', (size_t)(end - at));
     text_add(t, at, (size_t)((line_end ? line_end : end) - at));
@@ -580,10 +573,12 @@ static const char *step_start(struct transcript *t, const char *at, const char *
     }
     if (*at == '{') {
         json_begin(t);
-        t->blank_count = 0;
     } else {
-        text_begin(t);
+        transcript_close_line(t);
+        t->mode = TRANSCRIPT_IN_TEXT;
+        text_add(t, t->blanks, t->blank_count);
     }
+    t->blank_count = 0;
     return at;
 }
 

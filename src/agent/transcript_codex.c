@@ -48,24 +48,21 @@ static void codex_match(struct transcript *t, const struct json_value *values, s
 static void put_command(struct transcript *t, const char *command) {
     static const char *const shells[] = { "bash -lc ", "zsh -lc ", "sh -lc ",
                                           "bash -c ",  "zsh -c ",  "sh -c " };
-    char inner[TRANSCRIPT_ARGUMENT];
+    _cleanup_(strbuf_finish) struct strbuf inner = STRBUF_INIT;
     const char *at = command;
-    if (strncmp(at, "/usr", 4) == 0)
-        at += 4;
-    if (strncmp(at, "/bin/", 5) == 0)
-        at += 5;
+    at += strncmp(at, "/usr", 4) == 0 ? 4 : 0;
+    at += strncmp(at, "/bin/", 5) == 0 ? 5 : 0;
     for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
-        size_t length = strlen(shells[i]), size = strlen(at);
+        size_t length = strlen(shells[i]);
         if (strncmp(at, shells[i], length) != 0)
             continue;
         at += length;
-        size -= length;
+        size_t size = strlen(at);
         bool quoted = size >= 2 && (*at == '\'' || *at == '"') && at[size - 1] == *at
                       && memchr(at + 1, *at, size - 2) == NULL;
-        memcpy(inner, at + quoted, size - 2 * (size_t)quoted);
-        inner[size - 2 * (size_t)quoted] = '\0';
-        transcript_call_with(t, "shell", inner);
-        return;
+        strbuf_add(&inner, at + quoted, size - 2 * (size_t)quoted);
+        command = strbuf_text(&inner);
+        break;
     }
     transcript_call_with(t, "shell", command);
 }

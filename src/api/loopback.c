@@ -77,9 +77,9 @@ static void set_idle(struct client *c) {
     set_deadline(c, c->loopback->options.idle_timeout);
 }
 
-static bool send_all(struct client *c, const struct strbuf *bytes) {
-    ssize_t n = send(c->fd, strbuf_text(bytes), bytes->length, MSG_NOSIGNAL | MSG_DONTWAIT);
-    return n >= 0 && (size_t)n == bytes->length;
+static bool send_all(struct client *c, const char *bytes, size_t size) {
+    ssize_t n = send(c->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return n >= 0 && (size_t)n == size;
 }
 
 static bool answer(struct client *c, int status, const char *word, const char *message) {
@@ -94,7 +94,7 @@ static bool answer(struct client *c, int status, const char *word, const char *m
                                  .size = body.length,
                                  .close = c->closes };
     response_print(&response, &out);
-    return send_all(c, &out) && !c->closes;
+    return send_all(c, strbuf_text(&out), out.length) && !c->closes;
 }
 
 /* The same answer for every error, so a client learns nothing. The connection ends, because its
@@ -129,12 +129,9 @@ static bool take_head(struct client *c) {
         return answer(c, 415, "bad_type",
                       "only JSON is taken, not compressed: OTEL_EXPORTER_OTLP_PROTOCOL=http/json");
     }
-    if (request->expects_continue) {
-        _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-        strbuf_puts(&line, "HTTP/1.1 100 Continue\r\n\r\n");
-        if (!send_all(c, &line))
-            return false;
-    }
+    static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    if (request->expects_continue && !send_all(c, interim, strlen(interim)))
+        return false;
     http_parser_take_body(&c->parser, c->loopback->options.body_max);
     return true;
 }
@@ -284,14 +281,10 @@ int loopback_new(struct loop *loop, const struct loopback_options *options,
     lb->loop = loop;
     lb->options = *options;
     lb->options.address = NULL;
-    if (!lb->options.connections_max)
-        lb->options.connections_max = 128;
-    if (!lb->options.body_max)
-        lb->options.body_max = (size_t)1024 * 1024;
-    if (!lb->options.request_timeout)
-        lb->options.request_timeout = SECONDS(10);
-    if (!lb->options.idle_timeout)
-        lb->options.idle_timeout = SECONDS(120);
+    lb->options.connections_max = options->connections_max ? options->connections_max : 128;
+    lb->options.body_max = options->body_max ? options->body_max : (size_t)1024 * 1024;
+    lb->options.request_timeout = options->request_timeout ? options->request_timeout : SECONDS(10);
+    lb->options.idle_timeout = options->idle_timeout ? options->idle_timeout : SECONDS(120);
     lb->fd = -1;
     lb->accept_timer = loop_timer_new(loop, accept_due, lb);
     int r = open_socket(lb, options->address, err);

@@ -225,14 +225,6 @@ static void refuse_client(struct server *server, int fd, int status, const char 
     server->stats.refused++;
 }
 
-static const char *user_of(const struct server *server, int fd) {
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-        return NULL;
-    return peer.uid == geteuid() ? server->owner : peer.uid == 0 ? "root" : NULL;
-}
-
 /* Reserves connections for the owner, whatever runs and TCP clients do. */
 static bool is_full(const struct server *server, const struct listener *listener) {
     unsigned most = server->options.connections_max;
@@ -270,7 +262,13 @@ static void take_client(struct listener *listener, int fd) {
         take_tcp_client(listener, fd);
         return;
     }
-    const char *user = user_of(server, fd);
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    bool is_known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    const char *user = !is_known               ? NULL
+                       : peer.uid == geteuid() ? server->owner
+                       : peer.uid == 0         ? "root"
+                                               : NULL;
     if (!user)
         refuse_client(server, fd, 403, "refused", "only the owner of this daemon may ask it");
     else if (is_full(server, listener))

@@ -37,9 +37,9 @@ enum server_peer {
 /* Answers of a daemon without an engine: another daemon is active, and this one is its standby.
  * Over TCP no client can be identified without a store, so only that is revealed there. */
 struct server_standby {
-    const char *status;   /* JSON: the answer to /healthz and /v1/daemon */
+    const char *status;  /* JSON: the answer to /healthz and /v1/daemon */
     const char *message; /* the error message for all other requests */
-    const char *active;   /* JSON: a list of the addresses of the active daemon */
+    const char *active;  /* JSON: a list of the addresses of the active daemon */
 };
 
 /* 0: the default in the comment. */

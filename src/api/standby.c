@@ -19,63 +19,36 @@ static void answer(struct connection *c, int status, const char *type, const str
                .status = status, .type = type, .body = strbuf_text(body), .size = body->length });
 }
 
-static void print_refusal(const char *message, const char *active, struct strbuf *out) {
-    response_print_error("standby", message, out);
-    if (!active)
-        return;
-    out->length -= strlen("}\n");
-    strbuf_printf(out, ",\"active\":%s}\n", active);
-}
-
-static void print_metrics(struct strbuf *out) {
-    metric_gauge(out, "active", 0, "1: this daemon decides; 0: it is a standby.");
-}
-
-static void answer_anyone(struct connection *c, const char *path) {
-    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
-    if (strcmp(path, "/healthz") == 0) {
-        strbuf_puts(&body, "{\"ok\":true,\"role\":\"standby\"}\n");
-        answer(c, 200, JSON_TYPE, &body);
-    } else if (strcmp(path, "/metrics") == 0) {
-        print_metrics(&body);
-        answer(c, 200, TEXT_TYPE, &body);
-    } else {
-        print_refusal("this daemon is a standby: ask the active one", NULL, &body);
-        answer(c, 503, JSON_TYPE, &body);
-    }
-}
-
-static void answer_owner(struct connection *c, const struct http_request *request) {
-    struct server *server = c->server;
-    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
-    struct server_standby standby = { 0 };
-    bool is_post = strcmp(request->method, "POST") == 0;
-    server->options.standby(server->options.ctx, &standby);
-    if (!is_post
-        && (strcmp(request->path, "/healthz") == 0 || strcmp(request->path, "/v1/daemon") == 0)) {
-        strbuf_printf(&body, "%s\n", standby.status);
-        answer(c, 200, JSON_TYPE, &body);
-    } else if (!is_post && strcmp(request->path, "/metrics") == 0) {
-        print_metrics(&body);
-        answer(c, 200, TEXT_TYPE, &body);
-    } else if (is_post && strcmp(request->path, "/v1/shutdown") == 0
-               && server->options.stop_asked) {
-        strbuf_puts(&body, "{\"ok\":true}\n");
-        answer(c, 200, JSON_TYPE, &body);
-        server->options.stop_asked(server->options.ctx);
-    } else {
-        print_refusal(standby.message, standby.active, &body);
-        answer(c, 503, JSON_TYPE, &body);
-    }
-}
-
 bool standby_answer(struct connection *c) {
     const struct http_request *request = &c->parser.request;
-    if (c->server->engine || !c->server->options.standby)
+    const struct server_options *options = &c->server->options;
+    const char *path = request->path;
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    struct server_standby standby = { .status = "{\"ok\":true,\"role\":\"standby\"}",
+                                      .message = "this daemon is a standby: ask the active one" };
+    if (c->server->engine || !options->standby)
         return false;
-    if (c->tcp || c->of_run)
-        answer_anyone(c, request->path);
-    else
-        answer_owner(c, request);
+    bool is_owner = !c->tcp && !c->of_run, is_post = strcmp(request->method, "POST") == 0;
+    bool reads = !is_post || !is_owner;
+    if (is_owner)
+        options->standby(options->ctx, &standby);
+    if (reads && (strcmp(path, "/healthz") == 0 || (is_owner && strcmp(path, "/v1/daemon") == 0))) {
+        strbuf_printf(&body, "%s\n", standby.status);
+        answer(c, 200, JSON_TYPE, &body);
+    } else if (reads && strcmp(path, "/metrics") == 0) {
+        metric_gauge(&body, "active", 0, "1: this daemon decides; 0: it is a standby.");
+        answer(c, 200, TEXT_TYPE, &body);
+    } else if (!reads && strcmp(path, "/v1/shutdown") == 0 && options->stop_asked) {
+        strbuf_puts(&body, "{\"ok\":true}\n");
+        answer(c, 200, JSON_TYPE, &body);
+        options->stop_asked(options->ctx);
+    } else {
+        response_print_error("standby", standby.message, &body);
+        if (standby.active) {
+            body.length -= strlen("}\n");
+            strbuf_printf(&body, ",\"active\":%s}\n", standby.active);
+        }
+        answer(c, 503, JSON_TYPE, &body);
+    }
     return true;
 }

@@ -84,9 +84,7 @@ static int load(SSL_CTX *context, const char *certificate, const char *key, stru
 int tls_server_new(const char *certificate, const char *key, struct tls_server **ret_server,
                    struct error *err) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
-    if (!context)
-        return refuse_file("TLS for", certificate, err);
-    if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1
+    if (!context || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1
         || SSL_CTX_set_cipher_list(context, CIPHERS) != 1) {
         SSL_CTX_free(context);
         return refuse_file("TLS for", certificate, err);

@@ -99,14 +99,6 @@ static char *copy(const char *text) {
     return text && *text ? xstrdup(text) : NULL;
 }
 
-/* One word, or NULL: it succeeded, or has not ended yet. */
-static char *error_type_of(const struct run_row *row) {
-    if (row->outcome == OUTCOME_OK || row->outcome == OUTCOME_UNFINISHED)
-        return NULL;
-    bool has_word = row->said && *row->said && strcmp(row->said, "ok") != 0;
-    return xstrdup(has_word ? row->said : outcome_name(row->outcome));
-}
-
 static void fill(struct entry *e, const struct run_row *row) {
     const struct engine *engine = e->collector->engine;
     const struct symbol_table *symbols = core_symbols((struct core *)engine_core(engine));
@@ -115,6 +107,8 @@ static void fill(struct entry *e, const struct run_row *row) {
     const char *project =
         core_task(engine_core(engine), e->task, &view) ? symbol_name(symbols, view.project) : NULL;
     const char *agent = row->agent && *row->agent ? row->agent : NULL;
+    bool has_failed = row->outcome != OUTCOME_OK && row->outcome != OUTCOME_UNFINISHED;
+    bool has_word = row->said && *row->said && strcmp(row->said, "ok") != 0;
     engine_task_id(engine, e->task, id);
     (void)snprintf(name, sizeof(name), "%s.%" PRIu32, id, e->attempt);
     e->run = (struct otlp_run){
@@ -132,7 +126,8 @@ static void fill(struct entry *e, const struct run_row *row) {
         .attempt = e->attempt,
         .iteration = row->iteration,
         .outcome = outcome_name(row->outcome),
-        .error_type = error_type_of(row),
+        .error_type =
+            has_failed ? xstrdup(has_word ? row->said : outcome_name(row->outcome)) : NULL,
         .message = copy(row->message),
         .tokens_in = row->tokens_in,
         .tokens_out = row->tokens_out,

@@ -118,25 +118,20 @@ static const char *text_of(const struct report *n, const char *key) {
     return text ? text : "";
 }
 
-static void on_held(struct report *n) {
-    const char *hold = text_of(n, "hold");
-    if (strcmp(hold, "breaker") == 0)
-        post(n, TO_TASK, "WARNING", "launches keep failing: no attempt for now");
-    else if (strcmp(hold, "review") == 0)
-        post(n, TO_TASK, "QUESTION", "waiting for review: approve or reject it");
-    else if (strcmp(hold, "external") == 0)
-        post(n, TO_TASK, "QUESTION", "waiting for somebody to close it");
-}
-
 static void on_state(struct report *n) {
-    const char *to = text_of(n, "to"), *reason = text_of(n, "reason");
+    const char *to = text_of(n, "to"), *reason = text_of(n, "reason"), *hold = text_of(n, "hold");
+    bool is_held = strcmp(to, "held") == 0;
     if (strcmp(to, "starting") == 0) {
         post(n, TO_TASK, "INFO", "starting root agent (restart #%" PRIu32 ")",
              n->event->attempt ? n->event->attempt - 1 : 0);
     } else if (strcmp(to, "running") == 0 && strcmp(reason, "drain") == 0) {
         post(n, TO_TASK, "PROGRESS", "waiting for its children to finish");
-    } else if (strcmp(to, "held") == 0) {
-        on_held(n);
+    } else if (is_held && strcmp(hold, "breaker") == 0) {
+        post(n, TO_TASK, "WARNING", "launches keep failing: no attempt for now");
+    } else if (is_held && strcmp(hold, "review") == 0) {
+        post(n, TO_TASK, "QUESTION", "waiting for review: approve or reject it");
+    } else if (is_held && strcmp(hold, "external") == 0) {
+        post(n, TO_TASK, "QUESTION", "waiting for somebody to close it");
     } else if (strcmp(to, "done") == 0) {
         if (strcmp(reason, "drain-timeout") == 0) {
             post(n, TO_TASK, "WARNING",

@@ -56,7 +56,7 @@ static const char arguments_usage[] =
 
 /* Returns the number of words consumed; <0: unknown. */
 static int take_argument(int argc, char **argv, int i, struct arguments *a) {
-    bool foreground; /* always in effect */
+    bool foreground = false; /* always in effect */
     const char *home = NULL, *ready_fd = NULL;
     const struct {
         const char *word;

@@ -84,23 +84,19 @@ static void write_card(void *ctx, struct worker_job *base) {
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static bool is_known_deleted(struct mirror *m, const char *path) {
-    for (size_t i = 0; i < m->deleted_count; i++)
-        if (strcmp(m->deleted[i], path) == 0)
-            return true;
-    if (m->deleted_count < DELETED_MAX)
-        m->deleted[m->deleted_count++] = xstrdup(path);
-    return false;
-}
-
 static void log_failure(struct mirror *m, const struct job *job) {
     char id[ENGINE_ID_MAX];
     engine_task_id(m->engine, job->task, id);
-    if (job->result == -ENOENT && !is_known_deleted(m, job->path))
-        log_warning("card '%s' of task %s is gone; its state is not written any more", job->path,
-                    id);
-    else if (job->result < 0 && job->result != -ENOENT)
+    if (job->result != -ENOENT) {
         log_warning("the state of task %s could not be written to its card: %s", id, job->err.text);
+        return;
+    }
+    for (size_t i = 0; i < m->deleted_count; i++)
+        if (strcmp(m->deleted[i], job->path) == 0)
+            return; /* already logged */
+    if (m->deleted_count < DELETED_MAX)
+        m->deleted[m->deleted_count++] = xstrdup(job->path);
+    log_warning("card '%s' of task %s is gone; its state is not written any more", job->path, id);
 }
 
 static void job_done(void *ctx, struct worker_job *base, bool was_run) {
@@ -108,7 +104,8 @@ static void job_done(void *ctx, struct worker_job *base, bool was_run) {
     struct job *job = (struct job *)base;
     (void)was_run;
     if (m->worker) { /* else shutdown: the next daemon repeats it */
-        log_failure(m, job);
+        if (job->result < 0)
+            log_failure(m, job);
         follower_done(m->follower, job->seq);
     }
     job_free(job);

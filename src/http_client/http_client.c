@@ -250,31 +250,18 @@ static int digits(const char *text, size_t size) {
     return number;
 }
 
-static int month_of(const char *text) {
-    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    for (int i = 0; i < 12; i++)
-        if (strncmp(text, names + 3 * (size_t)i, 3) == 0)
-            return i;
-    return -1;
-}
-
-/* A point in time; -1: invalid. */
+/* A point in time, of DATE_SIZE characters; -1: invalid. */
 static time_ms read_date(const char *text) {
     static const char form[] = "..., .. ... .... ..:..:.. GMT";
     _Static_assert(sizeof(form) - 1 == DATE_SIZE, "the form is not as long as a date");
+    char copy[DATE_SIZE + 1] = "";
+    struct tm day = { 0 };
+    memcpy(copy, text, DATE_SIZE);
     for (size_t i = 0; i < DATE_SIZE; i++)
-        if (form[i] != '.' && form[i] != text[i])
+        if ((form[i] != '.' && form[i] != copy[i]) || (form[i] == '.' && copy[i] == ' '))
             return -1;
-    struct tm day = { .tm_mday = digits(text + 5, 2),
-                      .tm_mon = month_of(text + 8),
-                      .tm_year = digits(text + 12, 4),
-                      .tm_hour = digits(text + 17, 2),
-                      .tm_min = digits(text + 20, 2),
-                      .tm_sec = digits(text + 23, 2) };
-    if (day.tm_mday < 1 || day.tm_mon < 0 || day.tm_year < 1970 || day.tm_hour < 0 || day.tm_min < 0
-        || day.tm_sec < 0)
+    if (!strptime(copy + strlen("..., "), "%d %b %Y %H:%M:%S", &day) || day.tm_year < 70)
         return -1;
-    day.tm_year -= 1900;
     return (time_ms)timegm(&day) * 1000;
 }
 

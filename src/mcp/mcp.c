@@ -313,11 +313,11 @@ static bool decode_base64(const char *text, size_t size, struct strbuf *out) {
     return true;
 }
 
+/* Plain, or encoded as in RFC 2047. */
 static bool decode_value(const char *value, struct strbuf *out) {
     size_t length = strlen(value), begin = strlen(ENCODED_BEGIN), end = strlen(ENCODED_END);
-    bool encoded = length >= begin + end && strncmp(value, ENCODED_BEGIN, begin) == 0
-                   && strcmp(value + length - end, ENCODED_END) == 0;
-    if (encoded)
+    if (length >= begin + end && strncmp(value, ENCODED_BEGIN, begin) == 0
+        && strcmp(value + length - end, ENCODED_END) == 0)
         return decode_base64(value + begin, length - begin - end, out);
     strbuf_puts(out, value);
     return true;
@@ -348,16 +348,15 @@ static bool headers_are_valid(struct mcp_request *request) {
         return false;
     }
     const char *name = named_by(request);
-    if (!name)
-        return true; /* the method reports the missing member */
     _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
-    if (!mcp->header_name || !decode_value(mcp->header_name, &value) || strlen(name) != value.length
-        || memcmp(strbuf_text(&value), name, value.length) != 0) {
-        request_fail(request, RPC_HEADERS, NULL, "the header Mcp-Name %s",
-                     mcp->header_name ? "is not the name in the body" : "is missing");
-        return false;
-    }
-    return true;
+    if (!name /* the method reports the missing member */
+        || (mcp->header_name && decode_value(mcp->header_name, &value)
+            && strlen(name) == value.length
+            && memcmp(strbuf_text(&value), name, value.length) == 0))
+        return true;
+    request_fail(request, RPC_HEADERS, NULL, "the header Mcp-Name %s",
+                 mcp->header_name ? "is not the name in the body" : "is missing");
+    return false;
 }
 
 /* --- versions and methods --------------------------------------------------------------------- */
