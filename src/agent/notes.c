@@ -165,19 +165,8 @@ struct agent_usage agent_tokens(const struct json_value values[3]) {
 
 /* --- error texts ------------------------------------------------------------------------------ */
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 bool agent_has(const char *text, const char *part) {
-    for (; *text; text++) {
-        size_t i = 0;
-        while (part[i] && lower(text[i]) == lower(part[i]))
-            i++;
-        if (!part[i])
-            return true;
-    }
-    return !*part;
+    return strcasestr(text, part) != NULL;
 }
 
 bool agent_has_any(const char *text, const char *const *parts) {

@@ -56,6 +56,7 @@ struct usage_session {
 /* Zero-initialized. */
 struct usage_count {
     struct usage_session sessions[USAGE_SESSIONS];
+    struct usage_session uncounted; /* for all others */
     size_t session_count;
     uint64_t resumed;                /* the session that this run resumes */
     bool resumes;                    /* `resumed` is set */

@@ -348,11 +348,14 @@ void transcript_put_cost(struct strbuf *out, int64_t micro_usd) {
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-static void put_note(struct transcript *t, enum transcript_style style, const char *format,
-                     va_list args) {
+void transcript_put_note(struct transcript *t, enum transcript_style style, const char *format,
+                         ...) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, note = STRBUF_INIT;
     char line[512] = "";
+    va_list args;
+    va_start(args, format);
     strbuf_vprintf(&text, format, args);
+    va_end(args);
     t->noted = hash_of(strbuf_text(&text), text.length);
     agent_set_line(line, sizeof(line), strbuf_text(&text));
     if (!line[0])
@@ -360,20 +363,6 @@ static void put_note(struct transcript *t, enum transcript_style style, const ch
     strbuf_printf(&note, "[%s]", line);
     (void)remember(t, strbuf_text(&note), note.length);
     put_line(t, style, "", strbuf_text(&note), note.length);
-}
-
-void transcript_note(struct transcript *t, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    put_note(t, STYLE_FAINT, format, args);
-    va_end(args);
-}
-
-void transcript_fail(struct transcript *t, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    put_note(t, STYLE_FAILED, format, args);
-    va_end(args);
 }
 
 void transcript_note_of(struct transcript *t, const struct json_value *text) {

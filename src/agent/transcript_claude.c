@@ -135,7 +135,7 @@ static void on_result(struct transcript *t, const struct json_value *values) {
                       json_value_count(&values[TURNS]) == 1 ? "" : "s");
     if (values[COST].kind == SCAN_NUMBER)
         transcript_put_cost(&end, values[COST].micro);
-    (failed ? transcript_fail : transcript_note)(t, "%s", strbuf_text(&end));
+    transcript_put_note(t, failed ? STYLE_FAILED : STYLE_FAINT, "%s", strbuf_text(&end));
 }
 
 static void on_tool_call(struct transcript *t, const struct json_value *values) {

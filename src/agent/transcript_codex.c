@@ -123,7 +123,8 @@ static void on_turn_failed(struct transcript *t, const struct json_value *text) 
 static void on_error(struct transcript *t, const struct json_value *text) {
     struct agent_notes notes = { 0 };
     bool retries = strncmp(text->text, "Reconnecting", strlen("Reconnecting")) == 0;
-    (retries ? transcript_note : transcript_fail)(t, "%s", transcript_error_text(&notes, text));
+    transcript_put_note(t, retries ? STYLE_FAINT : STYLE_FAILED, "%s",
+                        transcript_error_text(&notes, text));
 }
 
 static void on_thread(struct transcript *t, const struct json_value *id) {

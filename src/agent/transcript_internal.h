@@ -115,8 +115,10 @@ void transcript_output(struct transcript *t, const struct json_value *text,
 void transcript_exit_code(struct transcript *t, const struct json_value *code); /* if not zero */
 void transcript_put_cost(struct strbuf *out, int64_t micro_usd); /* ", $0.0014"; nothing for 0 */
 /* "[…]". Omitted if the agent has just printed the same. */
-void transcript_note(struct transcript *t, const char *format, ...) _printf_(2, 3);
-void transcript_fail(struct transcript *t, const char *format, ...) _printf_(2, 3);
+#define transcript_note(t, ...) transcript_put_note(t, STYLE_FAINT, __VA_ARGS__)
+#define transcript_fail(t, ...) transcript_put_note(t, STYLE_FAILED, __VA_ARGS__)
+void transcript_put_note(struct transcript *t, enum transcript_style style, const char *format, ...)
+    _printf_(3, 4);
 void transcript_note_of(struct transcript *t, const struct json_value *text);
 void transcript_fail_of(struct transcript *t, const struct json_value *text);
 /* The message in an error, which may itself be JSON; stored in `notes`. */

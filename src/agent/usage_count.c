@@ -42,12 +42,14 @@ static const struct usage_session *find(const struct usage_count *count, uint64_
     return NULL;
 }
 
-/* NULL: the table is full. */
-static struct usage_session *find_or_make(struct usage_count *count, uint64_t key) {
+static struct usage_session *find_or_make(struct usage_count *count, const char *session) {
+    uint64_t key = key_of(session);
     struct usage_session *known = (struct usage_session *)(uintptr_t)find(count, key);
-    if (known || count->session_count == USAGE_SESSIONS)
+    if (known)
         return known;
-    struct usage_session *s = &count->sessions[count->session_count++];
+    bool is_full = count->session_count == USAGE_SESSIONS;
+    struct usage_session *s =
+        is_full ? &count->uncounted : &count->sessions[count->session_count++];
     *s = (struct usage_session){ .key = key,
                                  .before = USAGE_NONE,
                                  .shares = USAGE_NONE,
@@ -74,22 +76,18 @@ static bool is_reported(const struct agent_usage *usage) {
 }
 
 void usage_count_before(struct usage_count *count, const struct agent_prior_usage *before) {
-    struct usage_session *s = find_or_make(count, key_of(before->session));
-    if (!s)
-        return;
+    struct usage_session *s = find_or_make(count, before->session);
     s->before = before->used;
     s->is_short = before->is_short;
-    if (!before->resumes)
-        return;
-    count->resumes = true;
-    count->resumed = s->key;
+    if (before->resumes) {
+        count->resumes = true;
+        count->resumed = s->key;
+    }
 }
 
 void usage_count_share(struct usage_count *count, const char *session,
                        const struct agent_usage *share, bool is_exact) {
-    struct usage_session *s = find_or_make(count, key_of(session));
-    if (!s)
-        return;
+    struct usage_session *s = find_or_make(count, session);
     s->is_exact = is_exact;
     s->begun = USAGE_NONE;
     usage_add(&s->shares, share);
@@ -110,9 +108,7 @@ static void note_fork(const struct usage_count *count, struct usage_session *s,
 
 void usage_count_total(struct usage_count *count, const char *session,
                        const struct agent_usage *total) {
-    struct usage_session *s = find_or_make(count, key_of(session));
-    if (!s)
-        return;
+    struct usage_session *s = find_or_make(count, session);
     note_fork(count, s, total);
     s->begun = USAGE_NONE;
     raise(&s->total, total);
@@ -120,9 +116,7 @@ void usage_count_total(struct usage_count *count, const char *session,
 
 void usage_count_begun(struct usage_count *count, const char *session,
                        const struct agent_usage *begun) {
-    struct usage_session *s = find_or_make(count, key_of(session));
-    if (s)
-        usage_add(&s->begun, begun);
+    usage_add(&find_or_make(count, session)->begun, begun);
 }
 
 static int64_t run_share(const struct usage_session *s, int i) {
@@ -138,13 +132,11 @@ static int64_t run_share(const struct usage_session *s, int i) {
 
 bool usage_count_file(struct usage_count *count, const char *session,
                       const struct agent_usage *total) {
-    struct usage_session *s = find_or_make(count, key_of(session));
-    if (!s)
-        return false;
+    struct usage_session *s = find_or_make(count, session);
     int64_t reported = run_share(s, 0);
     s->has_file = true;
     raise(&s->total, total);
-    return total->in - larger(s->before.in, 0) >= reported;
+    return s != &count->uncounted && total->in - larger(s->before.in, 0) >= reported;
 }
 
 bool usage_count_knows_before(const struct usage_count *count, const char *session) {

@@ -203,7 +203,7 @@ static void parse_head(struct http_parser *parser) {
 enum { CHUNK_SIZE, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_CR, CHUNK_LF, CHUNK_END_CR, CHUNK_END_LF };
 
 void http_parser_init(struct http_parser *parser) {
-    memset(parser, 0, sizeof(*parser));
+    *parser = (struct http_parser){ 0 };
 }
 
 void http_parser_finish(struct http_parser *parser) {
@@ -223,9 +223,7 @@ void http_parser_next(struct http_parser *parser) {
     struct strbuf head = parser->head, body = parser->request.body;
     forget(&head);
     forget(&body);
-    memset(parser, 0, sizeof(*parser));
-    parser->head = head;
-    parser->request.body = body;
+    *parser = (struct http_parser){ .head = head, .request.body = body };
 }
 
 bool http_parser_is_fresh(const struct http_parser *parser) {

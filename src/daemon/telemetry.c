@@ -49,7 +49,7 @@ struct telemetry {
     struct loop_timer *timer;  /* set while it cannot listen */
     struct meter *meters;
     size_t count, capacity;
-    bool asked; /* the request is queued */
+    bool is_queued; /* the request */
 };
 
 /* --- identifying the run ---------------------------------------------------------------------- */
@@ -122,9 +122,9 @@ static struct meter *meter_of(struct telemetry *t, const struct target *target) 
 }
 
 static void queue_request(struct telemetry *t) {
-    if (t->asked)
+    if (t->is_queued)
         return;
-    t->asked = true;
+    t->is_queued = true;
     t->request.next = NULL;
     t->request.wrote = t->request.cancels = false;
     engine_request(t->engine, &t->request);
@@ -173,7 +173,7 @@ static void usage_applied(struct engine *engine, struct engine_request *request,
     (void)engine;
     (void)outcome;
     (void)err;
-    t->asked = false;
+    t->is_queued = false;
     for (size_t i = 0; i < t->count; i++)
         if (t->meters[i].has_news) /* posted while the others were being stored */
             queue_request(t);
@@ -262,7 +262,7 @@ struct telemetry *telemetry_new(struct engine *engine, struct loop *loop) {
 struct telemetry *telemetry_free(struct telemetry *t) {
     if (!t)
         return NULL;
-    if (t->asked)
+    if (t->is_queued)
         engine_request_abandon(t->engine, &t->request);
     engine_set_run_variables(t->engine, NULL, NULL);
     loopback_free(t->loopback);

@@ -250,14 +250,10 @@ static void drop_first(struct webhook *w) {
     item_free(first);
 }
 
-static void saved(void *ctx) {
+static void cursor_saved(void *ctx) {
     struct webhook *w = ctx;
     w->saving = false;
     send_next(w);
-}
-
-static void save(struct webhook *w) {
-    w->saving = !follower_save(w->follower, saved);
 }
 
 /* --- after an attempt ------------------------------------------------------------------------- */
@@ -267,7 +263,7 @@ static void acknowledged(struct webhook *w) {
         log_info("the webhook takes notifications again");
     w->failing_since = w->pause = 0;
     drop_first(w);
-    save(w);
+    w->saving = !follower_save(w->follower, cursor_saved);
     set_alert(w, ALERT_FAILING, false, "over");
     set_alert(w, ALERT_GIVEN_UP, false, "over");
 }
@@ -285,7 +281,7 @@ static void give_up_some(struct webhook *w, const struct http_result *result) {
     }
     if (count == 0)
         return;
-    save(w);
+    w->saving = !follower_save(w->follower, cursor_saved);
     set_alert(w, ALERT_GIVEN_UP, true,
               "the webhook did not take %u %s in time: given up; 'sluice events' still has what "
               "happened (%.200s)",
@@ -343,10 +339,8 @@ static void posted(struct webhook *w, const struct http_result *result) {
 
 /* --- the next attempt ------------------------------------------------------------------------- */
 
-/* The receiver works again: the rest of a long pause is skipped. */
+/* The receiver works again, or is another one: the rest of a long pause is skipped. */
 static void end_pause(struct webhook *w) {
-    if (!w->pausing)
-        return;
     loop_timer_clear(w->loop, w->timer);
     w->pausing = false;
     w->pause = 0;
@@ -355,7 +349,7 @@ static void end_pause(struct webhook *w) {
 static void tested(struct webhook *w, const struct http_result *result) {
     http_posted report = TAKE_PTR(w->test.posted);
     w->test.news = news_free(w->test.news);
-    if (result->ok)
+    if (result->ok && w->pausing)
         end_pause(w);
     report(w->test.ctx, result);
     send_next(w);
