@@ -52,10 +52,10 @@ static const char *word_here(const char *at, const char *word) {
 static const char *one_word_here(const char *at, const char *const *words, size_t count,
                                  size_t *ret_which) {
     for (size_t i = 0; i < count; i++) {
-        const char *behind = word_here(at, words[i]);
-        if (behind) {
+        const char *after = word_here(at, words[i]);
+        if (after) {
             *ret_which = i;
-            return behind;
+            return after;
         }
     }
     return NULL;
@@ -129,9 +129,9 @@ static const char *one_span_here(const char *at, time_ms *ret_span) {
 static bool span_here(const char *at, time_ms *ret_span) {
     time_ms sum = 0, one;
     bool any = false;
-    for (const char *behind; (behind = one_span_here(at, &one)); any = true) {
+    for (const char *after; (after = one_span_here(at, &one)); any = true) {
         sum += one;
-        at = skip(behind, " ,");
+        at = skip(after, " ,");
         const char *and = word_here(at, "and");
         at = and? skip(and, " ") : at;
     }
@@ -148,19 +148,19 @@ static const char *zone_here(const char *at, int32_t *offset_s) {
         *offset_s = 0;
         return from + 1;
     }
-    const char *behind = word_here(from, "utc");
-    behind = behind ? behind : word_here(from, "gmt");
-    if (behind)
+    const char *after = word_here(from, "utc");
+    after = after ? after : word_here(from, "gmt");
+    if (after)
         *offset_s = 0;
     else
-        behind = at;
-    if (*behind != '+' && *behind != '-')
-        return behind;
-    int sign = *behind == '-' ? -1 : 1;
+        after = at;
+    if (*after != '+' && *after != '-')
+        return after;
+    int sign = *after == '-' ? -1 : 1;
     int64_t hours, minutes = 0;
-    const char *more = number_here(behind + 1, 2, &hours);
+    const char *more = number_here(after + 1, 2, &hours);
     if (!more || hours > 14)
-        return behind;
+        return after;
     more = skip(more, ":");
     const char *end = number_here(more, 2, &minutes);
     *offset_s = sign * (int32_t)(hours * 3600 + (minutes < 60 ? minutes : 0) * 60);
@@ -195,47 +195,47 @@ static const char *month_day_here(const char *at, struct date *date) {
     static const char *const months[] = { "jan", "feb", "mar", "apr", "may", "jun",
                                           "jul", "aug", "sep", "oct", "nov", "dec" };
     for (size_t i = 0; i < ARRAY_SIZE(months); i++) {
-        const char *behind = at;
+        const char *after = at;
         size_t same = 0;
         while (same < 3 && lower(at[same]) == months[i][same])
             same++;
         if (same < 3)
             continue;
-        while (is_letter(*behind)) /* the rest of its name */
-            behind++;
+        while (is_letter(*after)) /* the rest of its name */
+            after++;
         int64_t day, year;
-        behind = number_here(skip(behind, ". "), 2, &day);
-        if (!behind || day < 1 || day > 31)
+        after = number_here(skip(after, ". "), 2, &day);
+        if (!after || day < 1 || day > 31)
             return NULL;
-        while (is_letter(*behind)) /* 20th */
-            behind++;
+        while (is_letter(*after)) /* 20th */
+            after++;
         *date =
             (struct date){ .month = (int)i + 1, .day = (int)day, .has_day = true, .weekday = -1 };
-        const char *more = number_here(skip(behind, ", "), 4, &year);
+        const char *more = number_here(skip(after, ", "), 4, &year);
         if (more && year >= 2000 && *more != ':') {
             date->year = (int)year;
-            behind = more;
+            after = more;
         }
-        return behind;
+        return after;
     }
     return NULL;
 }
 
 static const char *iso_date_here(const char *at, struct date *date) {
     int64_t year, month, day;
-    const char *behind = number_here(at, 4, &year);
-    if (!behind || behind - at != 4 || *behind != '-')
+    const char *after = number_here(at, 4, &year);
+    if (!after || after - at != 4 || *after != '-')
         return NULL;
-    behind = number_here(behind + 1, 2, &month);
-    if (!behind || *behind != '-')
+    after = number_here(after + 1, 2, &month);
+    if (!after || *after != '-')
         return NULL;
-    behind = number_here(behind + 1, 2, &day);
-    if (!behind || year < 2000 || month < 1 || month > 12 || day < 1 || day > 31)
+    after = number_here(after + 1, 2, &day);
+    if (!after || year < 2000 || month < 1 || month > 12 || day < 1 || day > 31)
         return NULL;
     *date = (struct date){
         .year = (int)year, .month = (int)month, .day = (int)day, .has_day = true, .weekday = -1
     };
-    return *behind == 'T' ? behind + 1 : behind;
+    return *after == 'T' ? after + 1 : after;
 }
 
 static const char *date_here(const char *at, struct date *ret_date) {
@@ -244,21 +244,21 @@ static const char *date_here(const char *at, struct date *ret_date) {
                                         "wed",    "thu",      "fri",     "sat" };
     *ret_date = (struct date){ .weekday = -1 };
     size_t which;
-    const char *behind = word_here(at, "tomorrow");
-    if (behind) {
+    const char *after = word_here(at, "tomorrow");
+    if (after) {
         ret_date->is_tomorrow = true;
-        return behind;
+        return after;
     }
-    behind = one_word_here(at, days, ARRAY_SIZE(days), &which);
-    if (behind) {
-        const char *full = month_day_here(skip(behind, ", "), ret_date);
+    after = one_word_here(at, days, ARRAY_SIZE(days), &which);
+    if (after) {
+        const char *full = month_day_here(skip(after, ", "), ret_date);
         if (full)
             return full;
         *ret_date = (struct date){ .weekday = (int)(which % 7) };
-        return behind;
+        return after;
     }
-    behind = iso_date_here(at, ret_date);
-    return behind ? behind : month_day_here(at, ret_date);
+    after = iso_date_here(at, ret_date);
+    return after ? after : month_day_here(at, ret_date);
 }
 
 /* The day that the date means, since the epoch; `now` and `second` are local. */
@@ -282,20 +282,20 @@ static int64_t day_meant(const struct date *date, time_ms now, int32_t second) {
 static bool point_here(const char *at, time_ms now, int32_t utc_offset_s, time_ms *ret_at) {
     struct date date;
     int32_t second = 0, offset = utc_offset_s;
-    const char *behind = date_here(at, &date), *clock = at;
-    if (behind) {
-        clock = skip(behind, ", ");
+    const char *after = date_here(at, &date), *clock = at;
+    if (after) {
+        clock = skip(after, ", ");
         const char *word = word_here(clock, "at");
         clock = word ? skip(word, " ") : clock;
     }
     const char *end = clock_here(clock, &second);
-    if (!end && !(behind && date.has_day))
+    if (!end && !(after && date.has_day))
         return false;
     if (end && *end == '.' && is_digit(end[1])) { /* fractions of a second */
         for (end++; is_digit(*end);)
             end++;
     }
-    (void)zone_here(end ? end : behind, &offset);
+    (void)zone_here(end ? end : after, &offset);
     time_ms shift = SECONDS(offset);
     int64_t day = day_meant(&date, now + shift, second);
     *ret_at = DAYS(day) + SECONDS(second) - shift;
@@ -304,7 +304,7 @@ static bool point_here(const char *at, time_ms now, int32_t utc_offset_s, time_m
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static bool time_behind(const char *at, time_ms now, int32_t utc_offset_s, time_ms *ret_at) {
+static bool time_after(const char *at, time_ms now, int32_t utc_offset_s, time_ms *ret_at) {
     bool is_span = false; /* "in" and "after" precede a span */
     for (; *at && !(*at == '.' && at[1] == ' '); at++) {
         bool begins = strchr(" (-", at[-1]) != NULL;
@@ -327,7 +327,7 @@ static bool time_behind(const char *at, time_ms now, int32_t utc_offset_s, time_
     return false;
 }
 
-static bool epoch_behind_bar(const char *text, time_ms *ret_at) {
+static bool epoch_after_bar(const char *text, time_ms *ret_at) {
     const char *bar = strchr(text, '|');
     int64_t seconds;
     if (!bar || !number_here(bar + 1, 10, &seconds) || seconds < EPOCH_LEAST
@@ -340,14 +340,14 @@ static bool epoch_behind_bar(const char *text, time_ms *ret_at) {
 bool reset_time_find(const char *text, time_ms now, int32_t utc_offset_s, time_ms *ret_at) {
     static const char *const openers[] = { "reset",     "try again", "retry",  "retrying",
                                            "available", "wait",      "resets", "reset at" };
-    if (epoch_behind_bar(text, ret_at))
+    if (epoch_after_bar(text, ret_at))
         return true;
     for (const char *at = text; *at; at++) {
         size_t which;
         if (at > text && is_letter(at[-1]))
             continue;
-        const char *behind = one_word_here(at, openers, ARRAY_SIZE(openers), &which);
-        if (behind && time_behind(behind, now, utc_offset_s, ret_at))
+        const char *after = one_word_here(at, openers, ARRAY_SIZE(openers), &which);
+        if (after && time_after(after, now, utc_offset_s, ret_at))
             return true;
     }
     return false;

@@ -103,7 +103,7 @@ static struct tcp_guard *tcp_guard_free(struct tcp_guard *guard) {
 }
 
 /* IPv6 by its network: a client with one address has all of them. */
-static struct in6_addr key_of(const struct tcp_address *peer) {
+static struct in6_addr peer_key(const struct tcp_address *peer) {
     struct in6_addr key = { 0 };
     if (peer->any.sa_family == AF_INET6) {
         memcpy(&key, &peer->v6.sin6_addr, 8);
@@ -115,7 +115,7 @@ static struct in6_addr key_of(const struct tcp_address *peer) {
 }
 
 bool tcp_guard_failed(struct tcp_guard *guard, const struct tcp_address *address, time_ms now) {
-    struct in6_addr key = key_of(address);
+    struct in6_addr key = peer_key(address);
     struct tcp_failures *peer = guard->peers;
     for (struct tcp_failures *other = guard->peers; other < guard->peers + TCP_PEERS_MAX; other++) {
         if (other->failures && memcmp(&other->address, &key, sizeof(key)) == 0) {

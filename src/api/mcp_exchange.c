@@ -23,7 +23,7 @@
 struct mcp_call {
     struct mcp_call *next;
     struct mcp_exchange *owner;
-    struct mcp_question *ask;
+    struct mcp_question *question;
     struct op_call *call;
 };
 
@@ -140,21 +140,21 @@ static void on_watch(void *ctx, bool wanted) {
     m->watching = wanted;
 }
 
-static void mcp_call_free(struct mcp_call *mine) {
-    struct mcp_call **link = &mine->owner->calls;
-    while (*link != mine)
+static void mcp_call_free(struct mcp_call *pending) {
+    struct mcp_call **link = &pending->owner->calls;
+    while (*link != pending)
         link = &(*link)->next;
-    *link = mine->next;
-    free(mine);
+    *link = pending->next;
+    free(pending);
 }
 
-static void on_drop(void *ctx, struct mcp_question *ask) {
-    struct mcp_call *mine = ask->own;
+static void on_drop(void *ctx, struct mcp_question *question) {
+    struct mcp_call *pending = question->own;
     (void)ctx;
-    if (!mine)
+    if (!pending)
         return;
-    op_abandon(mine->call);
-    mcp_call_free(mine);
+    op_abandon(pending->call);
+    mcp_call_free(pending);
 }
 
 /* The tail of a log, redacted. No file: no output. */
@@ -176,13 +176,13 @@ static void read_log(const struct op_call *call, struct strbuf *out) {
 }
 
 static void on_answered(struct op_call *call, void *ctx) {
-    struct mcp_call *mine = ctx;
-    struct mcp_exchange *m = mine->owner;
-    struct mcp_question *ask = mine->ask;
+    struct mcp_call *pending = ctx;
+    struct mcp_exchange *m = pending->owner;
+    struct mcp_question *question = pending->question;
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
     struct mcp_reply reply = { .code = call->err.code, .message = call->err.text, .index = -1 };
-    mcp_call_free(mine);
-    ask->own = NULL;
+    mcp_call_free(pending);
+    question->own = NULL;
     m->caller.token = call->run; /* the run was resolved from the token */
     if (reply.code < 0) {
         reply.index = call->index;
@@ -197,19 +197,19 @@ static void on_answered(struct op_call *call, void *ctx) {
         reply.code = -EIO;
         reply.message = "the answer of the operation is no JSON";
     }
-    mcp_answer(ask, &reply, now_of(m));
+    mcp_answer(question, &reply, now_of(m));
     json_decref(reply.value);
     op_call_free(call);
     settle(m);
 }
 
 /* As if they had come over HTTP: parameters of the body go through its parser. */
-static int take_params(const struct mcp_question *ask, const struct op *op, json_t *params,
+static int take_params(const struct mcp_question *question, const struct op *op, json_t *params,
                        struct error *err) {
     json_t *body = json_object(), *value;
     const char *name;
-    json_object_foreach(ask->params, name, value) {
-        const struct mcp_param *param = mcp_param_find(ask->op->params, name);
+    json_object_foreach(question->params, name, value) {
+        const struct mcp_param *param = mcp_param_find(question->op->params, name);
         bool in_body = !param || strcmp(param->place, "body") == 0;
         (void)json_object_set(in_body ? body : params, name, value);
     }
@@ -222,28 +222,28 @@ static int take_params(const struct mcp_question *ask, const struct op *op, json
     return r < 0 ? r : op_check(op, params, err);
 }
 
-static void on_ask(void *ctx, struct mcp_question *ask) {
+static void on_ask(void *ctx, struct mcp_question *question) {
     struct mcp_exchange *m = ctx;
-    const struct op *op = op_find(ask->op->name);
+    const struct op *op = op_find(question->op->name);
     json_t *params = json_object();
     struct error err = { 0 };
-    int r = op ? take_params(ask, op, params, &err)
-               : error_set(&err, -ENOTSUP, "there is no operation '%s' here", ask->op->name);
+    int r = op ? take_params(question, op, params, &err)
+               : error_set(&err, -ENOTSUP, "there is no operation '%s' here", question->op->name);
     if (r < 0) {
         json_decref(params);
-        mcp_answer(ask, &(struct mcp_reply){ .code = r, .message = err.text, .index = -1 },
+        mcp_answer(question, &(struct mcp_reply){ .code = r, .message = err.text, .index = -1 },
                    now_of(m));
         return;
     }
-    struct mcp_call *mine = xcalloc(1, sizeof(*mine));
-    *mine = (struct mcp_call){ .next = m->calls, .owner = m, .ask = ask };
-    m->calls = mine;
-    ask->own = mine;
-    mine->call = op_call_new(op, server_of(m)->engine, params, NULL);
-    exchange_set_caller(mine->call, m->exchange, &m->caller);
-    mine->call->answered = on_answered;
-    mine->call->ctx = mine;
-    op_submit(mine->call);
+    struct mcp_call *pending = xcalloc(1, sizeof(*pending));
+    *pending = (struct mcp_call){ .next = m->calls, .owner = m, .question = question };
+    m->calls = pending;
+    question->own = pending;
+    pending->call = op_call_new(op, server_of(m)->engine, params, NULL);
+    exchange_set_caller(pending->call, m->exchange, &m->caller);
+    pending->call->answered = on_answered;
+    pending->call->ctx = pending;
+    op_submit(pending->call);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */

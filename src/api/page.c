@@ -8,7 +8,11 @@
 
 #include "api/response.h"
 #include "api/server_internal.h"
+#include "os/files.h"
+#include "os/outside.h"
 #include "web/web.h"
+
+#define FILE_MAX ((size_t)16 * 1024 * 1024) /* of a file in --web-dir */
 
 #define PAGE_HEADERS                                                                               \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "           \
@@ -66,7 +70,11 @@ bool page_answer(struct connection *c) {
         return false;
     if (c->server->options.web_dir) {
         _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
-        if (web_read(c->server->options.web_dir, path, &bytes, NULL) < 0)
+        _cleanup_(fd_closep) int folder =
+            outside_open(AT_FDCWD, c->server->options.web_dir,
+                         O_RDONLY | O_DIRECTORY | OUTSIDE_LINKS, NULL, NULL);
+        if (folder < 0
+            || outside_read(folder, web_path(path) + 1, O_RDONLY, FILE_MAX, &bytes, NULL) < 0)
             return false;
         answer_bytes(c, web_type(path), strbuf_text(&bytes), bytes.length);
         return true;

@@ -389,37 +389,28 @@ static void submit(struct connection *c, struct exchange *exchange, json_t *para
     op_submit(call);
 }
 
-/* One MCP message. Later requests wait, as behind a stream. */
-static void begin_mcp(struct connection *c) {
-    const struct http_request *request = &c->parser.request;
-    struct error err = { 0 };
-    struct exchange *exchange = exchange_new(c);
-    c->closing |= exchange->close;
-    connection_queue(c, exchange);
-    if (check_caller(request, &err) < 0) {
-        exchange_fail(exchange, 400, "bad_request", err.text);
-        return;
-    }
-    exchange->kind = EXCHANGE_MCP;
-    c->streaming = true;
-    mcp_exchange_begin(exchange, request);
-}
-
 void route_request(struct connection *c) {
     const struct http_request *request = &c->parser.request;
     json_t *params = TAKE_PTR(c->params);
-    if (c->mcp) {
-        c->mcp = false;
-        begin_mcp(c);
+    bool is_mcp = c->mcp;
+    c->mcp = false;
+    if (!c->op && !is_mcp) /* refused at its head */
         return;
-    }
-    if (!c->op) /* refused at its head */
-        return;
-    assert(params);
     struct error err = { 0 };
     struct exchange *exchange = exchange_new(c);
     c->closing |= exchange->close;
     connection_queue(c, exchange);
+    if (is_mcp && check_caller(request, &err) < 0) {
+        exchange_fail(exchange, 400, "bad_request", err.text);
+        return;
+    }
+    if (is_mcp) { /* one message; later requests wait, as behind a stream */
+        exchange->kind = EXCHANGE_MCP;
+        c->streaming = true;
+        mcp_exchange_begin(exchange, request);
+        return;
+    }
+    assert(params);
     int r = take_params(c->op, request, params, &err);
     enum exchange_kind kind = kind_of(c->op, request);
     if (r >= 0 && kind == EXCHANGE_EVENTS)

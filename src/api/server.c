@@ -235,7 +235,7 @@ static bool is_full(const struct server *server, const struct listener *listener
            || ((listener->of_runs || listener->tcp) && others >= most - most / 8);
 }
 
-static void take_tcp_client(struct listener *listener, int fd) {
+static void accept_tcp_client(struct listener *listener, int fd) {
     struct server *server = listener->server;
     int one = 1;
     struct tcp_address peer;
@@ -254,12 +254,12 @@ static void take_tcp_client(struct listener *listener, int fd) {
         connection_new(listener, fd, NULL);
 }
 
-static void take_client(struct listener *listener, int fd) {
+static void accept_client(struct listener *listener, int fd) {
     struct server *server = listener->server;
     const char *refusal = NULL;
     server->stats.accepted++;
     if (listener->tcp) {
-        take_tcp_client(listener, fd);
+        accept_tcp_client(listener, fd);
         return;
     }
     struct ucred peer;
@@ -286,7 +286,7 @@ static void listener_ready(void *ctx, int fd, unsigned events) {
         /* cppcheck-suppress nullPointer ; the address is not needed */
         int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (client >= 0) {
-            take_client(listener, client);
+            accept_client(listener, client);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             /* No descriptor is left: the listener would wake the loop endlessly. */
             listener_pause(listener, listener->server->options.accept_pause);

@@ -148,7 +148,7 @@ static char log_space[REDACT_FILE_SPACE(PIECE)];
 /* Data from `offset` on, and whether a hole follows. Empty: the end. */
 struct span {
     uint64_t begin, end;
-    bool hole_behind;
+    bool hole_follows;
 };
 
 static struct span find_data(int fd, uint64_t offset) {
@@ -203,7 +203,7 @@ static int read_piece(struct log_stream *log, const struct span *span) {
         begin++;
     log->after_hole &= begin == end;
     size_t before = end;
-    while (span->hole_behind && log->offset == span->end && end > begin && buffer[end - 1] == '\0')
+    while (span->hole_follows && log->offset == span->end && end > begin && buffer[end - 1] == '\0')
         end--;
     log->cut += begin;
     if (end > begin) {

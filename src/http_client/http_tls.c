@@ -103,7 +103,8 @@ static int prepare(struct http_tls *tls, int fd, const struct http_tls_peer *pee
                : error_set(err, -EINVAL, "'%s' is no name of a host", peer->host);
 }
 
-static int distrust(struct http_tls *tls, const struct http_tls_peer *peer, struct error *err) {
+static int handshake_error(struct http_tls *tls, const struct http_tls_peer *peer,
+                           struct error *err) {
     long result = ssl.SSL_get_verify_result_(tls->connection);
     const char *why = ssl.ERR_reason_error_string_(ssl.ERR_peek_last_error_());
     if (result != X509_V_OK)
@@ -123,13 +124,14 @@ static bool would_block(struct http_tls *tls, int code) {
     return true;
 }
 
-int http_tls_shake_hands(struct http_tls *tls, const struct http_tls_peer *peer,
-                         struct error *err) {
+int http_tls_handshake(struct http_tls *tls, const struct http_tls_peer *peer, struct error *err) {
     ssl.ERR_clear_error_();
     int r = ssl.SSL_connect_(tls->connection);
     if (r == 1)
         return 1;
-    return would_block(tls, ssl.SSL_get_error_(tls->connection, r)) ? 0 : distrust(tls, peer, err);
+    return would_block(tls, ssl.SSL_get_error_(tls->connection, r))
+               ? 0
+               : handshake_error(tls, peer, err);
 }
 
 int http_tls_new(int fd, const struct http_tls_peer *peer, struct http_tls **ret_tls,

@@ -21,7 +21,7 @@ struct http_tls_peer {
 int http_tls_new(int fd, const struct http_tls_peer *peer, struct http_tls **ret_tls,
                  struct error *err);
 /* 1: done; 0: wait for http_tls_waits_for; -EACCES: not trusted; -EPROTO. */
-int http_tls_shake_hands(struct http_tls *tls, const struct http_tls_peer *peer, struct error *err);
+int http_tls_handshake(struct http_tls *tls, const struct http_tls_peer *peer, struct error *err);
 struct http_tls *http_tls_free(struct http_tls *tls); /* accepts NULL, returns NULL */
 
 /* As recv and send on a non-blocking socket. */

@@ -34,7 +34,7 @@ static int wait_for(const struct http_wire *wire, short events, int reader, time
     return ready == 0 ? -ETIMEDOUT : pollers[2].revents ? -EPIPE : 0;
 }
 
-static short wanted(const struct http_wire *wire, short events) {
+static short poll_events(const struct http_wire *wire, short events) {
     return wire->tls ? http_tls_waits_for(wire->tls) : events;
 }
 
@@ -128,7 +128,7 @@ int http_wire_start_tls(struct http_wire *wire, const struct http_tls_peer *peer
                         struct error *err) {
     int r = http_tls_new(wire->fd, peer, &wire->tls, err);
     deadline = time_min(deadline, time_add(clock_read_steady(), HANDSHAKE_MAX));
-    while (r == 0 && (r = http_tls_shake_hands(wire->tls, peer, err)) == 0) {
+    while (r == 0 && (r = http_tls_handshake(wire->tls, peer, err)) == 0) {
         do
             r = wait_for(wire, http_tls_waits_for(wire->tls), -1, deadline);
         while (r == -EINTR);
@@ -148,7 +148,7 @@ static size_t unread(const struct http_wire *wire) {
     return wire->in.length - wire->in_taken;
 }
 
-static void take(struct http_wire *wire, size_t size) {
+static void consume(struct http_wire *wire, size_t size) {
     wire->in_taken += size;
     if (wire->in_taken == wire->in.length)
         wire->in.length = wire->in_taken = 0;
@@ -171,7 +171,7 @@ int http_wire_read(struct http_wire *wire, time_ms deadline) {
         int r = read_some(wire);
         if (r != -EAGAIN)
             return r;
-        r = wait_for(wire, wanted(wire, POLLIN), wire->reader, deadline);
+        r = wait_for(wire, poll_events(wire, POLLIN), wire->reader, deadline);
         if (r < 0)
             return r;
     }
@@ -291,7 +291,7 @@ static int take_head(struct http_wire *wire) {
             return r == 0 && unread(wire) > HTTP_HEAD_MAX ? -EPROTO : r;
         strbuf_clear(&wire->head);
         strbuf_add(&wire->head, begin, size);
-        take(wire, size);
+        consume(wire, size);
         r = parse_head(wire);
         if (r < 0 || wire->status >= 200)
             return r < 0 ? r : 1;
@@ -313,7 +313,7 @@ int http_wire_read_head(struct http_wire *wire, time_ms deadline) {
 
 /* A server that refuses a request may answer before it has read all of it, and stop reading. 1: it
  * has answered, or closed. */
-static int look_for_answer(struct http_wire *wire) {
+static int has_answered(struct http_wire *wire) {
     int status = 0, r = read_some(wire);
     size_t size = 0;
     if (r == -EAGAIN || r == -EINTR)
@@ -335,10 +335,10 @@ int http_wire_send(struct http_wire *wire, const char *bytes, size_t size, time_
             continue;
         if (errno != EAGAIN)
             return errno == ECONNRESET ? -EPIPE : -errno;
-        int r = wait_for(wire, (short)(wanted(wire, POLLOUT) | POLLIN), -1, deadline);
+        int r = wait_for(wire, (short)(poll_events(wire, POLLOUT) | POLLIN), -1, deadline);
         if (r < 0 && r != -EINTR)
             return r;
-        if (look_for_answer(wire))
+        if (has_answered(wire))
             return -EPIPE;
     }
     return 0;
@@ -360,7 +360,7 @@ static int take_chunk_size(struct http_wire *wire) {
     digits[size] = '\0';
     if (parse_number(digits, 16, &wire->left) < 0)
         return -EPROTO;
-    take(wire, size + 2);
+    consume(wire, size + 2);
     wire->body = wire->left > 0 ? BODY_CHUNK : BODY_LAST;
     return 1;
 }
@@ -370,7 +370,7 @@ static int take_line_end(struct http_wire *wire, enum http_body next) {
         return 0;
     if (memcmp(wire->in.text + wire->in_taken, "\r\n", 2) != 0)
         return -EPROTO;
-    take(wire, 2);
+    consume(wire, 2);
     wire->body = next;
     return 1;
 }
@@ -382,7 +382,7 @@ static int take_data(struct http_wire *wire, http_sink sink, void *ctx) {
     if (size == 0)
         return 0;
     int r = sink(ctx, wire->in.text + wire->in_taken, size);
-    take(wire, size);
+    consume(wire, size);
     wire->left -= wire->body != BODY_TO_END ? size : 0;
     if (wire->left == 0 && wire->body == BODY_CHUNK)
         wire->body = BODY_CHUNK_END;

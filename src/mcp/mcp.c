@@ -154,12 +154,12 @@ static void request_leave_batch(struct mcp *mcp, struct mcp_batch *batch) {
 /* Removes the request from the list and frees it; sends nothing. */
 static void release(struct mcp_request *request) {
     struct mcp *mcp = request->mcp;
-    while (request->asks) {
-        struct mcp_question *ask = request->asks;
-        request->asks = ask->next;
-        mcp->backend.drop(mcp->backend.ctx, ask);
-        json_decref(ask->params);
-        free(ask);
+    while (request->questions) {
+        struct mcp_question *question = request->questions;
+        request->questions = question->next;
+        mcp->backend.drop(mcp->backend.ctx, question);
+        json_decref(question->params);
+        free(question);
     }
     if (request->previous)
         request->previous->next = request->next;
@@ -248,28 +248,28 @@ void request_fail(struct mcp_request *request, int code, json_t *data, const cha
 void request_ask(struct mcp_request *request, const char *op, json_t *params, size_t index,
                  void (*answered)(struct mcp_request *, size_t, const struct mcp_reply *)) {
     struct mcp *mcp = request->mcp;
-    struct mcp_question *ask = xcalloc(1, sizeof(*ask));
-    ask->op = mcp_op_find(op);
-    ask->params = params;
-    ask->request = request;
-    ask->index = index;
-    ask->answered = answered;
-    ask->next = request->asks;
-    request->asks = ask;
-    mcp->backend.ask(mcp->backend.ctx, ask);
+    struct mcp_question *question = xcalloc(1, sizeof(*question));
+    question->op = mcp_op_find(op);
+    question->params = params;
+    question->request = request;
+    question->index = index;
+    question->answered = answered;
+    question->next = request->questions;
+    request->questions = question;
+    mcp->backend.ask(mcp->backend.ctx, question);
 }
 
-void mcp_answer(struct mcp_question *ask, const struct mcp_reply *reply, time_ms now) {
-    struct mcp_request *request = ask->request;
-    struct mcp_question **link = &request->asks;
-    while (*link != ask)
+void mcp_answer(struct mcp_question *question, const struct mcp_reply *reply, time_ms now) {
+    struct mcp_request *request = question->request;
+    struct mcp_question **link = &request->questions;
+    while (*link != question)
         link = &(*link)->next;
-    *link = ask->next;
+    *link = question->next;
     request->mcp->now = now;
-    void (*answered)(struct mcp_request *, size_t, const struct mcp_reply *) = ask->answered;
-    size_t index = ask->index;
-    json_decref(ask->params);
-    free(ask);
+    void (*answered)(struct mcp_request *, size_t, const struct mcp_reply *) = question->answered;
+    size_t index = question->index;
+    json_decref(question->params);
+    free(question);
     answered(request, index, reply);
 }
 

@@ -54,9 +54,9 @@ enum mcp_kind {
 };
 
 struct mcp_backend {
-    void (*ask)(void *ctx, struct mcp_question *ask);
+    void (*ask)(void *ctx, struct mcp_question *question);
     /* The question was dropped: do not call mcp_answer for it. */
-    void (*drop)(void *ctx, struct mcp_question *ask);
+    void (*drop)(void *ctx, struct mcp_question *question);
     /* Turns mcp_event calls on or off. */
     void (*watch)(void *ctx, bool wanted);
     /* One message: a line without its newline. */
@@ -92,8 +92,8 @@ size_t mcp_open_requests(const struct mcp *mcp);
 /* The HTTP status, with or without an answer: 200, 202, 400, 404. */
 int mcp_status(const struct mcp *mcp);
 
-/* Frees `ask`. */
-void mcp_answer(struct mcp_question *ask, const struct mcp_reply *reply, time_ms now);
+/* Frees the question. */
+void mcp_answer(struct mcp_question *question, const struct mcp_reply *reply, time_ms now);
 /* Task "web-17" changed; NULL: any task, or events may have been missed. */
 void mcp_event(struct mcp *mcp, const char *task, time_ms now);
 void mcp_tick(struct mcp *mcp, time_ms now);

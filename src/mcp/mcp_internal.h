@@ -59,7 +59,7 @@ struct mcp_request {
     const char *method;      /* borrowed from the message, until the method has begun */
     bool modern, begun;
     const char *version;
-    struct mcp_question *asks;
+    struct mcp_question *questions;
     const struct mcp_tool *tool;           /* tools/call */
     struct mcp_wait *wait;                 /* task_wait */
     struct mcp_subscription *subscription; /* subscriptions/listen */
@@ -144,7 +144,7 @@ void resources_list(struct mcp_request *request);
 void resources_templates(struct mcp_request *request);
 void resources_read(struct mcp_request *request);
 
-/* A subscription of a request, or of an older client as a whole: then `request` is NULL. All accept
+/* A subscription of a request, or of an older client: then `request` is NULL. All accept
  * NULL as the subscription. */
 void subscription_event(struct mcp *mcp, struct mcp_subscription *subscription,
                         const struct mcp_request *request, const char *task);

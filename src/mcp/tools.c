@@ -370,7 +370,7 @@ static int check_names(const struct mcp_tool *tool, const json_t *arguments, str
 }
 
 /* A copy without nulls: models write null for "not given". */
-static json_t *given(const json_t *arguments) {
+static json_t *without_nulls(const json_t *arguments) {
     json_t *copy = json_object();
     const char *name;
     json_t *value;
@@ -423,7 +423,7 @@ void tools_call(struct mcp_request *request) {
         request_fail(request, RPC_PARAMS, NULL, "arguments must be an object");
         return;
     }
-    json_t *params = given(arguments);
+    json_t *params = without_nulls(arguments);
     if (check_names(request->tool, params, &err) < 0) {
         json_decref(params);
         tools_fail(request, "%s", err.text);

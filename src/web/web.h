@@ -8,9 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/error.h"
-#include "base/strbuf.h"
-
 struct web_file {
     const char *path;     /* "/index.html", "/assets/app-1a2b3c.js" */
     const char *encoding; /* "gzip"; NULL: not compressed */
@@ -23,13 +20,11 @@ struct web_file {
 extern const struct web_file web_files[];
 extern const size_t web_file_count;
 
-/* "/" is index.html. NULL: no such file. `gzip`: the client accepts a compressed file. */
+/* Of the file: "/" is "/index.html". */
+const char *web_path(const char *path);
+/* NULL: no such file. `gzip`: the client accepts a compressed file. */
 const struct web_file *web_find(const char *path, bool gzip);
 /* The file name contains a content hash, so clients may cache it forever. */
 bool web_is_immutable(const char *path);
 /* Content-Type by file extension. */
 const char *web_type(const char *path);
-
-/* Reads from a folder, for dashboard development. -ENOENT: no such file. Never reads outside the
- * folder. */
-int web_read(const char *folder, const char *path, struct strbuf *out, struct error *err);
