@@ -147,12 +147,11 @@ static void on_lost(struct agent_notes *notes, const struct json_value *values) 
 }
 
 static void on_error(struct agent_notes *notes, const struct json_value *values) {
+    static const char *const before[] = { "last status: ", "unexpected status ", "API Error: " };
     const char *text = values[MESSAGE].text;
-    int64_t status = error_text_status(text, "last status: ");
-    if (status < 0)
-        status = error_text_status(text, "unexpected status ");
-    if (status < 0)
-        status = error_text_status(text, "API Error: ");
+    int64_t status = -1;
+    for (size_t i = 0; i < ARRAY_SIZE(before) && status < 0; i++)
+        status = error_text_status(text, before[i]);
     notes->has_ended = true;
     notes->message[0] = '\0';
     error_text_note(notes, text);

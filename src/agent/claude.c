@@ -370,25 +370,21 @@ static void on_denials(struct agent_notes *notes, const struct json_value *value
     agent_mark(notes, AGENT_DENIED);
 }
 
-/* Its diagnostics after an interrupt are not a message. */
-static void on_errors(struct agent_notes *notes, const char *text) {
-    static const char internal[] = "[ede_diagnostic]";
-    if (strncmp(text, internal, sizeof(internal) - 1) != 0)
-        agent_set_message(notes, text);
-    else if (!notes->message[0])
-        agent_set_message(notes, "it was interrupted");
-}
-
 static void on_result(struct agent_notes *notes, const struct json_value *values) {
     agent_set_ended(notes);
     notes->marks = 0;
     count_result(notes, values);
     if (!notes->model[0] && values[MODEL_USAGE].length > 0)
         agent_set_line(notes->model, sizeof(notes->model), values[MODEL_USAGE].text);
+    /* Its diagnostics after an interrupt are not a message. */
+    static const char internal[] = "[ede_diagnostic]";
+    bool is_internal = strncmp(values[ERRORS].text, internal, strlen(internal)) == 0;
     if (json_value_has_text(&values[RESULT]))
         agent_set_message(notes, values[RESULT].text);
-    else if (json_value_has_text(&values[ERRORS]))
-        on_errors(notes, values[ERRORS].text);
+    else if (json_value_has_text(&values[ERRORS]) && !is_internal)
+        agent_set_message(notes, values[ERRORS].text);
+    else if (json_value_has_text(&values[ERRORS]) && !notes->message[0])
+        agent_set_message(notes, "it was interrupted");
     if (result_is_error(values))
         mark_error(notes, values);
     else if (json_value_is(&values[STOP_REASON], "refusal"))

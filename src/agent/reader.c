@@ -165,19 +165,6 @@ static enum agent_result choose(const struct agent_notes *notes, enum agent_ende
     return AGENT_OK;
 }
 
-static void set_reset(const struct agent_notes *notes, const struct agent_end *end,
-                      struct agent_outcome *ret) {
-    const char *text = notes->reset_text[0] ? notes->reset_text : notes->message;
-    if (ret->result != AGENT_LIMITED)
-        return;
-    if (notes->reset_at > 0) {
-        ret->reset_at = notes->reset_at;
-        ret->reset_source = AGENT_SOURCE_EVENT;
-    } else if (reset_time_find(text, end->now, end->utc_offset_s, &ret->reset_at)) {
-        ret->reset_source = AGENT_SOURCE_TEXT;
-    }
-}
-
 void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
                       struct agent_outcome *ret) {
     struct agent_notes *notes = &reader->notes;
@@ -192,7 +179,14 @@ void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
         .session_usage = usage_count_session(&notes->count, agent_session(notes)),
         .session_is_lost = notes->session_is_lost,
     };
-    set_reset(notes, end, ret);
+    const char *reset_text = notes->reset_text[0] ? notes->reset_text : notes->message;
+    if (ret->result == AGENT_LIMITED && notes->reset_at > 0) {
+        ret->reset_at = notes->reset_at;
+        ret->reset_source = AGENT_SOURCE_EVENT;
+    } else if (ret->result == AGENT_LIMITED
+               && reset_time_find(reset_text, end->now, end->utc_offset_s, &ret->reset_at)) {
+        ret->reset_source = AGENT_SOURCE_TEXT;
+    }
     memcpy(ret->session, notes->session, sizeof(ret->session));
     memcpy(ret->model, notes->model, sizeof(ret->model));
     _Static_assert(sizeof(ret->message) == sizeof(notes->message)

@@ -59,13 +59,9 @@ const char *owner_socket_refusal(const struct server *server, int fd) {
     return who == SERVER_PEER_OWNER && !has_ended(fd) ? NULL : UNIDENTIFIED;
 }
 
-static uint64_t identities(const struct server *server) {
-    const struct server_options *options = &server->options;
-    return options->identities ? options->identities(options->ctx) : 0;
-}
-
 void owner_socket_note(struct connection *c) {
-    c->identities = identities(c->server);
+    const struct server_options *options = &c->server->options;
+    c->identities = options->identities ? options->identities(options->ctx) : 0;
 }
 
 static bool is_of_owner_socket(const struct connection *c) {
@@ -73,15 +69,14 @@ static bool is_of_owner_socket(const struct connection *c) {
 }
 
 bool owner_socket_check(struct connection *c) {
-    if (!is_of_owner_socket(c) || c->identities == identities(c->server))
-        return true;
-    const char *refusal = owner_socket_refusal(c->server, c->fd);
-    if (refusal) {
-        route_refuse(c, 403, "refused", refusal, true);
-        return false;
-    }
+    uint64_t before = c->identities;
     owner_socket_note(c);
-    return true;
+    const char *refusal = is_of_owner_socket(c) && c->identities != before
+                              ? owner_socket_refusal(c->server, c->fd)
+                              : NULL;
+    if (refusal)
+        route_refuse(c, 403, "refused", refusal, true);
+    return !refusal;
 }
 
 void owner_socket_close(struct server *server) {

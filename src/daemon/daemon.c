@@ -543,9 +543,11 @@ static int get_store(struct daemon *d, struct error *err) {
     int r = open_store(d, url, NULL, err);
     /* A first start that is refused fails at once unless another daemon holds the store. */
     char who[STORE_WHO_MAX] = "";
-    bool can_wait =
-        standby_can_wait(r) || (standby_can_go_on(r) && store_holder(url, who, NULL) == 0 && *who);
-    return d->stands_by && can_wait ? stand_by(d, err) : r;
+    if (d->stands_by
+        && (standby_can_wait(r)
+            || (standby_can_go_on(r) && store_holder(url, who, NULL) == 0 && *who)))
+        return stand_by(d, err);
+    return r;
 }
 
 static int begin_active(struct daemon *d, struct error *err) {

@@ -207,15 +207,13 @@ static void print_status(struct standby *s) {
 static void print_message(struct standby *s) {
     strbuf_clear(&s->message);
     strbuf_puts(&s->message, "this daemon is a standby: ");
-    if (s->problem.code) {
+    if (s->problem.code)
         strbuf_printf(&s->message, "the store cannot be %s: %s",
                       standby_can_wait(s->problem.code) ? "reached" : "opened", s->problem.text);
-    } else if (*s->who) {
-        print_name(s, &s->message);
-        strbuf_puts(&s->message, " is the active one");
-    } else {
+    else if (*s->who)
+        strbuf_printf(&s->message, "%.*s is the active one", (int)strcspn(s->who, " "), s->who);
+    else
         strbuf_puts(&s->message, "none is active, or it does not say who it is");
-    }
 }
 
 void standby_describe(struct standby *s, struct server_standby *ret) {

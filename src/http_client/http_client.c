@@ -260,7 +260,8 @@ static time_ms read_date(const char *text) {
     for (size_t i = 0; i < DATE_SIZE; i++)
         if ((form[i] != '.' && form[i] != copy[i]) || (form[i] == '.' && copy[i] == ' '))
             return -1;
-    if (!strptime(copy + strlen("..., "), "%d %b %Y %H:%M:%S", &day) || day.tm_year < 70)
+    const char *end = strptime(copy + strlen("..., "), "%d %b %Y %H:%M:%S", &day);
+    if (!end || strcmp(end, " GMT") != 0 || day.tm_year < 70)
         return -1;
     return (time_ms)timegm(&day) * 1000;
 }

@@ -70,14 +70,6 @@ void wait_describe(const struct mcp_tool *tool, json_t *properties, json_t *requ
 
 /* --- the result ------------------------------------------------------------------------------ */
 
-static bool is_final(const char *state) {
-    static const char *const finals[] = { "done", "failed", "canceled", "invalidated" };
-    for (size_t i = 0; state && i < ARRAY_SIZE(finals); i++)
-        if (strcmp(finals[i], state) == 0)
-            return true;
-    return false;
-}
-
 static const char *state_of(const struct waited *item) {
     return json_string_value(json_object_get(item->shown, "state"));
 }
@@ -230,7 +222,10 @@ static void answered(struct mcp_request *request, size_t index, const struct mcp
     bool changed = !before || !now || strcmp(before, now) != 0;
     json_decref(item->shown);
     item->shown = json_incref(reply->value);
-    item->ended = is_final(now);
+    static const char *const finals[] = { "done", "failed", "canceled", "invalidated" };
+    item->ended = false;
+    for (size_t i = 0; now && i < ARRAY_SIZE(finals); i++)
+        item->ended |= strcmp(finals[i], now) == 0;
     item->needs_person = needs_person(item->shown);
     if (settle(request))
         return;
