@@ -142,9 +142,9 @@ expect 'opens: only a command waits for a pipe' 1 'src/engine/z.c:2: file_read_a
     "$scripts/check-opens" .
 
 fresh
-mkdir src/web
-printf 'int f(void) {\n    return 1;\n}\n' >src/web/web.c
-expect 'opens: a reason that is not needed' 1 'src/web/web.c: it opens no file: remove it' "$scripts/check-opens" .
+mkdir src/card
+printf 'int f(void) {\n    return 1;\n}\n' >src/card/card.c
+expect 'opens: a reason that is not needed' 1 'src/card/card.c: it opens no file: remove it' "$scripts/check-opens" .
 
 # --- check-headers --------------------------------------------------------------------------------
 
