@@ -27,6 +27,7 @@
 struct engine;
 struct loop;
 struct executor;
+struct submission;
 
 struct engine_options {
     struct loop *loop;
@@ -152,23 +153,12 @@ void engine_run_folder(const struct engine *engine, task_id task, uint32_t attem
 
 /* --- inside a turn: changing ----------------------------------------------------------------- */
 
-/* A task to add. Names must be known (engine_find_project; agents and kinds by the configuration).
- * `told` has the numbers; the engine sets its id, symbols and lists from the rest. */
-struct engine_draft {
-    struct task_spec told;
-    const char *project, *kind, *agent, *limiter, *workspace, *serial;
-    const char *const *resources;
-    size_t resource_count;
-    const task_id *depends_on; /* numbers of existing tasks, or of this batch */
-    size_t depends_on_count;
-    const char *title, *json, *external_id;
-    const char *artifact; /* absolute, or relative to the parent's folder; NULL: none */
-};
 /* The number of the next added task; a batch gets consecutive numbers. */
 task_id engine_next_task(const struct engine *engine);
-/* Adds all or none, with consecutive ids from `first`. */
-int engine_add_tasks(struct engine *engine, const struct engine_draft *drafts, size_t count,
-                     task_id *ret_first, struct error *err);
+/* Adds those that are new (submission_is_new), all or none, and sets the id in their spec. Names
+ * must be known: projects by engine_find_project, agents and kinds by the configuration. */
+int engine_add_tasks(struct engine *engine, struct submission *tasks, size_t count,
+                     struct error *err);
 
 /* The context of a slung task: a JSON object (launch/context.c), or NULL. Written with the turn. */
 void engine_put_context(struct engine *engine, task_id task, const char *context);

@@ -359,12 +359,12 @@ static int check_entry(struct op_call *call, const struct batch *batch,
     int64_t most = config_number(engine_config(call->engine), "capability.depth", NULL);
     const char *name = entry->parent;
     const struct submission *above;
-    for (size_t up = 0; (above = batch_entry_of(batch, entry->parent_task)); up++, level++) {
+    for (size_t up = 0; (above = batch_entry_of(batch, entry->spec.parent)); up++, level++) {
         if (up == batch->count)
             return op_fail(call, -ELOOP, "'parent': tasks would be below each other");
         entry = above;
     }
-    if (entry->parent_task != call->run.task)
+    if (entry->spec.parent != call->run.task)
         return op_fail(call, -EACCES, "'parent': run '%s' adds below itself, not below '%s'",
                        call->caller, op_quote(name ? name : "").text);
     if (level + 1 > most)
@@ -391,20 +391,13 @@ static int check_alive(struct op_call *call) {
 }
 
 /* The children of a task share the slots of a key of their own. */
-static int limit_running(struct op_call *call, const struct submission *entry,
-                         struct engine_draft *draft) {
-    const char **resources =
-        arena_alloc(op_arena(call), (draft->resource_count + 1) * sizeof(*resources));
-    struct strbuf key = STRBUF_INIT;
-    if (draft->resource_count >= SUBMISSION_RESOURCES_MAX)
+static int limit_running(struct op_call *call, struct submission *s) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    if (s->resource_names.count >= SUBMISSION_RESOURCES_MAX)
         return op_fail(call, -EACCES, "'resources': a child of a run may name %u at the most",
                        SUBMISSION_RESOURCES_MAX - 1);
-    strbuf_printf(&key, CHILDREN_KEY "%s-%" PRIu64, entry->project_row->prefix, entry->parent_task);
-    if (draft->resource_count > 0)
-        memcpy(resources, draft->resources, draft->resource_count * sizeof(*resources));
-    resources[draft->resource_count++] = arena_strdup(op_arena(call), strbuf_text(&key));
-    draft->resources = resources;
-    strbuf_finish(&key);
+    strbuf_printf(&key, CHILDREN_KEY "%s-%" PRIu64, s->project_row->prefix, s->spec.parent);
+    submission_add_resource(s, strbuf_text(&key), op_arena(call));
     return 0;
 }
 
@@ -450,8 +443,8 @@ static int check_usd(struct op_call *call, struct batch *batch, int64_t left) {
         return 0;
     for (size_t i = 0; i < batch->count; i++) {
         struct submission *s = &batch->entries[i];
-        int64_t usual = config_number(engine_config(call->engine), "projects.P.task_usd",
-                                      submission_project(s));
+        int64_t usual =
+            config_number(engine_config(call->engine), "projects.P.task_usd", s->project);
         if (s->usd == SUBMISSION_NOT_GIVEN && usual != UNLIMITED)
             s->usd = usual;
         if (s->usd == SUBMISSION_NOT_GIVEN) {
@@ -495,17 +488,17 @@ int children_admit(struct op_call *call, struct batch *batch) {
         r = check_count(call, top, batch->added);
     if (r == 0)
         r = check_budgets(call, batch, top);
-    for (size_t i = 0; r == 0 && i < batch->added; i++) {
-        batch->drafts[i].told.group = spec.group;
-        r = limit_running(call, &batch->entries[i], &batch->drafts[i]);
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        batch->entries[i].spec.group = spec.group;
+        r = limit_running(call, &batch->entries[i]);
     }
     return r;
 }
 
 void children_added(struct op_call *call, const struct batch *batch) {
-    for (size_t i = 0; i < batch->added; i++) {
-        const struct engine_draft *draft = &batch->drafts[i];
-        engine_limit_children(call->engine, draft->resources[draft->resource_count - 1]);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission_names *keys = &batch->entries[i].resource_names;
+        engine_limit_children(call->engine, keys->items[keys->count - 1]);
     }
     task_id task = call->run.task, top = 0;
     (void)level_of(engine_core(call->engine), task, &top);
@@ -521,7 +514,7 @@ void children_added(struct op_call *call, const struct batch *batch) {
         const struct submission *entry = &batch->entries[i];
         if (!entry->already)
             engine_hand(
-                call->engine, task, entry->id,
+                call->engine, task, entry->spec.id,
                 (struct engine_amounts){ given_or_0(entry->tokens), given_or_0(entry->usd) });
     }
 }
@@ -748,23 +741,18 @@ static int check_batch(struct spawning *s, struct error *err) {
 /* --- adding ---------------------------------------------------------------------------------- */
 
 static int add_spawned(struct spawning *s, struct error *err) {
-    uint32_t group = 0;
-    bool made = false;
-    task_id first;
-    uint32_t *ret_group = &group;
-    bool *ret_made = &made;
     const char *name = text_of(s->body, "group");
     struct task_spec spec = { 0 };
     (void)core_task_spec(engine_core(s->engine), s->order->task, &spec);
-    *ret_group = spec.group;
-    *ret_made = name && !engine_find_group(s->engine, name);
-    int r = name ? engine_open_group(s->engine, name, false, ret_group, err) : 0;
+    uint32_t group = spec.group;
+    bool made = name && !engine_find_group(s->engine, name);
+    int r = name ? engine_open_group(s->engine, name, false, &group, err) : 0;
     if (r >= 0 && s->batch.makes_default)
         r = engine_add_project(s->engine, DEFAULT_PROJECT, NULL, err);
-    for (size_t i = 0; i < s->batch.added; i++)
-        s->batch.drafts[i].told.group = group;
+    for (size_t i = 0; i < s->batch.count; i++)
+        s->batch.entries[i].spec.group = group;
     if (r >= 0)
-        r = engine_add_tasks(s->engine, s->batch.drafts, s->batch.added, &first, err);
+        r = engine_add_tasks(s->engine, s->batch.entries, s->batch.count, err);
     if (r >= 0)
         batch_give_budgets(&s->batch);
     else if (made)

@@ -13,7 +13,7 @@
  * a child added just before is canceled, one added just after is refused. */
 #pragma once
 
-#include "ops/submission.h"
+#include "ops/task_batch.h"
 
 /* Completes what the run wrote: its own project, itself as parent, gate `none`, not ahead of itself
  * in the queue. Call before the tasks are read. */

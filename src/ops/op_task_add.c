@@ -4,7 +4,6 @@
  * All checks come before anything is applied. Whether a task started is known only after the turn
  * has decided, so the answer is printed then. Only the assigned numbers are stored for the
  * idempotency key, and a replayed answer shows the current state. */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "engine/shared_folder.h"
 #include "ops/children.h"
 #include "ops/queue_room.h"
-#include "ops/submission.h"
+#include "ops/task_batch.h"
 
 /* For larger batches, each position would cost a search of the queue. */
 #define POSITIONS_MAX 100
@@ -61,7 +60,7 @@ static enum added added_of(const struct op_call *call, const struct submission *
 
 static task_id stored_id(const struct op_call *call, const struct submission *entry) {
     enum added added = added_of(call, entry);
-    return added == ADDED || added == ADDED_ALREADY ? entry->id : 0;
+    return added == ADDED || added == ADDED_ALREADY ? entry->spec.id : 0;
 }
 
 /* By enum added; ADDED has none. */
@@ -92,8 +91,8 @@ static int open_group(struct op_call *call) {
         return 0;
     a->made_group = !engine_find_group(call->engine, name);
     int r = engine_open_group(call->engine, name, false, &a->group, &call->err);
-    for (size_t i = 0; r == 0 && i < a->batch.added; i++)
-        a->batch.drafts[i].told.group = a->group;
+    for (size_t i = 0; r == 0 && i < a->batch.count; i++)
+        a->batch.entries[i].spec.group = a->group;
     return r;
 }
 
@@ -101,18 +100,16 @@ static int open_group(struct op_call *call) {
 static int add(struct op_call *call) {
     const struct adding *a = adding_of(call);
     struct batch *batch = &adding_of(call)->batch;
-    task_id first = 0;
     int r = open_group(call);
     if (r == 0 && batch->makes_default)
         r = engine_add_project(call->engine, DEFAULT_PROJECT, NULL, &call->err);
     if (r == 0 && batch->added > 0)
-        r = engine_add_tasks(call->engine, batch->drafts, batch->added, &first, &call->err);
+        r = engine_add_tasks(call->engine, batch->entries, batch->count, &call->err);
     if (r < 0) {
         if (a->made_group)
             engine_take_back_group(call->engine, a->group);
         return r;
     }
-    assert(batch->added == 0 || first == batch->first);
     if (call->run.token[0])
         children_added(call, batch);
     batch_give_budgets(batch);
@@ -126,10 +123,9 @@ static void note_shared_folder(struct op_call *call) {
     struct batch *batch = &adding_of(call)->batch;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note && !batch->run; i++) {
         const struct submission *s = &batch->entries[i];
-        const char *folder =
-            batch->entries[i].already || s->workspace
-                ? NULL
-                : engine_task_folder(call->engine, submission_project(s), s->agent, s->cwd);
+        const char *folder = batch->entries[i].already || s->workspace
+                                 ? NULL
+                                 : engine_task_folder(call->engine, s->project, s->agent, s->cwd);
         task_id other = folder ? engine_agent_in_folder(call->engine, folder) : 0;
         if (!other)
             continue;
@@ -157,9 +153,8 @@ static int check_and_add(struct op_call *call) {
     adding_of(call)->room.deferred = batch->deferred;
     for (size_t i = 0; i < batch->count && !adding_of(call)->room.note; i++)
         if (batch->entries[i].base_branch && !batch->entries[i].already)
-            adding_of(call)->room.note =
-                submission_branch_note(engine_config(call->engine),
-                                       submission_project(&batch->entries[i]), op_arena(call));
+            adding_of(call)->room.note = submission_branch_note(
+                engine_config(call->engine), batch->entries[i].project, op_arena(call));
     note_shared_folder(call);
     /* Children of a run inherit their priority. */
     bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;

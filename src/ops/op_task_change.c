@@ -9,7 +9,7 @@
 #include "core/core.h"
 #include "engine/allowance.h"
 #include "ops/print.h"
-#include "ops/submission.h"
+#include "ops/task_batch.h"
 
 /* --- budget ---------------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include "engine/agents.h"
 #include "ops/op_internal.h"
 #include "ops/queue_room.h"
-#include "ops/submission.h"
+#include "ops/task_batch.h"
 
 /* --- the tasks of a sling -------------------------------------------------------------------- */
 
@@ -384,8 +384,8 @@ void epic_adopt_children(struct op_call *call, const struct batch *batch) {
     _cleanup_(freep) task_id *parents = xcalloc(batch->count + 1, sizeof(*parents));
     size_t count = 0;
     for (size_t i = 0; i < batch->count; i++)
-        if (batch_adds(&batch->entries[i]) && batch->entries[i].parent_task)
-            parents[count++] = batch->entries[i].parent_task;
+        if (submission_is_new(&batch->entries[i]) && batch->entries[i].spec.parent)
+            parents[count++] = batch->entries[i].spec.parent;
     qsort(parents, count, sizeof(*parents), compare_tasks);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || parents[i] != parents[i - 1])
@@ -475,29 +475,28 @@ static int check_move(struct op_call *call, struct slinging *s) {
         return r;
     }
     for (size_t i = 0; i < move->count; i++) {
-        move->items[i].to = move->batch.entries[i].id;
+        move->items[i].to = move->batch.entries[i].spec.id;
         if (move->batch.entries[i].already)
             return op_fail(call, -EEXIST, "project '%s' has '%s' already: '%s'",
                            op_quote(op_text(call, "project")).text,
                            op_quote(move->batch.entries[i].external_id).text,
-                           op_id(call, move->batch.entries[i].id));
+                           op_id(call, move->batch.entries[i].spec.id));
     }
     for (size_t i = 0; i < move->count; i++) {
         const struct core *core = engine_core(call->engine);
-        struct engine_draft *draft = &s->move.batch.drafts[i];
-        task_id from = s->move.items[i].from;
-        struct task_spec old;
+        struct task_spec *spec = &move->batch.entries[i].spec, old;
+        task_id from = move->items[i].from;
         (void)core_task_spec(core, from, &old);
-        task_id *on = op_depends(call, from, 0, &draft->depends_on_count);
-        for (size_t k = 0; k < draft->depends_on_count; k++)
+        task_id *on = op_depends(call, from, 0, &spec->depends_on_count);
+        for (size_t k = 0; k < spec->depends_on_count; k++)
             on[k] = moved(s, on[k]);
-        draft->depends_on = on;
-        draft->told.parent = moved(s, old.parent);
-        draft->told.parent_gate = old.parent_gate;
-        draft->told.parent_iteration = old.parent_iteration;
-        draft->told.created_at = old.created_at;
-        draft->told.priority = old.priority;
-        draft->told.group = old.group;
+        spec->depends_on = on;
+        spec->parent = moved(s, old.parent);
+        spec->parent_gate = old.parent_gate;
+        spec->parent_iteration = old.parent_iteration;
+        spec->created_at = old.created_at;
+        spec->priority = old.priority;
+        spec->group = old.group;
     }
     return 0;
 }
@@ -540,10 +539,9 @@ static void rename_item(struct op_call *call, struct slinging *s, task_id from, 
 
 static int sling_move_add(struct op_call *call, struct slinging *s) {
     struct sling_move *move = &s->move;
-    task_id first = 0;
     if (move->count == 0)
         return 0;
-    int r = engine_add_tasks(call->engine, move->batch.drafts, move->count, &first, &call->err);
+    int r = engine_add_tasks(call->engine, move->batch.entries, move->count, &call->err);
     if (r < 0)
         return r;
     batch_give_budgets(&move->batch);
@@ -697,17 +695,15 @@ static int set_dependencies(struct op_call *call, task_id task, const task_id *o
 }
 
 static int add_one(struct op_call *call, struct sling_work *work) {
-    task_id first = 0;
     task_id *on = work->before =
         op_depends(call, work->task, work->batch.added, &work->before_count);
-    int r =
-        engine_add_tasks(call->engine, work->batch.drafts, work->batch.added, &first, &call->err);
+    int r = engine_add_tasks(call->engine, work->batch.entries, work->batch.count, &call->err);
     if (r < 0)
         return r;
     work->applied = true;
     batch_give_budgets(&work->batch);
     for (size_t i = 0; i < work->batch.added; i++)
-        on[work->before_count + i] = first + i;
+        on[work->before_count + i] = work->batch.first + i;
     return set_dependencies(call, work->task, on, work->before_count + work->batch.added);
 }
 
@@ -750,7 +746,7 @@ static int push_added(struct op_call *call, struct slinging *s) {
     for (size_t i = 0; i < s->works.count; i++)
         for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
             const struct submission *entry = &s->works.items[i].batch.entries[k];
-            struct sling_item *item = sling_push(s, entry->id);
+            struct sling_item *item = sling_push(s, entry->spec.id);
             if (!item)
                 return sling_too_many(call);
             item->step = true;

@@ -1,6 +1,6 @@
 /* task_member.h: every member of a task, and the only parser of its values.
  *
- * The table (task_members.inc) is the single source: requests (ops/submission.h), task files and
+ * The table (task_members.inc) is the single source: requests (engine/submission.h), task files and
  * formulas, options of `add` and `run`, MCP tools, what a run may set for its children, the
  * dashboard form, schemas and docs/members.md are generated from it.
  *
@@ -9,7 +9,7 @@
  *
  * Adding a member
  *   1. a row in task_members.inc, with an OPTION row if `add` and `run` should have an option
- *   2. the code that uses it: ops/ has it in struct submission, the engine in the stored JSON
+ *   2. the code that uses it: ops/ has it in struct submission, launch/ in the stored JSON
  *   3. src/store/…, only if it is a column
  *   then `make docs`. Its row decides whether runs may set it for children and MCP tools show it.
  * tests/unit/test_taskfile_table.c tries every row in every form; tests/ops/test_children.c

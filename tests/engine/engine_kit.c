@@ -212,11 +212,13 @@ static int run_add(struct engine *engine, struct kit_ask *ask) {
                 : engine_add_project(engine, ask->draft.project, NULL, &ask->err);
     if (r < 0)
         return r;
-    struct engine_draft *drafts = xcalloc(ask->count, sizeof(*drafts));
+    struct submission *tasks = xcalloc(ask->count, sizeof(*tasks));
     for (size_t i = 0; i < ask->count; i++)
-        drafts[i] = ask->draft;
-    r = engine_add_tasks(engine, drafts, ask->count, &ask->first, &ask->err);
-    free(drafts);
+        tasks[i] = ask->draft;
+    r = engine_add_tasks(engine, tasks, ask->count, &ask->err);
+    if (r == 0)
+        ask->first = tasks[0].spec.id;
+    free(tasks);
     return r;
 }
 
@@ -247,8 +249,8 @@ struct kit_ask kit_ask_add(struct kit *kit, const char *project, const char *jso
         .count = 1,
         .draft = { .project = project,
                    .title = "a task",
-                   .json = json,
-                   .told = { .priority = 100,
+                   .stored = json,
+                   .spec = { .priority = 100,
                              .iteration = 1,
                              .state = TASK_WAITING,
                              .parallelizable = true,
@@ -294,8 +296,8 @@ int kit_add_for(struct kit *kit, const char *agent, const char *json, task_id *r
 
 int kit_add_after(struct kit *kit, task_id before, task_id *ret_task) {
     struct kit_ask ask = kit_ask_add(kit, "web", "{\"argv\":[\"next\"]}");
-    ask.draft.depends_on = &before;
-    ask.draft.depends_on_count = 1;
+    ask.draft.spec.depends_on = &before;
+    ask.draft.spec.depends_on_count = 1;
     int r = kit_do(kit, &ask);
     *ret_task = ask.first;
     return r;

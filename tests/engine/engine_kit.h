@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "engine/engine.h"
+#include "engine/submission.h"
 #include "fake_executor.h"
 #include "os/loop.h"
 
@@ -57,7 +58,7 @@ struct kit_ask {
     struct engine_request request; /* first */
     struct kit *kit;
     int (*run)(struct engine *engine, struct kit_ask *ask); /* the result */
-    struct engine_draft draft;
+    struct submission draft;
     size_t count; /* how many tasks like the draft */
     struct fact fact;
     const char *text; /* for `run` */

@@ -123,7 +123,7 @@ static int open_crowded(void **state) {
 
 static task_id add_with(int32_t priority, const char *kind) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.priority = priority;
+    add.draft.spec.priority = priority;
     add.draft.kind = kind;
     assert_int_equal(kit_do(&kit, &add), 0);
     return add.first;

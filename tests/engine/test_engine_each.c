@@ -38,9 +38,9 @@ static void insist(struct kit_ask ask) {
 
 static void add(task_id after, bool draft) {
     struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    ask.draft.depends_on = &after;
-    ask.draft.depends_on_count = after != 0;
-    ask.draft.told.state = draft ? TASK_DRAFT : TASK_WAITING;
+    ask.draft.spec.depends_on = &after;
+    ask.draft.spec.depends_on_count = after != 0;
+    ask.draft.spec.state = draft ? TASK_DRAFT : TASK_WAITING;
     insist(ask);
 }
 

@@ -349,8 +349,8 @@ FOLLOW_TEST(what_is_pruned_in_front_of_a_slow_one_is_skipped_too) {
 
 static struct kit_ask two_needs(const task_id needs[2]) {
     struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"c\"]}");
-    ask.draft.depends_on = needs;
-    ask.draft.depends_on_count = 2;
+    ask.draft.spec.depends_on = needs;
+    ask.draft.spec.depends_on_count = 2;
     return ask;
 }
 
@@ -407,11 +407,11 @@ ALL_TEST(f022_two_that_end_together_are_told_once) {
 
 ALL_TEST(f022_who_is_slung_while_another_ends_is_told_of_all_the_same) {
     struct kit_ask other = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    other.draft.told.review = true;
+    other.draft.spec.review = true;
     assert_int_equal(kit_do(&kit, &other), 0);
     task_id needs[2] = { kit_web(&kit, "{\"argv\":[\"b\"]}"), kit_web(&kit, "{\"argv\":[\"c\"]}") };
     struct kit_ask draft = two_needs(needs);
-    draft.draft.told.state = TASK_DRAFT;
+    draft.draft.spec.state = TASK_DRAFT;
     assert_int_equal(kit_do(&kit, &draft), 0);
     kit_wait_starts(&kit, 3);
     end_run(0);

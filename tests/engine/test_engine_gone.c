@@ -66,7 +66,7 @@ static void make_folders_of(const char *id) {
 
 static task_id draft(void) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.state = TASK_DRAFT;
+    add.draft.spec.state = TASK_DRAFT;
     assert_int_equal(kit_do(&kit, &add), 0);
     return add.first;
 }
@@ -151,8 +151,8 @@ static uint32_t group_of(const char *name) {
 
 static task_id member_of(uint32_t group) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.state = TASK_DRAFT;
-    add.draft.told.group = group;
+    add.draft.spec.state = TASK_DRAFT;
+    add.draft.spec.group = group;
     assert_int_equal(kit_do(&kit, &add), 0);
     return add.first;
 }
@@ -244,9 +244,9 @@ GONE_TEST(a_place_is_not_taken_in_the_turn_in_which_it_became_free) {
     uint32_t night = group_of("night");
     for (int i = 0; i < 2; i++) {
         struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-        add.draft.told.state = TASK_HELD;
-        add.draft.told.hold = HOLD_PERSON;
-        add.draft.told.group = night;
+        add.draft.spec.state = TASK_HELD;
+        add.draft.spec.hold = HOLD_PERSON;
+        add.draft.spec.group = night;
         assert_int_equal(kit_do(&kit, &add), 0);
     }
     assert_int_equal(kit_run(&kit, cancel_delete_and_open, NULL), 0);
@@ -257,14 +257,13 @@ GONE_TEST(a_place_is_not_taken_in_the_turn_in_which_it_became_free) {
 
 /* As task.add does it: the second of two is more than the core takes. */
 static int open_and_be_refused(struct engine *engine, struct kit_ask *ask) {
-    struct engine_draft drafts[2] = { ask->draft, ask->draft };
+    struct submission tasks[2] = { ask->draft, ask->draft };
     uint32_t group = 0;
-    task_id first = 0;
     bool made = !engine_find_group(engine, ask->text);
     assert_int_equal(engine_open_group(engine, ask->text, false, &group, &ask->err), 0);
-    drafts[0].told.group = drafts[1].told.group = group;
-    drafts[1].told.keeps = UINT8_MAX;
-    int r = engine_add_tasks(engine, drafts, 2, &first, &ask->err);
+    tasks[0].spec.group = tasks[1].spec.group = group;
+    tasks[1].spec.keeps = UINT8_MAX;
+    int r = engine_add_tasks(engine, tasks, 2, &ask->err);
     if (r < 0 && made)
         engine_take_back_group(engine, group);
     return r;

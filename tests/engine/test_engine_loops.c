@@ -33,13 +33,12 @@ static int spawn_two(void *ctx, struct engine *engine, const struct engine_spawn
         return error_set(err, -EINVAL, "bad.yaml:1: it is bad");
     if (spawn->check_only)
         return 0;
-    struct engine_draft drafts[2];
-    task_id first = 0;
+    struct submission tasks[2];
     for (size_t i = 0; i < 2; i++) {
-        drafts[i] = kit_ask_add(&kit, "web", "{\"argv\":[\"child\"]}").draft;
-        drafts[i].told.parent = spawn->task;
+        tasks[i] = kit_ask_add(&kit, "web", "{\"argv\":[\"child\"]}").draft;
+        tasks[i].spec.parent = spawn->task;
     }
-    int r = engine_add_tasks(engine, drafts, 2, &first, err);
+    int r = engine_add_tasks(engine, tasks, 2, err);
     return r < 0 ? r : 2;
 }
 
@@ -77,7 +76,7 @@ static struct run_key run_of(size_t start) {
 /* A task that runs; its end is told by the test. */
 static task_id running(const char *json, enum until until) {
     struct kit_ask add = kit_ask_add(&kit, "web", json);
-    add.draft.told.until = until;
+    add.draft.spec.until = until;
     assert_int_equal(kit_do(&kit, &add), 0);
     kit_wait_starts(&kit, 1);
     fake_tell_started(run_of(0));
@@ -229,7 +228,7 @@ TEST_WITH(a_failed_run_is_feedback_where_an_iteration_follows, open_unfinished, 
 LOOP_TEST(what_is_marked_already_is_not_launched) {
     make_file("done/web-1");
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.until = UNTIL_DONE;
+    add.draft.spec.until = UNTIL_DONE;
     assert_int_equal(kit_do(&kit, &add), 0);
     kit_wait_state(&kit, add.first, TASK_DONE);
     assert_int_equal(fake_start_count(), 0);
@@ -238,7 +237,7 @@ LOOP_TEST(what_is_marked_already_is_not_launched) {
 LOOP_TEST(a_folder_in_the_place_of_a_marker_is_said) {
     assert_int_equal(mkdir(path_of("done/web-1"), 0700), 0);
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.until = UNTIL_DONE;
+    add.draft.spec.until = UNTIL_DONE;
     assert_int_equal(kit_do(&kit, &add), 0);
     kit_wait_state(&kit, add.first, TASK_HELD);
     assert_int_equal(fake_start_count(), 0);
@@ -254,7 +253,7 @@ static task_id waits_for(const char *artifact) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     char json[512];
     snprintf(json, sizeof(json), "{\"argv\":[\"a\"],\"artifact\":\"%s\"}", artifact);
-    add.draft.json = json;
+    add.draft.stored = json;
     add.draft.artifact = artifact;
     assert_int_equal(kit_do(&kit, &add), 0);
     assert_int_equal(kit_state(&kit, add.first), TASK_WAITING);
@@ -339,8 +338,8 @@ LOOP_TEST(without_watches_artifacts_are_looked_for_once_a_minute) {
 LOOP_TEST(without_watches_markers_are_looked_for_once_a_minute) {
     take_watches_away();
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.until = UNTIL_DONE;
-    add.draft.told.state = TASK_HELD;
+    add.draft.spec.until = UNTIL_DONE;
+    add.draft.spec.state = TASK_HELD;
     assert_int_equal(kit_do(&kit, &add), 0);
     task_id other = 0;
     assert_int_equal(kit_add(&kit, "web", "{\"argv\":[\"b\"]}", &other), 0);

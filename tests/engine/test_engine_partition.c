@@ -88,8 +88,7 @@ static bool was_asked(struct kit *k, void *ctx) {
 static task_id add(const char *key) {
     const char *keys[] = { key };
     struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    ask.draft.resources = keys;
-    ask.draft.resource_count = 1;
+    ask.draft.resource_names = (struct submission_names){ keys, 1 };
     assert_int_equal(kit_do(&kit, &ask), 0);
     return ask.first;
 }

@@ -281,7 +281,7 @@ static void count_specs(void *ctx, const struct store_answer *answer, const stru
 
 RECOVER_TEST(a_task_that_is_deleted_in_the_turn_that_brought_it_leaves_nothing) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.state = TASK_DRAFT;
+    add.draft.spec.state = TASK_DRAFT;
     add.draft.external_id = "card-1";
     struct kit_ask delete = { .run = delete_what_was_added };
     kit_send(&kit, &add);
@@ -336,7 +336,7 @@ static int mark(struct engine *engine, struct kit_ask *ask) {
 
 RECOVER_TEST(work_that_is_done_again_needs_a_new_marker) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.until = UNTIL_DONE;
+    add.draft.spec.until = UNTIL_DONE;
     assert_int_equal(kit_do(&kit, &add), 0);
     kit_wait_starts(&kit, 1);
     assert_int_equal(kit_run(&kit, mark, NULL), 0);

@@ -152,7 +152,7 @@ RESTORE_TEST(one_that_left_nothing_is_lost) {
 
 RESTORE_TEST(a_draft_that_was_started_since_runs) {
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    add.draft.told.state = TASK_DRAFT;
+    add.draft.spec.state = TASK_DRAFT;
     assert_int_equal(kit_do(&kit, &add), 0);
     left_over(add.first, 1, ADOPTED_ALIVE, NULL);
     kit_restart(&kit);

@@ -35,10 +35,9 @@ static int close_it(void **state) {
 }
 
 static task_id in_slurm(const char *json) {
-    static const char *const keys[] = { "slurm:gpu" };
+    const char *keys[] = { "slurm:gpu" };
     struct kit_ask ask = kit_ask_add(&kit, "web", json);
-    ask.draft.resources = (const char **)keys;
-    ask.draft.resource_count = 1;
+    ask.draft.resource_names = (struct submission_names){ keys, 1 };
     assert_int_equal(kit_do(&kit, &ask), 0);
     assert_int_equal(kit.outcome, STORE_OK);
     return ask.first;
@@ -350,11 +349,10 @@ FIXTURE_TEST(a_lost_node_is_no_failure_of_the_task) {
 
 /* Slurm does not know when it began, nor what it has printed: it was seen to live all the same. */
 FIXTURE_TEST(an_agent_that_slurm_kills_for_its_memory_was_launched_well) {
-    static const char *const keys[] = { "slurm:gpu" };
+    const char *keys[] = { "slurm:gpu" };
     struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     ask.draft.agent = "bot";
-    ask.draft.resources = (const char **)keys;
-    ask.draft.resource_count = 1;
+    ask.draft.resource_names = (struct submission_names){ keys, 1 };
     assert_int_equal(kit_do(&kit, &ask), 0);
     kit_wait_starts(&kit, 1);
     fake_tell_started(start_of(ask.first)->run);

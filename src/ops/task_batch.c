@@ -1,6 +1,5 @@
-/* submission.c: reads tasks from clients, checks them against the daemon's state, and turns them
- * into drafts. */
-#include "ops/submission.h"
+/* task_batch.c: reads the tasks of a request and checks them against the daemon's state. */
+#include "ops/task_batch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -72,26 +71,29 @@ static int check_slurm_wish(const struct submission *s, bool in_slurm, struct er
     return 0;
 }
 
-static int submission_place(const struct batch *batch, const struct submission *s,
-                            struct engine_draft *draft, struct error *err) {
+void submission_add_resource(struct submission *s, const char *key, struct arena *arena) {
+    struct submission_names *names = &s->resource_names;
+    const char **items = arena_alloc(arena, (names->count + 1) * sizeof(*items));
+    if (names->count > 0)
+        memcpy(items, names->items, names->count * sizeof(*items));
+    items[names->count++] = arena_strdup(arena, key);
+    names->items = items;
+}
+
+static int choose_executor(const struct batch *batch, struct submission *s, struct error *err) {
     const struct config *config = engine_config(batch->engine);
     const char *executor =
-        s->executor ? s->executor : config_executor(config, draft->project, s->agent);
+        s->executor ? s->executor : config_executor(config, s->project, s->agent);
     bool in_slurm = strcmp(executor, "slurm") == 0;
     int r = check_slurm_wish(s, in_slurm, err);
     if (r < 0 || !in_slurm)
         return r;
     const char *partition = json_string_value(json_object_get(s->slurm, "partition"));
     if (!partition)
-        partition = config_place(config, "partition", draft->project, s->agent);
-    const char **keys =
-        arena_alloc(batch->arena, (draft->resource_count + 1) * sizeof(*draft->resources));
+        partition = config_place(config, "partition", s->project, s->agent);
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     strbuf_printf(&key, SLURM_KEY "%s", partition ? partition : SLURM_NO_PARTITION);
-    if (draft->resource_count > 0)
-        memcpy(keys, draft->resources, draft->resource_count * sizeof(*keys));
-    keys[draft->resource_count++] = arena_strdup(batch->arena, strbuf_text(&key));
-    draft->resources = keys;
+    submission_add_resource(s, strbuf_text(&key), batch->arena);
     return 0;
 }
 
@@ -167,24 +169,32 @@ static int check_together(const struct submission *s, struct error *err) {
     return 0;
 }
 
-static int submission_read(json_t *json, time_ms now, struct arena *arena, struct submission *ret,
-                           struct error *err) {
-    struct task_read_options reading = { .source.now = now, .take = take, .ctx = ret };
-    *ret = (struct submission){ .json = json };
+/* `ret`: zeroed. `span`: the text of `json`; from NULL: not known. */
+static int submission_read(const struct batch *batch, json_t *json, struct json_span span,
+                           struct submission *ret, struct error *err) {
+    struct task_read_options reading = { .source.now = engine_now(batch->engine),
+                                         .take = take,
+                                         .ctx = ret };
+    bool changed = false;
+    ret->json = json;
     for (size_t i = 0; i < task_member_count; i++)
         if (is_number(&task_members[i]))
             *(int64_t *)field_of(ret, &task_members[i]) = SUBMISSION_NOT_GIVEN;
     if (!json_is_object(json))
         return error_set(err, -EINVAL, "a task must be an object");
-    int r = task_members_read(json, &reading, &ret->changed, err);
+    int r = task_members_read(json, &reading, &changed, err);
     if (r == 0 && ret->slurm)
         r = submission_check_slurm(ret->slurm, err);
     if (r == 0 && ret->inside)
         r = child_check_inside(ret->inside, err);
     if (r < 0)
         return r;
-    ret->dependencies = names_of(ret->depends_on, arena);
-    ret->resource_names = names_of(ret->resources, arena);
+    if (!changed)
+        ret->span = span;
+    if (!ret->project)
+        ret->project = DEFAULT_PROJECT;
+    ret->depends_names = names_of(ret->depends_on, batch->arena);
+    ret->resource_names = names_of(ret->resources, batch->arena);
     return check_together(ret, err);
 }
 
@@ -203,9 +213,7 @@ static size_t add_character(char made[TITLE_MADE + 1], size_t *length, const cha
     return size;
 }
 
-static const char *submission_title(const struct submission *s, struct arena *arena) {
-    if (s->title && *s->title)
-        return s->title;
+static const char *make_title(const struct submission *s, struct arena *arena) {
     char made[TITLE_MADE + 1] = "";
     size_t length = 0;
     const char *text = s->prompt;
@@ -277,7 +285,7 @@ static int submission_check_workspace(const struct batch *batch, const struct su
                                       struct error *err) {
     const struct config *config = engine_config(batch->engine);
     struct submission_merge wish = {
-        .project = submission_project(s),
+        .project = s->project,
         .merge = s->merge,
         .base_branch = s->base_branch,
     };
@@ -313,8 +321,7 @@ struct external_key {
 static bool same_external(const void *ctx, uint32_t handle, const void *key) {
     const struct submission *s = &((const struct batch *)ctx)->entries[handle - 1];
     const struct external_key *wanted = key;
-    return strcmp(s->external_id, wanted->id) == 0
-           && strcmp(submission_project(s), wanted->project) == 0;
+    return strcmp(s->external_id, wanted->id) == 0 && strcmp(s->project, wanted->project) == 0;
 }
 
 static uint64_t hash_external(const struct external_key *key) {
@@ -326,11 +333,7 @@ static task_id batch_external(const struct batch *batch, const char *project,
                               const char *external_id) {
     struct external_key key = { project, external_id };
     uint32_t index = id_map_find(&batch->externals, hash_external(&key), &key);
-    return index ? batch->entries[index - 1].id : 0;
-}
-
-bool batch_adds(const struct submission *s) {
-    return !s->already && !s->deferred;
+    return index ? batch->entries[index - 1].spec.id : 0;
 }
 
 const struct submission *batch_entry_of(const struct batch *batch, task_id task) {
@@ -348,10 +351,6 @@ void batch_finish(struct batch *batch) {
  * overrides two checks: a task under a parent, or with the external id, of another project; and a
  * dependency that does not exist yet. */
 
-const char *submission_project(const struct submission *s) {
-    return s->project ? s->project : DEFAULT_PROJECT;
-}
-
 bool submission_is_epic(const struct engine *engine, const char *kind, const char *project) {
     return (kind && strcmp(kind, EPIC_KIND) == 0)
            || (project && config_number(engine_config(engine), "projects.P.coordination", project));
@@ -359,10 +358,10 @@ bool submission_is_epic(const struct engine *engine, const char *kind, const cha
 
 static bool parent_is_epic(const struct batch *batch, const struct submission *s) {
     struct task_view t;
-    const struct submission *parent = batch_entry_of(batch, s->parent_task);
+    const struct submission *parent = batch_entry_of(batch, s->spec.parent);
     if (parent)
-        return submission_is_epic(batch->engine, parent->kind, submission_project(parent));
-    return s->parent_task && core_task(engine_core(batch->engine), s->parent_task, &t)
+        return submission_is_epic(batch->engine, parent->kind, parent->project);
+    return s->spec.parent && core_task(engine_core(batch->engine), s->spec.parent, &t)
            && submission_is_epic(batch->engine, op_name_of(batch->engine, t.kind),
                                  op_name_of(batch->engine, t.project));
 }
@@ -393,7 +392,7 @@ static int unknown(const struct engine *engine, const char *what, const char *na
 }
 
 static int check_project(struct batch *batch, struct submission *s, struct error *err) {
-    const char *name = submission_project(s);
+    const char *name = s->project;
     const struct submission *before = batch->index > 0 ? s - 1 : NULL;
     if (before && before->project_row && strcmp(before->project_row->name, name) == 0)
         s->project_row = before->project_row; /* most batches have one project */
@@ -456,7 +455,7 @@ static int check_prefix(const struct batch *batch, const struct submission *s, s
     return error_set(err, -EPERM,
                      "external id '%s' has the prefix of project '%s', but the task is for '%s'; "
                      "force overrides",
-                     op_quote(id).text, other->name, submission_project(s));
+                     op_quote(id).text, other->name, s->project);
 }
 
 /* tasks.share_folder: makes its folder a workspace, which only one run has at a time. Not for
@@ -465,7 +464,7 @@ static void want_folder(const struct batch *batch, struct submission *s) {
     if (s->workspace || s->parent || batch->run
         || config_number(engine_config(batch->engine), "tasks.share_folder", NULL))
         return;
-    s->workspace = engine_task_folder(batch->engine, submission_project(s), s->agent, s->cwd);
+    s->workspace = engine_task_folder(batch->engine, s->project, s->agent, s->cwd);
 }
 
 static int submission_check(struct batch *batch, struct submission *s, struct error *err) {
@@ -496,7 +495,7 @@ static int resolve(const struct batch *batch, const struct submission *s, const 
                    task_id *ret_task, struct error *err) {
     uint32_t index = id_map_find(&batch->names, hash_bytes(name, strlen(name)), name);
     task_id beside =
-        index ? batch->entries[index - 1].id : batch_external(batch, submission_project(s), name);
+        index ? batch->entries[index - 1].spec.id : batch_external(batch, s->project, name);
     *ret_task = beside ? beside : op_find_task(batch->run, batch->engine, name, err);
     if (batch->run && !beside && !capability_sees(batch->run, *ret_task))
         return error_set(err, -EACCES, "'%s' is not below '%s': a run knows of nothing else",
@@ -506,16 +505,16 @@ static int resolve(const struct batch *batch, const struct submission *s, const 
 
 static int link_parent(const struct batch *batch, struct submission *s, struct error *err) {
     const char *name = s->parent;
-    int r = resolve(batch, s, name, &s->parent_task, err);
+    int r = resolve(batch, s, name, &s->spec.parent, err);
     if (r == -EACCES)
         return error_prefix(err, "'parent'");
     if (r < 0)
         return error_prefix(err, "parent '%s'", op_quote(name).text);
-    if (s->parent_task == s->id)
+    if (s->spec.parent == s->spec.id)
         return error_set(err, -ELOOP, "task '%s' is its own parent", op_quote(name).text);
     struct task_view parent;
     if (batch->force || !s->project_row
-        || !core_task(engine_core(batch->engine), s->parent_task, &parent)
+        || !core_task(engine_core(batch->engine), s->spec.parent, &parent)
         || parent.project == s->project_row->symbol)
         return 0;
     return error_set(err, -EPERM, "parent '%s' is in another project than '%s'; force overrides",
@@ -545,19 +544,21 @@ static int link_one(const struct batch *batch, const struct submission *s, const
 
 static int submission_link(const struct batch *batch, struct submission *s, struct error *err) {
     int r = s->parent ? link_parent(batch, s, err) : 0;
-    if (r == 0 && s->dependencies.count > 0)
-        s->needs = arena_alloc(batch->arena, s->dependencies.count * sizeof(*s->needs));
-    for (size_t i = 0; r == 0 && i < s->dependencies.count; i++) {
+    task_id *on = s->depends_names.count > 0
+                      ? arena_alloc(batch->arena, s->depends_names.count * sizeof(*on))
+                      : NULL;
+    s->spec.depends_on = on;
+    for (size_t i = 0; r == 0 && i < s->depends_names.count; i++) {
         task_id task = 0;
-        r = link_one(batch, s, s->dependencies.items[i], &task, err);
-        if (r == 0 && task == s->id)
+        r = link_one(batch, s, s->depends_names.items[i], &task, err);
+        if (r == 0 && task == s->spec.id)
             r = error_set(err, -ELOOP, "task '%s' depends on itself",
-                          op_quote(s->dependencies.items[i]).text);
+                          op_quote(s->depends_names.items[i]).text);
         bool twice = false; /* by its name and by its id */
-        for (size_t k = 0; k < s->need_count; k++)
-            twice = twice || s->needs[k] == task;
+        for (size_t k = 0; k < s->spec.depends_on_count; k++)
+            twice = twice || on[k] == task;
         if (r == 0 && !twice)
-            s->needs[s->need_count++] = task;
+            on[s->spec.depends_on_count++] = task;
     }
     return r;
 }
@@ -598,66 +599,50 @@ static void set_ended(const char *state, struct task_spec *spec) {
         }
 }
 
-/* As written, without spaces between tokens; in the arena. */
-static int copy_spec(const struct batch *batch, const struct submission *s, const char **ret_json,
-                     struct error *err) {
+/* As sent, without spaces between tokens. */
+static int fill_stored(const struct batch *batch, struct submission *s, struct error *err) {
     char text[SUBMISSION_SPEC_MAX];
     size_t size = s->span.from ? json_span_copy(&s->span, text, sizeof(text))
                                : json_dumpb(s->json, text, sizeof(text), JSON_COMPACT);
     if (size > sizeof(text))
         return error_set(err, -E2BIG, "the task has %zu bytes; the most are %zu", size,
                          sizeof(text));
-    *ret_json = arena_strndup(batch->arena, text, size);
+    s->stored = arena_strndup(batch->arena, text, size);
     return 0;
 }
 
-static int submission_draft(const struct batch *batch, const struct submission *s,
-                            struct engine_draft *ret, struct error *err) {
+/* The members of the spec that other tasks do not determine, and what is stored of the task. */
+static int submission_complete(const struct batch *batch, struct submission *s, struct error *err) {
     const struct policy *policy = config_policy(engine_config(batch->engine));
+    struct task_spec *spec = &s->spec;
     time_ms now = engine_now(batch->engine);
-    *ret = (struct engine_draft){
-        .told = {
-            .priority = (int32_t)given_or(s->priority, 100),
-            .parent = s->parent_task,
-            .created_at = time_min(given_or(s->created_at, now), now),
-            .ready_since = now,
-            .iteration = (uint32_t)given_or(s->iteration, 1),
-            .until = until_of(batch, s),
-            .parent_gate = submission_parent_gate(batch, s),
-            .parallelizable = given_or(s->parallelizable, !policy->serial) != 0,
-            .review = s->review == 1,
-            .bound = s->argv || (s->failover && strcmp(s->failover, "none") == 0),
-            .retry_max = (int32_t)given_or(s->retries, -1),
-        },
-        .project = submission_project(s),
-        .kind = s->kind,
-        .agent = s->agent,
-        .limiter = s->limiter,
-        .workspace = s->workspace,
-        .serial = s->serial,
-        .resources = s->resource_names.items,
-        .resource_count = s->resource_names.count,
-        .depends_on = s->needs,
-        .depends_on_count = s->need_count,
-        .title = submission_title(s, batch->arena),
-        .external_id = s->external_id,
-        .artifact = s->artifact,
-    };
+    spec->priority = (int32_t)given_or(s->priority, 100);
+    spec->created_at = time_min(given_or(s->created_at, now), now);
+    spec->ready_since = now;
+    spec->iteration = (uint32_t)given_or(s->iteration, 1);
+    spec->until = until_of(batch, s);
+    spec->parent_gate = submission_parent_gate(batch, s);
+    spec->parallelizable = given_or(s->parallelizable, !policy->serial) != 0;
+    spec->review = s->review == 1;
+    spec->bound = s->argv || (s->failover && strcmp(s->failover, "none") == 0);
+    spec->retry_max = (int32_t)given_or(s->retries, -1);
     if (s->artifact && *s->artifact != '/')
-        ret->told.parent_iteration = submission_artifact_iteration(s->artifact);
-    bool later = s->not_before > engine_now(batch->engine);
-    ret->told.state = TASK_WAITING;
+        spec->parent_iteration = submission_artifact_iteration(s->artifact);
+    bool later = s->not_before > now;
+    spec->state = TASK_WAITING;
     if (s->state) {
-        set_ended(s->state, &ret->told);
+        set_ended(s->state, spec);
     } else if (batch->draft || s->draft == 1) {
-        ret->told.state = TASK_DRAFT;
+        spec->state = TASK_DRAFT;
     } else if (s->hold == 1 || later) {
-        ret->told.state = TASK_HELD;
-        ret->told.hold = HOLD_PERSON;
-        ret->told.not_before = s->hold == 1 || !later ? 0 : s->not_before;
+        spec->state = TASK_HELD;
+        spec->hold = HOLD_PERSON;
+        spec->not_before = s->hold == 1 ? 0 : s->not_before;
     }
-    int r = submission_place(batch, s, ret, err);
-    return r < 0 ? r : copy_spec(batch, s, &ret->json, err);
+    if (!s->title || !*s->title)
+        s->title = make_title(s, batch->arena);
+    int r = choose_executor(batch, s, err);
+    return r < 0 ? r : fill_stored(batch, s, err);
 }
 
 /* --- room in the queue ----------------------------------------------------------------------- */
@@ -703,7 +688,7 @@ static void admit_graph_fill(struct admit_graph *g) {
         uint64_t hash = external ? hash_bytes(external, strlen(external)) : 0;
         if (external && !id_map_find(&g->externals, hash, external))
             id_map_add(&g->externals, hash, (uint32_t)i + 1);
-        edges += batch->entries[i].dependencies.count + 1;
+        edges += batch->entries[i].depends_names.count + 1;
     }
     g->starts = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*g->starts));
     g->targets = arena_alloc(batch->arena, (edges + 1) * sizeof(*g->targets));
@@ -713,8 +698,8 @@ static void admit_graph_fill(struct admit_graph *g) {
         const struct submission *s = &batch->entries[i];
         g->starts[i] = g->edges;
         g->waits[i] = !s->already && submission_waits(batch, s);
-        for (size_t d = 0; !s->already && d < s->dependencies.count; d++)
-            add_admit_edge(g, s->dependencies.items[d]);
+        for (size_t d = 0; !s->already && d < s->depends_names.count; d++)
+            add_admit_edge(g, s->depends_names.items[d]);
         if (!s->already && s->parent)
             add_admit_edge(g, s->parent);
     }
@@ -736,7 +721,6 @@ static int remember_name(struct batch *batch, const char *name, size_t index, st
 }
 
 int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err) {
-    time_ms now = engine_now(batch->engine);
     const char *list = body ? json_span_member(body, "tasks") : NULL, *at = NULL;
     batch->count = json_array_size(tasks);
     batch->entries = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->entries));
@@ -744,16 +728,15 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
     id_map_init(&batch->externals, same_external, batch);
     for (size_t i = 0; i < batch->count; i++) {
         struct submission *s = &batch->entries[i];
+        struct json_span span = { 0 };
         batch->index = i;
-        int r = submission_read(json_array_get(tasks, i), now, batch->arena, s, err);
+        if (list)
+            (void)json_span_next(list, &at, &span);
+        int r = submission_read(batch, json_array_get(tasks, i), span, s, err);
         if (r == 0 && s->name)
             r = remember_name(batch, s->name, i, err);
         if (r < 0)
             return r;
-        if (list)
-            (void)json_span_next(list, &at, &s->span);
-        if (s->changed)
-            s->span.from = NULL;
     }
     return 0;
 }
@@ -761,12 +744,12 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
 /* --- numbers --------------------------------------------------------------------------------- */
 
 static void find_external(const struct batch *batch, struct submission *s) {
-    const char *project = submission_project(s), *id = s->external_id;
+    const char *project = s->project, *id = s->external_id;
     if (id)
-        s->id = batch_external(batch, project, id);
-    if (id && !s->id)
-        s->id = engine_find_external(batch->engine, project, id);
-    s->already = s->id != 0;
+        s->spec.id = batch_external(batch, project, id);
+    if (id && !s->spec.id)
+        s->spec.id = engine_find_external(batch->engine, project, id);
+    s->already = s->spec.id != 0;
 }
 
 static void give_number(struct batch *batch, struct submission *s) {
@@ -774,9 +757,9 @@ static void give_number(struct batch *batch, struct submission *s) {
     if (s->already || s->deferred)
         return;
     batch->by_number[batch->added] = (uint32_t)(s - batch->entries);
-    s->id = batch->first + batch->added++;
+    s->spec.id = batch->first + batch->added++;
     if (s->external_id) {
-        struct external_key key = { submission_project(s), s->external_id };
+        struct external_key key = { s->project, s->external_id };
         id_map_add(&batch->externals, hash_external(&key), (uint32_t)(s - batch->entries) + 1);
     }
     batch->queued += submission_waits(batch, s);
@@ -827,7 +810,7 @@ static void print_node(const struct batch *batch, uint32_t node, struct strbuf *
     if (s->name)
         strbuf_puts(out, op_quote(s->name).text);
     else
-        strbuf_printf(out, "#%" PRIu64, s->id);
+        strbuf_printf(out, "#%" PRIu64, s->spec.id);
 }
 
 #define CYCLE_SHOWN 8 /* longer cycles are truncated */
@@ -838,18 +821,18 @@ static int check_cycles(struct batch *batch, struct error *err) {
     size_t length = 0;
     size_t most = 0;
     for (size_t i = 0; i < batch->count; i++)
-        most += batch->entries[i].need_count + 1;
+        most += batch->entries[i].spec.depends_on_count + 1;
     graph.starts = arena_alloc(batch->arena, (batch->added + 1) * sizeof(*graph.starts));
     graph.targets = arena_alloc(batch->arena, (most + 1) * sizeof(*graph.targets));
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
-        if (!batch_adds(s))
+        if (!submission_is_new(s))
             continue;
         graph.starts[graph.nodes++] = graph.edges;
-        for (size_t d = 0; d < s->need_count; d++)
-            add_edge(batch, &graph, s->needs[d]);
+        for (size_t d = 0; d < s->spec.depends_on_count; d++)
+            add_edge(batch, &graph, s->spec.depends_on[d]);
         if (submission_parent_gate(batch, s) == PARENT_DONE)
-            add_edge(batch, &graph, s->parent_task);
+            add_edge(batch, &graph, s->spec.parent);
     }
     graph.starts[graph.nodes] = graph.edges;
     if (graph.edges == 0 || !cycle_find(graph.starts, graph.targets, graph.nodes, &path, &length))
@@ -867,20 +850,6 @@ static int check_cycles(struct batch *batch, struct error *err) {
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
-
-static int make_drafts(struct batch *batch, struct error *err) {
-    size_t made = 0;
-    batch->drafts = arena_alloc(batch->arena, (batch->added + 1) * sizeof(*batch->drafts));
-    for (size_t i = 0; i < batch->count; i++) {
-        batch->index = i;
-        if (!batch_adds(&batch->entries[i]))
-            continue;
-        int r = submission_draft(batch, &batch->entries[i], &batch->drafts[made++], err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
 
 static int64_t given_amount(int64_t wish) {
     return wish == SUBMISSION_NOT_GIVEN ? ALLOWANCE_NONE : wish;
@@ -903,8 +872,8 @@ void batch_give_budgets(const struct batch *batch) {
         bool any = limits.task.tokens != ALLOWANCE_NONE || limits.task.usd != ALLOWANCE_NONE
                    || limits.run.tokens != ALLOWANCE_NONE || limits.run.usd != ALLOWANCE_NONE
                    || limits.on_budget != ON_BUDGET_AS_CONFIGURED;
-        if (batch_adds(s) && any)
-            engine_set_limits(batch->engine, s->id, &limits);
+        if (submission_is_new(s) && any)
+            engine_set_limits(batch->engine, s->spec.id, &limits);
     }
 }
 
@@ -912,10 +881,15 @@ int batch_check(struct batch *batch, struct error *err) {
     int r = number_all(batch, err);
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
         batch->index = i;
-        if (batch_adds(&batch->entries[i]))
+        if (submission_is_new(&batch->entries[i]))
             r = submission_link(batch, &batch->entries[i], err);
     }
     if (r == 0)
         r = check_cycles(batch, err);
-    return r < 0 ? r : make_drafts(batch, err);
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        batch->index = i;
+        if (submission_is_new(&batch->entries[i]))
+            r = submission_complete(batch, &batch->entries[i], err);
+    }
+    return r;
 }

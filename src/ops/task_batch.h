@@ -1,10 +1,10 @@
-/* submission.h: tasks as written by clients, single and in batches. Private to ops/.
+/* task_batch.h: the tasks of one request. Private to ops/.
  *
- * Reading checks the object alone: every member is known, has its type and is within its limits
- * (taskfile/task_member.h). batch_check compares names and ids with the daemon's state, and builds
- * the engine's drafts. Strings are borrowed from the JSON.
+ * batch_read checks each object alone: every member is known, has its type and is within its limits
+ * (taskfile/task_member.h). batch_check compares names and ids with the daemon's state, and fills
+ * the specs of new tasks. Strings are borrowed from the JSON.
  *
- * Life: batch_read → batch_check → engine_add_tasks(batch.drafts) → batch_finish. Nothing is
+ * Life: batch_read → batch_check → engine_add_tasks(batch.entries) → batch_finish. Nothing is
  * applied or written here. After an error batch.index is the invalid submission. */
 #pragma once
 
@@ -13,63 +13,16 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/id_map.h"
-#include "base/json_span.h"
-#include "core/model.h"
 #include "engine/engine.h"
-#include "taskfile/task_member.h"
+#include "engine/submission.h"
 
 #define SUBMISSION_SPEC_MAX      (64u * 1024u)
 #define SUBMISSION_RESOURCES_MAX 16u
 #define SUBMISSION_BATCH_MAX     10000u
 
-#define SUBMISSION_NOT_GIVEN INT64_MIN
-
 /* The warning for a priority that the configured order ignores. */
 #define SUBMISSION_PRIORITY_NOTE                                                                   \
     "the order of tasks does not depend on their priority: the setting 'order' does not name it"
-
-struct submission_names {
-    const char **items;
-    size_t count;
-};
-
-/* The type of a field, by member kind. */
-#define FIELD_NAME     const char *
-#define FIELD_LINE     const char *
-#define FIELD_BODY     const char *
-#define FIELD_CHOICE   const char *
-#define FIELD_PATH     const char *
-#define FIELD_PLACE    const char *
-#define FIELD_ARTIFACT const char *
-#define FIELD_WHOLE    int64_t
-#define FIELD_SPAN     int64_t /* ms */
-#define FIELD_SIZE     int64_t
-#define FIELD_MONEY    int64_t /* millionths */
-#define FIELD_MOMENT   int64_t
-#define FIELD_SWITCH   int64_t /* 0 or 1 */
-#define FIELD_NAMES    const json_t *
-#define FIELD_WORDS    const json_t *
-#define FIELD_CHECKS   const json_t *
-#define FIELD_ENV      const json_t *
-#define FIELD_PAIRS    const json_t *
-#define FIELD_OBJECT   const json_t *
-
-/* NULL, or SUBMISSION_NOT_GIVEN for a number, if not given. */
-struct submission {
-    json_t *json;
-    bool changed; /* while reading: the stored form differs from the written one */
-#define MEMBER(name, kind, ...) FIELD_##kind name;
-#include "taskfile/task_members.inc"
-    struct submission_names dependencies, resource_names; /* depends_on and resources */
-    struct json_span span;                                /* as written; from NULL: print it */
-    const struct engine_project *project_row; /* NULL: "default", which does not exist yet */
-    task_id id;                               /* of the existing task, or of the added one */
-    bool already;                             /* nothing is added for it */
-    bool deferred;                            /* nothing is added for it: the queue has no room */
-    task_id parent_task;
-    task_id *needs; /* its dependencies */
-    size_t need_count;
-};
 
 /* --- batches --------------------------------------------------------------------------------- */
 
@@ -93,8 +46,7 @@ struct batch {
     amount room;
     bool makes_default; /* one is for the project "default", which does not exist yet */
     struct id_map names;
-    struct id_map externals;     /* of numbered submissions, by project and external id */
-    struct engine_draft *drafts; /* `added` of them */
+    struct id_map externals; /* of numbered submissions, by project and external id */
 };
 
 void batch_finish(struct batch *batch);
@@ -102,16 +54,17 @@ void batch_finish(struct batch *batch);
 /* `tasks` and `body` (NULL: not stored) must live as long as the batch. */
 int batch_read(struct batch *batch, json_t *tasks, const char *body, struct error *err);
 
-/* Checks names, ids and cycles; assigns numbers, and makes drafts of new tasks. */
+/* Checks names, ids and cycles; assigns numbers, and fills the specs of new tasks. */
 int batch_check(struct batch *batch, struct error *err);
-bool batch_adds(const struct submission *entry);
 /* The submission that this number is assigned to, or NULL. */
 const struct submission *batch_entry_of(const struct batch *batch, task_id task);
 /* After they were added: sets their own budgets. */
 void batch_give_budgets(const struct batch *batch);
 
+/* Needs a slot of this key, too; copied into the arena. */
+void submission_add_resource(struct submission *s, const char *key, struct arena *arena);
+
 #define DEFAULT_PROJECT "default"
-const char *submission_project(const struct submission *s);
 
 /* A task of the kind `epic`, or of a project that only coordinates, runs nothing and is done when
  * its children are. */
