@@ -79,14 +79,14 @@ static bool child_path_is_inside(const char *folder, const char *path) {
            && !goes_up(path);
 }
 
+/* --- timeouts -------------------------------------------------------------------------------- */
+
 /* A child may not run longer than its agent may (agents.A.timeout_s), nor longer than the run
  * itself if the owner gave that run less than the configured time: a run must not avoid its own
  * deadline by delegating to a child. */
 struct child_spans {
     time_ms timeout, idle; /* of the parent; 0: no limit for its children */
 };
-
-/* --- time ------------------------------------------------------------------------------------ */
 
 /* 0 means no limit. */
 static time_ms span_of(time_ms span) {
@@ -99,10 +99,6 @@ static time_ms configured_timeout(const struct engine *engine, const char *agent
                  : config_number(config, "tasks.timeout_s", NULL);
 }
 
-static time_ms configured_idle(const struct engine *engine) {
-    return config_number(engine_config(engine), "tasks.idle_timeout_s", NULL);
-}
-
 static struct child_spans child_spans_of(const struct engine *engine, task_id parent) {
     struct child_spans own = { 0 };
     struct task_spec spec = { 0 };
@@ -112,7 +108,7 @@ static struct child_spans child_spans_of(const struct engine *engine, task_id pa
     const char *agent = op_name_of(engine, spec.run_agent ? spec.run_agent : spec.agent);
     if (span_of(own.timeout) >= configured_timeout(engine, agent))
         own.timeout = 0;
-    if (span_of(own.idle) >= configured_idle(engine))
+    if (span_of(own.idle) >= config_number(engine_config(engine), "tasks.idle_timeout_s", NULL))
         own.idle = 0;
     return own;
 }
@@ -139,8 +135,9 @@ static int bound(json_t *task, const char *member, time_ms of_agent, time_ms of_
 static int child_spans_bound(const struct engine *engine, const struct child_spans *parent,
                              json_t *task, struct error *err) {
     const char *agent = text_of(task, "agent");
+    time_ms idle = config_number(engine_config(engine), "tasks.idle_timeout_s", NULL);
     int r = bound(task, "timeout_s", configured_timeout(engine, agent), parent->timeout, err);
-    return r < 0 ? r : bound(task, "idle_timeout_s", configured_idle(engine), parent->idle, err);
+    return r < 0 ? r : bound(task, "idle_timeout_s", idle, parent->idle, err);
 }
 
 /* {"sandbox", "root"}; NULL: the task's run is not in a sandbox. */
@@ -174,11 +171,9 @@ int child_check_inside(const json_t *value, struct error *err) {
     return error_set(err, -EINVAL, "'inside' must be an object with 'sandbox' and 'root'");
 }
 
+/* --- a child added with the token of its run ------------------------------------------------- */
+
 /* Everything that a run may not choose comes from its own task. */
-
-/* --- one child as it was written ------------------------------------------------------------- */
-
-/* Inherited by all children of one call from the run's task. */
 struct parent {
     struct task_view view;
     struct task_spec spec;
@@ -464,16 +459,6 @@ static int check_usd(struct op_call *call, struct batch *batch, int64_t left) {
                    strbuf_text(&asked), op_id(call, call->run.task), strbuf_text(&rest));
 }
 
-static int check_budgets(struct op_call *call, struct batch *batch, task_id top) {
-    struct engine_amounts left = left_for_children(call, top);
-    int r = check_tokens(call, batch, left.tokens);
-    return r == 0 ? check_usd(call, batch, left.usd) : r;
-}
-
-static int64_t given_or_0(int64_t wish) {
-    return wish == SUBMISSION_NOT_GIVEN ? 0 : wish;
-}
-
 int children_admit(struct op_call *call, struct batch *batch) {
     struct task_spec spec = { 0 };
     task_id top = call->run.task;
@@ -486,8 +471,11 @@ int children_admit(struct op_call *call, struct batch *batch) {
     }
     if (r == 0)
         r = check_count(call, top, batch->added);
+    struct engine_amounts left = left_for_children(call, top);
     if (r == 0)
-        r = check_budgets(call, batch, top);
+        r = check_tokens(call, batch, left.tokens);
+    if (r == 0)
+        r = check_usd(call, batch, left.usd);
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
         batch->entries[i].spec.group = spec.group;
         r = limit_running(call, &batch->entries[i]);
@@ -511,13 +499,17 @@ void children_added(struct op_call *call, const struct batch *batch) {
     if (lent.tokens != ALLOWANCE_NONE || lent.usd != ALLOWANCE_NONE)
         engine_lend(call->engine, task, lent);
     for (size_t i = 0; i < batch->count; i++) {
-        const struct submission *entry = &batch->entries[i];
-        if (!entry->already)
-            engine_hand(
-                call->engine, task, entry->spec.id,
-                (struct engine_amounts){ given_or_0(entry->tokens), given_or_0(entry->usd) });
+        const struct submission *s = &batch->entries[i];
+        struct engine_amounts grant = {
+            .tokens = s->tokens == SUBMISSION_NOT_GIVEN ? 0 : s->tokens,
+            .usd = s->usd == SUBMISSION_NOT_GIVEN ? 0 : s->usd,
+        };
+        if (!s->already)
+            engine_hand(call->engine, task, s->spec.id, grant);
     }
 }
+
+/* --- spawn files ----------------------------------------------------------------------------- */
 
 /* The file is a task file (taskfile.h), checked like a submission, with these additional rules:
  *   parent        a name of the same file; else the task that wrote it
@@ -538,12 +530,12 @@ struct spawning {
     const struct engine_spawn *order;
     struct arena arena;
     struct taskfile *file;
-    json_t *spec; /* of the task that wrote it */
+    json_t *spec; /* the task that wrote it, as submitted */
     json_t *body;
     json_t *inside; /* the sandbox that children stay in; NULL: none */
     struct batch batch;
     char parent[ENGINE_ID_MAX];
-    unsigned source;
+    unsigned source; /* CHILD_AGENT or CHILD_COMMAND */
 };
 
 static void spawning_finish(struct spawning *s) {
@@ -562,14 +554,14 @@ static int refuse_file(const struct engine_spawn *order, const char *what, struc
 /* A relative path cannot leave the artifacts folder, where the run can create any link. */
 static int read_spawn_file(const struct engine_spawn *order, struct strbuf *out,
                            struct error *err) {
-    bool is_below = *order->shown != '/';
+    bool is_relative = *order->shown != '/';
     _cleanup_(fd_closep) int dir =
-        is_below ? outside_open(AT_FDCWD, order->folder, O_RDONLY | O_DIRECTORY, NULL, err) : -1;
-    if (is_below && dir < 0)
+        is_relative ? outside_open(AT_FDCWD, order->folder, O_RDONLY | O_DIRECTORY, NULL, err) : -1;
+    if (is_relative && dir < 0)
         return error_prefix(err, "the folder of the spawn file");
-    int r = is_below ? outside_read(dir, order->shown, 0, SPAWN_FILE_MAX, out, err)
-                     : outside_read(AT_FDCWD, order->path, OUTSIDE_PARENT_LINKS, SPAWN_FILE_MAX,
-                                    out, err);
+    int r = is_relative ? outside_read(dir, order->shown, 0, SPAWN_FILE_MAX, out, err)
+                        : outside_read(AT_FDCWD, order->path, OUTSIDE_PARENT_LINKS, SPAWN_FILE_MAX,
+                                       out, err);
     if (r == -ENOENT)
         return refuse_file(order, "was not written: put the list of tasks there, [] for none", err);
     if (r == -EFBIG)
@@ -600,10 +592,9 @@ static int refuse_spawned(struct spawning *s, size_t index, struct error *err,
 }
 
 static bool is_name_of_file(const struct spawning *s, const char *name) {
-    size_t index;
-    json_t *task;
-    json_array_foreach(json_object_get(s->body, "tasks"), index, task) {
-        const char *own = text_of(task, "name");
+    const json_t *tasks = json_object_get(s->body, "tasks");
+    for (size_t i = 0; i < json_array_size(tasks); i++) {
+        const char *own = text_of(json_array_get(tasks, i), "name");
         if (own && strcmp(own, name) == 0)
             return true;
     }
@@ -699,17 +690,11 @@ static int complete_spawned(struct spawning *s, json_t *task, size_t index, stru
 }
 
 static int complete_all(struct spawning *s, struct error *err) {
-    size_t index;
-    json_t *task;
+    const json_t *tasks = json_object_get(s->body, "tasks");
     int r = check_group(s, err);
-    if (r < 0)
-        return r;
-    json_array_foreach(json_object_get(s->body, "tasks"), index, task) {
-        r = complete_spawned(s, task, index, err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++)
+        r = complete_spawned(s, json_array_get(tasks, i), i, err);
+    return r;
 }
 
 /* queue.hard does not apply: a client can submit again later, but the work of an ended run would be
@@ -754,7 +739,7 @@ static int add_spawned(struct spawning *s, struct error *err) {
     if (r >= 0)
         r = engine_add_tasks(s->engine, s->batch.entries, s->batch.count, err);
     if (r >= 0)
-        batch_give_budgets(&s->batch);
+        batch_set_budgets(&s->batch);
     else if (made)
         engine_take_back_group(s->engine, group);
     return r < 0 ? r : (int)s->batch.added;
@@ -782,10 +767,8 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     s.body = taskfile_body(s.file);
     s.spec = json_loads(order->spec, 0, NULL);
     s.inside = child_inside_of(engine, order->task);
-    /* For a spawn file: CHILD_AGENT or CHILD_COMMAND. `spec`: the task that wrote it, as
-     * submitted. */
-    bool may = json_is_array(json_object_get(s.spec, "argv")) || allows_commands(engine);
-    s.source = may && !(s.inside != NULL) ? CHILD_COMMAND : CHILD_AGENT;
+    bool commands = json_is_array(json_object_get(s.spec, "argv")) || allows_commands(engine);
+    s.source = commands && !s.inside ? CHILD_COMMAND : CHILD_AGENT;
     r = check_spawn_count(&s, err);
     if (r == 0)
         r = complete_all(&s, err);

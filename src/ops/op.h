@@ -39,14 +39,14 @@ enum op_place { OP_IN_PATH, OP_IN_QUERY, OP_IN_BODY, OP_PLACE_MAX };
 enum op_right { OP_READ, OP_SUBMIT, OP_ADMIN, OP_RUN /* a run, about itself */, OP_RIGHT_MAX };
 /* What the token of a run gives access to (rights.h). */
 enum op_reach {
-    OP_REACH_NONE,     /* owner only */
-    OP_REACH_SELF,     /* `task` is its own */
-    OP_REACH_SUBTREE,  /* `id` is its own or a descendant */
-    OP_REACH_LIST,     /* shows no more than that; also for `parent` and `task` */
-    OP_REACH_BELOW,    /* `tasks` are descendants */
-    OP_REACH_CHILDREN, /* adds descendants */
-    OP_REACH_PROJECT,  /* `name` is its project */
-    OP_REACH_ALL,      /* harmless */
+    OP_REACH_NONE,        /* owner only */
+    OP_REACH_SELF,        /* `task` is its own */
+    OP_REACH_SUBTREE,     /* `id` is its own or a descendant */
+    OP_REACH_LIST,        /* shows no more than that; also for `parent` and `task` */
+    OP_REACH_DESCENDANTS, /* `tasks` are descendants */
+    OP_REACH_CHILDREN,    /* adds descendants */
+    OP_REACH_PROJECT,     /* `name` is its project */
+    OP_REACH_ALL,         /* harmless */
     OP_REACH_MAX,
 };
 
@@ -94,7 +94,7 @@ struct op {
     bool gives_token; /* the answer contains a token for the caller: nothing is redacted */
     enum op_answer_kind answer;
     /* Called inside a turn. 0, or <0 with a message in call->err; the errno becomes the status. A
-     * function that needs the store returns op_ask (op_internal.h), which continues with the answer
+     * function that needs the store returns op_query (op_internal.h), which continues with the answer
      * in this turn or a later one. A write runs before the turn decides, and must have changed
      * nothing when it returns <0. A read runs after the turn's commit and shows only committed
      * state. */

@@ -30,6 +30,10 @@ static void acting_finish(void *state) {
         json_decref(s->contexts[i]);
 }
 
+static struct acting *acting_of(struct op_call *call) {
+    return op_state(call, sizeof(struct acting), acting_finish);
+}
+
 static const struct task_action *action_of(const struct op_call *call) {
     const struct task_action *a = task_actions;
     while (strcmp(a->name, call->op->name + strlen("task.")) != 0)
@@ -90,6 +94,12 @@ static task_id step_at(const json_t *steps, size_t i) {
     return (task_id)json_integer_value(json_array_get(steps, i));
 }
 
+static void put_context(struct op_call *call, const struct acting *s, size_t i) {
+    char *text = json_dumps(s->contexts[i], JSON_COMPACT);
+    engine_put_context(call->engine, s->tasks[i], text);
+    freep(&text);
+}
+
 /* Permissions granted by a retry are stored in the task's context (engine/context.h), beside the
  * submission. */
 static void allow(struct op_call *call, struct acting *s, size_t i) {
@@ -107,9 +117,7 @@ static void allow(struct op_call *call, struct acting *s, size_t i) {
         if (!known)
             json_array_append(all, json_array_get(rules, k));
     }
-    char *text = json_dumps(context, JSON_COMPACT);
-    engine_put_context(call->engine, s->tasks[i], text);
-    freep(&text);
+    put_context(call, s, i);
 }
 
 /* All steps are repeated with their task: a missing one would be skipped silently. */
@@ -144,20 +152,18 @@ static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
             on[kept++] = on[k];
     (void)op_set_depends(call, s->tasks[i], on, kept);
     for (size_t k = json_array_size(steps); k-- > 0;) {
-        struct fact gone = { .kind = FACT_CLEAR, .task = step_at(steps, k) };
+        struct fact step = { .kind = FACT_CLEAR, .task = step_at(steps, k) };
         struct task_view t;
-        if (!core_task(core, gone.task, &t) || t.attempt > 0 || task_state_is_live(t.state)
+        if (!core_task(core, step.task, &t) || t.attempt > 0 || task_state_is_live(t.state)
             || task_state_is_final(t.state))
             continue;
         if (t.state != TASK_DRAFT)
-            (void)engine_apply(call->engine, &gone, NULL);
-        gone.kind = FACT_DELETE;
-        (void)engine_apply(call->engine, &gone, NULL);
+            (void)engine_apply(call->engine, &step, NULL);
+        step.kind = FACT_DELETE;
+        (void)engine_apply(call->engine, &step, NULL);
     }
     json_object_del(s->contexts[i], "steps"); /* the generation stays */
-    char *text = json_dumps(s->contexts[i], JSON_COMPACT);
-    engine_put_context(call->engine, s->tasks[i], text);
-    freep(&text);
+    put_context(call, s, i);
 }
 
 /* One may change the next: a task changed by an earlier one is left alone. */
@@ -177,15 +183,14 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
     s->already[i] = engine_apply(call->engine, &fact, NULL) != 0;
     if (!s->already[i] && a->fact == FACT_RETRY && op_json(call, "allow"))
         allow(call, s, i);
-    if (!s->already[i] && a->fact == FACT_CLEAR && json_array_size(steps_of(s, i)) > 0)
+    const json_t *steps = s->already[i] ? NULL : steps_of(s, i);
+    if (a->fact == FACT_CLEAR && json_array_size(steps) > 0)
         remove_steps(call, s, i);
-    else if (!s->already[i] && json_array_size(steps_of(s, i)) > 0) {
-        const json_t *steps = steps_of(s, i);
+    else
         for (size_t k = 0; k < json_array_size(steps); k++)
             (void)engine_apply(call->engine,
                                &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) },
                                NULL);
-    }
     if (a->fact == FACT_CANCEL)
         engine_cancel_below(call->engine, fact.task, op_flag(call, "now"));
     if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT)) {
@@ -204,7 +209,7 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
 
 static int act(struct op_call *call) {
     const struct task_action *a = action_of(call);
-    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    struct acting *s = acting_of(call);
     int r = 0;
     for (size_t i = 0; i < s->count; i++) {
         call->index = (int64_t)i;
@@ -229,7 +234,7 @@ static int act(struct op_call *call) {
 /* Dependants start on approval and need the task's work in the base branch. If one task cannot be
  * merged, none is approved; those merged before it are `already` merged in the next request. */
 static int merge_next(struct op_call *call) {
-    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    struct acting *s = acting_of(call);
     if (s->waits) {
         const struct merge_answer *m = op_merged(call);
         if (m->result == MERGE_CONFLICT || m->result == MERGE_FAILED) {
@@ -255,7 +260,7 @@ static int merge_next(struct op_call *call) {
 
 /* Nothing is merged if one of them cannot be approved. */
 static int approve(struct op_call *call) {
-    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    struct acting *s = acting_of(call);
     for (size_t i = 0; i < s->count; i++) {
         call->index = (int64_t)i;
         int r = check_action(call, action_of(call), s, i);
@@ -267,7 +272,7 @@ static int approve(struct op_call *call) {
 }
 
 static void take_contexts(struct op_call *call, const struct store_answer *answer) {
-    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    struct acting *s = acting_of(call);
     for (size_t k = 0, i = 0; k < answer->count; k++) {
         while (i < s->count && s->tasks[i] != answer->specs[k].id)
             i++;
@@ -278,7 +283,7 @@ static void take_contexts(struct op_call *call, const struct store_answer *answe
 
 static int run(struct op_call *call) {
     const struct task_action *a = action_of(call);
-    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    struct acting *s = acting_of(call);
     int64_t until = op_number(call, "until", 0);
     if (op_json(call, "allow") && call->access.remote && call->access.scope < ACCESS_ADMIN)
         return op_fail(call, -EACCES, "'allow' is for the owner: it needs the scope 'admin'");
@@ -305,41 +310,16 @@ static int run(struct op_call *call) {
     struct store_question question = {
         .kind = ASK_SPECS, .tasks = asked, .task_count = count, .limit = count
     };
-    return op_ask(call, &question, take_contexts, act);
+    return op_query(call, &question, take_contexts, act);
 }
 
-static const struct op_param tasks_only[] = { OP_PARAM_TASKS, { .name = NULL } };
-
-static const struct op_param cancel_params[] = {
-    OP_PARAM_TASKS,
-    PARAM(BOOLEAN, BODY, "now", .text = "kill a run at once instead of asking it to stop first"),
-    { .name = NULL }
-};
-
-static const struct op_param hold_params[] = {
-    OP_PARAM_TASKS,
-    PARAM(NUMBER, BODY, "until", .spelled = MEMBER_MOMENT,
-          .text = "when it goes on by itself, in ms since the epoch; never when not given",
-          .max = INT64_C(253402300799999)),
-    { .name = NULL }
-};
-
-static const struct op_param retry_params[] = {
-    OP_PARAM_TASKS,
-    PARAM(LIST, BODY, "allow",
-          .text = "rules of what the agent may do from now on, in this task alone: \"Bash(git "
-                  "commit:*)\"",
-          .min = 1, .max = 50),
-    { .name = NULL }
-};
-
-static const struct op_param verdict_params[] = {
-    OP_PARAM_TASKS,
-    PARAM(TEXT, BODY, "reason",
-          .text = "why; what is rejected finds it in the feedback of its next iteration", .min = 1,
-          .max = 10000),
-    { .name = NULL }
-};
+/* In parentheses: a macro argument with commas. */
+#define TASKS_AND(...) (PARAMS(OP_PARAM_TASKS, __VA_ARGS__))
+#define TASKS_ONLY     (PARAMS(OP_PARAM_TASKS))
+#define VERDICT_PARAMS                                                                             \
+    TASKS_AND(                                                                                     \
+        PARAM(TEXT, BODY, "reason", .min = 1, .max = 10000,                                        \
+              .text = "why; what is rejected finds it in the feedback of its next iteration"))
 
 #define ACTION_OF(verb, params_, summary_, text_, reach_)                                          \
     const struct op op_task_##verb = {                                                             \
@@ -354,32 +334,42 @@ static const struct op_param verdict_params[] = {
     }
 #define ACTION(verb, params_, summary_, text_) ACTION_OF(verb, params_, summary_, text_, NONE)
 
-ACTION(again, tasks_only, "do finished tasks once more",
+ACTION(again, TASKS_ONLY, "do finished tasks once more",
        "A new iteration: what came from the last one is invalidated.");
 #define APPROVED                                                                                   \
     "The event is `task.approved`, with who did it and why. With `merge: direct` the branch of "   \
-    "the "                                                                                         \
-    "task is merged first, and the answer waits for that; if it cannot be merged, this is 409 "    \
-    "with "                                                                                        \
-    "the reason, and the task still waits."
-ACTION(approve, verdict_params, "approve what waits for review", APPROVED);
-ACTION_OF(cancel, cancel_params, "cancel tasks",
+    "the task is merged first, and the answer waits for that; if it cannot be merged, this is "    \
+    "409 with the reason, and the task still waits."
+ACTION(approve, VERDICT_PARAMS, "approve what waits for review", APPROVED);
+ACTION_OF(cancel,
+          TASKS_AND(PARAM(BOOLEAN, BODY, "now",
+                          .text = "kill a run at once instead of asking it to stop first")),
+          "cancel tasks",
           "A task that runs is told to stop and is canceled when it has ended; a success that "
           "comes first wins. What its runs have added below it (`parent_gate: none`) is canceled "
           "with it. One whose run is on a host that is unreachable (`host.list`) has a `note` that "
           "says when it will be stopped.",
-          BELOW);
-ACTION(clear, tasks_only, "make drafts of waiting tasks", "Their counters begin again.");
-ACTION(close, verdict_params, "close what is finished from outside", APPROVED);
-ACTION(delete, tasks_only, "delete drafts and finished tasks",
+          DESCENDANTS);
+ACTION(clear, TASKS_ONLY, "make drafts of waiting tasks", "Their counters begin again.");
+ACTION(close, VERDICT_PARAMS, "close what is finished from outside", APPROVED);
+ACTION(delete, TASKS_ONLY, "delete drafts and finished tasks",
        "Their children fail as orphans, and so does what waits for one that was not done.");
-ACTION(hold, hold_params, "hold tasks that wait", NULL);
+ACTION(hold,
+       TASKS_AND(
+           PARAM(NUMBER, BODY, "until", .spelled = MEMBER_MOMENT,
+                 .text = "when it goes on by itself, in ms since the epoch; never when not given",
+                 .max = INT64_C(253402300799999))),
+       "hold tasks that wait", NULL);
 ACTION(
-    reject, verdict_params, "reject what waits for review",
+    reject, VERDICT_PARAMS, "reject what waits for review",
     "It is done again, as a new iteration. The event is `task.rejected`, with who did it and why.");
-ACTION(release, tasks_only, "let held tasks go on", NULL);
+ACTION(release, TASKS_ONLY, "let held tasks go on", NULL);
 ACTION(
-    retry, retry_params, "queue failed, denied or canceled tasks again",
+    retry,
+    TASKS_AND(PARAM(LIST, BODY, "allow", .min = 1, .max = 50,
+                    .text = "rules of what the agent may do from now on, in this task alone: "
+                            "\"Bash(git commit:*)\"")),
+    "queue failed, denied or canceled tasks again",
     "Their counters begin again. One that waits for its next attempt gets it now. `allow` is for a "
     "task that is held because its agent was not permitted to do something (`denied`): its next "
     "attempt goes on in the same session, with these rules. It needs the scope `admin`.");

@@ -132,7 +132,7 @@ enum call_stage {
 struct op_private {
     struct engine_request request; /* first: the engine passes it back */
     struct op_call *call;
-    enum call_stage place;
+    enum call_stage stage;
     op_step step; /* the next step, inside a turn */
     bool asking;  /* a question to the store is pending */
     bool rests;   /* continues in the next turn */
@@ -140,7 +140,7 @@ struct op_private {
     bool filled;  /* the answer is printed, waiting for the commit */
     bool abandoned;
     struct store_question question;
-    op_taken take;
+    op_take_answer take;
     void *state;
     void (*state_finish)(void *state);
     struct arena arena;
@@ -161,33 +161,11 @@ static int keys_begin(struct op_call *call);
 static void keys_remember(struct op_call *call);
 static void keys_end(struct op_call *call);
 
-static int turn_runs(struct engine *engine, struct engine_request *request);
-static void turn_decided(struct engine *engine, struct engine_request *request);
-static void turn_done(struct engine *engine, struct engine_request *request,
-                      enum store_outcome outcome, const struct error *err);
-
-struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params,
-                            const char *key) {
-    struct op_call *call = xcalloc(1, sizeof(*call));
-    call->op = op;
-    call->engine = engine;
-    call->params = params;
-    call->index = -1;
-    struct op_private *p = call->own = xcalloc(1, sizeof(*p));
-    p->call = call;
-    p->request.run = turn_runs;
-    p->request.decided = turn_decided;
-    p->request.done = turn_done;
-    if (key && op->writes)
-        call->key = arena_strdup(&p->arena, key);
-    return call;
-}
-
 void op_call_free(struct op_call *call) {
     if (!call)
         return;
     struct op_private *p = call->own;
-    assert(p->place == CALL_NOWHERE && !p->asking && !p->leads);
+    assert(p->stage == CALL_NOWHERE && !p->asking && !p->leads);
     if (p->state && p->state_finish)
         p->state_finish(p->state);
     free(p->state);
@@ -220,7 +198,7 @@ struct arena *op_arena(struct op_call *call) {
     return &call->own->arena;
 }
 
-struct strbuf *op_more(struct op_call *call) {
+struct strbuf *op_error_members(struct op_call *call) {
     return &call->own->more;
 }
 
@@ -258,15 +236,6 @@ static void redact(struct op_call *call) {
     call->answer = shown;
 }
 
-static void check_shape(const struct op_call *call) {
-    if (call->own->abandoned)
-        return;
-    if (call->err.code != 0)
-        shape_report(&shape_error, "error", &call->answer);
-    else if (call->op->answers && !call->replayed)
-        shape_report(call->op->answers, call->op->name, &call->answer);
-}
-
 struct json_writer op_begin(struct op_call *call) {
     struct json_writer w;
     json_write_init(&w, &call->answer, false);
@@ -281,7 +250,7 @@ int op_end(struct json_writer *w) {
 
 static void answer(struct op_call *call) {
     struct op_private *p = call->own;
-    p->place = CALL_NOWHERE;
+    p->stage = CALL_NOWHERE;
     if (call->err.code == 0)
         fill(call);
     if (call->err.code == 0 && call->op->finish && !call->replayed)
@@ -293,7 +262,10 @@ static void answer(struct op_call *call) {
     } else if (call->status == 0) {
         call->status = 200;
     }
-    check_shape(call);
+    if (!p->abandoned && call->err.code != 0)
+        shape_report(&shape_error, "error", &call->answer);
+    else if (!p->abandoned && call->op->answers && !call->replayed)
+        shape_report(call->op->answers, call->op->name, &call->answer);
     redact(call);
     keys_end(call);
     if (p->abandoned || !call->answered)
@@ -309,7 +281,7 @@ int op_authorized(struct op_call *call, const char *owner) {
         call->key = arena_strdup(op_arena(call), strbuf_text(&key));
     }
     call->own->step = call->key ? keys_begin : call->op->run;
-    return CALL_GO_ON;
+    return CALL_CONTINUES;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -321,13 +293,13 @@ static void fail_with(struct op_call *call, int code, const struct error *why) {
         (void)op_fail(call, code, "%s failed", call->op->name);
 }
 
-static void go_on(struct op_call *call) {
+static void run_steps(struct op_call *call) {
     struct op_private *p = call->own;
-    int r = CALL_GO_ON;
+    int r = CALL_CONTINUES;
     p->rests = false;
-    while (r == CALL_GO_ON && !p->asking && !p->rests && !p->followed && !p->over)
+    while (r == CALL_CONTINUES && !p->asking && !p->rests && !p->followed && !p->over)
         r = p->step(call);
-    if (p->over || r == CALL_GO_ON)
+    if (p->over || r == CALL_CONTINUES)
         return;
     p->over = true;
     if (r < 0) {
@@ -342,38 +314,37 @@ static void go_on(struct op_call *call) {
 
 static void resume(struct op_call *call) {
     struct op_private *p = call->own;
-    if (p->place != CALL_PARKED)
+    if (p->stage != CALL_PARKED)
         return; /* the turn that asked, or its end, continues */
     if (p->over || (p->abandoned && !call->op->writes)) {
         answer(call);
     } else { /* a write completes even if its client has disconnected */
-        p->place = CALL_QUEUED;
+        p->stage = CALL_QUEUED;
         engine_request(call->engine, &p->request);
     }
 }
 
-static void store_answered_call(void *ctx, const struct store_answer *answer_,
-                                const struct error *err) {
+static void take_stored(void *ctx, const struct store_answer *stored, const struct error *err) {
     struct op_call *call = ctx;
     if (!err)
-        call->own->take(call, answer_);
+        call->own->take(call, stored);
     op_wake(call, err ? -EIO : 0, err);
 }
 
-int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
-           op_step then) {
+int op_query(struct op_call *call, const struct store_question *question, op_take_answer take,
+             op_step then) {
     struct op_private *p = call->own;
     p->question = *question;
     p->take = take;
     int r = op_wait(call, then);
-    store_ask(engine_store(call->engine), &p->question, store_answered_call, call);
+    store_ask(engine_store(call->engine), &p->question, take_stored, call);
     return r;
 }
 
 int op_wait(struct op_call *call, op_step then) {
     call->own->step = then;
     call->own->asking = true;
-    return CALL_GO_ON;
+    return CALL_CONTINUES;
 }
 
 void op_wake(struct op_call *call, int code, const struct error *why) {
@@ -387,14 +358,14 @@ void op_wake(struct op_call *call, int code, const struct error *why) {
     resume(call);
 }
 
-static void is_ready(void *ctx) {
+static void wake_ready(void *ctx) {
     op_wake(ctx, 0, NULL);
 }
 
 int op_wait_ready(struct op_call *call, op_start start, op_step then) {
     call->own->step = then;
-    call->own->asking = !start(call->engine, is_ready, call);
-    return CALL_GO_ON;
+    call->own->asking = !start(call->engine, wake_ready, call);
+    return CALL_CONTINUES;
 }
 
 int op_done(struct op_call *call) {
@@ -414,21 +385,21 @@ int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op
     return r;
 }
 
-static const char *keep(struct op_private *p, const char *text) {
-    return text ? arena_strdup(&p->arena, text) : NULL;
+const char *op_keep(struct op_call *call, const char *text) {
+    return text ? arena_strdup(op_arena(call), text) : NULL;
 }
 
-static void merge_is_over(void *ctx, const struct merge_answer *answer_) {
-    struct op_private *p = ((struct op_call *)ctx)->own;
-    if (answer_) {
-        p->merged = arena_alloc(&p->arena, sizeof(*p->merged));
-        *p->merged = (struct merge_answer){ .result = answer_->result,
-                                            .branch = keep(p, answer_->branch),
-                                            .into = keep(p, answer_->into),
-                                            .message = keep(p, answer_->message),
-                                            .commit = keep(p, answer_->commit) };
+static void merge_is_over(void *ctx, const struct merge_answer *merged) {
+    struct op_call *call = ctx;
+    if (merged) {
+        call->own->merged = arena_alloc(op_arena(call), sizeof(*merged));
+        *call->own->merged = (struct merge_answer){ .result = merged->result,
+                                                    .branch = op_keep(call, merged->branch),
+                                                    .into = op_keep(call, merged->into),
+                                                    .message = op_keep(call, merged->message),
+                                                    .commit = op_keep(call, merged->commit) };
     }
-    op_wake(ctx, answer_ ? 0 : -ESHUTDOWN, NULL);
+    op_wake(call, merged ? 0 : -ESHUTDOWN, NULL);
 }
 
 int op_wait_merge(struct op_call *call, const struct merge_question *question, op_step then) {
@@ -443,11 +414,11 @@ const struct merge_answer *op_merged(const struct op_call *call) {
     return call->own->merged;
 }
 
-int op_rest(struct op_call *call, op_step then) {
+int op_yield(struct op_call *call, op_step then) {
     struct op_private *p = call->own;
     p->step = then;
     p->rests = true;
-    return CALL_GO_ON;
+    return CALL_CONTINUES;
 }
 
 /* --- the turn -------------------------------------------------------------------------------- */
@@ -463,7 +434,7 @@ static void fail_commit(struct op_call *call, enum store_outcome outcome, const 
         (void)op_fail(call, -EPROTO, "nothing was stored: %s", why);
 }
 
-static int turn_runs(struct engine *engine, struct engine_request *request) {
+static int request_run(struct engine *engine, struct engine_request *request) {
     struct op_private *p = (struct op_private *)request;
     struct op_call *call = p->call;
     struct error why = { 0 };
@@ -471,21 +442,21 @@ static int turn_runs(struct engine *engine, struct engine_request *request) {
         p->over = true;
         fail_commit(call, STORE_FAILED, &why);
     } else if (call->op->writes) {
-        go_on(call);
+        run_steps(call);
     }
     return call->err.code;
 }
 
 /* Runs while the store writes. */
-static void turn_decided(struct engine *engine, struct engine_request *request) {
+static void request_decided(struct engine *engine, struct engine_request *request) {
     struct op_private *p = (struct op_private *)request;
     (void)engine;
     if (p->over && p->call->op->writes && p->call->err.code == 0)
         fill(p->call);
 }
 
-static void turn_done(struct engine *engine, struct engine_request *request,
-                      enum store_outcome outcome, const struct error *err) {
+static void request_done(struct engine *engine, struct engine_request *request,
+                         enum store_outcome outcome, const struct error *err) {
     struct op_private *p = (struct op_private *)request;
     struct op_call *call = p->call;
     if (outcome != STORE_OK) {
@@ -497,27 +468,44 @@ static void turn_done(struct engine *engine, struct engine_request *request,
     } else if (!call->op->writes && p->abandoned) {
         p->over = true; /* its client has disconnected */
     } else if (!call->op->writes) {
-        go_on(call);
+        run_steps(call);
     }
     if (p->over && !p->asking) {
         answer(call);
         return;
     }
-    p->place = CALL_PARKED;
+    p->stage = CALL_PARKED;
     if (!p->asking && !p->followed) { /* the answer arrived during the commit */
-        p->place = CALL_QUEUED;
+        p->stage = CALL_QUEUED;
         engine_request(engine, request);
     }
 }
 
+struct op_call *op_call_new(const struct op *op, struct engine *engine, json_t *params,
+                            const char *key) {
+    struct op_call *call = xcalloc(1, sizeof(*call));
+    call->op = op;
+    call->engine = engine;
+    call->params = params;
+    call->index = -1;
+    struct op_private *p = call->own = xcalloc(1, sizeof(*p));
+    p->call = call;
+    p->request.run = request_run;
+    p->request.decided = request_decided;
+    p->request.done = request_done;
+    if (key && op->writes)
+        call->key = arena_strdup(&p->arena, key);
+    return call;
+}
+
 void op_submit(struct op_call *call) {
     struct op_private *p = call->own;
-    assert(p->place == CALL_NOWHERE && !p->over);
+    assert(p->stage == CALL_NOWHERE && !p->over);
     p->step = call->run.token[0]    ? capability_begin
               : call->access.remote ? access_begin
               : call->key           ? keys_begin
                                     : call->op->run;
-    p->place = CALL_QUEUED;
+    p->stage = CALL_QUEUED;
     engine_request(call->engine, &p->request);
 }
 
@@ -528,7 +516,7 @@ void op_abandon(struct op_call *call) {
     if (p->await) { /* otherwise it would wait until its timeout */
         engine_await_end(call->engine, p->await);
         tasks_are_settled(call);
-    } else if (p->place == CALL_NOWHERE) {
+    } else if (p->stage == CALL_NOWHERE) {
         op_call_free(call);
     }
 }
@@ -548,11 +536,7 @@ bool op_key_is_valid(const char *key) {
     return size >= KEY_MIN && size <= KEY_MAX;
 }
 
-/* --- what was asked -------------------------------------------------------------------------- */
-
-static uint64_t digest_text(const char *text, size_t size) {
-    return hash_bytes(text, size);
-}
+/* --- the digest of a request ----------------------------------------------------------------- */
 
 static uint64_t digest_json(const json_t *json) {
     uint64_t sum = (uint64_t)json_typeof(json);
@@ -562,7 +546,7 @@ static uint64_t digest_json(const json_t *json) {
         json_t *value;
         json_object_foreach((json_t *)json, key, value) {
             if (strcmp(key, OP_BODY) != 0)
-                sum += hash_mix(digest_text(key, strlen(key)), digest_json(value));
+                sum += hash_mix(hash_bytes(key, strlen(key)), digest_json(value));
         }
         return hash_u64(sum);
     }
@@ -571,12 +555,12 @@ static uint64_t digest_json(const json_t *json) {
             sum = hash_mix(sum, digest_json(json_array_get(json, i)));
         return hash_u64(sum);
     case JSON_STRING:
-        return hash_mix(sum, digest_text(json_string_value(json), json_string_length(json)));
+        return hash_mix(sum, hash_bytes(json_string_value(json), json_string_length(json)));
     case JSON_INTEGER:
         return hash_mix(sum, (uint64_t)json_integer_value(json));
     case JSON_REAL: {
         double value = json_real_value(json);
-        return hash_mix(sum, digest_text((const char *)&value, sizeof(value)));
+        return hash_mix(sum, hash_bytes((const char *)&value, sizeof(value)));
     }
     case JSON_TRUE:
     case JSON_FALSE:
@@ -626,7 +610,7 @@ static int key_is_known(struct op_call *call) {
         return refuse_other(call);
     const char *text = p->known.answer + head.length;
     call->replayed = true;
-    call->status = call->own->known.status;
+    call->status = p->known.status;
     if (call->op->replay)
         return call->op->replay(call, text);
     strbuf_puts(&call->answer, text);
@@ -642,24 +626,23 @@ static struct op_call **bucket_of(const struct op_call *call) {
 static int keys_begin(struct op_call *call) {
     struct op_private *p = call->own;
     p->digest =
-        hash_mix(digest_text(call->op->name, strlen(call->op->name)), digest_json(call->params));
-    struct op_call *at = *bucket_of(call);
-    while (at && (at->engine != call->engine || strcmp(at->key, call->key) != 0))
-        at = at->own->next_in_flight;
-    struct op_call *leader = at;
+        hash_mix(hash_bytes(call->op->name, strlen(call->op->name)), digest_json(call->params));
+    struct op_call *leader = *bucket_of(call);
+    while (leader && (leader->engine != call->engine || strcmp(leader->key, call->key) != 0))
+        leader = leader->own->next_in_flight;
     if (leader) {
         if (p->digest != leader->own->digest)
             return refuse_other(call);
         p->followed = leader;
         p->next_follower = leader->own->first_follower;
         leader->own->first_follower = call;
-        return CALL_GO_ON;
+        return CALL_CONTINUES;
     }
     p->leads = true;
     p->next_in_flight = *bucket_of(call);
     *bucket_of(call) = call;
     struct store_question question = { .kind = ASK_KEY, .key = call->key };
-    return op_ask(call, &question, take_known, key_is_known);
+    return op_query(call, &question, take_known, key_is_known);
 }
 
 /* The call is about to be answered: its followers get the same answer. */
@@ -670,11 +653,10 @@ static void keys_end(struct op_call *call) {
     struct op_call **at = bucket_of(call);
     while (*at != call)
         at = &(*at)->own->next_in_flight;
-    *at = call->own->next_in_flight;
-    call->own->leads = false;
-    struct op_call *follower = p->first_follower;
-    while (follower) {
-        struct op_call *next = follower->own->next_follower;
+    *at = p->next_in_flight;
+    p->leads = false;
+    for (struct op_call *follower = p->first_follower, *next; follower; follower = next) {
+        next = follower->own->next_follower;
         follower->own->followed = NULL;
         follower->replayed = call->err.code == 0;
         follower->err = call->err;
@@ -684,8 +666,7 @@ static void keys_end(struct op_call *call) {
         if (call->err.code == 0)
             strbuf_add(&follower->answer, strbuf_text(&call->answer), call->answer.length);
         follower->own->over = true;
-        if (follower->own->place == CALL_PARKED)
+        if (follower->own->stage == CALL_PARKED)
             answer(follower);
-        follower = next;
     }
 }

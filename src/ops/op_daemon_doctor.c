@@ -28,24 +28,20 @@ struct check {
     const char *fix; /* NULL: nothing to do */
 };
 
-static void say(struct check *c, const char *format, ...) _printf_(2, 3);
-static void say(struct check *c, const char *format, ...) {
+_printf_(2, 3) static void set_text(struct check *c, const char *format, ...) {
     va_list args;
     va_start(args, format);
     (void)vsnprintf(c->text, sizeof(c->text), format, args);
     va_end(args);
 }
 
-typedef void (*check_function)(struct op_call *call, struct check *c);
-
 static void check_disk(struct op_call *call, struct check *c) {
     struct engine_host_values host;
     engine_host(call->engine, &host);
     int64_t floor_mb = config_number(engine_config(call->engine), "store.min_free_mb", NULL);
-    c->name = "disk";
     c->ok = host.disk_free_mb < 0 || host.disk_free_mb >= floor_mb;
-    say(c, "%" PRId64 " MB free; below %" PRId64 " MB no new tasks are taken", host.disk_free_mb,
-        floor_mb);
+    set_text(c, "%" PRId64 " MB free; below %" PRId64 " MB no new tasks are taken",
+             host.disk_free_mb, floor_mb);
     c->fix = c->ok ? NULL : "make room, or lower store.min_free_mb";
 }
 
@@ -53,14 +49,13 @@ static void check_store(struct op_call *call, struct check *c) {
     struct store_info store;
     store_info(engine_store(call->engine), &store);
     bool memory = strcmp(store.backend, "memory") == 0;
-    c->name = "store";
     c->ok = !store.broken && !memory;
     c->mild = memory; /* it was configured */
-    say(c, "%s at '%.256s', %" PRIu64 " commits, slowest %.1f ms%s", store.backend, store.place,
-        store.commits, (double)store.slowest_commit_us / 1000.0,
-        store.broken ? "; it answered that a commit may be lost"
-        : memory     ? "; everything is forgotten when the daemon ends"
-                     : "");
+    set_text(c, "%s at '%.256s', %" PRIu64 " commits, slowest %.1f ms%s", store.backend,
+             store.place, store.commits, (double)store.slowest_commit_us / 1000.0,
+             store.broken ? "; it answered that a commit may be lost"
+             : memory     ? "; everything is forgotten when the daemon ends"
+                          : "");
     c->fix = store.broken ? "end the daemon and start it again"
              : memory     ? "set store.url to a file"
                           : NULL;
@@ -74,16 +69,14 @@ static void check_fsync(struct op_call *call, struct check *c) {
     bool known = store.commits > 0 && store.last_commit_us > 0 && !memory;
     bool suspect = known && store.last_commit_us < FSYNC_SUSPECT_US;
     bool slow = known && store.last_commit_us > FSYNC_SLOW_US;
-    c->name = "fsync";
     c->ok = !suspect && !slow;
-    c->mild = true;
     if (!known)
-        say(c, "nothing was committed to a disk yet");
+        set_text(c, "nothing was committed to a disk yet");
     else
-        say(c, "the last commit took %.2f ms%s", (double)store.last_commit_us / 1000.0,
-            suspect ? ": too fast for a disk that really writes"
-            : slow  ? ": every submit waits for it"
-                    : "");
+        set_text(c, "the last commit took %.2f ms%s", (double)store.last_commit_us / 1000.0,
+                 suspect ? ": too fast for a disk that really writes"
+                 : slow  ? ": every submit waits for it"
+                         : "");
     c->fix = suspect ? "switch the disk's volatile cache off, or accept losses when the power fails"
              : slow  ? "put the home on a faster disk"
                      : NULL;
@@ -91,35 +84,32 @@ static void check_fsync(struct op_call *call, struct check *c) {
 
 static void check_mode(const char *path, const char *what, struct check *c) {
     struct stat st;
-    c->ok = stat(path, &st) == 0 && (st.st_mode & 077) == 0;
-    if (stat(path, &st) != 0)
-        say(c, "%s '%s' is not there", what, path);
+    bool there = stat(path, &st) == 0;
+    c->ok = there && (st.st_mode & 077) == 0;
+    if (!there)
+        set_text(c, "%s '%s' is not there", what, path);
     else
-        say(c, "%s '%s' has mode %03o", what, path, (unsigned)(st.st_mode & 0777));
+        set_text(c, "%s '%s' has mode %03o", what, path, (unsigned)(st.st_mode & 0777));
 }
 
 static void check_socket(struct op_call *call, struct check *c) {
-    c->name = "socket";
     check_mode(engine_socket_path(call->engine), "the socket", c);
     c->fix =
         c->ok ? NULL : "others may command the daemon: chmod 600 the socket, and its folder 700";
 }
 
 /* The runs' socket, and /proc, which identifies peers. */
-static void check_doors(struct op_call *call, struct check *c) {
-    const char *path = engine_run_socket_path(call->engine);
-    c->name = "runs";
-    check_mode(path, "the socket of the runs", c);
+static void check_run_socket(struct op_call *call, struct check *c) {
+    check_mode(engine_run_socket_path(call->engine), "the socket of the runs", c);
     c->fix = c->ok ? NULL : "others may act as a run: chmod 600 the socket, and its folder 700";
     if (c->ok && access("/proc/self/stat", R_OK) < 0) {
         c->ok = false;
-        say(c, "/proc is not there: a run that goes to the owner's socket is not recognised");
+        set_text(c, "/proc is not there: a run that goes to the owner's socket is not recognised");
         c->fix = "mount /proc";
     }
 }
 
 static void check_home(struct op_call *call, struct check *c) {
-    c->name = "home";
     check_mode(engine_home(call->engine), "the home", c);
     c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
 }
@@ -128,26 +118,24 @@ static void check_home(struct op_call *call, struct check *c) {
 static void check_run_folders(struct op_call *call, struct check *c) {
     const char *path = engine_runs_folder(call->engine);
     const char *shared = file_system_of(path);
-    c->name = "run-folders";
     check_mode(path, "the folder of the runs", c);
     c->fix = c->ok ? NULL : "others may read prompts and logs: chmod 700 the folder";
     if (!c->ok || !shared)
         return;
     c->ok = false;
     c->mild = true;
-    say(c,
-        "'%s' is on %s: a lock that other hosts do not see makes them take a living run "
-        "for a dead one of the same host name",
-        path, shared);
+    set_text(c,
+             "'%s' is on %s: a lock that other hosts do not see makes them take a living run "
+             "for a dead one of the same host name",
+             path, shared);
     c->fix = "mount it so that locks are the server's (nfs: without nolock and local_lock), and "
              "give every host a daemon.host of its own";
 }
 
 static void check_shim(struct op_call *call, struct check *c) {
     const char *path = engine_shim_path(call->engine);
-    c->name = "shim";
     c->ok = access(path, X_OK) == 0;
-    say(c, "'%s' %s", path, c->ok ? "is there" : "cannot be executed: nothing can run");
+    set_text(c, "'%s' %s", path, c->ok ? "is there" : "cannot be executed: nothing can run");
     c->fix = c->ok ? NULL : "install sluice-shim beside sluiced";
 }
 
@@ -155,10 +143,8 @@ static void check_files(struct op_call *call, struct check *c) {
     (void)call;
     struct rlimit limit = { 0 };
     (void)getrlimit(RLIMIT_NOFILE, &limit);
-    c->name = "files";
     c->ok = limit.rlim_cur >= FILES_WANTED;
-    c->mild = true;
-    say(c, "%llu open files are allowed", (unsigned long long)limit.rlim_cur);
+    set_text(c, "%llu open files are allowed", (unsigned long long)limit.rlim_cur);
     c->fix = c->ok ? NULL : "raise the limit: ulimit -n 4096";
 }
 
@@ -167,11 +153,9 @@ static void check_sandbox(struct op_call *call, struct check *c) {
     struct engine_sandboxes s;
     engine_sandboxes(call->engine, &s);
     const char *usual = config_text(engine_config(call->engine), "tasks.sandbox", NULL);
-    c->name = "sandbox";
     c->ok = s.why == NULL || strcmp(usual, "none") == 0;
-    c->mild = true;
     if (!c->ok) {
-        say(c, "auto is none, so agents run without a sandbox: %s", s.why);
+        set_text(c, "auto is none, so agents run without a sandbox: %s", s.why);
         c->fix = s.is_missing ? "install bubblewrap, then restart the daemon; or set tasks.sandbox "
                                 "to none if that is what you want"
                               : "let your user create namespaces (docs/sandbox.md), then restart "
@@ -179,10 +163,11 @@ static void check_sandbox(struct op_call *call, struct check *c) {
         return;
     }
     if (s.why) {
-        say(c, "tasks.sandbox is none: agents run without a sandbox");
+        set_text(c, "tasks.sandbox is none: agents run without a sandbox");
         return;
     }
-    say(c, "auto is %s%s", s.automatic,
+    set_text(
+        c, "auto is %s%s", s.automatic,
         s.is_scoped
             ? ""
             : "; this kernel (before 6.12) lets runs with the network connect to abstract sockets");
@@ -192,10 +177,9 @@ static void check_sandbox(struct op_call *call, struct check *c) {
 static void check_isolation(struct op_call *call, struct check *c) {
     (void)call;
     bool root = geteuid() == 0;
-    c->name = "isolation";
     c->ok = !root;
-    c->mild = true;
-    say(c,
+    set_text(
+        c,
         "runs have the daemon's user (uid %u)%s: without a sandbox one can read the environment of "
         "other runs in /proc, tokens included, and the database; the owner's socket refuses its "
         "processes, but not a program of the same user that it gets to ask for it",
@@ -210,20 +194,19 @@ static void check_worktrees(struct op_call *call, struct check *c) {
     size_t count = engine_leftover_count(call->engine);
     const char *why = "";
     const char *path = count > 0 ? engine_leftover_at(call->engine, 0, &why) : "";
-    c->name = "worktrees";
     c->ok = count == 0;
-    c->mild = true;
     size_t kept = engine_kept_worktrees(call->engine);
     if (count == 0 && kept == 0)
-        say(c, "none is left of tasks that are gone");
+        set_text(c, "none is left of tasks that are gone");
     else if (count == 0)
-        say(c,
-            "%zu of finished tasks %s kept: their work is not merged, or "
-            "retention.merged_days keeps them; 'sluice merge ID' merges it",
-            kept, kept == 1 ? "is" : "are");
+        set_text(c,
+                 "%zu of finished tasks %s kept: their work is not merged, or "
+                 "retention.merged_days keeps them; 'sluice merge ID' merges it",
+                 kept, kept == 1 ? "is" : "are");
     else
-        say(c, "%zu belong%s to no task and %s kept: '%s' (%s)%s", count, count == 1 ? "s" : "",
-            count == 1 ? "is" : "are", path, why, count > 1 ? ", …" : "");
+        set_text(c, "%zu belong%s to no task and %s kept: '%s' (%s)%s", count,
+                 count == 1 ? "s" : "", count == 1 ? "is" : "are", path, why,
+                 count > 1 ? ", …" : "");
     c->fix = c->ok ? NULL
                    : "take what you need from it, then 'git worktree remove --force' it and remove "
                      "the .json beside it; it is gone here after the next start";
@@ -231,24 +214,23 @@ static void check_worktrees(struct op_call *call, struct check *c) {
 
 static void check_cgroups(struct op_call *call, struct check *c) {
     size_t kept, removed = executor_clean(engine_executor(call->engine), &kept);
-    c->name = "cgroups";
     c->ok = true;
     if (removed == 0 && kept == 0)
-        say(c, "none is left of daemons that are gone");
+        set_text(c, "none is left of daemons that are gone");
     else
-        say(c, "of daemons that are gone: %zu removed, %zu with runs that live", removed, kept);
+        set_text(c, "of daemons that are gone: %zu removed, %zu with runs that live", removed,
+                 kept);
 }
 
 static void check_settings(struct op_call *call, struct check *c) {
-    c->name = "settings";
     bool wait = config_max_wait_has_no_effect(engine_config(call->engine));
     bool tick = config_tick_has_no_effect(engine_config(call->engine));
     c->ok = !wait && !tick;
-    c->mild = true;
-    say(c, "%s",
-        wait   ? "'max_wait_s' does nothing: 'order' is set, too, and does not name 'overdue'"
-        : tick ? "'pace.tick_s' does nothing: 'pace.batch' is unlimited, so a tick limits nothing"
-               : "none of those that were set is without effect");
+    set_text(c, "%s",
+             wait ? "'max_wait_s' does nothing: 'order' is set, too, and does not name 'overdue'"
+             : tick
+                 ? "'pace.tick_s' does nothing: 'pace.batch' is unlimited, so a tick limits nothing"
+                 : "none of those that were set is without effect");
     if (wait)
         c->fix = "put 'overdue' into 'order', or unset one of the two";
     else if (tick)
@@ -279,19 +261,27 @@ static void check_secrets(struct op_call *call, struct check *c) {
     for (size_t i = 0; good && i < config_project_count(config); i++)
         good = secret_file_is_good("projects.P.env_file", config_project_name(config, i), config, c,
                                    &count);
-    c->name = "secrets";
     c->ok = good;
     if (good && count == 0)
-        say(c, "no agent or project has an env_file");
+        set_text(c, "no agent or project has an env_file");
     else if (good)
-        say(c, "%zu env_file, for their owner alone", count);
+        set_text(c, "%zu env_file, for their owner alone", count);
     c->fix = good ? NULL : "make the file, readable for you alone: chmod 600";
 }
 
-static const check_function checks[] = {
-    check_disk,      check_store,   check_fsync,    check_home,        check_socket,
-    check_doors,     check_shim,    check_files,    check_sandbox,     check_isolation,
-    check_worktrees, check_cgroups, check_settings, check_run_folders, check_secrets,
+static const struct {
+    const char *name;
+    bool mild;
+    void (*check)(struct op_call *call, struct check *c);
+} checks[] = {
+    { "disk", false, check_disk },          { "store", false, check_store },
+    { "fsync", true, check_fsync },         { "home", false, check_home },
+    { "socket", false, check_socket },      { "runs", false, check_run_socket },
+    { "shim", false, check_shim },          { "files", true, check_files },
+    { "sandbox", true, check_sandbox },     { "isolation", true, check_isolation },
+    { "worktrees", true, check_worktrees }, { "cgroups", false, check_cgroups },
+    { "settings", true, check_settings },   { "run-folders", false, check_run_folders },
+    { "secrets", false, check_secrets },
 };
 
 /* clang-format off */
@@ -348,8 +338,8 @@ static int print_all(struct op_call *call) {
     print_json(&w, "features", strbuf_text(&list));
     print_list(&w, "checks");
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-        struct check c = { 0 };
-        checks[i](call, &c);
+        struct check c = { .name = checks[i].name, .mild = checks[i].mild };
+        checks[i].check(call, &c);
         print_check(&w, &c);
     }
     const struct slurm_finding *f;

@@ -35,7 +35,7 @@ struct gate_count {
 };
 
 struct status {
-    struct op_rows running; /* first: op_ask_titles */
+    struct op_rows running; /* first: op_query_titles */
     struct strbuf events;   /* printed in the order received */
 };
 
@@ -83,10 +83,9 @@ static void count_more(void *ctx, const struct verdict *first, int64_t more) {
 }
 
 static bool one_has_no_example(const struct counting *c) {
-    for (size_t i = 0; i < c->count; i++) {
+    for (size_t i = 0; i < c->count; i++)
         if (c->gates[i].count > 0 && c->gates[i].example_count == 0)
             return true;
-    }
     return false;
 }
 
@@ -118,11 +117,8 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
     json_write_object_begin(w);
     print_text(w, "gate", gate->code);
     print_int(w, "count", gate->count);
-    print_list(w, "examples");
-    for (size_t i = 0; i < gate->example_count; i++) {
-        json_write_string(w, op_id(call, gate->examples[i]));
-    }
-    json_write_array_end(w);
+    print_words(w, "examples", op_ids(call, gate->examples, gate->example_count),
+                gate->example_count);
     /* The reason of the first example, which may have moved to another gate meanwhile. */
     _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, why = STRBUF_INIT;
     struct verdict first;
@@ -280,7 +276,7 @@ static int print(struct op_call *call) {
                           .gates = arena_alloc(op_arena(call), GATES_MAX * sizeof(*c.gates)),
                           .code = STRBUF_INIT };
     id_map_init(&c.map, same_code, &c);
-    bool whole = core_waiting_by_gate(engine_core(call->engine), COUNTED_MAX, count_more, &c);
+    bool complete = core_waiting_by_gate(engine_core(call->engine), COUNTED_MAX, count_more, &c);
     take_examples(&c, LOOKED_FIRST);
     if (one_has_no_example(&c))
         take_examples(&c, LOOKED_MAX);
@@ -291,7 +287,7 @@ static int print(struct op_call *call) {
     for (size_t i = 0; i < c.count && c.gates[i].count > 0; i++)
         print_gate(call, &w, &c.gates[i]);
     json_write_array_end(&w);
-    print_bool(&w, "partial", !whole);
+    print_bool(&w, "partial", !complete);
     json_write_key(&w, "running");
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     json_write_array_begin(&w);
@@ -300,11 +296,11 @@ static int print(struct op_call *call) {
         if (!core_task(engine_core(call->engine), s->running.tasks[i], &view))
             continue;
         strbuf_clear(&line);
-        bool said = engine_last_line(call->engine, s->running.tasks[i], &line);
+        bool has_line = engine_last_line(call->engine, s->running.tasks[i], &line);
         json_write_object_begin(&w);
         (void)print_task_members(&w, call->engine, s->running.tasks[i], s->running.titles[i],
                                  s->running.changed[i]);
-        print_text(&w, "last_line", said ? strbuf_text(&line) : NULL);
+        print_text(&w, "last_line", has_line ? strbuf_text(&line) : NULL);
         json_write_object_end(&w);
     }
     json_write_array_end(&w);
@@ -346,9 +342,9 @@ static void take_events(struct op_call *call, const struct store_answer *answer)
     json_write_array_end(&w);
 }
 
-static int ask_events(struct op_call *call) {
+static int query_events(struct op_call *call) {
     struct store_question question = { .kind = ASK_EVENTS_BACK, .limit = EVENTS_SHOWN };
-    return op_ask(call, &question, take_events, print);
+    return op_query(call, &question, take_events, print);
 }
 
 static int run(struct op_call *call) {
@@ -356,7 +352,7 @@ static int run(struct op_call *call) {
     s->running.tasks = arena_alloc(op_arena(call), RUNNING_MAX * sizeof(task_id));
     size_t live = engine_live_tasks(call->engine, s->running.tasks, RUNNING_MAX);
     s->running.count = live < RUNNING_MAX ? live : RUNNING_MAX;
-    return op_ask_titles(call, &s->running, ask_events);
+    return op_query_titles(call, &s->running, query_events);
 }
 
 const struct op op_daemon_status = {

@@ -12,8 +12,8 @@
 static const char introduction[] =
     "# The HTTP interface\n"
     "\n"
-    "Made from the table of operations by `make docs`; do not edit. "
-    "[openapi.json](openapi.json) says the same for programs.\n"
+    "Made from the table of operations by `make docs`; do not edit. [openapi.json](openapi.json) "
+    "says the same for programs.\n"
     "\n"
     "The daemon listens on a Unix socket that only its owner can open, and speaks HTTP/1.1 and "
     "JSON:\n"
@@ -25,28 +25,24 @@ static const char introduction[] =
     "- Times are whole numbers, in ms since the epoch. What is unknown or not there is `null`.\n"
     "- A task is called `web-17`; its number alone is enough, because no other task has it.\n"
     "- A parameter that an operation does not have is refused, with the one that was probably "
-    "meant. "
-    "`null` in a body is the same as leaving the parameter out.\n"
-    "- **Lists** take `limit` and `cursor` and answer `{\"items\":[…],\"next\":\"…\"}`; `next` is "
-    "the "
-    "cursor of the next page, or `null` behind the last.\n"
+    "meant. `null` in a body is the same as leaving the parameter out.\n"
+    "- **Lists** take `limit` and `cursor` and answer `{\"items\":[…],\"next\":\"…\"}`; `next` "
+    "is the cursor of the next page, or `null` behind the last.\n"
     "- **Repeating.** Operations marked *key* take the header `Idempotency-Key`, 8 to 128 "
-    "printable "
-    "characters that the client makes up. The same key within 24 hours does nothing again: it gets "
-    "the answer of the first time, with `Idempotent-Replay: true`. The same key with other "
-    "parameters is "
-    "refused (409). Only what went well is kept: a refusal may be tried again.\n"
+    "printable characters that the client makes up. The same key within 24 hours does nothing "
+    "again: it gets the answer of the first time, with `Idempotent-Replay: true`. The same key "
+    "with other parameters is refused (409). Only what went well is kept: a refusal may be tried "
+    "again.\n"
     "- **On disk.** What is answered is on disk, and what is shown too.\n"
     "- **Runs** ask at a socket of their own, `run.sock`, with `Authorization: Bearer` and their "
     "`SLUICE_TOKEN`: the operations marked *run*, about themselves and what is below them "
     "([capabilities.md](capabilities.md)). Everything else is refused (403). The owner's socket "
-    "takes "
-    "no token, and no process of a run.\n"
+    "takes no token, and no process of a run.\n"
     "- **By TCP**, where `http.listen` says, with `Authorization: Bearer` and a token of `sluice "
     "token add`, or of a page that `sluice dash` has opened: what its scope allows, `read`, "
     "`submit` or `admin`, each with those before it. Operations marked *socket* are not done by "
-    "TCP. Without a token there are `/healthz`, `POST /v1/session` and the files of the dashboard "
-    "([security.md](security.md)).\n"
+    "TCP. Without a token there are `/healthz`, `POST /v1/session` and the files of the "
+    "dashboard ([security.md](security.md)).\n"
     "\n"
     "## Errors\n"
     "\n"
@@ -64,27 +60,23 @@ static const char members_introduction[] =
     "Made from the table of members by `make docs`; do not edit. They are written as JSON to the "
     "[HTTP interface](api.md), in [files of tasks](tasks.md#files-of-tasks), as options of "
     "[`sluice add`](cli/add.md) and [`sluice run`](cli/run.md), and as arguments of the tools of "
-    "the "
-    "[MCP server](mcp.md). The values are the same everywhere:\n"
+    "the [MCP server](mcp.md). The values are the same everywhere:\n"
     "\n"
     "| value | is written |\n"
     "|---|---|\n"
     "| time span | `90s`, `30m`, `2h`, `1.5d`; a number is seconds |\n"
     "| time | `30m` from now, `18:30` (the next one), `2027-01-31`, `2027-01-31T18:30`, in the "
-    "time zone of "
-    "the one who reads it: of `sluice`, or of the daemon; a number is ms since the epoch |\n"
+    "time zone of the one who reads it: of `sluice`, or of the daemon; a number is ms since the "
+    "epoch |\n"
     "| size | `512MB`, `1.5GB`; a number is MB of 1,048,576 bytes |\n"
     "| dollars | `2.50`, `$2.50`, with up to six places |\n"
     "| name | 1 to 128 bytes without control characters |\n"
     "| path | absolute. In files it counts from the folder of the file, on the command line from "
-    "the "
-    "current one |\n"
+    "the current one |\n"
     "\n"
     "*Children* says whether a run may set it of [tasks that it adds](capabilities.md#children): "
-    "with its token "
-    "or in a spawn file, in a spawn file alone (*file*), in one that a command of yours has "
-    "written "
-    "(*command*), or with `capability.commands` (*if allowed*).\n";
+    "with its token or in a spawn file, in a spawn file alone (*file*), in one that a command of "
+    "yours has written (*command*), or with `capability.commands` (*if allowed*).\n";
 
 static const char *const options[][2] = {
 #define OPTION(member, option, ...) { #member, option },
@@ -252,8 +244,7 @@ static void md_op(const struct op *op, struct strbuf *out) {
 void op_print_markdown(struct strbuf *out) {
     strbuf_puts(out, introduction);
     op_print_errors(out);
-    strbuf_puts(out, "\n");
-    strbuf_puts(out, "\n## Answers\n\nA member with ? may be missing. A later version may add "
+    strbuf_puts(out, "\n\n## Answers\n\nA member with ? may be missing. A later version may add "
                      "members: ignore those that you do not know. The values of words:\n\n");
     words_each(md_words, out);
     strbuf_putc(out, '\n');
@@ -273,12 +264,11 @@ static void print_spelled(struct json_writer *w) {
 }
 
 static void print_enum(struct json_writer *w, const char *const *choices) {
-    if (!choices)
-        return;
-    print_list(w, "enum");
-    for (const char *const *c = choices; *c; c++)
-        json_write_string(w, *c);
-    json_write_array_end(w);
+    size_t count = 0;
+    while (choices && choices[count])
+        count++;
+    if (choices)
+        print_words(w, "enum", choices, count);
 }
 
 /* The type of a parameter as members of a JSON schema; `entry`: the schema of OP_ARRAY items. */

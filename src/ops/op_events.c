@@ -51,7 +51,7 @@ static int ask(struct op_call *call) {
                                        .after = s->back ? 0 : s->from,
                                        .before = s->back ? s->from : 0,
                                        .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
-    return op_ask(call, &question, take, op_done);
+    return op_query(call, &question, take, op_done);
 }
 
 static int run_of_task(struct op_call *call) {

@@ -3,7 +3,7 @@
  * An operation reads its parameters, which are already checked, with op_text, op_number and
  * op_flag, reads the engine, and prints into call->answer with a json_writer.
  *
- * To ask the store, `run` returns op_ask(call, &question, take, then). `take` copies what it needs
+ * To ask the store, `run` returns op_query(call, &question, take, then). `take` copies what it needs
  * from the answer; `then` continues inside a turn, and may ask again. State between steps is in
  * op_state (zeroed, freed with the call) or op_arena. */
 #pragma once
@@ -17,7 +17,7 @@
 /* --- parameters ------------------------------------------------------------------------------ */
 
 const char *op_text(const struct op_call *call, const char *name); /* NULL: not given */
-int64_t op_number(const struct op_call *call, const char *name, int64_t standard);
+int64_t op_number(const struct op_call *call, const char *name, int64_t otherwise);
 bool op_flag(const struct op_call *call, const char *name); /* false: not given */
 const json_t *op_json(const struct op_call *call, const char *name);
 const struct op_param *op_find_param(const struct op *op, const char *name);
@@ -55,18 +55,18 @@ void op_print_errors(struct strbuf *out);
 int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3, 4);
 
 typedef int (*op_step)(struct op_call *call);
-typedef void (*op_taken)(struct op_call *call, const struct store_answer *answer);
+typedef void (*op_take_answer)(struct op_call *call, const struct store_answer *answer);
 
 /* What `question` points to must live as long as the call. If the store cannot be read, the call
  * fails and neither `take` nor `then` is called. */
-int op_ask(struct op_call *call, const struct store_question *question, op_taken take,
-           op_step then);
+int op_query(struct op_call *call, const struct store_question *question, op_take_answer take,
+             op_step then);
 /* The last step of rights.h: continues with the operation. Idempotency keys belong to `owner`: two
  * tokens, two runs, or a run and its owner may choose the same key without getting each other's
  * answers. */
 int op_authorized(struct op_call *call, const char *owner);
 /* Returned by a step that waits. */
-#define CALL_GO_ON 1
+#define CALL_CONTINUES 1
 /* Continues with `then` after op_wake. Call it before starting what will wake the call; a step that
  * fails does not wait. */
 int op_wait(struct op_call *call, op_step then);
@@ -86,16 +86,17 @@ const struct merge_answer *op_merged(const struct op_call *call);
 int op_done(struct op_call *call);
 /* Continues with `then` in the next turn, to split long work so that other calls run in between.
  * The state may have changed meanwhile. */
-int op_rest(struct op_call *call, op_step then);
+int op_yield(struct op_call *call, op_step then);
 
 /* Memory of this call, initially zeroed. `finish` (or NULL) is called before it is freed. */
 void *op_state(struct op_call *call, size_t size, void (*finish)(void *state));
 struct arena *op_arena(struct op_call *call);
+const char *op_keep(struct op_call *call, const char *text); /* copied into the arena; or NULL */
 /* Additional members beside "error" if the call fails: "depths":{…} */
-struct strbuf *op_more(struct op_call *call);
+struct strbuf *op_error_members(struct op_call *call);
 
-#define OP_LIMIT_MAX      1000
-#define OP_LIMIT_STANDARD 50
+#define OP_LIMIT_MAX     1000
+#define OP_LIMIT_DEFAULT 50
 /* The first members of every operation; rows of `params`, and their list. */
 #define OP(name_, method_, path_, summary_)                                                        \
     .name = (name_), .method = (method_), .path = (path_), .summary = (summary_)
@@ -133,7 +134,7 @@ size_t op_limit(const struct op_call *call);
 int op_cursor(struct op_call *call, char kind, uint64_t *ret_number, bool *ret_given);
 void op_print_next(struct json_writer *w, char kind, uint64_t number);
 
-/* --- finding (op_look.c) --------------------------------------------------------------------- */
+/* --- finding (op_names.c) --------------------------------------------------------------------- */
 
 /* Finds a task by its id or external id (engine_find_task). A call of a run (`run`, or NULL) finds
  * only tasks that the run sees, and an id always means the task with that id: ids are in its

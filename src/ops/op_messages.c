@@ -164,8 +164,8 @@ static int run_post(struct op_call *call) {
 
 #define READ_TEXT                                                                                  \
     "Oldest first; without a `cursor` the last ones. `end` is the cursor of what comes later, "    \
-    "and "                                                                                         \
-    "`m0` that of the beginning. A page may be shorter than `limit` and have a `next` all the "    \
+    "and `m0` that of the beginning. A page may be shorter than `limit` and have a `next` all "    \
+    "the "                                                                                         \
     "same: a megabyte of the file is looked at in each."
 #define POST_TEXT                                                                                  \
     "It is in the file when this is answered. Takes no key: a message that is posted twice is "    \

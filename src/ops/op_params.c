@@ -25,9 +25,9 @@ const char *op_text(const struct op_call *call, const char *name) {
     return json_string_value(op_json(call, name));
 }
 
-int64_t op_number(const struct op_call *call, const char *name, int64_t standard) {
+int64_t op_number(const struct op_call *call, const char *name, int64_t otherwise) {
     const json_t *value = op_json(call, name);
-    return json_is_integer(value) ? json_integer_value(value) : standard;
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
 bool op_flag(const struct op_call *call, const char *name) {
@@ -37,14 +37,14 @@ bool op_flag(const struct op_call *call, const char *name) {
 /* --- the rows -------------------------------------------------------------------------------- */
 
 /* The name of a setting under `prefix`; NULL: it is elsewhere. */
-static const char *name_below(const char *prefix, const struct setting *setting) {
+static const char *setting_suffix(const char *prefix, const struct setting *setting) {
     size_t size = strlen(prefix);
     return strncmp(setting->key, prefix, size) == 0 ? setting->key + size : NULL;
 }
 
-static bool is_setting_below(const char *prefix, const char *name) {
+static bool is_setting_under(const char *prefix, const char *name) {
     for (size_t i = 0; i < settings_count; i++) {
-        const char *known = name_below(prefix, &settings[i]);
+        const char *known = setting_suffix(prefix, &settings[i]);
         if (known && strcmp(known, name) == 0)
             return true;
     }
@@ -53,7 +53,7 @@ static bool is_setting_below(const char *prefix, const char *name) {
 
 const struct op_param *op_find_param(const struct op *op, const char *name) {
     for (const struct op_param *p = op->params; p && p->name; p++)
-        if (p->settings ? is_setting_below(p->settings, name) : strcmp(p->name, name) == 0)
+        if (p->settings ? is_setting_under(p->settings, name) : strcmp(p->name, name) == 0)
             return p;
     return NULL;
 }
@@ -73,7 +73,7 @@ static int refuse_unknown(const struct op *op, const char *name, struct error *e
     for (const struct op_param *p = op->params; p && p->name; p++)
         if (p->settings) {
             for (size_t i = 0; i < settings_count; i++) {
-                const char *known = name_below(p->settings, &settings[i]);
+                const char *known = setting_suffix(p->settings, &settings[i]);
                 if (known)
                     nearest_offer(&nearest, known);
             }
@@ -159,10 +159,6 @@ static int check_choice(const struct op_param *p, const char *text, struct error
                      op_quote(text).text, strbuf_text(&list));
 }
 
-static int check_number(const struct op_param *p, int64_t number, struct error *err) {
-    return number < p->min || number > most_of(p) ? refuse_range(p, "", err) : 0;
-}
-
 static int check_count(const struct op_param *p, size_t count, struct error *err) {
     if ((int64_t)count < p->min && count == 0)
         return error_set(err, -EINVAL, "parameter '%s' is empty", p->name);
@@ -182,42 +178,47 @@ static int check_list(const struct op_param *p, const json_t *list, struct error
     return r;
 }
 
-static int check_decimal(const struct op_param *p, double number, struct error *err) {
-    return number < (double)p->min || number > (double)most_of(p) ? refuse_range(p, "", err) : 0;
-}
-
-static int check_value(const struct op_param *p, const json_t *value, struct error *err) {
-    int r = 0;
-    switch (p->type) {
+static bool has_type(enum op_type type, const json_t *value) {
+    switch (type) {
     case OP_TEXT:
-        if (!json_is_string(value))
-            return refuse_type(p, err);
-        r = check_text(p, "parameter", value, most_of(p), err);
-        return r < 0 ? r : check_choice(p, json_string_value(value), err);
+        return json_is_string(value);
     case OP_NUMBER:
-        return json_is_integer(value) ? check_number(p, json_integer_value(value), err)
-                                      : refuse_type(p, err);
+        return json_is_integer(value);
     case OP_DECIMAL:
-        return json_is_number(value) ? check_decimal(p, json_number_value(value), err)
-                                     : refuse_type(p, err);
+        return json_is_number(value);
     case OP_BOOLEAN:
-        return json_is_boolean(value) ? 0 : refuse_type(p, err);
+        return json_is_boolean(value);
     case OP_LIST:
-        return json_is_array(value) ? check_list(p, value, err) : refuse_type(p, err);
-    case OP_OBJECT:
-        return json_is_object(value) ? check_count(p, json_object_size(value), err)
-                                     : refuse_type(p, err);
     case OP_ARRAY:
-        return json_is_array(value) ? check_count(p, json_array_size(value), err)
-                                    : refuse_type(p, err);
+        return json_is_array(value);
+    case OP_OBJECT:
+        return json_is_object(value);
     case OP_VALUE:
     case OP_SETTINGS:
-        if (json_is_string(value))
-            return check_text(p, "parameter", value, most_of(p), err);
-        return json_is_number(value) || json_is_boolean(value) ? 0 : refuse_type(p, err);
+        return json_is_string(value) || json_is_number(value) || json_is_boolean(value);
     case OP_TYPE_MAX:
         break;
     }
+    return false;
+}
+
+static int check_value(const struct op_param *p, const json_t *value, struct error *err) {
+    if (!has_type(p->type, value))
+        return refuse_type(p, err);
+    if (p->type == OP_LIST)
+        return check_list(p, value, err);
+    if (json_is_array(value) || json_is_object(value))
+        return check_count(p, json_array_size(value) + json_object_size(value), err);
+    if (json_is_string(value)) {
+        int r = check_text(p, "parameter", value, most_of(p), err);
+        return r < 0 ? r : check_choice(p, json_string_value(value), err);
+    }
+    int64_t whole = json_integer_value(value);
+    double number = json_number_value(value);
+    if (p->type == OP_NUMBER
+            ? whole < p->min || whole > most_of(p)
+            : p->type == OP_DECIMAL && (number < (double)p->min || number > (double)most_of(p)))
+        return refuse_range(p, "", err);
     return 0;
 }
 

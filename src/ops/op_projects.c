@@ -23,25 +23,30 @@ static int run_list(struct op_call *call) {
     return names_list(call, engine_project_count(call->engine), print_one);
 }
 
-static void answer_project(struct op_call *call, const struct engine_project *project) {
+static int answer_project(struct op_call *call, const struct engine_project *project) {
     struct share_sums sums;
     struct json_writer w;
     sum_shares(call->engine, &sums);
     json_write_init(&w, &call->answer, false);
     print_project(&w, call->engine, project, &sums);
+    return 0;
 }
 
 static int run_show(struct op_call *call) {
     const struct engine_project *project = op_project(call, op_text(call, "name"));
-    if (!project)
-        return call->err.code;
-    answer_project(call, project);
-    return 0;
+    return project ? answer_project(call, project) : call->err.code;
 }
 
 /* --- changing -------------------------------------------------------------------------------- */
 
-#define BELOW "projects.P."
+#define PROJECT_SETTINGS "projects.P."
+
+/* "projects.NAME.OWN", or "projects.NAME" if `own` is NULL; in the arena. */
+static const char *project_key(struct op_call *call, const char *name, const char *own) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    strbuf_printf(&key, "projects.%s%s%s", name, own ? "." : "", own ? own : "");
+    return arena_strdup(op_arena(call), strbuf_text(&key));
+}
 
 /* Parameters that are project settings become changes of projects.NAME.*; parameters of the
  * operation itself (`prefix`) do not. */
@@ -52,14 +57,10 @@ static size_t collect(struct op_call *call, const char *name, struct config_chan
     *ret_items =
         arena_alloc(op_arena(call), (json_object_size(call->params) + 1) * sizeof(**ret_items));
     json_object_foreach(call->params, own, value) {
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         const struct op_param *p = op_find_param(call->op, own);
-        if (!p || p->type != OP_SETTINGS)
-            continue;
-        strbuf_printf(&key, "projects.%s.%s", name, own);
-        (*ret_items)[count++] =
-            (struct config_change){ .key = arena_strdup(op_arena(call), strbuf_text(&key)),
-                                    .value = change_value(call, value) };
+        if (p && p->type == OP_SETTINGS)
+            (*ret_items)[count++] = (struct config_change){ .key = project_key(call, name, own),
+                                                            .value = change_value(call, value) };
     }
     return count;
 }
@@ -106,10 +107,7 @@ static int run_change(struct op_call *call) {
         r = engine_add_project(call->engine, name, op_text(call, "prefix"), &call->err);
     if (r == 0 && count > 0)
         r = change_apply(call, &change);
-    if (r < 0)
-        return r;
-    answer_project(call, engine_find_project(call->engine, name));
-    return 0;
+    return r < 0 ? r : answer_project(call, engine_find_project(call->engine, name));
 }
 
 /* --- deleting -------------------------------------------------------------------------------- */
@@ -122,21 +120,15 @@ static size_t collect_section(struct op_call *call, const char *name,
     *ret_items = arena_alloc(op_arena(call), (settings_count + 1) * sizeof(**ret_items));
     for (size_t i = 0; i < settings_count; i++) {
         const char *pattern = settings[i].key;
-        if (strncmp(pattern, BELOW, strlen(BELOW)) != 0
-            || !config_is_set(engine_config(call->engine), pattern, name))
-            continue;
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "projects.%s.%s", name, pattern + strlen(BELOW));
-        (*ret_items)[count++] =
-            (struct config_change){ .key = arena_strdup(op_arena(call), strbuf_text(&key)) };
+        if (strncmp(pattern, PROJECT_SETTINGS, strlen(PROJECT_SETTINGS)) == 0
+            && config_is_set(engine_config(call->engine), pattern, name))
+            (*ret_items)[count++] =
+                (struct config_change){ .key = project_key(call, name,
+                                                           pattern + strlen(PROJECT_SETTINGS)) };
     }
-    if (config_has_project(engine_config(call->engine), name)) {
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "projects.%s", name);
+    if (config_has_project(engine_config(call->engine), name))
         (*ret_items)[count++] =
-            (struct config_change){ .key = arena_strdup(op_arena(call), strbuf_text(&key)),
-                                    .is_section = true };
-    }
+            (struct config_change){ .key = project_key(call, name, NULL), .is_section = true };
     return count;
 }
 
@@ -208,7 +200,7 @@ const struct op op_project_list = {
 #define PARAM_NAME(place_)                                                                         \
     PARAM(TEXT, place_, "name", .text = "the project", .required = true, .min = 1, .max = 128)
 #define PARAM_SETTINGS                                                                             \
-    PARAM(SETTINGS, BODY, "KEY", .min = 1, .max = 4096, .settings = BELOW,                         \
+    PARAM(SETTINGS, BODY, "KEY", .min = 1, .max = 4096, .settings = PROJECT_SETTINGS,              \
           .text =                                                                                  \
               "any setting `projects.P.KEY` of the configuration, such as `weight` or `path`, "    \
               "a folder that must be there")

@@ -41,7 +41,7 @@ static int run_task_runs(struct op_call *call) {
                                        .task = task,
                                        .before = before,
                                        .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
-    return op_ask(call, &question, take_runs, op_done);
+    return op_query(call, &question, take_runs, op_done);
 }
 
 const struct op op_task_runs = {
@@ -61,28 +61,27 @@ const struct op op_task_runs = {
 enum which { RUNS_ALL, RUNS_LIVE, RUNS_ENDED };
 
 struct listing {
+    struct op_rows rows; /* first: op_query_titles */
     time_ms since, until;
     sym project;
     const char *agent;
     enum which which;
     int outcome;          /* enum outcome, or -1: any */
-    task_id live_below;   /* only live runs with smaller numbers; 0: no live runs */
-    struct run_row *runs; /* their texts are in the arena */
-    task_id *tasks;
-    const char **titles;
-    size_t count, limit;
+    task_id live_before;  /* only live runs with smaller numbers; 0: no live runs */
+    struct run_row *runs; /* one for each row; their texts are in the arena */
+    size_t limit;
     struct store_place place; /* of the last one that was read */
-    size_t asked;
-    unsigned looked;
-    bool over;       /* no more ended runs */
-    bool more_lives; /* the page ended among the live runs */
+    size_t asked;             /* rows requested from the store */
+    unsigned looked;          /* ended runs read so far */
+    bool over;                /* no more ended runs */
+    bool more_lives;          /* the page ended among the live runs */
 };
 
 static struct listing *listing_of(struct op_call *call) {
     return op_state(call, sizeof(struct listing), NULL);
 }
 
-/* --- what is asked for ----------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------ */
 
 static int take_state(struct op_call *call, struct listing *l) {
     const char *word = op_text(call, "state");
@@ -125,14 +124,14 @@ static bool read_part(const char **text, char end, uint64_t *ret) {
 static int take_place(struct op_call *call, struct listing *l) {
     const char *given = op_text(call, "after"), *text = given;
     uint64_t at, task, attempt;
-    l->live_below = UINT64_MAX;
+    l->live_before = UINT64_MAX;
     l->place = (struct store_place){ .ended_at = time_min(l->until, TIME_NEVER) };
     if (!text)
         return 0;
-    if (*text == 'l' && (text++, read_part(&text, '\0', &l->live_below)))
+    if (*text == 'l' && (text++, read_part(&text, '\0', &l->live_before)))
         return 0;
     text = given + 1;
-    l->live_below = 0;
+    l->live_before = 0;
     if (*given == 'e' && read_part(&text, '.', &at) && read_part(&text, '.', &task)
         && read_part(&text, '\0', &attempt) && attempt <= UINT32_MAX) {
         l->place = (struct store_place){ (time_ms)at, task, (uint32_t)attempt };
@@ -155,41 +154,39 @@ static int take_names(struct op_call *call, struct listing *l) {
 
 /* --- choosing -------------------------------------------------------------------------------- */
 
-static bool fits(const struct op_call *call, const struct listing *l,
-                 const struct run_row *run_list) {
+static bool fits(const struct op_call *call, const struct listing *l, const struct run_row *run) {
     struct task_view t;
-    if (l->agent && (!run_list->agent || strcmp(run_list->agent, l->agent) != 0))
+    if (l->agent && (!run->agent || strcmp(run->agent, l->agent) != 0))
         return false;
-    if (l->outcome >= 0 && (int)run_list->outcome != l->outcome)
+    if (l->outcome >= 0 && (int)run->outcome != l->outcome)
         return false;
     return !l->project
-           || (core_task(engine_core(call->engine), run_list->task, &t) && t.project == l->project);
+           || (core_task(engine_core(call->engine), run->task, &t) && t.project == l->project);
 }
 
-static void keep_run(struct op_call *call, struct listing *l, const struct run_row *run_list) {
-    struct run_row *copy = &l->runs[l->count];
-    struct arena *arena = op_arena(call);
-    *copy = *run_list;
-    copy->agent = run_list->agent ? arena_strdup(arena, run_list->agent) : NULL;
-    copy->how = run_list->how ? arena_strdup(arena, run_list->how) : NULL;
-    copy->model = run_list->model ? arena_strdup(arena, run_list->model) : NULL;
-    copy->message = run_list->message ? arena_strdup(arena, run_list->message) : NULL;
-    l->tasks[l->count++] = run_list->task;
+static void keep_run(struct op_call *call, struct listing *l, const struct run_row *run) {
+    struct run_row *copy = &l->runs[l->rows.count];
+    *copy = *run;
+    copy->agent = op_keep(call, run->agent);
+    copy->how = op_keep(call, run->how);
+    copy->model = op_keep(call, run->model);
+    copy->message = op_keep(call, run->message);
+    l->rows.tasks[l->rows.count++] = run->task;
 }
 
 static bool live_row(const struct op_call *call, task_id task, struct run_row *ret) {
-    struct engine_run run_list;
+    struct engine_run run;
     struct engine_live more;
-    if (!engine_live_run(call->engine, task, &run_list) || !engine_live(call->engine, task, &more))
+    if (!engine_live_run(call->engine, task, &run) || !engine_live(call->engine, task, &more))
         return false;
     *ret = (struct run_row){ .task = task,
-                             .attempt = run_list.attempt,
+                             .attempt = run.attempt,
                              .iteration = more.iteration,
                              .agent = more.agent,
-                             .ordered_at = run_list.ordered_at,
-                             .started_at = run_list.started_at,
-                             .tokens_in = run_list.tokens_in,
-                             .tokens_out = run_list.tokens_out,
+                             .ordered_at = run.ordered_at,
+                             .started_at = run.started_at,
+                             .tokens_in = run.tokens_in,
+                             .tokens_out = run.tokens_out,
                              .tokens_cached = more.tokens_cached,
                              .cost_micro_usd = more.cost_micro_usd };
     return true;
@@ -200,26 +197,25 @@ static void take_live(struct op_call *call, struct listing *l) {
     task_id *live = arena_alloc(op_arena(call), (count + 1) * sizeof(*live));
     (void)engine_live_tasks(call->engine, live, count);
     for (size_t i = count; i-- > 0;) {
-        struct run_row run_list;
-        if (live[i] >= l->live_below || !live_row(call, live[i], &run_list)
-            || !fits(call, l, &run_list))
+        struct run_row run;
+        if (live[i] >= l->live_before || !live_row(call, live[i], &run) || !fits(call, l, &run))
             continue;
-        if (l->count == l->limit) {
+        if (l->rows.count == l->limit) {
             l->more_lives = true;
             return;
         }
-        keep_run(call, l, &run_list);
+        keep_run(call, l, &run);
     }
 }
 
 static void take_ended(struct op_call *call, const struct store_answer *answer) {
     struct listing *l = listing_of(call);
     size_t i = 0;
-    for (; i < answer->count && l->count < l->limit; i++) {
-        const struct run_row *run_list = &answer->runs[i];
-        l->place = (struct store_place){ run_list->ended_at, run_list->task, run_list->attempt };
-        if (fits(call, l, run_list))
-            keep_run(call, l, run_list);
+    for (; i < answer->count && l->rows.count < l->limit; i++) {
+        const struct run_row *run = &answer->runs[i];
+        l->place = (struct store_place){ run->ended_at, run->task, run->attempt };
+        if (fits(call, l, run))
+            keep_run(call, l, run);
     }
     l->looked += (unsigned)answer->count;
     l->over = i == answer->count && answer->count < l->asked;
@@ -227,7 +223,7 @@ static void take_ended(struct op_call *call, const struct store_answer *answer) 
 
 /* clang-format off */
 #define LISTED_RUN(X) \
-    X(print_text, "title", T_TEXT | T_NULL, "the title of its task", "write the parser", l->titles[i]) \
+    X(print_text, "title", T_TEXT | T_NULL, "the title of its task", "write the parser", l->rows.titles[i]) \
     X(print_text, "project", T_TEXT | T_NULL, "its project", "web", op_name_of(call->engine, t.project)) \
     X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(call->engine, t.kind)) \
     X(print_text, "state", T_WORD | T_NULL, "the state of its task; null: it was deleted", &words_state, there ? task_state_name(t.state) : NULL)
@@ -240,12 +236,12 @@ static int print_listing(struct op_call *call) {
     const struct listing *l = listing_of(call);
     struct json_writer w = op_begin(call);
     print_list(&w, "items");
-    for (size_t i = 0; i < l->count; i++) {
-        const struct run_row *run_list = &l->runs[i];
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const struct run_row *run = &l->runs[i];
         struct task_view t = { 0 };
-        bool there = core_task(engine_core(call->engine), run_list->task, &t);
+        bool there = core_task(engine_core(call->engine), run->task, &t);
         json_write_object_begin(&w);
-        print_run_members(&w, call->engine, run_list,
+        print_run_members(&w, call->engine, run,
                           t.state == TASK_STARTING ? "starting" : run_phase_name(t.phase));
         LISTED_RUN(SHAPE_PRINT_TO)
         json_write_object_end(&w);
@@ -253,7 +249,7 @@ static int print_listing(struct op_call *call) {
     json_write_array_end(&w);
     char text[80];
     if (l->more_lives)
-        (void)snprintf(text, sizeof(text), "l%" PRIu64, l->tasks[l->count - 1]);
+        (void)snprintf(text, sizeof(text), "l%" PRIu64, l->rows.tasks[l->rows.count - 1]);
     else
         (void)snprintf(text, sizeof(text), "e%" PRId64 ".%" PRIu64 ".%" PRIu32, l->place.ended_at,
                        l->place.task, l->place.attempt);
@@ -261,34 +257,18 @@ static int print_listing(struct op_call *call) {
     return op_end(&w);
 }
 
-static void take_titles(struct op_call *call, const struct store_answer *answer) {
-    struct listing *l = listing_of(call);
-    for (size_t i = 0, k = 0; i < l->count && k < answer->count; i++) {
-        if (answer->specs[k].id != l->tasks[i])
-            continue;
-        const char *title = answer->specs[k++].title;
-        l->titles[i] = title ? arena_strdup(op_arena(call), title) : NULL;
-    }
-}
-
-static int ask_ended(struct op_call *call) {
+static int query_ended(struct op_call *call) {
     struct listing *l = listing_of(call);
     bool filtered = l->project || l->agent || l->outcome >= 0;
-    if (l->over || l->more_lives || l->count == l->limit || l->looked >= LOOKED_MAX) {
-        if (l->count == 0)
-            return print_listing(call);
-        struct store_question question = {
-            .kind = ASK_TITLES, .tasks = l->tasks, .task_count = l->count, .limit = l->count
-        };
-        return op_ask(call, &question, take_titles, print_listing);
-    }
-    l->asked = l->limit - l->count + 1;
+    if (l->over || l->more_lives || l->rows.count == l->limit || l->looked >= LOOKED_MAX)
+        return op_query_titles(call, &l->rows, print_listing);
+    l->asked = l->limit - l->rows.count + 1;
     if (filtered || l->asked > STORE_ANSWER_MAX)
         l->asked = STORE_ANSWER_MAX;
     struct store_question question = {
         .kind = ASK_ENDED, .since = l->since, .place = l->place, .limit = l->asked
     };
-    return op_ask(call, &question, take_ended, ask_ended);
+    return op_query(call, &question, take_ended, query_ended);
 }
 
 static int run_list(struct op_call *call) {
@@ -304,12 +284,11 @@ static int run_list(struct op_call *call) {
     if (r < 0)
         return r;
     l->runs = arena_alloc(op_arena(call), l->limit * sizeof(*l->runs));
-    l->tasks = arena_alloc(op_arena(call), l->limit * sizeof(*l->tasks));
-    l->titles = arena_alloc(op_arena(call), l->limit * sizeof(*l->titles));
+    l->rows.tasks = arena_alloc(op_arena(call), l->limit * sizeof(*l->rows.tasks));
     if (l->which != RUNS_ENDED && l->until > engine_now(call->engine))
         take_live(call, l);
     l->over = l->which == RUNS_LIVE;
-    return ask_ended(call);
+    return query_ended(call);
 }
 
 const struct op op_run_list = {
@@ -630,7 +609,7 @@ static int run_correct(struct op_call *call) {
                                        .task = s->task,
                                        .before = s->attempt ? (uint64_t)s->attempt + 1 : 0,
                                        .limit = 2 };
-    return op_ask(call, &question, take_row, correct);
+    return op_query(call, &question, take_row, correct);
 }
 
 const struct op op_run_correct = {

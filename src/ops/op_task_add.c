@@ -23,7 +23,6 @@ enum added { ADDED, ADDED_ALREADY, ADDED_DEFERRED, ADDED_DRY };
 struct adding {
     struct batch batch;
     uint32_t group;
-    bool made_group; /* it is new */
     struct queue_room room;
     const task_id *ids; /* of all entries; 0: nothing is stored for it */
     const enum added *added;
@@ -37,6 +36,7 @@ static struct adding *adding_of(struct op_call *call) {
     return op_state(call, sizeof(struct adding), adding_finish);
 }
 
+/* The error names the task of the batch that it is about. */
 static int refuse(struct op_call *call, int code) {
     struct batch *batch = &adding_of(call)->batch;
     const char *name = batch->entries ? batch->entries[batch->index].name : NULL;
@@ -84,61 +84,67 @@ static void write_memo(struct op_call *call) {
     }
 }
 
-static int open_group(struct op_call *call) {
-    struct adding *a = adding_of(call);
-    const char *name = op_text(call, "group");
-    if (!name)
-        return 0;
-    a->made_group = !engine_find_group(call->engine, name);
-    int r = engine_open_group(call->engine, name, false, &a->group, &call->err);
-    for (size_t i = 0; r == 0 && i < a->batch.count; i++)
-        a->batch.entries[i].spec.group = a->group;
-    return r;
-}
-
-/* Cannot fail: all checks were made before. */
+/* All checks were made before. */
 static int add(struct op_call *call) {
-    const struct adding *a = adding_of(call);
-    struct batch *batch = &adding_of(call)->batch;
-    int r = open_group(call);
+    struct adding *a = adding_of(call);
+    struct batch *batch = &a->batch;
+    const char *group = op_text(call, "group");
+    bool made = group && !engine_find_group(call->engine, group);
+    int r = group ? engine_open_group(call->engine, group, false, &a->group, &call->err) : 0;
+    for (size_t i = 0; group && i < batch->count; i++)
+        batch->entries[i].spec.group = a->group;
     if (r == 0 && batch->makes_default)
         r = engine_add_project(call->engine, DEFAULT_PROJECT, NULL, &call->err);
     if (r == 0 && batch->added > 0)
         r = engine_add_tasks(call->engine, batch->entries, batch->count, &call->err);
-    if (r < 0) {
-        if (a->made_group)
-            engine_take_back_group(call->engine, a->group);
+    if (r < 0 && made)
+        engine_take_back_group(call->engine, a->group);
+    if (r < 0)
         return r;
-    }
     if (call->run.token[0])
         children_added(call, batch);
-    batch_give_budgets(batch);
+    batch_set_budgets(batch);
     epic_adopt_children(call, batch);
     write_memo(call);
     return 0;
 }
 
-/* Agents in one folder see each other's unfinished changes: warns once. */
-static void note_shared_folder(struct op_call *call) {
-    struct batch *batch = &adding_of(call)->batch;
-    for (size_t i = 0; i < batch->count && !adding_of(call)->room.note && !batch->run; i++) {
+/* Agents in one folder see each other's unfinished changes. */
+static const char *shared_folder_note(struct op_call *call, const struct submission *s) {
+    const char *folder =
+        s->workspace ? NULL : engine_task_folder(call->engine, s->project, s->agent, s->cwd);
+    task_id other = folder ? engine_agent_in_folder(call->engine, folder) : 0;
+    if (!other)
+        return NULL;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_printf(&text, "the agent of '%s' works in '%.200s' at the moment: " SHARED_FOLDER_FIX,
+                  op_id(call, other), folder);
+    return arena_strdup(op_arena(call), strbuf_text(&text));
+}
+
+/* The first warning of each kind, in this order: base branch, shared folder, priority. Children of
+ * a run inherit folder and priority. */
+static const char *find_note(struct op_call *call, const struct batch *batch) {
+    const struct config *config = engine_config(call->engine);
+    const char *note = NULL;
+    for (size_t i = 0; i < batch->count && !note; i++) {
         const struct submission *s = &batch->entries[i];
-        const char *folder = batch->entries[i].already || s->workspace
-                                 ? NULL
-                                 : engine_task_folder(call->engine, s->project, s->agent, s->cwd);
-        task_id other = folder ? engine_agent_in_folder(call->engine, folder) : 0;
-        if (!other)
-            continue;
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text,
-                      "the agent of '%s' works in '%.200s' at the moment: " SHARED_FOLDER_FIX,
-                      op_id(call, other), folder);
-        adding_of(call)->room.note = arena_strdup(op_arena(call), strbuf_text(&text));
+        if (s->base_branch && !s->already)
+            note = submission_branch_note(config, s->project, op_arena(call));
     }
+    for (size_t i = 0; i < batch->count && !note && !batch->run; i++)
+        if (!batch->entries[i].already)
+            note = shared_folder_note(call, &batch->entries[i]);
+    bool compared = config_policy(config)->order & ORDER_BY_PRIORITY;
+    for (size_t i = 0; i < batch->count && !note && !compared && !batch->run; i++)
+        if (batch->entries[i].priority != SUBMISSION_NOT_GIVEN)
+            note = SUBMISSION_PRIORITY_NOTE;
+    return note;
 }
 
 static int check_and_add(struct op_call *call) {
-    struct batch *batch = &adding_of(call)->batch;
+    struct adding *a = adding_of(call);
+    struct batch *batch = &a->batch;
     batch->room = queue_room_left(call);
     int r = batch_check(batch, &call->err);
     if (r == 0 && call->run.token[0])
@@ -149,23 +155,15 @@ static int check_and_add(struct op_call *call) {
         r = op_fail(call, -ENOSPC,
                     "the disk is nearly full: no new tasks until there is room again");
     if (r == 0)
-        r = queue_room_check(call, batch->queued, &adding_of(call)->room);
-    adding_of(call)->room.deferred = batch->deferred;
-    for (size_t i = 0; i < batch->count && !adding_of(call)->room.note; i++)
-        if (batch->entries[i].base_branch && !batch->entries[i].already)
-            adding_of(call)->room.note = submission_branch_note(
-                engine_config(call->engine), batch->entries[i].project, op_arena(call));
-    note_shared_folder(call);
-    /* Children of a run inherit their priority. */
-    bool compared = config_policy(engine_config(call->engine))->order & ORDER_BY_PRIORITY;
-    for (size_t i = 0; i < batch->count && !compared && !batch->run; i++)
-        if (batch->entries[i].priority != SUBMISSION_NOT_GIVEN && !adding_of(call)->room.note)
-            adding_of(call)->room.note = SUBMISSION_PRIORITY_NOTE;
-    if (r == 0 && op_flag(call, "dry_run"))
-        write_memo(call);
-    else if (r == 0)
-        r = add(call);
-    return r;
+        r = queue_room_check(call, batch->queued, &a->room);
+    if (r < 0)
+        return r;
+    a->room.deferred = batch->deferred;
+    a->room.note = find_note(call, batch);
+    if (!op_flag(call, "dry_run"))
+        return add(call);
+    write_memo(call);
+    return 0;
 }
 
 /* Runs cannot set these at all (children.h). */

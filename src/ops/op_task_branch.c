@@ -22,11 +22,7 @@ static void print_file(struct json_writer *w, const struct diff_file *file) {
 static void print_diff(struct op_call *call, const struct diff *diff) {
     int64_t iteration = op_number(call, "iteration", 0);
     struct json_writer w = op_begin(call);
-    json_write_key(&w, "iteration");
-    if (iteration > 0)
-        json_write_int(&w, iteration);
-    else
-        json_write_null(&w);
+    print_count(&w, "iteration", iteration > 0 ? iteration : -1);
     print_text(&w, "branch", diff->branch);
     print_text(&w, "base", diff->base);
     print_text(&w, "head", diff->head);
@@ -145,13 +141,12 @@ static int merge_next(struct op_call *call) {
             .dry_run = op_flag(call, "dry_run"),
             .skips_checks = op_flag(call, "no_checks"),
         };
-        struct error err = { 0 };
         m->waits = true;
         int r = op_wait_merge(call, &question, merge_next);
         if (r >= 0 || m->next == 0)
             return r;
         /* Earlier ones are already merged: an error would hide that. */
-        err = call->err;
+        const struct error err = call->err;
         call->err = (struct error){ 0 };
         const struct merge_answer failed = { .result = MERGE_FAILED, .message = err.text };
         print_merged(call, m, &failed);

@@ -35,10 +35,8 @@ static int take_amount(struct op_call *call, const char *name, int64_t *ret) {
 }
 
 static int take_limits(struct op_call *call, struct engine_limits *ret) {
-    const char *mode = op_text(call, "on_budget");
     *ret = ENGINE_LIMITS_NONE;
-    if (mode)
-        ret->on_budget = strcmp(mode, "stop") == 0 ? ON_BUDGET_STOP : ON_BUDGET_HOLD;
+    ret->on_budget = submission_on_budget(op_text(call, "on_budget"));
     int r = take_amount(call, "tokens", &ret->task.tokens);
     if (r == 0)
         r = take_amount(call, "run_tokens", &ret->run.tokens);
@@ -56,9 +54,7 @@ static int run_budget(struct op_call *call) {
     int r = take_limits(call, &limits);
     if (r < 0)
         return r;
-    if (!(limits.task.tokens != ALLOWANCE_NONE || limits.task.usd != ALLOWANCE_NONE
-          || limits.run.tokens != ALLOWANCE_NONE || limits.run.usd != ALLOWANCE_NONE
-          || limits.on_budget != ON_BUDGET_AS_CONFIGURED))
+    if (!submission_has_limits(&limits))
         return op_fail(
             call, -EINVAL,
             "give at least one of 'tokens', 'usd', 'run_tokens', 'run_usd', 'on_budget'");
@@ -110,21 +106,18 @@ static int take_priority(struct op_call *call, int32_t *ret) {
     bool given = op_json(call, "priority") != NULL;
     if (given == (to != NULL))
         return op_fail(call, -EINVAL, "give 'priority', or 'to' with front or back");
-    int64_t low, high, wanted = op_number(call, "priority", 0);
+    int64_t low = 100, high = 100, wanted = op_number(call, "priority", 0);
     if (to) {
         /* The sample includes every class of tasks. */
-        int64_t *ret_low = &low;
-        int64_t *ret_high = &high;
         const struct core *core = engine_core(call->engine);
         task_id *waiting = arena_alloc(op_arena(call), LOOKED_MAX * sizeof(*waiting));
         size_t count = core_waiting(core, waiting, LOOKED_MAX);
-        *ret_low = *ret_high = 100;
         for (size_t i = 0; i < count; i++) {
             struct task_view t;
             if (!core_task(core, waiting[i], &t))
                 continue;
-            *ret_low = t.priority < *ret_low ? t.priority : *ret_low;
-            *ret_high = t.priority > *ret_high ? t.priority : *ret_high;
+            low = t.priority < low ? t.priority : low;
+            high = t.priority > high ? t.priority : high;
         }
         wanted = strcmp(to, "front") == 0 ? low - 1 : high + 1;
     }
@@ -228,7 +221,7 @@ static void reach_needs(struct walk *w, uint32_t at) {
         reach(w, spec.parent, at);
 }
 
-/* "a -> b -> a"; false: there is none, or it is too long. */
+/* "a -> b -> a"; false: no cycle, or it is too long. */
 static bool print_cycle(struct op_call *call, task_id task, const task_id *on, size_t count,
                         struct strbuf *out) {
     _cleanup_(walk_finish) struct walk w = { .core = engine_core(call->engine) };

@@ -208,7 +208,7 @@ static void graph_solve(struct graph *graph) {
     free(s.by);
 }
 
-#define NODES_STANDARD 2000
+#define NODES_DEFAULT  2000
 #define NODES_MAX      20000
 #define EDGES_EACH     5u      /* of each node, on average */
 #define WALKED_EACH    20000u  /* numbers, in one turn */
@@ -322,7 +322,7 @@ static int walk(struct op_call *call) {
     }
     d->walked += WALKED_EACH;
     if (d->walk > 0 && !d->graph.truncated && d->walked < WALKED_MAX)
-        return op_rest(call, walk);
+        return op_yield(call, walk);
     d->graph.truncated = d->graph.truncated || d->walk > 0;
     if (!d->finished_too) {
         /* Final tasks that an open one directly depends on explain its position. */
@@ -338,7 +338,7 @@ static int walk(struct op_call *call) {
             add_known(core, d, parent);
         }
     }
-    return op_rest(call, connect);
+    return op_yield(call, connect);
 }
 
 /* --- what goes before what ------------------------------------------------------------------- */
@@ -365,7 +365,7 @@ static void connect_one(struct op_call *call, struct drawing *d, struct graph_no
         graph_connect(&d->graph, t.parent, t.id, true, spec.parent_gate == PARENT_DONE);
 }
 
-static int ask_titles(struct op_call *call);
+static int query_titles(struct op_call *call);
 
 static int connect(struct op_call *call) {
     struct drawing *d = drawing_of(call);
@@ -382,7 +382,7 @@ static int connect(struct op_call *call) {
     d->buffer = arena_alloc(op_arena(call), (d->graph.count + 1) * sizeof(*d->buffer));
     for (size_t i = 0; i < d->graph.count; i++)
         d->buffer[i] = d->graph.nodes[i].task;
-    return op_wait_ready(call, engine_forecast, ask_titles);
+    return op_wait_ready(call, engine_forecast, query_titles);
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -400,10 +400,10 @@ static void take_titles(struct op_call *call, const struct store_answer *answer)
 static int begin_print(struct op_call *call);
 
 static int rest_for_titles(struct op_call *call) {
-    return op_rest(call, ask_titles);
+    return op_yield(call, query_titles);
 }
 
-static int ask_titles(struct op_call *call) {
+static int query_titles(struct op_call *call) {
     struct drawing *d = drawing_of(call);
     size_t from = d->at, left = d->graph.count - from;
     if (left == 0)
@@ -413,7 +413,7 @@ static int ask_titles(struct op_call *call) {
     struct store_question question = {
         .kind = ASK_TITLES, .tasks = d->buffer + from, .task_count = count, .limit = count
     };
-    return op_ask(call, &question, take_titles, rest_for_titles);
+    return op_query(call, &question, take_titles, rest_for_titles);
 }
 
 /* clang-format off */
@@ -479,7 +479,7 @@ static int print_edges(struct op_call *call) {
     for (size_t i = 0; i < 2 * PRINTED_EACH && d->at < d->graph.edge_count; i++)
         print_edge(call, &d->w, d->at++);
     if (d->at < d->graph.edge_count)
-        return op_rest(call, print_edges);
+        return op_yield(call, print_edges);
     json_write_array_end(&d->w);
     time_ms left = 0;
     for (size_t i = 0; i < d->graph.count; i++)
@@ -495,11 +495,11 @@ static int print_nodes(struct op_call *call) {
     for (size_t i = 0; i < PRINTED_EACH && d->at < d->graph.count; i++)
         print_node(call, &d->w, d->at++);
     if (d->at < d->graph.count)
-        return op_rest(call, print_nodes);
+        return op_yield(call, print_nodes);
     json_write_array_end(&d->w);
     print_list(&d->w, "edges");
     d->at = 0;
-    return op_rest(call, print_edges);
+    return op_yield(call, print_edges);
 }
 
 static int begin_print(struct op_call *call) {
@@ -534,7 +534,7 @@ static int take_names(struct op_call *call, struct drawing *d) {
 
 static int run(struct op_call *call) {
     struct drawing *d = drawing_of(call);
-    size_t limit = (size_t)op_number(call, "limit", NODES_STANDARD);
+    size_t limit = (size_t)op_number(call, "limit", NODES_DEFAULT);
     struct graph *graph = &d->graph;
     *graph = (struct graph){ .max = limit, .edge_max = (EDGES_EACH * limit) };
     id_map_init(&graph->map, same_task, graph);
@@ -552,7 +552,7 @@ static int run(struct op_call *call) {
     } else {
         return walk(call);
     }
-    return op_rest(call, connect);
+    return op_yield(call, connect);
 }
 
 static const char *const states[] = { "open", "all", NULL };

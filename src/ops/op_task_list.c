@@ -28,7 +28,7 @@
 #define QUEUED      (1u << TASK_WAITING | 1u << TASK_READY)
 
 struct listing {
-    struct op_rows rows; /* first: op_ask_titles */
+    struct op_rows rows; /* first: op_query_titles */
     unsigned waits;      /* for a forecast, so far */
     unsigned states;
     sym project, kind, agent;
@@ -312,7 +312,7 @@ static int search_on(struct op_call *call) {
     }
     l->rows.tasks = l->found;
     l->rows.count = l->found_count;
-    return op_ask_titles(call, &l->rows, print);
+    return op_query_titles(call, &l->rows, print);
 }
 
 static int search(struct op_call *call) {
@@ -322,7 +322,7 @@ static int search(struct op_call *call) {
                                        .tasks = l->rows.tasks,
                                        .task_count = l->rows.count,
                                        .limit = l->rows.count };
-    return l->rows.count > 0 ? op_ask(call, &question, take_if_text, search_on) : search_on(call);
+    return l->rows.count > 0 ? op_query(call, &question, take_if_text, search_on) : search_on(call);
 }
 
 static int find(struct op_call *call) {
@@ -333,7 +333,7 @@ static int find(struct op_call *call) {
     if (l->text)
         return search(call);
     take_page(call, l);
-    return op_ask_titles(call, &l->rows, print);
+    return op_query_titles(call, &l->rows, print);
 }
 
 static int run(struct op_call *call) {

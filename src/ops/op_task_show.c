@@ -99,18 +99,14 @@ static int print(struct op_call *call) {
     struct showing *s = showing_of(call);
     struct task_view t;
     if (!core_task(engine_core(call->engine), s->task, &t))
-        return op_task(call) ? 0 : call->err.code; /* deleted while the store was asked */
+        return op_task(call) ? 0 : call->err.code; /* deleted while the store was read */
     struct json_writer w = op_begin(call);
     (void)print_task_members(&w, call->engine, s->task, s->title, s->changed_at);
     print_json(&w, "spec", s->json);
     print_json(&w, "context", s->context);
     size_t count;
     const task_id *tasks = op_depends(call, s->task, 0, &count);
-    print_list(&w, "depends_on");
-    for (size_t i = 0; i < count; i++) {
-        json_write_string(&w, op_id(call, tasks[i]));
-    }
-    json_write_array_end(&w);
+    print_words(&w, "depends_on", op_ids(call, tasks, count), count);
     print_object(&w, "counters");
     print_int(&w, "failures", t.failures);
     print_int(&w, "launch_failures", t.launch_failures);
@@ -121,13 +117,9 @@ static int print(struct op_call *call) {
     print_text(&w, "partition", engine_partition(call->engine, s->task));
     struct engine_workspace place;
     engine_workspace(call->engine, s->task, &place);
-    json_write_key(&w, "works_in");
-    if (place.path) {
-        json_write_object_begin(&w);
+    if (print_object_if(&w, "works_in", place.path)) {
         WORKSPACE(SHAPE_PRINT_TO)
         json_write_object_end(&w);
-    } else {
-        json_write_null(&w);
     }
     engine_workspace_finish(&place);
     print_bool(&w, "has_diff", engine_has_diff(call->engine, s->task));
@@ -154,11 +146,11 @@ static void take_runs(struct op_call *call, const struct store_answer *answer) {
     json_write_array_end(&w);
 }
 
-static int ask_runs(struct op_call *call) {
+static int query_runs(struct op_call *call) {
     struct store_question question = { .kind = ASK_RUNS,
                                        .task = showing_of(call)->task,
                                        .limit = RUNS_SHOWN };
-    return op_ask(call, &question, take_runs, print);
+    return op_query(call, &question, take_runs, print);
 }
 
 /* Environment variables are often secrets: their names are shown, their values are not. Everything
@@ -193,11 +185,10 @@ static void take_spec(struct op_call *call, const struct store_answer *answer) {
     if (answer->count == 0)
         return;
     const struct spec_row *row = &answer->specs[0];
-    struct arena *arena = op_arena(call);
-    s->title = row->title ? arena_strdup(arena, row->title) : NULL;
-    s->json = row->json ? without_values(arena, row->json, row->json_size) : NULL;
+    s->title = op_keep(call, row->title);
+    s->json = row->json ? without_values(op_arena(call), row->json, row->json_size) : NULL;
     s->changed_at = row->changed_at;
-    s->context = row->context ? arena_strdup(arena, row->context) : NULL;
+    s->context = op_keep(call, row->context);
 }
 
 static int run(struct op_call *call) {
@@ -208,7 +199,7 @@ static int run(struct op_call *call) {
     struct store_question question = {
         .kind = ASK_SPECS, .tasks = &s->task, .task_count = 1, .limit = 1
     };
-    return op_ask(call, &question, take_spec, ask_runs);
+    return op_query(call, &question, take_spec, query_runs);
 }
 
 /* clang-format off */

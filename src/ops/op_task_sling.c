@@ -73,11 +73,10 @@ struct slinging {
     struct sling_item *items;
     size_t count, capacity;
     struct id_map seen;
-    bool has_map;
     struct queue_room room;
     uint32_t group; /* 0: none */
     size_t fresh;   /* will be slung */
-    size_t asked;   /* items that the store was asked about */
+    size_t queried; /* items whose submissions were read from the store */
     struct sling_works works;
     struct sling_move move;
 };
@@ -113,11 +112,6 @@ static int sling_too_many(struct op_call *call) {
     return op_fail(call, -E2BIG, "more than %d tasks at once; sling them in parts", OP_LIST_MAX);
 }
 
-static bool is_draft(const struct op_call *call, task_id task) {
-    struct task_view t;
-    return core_task(engine_core(call->engine), task, &t) && t.state == TASK_DRAFT;
-}
-
 static int compare_tasks(const void *a, const void *b) {
     const task_id *x = a, *y = b;
     return *x < *y ? -1 : *x > *y;
@@ -140,7 +134,7 @@ static int push_group(struct op_call *call, struct slinging *s, const struct eng
     return 0;
 }
 
-static int push_below(struct op_call *call, struct slinging *s, task_id top) {
+static int push_descendants(struct op_call *call, struct slinging *s, task_id top) {
     const struct core *core = engine_core(call->engine);
     task_id first;
     if (core_task_children(core, top, &first, 1) == 0)
@@ -151,7 +145,8 @@ static int push_below(struct op_call *call, struct slinging *s, task_id top) {
     for (size_t i = 0; i < count; i++) {
         if (count > OP_LIST_MAX)
             return sling_too_many(call);
-        if (is_draft(call, walk[i])) {
+        struct task_view t;
+        if (core_task(core, walk[i], &t) && t.state == TASK_DRAFT) {
             drafts = true;
             if (!sling_push(s, walk[i]))
                 return sling_too_many(call);
@@ -178,7 +173,7 @@ static int push_named(struct op_call *call, struct slinging *s, const char *name
         return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
     if (!task)
         return call->err.code;
-    return sling_push(s, task) ? push_below(call, s, task) : sling_too_many(call);
+    return sling_push(s, task) ? push_descendants(call, s, task) : sling_too_many(call);
 }
 
 static int push_steps(struct op_call *call, struct slinging *s) {
@@ -202,7 +197,6 @@ static int push_steps(struct op_call *call, struct slinging *s) {
 static int sling_collect(struct op_call *call, struct slinging *s) {
     const json_t *list = op_json(call, "tasks");
     id_map_init(&s->seen, same_sling_item, s);
-    s->has_map = true;
     for (size_t i = 0; i < json_array_size(list); i++) {
         size_t before = s->count;
         int r = push_named(call, s, json_string_value(json_array_get(list, i)));
@@ -232,9 +226,9 @@ static void add_edge(struct sling_graph *g, size_t target) {
 }
 
 static void add_edge_to(struct sling_graph *g, const struct slinging *s, task_id task) {
-    uint32_t handle = task ? id_map_find(&s->seen, hash_u64(task), &task) : 0;
-    if (handle)
-        add_edge(g, handle - 1);
+    const struct sling_item *item = task ? sling_item_of(s, task) : NULL;
+    if (item)
+        add_edge(g, (size_t)(item - s->items));
 }
 
 static void defer_some(struct op_call *call, struct slinging *s) {
@@ -544,13 +538,13 @@ static int sling_move_add(struct op_call *call, struct slinging *s) {
     int r = engine_add_tasks(call->engine, move->batch.entries, move->count, &call->err);
     if (r < 0)
         return r;
-    batch_give_budgets(&move->batch);
+    batch_set_budgets(&move->batch);
     for (size_t i = 0; i < move->count; i++)
         rename_item(call, s, move->items[i].from, move->items[i].to);
     return 0;
 }
 
-static void delete (struct op_call *call, task_id task) {
+static void delete_task(struct op_call *call, task_id task) {
     (void)engine_apply(call->engine, &(struct fact){ .kind = FACT_DELETE, .task = task }, NULL);
 }
 
@@ -701,7 +695,7 @@ static int add_one(struct op_call *call, struct sling_work *work) {
     if (r < 0)
         return r;
     work->applied = true;
-    batch_give_budgets(&work->batch);
+    batch_set_budgets(&work->batch);
     for (size_t i = 0; i < work->batch.added; i++)
         on[work->before_count + i] = work->batch.first + i;
     return set_dependencies(call, work->task, on, work->before_count + work->batch.added);
@@ -716,9 +710,7 @@ static void remove_works(struct op_call *call, struct sling_works *works) {
             continue;
         (void)set_dependencies(call, work->task, work->before, work->before_count);
         for (size_t k = work->batch.added; k-- > 0;)
-            (void)engine_apply(call->engine,
-                               &(struct fact){ .kind = FACT_DELETE, .task = work->batch.first + k },
-                               NULL);
+            delete_task(call, work->batch.first + k);
     }
     call->err = why;
 }
@@ -787,7 +779,7 @@ static int sling_add_works(struct op_call *call, struct slinging *s) {
     return r < 0 ? r : push_added(call, s);
 }
 
-#define SPECS_EACH 500u /* per question to the store */
+#define SPECS_EACH 500u /* per query of the store */
 
 static void slinging_finish(void *state) {
     struct slinging *s = state;
@@ -795,13 +787,10 @@ static void slinging_finish(void *state) {
         json_decref(s->items[i].spec);
     freep(&s->items);
     sling_move_finish(&s->move);
-    struct sling_works *works = &s->works;
-    for (size_t i = 0; i < works->count; i++)
-        batch_finish(&works->items[i].batch);
-    freep(&works->items);
-    *works = (struct sling_works){ 0 };
-    if (s->has_map)
-        id_map_finish(&s->seen);
+    for (size_t i = 0; i < s->works.count; i++)
+        batch_finish(&s->works.items[i].batch);
+    freep(&s->works.items);
+    id_map_finish(&s->seen);
 }
 
 static struct slinging *slinging_of(struct op_call *call) {
@@ -861,9 +850,9 @@ static int check_sling_item(struct op_call *call, struct sling_item *item) {
         return 0;
     /* The merge parameters must be valid as if the task had set them. */
     const char *merge = op_flag(call, "no_merge") ? "none" : op_text(call, "merge");
-    struct submission_merge wish = { project, merge ? merge : "none",
-                                     op_text(call, "base_branch") };
-    int r = submission_check_merge(config, &wish, &call->err);
+    struct submission_merge wanted = { project, merge ? merge : "none",
+                                       op_text(call, "base_branch") };
+    int r = submission_check_merge(config, &wanted, &call->err);
     const char *group = op_text(call, "group"), *other = op_group_name(call->engine, item->group);
     if (r == 0 && group && other && strcmp(group, other) != 0 && !op_flag(call, "force"))
         r = op_fail(call, -EPERM, "task '%s' is in group '%s' already; force moves it",
@@ -944,10 +933,6 @@ static bool needs_group(const struct op_call *call, const struct slinging *s) {
     return untracked && s->fresh > 0 && !op_flag(call, "no_group");
 }
 
-static const char *said_or(const struct op_call *call, const char *param, const char *submitted) {
-    return op_text(call, param) ? op_text(call, param) : submitted;
-}
-
 static void hold_as_submitted(struct op_call *call, const struct sling_item *item) {
     bool hold = item->hold && !item->cleared;
     struct fact fact = { .kind = FACT_HOLD, .task = item->task };
@@ -956,7 +941,7 @@ static void hold_as_submitted(struct op_call *call, const struct sling_item *ite
         (void)engine_apply(call->engine, &fact, NULL);
 }
 
-static json_t *numbers_of(const struct sling_work *work) {
+static json_t *step_numbers(const struct sling_work *work) {
     json_t *numbers = json_array();
     for (size_t i = 0; i < work->batch.added; i++)
         json_array_append_new(numbers, json_integer((json_int_t)(work->batch.first + i)));
@@ -970,8 +955,9 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
     struct fact fact = { .kind = FACT_SLING, .task = item->task };
     fact.sling.renames = true;
     if (!own_steps) { /* it runs nothing */
-        const char *agent = said_or(call, "agent", item->agent);
-        const char *limiter = said_or(call, "limiter", item->limiter);
+        const char *agent = op_text(call, "agent"), *limiter = op_text(call, "limiter");
+        agent = agent ? agent : item->agent;
+        limiter = limiter ? limiter : item->limiter;
         if (agent)
             (void)engine_know_agent(call->engine, agent, NULL);
         fact.sling.agent = agent ? op_symbol(call->engine, agent) : 0;
@@ -986,7 +972,7 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
     hold_as_submitted(call, item);
     json_t *own = json_deep_copy(context);
     if (own_steps)
-        json_object_set_new(own, "steps", item->work ? numbers_of(item->work) : json_true());
+        json_object_set_new(own, "steps", item->work ? step_numbers(item->work) : json_true());
     if (item->work)
         item->generation = item->work->generation;
     if (item->generation > 0)
@@ -1086,19 +1072,16 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
         const struct spec_row *row = &answer->specs[i];
         uint32_t handle = id_map_find(&s->seen, hash_u64(row->id), &row->id);
         json_t *spec = json_loadb(row->json, row->json_size, 0, NULL);
-        const char *agent = json_string_value(json_object_get(spec, "agent"));
-        const char *limiter = json_string_value(json_object_get(spec, "limiter"));
         if (handle) {
             struct sling_item *item = &s->items[handle - 1];
-            item->agent = agent ? arena_strdup(op_arena(call), agent) : NULL;
-            item->limiter = limiter ? arena_strdup(op_arena(call), limiter) : NULL;
+            item->agent = op_keep(call, json_string_value(json_object_get(spec, "agent")));
+            item->limiter = op_keep(call, json_string_value(json_object_get(spec, "limiter")));
             item->prompted = json_object_get(spec, "prompt") != NULL;
             item->hold = json_is_true(json_object_get(spec, "hold"));
             item->not_before = json_integer_value(json_object_get(spec, "not_before"));
-            json_t *said = row->context ? json_loads(row->context, 0, NULL) : NULL;
-            uint32_t generation = (uint32_t)json_integer_value(json_object_get(said, "generation"));
-            json_decref(said);
-            item->generation = generation;
+            json_t *context = row->context ? json_loads(row->context, 0, NULL) : NULL;
+            item->generation = (uint32_t)json_integer_value(json_object_get(context, "generation"));
+            json_decref(context);
             json_decref(item->spec);
             item->spec = item->moves ? json_incref(spec) : NULL;
         }
@@ -1142,9 +1125,8 @@ static int sling_all(struct op_call *call, struct slinging *s) {
         r = sling_add_works(call, s);
     if (r == 0) {
         r = sling(call, s);
-        if (r < 0) {
+        if (r < 0)
             remove_works(call, &s->works);
-        }
     }
     if (r == 0) {
         const struct sling_move *move = &s->move;
@@ -1153,23 +1135,23 @@ static int sling_all(struct op_call *call, struct slinging *s) {
         for (size_t i = 0; i < move->count; i++)
             rewire(call, s, move->items[i].from);
         for (size_t i = move->count; i-- > 0;) /* descendants come after their ancestors */
-            delete (call, move->items[i].from);
+            delete_task(call, move->items[i].from);
     } else {
         struct error why = call->err;
         for (size_t i = s->move.count; i-- > 0;)
-            delete (call, s->move.items[i].to);
+            delete_task(call, s->move.items[i].to);
         call->err = why;
     }
     return r;
 }
 
-static int ask_specs(struct op_call *call) {
+static int query_specs(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     task_id *tasks = arena_alloc(op_arena(call), SPECS_EACH * sizeof(*tasks));
     size_t count = 0;
-    for (; s->asked < s->count && count < SPECS_EACH; s->asked++)
-        if (is_fresh(&s->items[s->asked]))
-            tasks[count++] = s->items[s->asked].task;
+    for (; s->queried < s->count && count < SPECS_EACH; s->queried++)
+        if (is_fresh(&s->items[s->queried]))
+            tasks[count++] = s->items[s->queried].task;
     if (count == 0) {
         int r = check_all(call, s);
         for (size_t i = 0; r == 0 && i < s->count; i++)
@@ -1185,7 +1167,7 @@ static int ask_specs(struct op_call *call) {
         return r;
     }
     struct store_question question = { .kind = ASK_SPECS, .tasks = tasks, .task_count = count };
-    return op_ask(call, &question, take_specs, ask_specs);
+    return op_query(call, &question, take_specs, query_specs);
 }
 
 static int run(struct op_call *call) {
@@ -1195,15 +1177,14 @@ static int run(struct op_call *call) {
         r = sling_find_works(call, s);
     if (r == 0)
         r = check_all(call, s);
-    return r < 0 ? r : ask_specs(call);
+    return r < 0 ? r : query_specs(call);
 }
 
 static const char *const merges[] = { "none", "local", "direct", "mr", NULL };
 
 #define TEXT_PARAM(name_, max_, text_)                                                             \
-    { .name = name_, .type = OP_TEXT, .place = OP_IN_BODY, .min = 1, .max = (max_), .text = text_ }
-#define FLAG_PARAM(name_, text_)                                                                   \
-    { .name = name_, .type = OP_BOOLEAN, .place = OP_IN_BODY, .text = text_ }
+    PARAM(TEXT, BODY, name_, .min = 1, .max = (max_), .text = (text_))
+#define FLAG_PARAM(name_, text_) PARAM(BOOLEAN, BODY, name_, .text = (text_))
 
 const struct op op_task_sling = {
     OP("task.sling", "POST", "/v1/tasks/sling", "schedule drafts"),

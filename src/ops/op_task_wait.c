@@ -89,10 +89,10 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
                               .outcome = row->outcome,
                               .exit_code = row->exit_code,
                               .exit_signal = row->exit_signal };
-    run->message = row->message ? arena_strdup(op_arena(call), row->message) : NULL;
+    run->message = op_keep(call, row->message);
 }
 
-static int ask_runs(struct op_call *call) {
+static int query_runs(struct op_call *call) {
     const struct waiting *s = waiting_of(call);
     if (s->asked == s->count) {
         size_t settled = 0;
@@ -106,7 +106,7 @@ static int ask_runs(struct op_call *call) {
         return op_end(&w);
     }
     struct store_question question = { .kind = ASK_RUNS, .task = s->tasks[s->asked], .limit = 1 };
-    return op_ask(call, &question, take_run, ask_runs);
+    return op_query(call, &question, take_run, query_runs);
 }
 
 static bool is_over(const struct op_call *call, task_id task) {
@@ -141,8 +141,8 @@ static int run(struct op_call *call) {
         .attempt = call->run.attempt,
     };
     if (spec.timeout == 0 || is_settled(call, s, spec.any))
-        return ask_runs(call);
-    return op_wait_tasks(call, &spec, ask_runs);
+        return query_runs(call);
+    return op_wait_tasks(call, &spec, query_runs);
 }
 
 const struct op op_task_wait = {
@@ -163,5 +163,5 @@ const struct op op_task_wait = {
         ANSWERS({ "tasks", T_OBJECT | T_LIST, "in the order of the request", &waited_task_shape },
                 { "timed_out", T_BOOL, "the time was over first" },
                 { "waited_ms", T_SPAN, "how long it took" }),
-    OP_READS(READ, BELOW, run),
+    OP_READS(READ, DESCENDANTS, run),
 };

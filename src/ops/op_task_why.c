@@ -14,19 +14,19 @@
 #include "engine/shared_folder.h"
 #include "ops/print.h"
 
-struct asking {
-    const char *launch_error; /* of its last run; NULL: it was launched, or there is none */
-    const char *cause;        /* how its last run ended; NULL: unknown */
+struct last_end {
+    const char *cause; /* how its last run ended; NULL: unknown */
+    bool not_launched; /* `cause` is why it could not be launched */
 };
 
-static struct asking *asking_of(struct op_call *call) {
-    return op_state(call, sizeof(struct asking), NULL);
+static struct last_end *last_end_of(struct op_call *call) {
+    return op_state(call, sizeof(struct last_end), NULL);
 }
 
 /* For a breaker, adds the error of the last launch. */
 static void put_reason(struct op_call *call, task_id task, const struct verdict *v,
                        struct strbuf *out) {
-    const char *error = asking_of(call)->launch_error;
+    const struct last_end *last = last_end_of(call);
     print_verdict(call->engine, task, v, out);
     if (v->gate == GATE_LEASE && v->lease == LEASE_RESOURCE) {
         /* Explains a cap that follows a partition. */
@@ -36,14 +36,15 @@ static void put_reason(struct op_call *call, task_id task, const struct verdict 
     }
     if (v->gate != GATE_BREAKER)
         return;
-    if (error && !v->key)
-        strbuf_printf(out, ": %s", error);
     if (v->key) {
         const char *agent = op_name_of(call->engine, v->key);
         strbuf_printf(out, "; look at agents.%s.command, then: sluice agent clear %s", agent,
                       agent);
-    } else
-        strbuf_puts(out, "; release it to try again at once");
+        return;
+    }
+    if (last->not_launched)
+        strbuf_printf(out, ": %s", last->cause);
+    strbuf_puts(out, "; release it to try again at once");
 }
 
 static bool waits(enum task_state state) {
@@ -108,7 +109,7 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
         strbuf_puts(&text, summary_of(t));
     if (engine_unreachable_run(call->engine, t->id, &host)) {
         strbuf_puts(&text, "; ");
-        print_away(&host, &text);
+        print_unreachable_host(&host, &text);
         strbuf_printf(&text,
                       ": it keeps its places until the daemon of that host is the active one, or "
                       "somebody says 'sluice host forget %s'",
@@ -118,11 +119,12 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
     if (engine_shared_folder(call->engine, t->id, &shared))
         strbuf_printf(&text, "; %s", strbuf_text(&shared));
-    if (asking_of(call)->cause
+    const char *cause = last_end_of(call)->cause;
+    if (cause
         && !(blocked
              && (first.gate == GATE_BREAKER || (first.gate == GATE_LIMITER && first.closed)
                  || (first.gate == GATE_HELD && first.hold == HOLD_DENIED))))
-        strbuf_printf(&text, "; its last run: %s", asking_of(call)->cause);
+        strbuf_printf(&text, "; its last run: %s", cause);
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
     print_text(w, "summary", strbuf_text(&text));
 }
@@ -151,7 +153,7 @@ static void print_agents(struct json_writer *w, struct op_call *call, task_id ta
     json_write_array_end(w);
 }
 
-/* --- what can be said honestly about a start that has not happened --------------------------- */
+/* --- when it may start ----------------------------------------------------------------------- */
 
 /* The simulation predicts the start if everything succeeds (engine_forecast). Where it cannot (a
  * person must act, the queue is too long), the queue position or the opening time of the gate is
@@ -230,8 +232,7 @@ static int print_why(struct op_call *call) {
     }
     json_write_array_end(&w);
     print_agents(&w, call, task);
-    json_write_key(&w, "quick_ends");
-    json_write_int(&w, engine_quick_ends(call->engine, task));
+    print_int(&w, "quick_ends", engine_quick_ends(call->engine, task));
     print_count(&w, "queue_position", position > 0 ? position : -1);
     json_write_key(&w, "forecast");
     print_forecast(&w, call->engine, task, position);
@@ -243,7 +244,7 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
     if (!run || !run->ended || run->outcome == OUTCOME_OK)
         return;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    struct asking *asking = asking_of(call);
+    struct last_end *last = last_end_of(call);
     if (run->message)
         strbuf_puts(&text, run->message);
     else if (run->exit_signal > 0)
@@ -252,13 +253,12 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
         strbuf_printf(&text, "exit code %" PRId32, run->exit_code);
     else
         strbuf_puts(&text, outcome_name(run->outcome));
-    asking->cause = arena_strdup(op_arena(call), strbuf_text(&text));
-    if (run->how && strcmp(run->how, "launch") == 0)
-        asking->launch_error = asking->cause;
+    last->cause = arena_strdup(op_arena(call), strbuf_text(&text));
+    last->not_launched = run->how && strcmp(run->how, "launch") == 0;
 }
 
 /* Only the start of a waiting task can be predicted. */
-static int foretell(struct op_call *call) {
+static int query_forecast(struct op_call *call) {
     struct task_view t;
     bool there = core_task(engine_core(call->engine), op_task(call), &t);
     return there && waits(t.state) ? op_wait_ready(call, engine_forecast, print_why)
@@ -271,9 +271,9 @@ static int run(struct op_call *call) {
     if (!task || !core_task(engine_core(call->engine), task, &t))
         return call->err.code;
     if (t.state != TASK_FAILED && !(waits(t.state) && t.attempt > 0))
-        return foretell(call);
+        return query_forecast(call);
     struct store_question question = { .kind = ASK_RUNS, .task = task, .limit = 1 };
-    return op_ask(call, &question, take_run, foretell);
+    return op_query(call, &question, take_run, query_forecast);
 }
 
 /* clang-format off */

@@ -129,7 +129,7 @@ static int run(struct op_call *call) {
                                        .before_time = a->until,
                                        .after = a->skip,
                                        .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
-    return op_ask(call, &question, take, print);
+    return op_query(call, &question, take, print);
 }
 
 static const char *const spans[] = { "day", "hour", NULL };

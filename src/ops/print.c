@@ -1,8 +1,8 @@
 /* print.c: tasks, runs and events as all answers show them.
  *
  * Printed from the core's current state, not from stored rows, so answers show what decisions use.
- * Only the title and the time of the last change come from the store; lists ask for those of a page
- * in one question. */
+ * Only the title and the time of the last change come from the store; lists read those of a page in
+ * one query. */
 #include "ops/print.h"
 
 #include <inttypes.h>
@@ -155,13 +155,13 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
     if (v->gate == GATE_BREAKER && !v->open && v->key)
         engine_put_trouble(engine, TROUBLE_AGENT, op_name_of(engine, v->key), out);
     const char *host = NULL;
-    uint32_t away = engine_unreachable_holders(engine, v, &host);
-    if (away > 0)
+    uint32_t unreachable = engine_unreachable_holders(engine, v, &host);
+    if (unreachable > 0)
         strbuf_printf(
             out,
             "; %" PRIu32
             " of the places %s held on host '%s', which is unreachable (see 'sluice host list')",
-            away, away == 1 ? "is" : "are", host);
+            unreachable, unreachable == 1 ? "is" : "are", host);
 }
 
 static void print_gate(struct json_writer *w, const struct engine *engine, task_id task) {
@@ -201,7 +201,7 @@ static void print_denial(struct json_writer *w, const struct engine *engine, tas
     json_write_object_end(w);
 }
 
-void print_away(const struct engine_host_state *host, struct strbuf *out) {
+void print_unreachable_host(const struct engine_host_state *host, struct strbuf *out) {
     char when[32] = "?";
     time_t seconds = (time_t)(host->since / 1000);
     struct tm day;
@@ -218,7 +218,7 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
     struct engine_host_state host;
     char id[ENGINE_ID_MAX];
     if (engine_unreachable_run(engine, t->id, &host))
-        print_away(&host, &text);
+        print_unreachable_host(&host, &text);
     else if (doing)
         strbuf_puts(&text, doing);
     else if (t->phase == PHASE_WAITING)
@@ -253,7 +253,7 @@ static void print_actions(struct json_writer *w, const struct task_view *t) {
     X(print_time, "started_at", T_TIME | T_NULL, "when its command started", NULL, run.started_at) \
     X(print_count, "tokens_in", T_INT | T_NULL, "tokens read so far", NULL, run.tokens_in) \
     X(print_count, "tokens_out", T_INT | T_NULL, "tokens written so far", NULL, run.tokens_out) \
-    X(print_text, "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, what it says or does", "All tests pass.", said ? strbuf_text(&line) : NULL) \
+    X(print_text, "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, what it says or does", "All tests pass.", has_line ? strbuf_text(&line) : NULL) \
     X(print_text, "unreachable_host", T_TEXT | T_NULL, "the host that it is on, if that is unreachable (`host.list`)", "box1", host.name) \
     X(print_time, "unreachable_since", T_TIME | T_NULL, "since when", NULL, host.since)
 static const struct shape live_run_shape = { "LiveRun", "a run that has not ended", .members = SHAPE_ROWS(
@@ -269,7 +269,7 @@ static void print_live(struct json_writer *w, const struct engine *engine,
     if (!print_object_if(w, "run", engine_live_run(engine, t->id, &run)))
         return;
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    bool said = engine_last_line(engine, t->id, &line);
+    bool has_line = engine_last_line(engine, t->id, &line);
     struct engine_host_state host = { 0 };
     (void)engine_unreachable_run(engine, t->id, &host);
     LIVE_RUN(SHAPE_PRINT) {
@@ -365,7 +365,7 @@ void print_tasks(struct json_writer *w, const struct engine *engine, const struc
     for (size_t i = 0; i < rows->count; i++) {
         struct task_view view;
         if (!core_task(engine_core(engine), rows->tasks[i], &view))
-            continue; /* deleted while the titles were asked for */
+            continue; /* deleted while the titles were read */
         json_write_object_begin(w);
         (void)print_task_members(w, engine, rows->tasks[i], rows->titles[i], rows->changed[i]);
         json_write_object_end(w);
@@ -378,13 +378,12 @@ static void take_titles(struct op_call *call, const struct store_answer *answer)
     for (size_t i = 0, k = 0; i < rows->count && k < answer->count; i++) {
         if (answer->specs[k].id != rows->tasks[i])
             continue;
-        const char *title = answer->specs[k].title;
+        rows->titles[i] = op_keep(call, answer->specs[k].title);
         rows->changed[i] = answer->specs[k++].changed_at;
-        rows->titles[i] = title ? arena_strdup(op_arena(call), title) : NULL;
     }
 }
 
-int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then) {
+int op_query_titles(struct op_call *call, struct op_rows *rows, op_step then) {
     rows->titles = arena_alloc(op_arena(call), (rows->count + 1) * sizeof(*rows->titles));
     rows->changed = arena_alloc(op_arena(call), (rows->count + 1) * sizeof(*rows->changed));
     if (rows->count == 0)
@@ -392,7 +391,7 @@ int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then) {
     struct store_question question = {
         .kind = ASK_TITLES, .tasks = rows->tasks, .task_count = rows->count, .limit = rows->count
     };
-    return op_ask(call, &question, take_titles, then);
+    return op_query(call, &question, take_titles, then);
 }
 
 /* Only for a run on an unreachable host, which takes long to stop. */

@@ -23,20 +23,20 @@ void print_id(struct json_writer *w, const char *key, const struct engine *engin
               task_id task);                                               /* 0: null */
 void print_json(struct json_writer *w, const char *key, const char *json); /* NULL: null */
 struct engine_host_state;
-void print_away(const struct engine_host_state *host, struct strbuf *out);
+void print_unreachable_host(const struct engine_host_state *host, struct strbuf *out);
 /* Why a gate of this task is closed. */
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out);
 
 /* The tasks of an answer with their titles. Must be the first member of the state of an operation
- * that calls op_ask_titles. */
+ * that calls op_query_titles. */
 struct op_rows {
     task_id *tasks; /* in the arena; at most STORE_ANSWER_MAX */
     const char **titles;
     time_ms *changed;
     size_t count;
 };
-int op_ask_titles(struct op_call *call, struct op_rows *rows, op_step then);
+int op_query_titles(struct op_call *call, struct op_rows *rows, op_step then);
 
 /* The members shown in lists, without the braces. False: no such task. */
 bool print_task_members(struct json_writer *w, const struct engine *engine, task_id task,

@@ -27,8 +27,8 @@ int queue_room_check(struct op_call *call, size_t count, struct queue_room *ret)
     if (ret->depth <= ret->hard)
         return 0;
     struct json_writer w;
-    json_write_init(&w, op_more(call), false);
-    strbuf_puts(op_more(call), "\"depths\":");
+    json_write_init(&w, op_error_members(call), false);
+    strbuf_puts(op_error_members(call), "\"depths\":");
     print_depths(call, &w);
     return op_fail(call, -EAGAIN,
                    "deferred: %" PRId64 " tasks wait already, and the queue takes %" PRId64

@@ -115,7 +115,7 @@ static int check_seen(struct op_call *call, const char *id) {
                    op_quote(id).text, op_id(call, call->run.task)));
 }
 
-static int check_below(struct op_call *call) {
+static int check_descendants(struct op_call *call) {
     const json_t *list = op_json(call, "tasks");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *id = json_string_value(json_array_get(list, i));
@@ -149,8 +149,8 @@ static int check_reach(struct op_call *call) {
     case OP_REACH_LIST:
         r = check_seen(call, op_text(call, "parent"));
         return r < 0 ? r : check_seen(call, op_text(call, "task"));
-    case OP_REACH_BELOW:
-        return check_below(call);
+    case OP_REACH_DESCENDANTS:
+        return check_descendants(call);
     case OP_REACH_PROJECT:
         struct task_view view = { 0 };
         const char *name = op_text(call, "name");

@@ -43,17 +43,14 @@ static int submission_check_slurm(const json_t *value, struct error *err) {
     json_t *one;
     json_object_foreach((json_t *)value, key, one) {
         char buf[32];
-        const char *text = slurm_text(one, buf);
-        if (json_is_null(one))
-            continue;
-        int r = slurm_value_check(key, text, err);
+        int r = json_is_null(one) ? 0 : slurm_value_check(key, slurm_text(one, buf), err);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-static int check_slurm_wish(const struct submission *s, bool in_slurm, struct error *err) {
+static int check_slurm_use(const struct submission *s, bool in_slurm, struct error *err) {
     if (!in_slurm && json_object_size(s->slurm) > 0)
         return error_set(
             err, -EINVAL,
@@ -85,7 +82,7 @@ static int choose_executor(const struct batch *batch, struct submission *s, stru
     const char *executor =
         s->executor ? s->executor : config_executor(config, s->project, s->agent);
     bool in_slurm = strcmp(executor, "slurm") == 0;
-    int r = check_slurm_wish(s, in_slurm, err);
+    int r = check_slurm_use(s, in_slurm, err);
     if (r < 0 || !in_slurm)
         return r;
     const char *partition = json_string_value(json_object_get(s->slurm, "partition"));
@@ -96,6 +93,8 @@ static int choose_executor(const struct batch *batch, struct submission *s, stru
     submission_add_resource(s, strbuf_text(&key), batch->arena);
     return 0;
 }
+
+/* --- reading --------------------------------------------------------------------------------- */
 
 static const size_t offsets[] = {
 #define MEMBER(name, ...) offsetof(struct submission, name),
@@ -129,10 +128,9 @@ static struct submission_names names_of(const json_t *list, struct arena *arena)
     return names;
 }
 
-/* --- what one member says of another --------------------------------------------------------- */
-
 #define ITERATIONS "iterations/"
 
+/* The number N of "iterations/N/…"; 0: another path. */
 static uint32_t submission_artifact_iteration(const char *artifact) {
     if (strncmp(artifact, ITERATIONS, strlen(ITERATIONS)) != 0)
         return 0;
@@ -142,6 +140,7 @@ static uint32_t submission_artifact_iteration(const char *artifact) {
                                                              : 0;
 }
 
+/* Members that exclude or require each other. */
 static int check_together(const struct submission *s, struct error *err) {
     if (s->prompt && s->argv)
         return error_set(err, -EINVAL, "a task has a 'prompt' or an 'argv', not both");
@@ -169,6 +168,37 @@ static int check_together(const struct submission *s, struct error *err) {
     return 0;
 }
 
+static void set_state(const struct batch *batch, struct submission *s) {
+    static const struct {
+        const char *name;
+        enum task_state state;
+        enum hold hold;
+        enum reason reason;
+    } ended[] = {
+        { "done", TASK_DONE, HOLD_NONE, REASON_SUCCEEDED },
+        { "failed", TASK_FAILED, HOLD_NONE, REASON_RETRIES },
+        { "canceled", TASK_CANCELED, HOLD_NONE, REASON_CANCELED },
+        { "invalidated", TASK_INVALIDATED, HOLD_NONE, REASON_INVALIDATED },
+        { "review", TASK_HELD, HOLD_REVIEW, REASON_REVIEW },
+    };
+    struct task_spec *spec = &s->spec;
+    spec->state = TASK_WAITING;
+    if (s->state) {
+        size_t i = 0;
+        while (strcmp(ended[i].name, s->state) != 0)
+            i++;
+        spec->state = ended[i].state;
+        spec->hold = ended[i].hold;
+        spec->reason = ended[i].reason;
+    } else if (batch->draft || s->draft == 1) {
+        spec->state = TASK_DRAFT;
+    } else if (s->hold == 1 || s->not_before > engine_now(batch->engine)) {
+        spec->state = TASK_HELD;
+        spec->hold = HOLD_PERSON;
+        spec->not_before = s->hold == 1 ? 0 : s->not_before;
+    }
+}
+
 /* `ret`: zeroed. `span`: the text of `json`; from NULL: not known. */
 static int submission_read(const struct batch *batch, json_t *json, struct json_span span,
                            struct submission *ret, struct error *err) {
@@ -193,6 +223,7 @@ static int submission_read(const struct batch *batch, json_t *json, struct json_
         ret->span = span;
     if (!ret->project)
         ret->project = DEFAULT_PROJECT;
+    set_state(batch, ret);
     ret->depends_names = names_of(ret->depends_on, batch->arena);
     ret->resource_names = names_of(ret->resources, batch->arena);
     return check_together(ret, err);
@@ -239,33 +270,33 @@ static const char *make_title(const struct submission *s, struct arena *arena) {
 
 /* Checked on submission, because an invalid value would otherwise fail at launch, unattended. */
 
-static int check_pool(const struct config *config, const char *project, const char *wish,
-                      bool has_worktrees, struct error *err) {
+static bool makes_worktrees(const struct config *config, const char *project) {
+    return strcmp(config_text(config, "projects.P.workspace_mode", project), "worktree") == 0;
+}
+
+static int check_pool(const struct config *config, const char *project, const char *workspace,
+                      struct error *err) {
     const char *const *paths;
     size_t count = config_words(config, "projects.P.workspace_paths", project, &paths);
-    if (has_worktrees)
+    if (makes_worktrees(config, project))
         return error_set(err, -EINVAL,
                          "project '%s' makes a worktree for each task: 'workspace' is for a pool",
                          project);
     _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(paths[i], wish) == 0)
+        if (strcmp(paths[i], workspace) == 0)
             return 0;
         strbuf_printf(&known, "%s%s", i > 0 ? ", " : "", paths[i]);
     }
     return count == 0 ? 0
                       : error_set(err, -EINVAL, "workspace '%s' is none of project '%s': %.300s",
-                                  op_quote(wish).text, project, strbuf_text(&known));
+                                  op_quote(workspace).text, project, strbuf_text(&known));
 }
 
-static bool makes_worktrees(const struct config *config, const char *project) {
-    return strcmp(config_text(config, "projects.P.workspace_mode", project), "worktree") == 0;
-}
-
-int submission_check_merge(const struct config *config, const struct submission_merge *wish,
+int submission_check_merge(const struct config *config, const struct submission_merge *wanted,
                            struct error *err) {
     const char *const *words;
-    const char *merge = wish->merge, *project = wish->project;
+    const char *merge = wanted->merge, *project = wanted->project;
     if (merge && strcmp(merge, "none") != 0 && !makes_worktrees(config, project))
         return error_set(err, -EINVAL,
                          "merge '%s' needs a branch to merge: 'sluice config set "
@@ -275,26 +306,20 @@ int submission_check_merge(const struct config *config, const struct submission_
         && config_words(config, "projects.P.mr_command", project, &words) == 0)
         return error_set(err, -EINVAL, "merge 'mr' needs a command: set projects.%s.mr_command",
                          project);
-    if (wish->base_branch && !git_branch_is_valid(wish->base_branch))
+    if (wanted->base_branch && !git_branch_is_valid(wanted->base_branch))
         return error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
-                         op_quote(wish->base_branch).text);
+                         op_quote(wanted->base_branch).text);
     return 0;
 }
 
 static int submission_check_workspace(const struct batch *batch, const struct submission *s,
                                       struct error *err) {
     const struct config *config = engine_config(batch->engine);
-    struct submission_merge wish = {
-        .project = s->project,
-        .merge = s->merge,
-        .base_branch = s->base_branch,
-    };
-    int r = s->workspace ? check_pool(config, wish.project, s->workspace,
-                                      makes_worktrees(config, wish.project), err)
-                         : 0;
+    struct submission_merge merge = { s->project, s->merge, s->base_branch };
+    int r = s->workspace ? check_pool(config, s->project, s->workspace, err) : 0;
     if (r == 0)
-        r = engine_check_worktrees(batch->engine, wish.project, err);
-    return r < 0 ? r : submission_check_merge(config, &wish, err);
+        r = engine_check_worktrees(batch->engine, s->project, err);
+    return r < 0 ? r : submission_check_merge(config, &merge, err);
 }
 
 const char *submission_branch_note(const struct config *config, const char *project,
@@ -347,10 +372,6 @@ void batch_finish(struct batch *batch) {
     id_map_finish(&batch->externals);
 }
 
-/* Every name must be known, because a task that waits for a misspelled name waits forever. `force`
- * overrides two checks: a task under a parent, or with the external id, of another project; and a
- * dependency that does not exist yet. */
-
 bool submission_is_epic(const struct engine *engine, const char *kind, const char *project) {
     return (kind && strcmp(kind, EPIC_KIND) == 0)
            || (project && config_number(engine_config(engine), "projects.P.coordination", project));
@@ -379,16 +400,20 @@ static enum parent_gate submission_parent_gate(const struct batch *batch,
 
 /* --- names ----------------------------------------------------------------------------------- */
 
+/* Every name must be known, because a task that waits for a misspelled name waits forever. `force`
+ * overrides two checks: a task under a parent, or with the external id, of another project; and a
+ * dependency that does not exist yet. */
+
 /* Suggests a similar name; else the command that creates it, %s for its name. */
 static int unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
                    const char *maker, struct error *err) {
     struct error found = { 0 };
     int r = op_unknown(engine, what, name, at, &found);
-    const char *place = strstr(maker, "%s");
+    const char *at_name = strstr(maker, "%s");
     if (strstr(found.text, "; did you mean "))
         return error_set(err, r, "%s", found.text);
-    return error_set(err, r, "%s; 'sluice %.*s%s%s' makes it", found.text, (int)(place - maker),
-                     maker, op_quote(name).text, place + 2);
+    return error_set(err, r, "%s; 'sluice %.*s%s%s' makes it", found.text, (int)(at_name - maker),
+                     maker, op_quote(name).text, at_name + 2);
 }
 
 static int check_project(struct batch *batch, struct submission *s, struct error *err) {
@@ -563,10 +588,10 @@ static int submission_link(const struct batch *batch, struct submission *s, stru
     return r;
 }
 
-/* --- drafts ----------------------------------------------------------------------------- */
+/* --- the spec -------------------------------------------------------------------------------- */
 
-static int64_t given_or(int64_t value, int64_t standard) {
-    return value == SUBMISSION_NOT_GIVEN ? standard : value;
+static int64_t given_or(int64_t value, int64_t otherwise) {
+    return value == SUBMISSION_NOT_GIVEN ? otherwise : value;
 }
 
 static enum until until_of(const struct batch *batch, const struct submission *s) {
@@ -576,27 +601,6 @@ static enum until until_of(const struct batch *batch, const struct submission *s
     while (strcmp(until_name(until), s->until) != 0)
         until++;
     return until;
-}
-
-static void set_ended(const char *state, struct task_spec *spec) {
-    static const struct {
-        const char *name;
-        enum task_state state;
-        enum hold hold;
-        enum reason reason;
-    } states[] = {
-        { "done", TASK_DONE, HOLD_NONE, REASON_SUCCEEDED },
-        { "failed", TASK_FAILED, HOLD_NONE, REASON_RETRIES },
-        { "canceled", TASK_CANCELED, HOLD_NONE, REASON_CANCELED },
-        { "invalidated", TASK_INVALIDATED, HOLD_NONE, REASON_INVALIDATED },
-        { "review", TASK_HELD, HOLD_REVIEW, REASON_REVIEW },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-        if (strcmp(states[i].name, state) == 0) {
-            spec->state = states[i].state;
-            spec->hold = states[i].hold;
-            spec->reason = states[i].reason;
-        }
 }
 
 /* As sent, without spaces between tokens. */
@@ -628,17 +632,6 @@ static int submission_complete(const struct batch *batch, struct submission *s, 
     spec->retry_max = (int32_t)given_or(s->retries, -1);
     if (s->artifact && *s->artifact != '/')
         spec->parent_iteration = submission_artifact_iteration(s->artifact);
-    bool later = s->not_before > now;
-    spec->state = TASK_WAITING;
-    if (s->state) {
-        set_ended(s->state, spec);
-    } else if (batch->draft || s->draft == 1) {
-        spec->state = TASK_DRAFT;
-    } else if (s->hold == 1 || later) {
-        spec->state = TASK_HELD;
-        spec->hold = HOLD_PERSON;
-        spec->not_before = s->hold == 1 ? 0 : s->not_before;
-    }
     if (!s->title || !*s->title)
         s->title = make_title(s, batch->arena);
     int r = choose_executor(batch, s, err);
@@ -649,13 +642,6 @@ static int submission_complete(const struct batch *batch, struct submission *s, 
 
 /* A submission that depends on another one in its batch, by name or external id, is deferred with
  * it: a task must not wait for one that was not stored. */
-
-/* Drafts, held tasks and tasks that have ended elsewhere do not wait. */
-static bool submission_waits(const struct batch *batch, const struct submission *s) {
-    bool draft = batch->draft || s->draft == 1;
-    bool held = s->hold == 1 || s->state || s->not_before > engine_now(batch->engine);
-    return !draft && !held;
-}
 
 struct admit_graph {
     const struct batch *batch;
@@ -697,7 +683,7 @@ static void admit_graph_fill(struct admit_graph *g) {
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
         g->starts[i] = g->edges;
-        g->waits[i] = !s->already && submission_waits(batch, s);
+        g->waits[i] = !s->already && s->spec.state == TASK_WAITING;
         for (size_t d = 0; !s->already && d < s->depends_names.count; d++)
             add_admit_edge(g, s->depends_names.items[d]);
         if (!s->already && s->parent)
@@ -744,17 +730,16 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
 /* --- numbers --------------------------------------------------------------------------------- */
 
 static void find_external(const struct batch *batch, struct submission *s) {
-    const char *project = s->project, *id = s->external_id;
-    if (id)
-        s->spec.id = batch_external(batch, project, id);
-    if (id && !s->spec.id)
-        s->spec.id = engine_find_external(batch->engine, project, id);
+    if (s->external_id)
+        s->spec.id = batch_external(batch, s->project, s->external_id);
+    if (s->external_id && !s->spec.id)
+        s->spec.id = engine_find_external(batch->engine, s->project, s->external_id);
     s->already = s->spec.id != 0;
 }
 
 static void give_number(struct batch *batch, struct submission *s) {
     find_external(batch, s); /* again: an earlier submission may have added it */
-    if (s->already || s->deferred)
+    if (!submission_is_new(s))
         return;
     batch->by_number[batch->added] = (uint32_t)(s - batch->entries);
     s->spec.id = batch->first + batch->added++;
@@ -762,7 +747,7 @@ static void give_number(struct batch *batch, struct submission *s) {
         struct external_key key = { s->project, s->external_id };
         id_map_add(&batch->externals, hash_external(&key), (uint32_t)(s - batch->entries) + 1);
     }
-    batch->queued += submission_waits(batch, s);
+    batch->queued += s->spec.state == TASK_WAITING;
 }
 
 static int number_all(struct batch *batch, struct error *err) {
@@ -793,7 +778,7 @@ static int number_all(struct batch *batch, struct error *err) {
     return 0;
 }
 
-/* --- rings ----------------------------------------------------------------------------------- */
+/* --- cycles ---------------------------------------------------------------------------------- */
 
 struct graph {
     uint32_t *starts, *targets;
@@ -801,7 +786,7 @@ struct graph {
 };
 
 static void add_edge(const struct batch *batch, struct graph *graph, task_id to) {
-    if (to >= batch->first && to - batch->first < batch->added)
+    if (batch_entry_of(batch, to))
         graph->targets[graph->edges++] = (uint32_t)(to - batch->first);
 }
 
@@ -851,28 +836,28 @@ static int check_cycles(struct batch *batch, struct error *err) {
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static int64_t given_amount(int64_t wish) {
-    return wish == SUBMISSION_NOT_GIVEN ? ALLOWANCE_NONE : wish;
-}
-
-static enum engine_on_budget on_budget_of(const struct submission *s) {
-    if (!s->on_budget)
+enum engine_on_budget submission_on_budget(const char *word) {
+    if (!word)
         return ON_BUDGET_AS_CONFIGURED;
-    return strcmp(s->on_budget, "stop") == 0 ? ON_BUDGET_STOP : ON_BUDGET_HOLD;
+    return strcmp(word, "stop") == 0 ? ON_BUDGET_STOP : ON_BUDGET_HOLD;
 }
 
-void batch_give_budgets(const struct batch *batch) {
+bool submission_has_limits(const struct engine_limits *limits) {
+    return limits->task.tokens != ALLOWANCE_NONE || limits->task.usd != ALLOWANCE_NONE
+           || limits->run.tokens != ALLOWANCE_NONE || limits->run.usd != ALLOWANCE_NONE
+           || limits->on_budget != ON_BUDGET_AS_CONFIGURED;
+}
+
+void batch_set_budgets(const struct batch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
         struct engine_limits limits = {
-            .task = { given_amount(s->tokens), given_amount(s->usd) },
-            .run = { given_amount(s->run_tokens), given_amount(s->run_usd) },
-            .on_budget = on_budget_of(s),
+            .task = { given_or(s->tokens, ALLOWANCE_NONE), given_or(s->usd, ALLOWANCE_NONE) },
+            .run = { given_or(s->run_tokens, ALLOWANCE_NONE),
+                     given_or(s->run_usd, ALLOWANCE_NONE) },
+            .on_budget = submission_on_budget(s->on_budget),
         };
-        bool any = limits.task.tokens != ALLOWANCE_NONE || limits.task.usd != ALLOWANCE_NONE
-                   || limits.run.tokens != ALLOWANCE_NONE || limits.run.usd != ALLOWANCE_NONE
-                   || limits.on_budget != ON_BUDGET_AS_CONFIGURED;
-        if (submission_is_new(s) && any)
+        if (submission_is_new(s) && submission_has_limits(&limits))
             engine_set_limits(batch->engine, s->spec.id, &limits);
     }
 }

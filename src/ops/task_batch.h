@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/id_map.h"
+#include "engine/allowance.h"
 #include "engine/engine.h"
 #include "engine/submission.h"
 
@@ -58,8 +59,11 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
 int batch_check(struct batch *batch, struct error *err);
 /* The submission that this number is assigned to, or NULL. */
 const struct submission *batch_entry_of(const struct batch *batch, task_id task);
-/* After they were added: sets their own budgets. */
-void batch_give_budgets(const struct batch *batch);
+/* Call after adding: sets the budgets of new tasks. */
+void batch_set_budgets(const struct batch *batch);
+/* `word`: the member `on_budget`; or NULL. */
+enum engine_on_budget submission_on_budget(const char *word);
+bool submission_has_limits(const struct engine_limits *limits); /* any is given */
 
 /* Needs a slot of this key, too; copied into the arena. */
 void submission_add_resource(struct submission *s, const char *key, struct arena *arena);
@@ -77,7 +81,7 @@ void epic_adopt_children(struct op_call *call, const struct batch *batch);
 struct submission_merge {
     const char *project, *merge, *base_branch;
 };
-int submission_check_merge(const struct config *config, const struct submission_merge *wish,
+int submission_check_merge(const struct config *config, const struct submission_merge *wanted,
                            struct error *err);
 /* The warning for a base branch in a project without worktrees, in the arena; or NULL. */
 const char *submission_branch_note(const struct config *config, const char *project,

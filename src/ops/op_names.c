@@ -1,4 +1,5 @@
-/* op_look.c: resolves names from clients, with a useful message for unknown ones. */
+/* op_names.c: finds tasks, projects and other names that a request mentions; the message for an
+ * unknown name suggests a similar one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,28 +108,18 @@ const char *op_project_at(const struct engine *engine, size_t index) {
     return p->standing == PROJECT_DELETED ? "" : p->name;
 }
 
-const char *op_kind_at(const struct engine *engine, size_t index) {
-    const struct config *config = engine_config(engine);
-    return index < config_kind_count(config) ? config_kind_name(config, index) : NULL;
-}
-
-const char *op_agent_at(const struct engine *engine, size_t index) {
-    const struct config *config = engine_config(engine);
-    return index < config_agent_count(config) ? config_agent_name(config, index) : NULL;
-}
-
-const char *op_limiter_at(const struct engine *engine, size_t index) {
-    const struct config *config = engine_config(engine);
-    return index < config_limiter_count(config) ? config_limiter_name(config, index) : NULL;
-}
+#define CONFIGURED_AT(kind)                                                                        \
+    const char *op_##kind##_at(const struct engine *engine, size_t index) {                        \
+        const struct config *config = engine_config(engine);                                       \
+        return index < config_##kind##_count(config) ? config_##kind##_name(config, index) : NULL; \
+    }
+CONFIGURED_AT(kind)
+CONFIGURED_AT(agent)
+CONFIGURED_AT(limiter)
+CONFIGURED_AT(resource)
 
 const char *op_group_at(const struct engine *engine, size_t index) {
     return index < engine_group_count(engine) ? engine_group_at(engine, index)->name : NULL;
-}
-
-const char *op_resource_at(const struct engine *engine, size_t index) {
-    const struct config *config = engine_config(engine);
-    return index < config_resource_count(config) ? config_resource_name(config, index) : NULL;
 }
 
 bool op_knows(const struct engine *engine, op_name_at at, const char *name) {
@@ -188,7 +179,7 @@ const char *op_group_name(const struct engine *engine, uint32_t group) {
 }
 
 size_t op_limit(const struct op_call *call) {
-    return (size_t)op_number(call, "limit", OP_LIMIT_STANDARD);
+    return (size_t)op_number(call, "limit", OP_LIMIT_DEFAULT);
 }
 
 int op_cursor(struct op_call *call, char kind, uint64_t *ret_number, bool *ret_given) {
