@@ -88,8 +88,7 @@ static int read_front(const char *name, const char *text, size_t size, struct ca
     if (r < 0)
         return r;
     const struct yaml_node *root = ret_yaml->root;
-    bool nothing = !root || (root->kind == YAML_SCALAR && yaml_type(root) == YAML_NULL);
-    if (nothing || root->kind == YAML_MAPPING)
+    if (!root || yaml_type(root) == YAML_NULL || root->kind == YAML_MAPPING)
         return 0;
     r = error_set(err, -EINVAL, "%.160s:%u: expected keys and values, got %s", name, root->line,
                   yaml_noun(root).text);
@@ -122,15 +121,20 @@ static int refuse(const char *name, const struct yaml_node *key, const char *exp
                      key->text, expected, yaml_noun(key->value).text);
 }
 
-static bool is_unset(const struct yaml_node *key) {
-    return !key || (key->value->kind == YAML_SCALAR && yaml_type(key->value) == YAML_NULL);
+/* find_key for a key with a value; NULL if it has none. */
+static int find_set_key(const char *name, const struct yaml *yaml, const char *what,
+                        const struct yaml_node **ret_key, struct error *err) {
+    int r = find_key(name, yaml, what, ret_key, err);
+    if (r == 0 && *ret_key && yaml_type((*ret_key)->value) == YAML_NULL)
+        *ret_key = NULL;
+    return r;
 }
 
 static int read_word(const char *name, const struct yaml *yaml, const char *what, char **ret_text,
                      struct error *err) {
     const struct yaml_node *key = NULL;
-    int r = find_key(name, yaml, what, &key, err);
-    if (r < 0 || is_unset(key))
+    int r = find_set_key(name, yaml, what, &key, err);
+    if (r < 0 || !key)
         return r;
     const char *text = key->value->text;
     if (key->value->kind != YAML_SCALAR || strpbrk(text, " \t\r\n"))
@@ -143,8 +147,8 @@ static int read_word(const char *name, const struct yaml *yaml, const char *what
 static int read_status(const char *name, const struct yaml *yaml, enum card_status *ret,
                        struct error *err) {
     const struct yaml_node *key = NULL;
-    int r = find_key(name, yaml, "agent_status", &key, err);
-    if (r < 0 || is_unset(key))
+    int r = find_set_key(name, yaml, "agent_status", &key, err);
+    if (r < 0 || !key)
         return r;
     for (int s = 0; key->value->kind == YAML_SCALAR && s < CARD_STATUS_MAX; s++)
         if (strcmp(key->value->text, status_names[s]) == 0) {
@@ -157,8 +161,8 @@ static int read_status(const char *name, const struct yaml *yaml, enum card_stat
 static int read_parallelizable(const char *name, const struct yaml *yaml, enum card_switch *ret,
                                struct error *err) {
     const struct yaml_node *key = NULL;
-    int r = find_key(name, yaml, "parallelizable", &key, err);
-    if (r < 0 || is_unset(key))
+    int r = find_set_key(name, yaml, "parallelizable", &key, err);
+    if (r < 0 || !key)
         return r;
     enum yaml_type type = key->value->kind == YAML_SCALAR ? yaml_type(key->value) : YAML_TEXT;
     if (type != YAML_TRUE && type != YAML_FALSE)
@@ -185,16 +189,6 @@ static char *find_title(const char *text, size_t size, size_t at) {
     return NULL;
 }
 
-static int read_values(const char *name, const struct yaml *yaml, struct card *card,
-                       struct error *err) {
-    int r = read_word(name, yaml, "agent_flow", &card->flow, err);
-    if (r == 0)
-        r = read_word(name, yaml, "branch", &card->branch, err);
-    if (r == 0)
-        r = read_status(name, yaml, &card->status, err);
-    return r < 0 ? r : read_parallelizable(name, yaml, &card->parallelizable, err);
-}
-
 int card_parse(const char *name, const char *text, size_t size, struct card *ret,
                struct error *err) {
     struct card card = { .status = CARD_IDLE };
@@ -203,7 +197,13 @@ int card_parse(const char *name, const char *text, size_t size, struct card *ret
     int r = read_front(name, text, size, &front, &yaml, err);
     if (r < 0)
         return r;
-    r = read_values(name, &yaml, &card, err);
+    r = read_word(name, &yaml, "agent_flow", &card.flow, err);
+    if (r == 0)
+        r = read_word(name, &yaml, "branch", &card.branch, err);
+    if (r == 0)
+        r = read_status(name, &yaml, &card.status, err);
+    if (r == 0)
+        r = read_parallelizable(name, &yaml, &card.parallelizable, err);
     yaml_finish(&yaml);
     if (r < 0) {
         card_finish(&card);

@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,19 +35,7 @@ static const struct yaml_limits limits = {
     .nodes = 100000,
 };
 
-/* "FILE:LINE: …", -EINVAL. */
-_printf_(4, 5) static int fail(const struct formula *f, unsigned line, struct error *err,
-                               const char *format, ...) {
-    char text[ERROR_TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    for (char *c = text; *c; c++) /* the message may quote the file */
-        if (iscntrl((unsigned char)*c))
-            *c = '?';
-    return error_set(err, -EINVAL, "%.160s:%u: %s", f->file, line, text);
-}
+#define fail(f, line, ...) yaml_fail((struct yaml_place){ (f)->file, line, 0 }, __VA_ARGS__)
 
 static bool name_fits(const char *name, size_t length) {
     bool good = length > 0 && length <= 64 && !isdigit((unsigned char)name[0]) && name[0] != '-';
@@ -66,10 +53,6 @@ static const struct formula_var *find_var(const struct formula *f, const char *n
 }
 
 /* --- variables ------------------------------------------------------------------------------- */
-
-static bool is_null(const struct yaml_node *node) {
-    return node->kind == YAML_SCALAR && yaml_type(node) == YAML_NULL;
-}
 
 static int read_var_member(const struct formula *f, const struct yaml_node *key,
                            struct formula_var *var, bool *required, struct error *err) {
@@ -113,7 +96,7 @@ static int read_var(struct formula *f, const struct yaml_node *key, struct error
                     "'%s': expected a default, or description, default and required, got a "
                     "list",
                     key->text);
-    if (key->value->kind == YAML_SCALAR && !is_null(key->value))
+    if (key->value->kind == YAML_SCALAR && yaml_type(key->value) != YAML_NULL)
         var->standard = key->value->text;
     int r = 0;
     if (key->value->kind == YAML_MAPPING)
@@ -129,7 +112,7 @@ static int read_var(struct formula *f, const struct yaml_node *key, struct error
 }
 
 static int read_vars(struct formula *f, const struct yaml_node *value, struct error *err) {
-    if (!value || is_null(value))
+    if (!value || yaml_type(value) == YAML_NULL)
         return 0;
     if (value->kind != YAML_MAPPING)
         return fail(f, value->line, err, "'vars': expected names and defaults, got %s",
@@ -180,7 +163,7 @@ static int take_head_key(const struct formula *f, const struct yaml_node *key, s
 
 static int read_text_key(const struct formula *f, const struct yaml_node *value, const char *key,
                          const char **ret_text, struct error *err) {
-    if (!value || is_null(value))
+    if (!value || yaml_type(value) == YAML_NULL)
         return 0;
     if (value->kind != YAML_SCALAR)
         return fail(f, value->line, err, "'%s': expected a text, got %s", key,
@@ -215,7 +198,7 @@ static int read_root(struct formula *f, const char *folder, struct error *err) {
     if (r < 0)
         return r;
     f->name = name ? xstrdup(name) : name_of_file(f->file);
-    if (!head.steps || is_null(head.steps))
+    if (!head.steps || yaml_type(head.steps) == YAML_NULL)
         return fail(f, root->line, err, "there are no steps in it");
     r = taskfile_read_list(f->file, folder, head.steps, head.defaults, &f->steps, err);
     if (r == 0)
@@ -368,8 +351,6 @@ static int expand_text(const struct expansion *x, const char *text, struct strbu
     return r;
 }
 
-static int expand_value(const struct expansion *x, json_t *value, json_t **ret_value);
-
 static int expand_string(const struct expansion *x, json_t *value, json_t **ret_value) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     int r = expand_text(x, json_string_value(value), &out);
@@ -379,46 +360,26 @@ static int expand_string(const struct expansion *x, json_t *value, json_t **ret_
     return *ret_value ? 0 : fail(x->f, x->line, x->err, "a value is not UTF-8");
 }
 
-static int expand_array(const struct expansion *x, const json_t *array, json_t **ret_value) {
-    json_t *copy = json_array();
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        json_t *item = NULL;
-        int r = expand_value(x, json_array_get(array, i), &item);
-        if (r < 0) {
-            json_decref(copy);
-            return r;
-        }
-        json_array_append_new(copy, item);
-    }
-    *ret_value = copy;
-    return 0;
-}
-
-static int expand_object(const struct expansion *x, json_t *object, json_t **ret_value) {
-    json_t *copy = json_object(), *value;
-    const char *key;
-    json_object_foreach(object, key, value) {
-        json_t *item = NULL;
-        int r = expand_value(x, value, &item);
-        if (r < 0) {
-            json_decref(copy);
-            return r;
-        }
-        json_object_set_new(copy, key, item);
-    }
-    *ret_value = copy;
-    return 0;
-}
-
 static int expand_value(const struct expansion *x, json_t *value, json_t **ret_value) {
     if (json_is_string(value))
         return expand_string(x, value, ret_value);
-    if (json_is_array(value))
-        return expand_array(x, value, ret_value);
-    if (json_is_object(value))
-        return expand_object(x, value, ret_value);
-    *ret_value = json_incref(value);
-    return 0;
+    json_auto_t *copy = json_copy(value); /* of an array or object; else the value itself */
+    const char *key;
+    json_t *entry, *item = NULL;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < json_array_size(value); i++) {
+        r = expand_value(x, json_array_get(value, i), &item);
+        if (r == 0)
+            json_array_set_new(copy, i, item);
+    }
+    json_object_foreach(value, key, entry) {
+        r = r < 0 ? r : expand_value(x, entry, &item);
+        if (r == 0)
+            json_object_set_new(copy, key, item);
+    }
+    if (r == 0)
+        *ret_value = json_incref(copy);
+    return r;
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -446,41 +407,34 @@ static void put_meta(const struct expansion *x, json_t *task) {
 }
 
 static int expand_step(struct expansion *x, size_t index, json_t **ret_task) {
-    json_t *step = json_array_get(json_object_get(x->f->body, "tasks"), index), *value;
-    json_t *task = json_object();
+    json_t *step = json_array_get(json_object_get(x->f->body, "tasks"), index), *value, *item;
+    json_auto_t *task = json_copy(step);
     const char *member;
     json_object_foreach(step, member, value) {
-        json_t *item = NULL;
         unsigned line = taskfile_member_line(x->f->steps, index, member);
         x->line = line ? line : taskfile_line(x->f->steps, index);
-        int r = 0;
         if (is_name(member))
-            item = json_incref(value);
-        else
-            r = expand_value(x, value, &item);
-        if (r < 0) {
-            json_decref(task);
+            continue;
+        int r = expand_value(x, value, &item);
+        if (r < 0)
             return r;
-        }
         json_object_set_new(task, member, item);
     }
     put_meta(x, task);
-    *ret_task = task;
+    *ret_task = json_incref(task);
     return 0;
 }
 
 static int expand_all(struct expansion *x, json_t **ret_body) {
-    json_t *tasks = json_array();
+    json_auto_t *tasks = json_array();
     for (size_t i = 0; i < taskfile_count(x->f->steps); i++) {
         json_t *task = NULL;
         int r = expand_step(x, i, &task);
-        if (r < 0) {
-            json_decref(tasks);
+        if (r < 0)
             return r;
-        }
         json_array_append_new(tasks, task);
     }
-    *ret_body = json_pack("{s:o}", "tasks", tasks);
+    *ret_body = json_pack("{s:O}", "tasks", tasks);
     return 0;
 }
 

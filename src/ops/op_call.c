@@ -144,6 +144,7 @@ struct op_private {
     void *state;
     void (*state_finish)(void *state);
     struct arena arena;
+    struct strbuf part;          /* op_part */
     struct strbuf more;          /* members beside "error" */
     struct merge_answer *merged; /* op_wait_merge; in the arena */
     struct engine_await *await;  /* op_wait_tasks: what it waits for; or NULL */
@@ -170,6 +171,7 @@ void op_call_free(struct op_call *call) {
         p->state_finish(p->state);
     free(p->state);
     arena_finish(&p->arena);
+    strbuf_finish(&p->part);
     strbuf_finish(&p->more);
     free(p);
     json_decref(call->params);
@@ -196,6 +198,10 @@ const char *op_actor(const struct op_call *call) {
 
 struct arena *op_arena(struct op_call *call) {
     return &call->own->arena;
+}
+
+struct strbuf *op_part(struct op_call *call) {
+    return &call->own->part;
 }
 
 struct strbuf *op_error_members(struct op_call *call) {

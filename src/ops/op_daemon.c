@@ -134,8 +134,7 @@ static void print_start(struct json_writer *w, const struct engine *engine, task
 
 static void begin_starts(struct op_call *call, struct ticking *t) {
     strbuf_clear(&call->answer);
-    json_write_init(&t->w, &call->answer, false);
-    json_write_object_begin(&t->w);
+    t->w = op_begin(call);
     print_list(&t->w, "start");
 }
 

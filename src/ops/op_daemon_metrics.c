@@ -46,10 +46,7 @@ static void print_budget(const struct engine *engine, struct strbuf *out, const 
     int64_t number = part == BUDGET_USED       ? b->used
                      : part == BUDGET_RESERVED ? b->reserved
                                                : b->budget;
-    if (money)
-        metric_series_micro(out, name, labels, ARRAY_SIZE(labels), number);
-    else
-        metric_series(out, name, labels, ARRAY_SIZE(labels), number);
+    (money ? metric_series_micro : metric_series)(out, name, labels, ARRAY_SIZE(labels), number);
 }
 
 static void metrics_print_budgets(const struct engine *engine, struct strbuf *out) {
@@ -130,10 +127,8 @@ static void print_sums(const struct engine *engine, struct strbuf *out, const ch
         struct metric_label labels[] = { { "project", t->project }, { "agent", t->agent } };
         const int64_t numbers[] = { (int64_t)t->runs, t->cost_micro_usd, (int64_t)t->unknown_cost,
                                     (int64_t)t->unknown_tokens };
-        if (which == TALLY_COST)
-            metric_series_micro(out, name, labels, ARRAY_SIZE(labels), numbers[which]);
-        else
-            metric_series(out, name, labels, ARRAY_SIZE(labels), numbers[which]);
+        (which == TALLY_COST ? metric_series_micro : metric_series)(
+            out, name, labels, ARRAY_SIZE(labels), numbers[which]);
     }
 }
 
@@ -295,10 +290,8 @@ static void print_projects(struct op_call *call, struct strbuf *out) {
             const int64_t numbers[] = { share.ready, share.live,
                                         row == 2 ? window_tokens(call->engine, p) : 0, v.money.used,
                                         v.unpriced };
-            if (row == 3)
-                metric_series_micro(out, rows[row].name, &label, 1, numbers[row]);
-            else
-                metric_series(out, rows[row].name, &label, 1, numbers[row]);
+            (row == 3 ? metric_series_micro : metric_series)(out, rows[row].name, &label, 1,
+                                                             numbers[row]);
         }
     }
 }

@@ -34,17 +34,8 @@ struct gate_count {
     task_id examples[EXAMPLES_MAX];
 };
 
-struct status {
-    struct op_rows running; /* first: op_query_titles */
-    struct strbuf events;   /* printed in the order received */
-};
-
-static void status_finish(void *state) {
-    strbuf_finish(&((struct status *)state)->events);
-}
-
-static struct status *status_of(struct op_call *call) {
-    return op_state(call, sizeof(struct status), status_finish);
+static struct op_rows *running_of(struct op_call *call) {
+    return op_state(call, sizeof(struct op_rows), NULL);
 }
 
 /* --- what waits for what --------------------------------------------------------------------- */
@@ -193,16 +184,12 @@ static void print_host(struct op_call *call, struct json_writer *w) {
     X(print_text, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_tcp_listener_url(call->engine)) \
     X(print_text, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_tcp_listener_problem(call->engine))
 static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ALL(LISTENER) };
-/* clang-format on */
 
-/* clang-format off */
 #define SANDBOX(X) \
     X(print_text, "auto", T_TEXT, "what `auto` means", "bubblewrap", sandboxes.automatic) \
     X(print_text, "why", T_TEXT | T_NULL, "why it is none", NULL, sandboxes.why)
 static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ALL(SANDBOX) };
-/* clang-format on */
 
-/* clang-format off */
 static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
     { "depth", T_INT, "how many wait" },
     { "depths", T_INT | T_MAP, "by kind" },
@@ -239,7 +226,7 @@ static const struct shape store_shape = { "Store", "what keeps the state", .memb
     X(print_text, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
     X(print_text, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
     X(print_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
-    X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(&s->events))
+    X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(op_part(call)))
 static const struct shape status_shape = { "Status", "everything at a glance", .members = SHAPE_ROWS(
     STATUS(SHAPE_ROW)
     { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
@@ -265,7 +252,7 @@ static const struct shape status_shape = { "Status", "everything at a glance", .
 /* clang-format on */
 
 static int print(struct op_call *call) {
-    struct status *s = status_of(call);
+    const struct op_rows *running = running_of(call);
     struct json_writer w = op_begin(call);
     STATUS(SHAPE_PRINT_TO)
     print_pause(&w, engine_paused(call->engine));
@@ -288,18 +275,17 @@ static int print(struct op_call *call) {
         print_gate(call, &w, &c.gates[i]);
     json_write_array_end(&w);
     print_bool(&w, "partial", !complete);
-    json_write_key(&w, "running");
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    json_write_array_begin(&w);
-    for (size_t i = 0; i < s->running.count; i++) {
+    print_list(&w, "running");
+    for (size_t i = 0; i < running->count; i++) {
         struct task_view view;
-        if (!core_task(engine_core(call->engine), s->running.tasks[i], &view))
+        if (!core_task(engine_core(call->engine), running->tasks[i], &view))
             continue;
         strbuf_clear(&line);
-        bool has_line = engine_last_line(call->engine, s->running.tasks[i], &line);
+        bool has_line = engine_last_line(call->engine, running->tasks[i], &line);
         json_write_object_begin(&w);
-        (void)print_task_members(&w, call->engine, s->running.tasks[i], s->running.titles[i],
-                                 s->running.changed[i]);
+        (void)print_task_members(&w, call->engine, running->tasks[i], running->titles[i],
+                                 running->changed[i]);
         print_text(&w, "last_line", has_line ? strbuf_text(&line) : NULL);
         json_write_object_end(&w);
     }
@@ -335,7 +321,7 @@ static int print(struct op_call *call) {
 
 static void take_events(struct op_call *call, const struct store_answer *answer) {
     struct json_writer w;
-    json_write_init(&w, &status_of(call)->events, false);
+    json_write_init(&w, op_part(call), false);
     json_write_array_begin(&w);
     for (size_t i = answer->count; i-- > 0;)
         print_event(&w, call->engine, &answer->events[i]);
@@ -348,11 +334,11 @@ static int query_events(struct op_call *call) {
 }
 
 static int run(struct op_call *call) {
-    struct status *s = status_of(call);
-    s->running.tasks = arena_alloc(op_arena(call), RUNNING_MAX * sizeof(task_id));
-    size_t live = engine_live_tasks(call->engine, s->running.tasks, RUNNING_MAX);
-    s->running.count = live < RUNNING_MAX ? live : RUNNING_MAX;
-    return op_query_titles(call, &s->running, query_events);
+    struct op_rows *running = running_of(call);
+    running->tasks = arena_alloc(op_arena(call), RUNNING_MAX * sizeof(task_id));
+    size_t live = engine_live_tasks(call->engine, running->tasks, RUNNING_MAX);
+    running->count = live < RUNNING_MAX ? live : RUNNING_MAX;
+    return op_query_titles(call, running, query_events);
 }
 
 const struct op op_daemon_status = {

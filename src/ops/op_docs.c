@@ -146,18 +146,22 @@ void op_print_form(struct strbuf *out) {
     strbuf_puts(out, "];\n");
 }
 
+/* The type of a parameter in docs/api.md, and in a JSON schema; NULL: any. */
+static const char *const param_types[OP_TYPE_MAX][2] = {
+    [OP_TEXT] = { "text", "string" },       [OP_NUMBER] = { "number", "integer" },
+    [OP_DECIMAL] = { "decimal", "number" }, [OP_BOOLEAN] = { "boolean", "boolean" },
+    [OP_LIST] = { "texts", "array" },       [OP_OBJECT] = { "object", "object" },
+    [OP_ARRAY] = { "list", "array" },       [OP_VALUE] = { "value", NULL },
+    [OP_SETTINGS] = { "value", NULL },
+};
+
 static void md_params(const struct op *op, struct strbuf *out) {
-    static const char *const types[OP_TYPE_MAX] = {
-        [OP_TEXT] = "text",       [OP_NUMBER] = "number", [OP_DECIMAL] = "decimal",
-        [OP_BOOLEAN] = "boolean", [OP_LIST] = "texts",    [OP_OBJECT] = "object",
-        [OP_ARRAY] = "list",      [OP_VALUE] = "value",   [OP_SETTINGS] = "value",
-    };
     if (!op->params || !op->params->name)
         return;
     strbuf_puts(out, "| parameter | in | value | meaning |\n|---|---|---|---|\n");
     for (const struct op_param *p = op->params; p->name; p++) {
         strbuf_printf(out, "| `%s`%s | %s | %s", p->name, p->required ? " *" : "",
-                      op_place_names[p->place], types[p->type]);
+                      op_place_names[p->place], param_types[p->type][0]);
         if (p->choices) {
             for (const char *const *c = p->choices; *c; c++)
                 strbuf_printf(out, "%s`%s`", c == p->choices ? ": " : ", ", *c);
@@ -173,27 +177,41 @@ static void md_params(const struct op *op, struct strbuf *out) {
 
 /* --- answers --------------------------------------------------------------------------------- */
 
+/* The type of a member in docs/api.md, in a JSON schema, and in TypeScript. The other types have a
+ * name of their own (type_name). */
+static const struct {
+    const char *md, *json, *ts;
+} plain_types[T_TYPE] = {
+    [T_TEXT] = { "text", "string", "string" },
+    [T_ID] = { "task id", "string", "string" },
+    [T_INT] = { "number", "integer", "number" },
+    [T_NUMBER] = { "decimal", "number", "number" },
+    [T_BOOL] = { "boolean", "boolean", "boolean" },
+    [T_TIME] = { "time", "integer", "number" },
+    [T_SPAN] = { "ms", "integer", "number" },
+    [T_USD] = { "dollars", "number", "number" },
+    [T_JSON] = { "value", NULL, "unknown" },
+    [T_PAIR] = { "[time, number]", NULL, "[number, number]" },
+};
+
+/* Of an object or a list of words; else NULL. */
+static const char *type_name(const struct shape_member *m) {
+    return (m->type & T_TYPE) == T_OBJECT ? ((const struct shape *)m->of)->name
+           : (m->type & T_TYPE) == T_WORD ? ((const struct words *)m->of)->name
+                                          : NULL;
+}
+
 static void md_shape_members(const struct shape *shape, struct strbuf *out) {
     if (shape->base)
         strbuf_printf(out, "The members of `%s`, and these:\n\n", shape->base->name);
     strbuf_puts(out, "| member | value | meaning |\n|---|---|---|\n");
     for (const struct shape_member *m = shape->members; m->name; m++) {
         strbuf_printf(out, "| `%s`%s | ", m->name, m->type & T_MAYBE ? "?" : "");
-        static const char *const plain[T_TYPE] = {
-            [T_TEXT] = "text",    [T_ID] = "task id",
-            [T_INT] = "number",   [T_NUMBER] = "decimal",
-            [T_BOOL] = "boolean", [T_TIME] = "time",
-            [T_SPAN] = "ms",      [T_USD] = "dollars",
-            [T_JSON] = "value",   [T_PAIR] = "[time, number]",
-        };
-        unsigned type = m->type & T_TYPE;
         strbuf_puts(out, m->type & T_LIST ? "list of " : m->type & T_MAP ? "object of " : "");
-        if (type == T_OBJECT)
-            strbuf_printf(out, "`%s`", ((const struct shape *)m->of)->name);
-        else if (type == T_WORD)
-            strbuf_printf(out, "`%s`", ((const struct words *)m->of)->name);
+        if (type_name(m))
+            strbuf_printf(out, "`%s`", type_name(m));
         else
-            strbuf_puts(out, plain[type]);
+            strbuf_puts(out, plain_types[m->type & T_TYPE].md);
         strbuf_puts(out, m->type & T_NULL ? " or null" : "");
         strbuf_printf(out, " | %s |\n", m->text);
     }
@@ -273,19 +291,14 @@ static void print_enum(struct json_writer *w, const char *const *choices) {
 
 /* The type of a parameter as members of a JSON schema; `entry`: the schema of OP_ARRAY items. */
 static void print_param_type(struct json_writer *w, const struct op_param *p, const char *entry) {
-    static const char *const types[OP_TYPE_MAX] = {
-        [OP_TEXT] = "string",     [OP_NUMBER] = "integer", [OP_DECIMAL] = "number",
-        [OP_BOOLEAN] = "boolean", [OP_LIST] = "array",     [OP_OBJECT] = "object",
-        [OP_ARRAY] = "array",     [OP_VALUE] = NULL,       [OP_SETTINGS] = NULL,
-    };
     bool text = p->type == OP_TEXT, list = p->type == OP_LIST || p->type == OP_ARRAY;
     bool number = p->type == OP_NUMBER || p->type == OP_DECIMAL;
     if (p->spelled) {
         print_spelled(w);
         return;
     }
-    if (types[p->type])
-        print_text(w, "type", types[p->type]);
+    if (param_types[p->type][1])
+        print_text(w, "type", param_types[p->type][1]);
     if (p->min != 0 ? text || list || number : number)
         print_int(w, text ? "minLength" : list ? "minItems" : "minimum", p->min);
     if (p->max != 0 && (text || list || number))
@@ -313,6 +326,11 @@ static void openapi_additional(struct json_writer *w, const struct op *op) {
     print_bool(w, "additionalProperties", false);
 }
 
+static void end_objects(struct json_writer *w, unsigned count) {
+    while (count-- > 0)
+        json_write_object_end(w);
+}
+
 static void openapi_body(struct json_writer *w, const struct op *op) {
     if (strcmp(op->method, "POST") != 0)
         return;
@@ -338,11 +356,7 @@ static void openapi_body(struct json_writer *w, const struct op *op) {
         json_write_array_end(w);
         json_write_object_end(w);
     }
-    json_write_object_end(w);
-    json_write_object_end(w);
-    json_write_object_end(w);
-    json_write_object_end(w);
-    json_write_object_end(w);
+    end_objects(w, 5);
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -365,19 +379,13 @@ static void openapi_member(struct json_writer *w, const struct shape_member *m) 
         print_text(w, "type", list ? "array" : "object");
         print_object(w, list ? "items" : "additionalProperties");
     }
-    static const char *const types[T_TYPE] = {
-        [T_TEXT] = "string",  [T_ID] = "string",    [T_INT] = "integer",  [T_NUMBER] = "number",
-        [T_BOOL] = "boolean", [T_TIME] = "integer", [T_SPAN] = "integer", [T_USD] = "number",
-    };
     unsigned type = m->type & T_TYPE;
-    if (types[type])
-        print_text(w, "type", types[type]);
+    if (plain_types[type].json)
+        print_text(w, "type", plain_types[type].json);
     if (type == T_TIME)
         print_text(w, "format", "unix-ms");
-    if (type == T_WORD)
-        openapi_ref(w, "schemas", ((const struct words *)m->of)->name);
-    else if (type == T_OBJECT)
-        openapi_ref(w, "schemas", ((const struct shape *)m->of)->name);
+    if (type_name(m))
+        openapi_ref(w, "schemas", type_name(m));
     else if (type == T_PAIR)
         print_json(w, "prefixItems", "[{\"type\":\"integer\"},{\"type\":\"integer\"}]");
     if (list || map)
@@ -468,14 +476,10 @@ static void openapi_operation(struct json_writer *w, const struct op *op) {
             openapi_shape(w, op->answers);
         json_write_object_end(w);
     }
-    json_write_object_end(w);
-    json_write_object_end(w);
-    json_write_object_end(w);
+    end_objects(w, 3);
     print_object(w, "default");
     openapi_ref(w, "responses", "Error");
-    json_write_object_end(w);
-    json_write_object_end(w);
-    json_write_object_end(w);
+    end_objects(w, 3);
 }
 
 /* All methods of one path are printed together. */
@@ -592,16 +596,8 @@ static void shape_name_of(const char *op, struct strbuf *out) {
 }
 
 static void ts_type(const struct shape_member *m, struct strbuf *out) {
-    static const char *const plain[T_TYPE] = {
-        [T_TEXT] = "string",           [T_ID] = "string",    [T_INT] = "number",
-        [T_NUMBER] = "number",         [T_BOOL] = "boolean", [T_TIME] = "number",
-        [T_SPAN] = "number",           [T_USD] = "number",   [T_JSON] = "unknown",
-        [T_PAIR] = "[number, number]",
-    };
     unsigned type = m->type & T_TYPE;
-    const char *name = type == T_OBJECT ? ((const struct shape *)m->of)->name
-                       : type == T_WORD ? ((const struct words *)m->of)->name
-                                        : plain[type];
+    const char *name = type_name(m) ? type_name(m) : plain_types[type].ts;
     if (m->type & T_MAP)
         strbuf_printf(out, "Record<%s, %s>",
                       m->of && type == T_INT ? ((const struct words *)m->of)->name : "string",

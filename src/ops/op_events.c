@@ -43,7 +43,7 @@ static void take(struct op_call *call, const struct store_answer *answer) {
     json_write_object_end(&w);
 }
 
-static int ask(struct op_call *call) {
+static int query(struct op_call *call) {
     const struct reading *s = reading_of(call);
     size_t limit = op_limit(call);
     struct store_question question = { .kind = s->back ? ASK_EVENTS_BACK : ASK_EVENTS,
@@ -62,7 +62,7 @@ static int run_of_task(struct op_call *call) {
     if (!s->task)
         return call->err.code;
     int r = op_cursor(call, 'e', &s->from, &given);
-    return r < 0 ? r : ask(call);
+    return r < 0 ? r : query(call);
 }
 
 static int run_all(struct op_call *call) {
@@ -77,15 +77,18 @@ static int run_all(struct op_call *call) {
     }
     s->back = after < 0;
     s->from = (uint64_t)(s->back ? before : after);
-    return ask(call);
+    return query(call);
 }
+
+#define LOOKED_MEMBERS                                                                             \
+    { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" }, {                   \
+        "to", T_INT | T_MAYBE, "of a run: the last of those"                                       \
+    }
 
 const struct op op_task_events = {
     OP("task.events", "GET", "/v1/tasks/{id}/events", "list what happened to a task, oldest first"),
     .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .answers = ANSWERS(SHAPE_PAGE(&shape_event),
-                       { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" },
-                       { "to", T_INT | T_MAYBE, "of a run: the last of those" }),
+    .answers = ANSWERS(SHAPE_PAGE(&shape_event), LOOKED_MEMBERS),
     OP_READS(READ, SUBTREE, run_of_task),
 };
 
@@ -103,9 +106,7 @@ const struct op op_event_list = {
         OP_PARAM_LIMIT),
     .answers =
         ANSWERS(SHAPE_PAGE(&shape_event), { "first_seq", T_INT, "the oldest event that is kept" },
-                { "last_seq", T_INT, "the newest" },
-                { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" },
-                { "to", T_INT | T_MAYBE, "of a run: the last of those" }),
+                { "last_seq", T_INT, "the newest" }, LOOKED_MEMBERS),
     OP_READS(READ, LIST, run_all),
     .answer = OP_ANSWER_EVENTS,
 };

@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "config/settings.h"
 #include "ops/print.h"
 
 #define TASKS_SHOWN 1000u

@@ -92,6 +92,8 @@ int op_yield(struct op_call *call, op_step then);
 void *op_state(struct op_call *call, size_t size, void (*finish)(void *state));
 struct arena *op_arena(struct op_call *call);
 const char *op_keep(struct op_call *call, const char *text); /* copied into the arena; or NULL */
+/* A part of the answer that is printed before the rest, initially empty; freed with the call. */
+struct strbuf *op_part(struct op_call *call);
 /* Additional members beside "error" if the call fails: "depths":{…} */
 struct strbuf *op_error_members(struct op_call *call);
 

@@ -178,32 +178,22 @@ static int check_list(const struct op_param *p, const json_t *list, struct error
     return r;
 }
 
-static bool has_type(enum op_type type, const json_t *value) {
-    switch (type) {
-    case OP_TEXT:
-        return json_is_string(value);
-    case OP_NUMBER:
-        return json_is_integer(value);
-    case OP_DECIMAL:
-        return json_is_number(value);
-    case OP_BOOLEAN:
-        return json_is_boolean(value);
-    case OP_LIST:
-    case OP_ARRAY:
-        return json_is_array(value);
-    case OP_OBJECT:
-        return json_is_object(value);
-    case OP_VALUE:
-    case OP_SETTINGS:
-        return json_is_string(value) || json_is_number(value) || json_is_boolean(value);
-    case OP_TYPE_MAX:
-        break;
-    }
-    return false;
-}
+#define IS(type_) (1u << JSON_##type_)
+#define IS_BOOL   (IS(TRUE) | IS(FALSE))
 
 static int check_value(const struct op_param *p, const json_t *value, struct error *err) {
-    if (!has_type(p->type, value))
+    static const unsigned allowed[OP_TYPE_MAX] = {
+        [OP_TEXT] = IS(STRING),
+        [OP_NUMBER] = IS(INTEGER),
+        [OP_DECIMAL] = IS(INTEGER) | IS(REAL),
+        [OP_BOOLEAN] = IS_BOOL,
+        [OP_LIST] = IS(ARRAY),
+        [OP_OBJECT] = IS(OBJECT),
+        [OP_ARRAY] = IS(ARRAY),
+        [OP_VALUE] = IS(STRING) | IS(INTEGER) | IS(REAL) | IS_BOOL,
+        [OP_SETTINGS] = IS(STRING) | IS(INTEGER) | IS(REAL) | IS_BOOL,
+    };
+    if (!(allowed[p->type] >> json_typeof(value) & 1))
         return refuse_type(p, err);
     if (p->type == OP_LIST)
         return check_list(p, value, err);

@@ -94,15 +94,10 @@ struct merging {
     task_id *tasks;
     size_t count, next;
     bool waits;
-    struct strbuf out; /* an object for each task */
 };
 
-static void merging_finish(void *state) {
-    strbuf_finish(&((struct merging *)state)->out);
-}
-
 static struct merging *merging_of(struct op_call *call) {
-    return op_state(call, sizeof(struct merging), merging_finish);
+    return op_state(call, sizeof(struct merging), NULL);
 }
 
 /* clang-format off */
@@ -118,10 +113,11 @@ static const struct shape merged_task_shape = { "MergedTask", "a task that was t
 
 static void print_merged(struct op_call *call, struct merging *m,
                          const struct merge_answer *answer) {
+    struct strbuf *out = op_part(call); /* an object for each task */
     struct json_writer w;
-    if (m->out.length > 0)
-        strbuf_putc(&m->out, ',');
-    json_write_init(&w, &m->out, false);
+    if (out->length > 0)
+        strbuf_putc(out, ',');
+    json_write_init(&w, out, false);
     json_write_object_begin(&w);
     MERGED_TASK(SHAPE_PRINT_TO)
     json_write_object_end(&w);
@@ -154,7 +150,7 @@ static int merge_next(struct op_call *call) {
         m->waits = false;
         return merge_next(call);
     }
-    strbuf_printf(&call->answer, "{\"tasks\":[%s]}", strbuf_text(&m->out));
+    strbuf_printf(&call->answer, "{\"tasks\":[%s]}", strbuf_text(op_part(call)));
     return 0;
 }
 

@@ -185,19 +185,17 @@ static void graph_solve(struct graph *graph) {
     bool by_length = true;
     for (size_t i = 0; i < graph->count; i++)
         by_length = by_length && graph->nodes[i].left == 0;
-    const struct graph *g = s.graph;
-    for (size_t i = 0; i < g->edge_count; i++) {
-        s.first[g->edges[i].from + 1]++;
-        s.missing[g->edges[i].to]++;
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        s.first[graph->edges[i].from + 1]++;
+        s.missing[graph->edges[i].to]++;
     }
-    for (size_t i = 0; i < g->count; i++)
+    for (size_t i = 0; i < graph->count; i++)
         s.first[i + 1] += s.first[i];
-    uint32_t *next = xcalloc(g->count + 1, sizeof(*next));
-    for (size_t i = 0; i < g->edge_count; i++) {
-        uint32_t from = g->edges[i].from;
+    uint32_t *next = s.queue; /* settle_all has not used it yet */
+    for (size_t i = 0; i < graph->edge_count; i++) {
+        uint32_t from = graph->edges[i].from;
         s.out[s.first[from] + next[from]++] = (uint32_t)i;
     }
-    free(next);
     settle_all(&s, by_length);
     mark_critical(&s);
     free(s.first);
@@ -216,7 +214,7 @@ static void graph_solve(struct graph *graph) {
 #define PRINTED_EACH   2000u   /* nodes, in one turn; twice as many edges */
 #define NEIGHBOURS_MAX 10000u  /* of one task */
 
-enum { LOOK_UP = 1, LOOK_DOWN = 2 };
+enum { SPREAD_UP = 1, SPREAD_DOWN = 2 }; /* towards prerequisites, towards dependants */
 
 struct drawing {
     struct graph graph;
@@ -271,13 +269,13 @@ static void find_each(struct spreading *s, size_t count) {
         find(s, s->drawing->buffer[i]);
 }
 
-static void look_around(struct spreading *s, task_id task) {
+static void find_neighbours(struct spreading *s, task_id task) {
     const struct core *core = s->core;
     struct task_view t;
     task_id *buffer = s->drawing->buffer;
     if (!core_task(core, task, &t))
         return;
-    if (s->mark == LOOK_UP) {
+    if (s->mark == SPREAD_UP) {
         find_each(s, core_task_depends(core, task, buffer, NEIGHBOURS_MAX));
         find(s, t.parent);
     } else {
@@ -292,7 +290,7 @@ static void spread(struct op_call *call, struct drawing *d, unsigned direction) 
     s.queue = arena_alloc(op_arena(call), (d->graph.max + 1) * sizeof(*s.queue));
     find(&s, d->root);
     while (s.head < s.tail)
-        look_around(&s, s.queue[s.head++]);
+        find_neighbours(&s, s.queue[s.head++]);
 }
 
 static void take_members(struct op_call *call, struct drawing *d, bool drafts) {
@@ -332,10 +330,9 @@ static int walk(struct op_call *call) {
             if (!core_task(core, d->graph.nodes[i].task, &t))
                 continue;
             size_t count = core_task_depends(core, t.id, d->buffer, NEIGHBOURS_MAX);
-            task_id parent = t.parent;
             for (size_t k = 0; k < most(count); k++)
                 add_known(core, d, d->buffer[k]);
-            add_known(core, d, parent);
+            add_known(core, d, t.parent);
         }
     }
     return op_yield(call, connect);
@@ -346,9 +343,9 @@ static int walk(struct op_call *call) {
 static time_ms left_of(const struct engine *engine, const struct task_view *t) {
     if (task_state_is_final(t->state))
         return 0;
-    time_ms whole = engine_expected_run(engine, t->project, t->kind);
-    time_ms gone = t->started_at > 0 ? engine_now(engine) - t->started_at : 0;
-    return time_max(whole - gone, whole / 10 + 1);
+    time_ms expected = engine_expected_run(engine, t->project, t->kind);
+    time_ms elapsed = t->started_at > 0 ? engine_now(engine) - t->started_at : 0;
+    return time_max(expected - elapsed, expected / 10 + 1);
 }
 
 static void connect_one(struct op_call *call, struct drawing *d, struct graph_node *node) {
@@ -505,8 +502,7 @@ static int print_nodes(struct op_call *call) {
 static int begin_print(struct op_call *call) {
     struct drawing *d = drawing_of(call);
     d->at = 0;
-    json_write_init(&d->w, &call->answer, false);
-    json_write_object_begin(&d->w);
+    d->w = op_begin(call);
     print_list(&d->w, "nodes");
     return print_nodes(call);
 }
@@ -544,8 +540,8 @@ static int run(struct op_call *call) {
     d->buffer = arena_alloc(op_arena(call), NEIGHBOURS_MAX * sizeof(*d->buffer));
     d->walk = engine_last_task(call->engine);
     if (d->root) {
-        spread(call, d, LOOK_UP);
-        spread(call, d, LOOK_DOWN);
+        spread(call, d, SPREAD_UP);
+        spread(call, d, SPREAD_DOWN);
     } else if (d->group) {
         take_members(call, d, false);
         take_members(call, d, true);

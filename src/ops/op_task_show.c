@@ -19,15 +19,10 @@ struct showing {
     task_id task;
     const char *title, *json, *context;
     time_ms changed_at;
-    struct strbuf runs; /* printed in the order received */
 };
 
-static void showing_finish(void *state) {
-    strbuf_finish(&((struct showing *)state)->runs);
-}
-
 static struct showing *showing_of(struct op_call *call) {
-    return op_state(call, sizeof(struct showing), showing_finish);
+    return op_state(call, sizeof(struct showing), NULL);
 }
 
 /* clang-format off */
@@ -37,9 +32,7 @@ static struct showing *showing_of(struct op_call *call) {
     X(print_text, "base", T_TEXT | T_NULL, "the branch that it came from", "main", place.base) \
     X(print_text, "merge", T_TEXT | T_NULL, "how its work is brought in", "direct", place.merge)
 static const struct shape workspace_shape = { "Workspace", "where a task works", .members = SHAPE_ALL(WORKSPACE) };
-/* clang-format on */
 
-/* clang-format off */
 #define DELIVERY(X) \
     X(print_text, "strategy", T_TEXT | T_NULL, "how it was to be brought in", "direct", d.strategy) \
     X(print_text, "result", T_TEXT | T_NULL, "what came of it", "merged", d.result) \
@@ -125,7 +118,7 @@ static int print(struct op_call *call) {
     print_bool(&w, "has_diff", engine_has_diff(call->engine, s->task));
     print_delivery(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
-    print_json(&w, "runs", strbuf_text(&s->runs));
+    print_json(&w, "runs", strbuf_text(op_part(call)));
     print_list(&w, "iterations");
     for (uint32_t i = 0; i < ITERATIONS_SHOWN && i < t.iteration; i++) {
         _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
@@ -139,7 +132,7 @@ static int print(struct op_call *call) {
 
 static void take_runs(struct op_call *call, const struct store_answer *answer) {
     struct json_writer w;
-    json_write_init(&w, &showing_of(call)->runs, false);
+    json_write_init(&w, op_part(call), false);
     json_write_array_begin(&w);
     for (size_t i = 0; i < answer->count; i++)
         print_run(&w, call->engine, &answer->runs[i]);

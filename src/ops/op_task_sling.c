@@ -344,6 +344,13 @@ static int wait_for(struct op_call *call, task_id task, const task_id *others, s
     return all == before ? 0 : op_set_depends(call, task, on, all);
 }
 
+/* `r`: the result of adding steps to the dependencies of their task. */
+static int check_step_cycle(struct op_call *call, int r) {
+    if (r == -ELOOP)
+        return op_fail(call, r, "a step waits for the task that it is a step of");
+    return r < 0 ? r : 0;
+}
+
 static int sling_wait_for_children(struct op_call *call, const struct sling_item *item) {
     task_id *children;
     bool gated = false;
@@ -681,13 +688,6 @@ static int work_check(struct op_call *call, struct sling_works *works) {
     return r;
 }
 
-static int set_dependencies(struct op_call *call, task_id task, const task_id *on, size_t count) {
-    int r = op_set_depends(call, task, on, count);
-    if (r == -ELOOP)
-        return op_fail(call, r, "a step waits for the task that it is a step of");
-    return r < 0 ? r : 0;
-}
-
 static int add_one(struct op_call *call, struct sling_work *work) {
     task_id *on = work->before =
         op_depends(call, work->task, work->batch.added, &work->before_count);
@@ -698,7 +698,8 @@ static int add_one(struct op_call *call, struct sling_work *work) {
     batch_set_budgets(&work->batch);
     for (size_t i = 0; i < work->batch.added; i++)
         on[work->before_count + i] = work->batch.first + i;
-    return set_dependencies(call, work->task, on, work->before_count + work->batch.added);
+    return check_step_cycle(
+        call, op_set_depends(call, work->task, on, work->before_count + work->batch.added));
 }
 
 /* Within this turn: restores dependencies and deletes the steps. */
@@ -708,7 +709,7 @@ static void remove_works(struct op_call *call, struct sling_works *works) {
         struct sling_work *work = &works->items[i];
         if (!work->applied)
             continue;
-        (void)set_dependencies(call, work->task, work->before, work->before_count);
+        (void)op_set_depends(call, work->task, work->before, work->before_count);
         for (size_t k = work->batch.added; k-- > 0;)
             delete_task(call, work->batch.first + k);
     }
@@ -920,10 +921,7 @@ static int wait_for_steps(struct op_call *call, const struct slinging *s) {
     task_id *steps = arena_alloc(op_arena(call), s->count * sizeof(*steps));
     for (size_t i = 1; i < s->count; i++)
         steps[i - 1] = s->items[i].task;
-    int r = wait_for(call, s->items[0].task, steps, s->count - 1);
-    if (r == -ELOOP)
-        return op_fail(call, r, "a step waits for the task that it is a step of");
-    return r < 0 ? r : 0;
+    return check_step_cycle(call, wait_for(call, s->items[0].task, steps, s->count - 1));
 }
 
 static bool needs_group(const struct op_call *call, const struct slinging *s) {

@@ -109,18 +109,15 @@ static int query_runs(struct op_call *call) {
     return op_query(call, &question, take_run, query_runs);
 }
 
-static bool is_over(const struct op_call *call, task_id task) {
-    struct task_view t;
-    if (!op_flag(call, "patient"))
-        return engine_await_settled(call->engine, task);
-    return !core_task(engine_core(call->engine), task, &t) || task_state_is_final(t.state);
-}
-
-static bool is_settled(const struct op_call *call, const struct waiting *s, bool any) {
+static bool is_settled(const struct op_call *call, const struct waiting *s,
+                       const struct engine_await_spec *spec) {
     size_t settled = 0;
+    struct task_view t;
     for (size_t i = 0; i < s->count; i++)
-        settled += is_over(call, s->tasks[i]);
-    return any ? settled > 0 : settled == s->count;
+        settled += spec->patient ? !core_task(engine_core(call->engine), s->tasks[i], &t)
+                                       || task_state_is_final(t.state)
+                                 : engine_await_settled(call->engine, s->tasks[i]);
+    return spec->any ? settled > 0 : settled == s->count;
 }
 
 static int run(struct op_call *call) {
@@ -140,7 +137,7 @@ static int run(struct op_call *call) {
         .run = call->run.task,
         .attempt = call->run.attempt,
     };
-    if (spec.timeout == 0 || is_settled(call, s, spec.any))
+    if (spec.timeout == 0 || is_settled(call, s, &spec))
         return query_runs(call);
     return op_wait_tasks(call, &spec, query_runs);
 }

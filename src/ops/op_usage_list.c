@@ -7,19 +7,14 @@
 
 #include "ops/print.h"
 
-struct asking {
+struct usage_page {
     bool days, by_agent;
     time_ms since, until;
-    uint64_t skip, next;
-    struct strbuf items; /* printed in the order received */
+    uint64_t skip, next; /* sums before this page; before the next one, 0: none */
 };
 
-static void asking_finish(void *state) {
-    strbuf_finish(&((struct asking *)state)->items);
-}
-
-static struct asking *asking_of(struct op_call *call) {
-    return op_state(call, sizeof(struct asking), asking_finish);
+static struct usage_page *page_of(struct op_call *call) {
+    return op_state(call, sizeof(struct usage_page), NULL);
 }
 
 /* clang-format off */
@@ -43,17 +38,17 @@ static void print_sum(struct json_writer *w, const struct spent_row *s, bool by_
 }
 
 static void take(struct op_call *call, const struct store_answer *answer) {
-    struct asking *a = asking_of(call);
+    struct usage_page *page = page_of(call);
     size_t limit = op_limit(call);
     bool more = answer->count > limit || answer->count == STORE_ANSWER_MAX;
     size_t count = answer->count > limit ? limit : answer->count;
     struct json_writer w;
-    json_write_init(&w, &a->items, false);
+    json_write_init(&w, op_part(call), false);
     json_write_array_begin(&w);
     for (size_t i = 0; i < count; i++)
-        print_sum(&w, &answer->spent[i], a->by_agent);
+        print_sum(&w, &answer->spent[i], page->by_agent);
     json_write_array_end(&w);
-    a->next = more ? a->skip + count : 0;
+    page->next = more ? page->skip + count : 0;
 }
 
 /* clang-format off */
@@ -63,10 +58,10 @@ static const struct shape usage_target_shape = { "UsageTarget", "the part of a p
     { "target", T_NUMBER, "its part" }) };
 
 #define USAGE(X) \
-    X(print_text, "by", T_TEXT, "`day` or `hour`", "day", a->days ? "day" : "hour") \
-    X(print_text, "group", T_TEXT, "`project` or `agent`", "project", a->by_agent ? "agent" : "project") \
-    X(print_int, "since", T_TIME, "the first span", NULL, a->since) \
-    X(print_int, "until", T_TIME, "spans that began before", NULL, a->until)
+    X(print_text, "by", T_TEXT, "`day` or `hour`", "day", page->days ? "day" : "hour") \
+    X(print_text, "group", T_TEXT, "`project` or `agent`", "project", page->by_agent ? "agent" : "project") \
+    X(print_int, "since", T_TIME, "the first span", NULL, page->since) \
+    X(print_int, "until", T_TIME, "spans that began before", NULL, page->until)
 static const struct shape usage_shape = { .members = SHAPE_ROWS(
     USAGE(SHAPE_ROW)
     SHAPE_PAGE(&usage_sum_shape),
@@ -76,11 +71,11 @@ static const struct shape usage_shape = { .members = SHAPE_ROWS(
 /* clang-format on */
 
 static int print(struct op_call *call) {
-    const struct asking *a = asking_of(call);
+    const struct usage_page *page = page_of(call);
     struct json_writer w = op_begin(call);
     USAGE(SHAPE_PRINT_TO)
-    print_json(&w, "items", strbuf_text(&a->items));
-    if (!a->by_agent) {
+    print_json(&w, "items", strbuf_text(op_part(call)));
+    if (!page->by_agent) {
         struct share_sums sums;
         sum_shares(call->engine, &sums);
         print_list(&w, "targets");
@@ -91,15 +86,13 @@ static int print(struct op_call *call) {
                 continue;
             json_write_object_begin(&w);
             print_text(&w, "name", p->name);
-            json_write_key(&w, "weight");
-            json_write_double(&w, (double)share.weight_milli / 1000.0, 3);
-            json_write_key(&w, "target");
-            json_write_double(&w, target_share(&share, &sums), 4);
+            print_number(&w, "weight", (double)share.weight_milli / 1000.0, 3);
+            print_number(&w, "target", target_share(&share, &sums), 4);
             json_write_object_end(&w);
         }
         json_write_array_end(&w);
     }
-    op_print_next(&w, 'u', a->next);
+    op_print_next(&w, 'u', page->next);
     return op_end(&w);
 }
 
@@ -109,25 +102,25 @@ static bool is_word(const struct op_call *call, const char *param, const char *w
 }
 
 static int run(struct op_call *call) {
-    struct asking *a = asking_of(call);
+    struct usage_page *page = page_of(call);
     bool given;
     time_ms now = engine_now(call->engine);
-    a->days = !is_word(call, "by", "hour");
-    a->by_agent = is_word(call, "group", "agent");
-    time_ms span = a->days ? DAYS(1) : HOURS(1);
-    a->since = op_number(call, "since", now - (a->days ? DAYS(30) : DAYS(2)));
-    a->since -= a->since % span;
-    a->until = op_number(call, "until", now + 1);
-    int r = op_cursor(call, 'u', &a->skip, &given);
+    page->days = !is_word(call, "by", "hour");
+    page->by_agent = is_word(call, "group", "agent");
+    time_ms span = page->days ? DAYS(1) : HOURS(1);
+    page->since = op_number(call, "since", now - (page->days ? DAYS(30) : DAYS(2)));
+    page->since -= page->since % span;
+    page->until = op_number(call, "until", now + 1);
+    int r = op_cursor(call, 'u', &page->skip, &given);
     if (r < 0)
         return r;
     size_t limit = op_limit(call);
     struct store_question question = { .kind = ASK_SPENT,
-                                       .days = a->days,
-                                       .by_agent = a->by_agent,
-                                       .since = a->since,
-                                       .before_time = a->until,
-                                       .after = a->skip,
+                                       .days = page->days,
+                                       .by_agent = page->by_agent,
+                                       .since = page->since,
+                                       .before_time = page->until,
+                                       .after = page->skip,
                                        .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
     return op_query(call, &question, take, print);
 }

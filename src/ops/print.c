@@ -192,15 +192,6 @@ static void print_gate(struct json_writer *w, const struct engine *engine, task_
 static const struct shape denial_shape = { "Denial", "what an agent was not permitted to do", .members = SHAPE_ALL(DENIAL) };
 /* clang-format on */
 
-static void print_denial(struct json_writer *w, const struct engine *engine, task_id task) {
-    struct engine_denial d;
-    if (!engine_denial(engine, task, &d))
-        return;
-    print_object(w, "denied");
-    DENIAL(SHAPE_PRINT)
-    json_write_object_end(w);
-}
-
 void print_unreachable_host(const struct engine_host_state *host, struct strbuf *out) {
     char when[32] = "?";
     time_t seconds = (time_t)(host->since / 1000);
@@ -287,21 +278,12 @@ static void print_live(struct json_writer *w, const struct engine *engine,
 
 /* clang-format off */
 #define CHANGES(X) \
-    X(print_int, "commits", T_INT, "commits on its branch", NULL, changes->commits) \
-    X(print_int, "files", T_INT, "files that differ; 0: nothing", NULL, changes->files) \
-    X(print_int, "insertions", T_INT, "lines added", NULL, changes->insertions) \
-    X(print_int, "deletions", T_INT, "lines removed", NULL, changes->deletions)
+    X(print_int, "commits", T_INT, "commits on its branch", NULL, changes.commits) \
+    X(print_int, "files", T_INT, "files that differ; 0: nothing", NULL, changes.files) \
+    X(print_int, "insertions", T_INT, "lines added", NULL, changes.insertions) \
+    X(print_int, "deletions", T_INT, "lines removed", NULL, changes.deletions)
 static const struct shape changes_shape = { "Changes", "what a task has changed in its worktree", .members = SHAPE_ALL(CHANGES) };
-/* clang-format on */
 
-static void print_changes(struct json_writer *w, const struct delivery_changes *changes) {
-    if (!print_object_if(w, "changes", changes->known))
-        return;
-    CHANGES(SHAPE_PRINT)
-    json_write_object_end(w);
-}
-
-/* clang-format off */
 #define TASK(X) \
     X(print_id, "id", T_ID, "its id", NULL, engine, task) \
     X(print_text, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
@@ -342,13 +324,21 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
         return false;
     TASK(SHAPE_PRINT)
     print_gate(w, engine, task);
-    print_denial(w, engine, task);
+    struct engine_denial d;
+    if (engine_denial(engine, task, &d)) {
+        print_object(w, "denied");
+        DENIAL(SHAPE_PRINT)
+        json_write_object_end(w);
+    }
     print_actions(w, &t);
     print_live(w, engine, &t);
     struct delivery_changes changes = { 0 };
     if (t.attempt > 0 && (task_state_is_final(t.state) || t.state == TASK_HELD))
         (void)engine_changes(engine, task, &changes);
-    print_changes(w, &changes);
+    if (print_object_if(w, "changes", changes.known)) {
+        CHANGES(SHAPE_PRINT)
+        json_write_object_end(w);
+    }
     return true;
 }
 
@@ -648,9 +638,7 @@ static void print_share(struct json_writer *w, const char *key, int64_t part, in
     X(print_text, "path", T_TEXT, "the folder", "/home/me/web-1", paths[i]) \
     X(print_id, "task", T_ID | T_NULL, "the task that has it", NULL, engine, engine_workspace_holder(engine, paths[i]))
 static const struct shape pool_place = { "PoolPlace", "a folder of a project's pool", .members = SHAPE_ALL(POOL_PLACE) };
-/* clang-format on */
 
-/* clang-format off */
 #define PROJECT(X) \
     X(print_text, "name", T_TEXT, "its name", "web", p->name) \
     X(print_text, "prefix", T_TEXT, "what the ids of its tasks begin with", "web", p->prefix) \

@@ -194,40 +194,26 @@ static int refuse(struct error *err, const char *name, const char *what) {
     return error_set(err, -EPROTO, "member '%s' %s", name, what);
 }
 
+#define IS(type_) (1u << JSON_##type_)
+
 static int check_one(const struct shape_member *m, const json_t *value, struct error *err) {
-    bool good = false;
-    switch (m->type & T_TYPE) {
-    case T_TEXT:
-    case T_ID:
-        good = json_is_string(value);
-        break;
-    case T_INT:
-    case T_TIME:
-    case T_SPAN:
-        good = json_is_integer(value);
-        break;
-    case T_NUMBER:
-    case T_USD:
-        good = json_is_number(value);
-        break;
-    case T_BOOL:
-        good = json_is_boolean(value);
-        break;
-    case T_WORD:
-        good = json_is_string(value) && has_word(m->of, json_string_value(value));
-        break;
-    case T_OBJECT:
+    static const unsigned allowed[] = {
+        [T_TEXT] = IS(STRING),           [T_ID] = IS(STRING),
+        [T_INT] = IS(INTEGER),           [T_NUMBER] = IS(INTEGER) | IS(REAL),
+        [T_BOOL] = IS(TRUE) | IS(FALSE), [T_TIME] = IS(INTEGER),
+        [T_SPAN] = IS(INTEGER),          [T_USD] = IS(INTEGER) | IS(REAL),
+        [T_WORD] = IS(STRING),           [T_OBJECT] = ~0u,
+        [T_JSON] = ~0u,                  [T_PAIR] = IS(ARRAY),
+    };
+    unsigned type = m->type & T_TYPE;
+    if (type == T_OBJECT)
         return shape_check(m->of, value, err) < 0 ? error_prefix(err, "%s", m->name) : 0;
-    case T_PAIR:
+    bool good = allowed[type] >> json_typeof(value) & 1;
+    if (good && type == T_WORD)
+        good = has_word(m->of, json_string_value(value));
+    if (good && type == T_PAIR)
         good = json_array_size(value) == 2 && json_is_integer(json_array_get(value, 0))
                && json_is_integer(json_array_get(value, 1));
-        break;
-    case T_JSON:
-        good = true;
-        break;
-    default:
-        break;
-    }
     return good ? 0 : refuse(err, m->name, "has a value that its type does not allow");
 }
 

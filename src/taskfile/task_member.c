@@ -280,8 +280,7 @@ static bool leads_up(const char *path) {
     }
 }
 
-/* Makes a relative path absolute. */
-static json_t *below(const char *folder, const char *path) {
+static json_t *absolute_path(const char *folder, const char *path) {
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
     while (strncmp(path, "./", 2) == 0)
         path += 2 + strspn(path + 2, "/");
@@ -299,7 +298,7 @@ static int check_path(const struct task_member *m, const json_t *value, const ch
     if (*path == '~')
         return refuse_as(-EINVAL, "a path without ~, which is not expanded here", value, err);
     json_t *full = folder && *path && *path != '/' && !parents && m->kind != MEMBER_PLACE
-                       ? below(folder, path)
+                       ? absolute_path(folder, path)
                        : NULL;
     if (full)
         path = json_string_value(full);
@@ -500,9 +499,7 @@ static int check_pairs(const struct task_member *m, const json_t *value, struct 
             return refuse_key("names of letters, digits and _", key, err);
         if (is_env && strncmp(key, "SLUICE_", strlen("SLUICE_")) == 0)
             return refuse_key("no names with SLUICE_, which are set for the run", key, err);
-        bool fits =
-            json_is_string(text) || (!is_env && (json_is_integer(text) || json_is_null(text)));
-        if (!fits)
+        if (!json_is_string(text) && (is_env || !(json_is_integer(text) || json_is_null(text))))
             return refuse_value(key, text, err);
         bytes += strlen(key) + json_string_length(text) + 2;
     }

@@ -33,7 +33,7 @@ enum task_member_kind {
     MEMBER_PATH,     /* stored as an absolute path */
     MEMBER_PLACE,    /* a path without ".." */
     MEMBER_ARTIFACT, /* the same; relative ones under iterations/ are the parent's */
-    MEMBER_WHOLE,    /* a whole number */
+    MEMBER_WHOLE,    /* an integer */
     MEMBER_SPAN,     /* in seconds; `min` and `max` are in ms */
     MEMBER_SIZE,     /* in MB */
     MEMBER_MONEY,    /* in dollars */

@@ -4,9 +4,7 @@
  * its line. */
 #include "taskfile/taskfile.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,24 +37,8 @@ struct taskfile {
     json_t *body, *list;            /* list: borrowed from body */
 };
 
-static bool is_null(const struct yaml_node *node) {
-    return node->kind == YAML_SCALAR && yaml_type(node) == YAML_NULL;
-}
-
-/* "NAME:LINE:COLUMN: ...", -EINVAL. */
-_printf_(4, 5) static int fail_at(const struct taskfile *file, const struct yaml_node *where,
-                                  struct error *err, const char *format, ...) {
-    char text[ERROR_TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    for (char *c = text; *c; c++) /* the message may quote the file */
-        if (iscntrl((unsigned char)*c))
-            *c = '?';
-    return error_set(err, -EINVAL, "%.160s:%u:%u: %s", file->name, where->line, where->column,
-                     text);
-}
+#define fail_at(file, node, ...)                                                                   \
+    yaml_fail((struct yaml_place){ (file)->name, (node)->line, (node)->column }, __VA_ARGS__)
 
 /* --- members --------------------------------------------------------------------------------- */
 
@@ -118,7 +100,7 @@ static int read_value(const struct taskfile *file, const struct task_member *m,
     int r = any_json(file, node, m->kind == MEMBER_OBJECT, &value, err);
     if (r < 0)
         return r;
-    if (!is_null(node))
+    if (yaml_type(node) != YAML_NULL)
         r = task_member_check(m, key->text, value, &file->source, &other, &wrong);
     if (r < 0)
         r = fail_at(file, node, err, "'%s': %s", key->text, wrong.text);
@@ -194,7 +176,7 @@ struct links {
     struct symbol_table names;
     uint32_t *owners; /* owners[n]: the task with name n */
     uint32_t *starts, *targets;
-    size_t arrows;
+    size_t edges;
 };
 
 static const json_t *task_at(const struct links *l, size_t index) {
@@ -207,7 +189,7 @@ static const char *name_of(const struct links *l, size_t index) {
 }
 
 /* The node to report errors at: the member, or the task if the value is a default. */
-static const struct yaml_node *place_of(const struct links *l, size_t index, const char *member) {
+static const struct yaml_node *node_of(const struct links *l, size_t index, const char *member) {
     const struct yaml_node *task = l->file->tasks[index];
     const struct yaml_node *key = key_of(task, member);
     return key ? key->value : task;
@@ -215,94 +197,83 @@ static const struct yaml_node *place_of(const struct links *l, size_t index, con
 
 static int take_name(struct links *l, size_t index, struct error *err) {
     const char *name = name_of(l, index);
-    const struct yaml_node *place = place_of(l, index, "name");
+    const struct yaml_node *node = node_of(l, index, "name");
     if (!json_object_get(task_at(l, index), "name"))
         return 0;
     if (*name == '\0' || strchr(name, ','))
-        return fail_at(l->file, place, err, "expected a name without commas, got '%.60s'", name);
+        return fail_at(l->file, node, err, "expected a name without commas, got '%.60s'", name);
     size_t known = l->names.count;
     sym symbol = symbol_intern(&l->names, name, strlen(name));
     if (symbol <= known)
-        return fail_at(l->file, place, err, "there is a task %s in line %u already",
-                       yaml_noun(place).text, l->file->tasks[l->owners[symbol]]->line);
+        return fail_at(l->file, node, err, "there is a task %s in line %u already",
+                       yaml_noun(node).text, l->file->tasks[l->owners[symbol]]->line);
     l->owners[symbol] = (uint32_t)index;
     return 0;
 }
 
-/* The task with this name; UINT32_MAX: not in the file. */
-static uint32_t owner_of(const struct links *l, const char *name) {
+static int add_edge(struct links *l, size_t index, const char *name, const char *member,
+                    struct error *err) {
     sym symbol = symbol_find(&l->names, name, strlen(name));
-    return symbol ? l->owners[symbol] : UINT32_MAX;
-}
-
-static int add_arrow(struct links *l, size_t index, const char *name, const char *member,
-                     struct error *err) {
-    uint32_t owner = owner_of(l, name);
-    if (owner == index)
-        return fail_at(l->file, place_of(l, index, member), err, "task '%.60s' %s itself", name,
+    if (symbol && l->owners[symbol] == index)
+        return fail_at(l->file, node_of(l, index, member), err, "task '%.60s' %s itself", name,
                        strcmp(member, "parent") == 0 ? "is the parent of" : "needs");
-    if (owner != UINT32_MAX)
-        l->targets[l->arrows++] = owner;
+    if (symbol)
+        l->targets[l->edges++] = l->owners[symbol];
     return 0;
 }
 
 /* Adds the edges of one member: depends_on or parent. */
-static int draw_arrows(struct links *l, const char *member, struct error *err) {
-    l->arrows = 0;
+static int add_edges(struct links *l, const char *member, struct error *err) {
+    l->edges = 0;
     for (size_t i = 0; i < json_array_size(l->file->list); i++) {
         const json_t *value = json_object_get(task_at(l, i), member);
-        l->starts[i] = (uint32_t)l->arrows;
+        l->starts[i] = (uint32_t)l->edges;
         int r = 0;
         if (json_is_string(value))
-            r = add_arrow(l, i, json_string_value(value), member, err);
+            r = add_edge(l, i, json_string_value(value), member, err);
         for (size_t k = 0; r >= 0 && k < json_array_size(value); k++)
-            r = add_arrow(l, i, json_string_value(json_array_get(value, k)), member, err);
+            r = add_edge(l, i, json_string_value(json_array_get(value, k)), member, err);
         if (r < 0)
             return r;
     }
-    l->starts[json_array_size(l->file->list)] = (uint32_t)l->arrows;
+    l->starts[json_array_size(l->file->list)] = (uint32_t)l->edges;
     return 0;
 }
 
 static int refuse_cycle(const struct links *l, const uint32_t *path, size_t length,
                         const char *what, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf ring = STRBUF_INIT, lines = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT, lines = STRBUF_INIT;
     for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++) {
-        strbuf_printf(&ring, "%.60s -> ", name_of(l, path[i]));
+        strbuf_printf(&cycle, "%.60s -> ", name_of(l, path[i]));
         strbuf_printf(&lines, "%s%u", i ? ", " : "", l->file->tasks[path[i]]->line);
     }
     if (length > CYCLE_SHOWN) {
-        strbuf_printf(&ring, "... (%zu tasks) -> ", length);
+        strbuf_printf(&cycle, "... (%zu tasks) -> ", length);
         strbuf_puts(&lines, ", ...");
     }
-    strbuf_printf(&ring, "%.60s", name_of(l, path[0]));
+    strbuf_printf(&cycle, "%.60s", name_of(l, path[0]));
     return fail_at(l->file, l->file->tasks[path[0]], err, "%s detected: %.300s (lines %s)", what,
-                   strbuf_text(&ring), strbuf_text(&lines));
+                   strbuf_text(&cycle), strbuf_text(&lines));
 }
 
 static int check_member(struct links *l, const char *member, const char *what, struct error *err) {
     _cleanup_(freep) uint32_t *path = NULL;
     size_t length = 0, count = json_array_size(l->file->list);
-    int r = draw_arrows(l, member, err);
+    int r = add_edges(l, member, err);
     if (r < 0 || !cycle_find(l->starts, l->targets, (uint32_t)count, &path, &length))
         return r;
     return refuse_cycle(l, path, length, what, err);
 }
 
-static size_t most_arrows(const struct taskfile *file) {
-    size_t most = json_array_size(file->list);
-    for (size_t i = 0; i < json_array_size(file->list); i++)
-        most += json_array_size(json_object_get(json_array_get(file->list, i), "depends_on"));
-    return most;
-}
-
 /* Checks for duplicate names, self-dependencies and cycles. */
 static int check_links(const struct taskfile *file, struct error *err) {
-    size_t count = json_array_size(file->list);
+    size_t count = json_array_size(file->list), edges = count; /* a parent each */
+    for (size_t i = 0; i < count; i++)
+        edges += json_array_size(json_object_get(json_array_get(file->list, i), "depends_on"));
     struct links l = { .file = file,
                        .owners = xcalloc(count + 1, sizeof(*l.owners)),
                        .starts = xcalloc(count + 1, sizeof(*l.starts)),
-                       .targets = xcalloc(most_arrows(file) + 1, sizeof(*l.targets)) };
+                       .targets = xcalloc(edges + 1, sizeof(*l.targets)) };
     symbol_table_init(&l.names);
     int r = 0;
     for (size_t i = 0; r >= 0 && i < count; i++)
@@ -320,14 +291,14 @@ static int check_links(const struct taskfile *file, struct error *err) {
 
 /* --- one task -------------------------------------------------------------------------------- */
 
-static bool says(const json_t *task, const char *member) {
+static bool is_given(const json_t *task, const char *member) {
     const json_t *value = json_object_get(task, member);
     return value && !json_is_null(value);
 }
 
 /* Adds missing members from the defaults. A task's command, in any form, overrides theirs. */
 static void add_defaults(json_t *task, json_t *defaults) {
-    bool has_command = says(task, "argv") || says(task, "prompt");
+    bool has_command = is_given(task, "argv") || is_given(task, "prompt");
     const char *member;
     json_t *value;
     json_object_foreach(defaults, member, value) {
@@ -341,7 +312,7 @@ static void add_defaults(json_t *task, json_t *defaults) {
 }
 
 /* Removes null members: they were only there to suppress the default. */
-static void drop_nothing(json_t *task) {
+static void drop_nulls(json_t *task) {
     const char *member;
     json_t *value;
     void *next;
@@ -363,9 +334,9 @@ static int read_task(struct taskfile *file, const struct yaml_node *node, json_t
     if (r < 0)
         return r;
     add_defaults(task, defaults);
-    if (!json_object_get(task, "cwd") && !says(task, "workspace"))
+    if (!json_object_get(task, "cwd") && !is_given(task, "workspace"))
         json_object_set(task, "cwd", file->here);
-    drop_nothing(task);
+    drop_nulls(task);
     file->tasks[json_array_size(file->list)] = node;
     json_array_append_new(file->list, task);
     return 0;
@@ -426,7 +397,7 @@ static int take_head_key(const struct taskfile *file, const struct yaml_node *ke
 
 /* The value of a key; NULL if missing or null. */
 static const struct yaml_node *value_of(const struct yaml_node *key) {
-    return key && !is_null(key->value) ? key->value : NULL;
+    return key && yaml_type(key->value) != YAML_NULL ? key->value : NULL;
 }
 
 static int read_defaults(const struct taskfile *file, const struct yaml_node *value,
@@ -570,6 +541,7 @@ struct taskfile *taskfile_free(struct taskfile *file) {
 
 /* --- from disk ------------------------------------------------------------------------------- */
 
+/* One byte more than TASKFILE_BYTES_MAX is enough for the YAML reader to refuse it. */
 static int read_all(const char *path, const char *name, struct strbuf *out, struct error *err) {
     FILE *stream = NULL;
     int r = file_open(path, &stream, err);

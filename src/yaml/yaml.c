@@ -38,28 +38,29 @@ struct reader {
     size_t nodes;
 };
 
-static int fail(struct reader *r, const char *format, ...) _printf_(2, 3);
-
-static int fail(struct reader *r, const char *format, ...) {
-    char text[ERROR_TEXT_MAX];
+int yaml_fail(struct yaml_place at, struct error *err, const char *format, ...) {
+    char text[ERROR_TEXT_MAX], column[16] = "";
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return error_set(r->err, -EINVAL, "%.160s:%u: %s", r->name, r->line, text);
+    for (char *c = text; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?';
+    if (at.column)
+        (void)snprintf(column, sizeof(column), ":%u", at.column);
+    return error_set(err, -EINVAL, "%.160s:%u%s: %s", at.name, at.line, column, text);
 }
+
+#define fail(r, ...)                                                                               \
+    yaml_fail((struct yaml_place){ (r)->name, (r)->line, 0 }, (r)->err, __VA_ARGS__)
 
 static int fail_syntax(struct reader *r) {
     void *iterator = NULL;
     const struct fy_diag_error *e = fy_diag_errors_iterate(r->diag, &iterator);
     if (e && e->line > 0)
         r->line = (unsigned)e->line;
-    char text[100];
-    (void)snprintf(text, sizeof(text), "%s", e && e->msg ? e->msg : "unknown error");
-    for (char *c = text; *c; c++) /* the message may quote the file */
-        if (iscntrl((unsigned char)*c))
-            *c = '?';
-    return fail(r, "not valid YAML: %s", text);
+    return fail(r, "not valid YAML: %.99s", e && e->msg ? e->msg : "unknown error");
 }
 
 /* --- positions -------------------------------------------------------------------------------- */
@@ -351,7 +352,7 @@ int yaml_parse(const char *name, const char *text, size_t size, const struct yam
         yaml_finish(&yaml);
         return result;
     }
-    if (yaml.root && yaml.root->kind == YAML_SCALAR && yaml_type(yaml.root) == YAML_NULL)
+    if (yaml.root && yaml_type(yaml.root) == YAML_NULL)
         yaml.root = NULL;
     *ret_yaml = yaml;
     return 0;
@@ -377,11 +378,9 @@ static bool looks_real(const char *text) {
     size_t before = strspn(text, "0123456789"), after = 0;
     text += before;
     bool point = *text == '.';
-    if (point) {
-        text++;
-        after = strspn(text, "0123456789");
-        text += after;
-    }
+    if (point)
+        after = strspn(++text, "0123456789");
+    text += after;
     if (before + after == 0)
         return false;
     if (*text != 'e' && *text != 'E')
@@ -419,13 +418,11 @@ double yaml_real(const struct yaml_node *scalar) {
 
 struct yaml_noun yaml_noun(const struct yaml_node *node) {
     struct yaml_noun ret = { "" };
-    if (node->kind == YAML_LIST || node->kind == YAML_MAPPING) {
+    if (node->kind != YAML_SCALAR || yaml_type(node) == YAML_NULL) {
         (void)snprintf(ret.text, sizeof(ret.text), "%s",
-                       node->kind == YAML_LIST ? "a list" : "a mapping");
-        return ret;
-    }
-    if (yaml_type(node) == YAML_NULL) {
-        (void)snprintf(ret.text, sizeof(ret.text), "nothing");
+                       node->kind == YAML_LIST      ? "a list"
+                       : node->kind == YAML_MAPPING ? "a mapping"
+                                                    : "nothing");
         return ret;
     }
     size_t length = node->length, out = 0;

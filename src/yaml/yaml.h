@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/macros.h"
 
 enum yaml_kind {
     YAML_SCALAR,
@@ -64,6 +65,14 @@ int yaml_parse(const char *name, const char *text, size_t size, const struct yam
                struct yaml *ret_yaml, struct error *err);
 void yaml_finish(struct yaml *yaml); /* safe on a zeroed one; usable with _cleanup_ */
 
+/* "NAME:LINE: …", or "NAME:LINE:COLUMN: …" unless `column` is 0; -EINVAL. The message may quote the
+ * file: control characters become '?'. */
+struct yaml_place {
+    const char *name;
+    unsigned line, column;
+};
+int yaml_fail(struct yaml_place at, struct error *err, const char *format, ...) _printf_(3, 4);
+
 /* The type of a scalar in YAML 1.2: only these words and numbers, never yes, no, on, off. */
 enum yaml_type {
     YAML_NULL, /* empty, ~ or null */
@@ -74,9 +83,9 @@ enum yaml_type {
     YAML_TEXT,
     YAML_TYPE_MAX,
 };
-enum yaml_type yaml_type(const struct yaml_node *scalar);
-int64_t yaml_integer(const struct yaml_node *scalar); /* of YAML_INTEGER */
-double yaml_real(const struct yaml_node *scalar);     /* of YAML_REAL */
+enum yaml_type yaml_type(const struct yaml_node *scalar); /* YAML_TEXT for the others */
+int64_t yaml_integer(const struct yaml_node *scalar);     /* of YAML_INTEGER */
+double yaml_real(const struct yaml_node *scalar);         /* of YAML_REAL */
 
 /* "a list", "nothing", or the quoted text, shortened and sanitized: for messages. */
 struct yaml_noun {
