@@ -407,7 +407,7 @@ static void put_meta(const struct expansion *x, json_t *task) {
 }
 
 static int expand_step(struct expansion *x, size_t index, json_t **ret_task) {
-    json_t *step = json_array_get(json_object_get(x->f->body, "tasks"), index), *value, *item;
+    json_t *step = json_array_get(json_object_get(x->f->body, "tasks"), index), *value;
     json_auto_t *task = json_copy(step);
     const char *member;
     json_object_foreach(step, member, value) {
@@ -415,6 +415,7 @@ static int expand_step(struct expansion *x, size_t index, json_t **ret_task) {
         x->line = line ? line : taskfile_line(x->f->steps, index);
         if (is_name(member))
             continue;
+        json_t *item = NULL;
         int r = expand_value(x, value, &item);
         if (r < 0)
             return r;

@@ -113,8 +113,8 @@ static struct child_spans child_spans_of(const struct engine *engine, task_id pa
     return own;
 }
 
-static int bound(json_t *task, const char *member, time_ms of_agent, time_ms of_parent,
-                 struct error *err) {
+static int limit_span(json_t *task, const char *member, time_ms of_agent, time_ms of_parent,
+                      struct error *err) {
     const json_t *given = json_object_get(task, member);
     time_ms most = time_min(of_agent, span_of(of_parent));
     if (most == TIME_NEVER)
@@ -136,8 +136,8 @@ static int child_spans_bound(const struct engine *engine, const struct child_spa
                              json_t *task, struct error *err) {
     const char *agent = text_of(task, "agent");
     time_ms idle = config_number(engine_config(engine), "tasks.idle_timeout_s", NULL);
-    int r = bound(task, "timeout_s", configured_timeout(engine, agent), parent->timeout, err);
-    return r < 0 ? r : bound(task, "idle_timeout_s", idle, parent->idle, err);
+    int r = limit_span(task, "timeout_s", configured_timeout(engine, agent), parent->timeout, err);
+    return r < 0 ? r : limit_span(task, "idle_timeout_s", idle, parent->idle, err);
 }
 
 /* {"sandbox", "root"}; NULL: the task's run is not in a sandbox. */
@@ -452,11 +452,11 @@ static int check_usd(struct op_call *call, struct batch *batch, int64_t left) {
     }
     if (wanted <= left)
         return 0;
-    _cleanup_(strbuf_finish) struct strbuf asked = STRBUF_INIT, rest = STRBUF_INIT;
-    money_put(&asked, wanted);
+    _cleanup_(strbuf_finish) struct strbuf sum = STRBUF_INIT, rest = STRBUF_INIT;
+    money_put(&sum, wanted);
     money_put(&rest, left);
     return op_fail(call, -EACCES, "'usd': %s are asked for, and '%s' has %s left",
-                   strbuf_text(&asked), op_id(call, call->run.task), strbuf_text(&rest));
+                   strbuf_text(&sum), op_id(call, call->run.task), strbuf_text(&rest));
 }
 
 int children_admit(struct op_call *call, struct batch *batch) {

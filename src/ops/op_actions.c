@@ -295,20 +295,20 @@ static int run(struct op_call *call) {
     s->already = arena_alloc(op_arena(call), s->count + 1);
     if (a->fact == FACT_APPROVE)
         return approve(call);
-    task_id *asked = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*asked));
+    task_id *queried = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*queried));
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
         if (((a->fact == FACT_AGAIN || a->fact == FACT_REJECT || a->fact == FACT_CLEAR)
              && core_task_depends(engine_core(call->engine), s->tasks[i], NULL, 0) > 0)
             || (a->fact == FACT_RETRY && op_json(call, "allow")))
-            asked[count++] = s->tasks[i];
+            queried[count++] = s->tasks[i];
     if (count == 0 || count > STORE_ANSWER_MAX)
         return count == 0
                    ? act(call)
                    : op_fail(call, -E2BIG, "more than %u such tasks at once", STORE_ANSWER_MAX);
     s->contexts = arena_alloc(op_arena(call), s->count * sizeof(json_t *));
     struct store_question question = {
-        .kind = ASK_SPECS, .tasks = asked, .task_count = count, .limit = count
+        .kind = ASK_SPECS, .tasks = queried, .task_count = count, .limit = count
     };
     return op_query(call, &question, take_contexts, act);
 }

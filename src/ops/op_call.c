@@ -321,7 +321,7 @@ static void run_steps(struct op_call *call) {
 static void resume(struct op_call *call) {
     struct op_private *p = call->own;
     if (p->stage != CALL_PARKED)
-        return; /* the turn that asked, or its end, continues */
+        return; /* the turn that runs the call, or its end, continues it */
     if (p->over || (p->abandoned && !call->op->writes)) {
         answer(call);
     } else { /* a write completes even if its client has disconnected */

@@ -18,7 +18,7 @@ static struct reading *reading_of(struct op_call *call) {
     return op_state(call, sizeof(struct reading), NULL);
 }
 
-static void take(struct op_call *call, const struct store_answer *answer) {
+static void take_events(struct op_call *call, const struct store_answer *answer) {
     const struct reading *s = reading_of(call);
     size_t limit = op_limit(call);
     size_t count = answer->count < limit ? answer->count : limit;
@@ -51,7 +51,7 @@ static int query(struct op_call *call) {
                                        .after = s->back ? 0 : s->from,
                                        .before = s->back ? s->from : 0,
                                        .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
-    return op_query(call, &question, take, op_done);
+    return op_query(call, &question, take_events, op_done);
 }
 
 static int run_of_task(struct op_call *call) {

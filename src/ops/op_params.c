@@ -291,7 +291,8 @@ int op_decode(const char *text, size_t size, bool plus, struct strbuf *out) {
 }
 
 /* Converts a query value to the type of its row; NULL with a message. */
-static json_t *typed(const struct op_param *p, const struct strbuf *text, struct error *err) {
+static json_t *json_of_query(const struct op_param *p, const struct strbuf *text,
+                             struct error *err) {
     int64_t number;
     switch (p->type) {
     case OP_NUMBER:
@@ -337,7 +338,7 @@ static int take_pair(const struct op *op, const char *pair, size_t size, json_t 
         return error_set(err, -EINVAL, "parameter '%s' is given twice", p->name);
     if (text.length == 0)
         return error_set(err, -EINVAL, "parameter '%s' is empty; leave it out", p->name);
-    json_t *value = typed(p, &text, err);
+    json_t *value = json_of_query(p, &text, err);
     if (!value)
         return -EINVAL;
     (void)json_object_set_new(params, p->name, value);

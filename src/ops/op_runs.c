@@ -71,7 +71,7 @@ struct listing {
     struct run_row *runs; /* one for each row; their texts are in the arena */
     size_t limit;
     struct store_place place; /* of the last one that was read */
-    size_t asked;             /* rows requested from the store */
+    size_t requested;         /* rows requested from the store */
     unsigned looked;          /* ended runs read so far */
     bool over;                /* no more ended runs */
     bool more_lives;          /* the page ended among the live runs */
@@ -218,7 +218,7 @@ static void take_ended(struct op_call *call, const struct store_answer *answer) 
             keep_run(call, l, run);
     }
     l->looked += (unsigned)answer->count;
-    l->over = i == answer->count && answer->count < l->asked;
+    l->over = i == answer->count && answer->count < l->requested;
 }
 
 /* clang-format off */
@@ -262,11 +262,11 @@ static int query_ended(struct op_call *call) {
     bool filtered = l->project || l->agent || l->outcome >= 0;
     if (l->over || l->more_lives || l->rows.count == l->limit || l->looked >= LOOKED_MAX)
         return op_query_titles(call, &l->rows, print_listing);
-    l->asked = l->limit - l->rows.count + 1;
-    if (filtered || l->asked > STORE_ANSWER_MAX)
-        l->asked = STORE_ANSWER_MAX;
+    l->requested = l->limit - l->rows.count + 1;
+    if (filtered || l->requested > STORE_ANSWER_MAX)
+        l->requested = STORE_ANSWER_MAX;
     struct store_question question = {
-        .kind = ASK_ENDED, .since = l->since, .place = l->place, .limit = l->asked
+        .kind = ASK_ENDED, .since = l->since, .place = l->place, .limit = l->requested
     };
     return op_query(call, &question, take_ended, query_ended);
 }

@@ -253,7 +253,7 @@ struct spreading {
     size_t head, tail;
 };
 
-static void find(void *ctx, task_id task) {
+static void add_found(void *ctx, task_id task) {
     struct spreading *s = ctx;
     struct task_view t;
     struct graph_node *node =
@@ -264,9 +264,9 @@ static void find(void *ctx, task_id task) {
     s->queue[s->tail++] = task;
 }
 
-static void find_each(struct spreading *s, size_t count) {
+static void add_each(struct spreading *s, size_t count) {
     for (size_t i = 0; i < most(count); i++)
-        find(s, s->drawing->buffer[i]);
+        add_found(s, s->drawing->buffer[i]);
 }
 
 static void find_neighbours(struct spreading *s, task_id task) {
@@ -276,11 +276,11 @@ static void find_neighbours(struct spreading *s, task_id task) {
     if (!core_task(core, task, &t))
         return;
     if (s->mark == SPREAD_UP) {
-        find_each(s, core_task_depends(core, task, buffer, NEIGHBOURS_MAX));
-        find(s, t.parent);
+        add_each(s, core_task_depends(core, task, buffer, NEIGHBOURS_MAX));
+        add_found(s, t.parent);
     } else {
-        find_each(s, core_task_children(core, task, buffer, NEIGHBOURS_MAX));
-        core_each_dependant(core, task, find, s);
+        add_each(s, core_task_children(core, task, buffer, NEIGHBOURS_MAX));
+        core_each_dependant(core, task, add_found, s);
     }
 }
 
@@ -288,7 +288,7 @@ static void find_neighbours(struct spreading *s, task_id task) {
 static void spread(struct op_call *call, struct drawing *d, unsigned direction) {
     struct spreading s = { .drawing = d, .core = engine_core(call->engine), .mark = direction };
     s.queue = arena_alloc(op_arena(call), (d->graph.max + 1) * sizeof(*s.queue));
-    find(&s, d->root);
+    add_found(&s, d->root);
     while (s.head < s.tail)
         find_neighbours(&s, s.queue[s.head++]);
 }

@@ -46,7 +46,7 @@ struct listing {
     size_t found_count, titles;
 };
 
-/* --- what is asked for ----------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------ */
 
 static unsigned states_of(const char *word, size_t size) {
     if (size == strlen("open") && memcmp(word, "open", size) == 0)
@@ -272,7 +272,7 @@ static int print(struct op_call *call) {
 
 /* --- with a text ----------------------------------------------------------------------------- */
 
-static uint64_t behind(const struct listing *l, size_t at) {
+static uint64_t position_after(const struct listing *l, size_t at) {
     if (at + 1 == l->rows.count)
         return l->next;
     return l->kind_of_cursor == 'q' ? l->from + at + 1 : l->rows.tasks[at + 1];
@@ -294,7 +294,7 @@ static void take_if_text(struct op_call *call, const struct store_answer *answer
             continue;
         l->found[l->found_count++] = l->rows.tasks[i];
         if (l->found_count == op_limit(call)) {
-            l->next = behind(l, i);
+            l->next = position_after(l, i);
             break;
         }
     }
@@ -325,11 +325,11 @@ static int search(struct op_call *call) {
     return l->rows.count > 0 ? op_query(call, &question, take_if_text, search_on) : search_on(call);
 }
 
-static int find(struct op_call *call) {
+static int list_tasks(struct op_call *call) {
     struct listing *l = op_state(call, sizeof(*l), NULL);
     /* The forecast may have begun before the last change. */
     if (l->kind_of_cursor == 'q' && !engine_order_is_fresh(call->engine) && l->waits++ < WAITS_MAX)
-        return op_wait_ready(call, engine_order, find);
+        return op_wait_ready(call, engine_order, list_tasks);
     if (l->text)
         return search(call);
     take_page(call, l);
@@ -356,7 +356,8 @@ static int run(struct op_call *call) {
         return print(call);
     if (l->kind_of_cursor == 'q')
         l->states &= QUEUED;
-    return l->kind_of_cursor == 'q' ? op_wait_ready(call, engine_order, find) : find(call);
+    return l->kind_of_cursor == 'q' ? op_wait_ready(call, engine_order, list_tasks)
+                                    : list_tasks(call);
 }
 
 static const char *const orders[] = { "new", "old", "queue", NULL };

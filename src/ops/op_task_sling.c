@@ -284,10 +284,10 @@ static size_t count_steps(const struct slinging *s) {
 }
 
 static int sling_admit(struct op_call *call, struct slinging *s) {
-    size_t asked = s->fresh, steps = count_steps(s);
+    size_t all = s->fresh, steps = count_steps(s);
     if (op_flag(call, "partial") && (amount)s->fresh > queue_room_left(call))
         defer_some(call, s);
-    int r = queue_room_check(call, (s->fresh > 0 ? s->fresh : asked) + steps, &s->room);
+    int r = queue_room_check(call, (s->fresh > 0 ? s->fresh : all) + steps, &s->room);
     for (size_t i = 0; r == 0 && i < s->count; i++)
         s->room.deferred += s->items[i].skipped == sling_deferred;
     if (r == 0 && op_text(call, "base_branch")) {
@@ -362,7 +362,7 @@ static int sling_wait_for_children(struct op_call *call, const struct sling_item
 }
 
 /* A child that itself waits for the epic is skipped. */
-static void adopt(struct op_call *call, task_id epic) {
+static void adopt_children(struct op_call *call, task_id epic) {
     struct task_view t;
     task_id *children;
     bool gated = false;
@@ -390,7 +390,7 @@ void epic_adopt_children(struct op_call *call, const struct batch *batch) {
     qsort(parents, count, sizeof(*parents), compare_tasks);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || parents[i] != parents[i - 1])
-            adopt(call, parents[i]);
+            adopt_children(call, parents[i]);
 }
 
 /* --- into another project -------------------------------------------------------------------- */
@@ -454,7 +454,7 @@ static void read_again(struct op_call *call, struct sling_move *move,
     json_array_append_new(move->read, read);
 }
 
-static task_id moved(const struct slinging *s, task_id task) {
+static task_id new_number(const struct slinging *s, task_id task) {
     const struct sling_move *move = &s->move;
     for (size_t i = 0; i < move->count; i++)
         if (move->items[i].from == task)
@@ -490,9 +490,9 @@ static int check_move(struct op_call *call, struct slinging *s) {
         (void)core_task_spec(core, from, &old);
         task_id *on = op_depends(call, from, 0, &spec->depends_on_count);
         for (size_t k = 0; k < spec->depends_on_count; k++)
-            on[k] = moved(s, on[k]);
+            on[k] = new_number(s, on[k]);
         spec->depends_on = on;
-        spec->parent = moved(s, old.parent);
+        spec->parent = new_number(s, old.parent);
         spec->parent_gate = old.parent_gate;
         spec->parent_iteration = old.parent_iteration;
         spec->created_at = old.created_at;
@@ -564,7 +564,7 @@ static void rewire(struct op_call *call, const struct slinging *s, task_id from)
         size_t needs;
         task_id *on = op_depends(call, waiters[i], 0, &needs);
         for (size_t k = 0; k < needs; k++)
-            on[k] = moved(s, on[k]);
+            on[k] = new_number(s, on[k]);
         (void)op_set_depends(call, waiters[i], on, needs);
     }
 }

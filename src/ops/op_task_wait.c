@@ -19,7 +19,7 @@ struct last_run {
 struct waiting {
     task_id *tasks;
     const char *const *ids; /* a task may be deleted by the end */
-    size_t count, asked;
+    size_t count, queried;
     struct last_run *runs; /* one per task */
     time_ms began;
 };
@@ -82,7 +82,7 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
 static void take_run(struct op_call *call, const struct store_answer *answer) {
     struct waiting *s = waiting_of(call);
     const struct run_row *row = answer->count > 0 ? &answer->runs[0] : NULL;
-    struct last_run *run = &s->runs[s->asked++];
+    struct last_run *run = &s->runs[s->queried++];
     if (!row || !row->ended)
         return;
     *run = (struct last_run){ .there = true,
@@ -94,7 +94,7 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
 
 static int query_runs(struct op_call *call) {
     const struct waiting *s = waiting_of(call);
-    if (s->asked == s->count) {
+    if (s->queried == s->count) {
         size_t settled = 0;
         struct json_writer w = op_begin(call);
         print_list(&w, "tasks");
@@ -105,7 +105,7 @@ static int query_runs(struct op_call *call) {
         print_int(&w, "waited_ms", engine_now(call->engine) - s->began);
         return op_end(&w);
     }
-    struct store_question question = { .kind = ASK_RUNS, .task = s->tasks[s->asked], .limit = 1 };
+    struct store_question question = { .kind = ASK_RUNS, .task = s->tasks[s->queried], .limit = 1 };
     return op_query(call, &question, take_run, query_runs);
 }
 

@@ -37,7 +37,7 @@ static void print_sum(struct json_writer *w, const struct spent_row *s, bool by_
     SHAPE_OBJECT(USAGE_SUM)
 }
 
-static void take(struct op_call *call, const struct store_answer *answer) {
+static void take_sums(struct op_call *call, const struct store_answer *answer) {
     struct usage_page *page = page_of(call);
     size_t limit = op_limit(call);
     bool more = answer->count > limit || answer->count == STORE_ANSWER_MAX;
@@ -122,7 +122,7 @@ static int run(struct op_call *call) {
                                        .before_time = page->until,
                                        .after = page->skip,
                                        .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
-    return op_query(call, &question, take, print);
+    return op_query(call, &question, take_sums, print);
 }
 
 static const char *const spans[] = { "day", "hour", NULL };

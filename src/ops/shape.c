@@ -182,7 +182,7 @@ void words_each(void (*each)(const struct words *words, void *ctx), void *ctx) {
 
 /* --- is an answer of its shape? -------------------------------------------------------------- */
 
-static const struct shape_member *find(const struct shape *shape, const char *name) {
+static const struct shape_member *find_member(const struct shape *shape, const char *name) {
     for (; shape; shape = shape->base)
         for (const struct shape_member *m = shape->members; m->name; m++)
             if (strcmp(m->name, name) == 0)
@@ -250,7 +250,7 @@ int shape_check(const struct shape *shape, const json_t *value, struct error *er
     if (!json_is_object(value))
         return error_set(err, -EPROTO, "not an object");
     json_object_foreach((json_t *)value, name, entry) {
-        const struct shape_member *m = find(shape, name);
+        const struct shape_member *m = find_member(shape, name);
         int r = m ? check_member(m, entry, err) : refuse(err, name, "is in no row of its shape");
         if (r < 0)
             return r;

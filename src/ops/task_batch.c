@@ -109,7 +109,7 @@ static bool is_number(const struct task_member *m) {
     return m->kind >= MEMBER_WHOLE && m->kind <= MEMBER_SWITCH;
 }
 
-static void take(void *ctx, const struct task_member *m, const json_t *value) {
+static void take_member(void *ctx, const struct task_member *m, const json_t *value) {
     void *field = field_of(ctx, m);
     if (is_number(m))
         *(int64_t *)field = task_member_number(m, value);
@@ -203,7 +203,7 @@ static void set_state(const struct batch *batch, struct submission *s) {
 static int submission_read(const struct batch *batch, json_t *json, struct json_span span,
                            struct submission *ret, struct error *err) {
     struct task_read_options reading = { .source.now = engine_now(batch->engine),
-                                         .take = take,
+                                         .take = take_member,
                                          .ctx = ret };
     bool changed = false;
     ret->json = json;
@@ -814,8 +814,9 @@ static int check_cycles(struct batch *batch, struct error *err) {
         if (!submission_is_new(s))
             continue;
         graph.starts[graph.nodes++] = graph.edges;
-        for (size_t d = 0; d < s->spec.depends_on_count; d++)
-            add_edge(batch, &graph, s->spec.depends_on[d]);
+        const task_id *on = s->spec.depends_on;
+        for (size_t d = 0; on && d < s->spec.depends_on_count; d++)
+            add_edge(batch, &graph, on[d]);
         if (submission_parent_gate(batch, s) == PARENT_DONE)
             add_edge(batch, &graph, s->spec.parent);
     }

@@ -89,7 +89,7 @@ static bool is_unwritten(const struct yaml_node *node, const struct fy_mark *sta
            && start->input_pos == end->input_pos;
 }
 
-static void place(struct reader *r, struct fy_event *event, struct yaml_node *node) {
+static void set_position(struct reader *r, struct fy_event *event, struct yaml_node *node) {
     struct fy_token *token = fy_event_get_token(event);
     struct fy_token *anchor = fy_event_get_anchor_token(event);
     const struct fy_mark *start = token ? fy_token_start_mark(token) : NULL;
@@ -164,7 +164,7 @@ static int take_node(struct reader *r, struct fy_event *event, struct yaml_node 
     node->text = "";
     if (event->type != FYET_ALIAS)
         node->style = style_of(event);
-    place(r, event, node);
+    set_position(r, event, node);
     if (event->type == FYET_ALIAS)
         return fail(r, "aliases (*name) are not supported; write the value out");
     if (fy_event_get_tag_token(event))
