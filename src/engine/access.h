@@ -4,7 +4,7 @@
  * match the stored hash. The secret is shown once, when the token is created; the store and its
  * backups hold only the hash. A token is valid until it is revoked or expires, across restarts.
  *
- * A session is a token that a page got for a one-time code (page_code.h). ops/access.h decides
+ * A session is a token that a page got for a one-time code. ops/access.h decides
  * which rights a scope grants. Stored as one note per token. */
 #pragma once
 
@@ -12,7 +12,6 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/sha256.h"
 #include "base/time_ms.h"
 
 #define ACCESS_ID_SIZE      11u /* with the NUL */
@@ -23,7 +22,6 @@
 #define ACCESS_SESSIONS_MAX 64u  /* one more evicts the least recently used session */
 
 struct engine;
-struct note_row;
 
 enum access_scope {
     ACCESS_NONE,
@@ -87,10 +85,28 @@ const char *engine_tcp_listener_url(const struct engine *engine);     /* NULL: n
 const char *engine_tcp_listener_problem(const struct engine *engine); /* NULL: none */
 int engine_open_tcp_listener(struct engine *engine, unsigned port, struct error *err);
 
-/* --- inside the engine ----------------------------------------------------------------------- */
+/* --- one-time codes --------------------------------------------------------------------------- */
 
-/* The engine clock read now, not the time of the last turn. */
-time_ms access_now(const struct engine *e);
-/* 32 random bytes, base64url. */
-void access_make_secret(char ret[ACCESS_SECRET_SIZE]);
-void access_hash(const char *text, uint8_t ret[SHA256_SIZE]);
+/* One-time codes with which a page in the owner's browser gets a token.
+ *
+ * A code is valid for one use within PAGE_CODE_LIFE and is kept in memory only. The browser is not
+ * given the code as an argument, because every process of this user can read those. It gets a file
+ * that redirects to the link: mode 0600, in its own folder in the home, removed with its code. */
+
+#define PAGE_CODE_SIZE ACCESS_SECRET_SIZE
+#define PAGE_CODE_LIFE SECONDS(60)
+
+/* A new code for pages with this scope; returns when it expires. */
+time_ms engine_make_code(struct engine *engine, enum access_scope scope,
+                         char ret_code[PAGE_CODE_SIZE]);
+/* Writes the file that redirects to `link`, which contains this code. *ret_path is valid as long as
+ * the code. Such a code is for a program of this machine. */
+int engine_write_code_file(struct engine *engine, const char *code, const char *link,
+                           const char **ret_path, struct error *err);
+
+struct page_code {
+    enum access_scope scope; /* ACCESS_NONE: unknown, used, or expired */
+    bool has_file;
+};
+/* Uses up the code and removes its file. */
+struct page_code engine_take_code(struct engine *engine, const char *code);

@@ -1,7 +1,10 @@
-/* agents.h: agents that have an adapter (agent/agent.h). Part of engine.h; call inside a turn. */
+/* agents.h: agents, and why their work is refused. Call inside a turn. */
 #pragma once
 
+#include "agent/agent.h"
 #include "engine/engine.h"
+
+/* --- agents that have an adapter -------------------------------------------------------------- */
 
 /* Whether this agent accepts a prompt: it has a configured command, or an adapter that provides
  * one. 0, or <0 with a message that says what to set. */
@@ -36,3 +39,73 @@ int engine_know_agent(struct engine *engine, const char *agent, struct error *er
  * <0: the prompt cannot be passed there. */
 int agents_dashes(const struct engine *e, const char *agent, const char *const *words, size_t count,
                   size_t at, struct error *err);
+
+/* --- closed accounts and agents --------------------------------------------------------------- */
+
+/* Why an account or an agent is closed, in the words of the agent. The core knows that
+ * it is closed; a person needs the agent's message and the fix. Stored as one note per account and
+ * agent that ever had trouble; shown only while it is closed. */
+
+enum trouble_kind { TROUBLE_ACCOUNT, TROUBLE_AGENT, TROUBLE_KIND_MAX };
+
+struct engine_trouble {
+    const char *agent;   /* who reported it */
+    const char *message; /* one line; "": none */
+    const char *fix;     /* what to do, as a clause; "": unknown */
+};
+/* False: nothing is known. The engine owns the texts. */
+bool engine_trouble(const struct engine *engine, enum trouble_kind kind, const char *name,
+                    struct engine_trouble *ret);
+/* `; claude said: "Not logged in"; run 'claude' once and log in`; appends nothing if unknown. */
+void engine_put_trouble(const struct engine *engine, enum trouble_kind kind, const char *name,
+                        struct strbuf *out);
+
+/* --- private to engine/ ---------------------------------------------------------------------- */
+
+struct fact;
+struct live_run;
+struct note_row;
+struct run_end;
+
+/* Inside a turn, before the end is applied: records whether it closes the account or the agent. */
+void trouble_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
+                   const struct agent_outcome *said, const struct fact *ended);
+
+/* --- denied permissions ----------------------------------------------------------------------- */
+
+/* Tasks whose agent was denied a permission.
+ *
+ * Another attempt would meet the same refusal and cost the same tokens, so the task is held
+ * (HOLD_DENIED) until a person allows the rule or releases the task. The refusal is kept with its
+ * session (agents/session.c). A check that passes overrides a refusal: the agent found another
+ * way. */
+
+/* Why the task is held, and the commands that help. False: not held for this. */
+bool engine_denied_why(const struct engine *engine, task_id task, struct strbuf *out);
+
+/* What was refused, and the command to continue: `sluice retry ID --allow 'RULE'`, or without the
+ * option if the agent has none. False: not held for this. */
+struct engine_denial {
+    const char *agent;
+    const struct agent_denial *what;
+    bool has_option; /* `what->rule` can be given with --allow */
+};
+bool engine_denial(const struct engine *engine, task_id task, struct engine_denial *ret);
+
+/* Whether one rule can be allowed for this task alone. <0: `err` has the reason and what to do. */
+int engine_check_allow(const struct engine *engine, task_id task, struct error *err);
+
+/* --- private to engine/ ---------------------------------------------------------------------- */
+
+struct alert;
+struct live_run;
+struct run_end;
+
+enum outcome denied_outcome(const struct engine *e, const struct live_run *run,
+                            const struct run_end *end);
+/* The message of its run. */
+void denied_message(const struct agent_denial *denial, struct strbuf *out);
+
+bool denied_is_held(const struct task_spec *t);
+void denied_see_task(struct engine *e, const struct task_spec *t);
+bool denied_is_over(const struct engine *e, const struct alert *alert);

@@ -7,7 +7,7 @@
  * root was given. When the child is final, the rest goes back; if the child is reopened, it takes
  * the rest again as far as it is still there. A task without a budget that a person added is lent
  * `capability.tokens` and `.usd`, to grant to children and not for its own runs. For what happens
- * when a budget is used up, see budget.h.
+ * when a budget is used up, see budget/budget_internal.h.
  *
  * Stored as one note per task that has any, in the same commit as the change. Call inside a
  * turn. */
@@ -19,7 +19,6 @@
 #include "core/model.h"
 
 struct engine;
-struct note_row;
 struct strbuf;
 
 #define ALLOWANCE_NONE INT64_C(-1)
@@ -67,32 +66,3 @@ void engine_lend(struct engine *engine, task_id task, struct engine_amounts amou
 /* From the parent to the child that was just added, where the parent's amount is limited. */
 void engine_hand(struct engine *engine, task_id parent, task_id child,
                  struct engine_amounts amounts);
-
-/* --- inside the engine ----------------------------------------------------------------------- */
-
-/* One per task that has a budget of its own, has used something, or has granted something. */
-struct allowance {
-    task_id task;
-    struct engine_amounts limit, run_limit; /* ALLOWANCE_NONE: as configured */
-    struct engine_amounts used, last, handed;
-    struct engine_amounts granted; /* by its parent; ALLOWANCE_NONE: no grant */
-    struct engine_amounts back;    /* how much of the grant was returned */
-    struct engine_amounts lent;    /* ALLOWANCE_NONE: nothing */
-    uint32_t unknown;
-    int32_t on_budget;
-    bool is_over;
-    bool by_agent;     /* with is_over: reported by the agent itself */
-    uint32_t stopping; /* the attempt that was asked to stop for a budget; 0: none */
-    bool by_window;    /* with stopping: for the budget of a window */
-};
-
-struct allowance *allowance_find(const struct engine *e, task_id task); /* or NULL */
-struct allowance *allowance_get(struct engine *e, task_id task);        /* created if needed */
-void allowance_write(struct engine *e, const struct allowance *a);
-/* Its own limit, or that of its project. UNLIMITED: no limit. */
-struct engine_amounts allowance_limit(const struct engine *e, task_id task);
-struct engine_amounts allowance_run_limit(const struct engine *e, task_id task);
-
-void allowance_forget(struct engine *e, task_id task);
-/* The task became final or was reopened: the rest of its grant goes to its parent, or back. */
-void allowance_see_state(struct engine *e, task_id task, enum task_state state);

@@ -8,72 +8,66 @@
 #include <string.h>
 
 #include "engine/forecast/forecast_internal.h"
-#include "engine/partition.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/tasks/tasks_internal.h"
 
-struct telling {
+struct change {
     struct core *core;
     const struct config *config, *old;
     struct error *err;
 };
 
-static int tell(const struct telling *t, const struct fact *fact) {
-    int r = core_apply(t->core, fact, t->err);
+static int apply(const struct change *c, const struct fact *fact) {
+    int r = core_apply(c->core, fact, c->err);
     return r < 0 ? r : 0;
 }
 
-static int tell_removed(const struct telling *t) {
+static int apply_removed(const struct change *c) {
     int r = 0;
-    for (size_t i = 0; i < config_kind_count(t->old) && r == 0; i++) {
+    for (size_t i = 0; i < config_kind_count(c->old) && r == 0; i++) {
         struct fact fact = { .kind = FACT_KIND };
-        config_kind_spec(t->config, t->core, config_kind_name(t->old, i), &fact.kind_spec);
-        r = tell(t, &fact);
+        config_kind_spec(c->config, c->core, config_kind_name(c->old, i), &fact.kind_spec);
+        r = apply(c, &fact);
     }
-    for (size_t i = 0; i < config_limiter_count(t->old) && r == 0; i++) {
+    for (size_t i = 0; i < config_limiter_count(c->old) && r == 0; i++) {
         struct fact fact = { .kind = FACT_LIMITER };
-        config_limiter_spec(t->config, t->core, config_limiter_name(t->old, i), &fact.limiter);
-        r = tell(t, &fact);
+        config_limiter_spec(c->config, c->core, config_limiter_name(c->old, i), &fact.limiter);
+        r = apply(c, &fact);
     }
-    for (size_t i = 0; i < config_agent_count(t->old) && r == 0; i++) {
+    for (size_t i = 0; i < config_agent_count(c->old) && r == 0; i++) {
         struct fact fact = { .kind = FACT_AGENT };
-        config_agent_spec(t->config, t->core, config_agent_name(t->old, i), &fact.agent);
-        r = tell(t, &fact);
+        config_agent_spec(c->config, c->core, config_agent_name(c->old, i), &fact.agent);
+        r = apply(c, &fact);
     }
-    for (size_t i = 0; i < config_resource_count(t->old) && r == 0; i++) {
-        const char *name = config_resource_name(t->old, i);
+    for (size_t i = 0; i < config_resource_count(c->old) && r == 0; i++) {
+        const char *name = config_resource_name(c->old, i);
         struct fact fact = { .kind = FACT_RESOURCE };
-        fact.resource.id = symbol_intern(core_symbols(t->core), name, strlen(name));
-        fact.resource.cap = config_number(t->config, "limits.resource.N", name);
-        r = tell(t, &fact);
+        fact.resource.id = symbol_intern(core_symbols(c->core), name, strlen(name));
+        fact.resource.cap = config_number(c->config, "limits.resource.N", name);
+        r = apply(c, &fact);
     }
     return r;
 }
 
 /* New names first: an existing agent may now have a new limiter. */
-static int tell_names(const struct telling *t) {
-    int r = config_apply(t->config, t->core, t->err);
-    return r == 0 ? tell_removed(t) : r;
+static int apply_names(const struct change *c) {
+    int r = config_apply(c->config, c->core, c->err);
+    return r == 0 ? apply_removed(c) : r;
 }
 
-static int tell_all(struct engine *e, const struct config *old, struct error *err) {
-    struct telling t = { e->core, e->config, old, err };
-    int r = tell_names(&t);
+static int apply_all(struct engine *e, const struct config *old, struct error *err) {
+    struct change c = { e->core, e->config, old, err };
+    int r = apply_names(&c);
     if (r == 0)
         run_token_configure(e, old);
-    return r == 0 ? projects_tell_all(e, err) : r;
+    PARTS_TRY(r, apply_config, e, err);
+    return r;
 }
 
 int configure_copy(const struct engine *e, const struct config *config, struct core *copy,
                    struct error *err) {
-    struct telling t = { copy, config, e->config, err };
-    int r = tell_names(&t);
-    partitions_tell(e, config, copy);
-    for (size_t i = 0; i < project_count(e) && r == 0; i++) {
-        struct fact fact = { .kind = FACT_PROJECT };
-        project_fact(config, copy, project_at(e, i), &fact);
-        r = tell(&t, &fact);
-    }
+    struct change c = { copy, config, e->config, err };
+    int r = apply_names(&c);
+    PARTS_TRY(r, apply_to_copy, e, config, copy, err);
     return r;
 }
 
@@ -81,19 +75,17 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
     struct config *old = e->config;
     e->config = config;
     agents_stay_known(e, old);
-    int r = projects_check(e, err);
+    int r = parts_try(e, TRY_CHECK_CONFIG, err);
     if (r == 0)
         r = agents_check(e, err);
     if (r == 0)
-        r = tell_all(e, old, err);
+        r = apply_all(e, old, err);
     if (r < 0) { /* the old one was valid before, so applying it cannot fail */
         e->config = old;
-        (void)tell_all(e, config, NULL);
+        (void)apply_all(e, config, NULL);
         return r;
     }
-    r = projects_from_config(e, err); /* writes, so it comes when nothing can be refused any more */
-    assert(r == 0);
-    r = projects_settle(e, err);
+    r = parts_try(e, TRY_TAKE_CONFIG, err); /* writes, so it comes when nothing can be refused */
     assert(r == 0);
     config_free(old);
     parts_step(e, STEP_CONFIGURED);
@@ -104,7 +96,7 @@ int engine_set_config(struct engine *e, struct config *config, struct error *err
 
 #define PLANNED_MAX 1000u /* planned starts */
 
-static size_t tell_starts(struct core *core, time_ms at, engine_would_start each, void *ctx) {
+static size_t report_starts(struct core *core, time_ms at, engine_would_start each, void *ctx) {
     size_t count = 0, starts = 0;
     const struct order *orders = core_decide(core, &count);
     for (size_t i = 0; i < count; i++) {
@@ -124,7 +116,7 @@ void engine_planned_starts(struct engine *e, bool with_tick, engine_would_start 
     if (with_tick) {
         struct fact tick = { .kind = FACT_TICK };
         (void)core_apply(copy, &tick, NULL);
-        (void)tell_starts(copy, at, each, ctx);
+        (void)report_starts(copy, at, each, ctx);
     }
     if (policy->pace.tick > 0)
         end = time_add(core_pace(copy).tick_began, policy->pace.tick);
@@ -134,7 +126,7 @@ void engine_planned_starts(struct engine *e, bool with_tick, engine_would_start 
                       policy->pace.spawn_delay);
         struct fact clock = { .kind = FACT_CLOCK, .now = at };
         if (at >= end || core_apply(copy, &clock, NULL) < 0
-            || tell_starts(copy, at, each, ctx) == 0)
+            || report_starts(copy, at, each, ctx) == 0)
             break;
     }
     core_free(copy);

@@ -17,6 +17,3 @@ const char *engine_runs_folder(const struct engine *engine); /* its `runs` */
  * mounted. Call before creating anything in it. Symlinks in its path, and symlinks at the
  * subdirectories named above, are resolved now; further down none is followed (os/outside.h). */
 int data_folder_check(const struct config *config, const char *home, struct error *err);
-
-/* After loading the rows, before any sweep: -EEXIST if the directory belongs to another store. */
-int data_folder_start(struct engine *engine, struct error *err);

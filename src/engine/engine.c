@@ -1,15 +1,8 @@
 /* engine.c: the life of the engine, and what may be read inside a turn. */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/number.h"
-#include "engine/data_folder.h"
-#include "engine/git/git_internal.h"
-#include "engine/notifier.h"
-#include "engine/runs/runs_internal.h"
+#include "engine/engine_internal.h"
 
 static const char *name_of_task(const void *ctx, task_id task) {
     struct engine *e = (struct engine *)ctx; /* the buffer is ours to write */
@@ -53,19 +46,7 @@ int engine_new(const struct engine_options *options, struct engine **ret_engine,
     e->timer = loop_timer_new(e->loop, timer_due, e);
     e->turn.batch = store_batch_new();
     parts_step(e, STEP_INIT);
-
-    const char *host = config_text(e->config, "daemon.host", NULL);
-    struct executor_options executor = {
-        .root = e->runs_folder,
-        .host = *host ? host : NULL,
-        .shim_path = e->shim_path,
-        .use_cgroup = strcmp(config_text(e->config, "executor.cgroup", NULL), "off") != 0,
-    };
-    struct executor_events events = finish_events;
-    events.ctx = e;
-    int r = data_folder_check(e->config, e->home, err);
-    if (r == 0)
-        r = executor_local_new(e->loop, &executor, &events, &e->executor, err);
+    int r = parts_try(e, TRY_OPEN, err);
     if (r < 0) {
         engine_free(e);
         return r;
@@ -87,7 +68,6 @@ struct engine *engine_free(struct engine *e) {
     config_free(e->config);
     free(e->happened.items);
     free(e->late_ends.items);
-    pause_set(&e->pause, NULL, 0);
     free(e->home);
     free(e->data);
     free(e->runs_folder);
@@ -188,10 +168,6 @@ task_id engine_next_task(const struct engine *e) {
     return e->last_task + 1;
 }
 
-bool engine_is_full(const struct engine *e) {
-    return host_of(e)->full;
-}
-
 void engine_stats(const struct engine *e, struct engine_stats *ret) {
     *ret = e->stats;
 }
@@ -209,46 +185,6 @@ void engine_set_spawner(struct engine *e, engine_spawn_tasks spawn, void *ctx) {
 void engine_set_after_turn(struct engine *e, void (*after)(void *ctx), void *ctx) {
     e->after_turn = after;
     e->after_turn_ctx = ctx;
-}
-
-/* --- ids ------------------------------------------------------------------------------------- */
-
-const char *engine_task_id(const struct engine *e, task_id task, char buf[ENGINE_ID_MAX]) {
-    struct task_view view;
-    const struct project *project = NULL;
-    if (core_task(e->core, task, &view))
-        project = project_of_symbol(e, view.project);
-    if (project)
-        snprintf(buf, ENGINE_ID_MAX, "%s-%" PRIu64, project->view.prefix, task);
-    else
-        snprintf(buf, ENGINE_ID_MAX, "#%" PRIu64, task);
-    return buf;
-}
-
-task_id engine_task_of_id(const struct engine *e, const char *id, struct error *err) {
-    const char *dash = strrchr(id, '-');
-    const char *digits = dash ? dash + 1 : *id == '#' ? id + 1 : id;
-    int64_t number = 0;
-    if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits)
-        || number_parse_int(digits, &number, NULL) < 0 || number < 1) {
-        error_set(err, -EINVAL, "'%.80s' is no task id (example: web-17)", id);
-        return 0;
-    }
-    struct task_view view;
-    if (!core_task(e->core, (task_id)number, &view)) {
-        error_set(err, -ENOENT, "there is no task '%.80s'", id);
-        return 0;
-    }
-    const struct project *project = project_of_symbol(e, view.project);
-    size_t length = dash ? (size_t)(dash - id) : 0;
-    if (dash
-        && (strlen(project->view.prefix) != length
-            || strncmp(id, project->view.prefix, length) != 0)) {
-        error_set(err, -ENOENT, "there is no task '%.80s' (number %s is '%s-%s')", id, digits,
-                  project->view.prefix, digits);
-        return 0;
-    }
-    return (task_id)number;
 }
 
 /* --- notifications ---------------------------------------------------------------------------- */

@@ -15,13 +15,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "config/config.h"
 #include "core/core.h"
 #include "engine/projects.h"
-#include "engine/spans.h"
 #include "store/store.h"
 
 struct engine;
@@ -43,7 +43,7 @@ struct engine_options {
     char *const *environment; /* source of the variables that tasks.env names; NULL: none */
 };
 
-/* What the start found; also the first event. For `away` and `killed` see away.h. */
+/* What the start found; also the first event. For `away` and `killed` see hosts.h. */
 struct engine_report {
     uint64_t tasks, unfinished;
     uint32_t adopted, ended, lost, external, swept, requeued, away, killed;
@@ -59,6 +59,11 @@ bool engine_is_broken(const struct engine *engine);
 const char *engine_why_broken(const struct engine *engine);
 /* While a commit is in flight, neither the engine nor its store may be freed. */
 bool engine_is_committing(const struct engine *engine);
+/* The store refuses commits. Each one costs a rebuild of the core from all rows: 2 s with a million
+ * tasks, in which no client is served. If that is slow, writing requests fail with `ret_why` until
+ * the store is tried again, so that at most a tenth of the time is lost (turn.c). Meanwhile reports
+ * of runs are kept, and reading requests are served. */
+bool engine_is_failing(const struct engine *engine, struct error *ret_why);
 /* Start orders are on disk, not carried out yet: the next daemon would take these runs for lost. */
 bool engine_is_launching(const struct engine *engine);
 
@@ -174,6 +179,9 @@ int engine_pause(struct engine *engine, bool paused, const char *by, struct erro
 int engine_open_group(struct engine *engine, const char *name, bool owned, uint32_t *ret_id,
                       struct error *err);
 int engine_close_group(struct engine *engine, const char *name, struct error *err);
+/* Removes a group that was opened in the same request, unless it has a task: its tasks were
+ * refused. 0: no-op. */
+void engine_take_back_group(struct engine *engine, uint32_t id);
 /* The next stop order for its live run kills at once; call before FACT_CANCEL. */
 void engine_stop_at_once(struct engine *engine, task_id task);
 /* Reported from inside a run or on its behalf. -1: not given. 1: part of it is not booked
@@ -210,6 +218,31 @@ typedef void (*engine_published)(void *ctx, const struct event_row *event);
 void engine_set_publisher(struct engine *engine, engine_published publish, void *ctx);
 /* Called at the end of every round of the loop, after the turn if there was one. */
 void engine_set_after_turn(struct engine *engine, void (*after)(void *ctx), void *ctx);
+
+/* Notifications, which the daemon sends. `json`: [{"way":"notify.webhook","ok":true,"text":"answered
+ * 204 in 12 ms"}], one for each configured way; valid during the call. NULL: unknown, the daemon is
+ * ending. */
+typedef void (*engine_notify_tested)(void *ctx, const char *json);
+/* Sends a sample through every way. `tested` is called once, perhaps from inside; not on error. */
+typedef int (*engine_notify_test)(void *notifier, engine_notify_tested tested, void *ctx,
+                                  struct error *err);
+
+void engine_set_notifier(struct engine *engine, engine_notify_test test, void *notifier);
+/* -ENOTSUP: no notifier. -EBUSY: a test is in progress. */
+int engine_test_notify(struct engine *engine, engine_notify_tested tested, void *ctx,
+                       struct error *err);
+
+/* --- statistics ------------------------------------------------------------------------------- */
+
+/* A histogram of durations: count, sum, and count up to each bound. */
+#define ENGINE_BOUNDS 10u
+extern const time_ms engine_bounds[ENGINE_BOUNDS];
+struct engine_spans {
+    uint64_t count, up_to[ENGINE_BOUNDS];
+    int64_t sum_ms;
+};
+void spans_add(struct engine_spans *spans, time_ms span);
+void spans_add_all(struct engine_spans *spans, const struct engine_spans *more);
 
 struct engine_stats {
     struct engine_spans queued, ran; /* ready until ordered to start; started until ended */

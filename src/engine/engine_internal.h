@@ -10,7 +10,6 @@
 #include "engine/engine.h"
 #include "engine/live_run.h"
 #include "engine/loops.h"
-#include "engine/notifier.h"
 #include "engine/parts.h"
 #include "engine/telemetry.h"
 #include "executor/executor.h"
@@ -76,8 +75,6 @@ struct engine {
     bool start_pending; /* a turn is needed even if no work is queued */
     task_id last_task;
     uint64_t first_event, last_event, committed_event;
-    bool paused;
-    struct engine_pause pause; /* with paused; owns its text */
 
     struct error broken;  /* code 0: not broken */
     time_ms retry_at;     /* no turn before this after a failed commit; 0: none */
@@ -117,16 +114,9 @@ bool turn_is_over(const struct engine *e);
 void turn_wrote(struct engine *e); /* the batch is not empty and must be committed */
 void turn_write_state(struct engine *e, const struct order *order); /* writes its event */
 
-/* --- pauses --------------------------------------------------------------------------------- */
-
-/* Copies the name. */
-void pause_set(struct engine_pause *pause, const char *by, time_ms at);
-/* Applies it to the current core. */
-int pause_load(struct engine *e, const struct pause_row *row, struct error *err);
-
 /* --- load.c: rows → core --------------------------------------------------------------------- */
 
-/* A new core with what the store knows; live runs go into the list `live`. */
+/* A new core with what the store knows, and live runs from their rows. */
 int load_core(struct engine *e, struct error *err);
 
 /* --- rows.c: core → rows --------------------------------------------------------------------- */
@@ -135,6 +125,7 @@ int load_core(struct engine *e, struct error *err);
 void rows_write_all(struct engine *e);
 /* A hash of what users see of a task (columns.h: COLUMN_SEEN). */
 uint64_t rows_look(const struct task_spec *spec);
+#define PACE_NOTE "pace" /* the name of the note that keeps the progress of the tick */
 void rows_write_task(struct engine *e, task_id task); /* one that existed before this turn */
 void rows_write_run(struct engine *e, const struct live_run *run);
 void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
@@ -144,18 +135,9 @@ void rows_write_ended(struct engine *e, const struct live_run *run, const struct
 
 size_t project_count(const struct engine *e);
 struct project *project_at(const struct engine *e, size_t index);
-struct project *project_find(struct engine *e, const char *name);
 struct project *project_of_symbol(const struct engine *e, sym symbol);
 /* The project whose prefix an id has, whether or not the task exists; NULL: none. */
 struct project *project_of_id(const struct engine *e, const char *id);
-/* From a row, or new; registers it with the core. */
-int project_register(struct engine *e, const struct project_row *row, struct error *err);
-int project_tell(struct engine *e, struct project *project, struct error *err);
-/* After a new core or a new configuration. */
-int projects_tell_all(struct engine *e, struct error *err);
-/* Whether configured projects that have no row yet could be added. Changes nothing. */
-int projects_check(const struct engine *e, struct error *err);
-int projects_from_config(struct engine *e, struct error *err); /* adds these */
 
 /* --- host.c ---------------------------------------------------------------------------------- */
 

@@ -33,3 +33,34 @@ bool engine_executor_activity(const struct engine *engine, task_id task, struct 
 /* Whether the run of this token is on another machine, where it cannot reach our socket. False: not
  * a live run, or local. */
 bool engine_run_is_remote(const struct engine *engine, const char *token);
+
+/* --- partitions ------------------------------------------------------------------------------- */
+
+/* Caps that follow the size of a Slurm partition (slurm.follow). A cap like any other,
+ * on the key "slurm:PARTITION"; only its source differs. */
+
+/* The keys of partitions whose cap follows their size; NULL after the last. */
+const char *engine_partition_at(const struct engine *engine, size_t index);
+/* Why the cap of this key is what it is: "the partition 'gpu' has 8 CPUs …". False: it does not
+ * follow, or another limit is lower. */
+bool engine_partition_size(const struct engine *engine, const char *key, struct strbuf *out);
+
+/* --- checks of Slurm -------------------------------------------------------------------------- */
+
+/* Checks on request whether everything that runs in Slurm need is there. Runs Slurm's
+ * own commands beside the loop, each for a few seconds at most; results are cached for ten seconds.
+ * Changes nothing. */
+
+struct slurm_finding {
+    const char *name;
+    bool ok;
+    bool mild; /* if not ok: only a warning, nothing is blocked by it */
+    char text[400];
+    const char *fix; /* NULL: nothing to do */
+};
+
+typedef void (*engine_slurm_looked)(void *ctx);
+/* True: the findings can be read now; false: `looked` is called once, from the loop. */
+bool engine_look_at_slurm(struct engine *engine, engine_slurm_looked looked, void *ctx);
+/* NULL after the last. */
+const struct slurm_finding *engine_slurm_finding(const struct engine *engine, size_t index);

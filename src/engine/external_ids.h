@@ -21,4 +21,3 @@ size_t engine_external_tasks(const struct engine *engine, const char *text, task
 /* --- for the engine itself -------------------------------------------------------------------- */
 
 void external_ids_add(struct engine *engine, task_id task, const char *text);
-void external_ids_remove(struct engine *engine, task_id task); /* no-op for a task without one */

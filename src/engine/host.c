@@ -99,6 +99,10 @@ void engine_host(const struct engine *e, struct engine_host_values *ret) {
     };
 }
 
+bool engine_is_full(const struct engine *e) {
+    return host_of(e)->full;
+}
+
 static void host_configured(struct engine *e) {
     host_of(e)->read_at = 0;
     if (host_of(e)->disk_low)

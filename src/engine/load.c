@@ -4,20 +4,15 @@
  * refused. */
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/access.h"
-#include "engine/await.h"
-#include "engine/external_ids.h"
-#include "engine/pace_internal.h"
-#include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/tasks/tasks_internal.h"
 
 #define RESOURCES_MAX 16
 
-static int tell(struct engine *e, const struct fact *fact, struct error *err) {
+static int apply(struct engine *e, const struct fact *fact, struct error *err) {
     int r = core_apply(e->core, fact, err);
     return r < 0 ? r : 0;
 }
@@ -27,7 +22,9 @@ static sym symbol_of(struct engine *e, const char *name) {
 }
 
 static int load_project(void *ctx, const struct project_row *row, struct error *err) {
-    return project_register(ctx, row, err);
+    int r = 0;
+    PARTS_TRY(r, load_project, ctx, row, err);
+    return r;
 }
 
 static int load_limiter(void *ctx, const struct limiter_row *row, struct error *err) {
@@ -42,7 +39,7 @@ static int load_limiter(void *ctx, const struct limiter_row *row, struct error *
     fact.limiter.in_backoff = row->told.in_backoff;
     fact.limiter.ramp_since = row->told.ramp_since;
     fact.limiter.last_success = row->told.last_success;
-    return tell(e, &fact, err);
+    return apply(e, &fact, err);
 }
 
 static int load_agent(void *ctx, const struct agent_row *row, struct error *err) {
@@ -55,12 +52,12 @@ static int load_agent(void *ctx, const struct agent_row *row, struct error *err)
     fact.agent.launch_failures = row->told.launch_failures;
     fact.agent.openings = row->told.openings;
     fact.agent.closed_until = row->told.closed_until;
-    return tell(e, &fact, err);
+    return apply(e, &fact, err);
 }
 
 static int load_group(void *ctx, const struct group_row *row, struct error *err) {
     (void)err;
-    group_from_row(ctx, row);
+    PARTS_CALL(load_group, ctx, row);
     return 0;
 }
 
@@ -77,7 +74,7 @@ static int load_usage(void *ctx, const struct usage_row *row, struct error *err)
     fact.usage.priced = row->priced;
     fact.usage.unpriced = row->unpriced;
     fact.usage.at = row->bucket;
-    return tell(e, &fact, err);
+    return apply(e, &fact, err);
 }
 
 static int load_wait(void *ctx, const struct wait_row *row, struct error *err) {
@@ -88,14 +85,28 @@ static int load_wait(void *ctx, const struct wait_row *row, struct error *err) {
     fact.wait.agent = symbol_of(e, row->agent);
     fact.wait.lost = row->lost;
     fact.wait.closed_since = row->closed_since;
-    return tell(e, &fact, err);
+    return apply(e, &fact, err);
+}
+
+/* An unreadable note was not written by us: the first decision begins a tick. */
+static int load_pace(struct engine *e, const struct note_row *row, struct error *err) {
+    json_t *note = json_loads(row->text, 0, NULL);
+    struct fact fact = { .kind = FACT_PACE };
+    fact.pace = (struct pace_spec){
+        .ticking = json_is_true(json_object_get(note, "ticking")),
+        .started = json_is_true(json_object_get(note, "started")),
+        .tick_began = json_integer_value(json_object_get(note, "tick_began")),
+        .last_start = json_integer_value(json_object_get(note, "last_start")),
+        .tick_starts = json_integer_value(json_object_get(note, "tick_starts")),
+    };
+    json_decref(note);
+    return apply(e, &fact, err);
 }
 
 static int load_note(void *ctx, const struct note_row *row, struct error *err) {
-    int r = pace_load(ctx, row, err);
-    if (r < 0)
-        return r;
-    parts_load_note(ctx, row);
+    if (strcmp(row->name, PACE_NOTE) == 0)
+        return load_pace(ctx, row, err);
+    PARTS_CALL(load_note, ctx, row);
     return 0;
 }
 
@@ -107,13 +118,13 @@ static int know_names(struct engine *e, const struct task_row *row, struct error
     if (row->kind && !config_has_kind(e->config, row->kind)) {
         struct fact fact = { .kind = FACT_KIND };
         config_kind_spec(e->config, e->core, row->kind, &fact.kind_spec);
-        r = tell(e, &fact, err);
+        r = apply(e, &fact, err);
     }
     if (r == 0 && row->limiter && !config_has_limiter(e->config, row->limiter)
         && !core_limiter(e->core, symbol_of(e, row->limiter), &(struct limiter_view){ 0 })) {
         struct fact fact = { .kind = FACT_LIMITER };
         config_limiter_spec(e->config, e->core, row->limiter, &fact.limiter);
-        r = tell(e, &fact, err);
+        r = apply(e, &fact, err);
     }
     if (r == 0 && row->agent)
         r = engine_know_agent(e, row->agent, err);
@@ -121,7 +132,7 @@ static int know_names(struct engine *e, const struct task_row *row, struct error
         && !core_agent_spec(e->core, symbol_of(e, row->agent), &(struct agent_spec){ 0 })) {
         struct fact fact = { .kind = FACT_AGENT };
         config_agent_spec(e->config, e->core, row->agent, &fact.agent);
-        r = tell(e, &fact, err);
+        r = apply(e, &fact, err);
     }
     return r;
 }
@@ -156,14 +167,9 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     spec.resource_count = split_resources(e, row->resources, resources);
     spec.depends_on = row->depends_on;
     spec.depends_on_count = row->depends_on_count;
-    claim_task(e, &spec);
-    recover_skip_attempts(e, &spec);
+    PARTS_CALL(load_task, e, &spec);
     struct fact fact = { .kind = FACT_TASK_ADDED, .spec = &spec };
-    r = tell(e, &fact, err);
-    if (spec.artifact_missing && spec.state != TASK_DONE && spec.state != TASK_INVALIDATED)
-        watch_loaded_task(e, row->id);
-    if (spec.state == TASK_HELD && spec.hold == HOLD_MARKER)
-        watch_loaded_marker(e, row->id);
+    r = apply(e, &fact, err);
     e->report.tasks++;
     e->report.unfinished += !task_state_is_final(spec.state);
     return r < 0 ? error_prefix(err, "stored task %" PRIu64, row->id) : 0;
@@ -171,7 +177,7 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
 
 static int load_external(void *ctx, const struct external_row *row, struct error *err) {
     (void)err;
-    external_ids_add(ctx, row->task, row->external_id);
+    PARTS_CALL(load_external, ctx, row);
     return 0;
 }
 
@@ -197,10 +203,7 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->agent = row->agent ? xstrdup(row->agent) : NULL;
     run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
     run->executor = executor_kind_of(row->executor);
-    away_load_run(e, run, row);
-    data_place_load_run(e, run, row);
-    if (row->started_at == 0 && !run->is_away)
-        launch_set_deadline(e, run);
+    PARTS_CALL(load_run, e, run, row);
     bool has_tokens = row->tokens_in >= 0 || row->tokens_out >= 0;
     if (!has_tokens && row->cost_micro_usd < 0)
         return 0;
@@ -223,9 +226,9 @@ static int begin(struct engine *e, struct error *err) {
     e->report.tasks = e->report.unfinished = 0;
     struct fact loading = { .kind = FACT_LOADING };
     struct fact clock = { .kind = FACT_CLOCK, .now = e->now };
-    int r = tell(e, &loading, err);
+    int r = apply(e, &loading, err);
     if (r == 0)
-        r = tell(e, &clock, err);
+        r = apply(e, &clock, err);
     agents_know_all(e);
     return r == 0 ? config_apply(e->config, e->core, err) : r;
 }
@@ -235,18 +238,17 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     e->first_event = totals->first_event;
     e->last_event = e->committed_event = totals->last_event;
     struct fact loaded = { .kind = FACT_LOADED };
-    int r = pause_load(e, &totals->pause, err);
+    int r = 0;
+    PARTS_TRY(r, load_totals, e, totals, err);
     if (r == 0)
-        r = tell(e, &loaded, err);
+        r = apply(e, &loaded, err);
     core_watch(e->core);
     if (r == 0)
-        r = projects_check(e, err);
+        r = parts_try(e, TRY_CHECK_CONFIG, err);
     if (r == 0)
         r = agents_check(e, err);
     if (r == 0)
-        r = projects_from_config(e, err);
-    if (r == 0)
-        r = projects_settle(e, err);
+        r = parts_try(e, TRY_TAKE_CONFIG, err);
     if (r < 0)
         return r;
     parts_step(e, STEP_LOADED);

@@ -11,6 +11,18 @@ static const struct engine_part *const parts[PART_MAX] = {
 #undef PART_ROW
 };
 
+struct parts_with parts_with;
+
+/* Every engine of a process has the same parts, so repeating it changes nothing. */
+static void make_lists(void) {
+#define MAKE_LIST(hook)                                                                            \
+    for (size_t i = 0, count = 0; i < PART_MAX; i++)                                               \
+        if (parts[i]->hook)                                                                        \
+            parts_with.hook[count++] = parts[i];
+    LISTED_HOOKS(MAKE_LIST)
+#undef MAKE_LIST
+}
+
 /* A freed part may still be queried by one that is freed after it, so the memory is freed last. */
 static void free_all(struct engine *e) {
     for (size_t i = PART_MAX; i-- > 0;)
@@ -25,44 +37,42 @@ void parts_step(struct engine *e, enum engine_step step) {
         free_all(e);
         return;
     }
-    for (size_t i = 0; step == STEP_INIT && i < PART_MAX; i++)
-        if (parts[i]->state_size > 0)
-            e->part[i] = xcalloc(1, parts[i]->state_size);
+    if (step == STEP_INIT) {
+        make_lists();
+        for (size_t i = 0; i < PART_MAX; i++)
+            if (parts[i]->state_size > 0)
+                e->part[i] = xcalloc(1, parts[i]->state_size);
+    }
     for (size_t i = 0; i < PART_MAX; i++)
         if (parts[i]->at[step])
             parts[i]->at[step](e);
 }
 
-void parts_load_note(struct engine *e, const struct note_row *row) {
-    for (size_t i = 0; i < PART_MAX; i++)
-        if (parts[i]->load_note)
-            parts[i]->load_note(e, row);
-}
-
-void parts_publish(struct engine *e, const struct event_row *event) {
-    for (size_t i = 0; i < PART_MAX; i++)
-        if (parts[i]->publish)
-            parts[i]->publish(e, event);
+int parts_try(struct engine *e, enum engine_try step, struct error *err) {
+    int r = 0;
+    for (size_t i = 0; i < PART_MAX && r == 0; i++)
+        if (parts[i]->try[step])
+            r = parts[i]->try[step](e, err);
+    return r;
 }
 
 bool parts_have_work(const struct engine *e) {
-    for (size_t i = 0; i < PART_MAX; i++)
-        if (parts[i]->has_work && parts[i]->has_work(e))
+    for (const struct engine_part *const *part = parts_with.has_work; *part; part++)
+        if ((*part)->has_work(e))
             return true;
     return false;
 }
 
 time_ms parts_next_wakeup(const struct engine *e) {
     time_ms next = TIME_NEVER;
-    for (size_t i = 0; i < PART_MAX; i++)
-        if (parts[i]->next_wakeup)
-            next = time_min(next, parts[i]->next_wakeup(e));
+    for (const struct engine_part *const *part = parts_with.next_wakeup; *part; part++)
+        next = time_min(next, (*part)->next_wakeup(e));
     return next;
 }
 
 bool parts_are_launching(const struct engine *e) {
-    for (size_t i = 0; i < PART_MAX; i++)
-        if (parts[i]->is_launching && parts[i]->is_launching(e))
+    for (const struct engine_part *const *part = parts_with.is_launching; *part; part++)
+        if ((*part)->is_launching(e))
             return true;
     return false;
 }

@@ -3,8 +3,8 @@
  *
  * A part is one subject (budgets, alerts, worktrees, …). It owns its state, which the engine
  * allocates zeroed and which only the files of the part access (`static inline struct X *X_of(e)`),
- * and does its share of each step in a hook. engine.c, turn.c, load.c and recovery.c iterate over
- * the parts; they do not name them.
+ * and does its share of each step in a hook. engine.c, turn.c, rows.c, load.c and configure.c call
+ * the hooks of all parts; they do not name a part.
  *
  * Adding a part:
  *   1. src/engine/NAME.c (a folder, if it has several files) exports `const struct engine_part
@@ -18,10 +18,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "base/time_ms.h"
+#include "core/core.h"
 #include "store/store.h"
 
+struct config;
 struct engine;
+struct live_run;
 
 /* The order matters within a step. Where two parts have hooks in the same step, the reason is given
  * here. STEP_FREE runs backwards: the parts that still answer requests (stopping, await, forecast,
@@ -98,8 +102,11 @@ enum engine_step {
     STEP_BEFORE_DECIDE, /* the requests have run */
     STEP_AFTER_DECIDE,  /* the rows are in the batch; the last chance to write */
     STEP_STORED,        /* the commit is on disk; no effect yet */
-    STEP_CARRY_OUT,     /* stops were sent and requests answered: effects of this commit */
+    STEP_STOP,          /* the API has its events: send the stops, before requests are answered */
+    STEP_CARRY_OUT,     /* requests were answered: the other effects of this commit */
     STEP_UNDONE,        /* the commit failed: roll back the turn */
+    STEP_REBUILT,       /* the core was rebuilt after that: write again what is still true */
+    STEP_TURN_END,      /* the commit is carried out or undone; engine_stats has the duration */
     STEP_ROUND_END,     /* the end of every round of the loop, with or without a turn */
 
     STEP_CONFIGURED, /* the configuration was replaced, inside a turn */
@@ -107,24 +114,100 @@ enum engine_step {
     STEP_MAX,
 };
 
+/* Hooks that may fail. The first failure ends the step. */
+enum engine_try {
+    TRY_OPEN,         /* engine_new, before anything is loaded */
+    TRY_CHECK_CONFIG, /* may the engine use its configuration? Changes nothing */
+    TRY_TAKE_CONFIG,  /* the core has it: add rows for what is new in it */
+    TRY_START,        /* engine_start: the rows are loaded, no run has been looked for */
+    TRY_MAX,
+};
+
+/* Every hook may be NULL. */
 struct engine_part {
     size_t state_size; /* 0: no state */
     void (*at[STEP_MAX])(struct engine *e);
-    void (*load_note)(struct engine *e,
-                      const struct note_row *row); /* notes of other parts are ignored */
+    int (*try[TRY_MAX])(struct engine *e, struct error *err);
+
+    /* engine_apply, before and after the core has changed. Without a change, only the first. */
+    void (*applying)(struct engine *e, const struct fact *fact);
+    void (*applied)(struct engine *e, const struct fact *fact);
+    /* The first of `count` orders that are left of a decision; its event is written. */
+    void (*ordered)(struct engine *e, const struct order *orders, size_t count);
     void (*publish)(struct engine *e, const struct event_row *event); /* a committed event */
-    bool (*has_work)(const struct engine *e);                         /* a turn is needed now */
-    time_ms (*next_wakeup)(const struct engine *e);                   /* when a turn is needed */
-    bool (*is_launching)(const struct engine *e); /* a start order is not carried out yet */
+
+    /* Rows, while they are loaded. A task is not in the core yet, and its spec may be adjusted. A
+     * note goes to every part, which ignores those of others. */
+    int (*load_project)(struct engine *e, const struct project_row *row, struct error *err);
+    void (*load_group)(struct engine *e, const struct group_row *row);
+    void (*load_external)(struct engine *e, const struct external_row *row);
+    void (*load_task)(struct engine *e, struct task_spec *spec);
+    void (*load_run)(struct engine *e, struct live_run *run, const struct run_row *row);
+    void (*load_note)(struct engine *e, const struct note_row *row);
+    int (*load_totals)(struct engine *e, const struct store_totals *totals, struct error *err);
+
+    /* Rows, when they are written after the decision. `spec` NULL: the task was deleted. */
+    void (*task_changed)(struct engine *e, task_id task, const struct task_spec *spec);
+    void (*limiter_changed)(struct engine *e, const struct limiter_row *row);
+    void (*agent_changed)(struct engine *e, const struct agent_row *row);
+    void (*run_ended)(struct engine *e, const struct spent_row *spent, enum outcome outcome);
+
+    /* The names of a new configuration are in the core; a refusal brings back the old one. */
+    int (*apply_config)(struct engine *e, struct error *err);
+    /* The same with a configuration that is only tried, and a copy of the core. */
+    int (*apply_to_copy)(const struct engine *e, const struct config *config, struct core *copy,
+                         struct error *err);
+
+    bool (*has_work)(const struct engine *e);       /* a turn is needed now */
+    time_ms (*next_wakeup)(const struct engine *e); /* when a turn is needed */
+    bool (*is_launching)(const struct engine *e);   /* a start order is not carried out yet */
 };
 
 #define PART_DECLARATION(name) extern const struct engine_part name##_part;
 ENGINE_PARTS(PART_DECLARATION)
 #undef PART_DECLARATION
 
+/* Facts, orders and rows come by the thousand, and most parts do not react to them. So each of
+ * these hooks has a list of the parts that have it, in order and NULL-terminated. */
+#define LISTED_HOOKS(X)                                                                            \
+    X(applying)                                                                                    \
+    X(applied)                                                                                     \
+    X(ordered)                                                                                     \
+    X(publish)                                                                                     \
+    X(load_project)                                                                                \
+    X(load_group)                                                                                  \
+    X(load_external)                                                                               \
+    X(load_task)                                                                                   \
+    X(load_run)                                                                                    \
+    X(load_note)                                                                                   \
+    X(load_totals)                                                                                 \
+    X(task_changed)                                                                                \
+    X(limiter_changed)                                                                             \
+    X(agent_changed)                                                                               \
+    X(run_ended)                                                                                   \
+    X(apply_config)                                                                                \
+    X(apply_to_copy)                                                                               \
+    X(has_work)                                                                                    \
+    X(next_wakeup)                                                                                 \
+    X(is_launching)
+
+extern struct parts_with {
+#define HOOK_LIST(hook) const struct engine_part *hook[PART_MAX + 1];
+    LISTED_HOOKS(HOOK_LIST)
+#undef HOOK_LIST
+} parts_with;
+
+/* Calls a hook of every part that has it: PARTS_CALL(applied, e, fact); */
+#define PARTS_CALL(hook, ...)                                                                      \
+    for (const struct engine_part *const *part_ = parts_with.hook; *part_; part_++)                \
+    (*part_)->hook(__VA_ARGS__)
+/* The same while `r` is 0: PARTS_TRY(r, apply_config, e, err); */
+#define PARTS_TRY(r, hook, ...)                                                                    \
+    for (const struct engine_part *const *part_ = parts_with.hook; *part_ && (r) == 0; part_++)    \
+    (r) = (*part_)->hook(__VA_ARGS__)
+
 void parts_step(struct engine *e, enum engine_step step);
-void parts_load_note(struct engine *e, const struct note_row *row);
-void parts_publish(struct engine *e, const struct event_row *event);
+int parts_try(struct engine *e, enum engine_try step, struct error *err);
 bool parts_have_work(const struct engine *e);
 time_ms parts_next_wakeup(const struct engine *e);
 bool parts_are_launching(const struct engine *e);

@@ -1,19 +1,14 @@
 /* rows.c: writes what changed in the core in this turn as rows. The core reports the changes;
  * nothing here guesses which fact touches which task. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/json_write.h"
-#include "engine/alerts/alerts_internal.h"
-#include "engine/allowance.h"
-#include "engine/executors_internal.h"
-#include "engine/external_ids.h"
 #include "engine/note.h"
-#include "engine/pace_internal.h"
+#include "engine/slurm/slurm_internal.h"
 
 /* --- the pace --------------------------------------------------------------------------------- */
 
@@ -21,10 +16,8 @@
  * grant a new tick: a daemon that crashes every minute would start three times as much as one tick
  * of three minutes allows. Written on change, while a pace is set. */
 
-#define PACE_NOTE "pace"
-
 /* For core_take_changes; `ctx` is the engine. */
-static void pace_write(void *ctx, const struct pace_spec *pace) {
+static void write_pace(void *ctx, const struct pace_spec *pace) {
     struct engine *e = ctx;
     char text[160];
     snprintf(text, sizeof(text),
@@ -33,24 +26,6 @@ static void pace_write(void *ctx, const struct pace_spec *pace) {
              pace->ticking ? "true" : "false", pace->tick_began, pace->tick_starts,
              pace->started ? "true" : "false", pace->last_start);
     note_put(e, PACE_NOTE, "", text);
-}
-
-/* An unreadable note was not written by us: the first decision begins a tick. */
-int pace_load(struct engine *e, const struct note_row *row, struct error *err) {
-    if (strcmp(row->name, PACE_NOTE) != 0)
-        return 0;
-    json_t *note = json_loads(row->text, 0, NULL);
-    struct fact fact = { .kind = FACT_PACE };
-    fact.pace = (struct pace_spec){
-        .ticking = json_is_true(json_object_get(note, "ticking")),
-        .started = json_is_true(json_object_get(note, "started")),
-        .tick_began = json_integer_value(json_object_get(note, "tick_began")),
-        .last_start = json_integer_value(json_object_get(note, "last_start")),
-        .tick_starts = json_integer_value(json_object_get(note, "tick_starts")),
-    };
-    json_decref(note);
-    int r = core_apply(e->core, &fact, err);
-    return r < 0 ? r : 0;
 }
 
 /* --- tasks and runs --------------------------------------------------------------------------- */
@@ -137,12 +112,10 @@ static void write_task(void *ctx, task_id task) {
     if (!fill_task(e, task, &row)) {
         if (!is_new)
             store_delete_task(e->turn.batch, task);
-        allowance_forget(e, task);
-        external_ids_remove(e, task);
+        PARTS_CALL(task_changed, e, task, NULL);
         return;
     }
-    alerts_see_task(e, &row.told);
-    allowance_see_state(e, task, row.told.state);
+    PARTS_CALL(task_changed, e, task, &row.told);
     bool rewired = is_new || e->turn.rewired == task;
     if (rewired)
         fill_depends(e, &row);
@@ -169,11 +142,11 @@ static void write_agent(void *ctx, sym agent) {
     if (!core_agent_spec(e->core, agent, &row.told))
         return;
     store_put_agent(e->turn.batch, &row);
-    alerts_see_agent(e, &row);
+    PARTS_CALL(agent_changed, e, &row);
 }
 
 /* Only a hit that begins a pause counts; later ones extend it. */
-static void tell_limited(struct engine *e, const struct limiter_row *row) {
+static void write_limited_event(struct engine *e, const struct limiter_row *row) {
     if (!row->told.in_backoff || row->told.backoff_since != e->now || row->told.hits == 0)
         return;
     _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
@@ -193,9 +166,8 @@ static void write_limiter(void *ctx, sym limiter) {
     if (!core_limiter_spec(e->core, limiter, &row.told))
         return;
     store_put_limiter(e->turn.batch, &row);
-    alerts_see_limiter(e, &row);
-    journal_see_limiter(e, &row);
-    tell_limited(e, &row);
+    PARTS_CALL(limiter_changed, e, &row);
+    write_limited_event(e, &row);
 }
 
 static void write_usage(void *ctx, const struct usage_spec *bucket) {
@@ -235,7 +207,7 @@ void rows_write_all(struct engine *e) {
         .limiter = write_limiter,
         .usage = write_usage,
         .wait = write_wait,
-        .pace = pace_write,
+        .pace = write_pace,
         .ctx = e,
     };
     core_take_changes(e->core, &changes);
@@ -303,7 +275,7 @@ static void write_spent(struct engine *e, const struct run_row *run) {
         .unknown_cost = run->cost_micro_usd < 0,
     };
     store_add_spent(e->turn.batch, &row);
-    tally_note(e, &row, run->outcome);
+    PARTS_CALL(run_ended, e, &row, run->outcome);
 }
 
 void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,

@@ -15,15 +15,9 @@
 
 #include "base/json_write.h"
 #include "engine/agents/agents_internal.h"
-#include "engine/alerts/alerts_internal.h"
-#include "engine/await.h"
-#include "engine/budget.h"
-#include "engine/executors_internal.h"
-#include "engine/failing.h"
-#include "engine/recovery/recovery_internal.h"
+#include "engine/engine.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/tasks/tasks_internal.h"
 #include "os/clock.h"
 #include "os/log.h"
 
@@ -134,8 +128,8 @@ static void run_requests(struct engine *e) {
     }
 }
 
-/* Work that requests do now they need not do when the store has answered. */
-static void tell_decided(struct engine *e) {
+/* While the commit is in flight: what a request does now does not delay its answer. */
+static void run_while_committing(struct engine *e) {
     for (struct engine_request *request = e->turn.requests; request; request = request->next)
         if (request->decided)
             request->decided(e, request);
@@ -157,44 +151,25 @@ static void answer_requests(struct engine *e, enum store_outcome outcome, const 
 
 /* Its account is in backoff now. */
 static void note_limited(struct engine *e, struct live_run *run) {
-    struct task_spec told;
+    struct task_spec spec;
     struct limiter_view account = { 0 };
-    if (core_task_spec(e->core, run->task, &told))
-        (void)core_limiter(e->core, told.run_limiter, &account);
+    if (core_task_spec(e->core, run->task, &spec))
+        (void)core_limiter(e->core, spec.run_limiter, &account);
     run->limited_until = time_max(account.backoff_until, e->now);
     rows_write_run(e, run);
 }
 
 int engine_apply(struct engine *e, const struct fact *fact, struct error *err) {
-    bool goes = fact->kind == FACT_DELETE || fact->kind == FACT_FORGET;
-    char id[ENGINE_ID_MAX];
-    struct task_spec told = { 0 };
-    if (goes) {
-        engine_task_id(e, fact->task, id);
-        (void)core_task_spec(e->core, fact->task, &told);
-    }
-    uint64_t blockers = fact->kind == FACT_DEPENDENCIES ? blocked_digest(e, fact->task) : 0;
+    PARTS_CALL(applying, e, fact);
     int r = core_apply(e->core, fact, err);
     e->stats.facts++;
     if (fact->kind == FACT_CANCEL && r >= 0 && e->turn.current) /* the second cancel waits, too */
         e->turn.current->cancels = true;
     if (r != 0)
         return r;
-    if (fact->kind == FACT_DEPENDENCIES)
-        blocked_rewired(e, fact->task, blockers);
-    if (goes) {
+    if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
         session_drop(e, fact->task);
-        gone_note(e, id);
-        group_left(e, told.group);
-        artifact_forget(e, fact->task);
-    }
-    marker_see_fact(e, fact);
-    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY) {
-        allowance_see_state(e, fact->task, TASK_WAITING); /* it takes the rest of its grant again */
-        budget_see_state(e, fact->task, false);
-    }
-    if (fact->kind == FACT_AGAIN || fact->kind == FACT_REJECT)
-        engine_give_feedback(e, fact->task, NULL);
+    PARTS_CALL(applied, e, fact);
     struct live_run *run = fact->kind == FACT_RUN_LIMITED ? run_find(e, fact->task) : NULL;
     if (run)
         note_limited(e, run);
@@ -228,7 +203,7 @@ void engine_remember(struct engine *e, const char *key, int status, const char *
 /* --- orders ---------------------------------------------------------------------------------- */
 
 /* Another agent takes over, and until when. */
-static void put_instead(const struct engine *e, const struct order *o, struct json_writer *w) {
+static void put_replacement(const struct engine *e, const struct order *o, struct json_writer *w) {
     const struct symbol_table *symbols = core_symbols(e->core);
     json_put_string(w, "agent", symbol_name(symbols, o->agent));
     json_put_string(w, "instead_of", symbol_name(symbols, o->instead_of));
@@ -256,37 +231,10 @@ void turn_write_state(struct engine *e, const struct order *o) {
             json_put_int(&w, "until", o->until);
     }
     if (o->instead_of)
-        put_instead(e, o, &w);
+        put_replacement(e, o, &w);
     json_write_object_end(&w);
     engine_event(e, "task.state", o->task, o->attempt, strbuf_text(&data));
     strbuf_finish(&data);
-}
-
-static void take_start(struct engine *e, const struct order *o) {
-    struct live_run *run = run_add(e, o->task, o->attempt);
-    struct strbuf folder = STRBUF_INIT;
-    char id[ENGINE_ID_MAX];
-    rundir_name(&folder, engine_task_id(e, o->task, id), o->attempt);
-    run->view.folder = strbuf_take(&folder);
-    run->view.ordered_at = e->now;
-    run->iteration = o->iteration;
-    run->agent = o->agent ? xstrdup(symbol_name(core_symbols(e->core), o->agent)) : NULL;
-    executors_order(e, run);
-    run_token_make(&run->token);
-    launch_set_deadline(e, run);
-    rows_write_run(e, run);
-    *LIST_ADD(&e->turn.starts) = *o;
-    journal_see_start(e, o);
-}
-
-static void take_stop(struct engine *e, const struct order *o) {
-    struct live_run *run = run_find(e, o->task);
-    if (run && run->view.attempt == o->attempt) {
-        run->phase = PHASE_STOPPING;
-        rows_write_run(e, run);
-    }
-    *LIST_ADD(&e->turn.stops) = *o;
-    engine_event(e, "run.stopping", o->task, o->attempt, NULL);
 }
 
 /* The event has it too; this helps a person who searches the log for a cause. */
@@ -301,16 +249,16 @@ static void warn_of_drain(const struct engine *e, const struct order *o) {
 static void take_orders(struct engine *e) {
     size_t count = 0;
     const struct order *orders = core_decide(e->core, &count);
-    bool blocked = false;
     for (size_t i = 0; i < count; i++) {
         const struct order *o = &orders[i];
         switch (o->kind) {
         case ORDER_START:
-            take_start(e, o);
+            *LIST_ADD(&e->turn.starts) = *o;
             turn_write_state(e, o);
             break;
         case ORDER_STOP:
-            take_stop(e, o);
+            *LIST_ADD(&e->turn.stops) = *o;
+            engine_event(e, "run.stopping", o->task, o->attempt, NULL);
             break;
         case ORDER_CHANGE:
             turn_write_state(e, o);
@@ -318,16 +266,13 @@ static void take_orders(struct engine *e) {
                 *LIST_ADD(&e->turn.finals) = o->task;
                 session_drop(e, o->task);
             }
-            watch_state_changed(e, o);
             warn_of_drain(e, o);
-            blocked = blocked_on_order(e, o, count - i, blocked) || blocked;
             break;
         case ORDER_GROUP:
-            groups_on_order(e, o);
-            break;
         case ORDER_KIND_MAX:
             break;
         }
+        PARTS_CALL(ordered, e, o, count - i);
     }
     e->stats.orders += count;
 }
@@ -346,7 +291,7 @@ static void clear_turn(struct engine *e) {
     arena_reset(&t->arena);
 }
 
-static void drop_told(struct engine *e) {
+static void drop_applied(struct engine *e) {
     size_t left = e->happened.count - e->turn.told;
     if (e->turn.told == 0)
         return;
@@ -357,9 +302,9 @@ static void drop_told(struct engine *e) {
 
 /* It is starting, but ready_since is still set. */
 static void count_queued(struct engine *e, task_id task) {
-    struct task_spec told;
-    if (core_task_spec(e->core, task, &told) && told.ready_since)
-        spans_add(&e->stats.queued, e->now - told.ready_since);
+    struct task_spec spec;
+    if (core_task_spec(e->core, task, &spec) && spec.ready_since)
+        spans_add(&e->stats.queued, e->now - spec.ready_since);
 }
 
 static void carry_out(struct engine *e) {
@@ -373,20 +318,11 @@ static void carry_out(struct engine *e) {
     e->stats.ends += e->turn.ends;
     spans_add_all(&e->stats.ran, &e->turn.ran);
     /* Before the answers: a client that knows that a task is canceled must not see it begin. */
-    for (size_t i = 0; i < e->turn.stops.count; i++)
-        launch_stop(e, &e->turn.stops.items[i]);
+    parts_step(e, STEP_STOP);
     answer_requests(e, STORE_OK, NULL);
     for (size_t i = 0; i < e->turn.events.count; i++)
-        parts_publish(e, &e->turn.events.items[i]);
+        PARTS_CALL(publish, e, &e->turn.events.items[i]);
     parts_step(e, STEP_CARRY_OUT);
-}
-
-/* Keeps the part of the failed batch that is still true. */
-static void keep_what_is_true(struct engine *e, bool configured) {
-    if (e->stats.commits == 0)
-        recover_write_report(e);
-    if (configured)
-        engine_event(e, "config.changed", 0, 0, NULL);
 }
 
 /* Rolls back the turn: rebuilds the core from the rows. */
@@ -403,7 +339,9 @@ static void undo(struct engine *e, const struct error *why) {
     if (load_core(e, &err) < 0)
         turn_break(e, &err);
     else
-        keep_what_is_true(e, configured);
+        parts_step(e, STEP_REBUILT);
+    if (configured && e->broken.code == 0)
+        engine_event(e, "config.changed", 0, 0, NULL); /* the configuration stays */
     time_ms took = clock_read_steady() - began;
     e->start_pending = true;
     e->refused = *why;
@@ -428,7 +366,7 @@ static void stored(struct engine *e) {
     }
     if (wrote)
         e->retry_at = 0;
-    drop_told(e);
+    drop_applied(e);
     parts_step(e, STEP_STORED);
     carry_out(e);
     clear_turn(e);
@@ -493,7 +431,7 @@ static void committed(void *ctx, enum store_outcome outcome, const struct error 
     e->stats.last_turn_us = took;
     if (took > e->stats.slowest_turn_us)
         e->stats.slowest_turn_us = took;
-    tally_turn(e, took);
+    parts_step(e, STEP_TURN_END);
     if (has_work(e))
         turn_wake(e);
     arm_timer(e);
@@ -524,19 +462,19 @@ static void make_turn(struct engine *e) {
     e->committing = true;
     store_commit(e->store, e->turn.batch, committed, e);
     if (e->committing)
-        tell_decided(e);
+        run_while_committing(e);
 }
 
 /* A store may break while idle: its server is down, or another daemon has taken over. A commit in
  * flight reports this itself. */
-static void look_at_store(struct engine *e) {
+static void check_store(struct engine *e) {
     const struct error *why = store_why_broken(e->store);
     if (why && !e->committing && e->broken.code == 0)
         turn_break(e, why);
 }
 
 void engine_turn(struct engine *e) {
-    look_at_store(e);
+    check_store(e);
     make_turn(e);
     parts_step(e, STEP_ROUND_END);
 }

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "engine/alert.h"
-#include "engine/away.h"
 #include "engine/executors.h"
+#include "engine/hosts.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"
 #include "harness/test.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "engine/away.h"
+#include "engine/hosts.h"
 #include "engine_kit.h"
 #include "harness/test.h"
 

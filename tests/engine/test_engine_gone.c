@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/groups.h"
+#include "engine/engine.h"
 #include "engine/loops.h"
 #include "engine_kit.h"
 #include "fault_vfs.h"

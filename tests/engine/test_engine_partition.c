@@ -9,7 +9,6 @@
 
 #include "base/macros.h"
 #include "engine/executors.h"
-#include "engine/partition.h"
 #include "engine_kit.h"
 #include "harness/scratch.h"
 #include "harness/test.h"

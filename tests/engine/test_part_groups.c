@@ -1,7 +1,7 @@
 /* test_part_groups.c: names and ids of groups, without the rest of the engine. */
 #include <errno.h>
 
-#include "engine/groups.h"
+#include "engine/engine.h"
 #include "harness/test.h"
 #include "part_kit.h"
 

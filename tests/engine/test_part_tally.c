@@ -9,7 +9,7 @@ static void end_run(struct part_kit *kit, const char *project, int64_t tokens) {
     struct spent_row spent = {
         .project = project, .agent = "claude", .runs = 1, .tokens_in = tokens
     };
-    tally_note(&kit->engine, &spent, OUTCOME_OK);
+    tally_part.run_ended(&kit->engine, &spent, OUTCOME_OK);
 }
 
 TEST(ends_count_once_their_commit_is_on_disk) {

@@ -1,7 +1,7 @@
 /* access.c: see access.h. There are few tokens, so lookup is linear. Each is one note, `access:ID`,
  * whose text is a line of words: scope, type, hash, three times, name. The last use is written at
  * most once a minute per token, so that a page that polls every second costs no commits. */
-#include "engine/access.h"
+#include "engine/access/access_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

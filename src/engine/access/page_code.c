@@ -1,4 +1,4 @@
-#include "engine/page_code.h"
+#include "engine/access/access_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,15 +11,14 @@
 #include "base/money.h"
 #include "base/number.h"
 #include "core/core.h"
+#include "engine/agents.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/alerts/alerts_internal.h"
-#include "engine/budget.h"
-#include "engine/denied.h"
+#include "engine/budget/budget_internal.h"
 #include "engine/note.h"
 #include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/tasks/tasks_internal.h"
-#include "engine/trouble.h"
 #include "os/log.h"
 
 #define ALERTS_MAX 1000u /* open at once; then one more reports that there are too many */
@@ -211,17 +210,6 @@ void engine_alert_raise(struct engine *e, const char *key, const char *text) {
 void engine_alert_clear(struct engine *e, const char *key) {
     alert_clear(e, key);
 }
-
-const struct engine_part alerts_part = {
-    .state_size = sizeof(struct alerts),
-    .at = { [STEP_INIT] = alerts_configure,
-            [STEP_UNLOAD] = alerts_forget,
-            [STEP_AFTER_DECIDE] = alerts_turn,
-            [STEP_CONFIGURED] = alerts_configure,
-            [STEP_FREE] = alerts_free },
-    .load_note = alerts_load_note,
-    .next_wakeup = alerts_next,
-};
 
 /* --- budgets ---------------------------------------------------------------------------------- */
 
@@ -541,11 +529,13 @@ static void touch(void *ctx, task_id task) {
     *LIST_ADD(&alerts_of(e)->touched) = task;
 }
 
-void alerts_see_task(struct engine *e, const struct task_spec *told) {
-    core_each_failed_prerequisite(e->core, told->id, touch, e); /* it may wait for them now */
-    if (task_state_is_failure(told->state) || breaker_is_open(told) || alert_budget_is_held(told)
-        || denied_is_held(told))
-        touch(e, told->id);
+static void alerts_task_changed(struct engine *e, task_id task, const struct task_spec *spec) {
+    if (!spec)
+        return;
+    core_each_failed_prerequisite(e->core, task, touch, e); /* it may wait for them now */
+    if (task_state_is_failure(spec->state) || breaker_is_open(spec) || alert_budget_is_held(spec)
+        || denied_is_held(spec))
+        touch(e, task);
 }
 
 static void account_closed(struct engine *e, const char *key, const char *name) {
@@ -559,7 +549,7 @@ static void account_closed(struct engine *e, const char *key, const char *name) 
         name, strbuf_text(&why), name);
 }
 
-void alerts_see_limiter(struct engine *e, const struct limiter_row *row) {
+static void alerts_limiter_changed(struct engine *e, const struct limiter_row *row) {
     if (!row->told.closed) {
         limits_opened(e, row->name);
         return;
@@ -576,7 +566,7 @@ void alerts_see_limiter(struct engine *e, const struct limiter_row *row) {
         account_closed(e, strbuf_text(&key), row->name);
 }
 
-void alerts_see_agent(struct engine *e, const struct agent_row *row) {
+static void alerts_agent_changed(struct engine *e, const struct agent_row *row) {
     if (row->told.openings == 0)
         return;
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
@@ -855,7 +845,7 @@ static void see_chains_again(struct engine *e) {
     }
 }
 
-void alerts_turn(struct engine *e) {
+static void alerts_turn(struct engine *e) {
     struct alerts *a = alerts_of(e);
     a->changed = a->changed || store_batch_count(e->turn.batch) > 0;
     see_disk(e);
@@ -869,7 +859,7 @@ void alerts_turn(struct engine *e) {
         see_chains_again(e);
 }
 
-time_ms alerts_next(const struct engine *e) {
+static time_ms alerts_next(const struct engine *e) {
     time_ms next = alert_stuck_next(e);
     if (host_of(e)->disk_low || host_of(e)->full)
         next = time_min(next, time_add(host_of(e)->disk_read_at, LOOK_WHILE_FULL));
@@ -877,3 +867,17 @@ time_ms alerts_next(const struct engine *e) {
         next = time_min(next, time_add(host_of(e)->read_at, LOOK_WHILE_FULL));
     return next;
 }
+
+const struct engine_part alerts_part = {
+    .state_size = sizeof(struct alerts),
+    .at = { [STEP_INIT] = alerts_configure,
+            [STEP_UNLOAD] = alerts_forget,
+            [STEP_AFTER_DECIDE] = alerts_turn,
+            [STEP_CONFIGURED] = alerts_configure,
+            [STEP_FREE] = alerts_free },
+    .task_changed = alerts_task_changed,
+    .limiter_changed = alerts_limiter_changed,
+    .agent_changed = alerts_agent_changed,
+    .load_note = alerts_load_note,
+    .next_wakeup = alerts_next,
+};

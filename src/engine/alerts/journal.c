@@ -66,7 +66,7 @@ static void make_room(struct journal *j, sym symbol) {
 
 /* Symbols are valid as long as the core; after a failed commit the new core may number them
  * differently, and then a hit is logged twice or not at all. */
-void journal_see_limiter(struct engine *e, const struct limiter_row *row) {
+static void journal_limiter_changed(struct engine *e, const struct limiter_row *row) {
     sym symbol = symbol_of(e, row->name);
     struct journal *j = journal_of(e);
     if (!symbol)
@@ -101,10 +101,12 @@ static void tell_not_selecting(struct engine *e) {
 
 /* --- ticks ----------------------------------------------------------------------------------- */
 
-void journal_see_start(struct engine *e, const struct order *o) {
+static void journal_ordered(struct engine *e, const struct order *o, size_t count) {
     struct task_view view;
     char id[ENGINE_ID_MAX];
-    if (!log_is_on(LOG_DEBUG_LEVEL) || !core_task(e->core, o->task, &view))
+    (void)count;
+    if (o->kind != ORDER_START || !log_is_on(LOG_DEBUG_LEVEL)
+        || !core_task(e->core, o->task, &view))
         return;
     log_debug("%s %s=%s %s=%s priority=%" PRId32 " age_ms=%" PRId64,
               config_preset_text(e->config, PRESET_TEXT_SELECTED),
@@ -206,5 +208,7 @@ const struct engine_part journal_part = {
             [STEP_AFTER_DECIDE] = journal_turn,
             [STEP_CONFIGURED] = journal_configure,
             [STEP_FREE] = journal_free },
+    .ordered = journal_ordered,
+    .limiter_changed = journal_limiter_changed,
     .next_wakeup = journal_next,
 };

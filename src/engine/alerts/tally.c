@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/alerts/alerts_internal.h"
-#include "engine/spans.h"
+#include "engine/engine.h"
 
 struct noted {
     struct engine_tally sums; /* owns its names */
@@ -44,7 +44,7 @@ static void tally_free(struct engine *e) {
     free(t->noted.items);
 }
 
-void tally_note(struct engine *e, const struct spent_row *spent, enum outcome outcome) {
+static void tally_run_ended(struct engine *e, const struct spent_row *spent, enum outcome outcome) {
     *LIST_ADD(&tally_of(e)->noted) = (struct noted){
         .sums = { .project = xstrdup(spent->project ? spent->project : ""),
                   .agent = xstrdup(spent->agent ? spent->agent : ""),
@@ -89,8 +89,8 @@ static void tally_settle(struct engine *e) {
     tally_drop(e);
 }
 
-void tally_turn(struct engine *e, int64_t took_us) {
-    latency_add(&tally_of(e)->turns, took_us);
+static void tally_turn(struct engine *e) {
+    latency_add(&tally_of(e)->turns, e->stats.last_turn_us);
 }
 
 size_t engine_tally_count(const struct engine *e) {
@@ -111,7 +111,11 @@ const struct latency *engine_turn_latency(const struct engine *e) {
 
 const struct engine_part tally_part = {
     .state_size = sizeof(struct tally),
-    .at = { [STEP_STORED] = tally_settle, [STEP_UNDONE] = tally_drop, [STEP_FREE] = tally_free },
+    .at = { [STEP_STORED] = tally_settle,
+            [STEP_UNDONE] = tally_drop,
+            [STEP_TURN_END] = tally_turn,
+            [STEP_FREE] = tally_free },
+    .run_ended = tally_run_ended,
 };
 
 /* --- spans ------------------------------------------------------------------------------------ */

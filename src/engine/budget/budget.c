@@ -1,7 +1,7 @@
 /* budget.c: see budget.h. Tasks with nothing left are kept in a short list: one that is retried or
  * released is held again in the same turn, before the decision. So no operation, present or future,
  * bypasses a budget. */
-#include "engine/budget.h"
+#include "engine/budget/budget_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -162,7 +162,7 @@ static void allowance_free(struct engine *e) {
     memset(&allowances_of(e)->all, 0, sizeof(allowances_of(e)->all));
 }
 
-void allowance_forget(struct engine *e, task_id task) {
+static void allowance_forget(struct engine *e, task_id task) {
     struct allowance *a = allowance_find(e, task);
     if (!a)
         return;
@@ -380,11 +380,26 @@ void allowance_see_state(struct engine *e, task_id task, enum task_state state) 
         take_again(e, a);
 }
 
+static void allowance_task_changed(struct engine *e, task_id task, const struct task_spec *spec) {
+    if (spec)
+        allowance_see_state(e, task, spec->state);
+    else
+        allowance_forget(e, task);
+}
+
+/* A task that is reopened takes the rest of its grant again before the decision. */
+static void allowance_applied(struct engine *e, const struct fact *fact) {
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY)
+        allowance_see_state(e, fact->task, TASK_WAITING);
+}
+
 const struct engine_part allowances_part = {
     .state_size = sizeof(struct allowances),
     .at = { [STEP_UNLOAD] = allowance_free,
             [STEP_LOADED] = allowance_loaded,
             [STEP_FREE] = allowance_free },
+    .applied = allowance_applied,
+    .task_changed = allowance_task_changed,
     .load_note = allowance_load,
 };
 
@@ -784,10 +799,16 @@ static void budgets_free(struct engine *e) {
     *b = (struct budget){ 0 };
 }
 
+static void budget_applied(struct engine *e, const struct fact *fact) {
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY)
+        budget_see_state(e, fact->task, false);
+}
+
 const struct engine_part budget_part = {
     .state_size = sizeof(struct budget),
     .at = { [STEP_UNLOAD] = budgets_free,
             [STEP_LOADED] = budgets_loaded,
             [STEP_BEFORE_DECIDE] = budget_turn,
             [STEP_FREE] = budgets_free },
+    .applied = budget_applied,
 };

@@ -11,12 +11,6 @@
 /* Learns the duration of a run that ended by itself, for its project and kind. */
 void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens);
 
-/* --- projects.c ------------------------------------------------------------------------------ */
-
-/* FACT_PROJECT by this configuration, for this core. */
-void project_fact(const struct config *config, struct core *core, const struct project *project,
-                  struct fact *ret);
-
 /* --- configure.c ----------------------------------------------------------------------------- */
 
 /* Applies the differences of this configuration to a copy of the engine's core. */

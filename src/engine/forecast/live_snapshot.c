@@ -1,7 +1,7 @@
 /* live_snapshot.c: see live_snapshot.h. The loop waits only for the copy: 0.1 s for a million
  * tasks, up to 0.5 s on a busy machine. The thread sorts, prints and writes; it uses only the copy,
  * the id prefixes and its file. */
-#include "engine/live_snapshot.h"
+#include "engine/outlook.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -14,12 +14,12 @@
 #include "base/money.h"
 #include "engine/agents.h"
 #include "engine/agents/agents_internal.h"
-#include "engine/below.h"
-#include "engine/budget.h"
-#include "engine/executors_internal.h"
+#include "engine/budget/budget_internal.h"
+#include "engine/descendants.h"
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/runs/runs_internal.h"
+#include "engine/slurm/slurm_internal.h"
 #include "engine/tasks/tasks_internal.h"
 #include "os/clock.h"
 
@@ -826,7 +826,7 @@ static void launch_some(struct engine *e) {
 
 /* --- stops ----------------------------------------------------------------------------------- */
 
-void launch_stop(struct engine *e, const struct order *order) {
+static void send_stop(struct engine *e, const struct order *order) {
     struct live_run *run = run_find(e, order->task);
     struct run_key key = { .task = order->task, .attempt = order->attempt };
     if (!run || run->view.attempt != order->attempt || run->is_away || turn_is_over(e))
@@ -837,13 +837,18 @@ void launch_stop(struct engine *e, const struct order *order) {
     secrets_stop(e, order->task);
 }
 
+static void launch_send_stops(struct engine *e) {
+    for (size_t i = 0; i < e->turn.stops.count; i++)
+        send_stop(e, &e->turn.stops.items[i]);
+}
+
 void engine_stop_at_once(struct engine *e, task_id task) {
     struct live_run *run = run_find(e, task);
-    struct task_spec told;
-    if (!run || !core_task_spec(e->core, task, &told))
+    struct task_spec spec;
+    if (!run || !core_task_spec(e->core, task, &spec))
         return;
     run->stop_now = true;
-    if (told.stop != STOP_NONE) { /* the core orders a stop once; this one is ours */
+    if (spec.stop != STOP_NONE) { /* the core orders a stop once; this one is ours */
         *LIST_ADD(&e->turn.stops) =
             (struct order){ .kind = ORDER_STOP, .task = task, .attempt = run->view.attempt };
         rows_write_run(e, run);
@@ -894,9 +899,47 @@ static void launch_reset(struct engine *e) {
     launch_of(e)->look_at = TIME_NEVER;
 }
 
-static void launch_ordered(struct engine *e) {
+/* The row of the run is in the commit of its order: no run is started without one. */
+static void make_run(struct engine *e, const struct order *o) {
+    struct live_run *run = run_add(e, o->task, o->attempt);
+    struct strbuf folder = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    rundir_name(&folder, engine_task_id(e, o->task, id), o->attempt);
+    run->view.folder = strbuf_take(&folder);
+    run->view.ordered_at = e->now;
+    run->iteration = o->iteration;
+    run->agent = o->agent ? xstrdup(symbol_name(core_symbols(e->core), o->agent)) : NULL;
+    executors_order(e, run);
+    run_token_make(&run->token);
+    launch_set_deadline(e, run);
+    rows_write_run(e, run);
+}
+
+static void launch_ordered(struct engine *e, const struct order *o, size_t count) {
+    (void)count;
+    if (o->kind == ORDER_START)
+        make_run(e, o);
+    struct live_run *run = o->kind == ORDER_STOP ? run_find(e, o->task) : NULL;
+    if (run && run->view.attempt == o->attempt) {
+        run->phase = PHASE_STOPPING;
+        rows_write_run(e, run);
+    }
+}
+
+static void launch_starts(struct engine *e) {
     for (size_t i = 0; i < e->turn.starts.count; i++)
         launch_later(e, e->turn.starts.items[i].task);
+}
+
+static void launch_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
+    if (row->started_at == 0 && !run->is_away)
+        launch_set_deadline(e, run);
+}
+
+/* The next iteration must not get feedback of a request whose commit failed. */
+static void launch_applied(struct engine *e, const struct fact *fact) {
+    if (fact->kind == FACT_AGAIN || fact->kind == FACT_REJECT)
+        engine_give_feedback(e, fact->task, NULL);
 }
 
 static time_ms launch_next_look(const struct engine *e) {
@@ -916,9 +959,13 @@ const struct engine_part launch_part = {
     .at = { [STEP_INIT] = launch_reset,
             [STEP_UNLOAD] = launch_reset,
             [STEP_FACTS] = launch_check_deadlines,
-            [STEP_CARRY_OUT] = launch_ordered,
+            [STEP_STOP] = launch_send_stops,
+            [STEP_CARRY_OUT] = launch_starts,
             [STEP_ROUND_END] = launch_some,
             [STEP_FREE] = launch_free },
+    .applied = launch_applied,
+    .ordered = launch_ordered,
+    .load_run = launch_load_run,
     .next_wakeup = launch_next_look,
     .is_launching = launch_is_busy,
 };

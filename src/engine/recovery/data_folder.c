@@ -150,7 +150,7 @@ static const char *place_of(const struct engine *e, const char *host) {
     return NULL;
 }
 
-void data_place_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
+static void data_place_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
     const char *host = row->host && *row->host ? row->host : executor_host(e->executor);
     run->place = place_of(e, host);
 }
@@ -187,7 +187,7 @@ static bool is_elsewhere(const struct live_run *run, const char *here) {
            && (!has_folder(here, folder) || rundir_is_locked(there, folder) > 0);
 }
 
-int data_place_check(const struct engine *e, struct error *err) {
+static int data_place_check(const struct engine *e, struct error *err) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!run->is_away && is_elsewhere(run, e->runs_folder))
@@ -215,6 +215,7 @@ const struct engine_part data_place_part = {
     .at = { [STEP_UNLOAD] = data_place_loading,
             [STEP_LOADED] = data_place_loaded,
             [STEP_FREE] = data_place_loading },
+    .load_run = data_place_load_run,
     .load_note = data_place_load,
 };
 
@@ -366,7 +367,7 @@ int data_folder_check(const struct config *config, const char *home, struct erro
 
 /* --- owner ----------------------------------------------------------------------------------- */
 
-int data_folder_start(struct engine *e, struct error *err) {
+static int check_store(struct engine *e, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
     if (!is_named(e->data, e->home))
         return 0;
@@ -392,6 +393,17 @@ int data_folder_start(struct engine *e, struct error *err) {
     return 0;
 }
 
+/* After loading the rows, before any sweep: refuses the directory of another store, and a directory
+ * that does not have our unfinished runs. */
+static int data_folder_start(struct engine *e, struct error *err) {
+    int r = check_store(e, err);
+    return r == 0 ? data_place_check(e, err) : r;
+}
+
+static int data_folder_open(struct engine *e, struct error *err) {
+    return data_folder_check(e->config, e->home, err);
+}
+
 /* Not earlier: a mark with a name that no row has would look like another store's. */
 static void data_folder_stored(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
@@ -408,4 +420,5 @@ static void data_folder_stored(struct engine *e) {
 const struct engine_part data_folder_part = {
     .state_size = sizeof(struct data_folder),
     .at = { [STEP_STORED] = data_folder_stored },
+    .try = { [TRY_OPEN] = data_folder_open, [TRY_START] = data_folder_start },
 };

@@ -14,11 +14,10 @@
 #include "base/json_write.h"
 #include "base/number.h"
 #include "engine/alert.h"
-#include "engine/budget.h"
-#include "engine/data_folder.h"
-#include "engine/executors_internal.h"
+#include "engine/budget/budget_internal.h"
 #include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
+#include "engine/slurm/slurm_internal.h"
 #include "os/clock.h"
 
 /* A live run of a finished or unknown task. */
@@ -115,7 +114,8 @@ static struct claim *find_last(const struct engine *e, task_id task) {
                : NULL;
 }
 
-void claim_task(struct engine *e, struct task_spec *spec) {
+/* Adjusts a row before it is applied, as if it were as new as its claimed run. */
+static void claim_task(struct engine *e, struct task_spec *spec) {
     struct claim *claim = find_last(e, spec->id);
     if (!claim)
         return;
@@ -322,12 +322,6 @@ static void recover_tell_externals(struct engine *e) {
     free(counts);
 }
 
-void recover_skip_attempts(const struct engine *e, struct task_spec *spec) {
-    uint32_t attempt = engine_external_attempt(e, spec->id);
-    if (task_state_is_final(spec->state) && attempt > spec->attempt)
-        spec->attempt = attempt;
-}
-
 const char *engine_external_at(const struct engine *e, size_t index) {
     return index < recovery_of(e)->externals.count ? recovery_of(e)->externals.items[index].id
                                                    : NULL;
@@ -448,7 +442,8 @@ static int look_at_folders(struct engine *e, struct error *err) {
 
 /* --- the start ------------------------------------------------------------------------------- */
 
-void recover_write_report(struct engine *e) {
+/* The event of the start, with what it found. */
+static void write_report(struct engine *e) {
     struct strbuf data = STRBUF_INIT;
     struct json_writer w;
     json_write_init(&w, &data, false);
@@ -486,11 +481,7 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     if (r == 0)
         r = load_core(e, err);
     if (r == 0)
-        r = data_folder_start(e, err);
-    if (r == 0)
-        r = data_place_check(e, err);
-    if (r == 0)
-        r = executors_start(e, err);
+        r = parts_try(e, TRY_START, err);
     if (r < 0)
         return r;
     adopt_all(e);
@@ -499,12 +490,26 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
         return r;
     parts_step(e, STEP_START);
     e->report.took = clock_read_steady() - began;
-    recover_write_report(e);
+    write_report(e);
     e->started = true;
     e->start_pending = true;
     turn_wake(e);
     *ret_report = e->report;
     return 0;
+}
+
+static void recovery_load_task(struct engine *e, struct task_spec *spec) {
+    claim_task(e, spec);
+    /* The next attempt of a finished task must not be that of a live run that is not ours. */
+    uint32_t attempt = engine_external_attempt(e, spec->id);
+    if (task_state_is_final(spec->state) && attempt > spec->attempt)
+        spec->attempt = attempt;
+}
+
+/* The commit that reported the start has failed. */
+static void recovery_rebuilt(struct engine *e) {
+    if (e->stats.commits == 0)
+        write_report(e);
 }
 
 static void recovery_loaded(struct engine *e) {
@@ -524,5 +529,8 @@ static void recovery_free(struct engine *e) {
 
 const struct engine_part recovery_part = {
     .state_size = sizeof(struct recovery),
-    .at = { [STEP_LOADED] = recovery_loaded, [STEP_FREE] = recovery_free },
+    .at = { [STEP_LOADED] = recovery_loaded,
+            [STEP_REBUILT] = recovery_rebuilt,
+            [STEP_FREE] = recovery_free },
+    .load_task = recovery_load_task,
 };

@@ -54,7 +54,7 @@ static void host_finish(struct away_host *host) {
     free(host->forgotten.items);
 }
 
-static void away_free(struct engine *e) {
+static void hosts_free(struct engine *e) {
     for (size_t i = 0; i < hosts_of(e)->away.count; i++)
         host_finish(&hosts_of(e)->away.items[i]);
     free(hosts_of(e)->away.items);
@@ -91,7 +91,7 @@ static void write_note(struct engine *e, const struct away_host *host) {
     turn_wrote(e);
 }
 
-static void away_load(struct engine *e, const struct note_row *row) {
+static void hosts_load(struct engine *e, const struct note_row *row) {
     const char *name = note_key(row, NOTE);
     if (!name)
         return;
@@ -113,7 +113,7 @@ static void away_load(struct engine *e, const struct note_row *row) {
     json_decref(note);
 }
 
-void away_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
+static void hosts_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
     run->is_away = run->executor == EXECUTOR_LOCAL && row->host && *row->host
                    && strcmp(row->host, ours(e)) != 0;
     run->host = run->is_away ? xstrdup(row->host) : NULL;
@@ -126,7 +126,7 @@ static void drop_ours(struct engine *e) {
 }
 
 /* After all rows: newly unreachable hosts are noted, and our own is back. */
-static void away_loaded(struct engine *e) {
+static void hosts_loaded(struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!run->is_away || find(e, run->host))
@@ -173,7 +173,7 @@ static void away_start(struct engine *e) {
     drop_ours(e);
 }
 
-static void away_started(struct engine *e) {
+static void hosts_started(struct engine *e) {
     away_start(e);
     e->report.away = engine_unreachable_count(e);
 }
@@ -360,9 +360,10 @@ int engine_forget_host(struct engine *e, const char *name, const char *by, uint3
 
 const struct engine_part unreachable_hosts_part = {
     .state_size = sizeof(struct unreachable_hosts),
-    .at = { [STEP_UNLOAD] = away_free,
-            [STEP_LOADED] = away_loaded,
-            [STEP_START] = away_started,
-            [STEP_FREE] = away_free },
-    .load_note = away_load,
+    .at = { [STEP_UNLOAD] = hosts_free,
+            [STEP_LOADED] = hosts_loaded,
+            [STEP_START] = hosts_started,
+            [STEP_FREE] = hosts_free },
+    .load_run = hosts_load_run,
+    .load_note = hosts_load,
 };

@@ -7,11 +7,9 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "engine/executors_internal.h"
-#include "engine/partition.h"
 #include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/slurm_look.h"
+#include "engine/slurm/slurm_internal.h"
 #include "executor/slurm.h"
 
 #define RESOURCES_MAX 16
@@ -117,6 +115,19 @@ void executors_programs(const struct engine *e, struct strbuf paths[EXECUTORS_PR
         *all[i].place = executors_program(e, all[i].name, &paths[i]);
 }
 
+static int make_local(struct engine *e, struct error *err) {
+    const char *host = config_text(e->config, "daemon.host", NULL);
+    struct executor_options options = {
+        .root = e->runs_folder,
+        .host = *host ? host : NULL,
+        .shim_path = e->shim_path,
+        .use_cgroup = strcmp(config_text(e->config, "executor.cgroup", NULL), "off") != 0,
+    };
+    struct executor_events events = finish_events;
+    events.ctx = e;
+    return executor_local_new(e->loop, &options, &events, &e->executor, err);
+}
+
 static int make_slurm(struct engine *e, struct error *err) {
     const struct config *config = e->config;
     const char *shim = config_text(config, "slurm.shim", NULL);
@@ -200,7 +211,8 @@ static bool has_slurm(const struct engine *e) {
     return false;
 }
 
-int executors_start(struct engine *e, struct error *err) {
+/* Creates every executor that rows or folders may need. */
+static int executors_start(struct engine *e, struct error *err) {
     partitions_ask(e);
     return !has_slurm(e) || executor_of(e, EXECUTOR_SLURM, err) ? 0 : err->code;
 }
@@ -226,4 +238,5 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
 const struct engine_part executors_part = {
     .state_size = sizeof(struct executors),
     .at = { [STEP_FREE] = executors_free },
+    .try = { [TRY_OPEN] = make_local, [TRY_START] = executors_start },
 };

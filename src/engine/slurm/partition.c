@@ -8,7 +8,7 @@
  * sinfo does not run while nothing depends on it: no run is in Slurm and no partition is without a
  * slot. If it fails, the last values stay, and before the first answer there is no limit. A
  * shrinking partition stops no run, as with every cap. */
-#include "engine/partition.h"
+#include "engine/executors.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 
 #include "base/number.h"
 #include "config/run_settings.h"
-#include "engine/executors_internal.h"
 #include "engine/runs/runs_internal.h"
+#include "engine/slurm/slurm_internal.h"
 #include "executor/aside.h"
 #include "os/log.h"
 
@@ -221,7 +221,10 @@ static amount cap_of(const struct config *config, const struct partition *p) {
     return follow_of(config) == FOLLOW_OFF || most < room ? most : room;
 }
 
-void partitions_tell(const struct engine *e, const struct config *config, struct core *core) {
+/* Applies all caps to a core, this one or a copy, that is new or has a new configuration. */
+static int partitions_apply(const struct engine *e, const struct config *config, struct core *core,
+                            struct error *err) {
+    (void)err;
     const struct partitions *p = partitions_of(e);
     for (size_t i = 0; i < p->all.count; i++) {
         const struct partition *one = &p->all.items[i];
@@ -230,6 +233,7 @@ void partitions_tell(const struct engine *e, const struct config *config, struct
         fact.resource.cap = cap_of(config, one);
         (void)core_apply(core, &fact, NULL);
     }
+    return 0;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -246,7 +250,7 @@ static void partitions_free(struct engine *e) {
 }
 
 static void partitions_loaded(struct engine *e) {
-    partitions_tell(e, e->config, e->core);
+    (void)partitions_apply(e, e->config, e->core, NULL);
 }
 
 /* What was received since the last turn. */
@@ -255,7 +259,7 @@ static void partitions_turn(struct engine *e) {
     if (!p->is_new)
         return;
     p->is_new = false;
-    partitions_tell(e, e->config, e->core);
+    (void)partitions_apply(e, e->config, e->core, NULL);
 }
 
 void partitions_ask(struct engine *e) {
@@ -266,7 +270,7 @@ void partitions_ask(struct engine *e) {
 }
 
 static void partitions_configure(struct engine *e) {
-    partitions_tell(e, e->config, e->core);
+    (void)partitions_apply(e, e->config, e->core, NULL);
     partitions_ask(e);
 }
 
@@ -307,4 +311,5 @@ const struct engine_part partitions_part = {
             [STEP_BEGIN] = partitions_turn,
             [STEP_CONFIGURED] = partitions_configure,
             [STEP_FREE] = partitions_free },
+    .apply_to_copy = partitions_apply,
 };

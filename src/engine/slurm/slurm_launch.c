@@ -10,8 +10,8 @@
 
 #include "base/number.h"
 #include "config/run_settings.h"
-#include "engine/executors_internal.h"
 #include "engine/recovery/recovery_internal.h"
+#include "engine/slurm/slurm_internal.h"
 
 #define MARGIN MINUTES(1)
 

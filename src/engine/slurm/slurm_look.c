@@ -1,7 +1,7 @@
-/* slurm_look.c: see slurm_look.h. What only a node knows (whether it sees the runs folder and the
+/* slurm_look.c: see executors.h. What only a node knows (whether it sees the runs folder and the
  * shim) cannot be checked from here. What makes it likely can: the type of file system, and whether
  * its clock is right. */
-#include "engine/slurm_look.h"
+#include "engine/executors.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "config/run_settings.h"
-#include "engine/executors_internal.h"
+#include "engine/slurm/slurm_internal.h"
 #include "executor/aside.h"
 #include "executor/slurm.h"
 #include "os/clock.h"

@@ -16,6 +16,8 @@
 
 struct blocked {
     bool is_on;              /* in this turn */
+    bool is_written;         /* the events about this decision */
+    uint64_t before;         /* of a task whose dependencies are about to change */
     LIST(task_id) concerned; /* while their events are written */
 };
 
@@ -37,7 +39,7 @@ static size_t find_blockers(struct engine *e, task_id task, task_id **ret) {
     return unmet;
 }
 
-static void tell(struct engine *e, task_id task, const task_id *blockers, size_t count) {
+static void write_event(struct engine *e, task_id task, const task_id *blockers, size_t count) {
     struct strbuf data = STRBUF_INIT;
     struct json_writer w;
     char id[ENGINE_ID_MAX];
@@ -53,8 +55,8 @@ static void tell(struct engine *e, task_id task, const task_id *blockers, size_t
     strbuf_finish(&data);
 }
 
-/* Whether events are written in this turn. */
 static void blocked_begin(struct engine *e) {
+    blocked_of(e)->is_written = false;
     blocked_of(e)->is_on = strcmp(config_text(e->config, "bus.lifecycle", NULL), "all") == 0;
 }
 
@@ -65,10 +67,11 @@ void blocked_added(struct engine *e, task_id task) {
         return;
     size_t count = find_blockers(e, task, &blockers);
     if (count > 0)
-        tell(e, task, blockers, count);
+        write_event(e, task, blockers, count);
 }
 
-uint64_t blocked_digest(struct engine *e, task_id task) {
+/* A hash of what it waits for. */
+static uint64_t digest(struct engine *e, task_id task) {
     task_id *blockers = NULL;
     size_t count = blocked_of(e)->is_on ? find_blockers(e, task, &blockers) : 0;
     return count ? hash_bytes(blockers, count * sizeof(*blockers)) : 0;
@@ -81,12 +84,18 @@ static bool waits(const struct engine *e, task_id task) {
            && (view.state == TASK_WAITING || view.state == TASK_READY || view.state == TASK_HELD);
 }
 
-void blocked_rewired(struct engine *e, task_id task, uint64_t before) {
+static void blocked_applying(struct engine *e, const struct fact *fact) {
+    if (fact->kind == FACT_DEPENDENCIES)
+        blocked_of(e)->before = digest(e, fact->task);
+}
+
+static void blocked_applied(struct engine *e, const struct fact *fact) {
     task_id *blockers = NULL;
-    if (!blocked_of(e)->is_on || !waits(e, task) || blocked_digest(e, task) == before)
+    if (fact->kind != FACT_DEPENDENCIES || !blocked_of(e)->is_on || !waits(e, fact->task)
+        || digest(e, fact->task) == blocked_of(e)->before)
         return;
-    size_t count = find_blockers(e, task, &blockers);
-    tell(e, task, blockers, count);
+    size_t count = find_blockers(e, fact->task, &blockers);
+    write_event(e, fact->task, blockers, count);
 }
 
 /* --- dependencies that were finished or reopened ---------------------------------------------- */
@@ -113,7 +122,7 @@ static bool is_concerned(const struct engine *e, task_id task) {
                && run_find(e, task) == NULL);
 }
 
-static void tell_collected(struct engine *e) {
+static void write_collected(struct engine *e) {
     task_id *items = blocked_of(e)->concerned.items;
     size_t count = blocked_of(e)->concerned.count;
     qsort(items, count, sizeof(*items), compare);
@@ -122,22 +131,24 @@ static void tell_collected(struct engine *e) {
         if ((i > 0 && items[i] == items[i - 1]) || !is_concerned(e, items[i]))
             continue;
         size_t unmet = find_blockers(e, items[i], &blockers);
-        tell(e, items[i], blockers, unmet);
+        write_event(e, items[i], blockers, unmet);
     }
     blocked_of(e)->concerned.count = 0;
 }
 
-bool blocked_on_order(struct engine *e, const struct order *orders, size_t count, bool told) {
+/* The first order that finishes or reopens a task writes the events of all tasks concerned by any
+ * such order, before their own orders. */
+static void blocked_ordered(struct engine *e, const struct order *orders, size_t count) {
     if (orders->kind == ORDER_CHANGE && orders->from == TASK_DRAFT)
         blocked_added(e, orders->task);
-    if (told || !blocked_of(e)->is_on || !flips(orders))
-        return false;
+    if (blocked_of(e)->is_written || !blocked_of(e)->is_on || !flips(orders))
+        return;
+    blocked_of(e)->is_written = true;
     for (size_t i = 0; i < count; i++)
         if (flips(&orders[i]))
             core_each_dependant(e->core, orders[i].task, collect, e);
     if (blocked_of(e)->concerned.count > 0)
-        tell_collected(e);
-    return true;
+        write_collected(e);
 }
 
 static void blocked_free(struct engine *e) {
@@ -147,4 +158,7 @@ static void blocked_free(struct engine *e) {
 const struct engine_part blocked_part = {
     .state_size = sizeof(struct blocked),
     .at = { [STEP_BEGIN] = blocked_begin, [STEP_FREE] = blocked_free },
+    .applying = blocked_applying,
+    .applied = blocked_applied,
+    .ordered = blocked_ordered,
 };

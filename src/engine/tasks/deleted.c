@@ -21,6 +21,7 @@ struct deleted {
     LIST(char *) ids; /* deleted in this turn; texts of the turn */
     char *before;     /* ids of the previous daemon, whose folders may be left; owned */
     bool is_noted, is_noting;
+    char leaving[ENGINE_ID_MAX]; /* of the task that is about to be deleted */
     engine_forgotten forgotten;
     void *forgotten_ctx;
 };
@@ -34,8 +35,15 @@ void engine_set_forgotten(struct engine *e, engine_forgotten forgotten, void *ct
     deleted_of(e)->forgotten_ctx = ctx;
 }
 
-void gone_note(struct engine *e, const char *id) {
-    *LIST_ADD(&deleted_of(e)->ids) = turn_text(e, id);
+/* The id has the prefix of its project, which only the core knows. */
+static void deleted_applying(struct engine *e, const struct fact *fact) {
+    if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
+        engine_task_id(e, fact->task, deleted_of(e)->leaving);
+}
+
+static void deleted_applied(struct engine *e, const struct fact *fact) {
+    if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
+        *LIST_ADD(&deleted_of(e)->ids) = turn_text(e, deleted_of(e)->leaving);
 }
 
 static void forget(struct engine *e, const char *id) {
@@ -48,7 +56,7 @@ static void forget(struct engine *e, const char *id) {
 }
 
 /* Puts the ids into the batch, or removes the note once their folders are removed. */
-static void gone_write(struct engine *e) {
+static void deleted_write(struct engine *e) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (deleted_of(e)->ids.count == 0
         && (!deleted_of(e)->is_noted || store_batch_count(e->turn.batch) == 0))
@@ -59,7 +67,7 @@ static void gone_write(struct engine *e) {
     deleted_of(e)->is_noting = true;
 }
 
-static void gone_stored(struct engine *e) {
+static void deleted_stored(struct engine *e) {
     if (deleted_of(e)->is_noting)
         deleted_of(e)->is_noted = deleted_of(e)->ids.count > 0;
     deleted_of(e)->is_noting = false;
@@ -71,12 +79,12 @@ static void gone_stored(struct engine *e) {
 }
 
 /* The commit failed: nothing is removed. */
-static void gone_undone(struct engine *e) {
+static void deleted_undone(struct engine *e) {
     deleted_of(e)->is_noting = false;
     deleted_of(e)->ids.count = 0;
 }
 
-static void gone_load(struct engine *e, const struct note_row *row) {
+static void deleted_load(struct engine *e, const struct note_row *row) {
     if (e->started || strcmp(row->name, NOTE) != 0)
         return;
     free(deleted_of(e)->before);
@@ -86,7 +94,7 @@ static void gone_load(struct engine *e, const struct note_row *row) {
 
 /* Finishes the work of the previous daemon, once the runs are known. Except worktrees:
  * workspaces_start has checked orphans. */
-static void gone_start(struct engine *e) {
+static void deleted_start(struct engine *e) {
     char *rest = deleted_of(e)->before;
     for (const char *id; rest && (id = strsep(&rest, " "));)
         if (*id && engine_task_of_id(e, id, NULL) == 0)
@@ -94,17 +102,19 @@ static void gone_start(struct engine *e) {
     free(TAKE_PTR(deleted_of(e)->before));
 }
 
-static void gone_free(struct engine *e) {
+static void deleted_free(struct engine *e) {
     free(deleted_of(e)->before);
     free(deleted_of(e)->ids.items);
 }
 
 const struct engine_part deleted_part = {
     .state_size = sizeof(struct deleted),
-    .at = { [STEP_START] = gone_start,
-            [STEP_AFTER_DECIDE] = gone_write,
-            [STEP_CARRY_OUT] = gone_stored,
-            [STEP_UNDONE] = gone_undone,
-            [STEP_FREE] = gone_free },
-    .load_note = gone_load,
+    .at = { [STEP_START] = deleted_start,
+            [STEP_AFTER_DECIDE] = deleted_write,
+            [STEP_CARRY_OUT] = deleted_stored,
+            [STEP_UNDONE] = deleted_undone,
+            [STEP_FREE] = deleted_free },
+    .applying = deleted_applying,
+    .applied = deleted_applied,
+    .load_note = deleted_load,
 };

@@ -92,9 +92,14 @@ static void unchain(struct external_ids *ids, uint32_t handle) {
     entry_at(ids, first)->next = entry->next;
 }
 
-void external_ids_remove(struct engine *e, task_id task) {
+static void external_ids_load(struct engine *e, const struct external_row *row) {
+    external_ids_add(e, row->task, row->external_id);
+}
+
+static void external_ids_task_changed(struct engine *e, task_id task,
+                                      const struct task_spec *spec) {
     struct external_ids *ids = external_ids_of(e);
-    uint32_t handle = id_map_find(&ids->by_task, hash_sequence(task), &task);
+    uint32_t handle = spec ? 0 : id_map_find(&ids->by_task, hash_sequence(task), &task);
     if (!handle)
         return;
     unchain(ids, handle);
@@ -184,4 +189,6 @@ const struct engine_part external_ids_part = {
     .at = { [STEP_INIT] = external_ids_init,
             [STEP_UNLOAD] = external_ids_unload,
             [STEP_FREE] = external_ids_free },
+    .load_external = external_ids_load,
+    .task_changed = external_ids_task_changed,
 };

@@ -3,7 +3,7 @@
  * It is deleted with the last of its tasks, so their retention applies. One that was closed without
  * any is deleted at a start, at the same age. Its index is reused, because the core counts by
  * index; its number in a generated name is not, so that a name never means another group. */
-#include "engine/groups.h"
+#include "engine/engine.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -24,6 +24,7 @@ struct groups {
     LIST(uint32_t) free;  /* ids of deleted ones, */
     size_t free_before;   /* of which this many were free before this turn */
     uint64_t last_number; /* the highest one in a generated name */
+    uint32_t leaving;     /* the group of a task that is about to be deleted */
 };
 
 static struct groups *groups_of(const struct engine *e) {
@@ -80,7 +81,7 @@ static void write_row(struct engine *e, const struct group *group) {
 }
 
 /* Ids are positions, and rows come in their order; a deleted group leaves an empty entry. */
-void group_from_row(struct engine *e, const struct group_row *row) {
+static void group_from_row(struct engine *e, const struct group_row *row) {
     while (groups_of(e)->all.count < row->id) {
         struct group *group = LIST_ADD(&groups_of(e)->all);
         *group = (struct group){ .view = { .id = (uint32_t)groups_of(e)->all.count,
@@ -111,7 +112,7 @@ static void groups_begin(struct engine *e) {
 }
 
 /* Not of one deleted in this turn: the core may still have orders about it. */
-static uint32_t take_place(struct engine *e) {
+static uint32_t take_id(struct engine *e) {
     if (groups_of(e)->free_before == 0)
         return (uint32_t)groups_of(e)->all.count + 1;
     uint32_t *place = &groups_of(e)->free.items[--groups_of(e)->free_before], id = *place;
@@ -147,7 +148,17 @@ static void drop(struct engine *e, uint32_t id) {
     store_delete_group(e->turn.batch, id);
 }
 
-void group_left(struct engine *e, uint32_t id) {
+static void groups_applying(struct engine *e, const struct fact *fact) {
+    struct task_spec spec = { 0 };
+    if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
+        (void)core_task_spec(e->core, fact->task, &spec);
+    groups_of(e)->leaving = spec.group;
+}
+
+/* A group is deleted with the last of its tasks. */
+static void groups_applied(struct engine *e, const struct fact *fact) {
+    uint32_t id = groups_of(e)->leaving;
+    (void)fact;
     if (id == 0 || id > groups_of(e)->all.count || !*groups_of(e)->all.items[id - 1].view.name)
         return;
     const struct engine_group *view = with_counts(e, &groups_of(e)->all.items[id - 1]);
@@ -180,7 +191,7 @@ int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *
                          name);
     if (!group) {
         struct group_row row = {
-            .id = take_place(e), .name = name, .owned = owned, .created_at = e->now
+            .id = take_id(e), .name = name, .owned = owned, .created_at = e->now
         };
         group_from_row(e, &row);
         group = &groups_of(e)->all.items[row.id - 1];
@@ -223,15 +234,14 @@ int engine_close_group(struct engine *e, const char *name, struct error *err) {
     return 0;
 }
 
-void groups_on_order(struct engine *e, const struct order *order) {
-    if (order->group == 0 || order->group > groups_of(e)->all.count)
+static void groups_ordered(struct engine *e, const struct order *order, size_t count) {
+    (void)count;
+    if (order->kind != ORDER_GROUP || order->group == 0 || order->group > groups_of(e)->all.count)
         return;
     struct group *group = &groups_of(e)->all.items[order->group - 1];
-    bool close = order->to == TASK_DONE;
-    bool is_gone = !*group->view.name;
-    if (is_gone || group->view.owned || group->view.closed == close)
-        return;
-    set_closed(e, group, close);
+    bool close = order->to == TASK_DONE, is_deleted = !*group->view.name;
+    if (!is_deleted && !group->view.owned && group->view.closed != close)
+        set_closed(e, group, close);
 }
 
 static void groups_free(struct engine *e) {
@@ -250,5 +260,9 @@ const struct engine_part groups_part = {
             [STEP_LOADED] = groups_loaded,
             [STEP_BEGIN] = groups_begin,
             [STEP_FREE] = groups_free },
+    .applying = groups_applying,
+    .applied = groups_applied,
+    .ordered = groups_ordered,
+    .load_group = group_from_row,
     .load_note = groups_load_note,
 };

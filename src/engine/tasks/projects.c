@@ -9,11 +9,194 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "base/number.h"
 #include "engine/alerts/alerts_internal.h"
-#include "engine/forecast/forecast_internal.h"
 #include "engine/note.h"
 #include "engine/tasks/tasks_internal.h"
 #include "os/log.h"
+
+struct projects {
+    LIST(struct project) all;
+    uint32_t *of_symbol; /* index + 1 */
+    size_t of_symbol_capacity;
+    bool paused;
+    struct engine_pause pause; /* with paused; owns its text */
+};
+
+static struct projects *projects_of(const struct engine *e) {
+    return e->part[PART_projects];
+}
+
+/* --- names and ids --------------------------------------------------------------------------- */
+
+size_t project_count(const struct engine *e) {
+    return projects_of(e)->all.count;
+}
+
+struct project *project_at(const struct engine *e, size_t index) {
+    return &projects_of(e)->all.items[index];
+}
+
+size_t engine_project_count(const struct engine *e) {
+    return project_count(e);
+}
+
+const struct engine_project *engine_project_at(const struct engine *e, size_t index) {
+    return &project_at(e, index)->view;
+}
+
+static struct project *project_find(const struct engine *e, const char *name) {
+    for (size_t i = 0; i < project_count(e); i++)
+        if (strcmp(project_at(e, i)->view.name, name) == 0)
+            return project_at(e, i);
+    return NULL;
+}
+
+const struct engine_project *engine_find_project(const struct engine *e, const char *name) {
+    const struct project *project = project_find(e, name);
+    return project && project->view.standing != PROJECT_DELETED ? &project->view : NULL;
+}
+
+/* Ids are "<prefix>-<number>". */
+struct project *project_of_id(const struct engine *e, const char *id) {
+    const char *dash = strrchr(id, '-');
+    for (size_t i = 0; dash && i < project_count(e); i++) {
+        const char *prefix = project_at(e, i)->view.prefix;
+        if (strlen(prefix) == (size_t)(dash - id) && strncmp(prefix, id, strlen(prefix)) == 0)
+            return project_at(e, i);
+    }
+    return NULL;
+}
+
+struct project *project_of_symbol(const struct engine *e, sym symbol) {
+    const struct projects *p = projects_of(e);
+    if (symbol >= p->of_symbol_capacity || p->of_symbol[symbol] == 0)
+        return NULL;
+    return &p->all.items[p->of_symbol[symbol] - 1];
+}
+
+const char *engine_task_id(const struct engine *e, task_id task, char buf[ENGINE_ID_MAX]) {
+    struct task_view view;
+    const struct project *project = NULL;
+    if (core_task(e->core, task, &view))
+        project = project_of_symbol(e, view.project);
+    if (project)
+        snprintf(buf, ENGINE_ID_MAX, "%s-%" PRIu64, project->view.prefix, task);
+    else
+        snprintf(buf, ENGINE_ID_MAX, "#%" PRIu64, task);
+    return buf;
+}
+
+task_id engine_task_of_id(const struct engine *e, const char *id, struct error *err) {
+    const char *dash = strrchr(id, '-');
+    const char *digits = dash ? dash + 1 : *id == '#' ? id + 1 : id;
+    int64_t number = 0;
+    if (*digits == '\0' || strspn(digits, "0123456789") != strlen(digits)
+        || number_parse_int(digits, &number, NULL) < 0 || number < 1) {
+        error_set(err, -EINVAL, "'%.80s' is no task id (example: web-17)", id);
+        return 0;
+    }
+    struct task_view view;
+    if (!core_task(e->core, (task_id)number, &view)) {
+        error_set(err, -ENOENT, "there is no task '%.80s'", id);
+        return 0;
+    }
+    const struct project *project = project_of_symbol(e, view.project);
+    size_t length = dash ? (size_t)(dash - id) : 0;
+    if (dash
+        && (strlen(project->view.prefix) != length
+            || strncmp(id, project->view.prefix, length) != 0)) {
+        error_set(err, -ENOENT, "there is no task '%.80s' (number %s is '%s-%s')", id, digits,
+                  project->view.prefix, digits);
+        return 0;
+    }
+    return (task_id)number;
+}
+
+/* --- the core -------------------------------------------------------------------------------- */
+
+/* What a project is in the core comes from the configuration, its pause and its standing. */
+
+static void pause_set(struct engine_pause *pause, const char *by, time_ms at) {
+    char *copy = by ? xstrdup(by) : NULL; /* `by` may be the one that is freed */
+    free((char *)pause->by);
+    *pause = (struct engine_pause){ .by = copy, .at = at };
+}
+
+static struct pause pause_spec(struct core *core, const struct engine_pause *pause) {
+    return (struct pause){
+        .cause = PAUSE_ASKED,
+        .by = pause->by ? symbol_intern(core_symbols(core), pause->by, strlen(pause->by)) : 0,
+        .at = pause->at,
+    };
+}
+
+static bool project_is_stopped(const struct config *config, const struct engine_project *view,
+                               struct pause *ret) {
+    bool has_lost_it = view->standing != PROJECT_PLAIN && !config_has_project(config, view->name);
+    if (view->standing != PROJECT_DELETED && !has_lost_it)
+        return false;
+    *ret = (struct pause){
+        .cause = view->standing == PROJECT_DELETED ? PAUSE_DELETED : PAUSE_SECTION_REMOVED,
+        .at = view->standing_since,
+    };
+    return true;
+}
+
+static void remember_symbol(struct projects *p, sym symbol, uint32_t index) {
+    size_t before = p->of_symbol_capacity;
+    p->of_symbol =
+        xgrow(p->of_symbol, &p->of_symbol_capacity, (size_t)symbol + 1, sizeof(*p->of_symbol));
+    for (size_t i = before; i < p->of_symbol_capacity; i++)
+        p->of_symbol[i] = 0;
+    p->of_symbol[symbol] = index + 1;
+}
+
+static void project_fact(const struct config *config, struct core *core,
+                         const struct project *project, struct fact *ret) {
+    config_project_spec(config, core, project->view.name, &ret->project);
+    if (project->view.paused) {
+        ret->project.paused = true;
+        ret->project.pause = pause_spec(core, &project->view.pause);
+    }
+    if (project_is_stopped(config, &project->view, &ret->project.pause))
+        ret->project.paused = true;
+}
+
+/* The symbol belongs to the current core, which may be new. */
+static int project_apply(struct engine *e, struct project *project, struct error *err) {
+    struct engine_project *view = &project->view;
+    struct fact fact = { .kind = FACT_PROJECT };
+    project_fact(e->config, e->core, project, &fact);
+    view->symbol = fact.project.id;
+    const char *path = config_text(e->config, "projects.P.path", view->name);
+    free((char *)view->path);
+    view->path = *path ? xstrdup(path) : NULL;
+    remember_symbol(projects_of(e), view->symbol, (uint32_t)(project - projects_of(e)->all.items));
+    int r = core_apply(e->core, &fact, err);
+    return r < 0 ? r : 0;
+}
+
+static int projects_apply_all(struct engine *e, struct error *err) {
+    struct projects *p = projects_of(e);
+    if (p->of_symbol)
+        memset(p->of_symbol, 0, p->of_symbol_capacity * sizeof(*p->of_symbol));
+    int r = 0;
+    for (size_t i = 0; i < p->all.count && r == 0; i++)
+        r = project_apply(e, &p->all.items[i], err);
+    return r;
+}
+
+static int projects_apply_to_copy(const struct engine *e, const struct config *config,
+                                  struct core *copy, struct error *err) {
+    int r = 0;
+    for (size_t i = 0; i < project_count(e) && r >= 0; i++) {
+        struct fact fact = { .kind = FACT_PROJECT };
+        project_fact(config, copy, project_at(e, i), &fact);
+        r = core_apply(copy, &fact, err);
+    }
+    return r < 0 ? r : 0;
+}
 
 /* --- pauses ----------------------------------------------------------------------------------- */
 
@@ -22,33 +205,22 @@
  * restart. Pausing again keeps the first author. */
 
 bool engine_is_paused(const struct engine *e) {
-    return e->paused;
+    return projects_of(e)->paused;
 }
 
 const struct engine_pause *engine_paused(const struct engine *e) {
-    return e->paused ? &e->pause : NULL;
+    return projects_of(e)->paused ? &projects_of(e)->pause : NULL;
 }
 
-void pause_set(struct engine_pause *pause, const char *by, time_ms at) {
-    char *copy = by ? xstrdup(by) : NULL; /* `by` may be the one that is freed */
-    free((char *)pause->by);
-    *pause = (struct engine_pause){ .by = copy, .at = at };
-}
-
-static struct pause pause_told(struct core *core, const struct engine_pause *pause) {
-    return (struct pause){
-        .cause = PAUSE_ASKED,
-        .by = pause->by ? symbol_intern(core_symbols(core), pause->by, strlen(pause->by)) : 0,
-        .at = pause->at,
-    };
-}
-
-int pause_load(struct engine *e, const struct pause_row *row, struct error *err) {
-    e->paused = row->paused;
-    pause_set(&e->pause, row->paused ? row->by : NULL, row->paused ? row->at : 0);
+static int projects_load_totals(struct engine *e, const struct store_totals *totals,
+                                struct error *err) {
+    struct projects *p = projects_of(e);
+    const struct pause_row *row = &totals->pause;
+    p->paused = row->paused;
+    pause_set(&p->pause, row->paused ? row->by : NULL, row->paused ? row->at : 0);
     if (!row->paused)
         return 0;
-    struct fact fact = { .kind = FACT_PAUSE, .pause = pause_told(e->core, &e->pause) };
+    struct fact fact = { .kind = FACT_PAUSE, .pause = pause_spec(e->core, &p->pause) };
     int r = core_apply(e->core, &fact, err);
     return r < 0 ? r : 0;
 }
@@ -70,18 +242,19 @@ static void pause_write_event(struct engine *e, const char *kind, const char *pr
 }
 
 int engine_pause(struct engine *e, bool paused, const char *by, struct error *err) {
-    if (e->paused == paused)
+    struct projects *p = projects_of(e);
+    if (p->paused == paused)
         return 1;
     struct engine_pause pause = { .by = by, .at = e->now };
     struct fact fact = { .kind = paused ? FACT_PAUSE : FACT_RESUME };
     if (paused)
-        fact.pause = pause_told(e->core, &pause);
+        fact.pause = pause_spec(e->core, &pause);
     int r = engine_apply(e, &fact, err);
     if (r < 0)
         return r;
-    e->paused = paused;
-    pause_set(&e->pause, paused ? by : NULL, paused ? e->now : 0);
-    struct pause_row row = { .paused = paused, .by = e->pause.by, .at = e->pause.at };
+    p->paused = paused;
+    pause_set(&p->pause, paused ? by : NULL, paused ? e->now : 0);
+    struct pause_row row = { .paused = paused, .by = p->pause.by, .at = p->pause.at };
     store_put_pause(e->turn.batch, &row);
     pause_write_event(e, paused ? "daemon.paused" : "daemon.resumed", NULL, by, NULL);
     return 0;
@@ -103,7 +276,7 @@ int engine_pause_project(struct engine *e, const char *name, bool paused, const 
         return 1;
     view->paused = paused;
     pause_set(&view->pause, paused ? by : NULL, paused ? e->now : 0);
-    int r = project_tell(e, project, err);
+    int r = project_apply(e, project, err);
     if (r < 0)
         return r;
     struct project_row row = {
@@ -137,18 +310,6 @@ static const char *const words[] = {
     [PROJECT_ORPHANED] = "orphaned",
     [PROJECT_DELETED] = "deleted",
 };
-
-static bool project_is_stopped(const struct config *config, const struct engine_project *view,
-                               struct pause *ret) {
-    bool has_lost_it = view->standing != PROJECT_PLAIN && !config_has_project(config, view->name);
-    if (view->standing != PROJECT_DELETED && !has_lost_it)
-        return false;
-    *ret = (struct pause){
-        .cause = view->standing == PROJECT_DELETED ? PAUSE_DELETED : PAUSE_SECTION_REMOVED,
-        .at = view->standing_since,
-    };
-    return true;
-}
 
 static void project_set_standing(struct engine *e, struct project *project,
                                  enum project_standing standing) {
@@ -201,7 +362,7 @@ static int lose_section(struct engine *e, struct project *project, struct error 
             "'%s' is paused; put the section back, set its caps with 'sluice project set %s "
             "max_running=N', or 'sluice project delete %s'",
             name, name, name, name);
-    return project_tell(e, project, err);
+    return project_apply(e, project, err);
 }
 
 static int regain_section(struct engine *e, struct project *project, struct error *err) {
@@ -212,10 +373,10 @@ static int regain_section(struct engine *e, struct project *project, struct erro
     log_info("project '%s' has a section in the configuration again: it goes on",
              project->view.name);
     pause_write_event(e, "project.resumed", project->view.name, NULL, NULL);
-    return project_tell(e, project, err);
+    return project_apply(e, project, err);
 }
 
-int projects_settle(struct engine *e, struct error *err) {
+static int projects_settle(struct engine *e, struct error *err) {
     int r = 0;
     for (size_t i = 0; i < project_count(e) && r == 0; i++) {
         struct project *project = project_at(e, i);
@@ -226,7 +387,7 @@ int projects_settle(struct engine *e, struct error *err) {
         else if (!has_section && standing == PROJECT_CONFIGURED)
             r = lose_section(e, project, err);
         else if (standing == PROJECT_ORPHANED || standing == PROJECT_DELETED)
-            r = project_tell(e, project, err); /* it was applied before its note was read */
+            r = project_apply(e, project, err); /* it was applied before its note was read */
     }
     return r;
 }
@@ -237,142 +398,33 @@ int engine_delete_project(struct engine *e, const char *name, const char *by, st
         return error_set(err, -ENOENT, "there is no project '%s'", name);
     project_set_standing(e, project, PROJECT_DELETED);
     pause_write_event(e, "project.deleted", name, by, NULL);
-    return project_tell(e, project, err);
+    return project_apply(e, project, err);
 }
 
-/* --- projects --------------------------------------------------------------------------------- */
+/* --- new projects ---------------------------------------------------------------------------- */
 
 #define PREFIX_MAX     16
 #define PREFIX_USUAL   8
 #define DEFAULT_NAME   "default"
 #define DEFAULT_PREFIX "t"
 
-struct projects {
-    LIST(struct project) all;
-    uint32_t *of_symbol; /* index + 1 */
-    size_t of_symbol_capacity;
-};
-
-static struct projects *projects_of(const struct engine *e) {
-    return e->part[PART_projects];
-}
-
-size_t project_count(const struct engine *e) {
-    return projects_of(e)->all.count;
-}
-
-struct project *project_at(const struct engine *e, size_t index) {
-    return &projects_of(e)->all.items[index];
-}
-
-size_t engine_project_count(const struct engine *e) {
-    return project_count(e);
-}
-
-const struct engine_project *engine_project_at(const struct engine *e, size_t index) {
-    return &projects_of(e)->all.items[index].view;
-}
-
-struct project *project_find(struct engine *e, const char *name) {
-    for (size_t i = 0; i < projects_of(e)->all.count; i++)
-        if (strcmp(projects_of(e)->all.items[i].view.name, name) == 0)
-            return &projects_of(e)->all.items[i];
-    return NULL;
-}
-
-const struct engine_project *engine_find_project(const struct engine *e, const char *name) {
-    const struct project *project = project_find((struct engine *)e, name);
-    return project && project->view.standing != PROJECT_DELETED ? &project->view : NULL;
-}
-
-/* Ids are "<prefix>-<number>". */
-struct project *project_of_id(const struct engine *e, const char *task) {
-    const char *dash = strrchr(task, '-');
-    for (size_t i = 0; dash && i < projects_of(e)->all.count; i++) {
-        const char *prefix = engine_project_at(e, i)->prefix;
-        if (strlen(prefix) == (size_t)(dash - task) && strncmp(prefix, task, strlen(prefix)) == 0)
-            return &projects_of(e)->all.items[i];
-    }
-    return NULL;
-}
-
-struct project *project_of_symbol(const struct engine *e, sym symbol) {
-    if (symbol >= projects_of(e)->of_symbol_capacity || projects_of(e)->of_symbol[symbol] == 0)
-        return NULL;
-    return &projects_of(e)->all.items[projects_of(e)->of_symbol[symbol] - 1];
-}
-
-static void remember_symbol(struct engine *e, sym symbol, uint32_t index) {
-    size_t before = projects_of(e)->of_symbol_capacity;
-    projects_of(e)->of_symbol =
-        xgrow(projects_of(e)->of_symbol, &projects_of(e)->of_symbol_capacity, (size_t)symbol + 1,
-              sizeof(*projects_of(e)->of_symbol));
-    for (size_t i = before; i < projects_of(e)->of_symbol_capacity; i++)
-        projects_of(e)->of_symbol[i] = 0;
-    projects_of(e)->of_symbol[symbol] = index + 1;
-}
-
-void project_fact(const struct config *config, struct core *core, const struct project *project,
-                  struct fact *ret) {
-    config_project_spec(config, core, project->view.name, &ret->project);
-    if (project->view.paused) {
-        ret->project.paused = true;
-        ret->project.pause = pause_told(core, &project->view.pause);
-    }
-    if (project_is_stopped(config, &project->view, &ret->project.pause))
-        ret->project.paused = true;
-}
-
-/* The symbol belongs to the current core, which may be new. */
-int project_tell(struct engine *e, struct project *project, struct error *err) {
-    struct engine_project *view = &project->view;
-    struct fact fact = { .kind = FACT_PROJECT };
-    project_fact(e->config, e->core, project, &fact);
-    view->symbol = fact.project.id;
-    const char *path = config_text(e->config, "projects.P.path", view->name);
-    free((char *)view->path);
-    view->path = *path ? xstrdup(path) : NULL;
-    remember_symbol(e, view->symbol, (uint32_t)(project - projects_of(e)->all.items));
-    int r = core_apply(e->core, &fact, err);
-    return r < 0 ? r : 0;
-}
-
-int projects_tell_all(struct engine *e, struct error *err) {
-    if (projects_of(e)->of_symbol)
-        memset(projects_of(e)->of_symbol, 0,
-               projects_of(e)->of_symbol_capacity * sizeof(*projects_of(e)->of_symbol));
-    int r = 0;
-    for (size_t i = 0; i < projects_of(e)->all.count && r == 0; i++)
-        r = project_tell(e, &projects_of(e)->all.items[i], err);
-    return r;
-}
-
-static struct project *project_push(struct engine *e, const struct project_row *row) {
-    struct project *project = LIST_ADD(&projects_of(e)->all);
-    *project = (struct project){
-        .view = {
-            .name = xstrdup(row->name),
-            .prefix = xstrdup(row->prefix),
-            .paused = row->paused,
-            .created_at = row->created_at,
-        },
-    };
-    return project;
-}
-
-int project_register(struct engine *e, const struct project_row *row, struct error *err) {
+static int project_register(struct engine *e, const struct project_row *row, struct error *err) {
     struct project *project = project_find(e, row->name);
-    if (!project)
-        project = project_push(e, row);
+    if (!project) {
+        project = LIST_ADD(&projects_of(e)->all);
+        *project = (struct project){ .view = { .name = xstrdup(row->name),
+                                               .prefix = xstrdup(row->prefix),
+                                               .created_at = row->created_at } };
+    }
     project->view.paused = row->paused;
     pause_set(&project->view.pause, row->paused_by, row->paused_at);
-    return project_tell(e, project, err);
+    return project_apply(e, project, err);
 }
 
 static const struct project *with_prefix(const struct engine *e, const char *prefix) {
-    for (size_t i = 0; i < projects_of(e)->all.count; i++)
-        if (strcmp(projects_of(e)->all.items[i].view.prefix, prefix) == 0)
-            return &projects_of(e)->all.items[i];
+    for (size_t i = 0; i < project_count(e); i++)
+        if (strcmp(project_at(e, i)->view.prefix, prefix) == 0)
+            return project_at(e, i);
     return NULL;
 }
 
@@ -424,7 +476,7 @@ static int bring_back(struct engine *e, struct project *project, const char *pre
     pause_write_event(e, "project.restored", view->name, NULL, NULL);
     project_set_standing(
         e, project, config_has_project(e->config, view->name) ? PROJECT_CONFIGURED : PROJECT_PLAIN);
-    return project_tell(e, project, err);
+    return project_apply(e, project, err);
 }
 
 int engine_add_project(struct engine *e, const char *name, const char *prefix, struct error *err) {
@@ -455,18 +507,19 @@ int engine_add_project(struct engine *e, const char *name, const char *prefix, s
     return 0;
 }
 
-/* The i-th configured project, if it is new, and its configured prefix, or "". */
+/* The i-th configured project, if it has no row yet or was deleted, and its configured prefix, or "". */
 static const char *new_project(const struct engine *e, size_t i, const char **ret_prefix) {
     const char *name = config_project_name(e->config, i);
     *ret_prefix = config_text(e->config, "projects.P.prefix", name);
     return engine_find_project(e, name) ? NULL : name;
 }
 
-int projects_check(const struct engine *e, struct error *err) {
+/* Whether configured projects that have no row yet could be added. */
+static int projects_check(struct engine *e, struct error *err) {
     const char *prefix, *other;
     for (size_t i = 0; i < config_project_count(e->config); i++) {
         const char *name = new_project(e, i, &prefix);
-        if (!name || !*prefix || project_find((struct engine *)e, name))
+        if (!name || !*prefix || project_find(e, name))
             continue; /* a deleted one has its prefix */
         int r = check_prefix(e, name, prefix, err);
         if (r < 0)
@@ -479,8 +532,9 @@ int projects_check(const struct engine *e, struct error *err) {
     return 0;
 }
 
-/* Those with a configured prefix first: the others take what is left. */
-int projects_from_config(struct engine *e, struct error *err) {
+/* Adds the projects that have no row yet: those with a configured prefix first, so that generated
+ * prefixes avoid these. */
+static int projects_take_config(struct engine *e, struct error *err) {
     const char *prefix;
     int r = 0;
     for (int made = 0; made < 2; made++)
@@ -489,7 +543,7 @@ int projects_from_config(struct engine *e, struct error *err) {
             if (name && (*prefix == '\0') == made)
                 r = engine_add_project(e, name, NULL, err);
         }
-    return r;
+    return r == 0 ? projects_settle(e, err) : r;
 }
 
 static void projects_free(struct engine *e) {
@@ -503,11 +557,17 @@ static void projects_free(struct engine *e) {
     }
     free(p->all.items);
     free(p->of_symbol);
+    pause_set(&p->pause, NULL, 0);
     *p = (struct projects){ 0 };
 }
 
 const struct engine_part projects_part = {
     .state_size = sizeof(struct projects),
     .at = { [STEP_UNLOAD] = projects_free, [STEP_FREE] = projects_free },
+    .try = { [TRY_CHECK_CONFIG] = projects_check, [TRY_TAKE_CONFIG] = projects_take_config },
+    .load_project = project_register,
     .load_note = project_standing_load,
+    .load_totals = projects_load_totals,
+    .apply_config = projects_apply_all,
+    .apply_to_copy = projects_apply_to_copy,
 };

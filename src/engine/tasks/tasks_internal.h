@@ -5,34 +5,10 @@
 #include "base/id_map.h"
 #include "engine/engine_internal.h"
 
-/* --- projects --------------------------------------------------------------------------------- */
-
-/* After a start or a new configuration: finds projects that lost or regained their section. */
-int projects_settle(struct engine *e, struct error *err);
-
 /* --- blocked ---------------------------------------------------------------------------------- */
 
 /* A task was added or scheduled: writes what it waits for, if anything. */
 void blocked_added(struct engine *e, task_id task);
-/* A hash of what it waits for, to be compared after its dependencies were changed. */
-uint64_t blocked_digest(struct engine *e, task_id task);
-void blocked_rewired(struct engine *e, task_id task, uint64_t before);
-/* An order of the core, with those after it. The first that finishes (or reopens) a task writes the
- * events of all tasks concerned by any of them, before their own orders. True: it was that one.
- * `told`: there was one before, in this turn. */
-bool blocked_on_order(struct engine *e, const struct order *orders, size_t count, bool told);
-
-/* --- groups ----------------------------------------------------------------------------------- */
-
-void group_from_row(struct engine *e, const struct group_row *row);
-/* A task of it was deleted: it is deleted with the last one. 0: no group. */
-void group_left(struct engine *e, uint32_t id);
-void groups_on_order(struct engine *e, const struct order *order);
-
-/* --- deleted tasks ---------------------------------------------------------------------------- */
-
-/* In the turn: this task is deleted once the turn is committed. */
-void gone_note(struct engine *e, const char *id);
 
 /* --- watch ------------------------------------------------------------------------------------ */
 
@@ -45,16 +21,8 @@ void gone_note(struct engine *e, const char *id);
  * An artifact is watched until it is seen; then the gate stays open, whatever becomes of the file.
  * One below the parent's folder counts only when the parent is done, so it is watched from then on.
  *
- * Life:  watch_new → watch_loading with each new core, watch_loaded_task for its tasks → watch_tell
- *        in each turn → watch_free. Findings are applied in the next turn; if that fails, they are
- *        all applied to the new core again. */
-
-/* It waits for an artifact, whose path is read from the store. */
-void watch_loaded_task(struct engine *e, task_id task);
-
-bool watch_has_work(const struct engine *e);
-/* After a change of state: checks tasks that wait for its artifacts; the next turn applies it. */
-void watch_state_changed(struct engine *e, const struct order *order);
+ * Findings are applied in the next turn; if its commit fails, they are all applied to the new core
+ * again. */
 
 /* --- DONE markers ---------------------------------------------------------------------------- */
 
@@ -69,10 +37,6 @@ enum marker {
 void marker_hold(struct engine *e, task_id task);
 struct alert;
 bool marker_alert_is_over(const struct engine *e, const struct alert *alert);
-/* After each applied fact: removes markers of reopened tasks, checks those of startable ones. */
-void marker_see_fact(struct engine *e, const struct fact *fact);
-/* Its marker was not a file when the daemon stopped. */
-void watch_loaded_marker(struct engine *e, task_id task);
 /* It may wait now: then an existing marker ends that in the next turn. */
 void watch_note_marker(struct engine *e, task_id task);
 enum marker marker_look(const struct engine *e, task_id task);
@@ -85,7 +49,6 @@ int marker_complain(const struct engine *e, task_id task, struct error *err);
 bool artifact_is_there(const struct engine *e, const char *artifact, task_id parent);
 /* Watches it from now on. */
 void artifact_want(struct engine *e, task_id task, const char *artifact, task_id parent);
-void artifact_forget(struct engine *e, task_id task); /* the task was deleted */
 
 /* A task that waits for an artifact. It is in one list: of a watched folder, of its unfinished
  * parent, or in none and polled once a minute. */

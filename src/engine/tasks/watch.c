@@ -64,6 +64,12 @@ static uint32_t find_wanted(const struct watch *w, task_id task) {
     return id_map_find(&w->by_task, hash_u64(task), &task);
 }
 
+static bool watch_has_work(const struct engine *e) {
+    const struct watch *w = watch_of(e);
+    return w->scan || w->marked.count > 0 || w->found.count > 0
+           || (!w->asking && w->read < w->unread.count);
+}
+
 /* --- paths ----------------------------------------------------------------------------------- */
 
 static void resolve(const struct engine *e, const char *artifact, task_id parent,
@@ -305,7 +311,7 @@ static void drop(struct watch *w, uint32_t handle) {
     slab_free(&w->wanted, handle);
 }
 
-void artifact_forget(struct engine *e, task_id task) {
+static void artifact_forget(struct engine *e, task_id task) {
     uint32_t handle = find_wanted(watch_of(e), task);
     if (handle)
         drop(watch_of(e), handle);
@@ -517,8 +523,10 @@ bool marker_alert_is_over(const struct engine *e, const struct alert *alert) {
     return !is_held_by_marker(e, alert->view.task);
 }
 
-void marker_see_fact(struct engine *e, const struct fact *fact) {
+static void watch_applied(struct engine *e, const struct fact *fact) {
     char id[ENGINE_ID_MAX];
+    if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
+        artifact_forget(e, fact->task);
     /* The marker belongs to work that is done again. Removed before the commit: a crash must not
      * leave it, and in these states a task does not need it. */
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY || fact->kind == FACT_REJECT)
@@ -642,18 +650,13 @@ static void watch_loading(struct engine *e) {
     watch_done_folder(e);
 }
 
-void watch_loaded_marker(struct engine *e, task_id task) {
-    *LIST_ADD(&watch_of(e)->marked) = task;
-}
-
-void watch_loaded_task(struct engine *e, task_id task) {
-    *LIST_ADD(&watch_of(e)->unread) = task;
-}
-
-bool watch_has_work(const struct engine *e) {
-    const struct watch *w = watch_of(e);
-    return w->scan || w->marked.count > 0 || w->found.count > 0
-           || (!w->asking && w->read < w->unread.count);
+/* Of an artifact, only the store knows the path. A marker that was not a file when the daemon
+ * stopped may have been removed since. */
+static void watch_load_task(struct engine *e, struct task_spec *spec) {
+    if (spec->artifact_missing && spec->state != TASK_DONE && spec->state != TASK_INVALIDATED)
+        *LIST_ADD(&watch_of(e)->unread) = spec->id;
+    if (spec->state == TASK_HELD && spec->hold == HOLD_MARKER)
+        *LIST_ADD(&watch_of(e)->marked) = spec->id;
 }
 
 /* Whether any task could be marked; more than those that a marker would end. */
@@ -707,7 +710,11 @@ static void watch_tell(struct engine *e) {
     tell_found(e);
 }
 
-void watch_state_changed(struct engine *e, const struct order *order) {
+/* A finished task: checks the tasks that wait for its artifacts; the next turn applies it. */
+static void watch_ordered(struct engine *e, const struct order *order, size_t count) {
+    (void)count;
+    if (order->kind != ORDER_CHANGE)
+        return;
     if (order->to == TASK_DONE)
         artifacts_parent_done(e, order->task);
     if (watch_has_work(e))
@@ -720,6 +727,9 @@ const struct engine_part watch_part = {
             [STEP_UNLOAD] = watch_loading,
             [STEP_FACTS] = watch_tell,
             [STEP_FREE] = watch_free },
+    .applied = watch_applied,
+    .ordered = watch_ordered,
+    .load_task = watch_load_task,
     .has_work = watch_has_work,
     .next_wakeup = watch_next,
 };
