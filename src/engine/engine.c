@@ -80,93 +80,34 @@ struct engine *engine_free(struct engine *e) {
     return NULL;
 }
 
-bool engine_is_broken(const struct engine *e) {
-    return e->broken.code != 0;
-}
-
-const char *engine_why_broken(const struct engine *e) {
-    return e->broken.text;
-}
-
-bool engine_is_committing(const struct engine *e) {
-    return e->committing;
-}
-
-bool engine_is_launching(const struct engine *e) {
-    return parts_are_launching(e);
-}
-
-const struct core *engine_core(const struct engine *e) {
-    return e->core;
-}
-
-const struct config *engine_config(const struct engine *e) {
-    return e->config;
-}
-
-struct store *engine_store(struct engine *e) {
-    return e->store;
-}
-
-struct executor *engine_executor(struct engine *e) {
-    return e->executor;
-}
-
-struct bus_poster *engine_bus(const struct engine *e) {
-    return e->options.bus;
-}
-
-time_ms engine_now(const struct engine *e) {
-    return e->now;
-}
-
-time_ms engine_started_at(const struct engine *e) {
-    return e->wall_at_start;
-}
-
-const char *engine_home(const struct engine *e) {
-    return e->home;
-}
-
-const char *engine_config_file(const struct engine *e) {
-    return e->config_file;
-}
-
-const char *engine_version(const struct engine *e) {
-    return e->version;
-}
-
-const char *engine_socket_path(const struct engine *e) {
-    return e->socket_path;
-}
-
-const char *engine_run_socket_path(const struct engine *e) {
-    return e->run_socket_path;
-}
-
-const char *engine_shim_path(const struct engine *e) {
-    return e->shim_path;
-}
-
-const struct task_names *engine_names(const struct engine *e) {
-    return &e->names;
-}
-
-uint64_t engine_first_event(const struct engine *e) {
-    return e->first_event;
-}
-
-uint64_t engine_last_event(const struct engine *e) {
-    return e->committed_event;
-}
-
-task_id engine_last_task(const struct engine *e) {
-    return e->last_task;
-}
-
-task_id engine_next_task(const struct engine *e) {
-    return e->last_task + 1;
-}
+/* What others may read of an engine. */
+#define GETTER(type, name, engine, value)                                                          \
+    type name(engine *e) {                                                                         \
+        return value;                                                                              \
+    }
+GETTER(bool, engine_is_broken, const struct engine, e->broken.code != 0)
+GETTER(const char *, engine_why_broken, const struct engine, e->broken.text)
+GETTER(bool, engine_is_committing, const struct engine, e->committing)
+GETTER(bool, engine_is_launching, const struct engine, parts_are_launching(e))
+GETTER(const struct core *, engine_core, const struct engine, e->core)
+GETTER(const struct config *, engine_config, const struct engine, e->config)
+GETTER(struct store *, engine_store, struct engine, e->store)
+GETTER(struct executor *, engine_executor, struct engine, e->executor)
+GETTER(struct bus_poster *, engine_bus, const struct engine, e->options.bus)
+GETTER(time_ms, engine_now, const struct engine, e->now)
+GETTER(time_ms, engine_started_at, const struct engine, e->wall_at_start)
+GETTER(const char *, engine_home, const struct engine, e->home)
+GETTER(const char *, engine_config_file, const struct engine, e->config_file)
+GETTER(const char *, engine_version, const struct engine, e->version)
+GETTER(const char *, engine_socket_path, const struct engine, e->socket_path)
+GETTER(const char *, engine_run_socket_path, const struct engine, e->run_socket_path)
+GETTER(const char *, engine_shim_path, const struct engine, e->shim_path)
+GETTER(const struct task_names *, engine_names, const struct engine, &e->names)
+GETTER(uint64_t, engine_first_event, const struct engine, e->first_event)
+GETTER(uint64_t, engine_last_event, const struct engine, e->committed_event)
+GETTER(task_id, engine_last_task, const struct engine, e->last_task)
+GETTER(task_id, engine_next_task, const struct engine, e->last_task + 1)
+#undef GETTER
 
 void engine_stats(const struct engine *e, struct engine_stats *ret) {
     *ret = e->stats;

@@ -59,8 +59,8 @@ struct slurm_finding {
     const char *fix; /* NULL: nothing to do */
 };
 
-typedef void (*engine_slurm_looked)(void *ctx);
-/* True: the findings can be read now; false: `looked` is called once, from the loop. */
-bool engine_look_at_slurm(struct engine *engine, engine_slurm_looked looked, void *ctx);
+typedef void (*engine_slurm_checked)(void *ctx);
+/* True: the findings can be read now; false: `checked` is called once, from the loop. */
+bool engine_look_at_slurm(struct engine *engine, engine_slurm_checked checked, void *ctx);
 /* NULL after the last. */
 const struct slurm_finding *engine_slurm_finding(const struct engine *engine, size_t index);

@@ -14,8 +14,8 @@
 #include "engine/engine_internal.h"
 #include "os/files.h"
 
-#define LOOK_AGAIN        SECONDS(1)  /* younger values of memory and load are good enough */
-#define LOOK_WHILE_CLOSED SECONDS(10) /* nothing else would wake us when the gate may open */
+#define READ_AGAIN_AFTER  SECONDS(1)  /* younger values of memory and load are good enough */
+#define READ_WHILE_CLOSED SECONDS(10) /* nothing else would wake us when the gate may open */
 
 static int64_t disk_free_mb(const char *path) {
     struct statvfs fs;
@@ -41,54 +41,56 @@ static bool host_matters(const struct policy *policy) {
     return policy->host.disk_min_mb || policy->host.memory_min_mb || policy->host.load_max_milli;
 }
 
-static void look_at_the_rest(struct engine *e, const struct policy *policy) {
-    if (host_of(e)->read_at && e->now - host_of(e)->read_at < LOOK_AGAIN)
+static void read_memory_and_load(struct engine *e, const struct policy *policy) {
+    struct host *h = host_of(e);
+    if (h->read_at && e->now - h->read_at < READ_AGAIN_AFTER)
         return;
-    host_of(e)->read_at = e->now;
-    host_of(e)->memory_free_mb = policy->host.memory_min_mb ? memory_free_mb() : -1;
-    host_of(e)->load_milli = policy->host.load_max_milli ? load_milli() : -1;
+    h->read_at = e->now;
+    h->memory_free_mb = policy->host.memory_min_mb ? memory_free_mb() : -1;
+    h->load_milli = policy->host.load_max_milli ? load_milli() : -1;
 }
 
 /* The store's reserve does not count as free, even while it is in use. */
 static bool is_full(const struct engine *e, int64_t disk) {
     int64_t least = config_number(e->config, "store.min_free_mb", NULL);
-    int64_t aside = STORE_RESERVE >> 20;
+    int64_t reserve = STORE_RESERVE >> 20;
     struct store_info info;
-    if (least == 0 || disk >= least + aside)
+    if (least == 0 || disk >= least + reserve)
         return false;
     store_info(e->store, &info);
-    return disk < least + (info.reserve_used ? aside : 0);
+    return disk < least + (info.reserve_used ? reserve : 0);
 }
 
-static void host_look(struct engine *e) {
+static void host_measure(struct engine *e) {
+    struct host *h = host_of(e);
     const struct policy *policy = config_policy(e->config);
     int64_t disk = disk_free_mb(e->data);
-    bool was_low = host_of(e)->disk_low;
-    host_of(e)->disk_read_at = e->now;
-    host_of(e)->disk_free_mb = disk;
-    host_of(e)->full = disk >= 0 && is_full(e, disk);
-    host_of(e)->disk_low = disk >= 0 && disk < policy->host.disk_min_mb;
-    if (host_of(e)->disk_low && !was_low)
+    bool was_low = h->disk_low;
+    h->disk_read_at = e->now;
+    h->disk_free_mb = disk;
+    h->full = disk >= 0 && is_full(e, disk);
+    h->disk_low = disk >= 0 && disk < policy->host.disk_min_mb;
+    if (h->disk_low && !was_low)
         prune_now(e); /* free space by deleting old data first */
-    look_at_the_rest(e, policy);
+    read_memory_and_load(e, policy);
     if (!host_matters(policy))
         return;
     struct fact fact = { .kind = FACT_HOST };
     fact.host.disk_free_mb = disk;
-    fact.host.memory_free_mb = host_of(e)->memory_free_mb;
-    fact.host.load_milli = host_of(e)->load_milli;
+    fact.host.memory_free_mb = h->memory_free_mb;
+    fact.host.load_milli = h->load_milli;
     (void)core_apply(e->core, &fact, NULL);
 }
 
 /* While the gate is closed and tasks wait behind it. */
-static time_ms host_next_look(const struct engine *e) {
+static time_ms host_next_wakeup(const struct engine *e) {
     struct core_counts counts;
     if (core_host_is_open(e->core) || !host_matters(config_policy(e->config)))
         return TIME_NEVER;
     core_count(e->core, &counts); /* iterates over the classes */
     if (counts.by_state[TASK_READY] == 0)
         return TIME_NEVER;
-    return time_add(host_of(e)->read_at, LOOK_WHILE_CLOSED);
+    return time_add(host_of(e)->read_at, READ_WHILE_CLOSED);
 }
 
 void engine_host(const struct engine *e, struct engine_host_values *ret) {
@@ -111,6 +113,6 @@ static void host_configured(struct engine *e) {
 
 const struct engine_part host_part = {
     .state_size = sizeof(struct host),
-    .at = { [STEP_BEGIN] = host_look, [STEP_CONFIGURED] = host_configured },
-    .next_wakeup = host_next_look,
+    .at = { [STEP_BEGIN] = host_measure, [STEP_CONFIGURED] = host_configured },
+    .next_wakeup = host_next_wakeup,
 };

@@ -11,7 +11,7 @@ static struct maintenance *maintenance_of(const struct engine *e) {
     return e->part[PART_maintenance];
 }
 
-static void look(struct engine *e, time_ms idle) {
+static void maintain(struct engine *e, time_ms idle) {
     time_ms span = store_maintain(e->store, idle);
     if (span == TIME_NEVER)
         loop_timer_clear(e->loop, maintenance_of(e)->timer);
@@ -23,13 +23,13 @@ static void maintain_after_commit(struct engine *e) {
     if (store_batch_count(e->turn.batch) == 0)
         return;
     maintenance_of(e)->last_commit = loop_now_steady(e->loop);
-    look(e, 0);
+    maintain(e, 0);
 }
 
 static void maintenance_due(void *ctx) {
     struct engine *e = ctx;
     if (!e->committing && e->broken.code == 0)
-        look(e, loop_now_steady(e->loop) - maintenance_of(e)->last_commit);
+        maintain(e, loop_now_steady(e->loop) - maintenance_of(e)->last_commit);
 }
 
 void engine_backup(struct engine *e, const char *path, store_copied done, void *ctx) {

@@ -6,6 +6,20 @@
 
 #include "base/number.h"
 
+struct json_writer *event_begin(struct event_data *data) {
+    data->text = (struct strbuf)STRBUF_INIT;
+    json_write_init(&data->json, &data->text, false);
+    json_write_object_begin(&data->json);
+    return &data->json;
+}
+
+void event_end(struct engine *e, struct event_data *data, const char *kind, task_id task,
+               uint32_t attempt) {
+    json_write_object_end(&data->json);
+    engine_event(e, kind, task, attempt, strbuf_text(&data->text));
+    strbuf_finish(&data->text);
+}
+
 void note_put(struct engine *e, const char *prefix, const char *key, const char *text) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
     strbuf_printf(&name, "%s%s", prefix, key);

@@ -1,9 +1,21 @@
-/* note.h: small named values that a part keeps in the store. Private to engine/. A name is the
- * part's prefix ("alert:") and a key; a part with a single note has no key. Notes are written with
- * the turn and loaded one by one at the start; each part takes its own. */
+/* note.h: what a part writes in a turn: events with data, and notes. Private to engine/. */
 #pragma once
 
+#include "base/json_write.h"
 #include "engine/engine_internal.h"
+
+/* An event with a JSON object: event_begin, json_put_… with its result, event_end. */
+struct event_data {
+    struct strbuf text;
+    struct json_writer json;
+};
+struct json_writer *event_begin(struct event_data *data);
+void event_end(struct engine *e, struct event_data *data, const char *kind, task_id task,
+               uint32_t attempt);
+
+/* A note is a small named value that a part keeps in the store. Its name is the part's prefix
+ * ("alert:") and a key; a part with a single note has no key. Notes are written with the turn and
+ * loaded one by one at the start; each part takes its own. */
 
 /* `text` NULL: deletes the note. */
 void note_put(struct engine *e, const char *prefix, const char *key, const char *text);

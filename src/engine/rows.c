@@ -37,8 +37,8 @@ static const char *name_of(const struct engine *e, sym symbol) {
 }
 
 uint64_t rows_look(const struct task_spec *spec) {
-    uint64_t look = 0;
-#define SEE_TOLD(member) look = hash_mix(look, (uint64_t)spec->member);
+    uint64_t digest = 0;
+#define SEE_TOLD(member) digest = hash_mix(digest, (uint64_t)spec->member);
 #define SEE_BOTH(member) SEE_TOLD(member)
 #define SEE_SAME(member)
 #define SEE_ROW(member)
@@ -48,16 +48,16 @@ uint64_t rows_look(const struct task_spec *spec) {
     }
     TASK_COLUMNS(SEE, _)
     PROGRESS_COLUMNS(SEE, _)
-    return look;
+    return digest;
 }
 
 /* Writes the row of an existing task. Users see a change if the hash differs from the last one
  * written, or if dependencies changed. Dependencies of a final task that are deleted are not a
  * change: its age stays. */
 static void change_task(struct engine *e, const struct task_row *row, bool rewired) {
-    uint64_t look = rows_look(&row->told);
-    bool seen = look != row->told.look || (rewired && !task_state_is_final(row->told.state));
-    core_set_tag(e->core, row->id, look);
+    uint64_t digest = rows_look(&row->told);
+    bool seen = digest != row->told.look || (rewired && !task_state_is_final(row->told.state));
+    core_set_tag(e->core, row->id, digest);
     store_change_task(e->turn.batch, row,
                       (rewired ? STORE_CHANGE_NEEDS : 0) | (seen ? STORE_CHANGE_SEEN : 0));
 }
@@ -149,15 +149,12 @@ static void write_agent(void *ctx, sym agent) {
 static void write_limited_event(struct engine *e, const struct limiter_row *row) {
     if (!row->told.in_backoff || row->told.backoff_since != e->now || row->told.hits == 0)
         return;
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "limiter", row->name);
-    json_put_int(&w, "until", row->told.backoff_until);
-    json_put_int(&w, "hits", row->told.hits);
-    json_write_object_end(&w);
-    engine_event(e, "limiter.limited", 0, 0, strbuf_text(&data));
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "limiter", row->name);
+    json_put_int(w, "until", row->told.backoff_until);
+    json_put_int(w, "hits", row->told.hits);
+    event_end(e, &data, "limiter.limited", 0, 0);
 }
 
 static void write_limiter(void *ctx, sym limiter) {

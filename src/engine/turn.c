@@ -16,6 +16,7 @@
 #include "base/json_write.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/engine.h"
+#include "engine/note.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
 #include "os/clock.h"
@@ -218,23 +219,19 @@ void turn_write_state(struct engine *e, const struct order *o) {
     /* `task.added` already covers a task that was added in this turn. */
     if (o->task >= e->turn.first_added && o->from == TASK_WAITING && o->to == TASK_READY)
         return;
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "from", task_state_name(o->from));
-    json_put_string(&w, "to", task_state_name(o->to));
-    json_put_string(&w, "reason", reason_name(o->reason));
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "from", task_state_name(o->from));
+    json_put_string(w, "to", task_state_name(o->to));
+    json_put_string(w, "reason", reason_name(o->reason));
     if (o->to == TASK_HELD) {
-        json_put_string(&w, "hold", hold_name(o->hold));
+        json_put_string(w, "hold", hold_name(o->hold));
         if (o->until)
-            json_put_int(&w, "until", o->until);
+            json_put_int(w, "until", o->until);
     }
     if (o->instead_of)
-        put_replacement(e, o, &w);
-    json_write_object_end(&w);
-    engine_event(e, "task.state", o->task, o->attempt, strbuf_text(&data));
-    strbuf_finish(&data);
+        put_replacement(e, o, w);
+    event_end(e, &data, "task.state", o->task, o->attempt);
 }
 
 /* The event has it too; this helps a person who searches the log for a cause. */

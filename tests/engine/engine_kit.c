@@ -260,7 +260,7 @@ struct kit_ask kit_ask_add(struct kit *kit, const char *project, const char *jso
     };
 }
 
-struct kit_ask kit_ask_tell(enum fact_kind kind, task_id task) {
+struct kit_ask kit_ask_apply(enum fact_kind kind, task_id task) {
     return (struct kit_ask){ .run = run_fact, .fact = { .kind = kind, .task = task } };
 }
 
@@ -303,13 +303,13 @@ int kit_add_after(struct kit *kit, task_id before, task_id *ret_task) {
     return r;
 }
 
-int kit_tell(struct kit *kit, enum fact_kind kind, task_id task) {
-    struct kit_ask ask = kit_ask_tell(kind, task);
+int kit_apply(struct kit *kit, enum fact_kind kind, task_id task) {
+    struct kit_ask ask = kit_ask_apply(kind, task);
     return kit_do(kit, &ask);
 }
 
 void kit_clear_limiter(struct kit *kit, const char *name) {
-    struct kit_ask ask = kit_ask_tell(FACT_LIMITER_CLEAR, 0);
+    struct kit_ask ask = kit_ask_apply(FACT_LIMITER_CLEAR, 0);
     struct symbol_table *symbols = core_symbols((struct core *)engine_core(kit->engine));
     ask.fact.limiter_clear = symbol_find(symbols, name, strlen(name));
     assert_int_equal(kit_do(kit, &ask), 0);

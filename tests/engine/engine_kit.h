@@ -1,6 +1,6 @@
 /* engine_kit.h: an engine on a real store with runs that the test plays.
  *
- * Life: kit_open → kit_add, kit_tell … → kit_close. kit_restart ends the engine without a word, as a
+ * Life: kit_open → kit_add, kit_apply … → kit_close. kit_restart ends the engine without a word, as a
  * crash does, and starts another one on the same store. */
 #pragma once
 
@@ -70,7 +70,7 @@ struct kit_ask {
 };
 
 struct kit_ask kit_ask_add(struct kit *kit, const char *project, const char *json);
-struct kit_ask kit_ask_tell(enum fact_kind kind, task_id task);
+struct kit_ask kit_ask_apply(enum fact_kind kind, task_id task);
 /* Queues it; `ask` must live until it is answered. */
 void kit_send(struct kit *kit, struct kit_ask *ask);
 /* Sends it and waits; the result. */
@@ -80,7 +80,7 @@ int kit_do(struct kit *kit, struct kit_ask *ask);
 int kit_add(struct kit *kit, const char *project, const char *json, task_id *ret_task);
 int kit_add_for(struct kit *kit, const char *agent, const char *json, task_id *ret_task);
 int kit_add_after(struct kit *kit, task_id before, task_id *ret_task);
-int kit_tell(struct kit *kit, enum fact_kind kind, task_id task);
+int kit_apply(struct kit *kit, enum fact_kind kind, task_id task);
 void kit_clear_limiter(struct kit *kit, const char *name); /* as a person does it */
 int kit_run(struct kit *kit, int (*run)(struct engine *engine, struct kit_ask *ask),
             const char *text);
@@ -95,5 +95,5 @@ struct task_view kit_view(struct kit *kit, task_id task);
 struct engine_stats kit_stats(struct kit *kit);
 /* How many stored events there are of this kind (and task, if it is not 0). */
 size_t kit_events(struct kit *kit, const char *kind, task_id task);
-/* The newest run on record; false: there is none. Texts are copied. */
+/* The newest run on record; false: no run is on record. Texts are copied. */
 bool kit_last_run(struct kit *kit, task_id task, struct run_row *ret);

@@ -14,9 +14,9 @@
 
 #define MANY 4096
 
-enum told_kind { TOLD_STARTED, TOLD_ENDED };
-struct told {
-    enum told_kind kind;
+enum report_kind { REPORT_STARTED, REPORT_ENDED };
+struct report {
+    enum report_kind kind;
     struct run_key run;
     struct run_end end;
 };
@@ -36,13 +36,13 @@ struct folder {
 static struct {
     struct fake_start starts[MANY];
     struct fake_stop stops[MANY];
-    struct told told[MANY];
+    struct report reports[MANY];
     struct found found[64];
     char adopted[64][64];
     struct folder folders[64];
     size_t folder_count;
     char external[64], forgotten[64];
-    size_t start_count, stop_count, told_count, found_count, adopted_count, live;
+    size_t start_count, stop_count, report_count, found_count, adopted_count, live;
     int fail, end_with;
     size_t slurm_made;
     int refuse_slurm;
@@ -62,36 +62,37 @@ struct executor {
 
 static struct executor *only;
 
-static void tell(void *ctx) {
+static void deliver_reports(void *ctx) {
     struct executor *ex = ctx;
-    size_t count = fake.told_count;
+    size_t count = fake.report_count;
     for (size_t i = 0; i < count; i++) {
-        struct told told = fake.told[i];
-        if (told.kind == TOLD_STARTED) {
-            ex->events.started(ex->events.ctx, told.run, loop_now(ex->loop));
+        struct report report = fake.reports[i];
+        if (report.kind == REPORT_STARTED) {
+            ex->events.started(ex->events.ctx, report.run, loop_now(ex->loop));
         } else {
             fake.live--;
-            ex->events.ended(ex->events.ctx, told.run, &told.end);
+            ex->events.ended(ex->events.ctx, report.run, &report.end);
         }
     }
-    memmove(fake.told, fake.told + count, (fake.told_count - count) * sizeof(*fake.told));
-    fake.told_count -= count;
+    memmove(fake.reports, fake.reports + count,
+            (fake.report_count - count) * sizeof(*fake.reports));
+    fake.report_count -= count;
 }
 
-static void queue(enum told_kind kind, struct run_key run, const struct run_end *end) {
-    struct told *told = &fake.told[fake.told_count++];
-    *told = (struct told){ .kind = kind, .run = run };
+static void queue(enum report_kind kind, struct run_key run, const struct run_end *end) {
+    struct report *report = &fake.reports[fake.report_count++];
+    *report = (struct report){ .kind = kind, .run = run };
     if (end)
-        told->end = *end;
+        report->end = *end;
     loop_timer_set(only->loop, only->timer, loop_now_steady(only->loop));
 }
 
-void fake_tell_started(struct run_key run) {
-    queue(TOLD_STARTED, run, NULL);
+void fake_report_started(struct run_key run) {
+    queue(REPORT_STARTED, run, NULL);
 }
 
-void fake_tell_ended(struct run_key run, const struct run_end *end) {
-    queue(TOLD_ENDED, run, end);
+void fake_report_ended(struct run_key run, const struct run_end *end) {
+    queue(REPORT_ENDED, run, end);
 }
 
 struct run_end fake_exit(int code) {
@@ -197,7 +198,7 @@ int executor_local_new(struct loop *loop, const struct executor_options *options
     snprintf(ex->host, sizeof(ex->host), "%s", options->host ? options->host : "host-1");
     ex->loop = loop;
     ex->events = *events;
-    ex->timer = loop_timer_new(loop, tell, ex);
+    ex->timer = loop_timer_new(loop, deliver_reports, ex);
     only = *ret = ex;
     return 0;
 }
@@ -290,8 +291,8 @@ int executor_start(struct executor *ex, struct run_key run, const char *folder,
     fake.live++;
     if (fake.end_with >= 0) {
         struct run_end end = fake_exit(fake.end_with);
-        fake_tell_started(run);
-        fake_tell_ended(run, &end);
+        fake_report_started(run);
+        fake_report_ended(run, &end);
     }
     return 0;
 }
@@ -351,7 +352,7 @@ enum adopted executor_adopt(struct executor *ex, struct run_key run, const char 
              names[what]);
     fake.live++;
     if (what != ADOPTED_ALIVE)
-        fake_tell_ended(run, &end);
+        fake_report_ended(run, &end);
     return what;
 }
 

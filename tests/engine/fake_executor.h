@@ -1,6 +1,6 @@
 /* fake_executor.h: the executor's interface without processes; a test says what the runs do.
  *
- * Linked in the place of src/executor. What was asked for is recorded in order; what happens is told
+ * Linked in the place of src/executor. What was asked for is recorded in order; what happens is reported
  * through the loop, as the real one does. There is one at a time. */
 #pragma once
 
@@ -40,17 +40,17 @@ void fake_fail_starts(int code);
 /* Every run starts and ends with this exit code by itself; -1: the test says so. */
 void fake_end_all_with(int code);
 
-/* Told in the next round of the loop. */
-void fake_tell_started(struct run_key run);
-void fake_tell_ended(struct run_key run, const struct run_end *end);
+/* Reported in the next round of the loop. */
+void fake_report_started(struct run_key run);
+void fake_report_ended(struct run_key run, const struct run_end *end);
 struct run_end fake_exit(int code);
 
-/* What executor_adopt finds of a run; ADOPTED_LOST unless it was said. */
+/* What executor_adopt finds of a run; ADOPTED_LOST unless the test has set it. */
 void fake_will_adopt(struct run_key run, enum adopted what, const struct run_end *end);
 const char *fake_adopted(
     size_t index); /* "task.attempt=alive"; NULL behind the last. In Slurm: "slurm 1.1=…" */
 
-/* What the engine has told of the last run that was adopted. */
+/* What the engine knew of the last run that was adopted. */
 struct fake_known {
     bool has_key;
     struct tag_key key;

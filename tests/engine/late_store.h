@@ -22,7 +22,7 @@ void late_fail_answers(void); /* of the questions that wait */
 void late_fail_commit(unsigned number);
 unsigned late_commits(void); /* since then */
 
-/* It is lost, as by a connection that ends, although nobody asks it for anything. Questions that wait are answered. */
+/* It is lost, as by a connection that ends, although no question is pending. Questions that wait are answered. */
 void late_lose_store(void);
 
 /* The next load fails; specs are not found any more. */

@@ -1,5 +1,5 @@
-/* The turn: everything is on disk before anybody hears of it or anything runs; a crash, a full disk and
- * a second start change nothing of what was said. */
+/* The turn: everything is on disk before a client is answered or anything runs; a crash, a full disk and
+ * a second start change nothing of what clients have seen. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,8 +50,8 @@ static const struct fake_start *last_start(void) {
 
 static void end_last(int code) {
     struct run_end end = fake_exit(code);
-    fake_tell_started(last_start()->run);
-    fake_tell_ended(last_start()->run, &end);
+    fake_report_started(last_start()->run);
+    fake_report_ended(last_start()->run, &end);
 }
 
 /* --- a task's way ---------------------------------------------------------------------------- */
@@ -123,14 +123,14 @@ ENGINE_TEST(a_task_without_a_command_says_so_and_runs_nothing) {
 ENGINE_TEST(a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
-    fake_tell_started(last_start()->run);
+    fake_report_started(last_start()->run);
     kit_wait_state(&kit, task, TASK_RUNNING);
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     assert_int_equal(fake_stop_count(), 1);
     assert_int_equal(fake_stop_at(0)->how, STOP_POLITELY);
     assert_int_equal(kit_state(&kit, task), TASK_RUNNING);
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1, .signal = SIGTERM };
-    fake_tell_ended(last_start()->run, &end);
+    fake_report_ended(last_start()->run, &end);
     kit_wait_state(&kit, task, TASK_CANCELED);
 }
 
@@ -144,17 +144,17 @@ ENGINE_TEST(a_cancel_is_answered_when_nothing_can_begin_any_more) {
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1 };
     task_id ran = add("{\"argv\":[\"a\"]}"), never = add("{\"argv\":[\"b\"]}");
     kit_wait_starts(&kit, 2); /* their shims live; whether their commands do is not known */
-    struct kit_ask first = kit_ask_tell(FACT_CANCEL, ran),
-                   second = kit_ask_tell(FACT_CANCEL, never);
+    struct kit_ask first = kit_ask_apply(FACT_CANCEL, ran),
+                   second = kit_ask_apply(FACT_CANCEL, never);
     kit_send(&kit, &first);
     kit_send(&kit, &second);
     kit_settle(&kit);
     assert_int_equal(fake_stop_count(), 2);
     assert_false(first.answered || second.answered);
-    fake_tell_started(fake_start_at(0)->run);
+    fake_report_started(fake_start_at(0)->run);
     kit_settle(&kit);
     assert_false(first.answered);
-    fake_tell_ended(fake_start_at(1)->run, &end);
+    fake_report_ended(fake_start_at(1)->run, &end);
     kit_wait(&kit, is_answered, &first, "the answer to the first cancel");
     kit_wait(&kit, is_answered, &second, "the answer to the second cancel");
     assert_int_equal(first.outcome, STORE_OK);
@@ -163,7 +163,7 @@ ENGINE_TEST(a_cancel_is_answered_when_nothing_can_begin_any_more) {
 ENGINE_TEST(a_cancel_is_answered_although_a_shim_says_nothing) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
-    struct kit_ask ask = kit_ask_tell(FACT_CANCEL, task);
+    struct kit_ask ask = kit_ask_apply(FACT_CANCEL, task);
     kit_send(&kit, &ask);
     kit_wait(&kit, is_answered, &ask, "the answer to the cancel");
     assert_int_equal(kit_state(&kit, task), TASK_STARTING);
@@ -191,13 +191,13 @@ ENGINE_TEST(what_waits_waits_after_a_restart_too) {
     assert_int_equal(kit_state(&kit, second), TASK_WAITING);
     size_t starts = fake_start_count();
     struct run_end end = fake_exit(0);
-    fake_tell_ended((struct run_key){ first, 1 }, &end);
+    fake_report_ended((struct run_key){ first, 1 }, &end);
     kit_wait_state(&kit, first, TASK_DONE);
     kit_wait_starts(&kit, starts + 1);
     assert_int_equal(last_start()->run.task, second);
 }
 
-ENGINE_TEST(an_end_that_came_while_nobody_looked_is_read) {
+ENGINE_TEST(an_end_that_came_while_no_daemon_ran_is_read) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_end end = fake_exit(0);
@@ -254,7 +254,7 @@ ENGINE_TEST(a_full_disk_refuses_new_work_and_loses_none) {
     assert_int_equal(next, refused); /* the number was never given away */
 }
 
-ENGINE_TEST(an_end_that_could_not_be_written_is_told_again) {
+ENGINE_TEST(an_end_that_could_not_be_written_is_applied_again) {
     task_id task = add("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     fault_set(FAULT_FULL_ALWAYS, 1, 0);

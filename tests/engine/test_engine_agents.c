@@ -1,4 +1,4 @@
-/* What the agent of a run has said decides: recorded runs of real agents, and the runs that follow. */
+/* The result that an agent reports decides: recorded runs of real agents, and the runs that follow. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void write_log(size_t start, const char *log, const struct strbuf *text) 
         fail_msg("%s", err.text);
 }
 
-/* The run of that number has printed what was recorded; a reset time is so many ms from now. */
+/* The run of that number has printed what was recorded; a reset time is given in ms from now. */
 static void prints(size_t start, const char *scenario, time_ms resets_in) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, err = STRBUF_INIT;
     char reset[32];
@@ -82,8 +82,8 @@ static void prints(size_t start, const char *scenario, time_ms resets_in) {
 
 static void ends(size_t start, int code) {
     struct run_end end = fake_exit(code);
-    fake_tell_started(fake_start_at(start)->run);
-    fake_tell_ended(fake_start_at(start)->run, &end);
+    fake_report_started(fake_start_at(start)->run);
+    fake_report_ended(fake_start_at(start)->run, &end);
 }
 
 static void plays(size_t start, const char *scenario, time_ms resets_in) {
@@ -117,7 +117,7 @@ struct ended {
     struct run_row row;
     task_id task;
     uint32_t attempt;
-    char session[128], said[32], model[64];
+    char session[128], result[32], model[64];
 };
 
 static void take_run(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -128,7 +128,7 @@ static void take_run(void *ctx, const struct store_answer *answer, const struct 
             ended->row = answer->runs[i];
             snprintf(ended->session, sizeof(ended->session), "%s",
                      ended->row.session ? ended->row.session : "");
-            snprintf(ended->said, sizeof(ended->said), "%s",
+            snprintf(ended->result, sizeof(ended->result), "%s",
                      ended->row.said ? ended->row.said : "");
             snprintf(ended->model, sizeof(ended->model), "%s",
                      ended->row.model ? ended->row.model : "");
@@ -208,7 +208,7 @@ FIXTURE_TEST(a_good_run_has_its_tokens_and_its_last_word) {
     plays(0, "claude/ok-stream", 0);
     kit_wait_state(&kit, task, TASK_DONE);
     struct ended ended = run_of(task, 1);
-    assert_string_equal(ended.said, "ok");
+    assert_string_equal(ended.result, "ok");
     assert_true(ended.row.tokens_in > 0 && ended.row.tokens_out > 0 && ended.row.tokens_cached > 0);
     assert_true(ended.row.cost_micro_usd > 0);
     assert_true(ended.session[0] && ended.model[0]);
@@ -219,11 +219,11 @@ FIXTURE_TEST(exit_code_0_alone_is_no_success) {
     kit_open(&kit, QUICK "agents: {claude: {slots: 1}}\n");
     task_id first = ask("claude");
     kit_wait_starts(&kit, 1);
-    prints(0, "claude/sigterm", 0); /* no last word */
+    prints(0, "claude/sigterm", 0); /* no final message */
     ends(0, 0);
     struct ended ended = wait_end(first, 1);
     assert_int_equal(ended.row.outcome, OUTCOME_FAILED);
-    assert_string_equal(ended.said, "crashed");
+    assert_string_equal(ended.result, "crashed");
     kit_wait_starts(&kit, 2);
     plays(1, "claude/ok-stream", 0);
     kit_wait_state(&kit, first, TASK_DONE);
@@ -256,7 +256,7 @@ FIXTURE_TEST(a_limit_costs_no_retry_and_the_session_goes_on) {
     plays(0, "claude/limit-oauth", HOURS(1));
     struct ended first = wait_end(task, 1);
     assert_int_equal(first.row.outcome, OUTCOME_LIMITED);
-    assert_string_equal(first.said, "limited");
+    assert_string_equal(first.result, "limited");
     assert_int_equal(kit_state(&kit, task), TASK_READY);
     assert_int_equal(kit_view(&kit, task).failures, 0);
     assert_true(account("claude").backoff_until > loop_now(kit.loop));
@@ -290,14 +290,14 @@ FIXTURE_TEST(one_run_goes_first_after_a_limit) {
     kit_wait_starts(&kit, 4);
 }
 
-FIXTURE_TEST(margin_and_jitter_are_added_to_the_time_that_was_told) {
+FIXTURE_TEST(margin_and_jitter_are_added_to_the_reported_time) {
     kit_open(&kit, "limiter: {margin_s: 100, jitter_s: 50}\n");
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
-    time_ms told = loop_now(kit.loop) + SECONDS(1000);
+    time_ms reset_at = loop_now(kit.loop) + SECONDS(1000);
     plays(0, "claude/limit-oauth", SECONDS(1000));
     (void)wait_end(task, 1);
-    assert_in_range(account("claude").backoff_until - told, SECONDS(100), SECONDS(151));
+    assert_in_range(account("claude").backoff_until - reset_at, SECONDS(100), SECONDS(151));
 }
 
 FIXTURE_TEST(who_must_wait_too_long_waits_for_a_person) {
@@ -316,7 +316,7 @@ FIXTURE_TEST(who_must_wait_too_long_waits_for_a_person) {
                         "claude'");
 }
 
-FIXTURE_TEST(a_session_that_is_gone_is_begun_afresh_once) {
+FIXTURE_TEST(a_session_that_was_deleted_is_begun_afresh_once) {
     kit_open(&kit, QUICK);
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
@@ -388,7 +388,7 @@ FIXTURE_TEST(who_takes_over_has_its_own_command_and_session) {
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
-FIXTURE_TEST(sessions_are_not_gone_on_with_where_nobody_wants_it) {
+FIXTURE_TEST(sessions_are_not_resumed_where_that_is_switched_off) {
     task_id task = 0;
     kit_open(&kit, QUICK "agents: {claude: {resume: never}}\n");
     (void)ask("claude");
@@ -406,7 +406,7 @@ FIXTURE_TEST(sessions_are_not_gone_on_with_where_nobody_wants_it) {
     assert_null(strstr(command(1), "--resume"));
 }
 
-/* It counts for the whole thread: 4312 in the first run, 8624 at the end of the second. */
+/* It counts for all of the thread: 4312 in the first run, 8624 at the end of the second. */
 FIXTURE_TEST(tokens_of_a_session_are_booked_once) {
     kit_open(&kit, QUICK "prices: {gpt: {in: 2, out: 8, cached: 1}}\n"
                          "agents: {codex: {model: gpt}}\n");
@@ -437,7 +437,7 @@ FIXTURE_TEST(tokens_of_a_session_are_booked_once) {
     assert_int_equal(second.row.cost_micro_usd, 312 * 2 + 4000 + 25 * 8);
 }
 
-FIXTURE_TEST(a_cost_that_nobody_knows_stays_unknown) {
+FIXTURE_TEST(a_cost_that_was_not_reported_stays_unknown) {
     kit_open(&kit, QUICK);
     task_id task = ask("codex");
     kit_wait_starts(&kit, 1);
@@ -479,7 +479,7 @@ FIXTURE_TEST(who_stays_after_its_result_is_asked_to_go) {
     kit_open(&kit, QUICK "agents: {claude: {linger_s: 0.1}}\n");
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
-    fake_tell_started(fake_start_at(0)->run);
+    fake_report_started(fake_start_at(0)->run);
     kit_wait_state(&kit, task, TASK_RUNNING);
     prints(0, "claude/ok-stream", 0);
     kit_wait(&kit, has_stop, NULL, "the run is asked to go");
@@ -490,24 +490,24 @@ FIXTURE_TEST(who_stays_after_its_result_is_asked_to_go) {
                            .started_at = loop_now(kit.loop),
                            .ended_at = loop_now(kit.loop),
                            .out_bytes = 1 };
-    fake_tell_ended(fake_start_at(0)->run, &end);
+    fake_report_ended(fake_start_at(0)->run, &end);
     kit_wait_state(&kit, task, TASK_DONE);
-    assert_string_equal(run_of(task, 1).said, "ok");
+    assert_string_equal(run_of(task, 1).result, "ok");
 }
 
-/* A stop of the whole machine is no result, and no failure. */
+/* A shutdown of the machine is no result, and no failure. */
 FIXTURE_TEST(who_is_stopped_from_outside_goes_on_later) {
     kit_open(&kit, QUICK);
     task_id task = ask("claude");
     kit_wait_starts(&kit, 1);
-    fake_tell_started(fake_start_at(0)->run);
+    fake_report_started(fake_start_at(0)->run);
     prints(0, "claude/sigterm", 0);
     struct run_end end = { .kind = RUN_END_STOPPED,
                            .code = 143,
                            .started_at = loop_now(kit.loop),
                            .ended_at = loop_now(kit.loop),
                            .out_bytes = 1 };
-    fake_tell_ended(fake_start_at(0)->run, &end);
+    fake_report_ended(fake_start_at(0)->run, &end);
     assert_int_equal(wait_end(task, 1).row.outcome, OUTCOME_LOST);
     kit_wait_starts(&kit, 2);
     assert_non_null(strstr(command(1), "--resume"));
@@ -523,7 +523,7 @@ FIXTURE_TEST(the_same_failure_again_and_again_is_given_up) {
     }
     assert_int_equal(kit_state(&kit, task), TASK_FAILED);
     assert_int_equal(kit_view(&kit, task).reason, REASON_STUCK);
-    assert_non_null(strstr(run_of(task, 2).said, "refused"));
+    assert_non_null(strstr(run_of(task, 2).result, "refused"));
 }
 
 static bool has_tokens(struct kit *k, void *ctx) {
@@ -535,7 +535,7 @@ FIXTURE_TEST(tokens_are_known_while_it_runs) {
     kit_open(&kit, QUICK);
     task_id task = ask("opencode");
     kit_wait_starts(&kit, 1);
-    fake_tell_started(fake_start_at(0)->run);
+    fake_report_started(fake_start_at(0)->run);
     kit_wait_state(&kit, task, TASK_RUNNING);
     prints(0, "opencode/ok", 0);
     kit_wait(&kit, has_tokens, &task, "the tokens of the live run");

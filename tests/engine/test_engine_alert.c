@@ -67,7 +67,7 @@ static int clear_account(struct engine *engine, struct kit_ask *ask) {
 
 static int open_crowded(void **state);
 
-TEST_WITH(f070_a_closed_account_is_told_once_until_it_is_cleared, open_it, close_it) {
+TEST_WITH(f070_a_closed_account_is_reported_once_until_it_is_cleared, open_it, close_it) {
     task_id task = 0;
     assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"hello\"}", &task), 0);
     kit_wait_starts(&kit, 1);

@@ -49,15 +49,15 @@ static void play(void) {
     for (; played < fake_start_count(); played++) {
         struct run_key run = fake_start_at(played)->run;
         struct run_end end = fake_exit(run.task == FLAKY && run.attempt == 1);
-        fake_tell_started(run);
+        fake_report_started(run);
         if (run.task != STOPPED)
-            fake_tell_ended(run, &end);
+            fake_report_ended(run, &end);
     }
     for (; stops < fake_stop_count(); stops++) {
         struct run_end end = {
             .kind = RUN_END_STOPPED, .code = -1, .started_at = 1, .ended_at = 2
         };
-        fake_tell_ended(fake_stop_at(stops)->run, &end);
+        fake_report_ended(fake_stop_at(stops)->run, &end);
     }
 }
 
@@ -89,9 +89,9 @@ static void live(unsigned failing) {
     add(0, false);
     add(0, true);
     add(0, false);
-    insist(kit_ask_tell(FACT_CANCEL, HELD));
+    insist(kit_ask_apply(FACT_CANCEL, HELD));
     kit_wait(&kit, is_running, NULL, "the last one runs");
-    insist(kit_ask_tell(FACT_CANCEL, STOPPED));
+    insist(kit_ask_apply(FACT_CANCEL, STOPPED));
     kit_wait(&kit, is_over, NULL, "everything is over");
 }
 

@@ -65,12 +65,12 @@ FAILED_TEST(what_ends_while_the_disk_is_full_is_recorded_once_when_it_is_not) {
         kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, RUNS);
     for (int i = 0; i < RUNS; i++)
-        fake_tell_started(fake_start_at((size_t)i)->run);
+        fake_report_started(fake_start_at((size_t)i)->run);
     kit_wait_state(&kit, RUNS, TASK_RUNNING);
     disk_is_full(true);
     for (int i = 0; i < RUNS; i++) { /* some before the first try, some between two */
         struct run_end end = fake_exit(0);
-        fake_tell_ended(fake_start_at((size_t)i)->run, &end);
+        fake_report_ended(fake_start_at((size_t)i)->run, &end);
         if (i == RUNS / 2)
             kit_wait_failures(&kit, 1);
     }
@@ -105,7 +105,7 @@ FAILED_TEST(who_only_looks_is_answered_and_tries_nothing) {
     kit_wait_starts(&kit, 1);
     disk_is_full(true);
     struct run_end end = fake_exit(0);
-    fake_tell_ended(fake_start_at(0)->run, &end);
+    fake_report_ended(fake_start_at(0)->run, &end);
     kit_wait_failures(&kit, 1);
     for (int i = 0; i < 20; i++) { /* all of them within the second of waiting */
         assert_int_equal(kit_run(&kit, look_only, NULL), 0);
@@ -137,7 +137,7 @@ FAILED_TEST(a_run_that_is_seen_to_start_while_the_disk_is_full_is_not_late) {
     kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     disk_is_full(true);
-    fake_tell_started(fake_start_at(0)->run);
+    fake_report_started(fake_start_at(0)->run);
     kit_wait_failures(&kit, 3); /* longer than a launch may take */
     disk_is_full(false);
     kit_wait_state(&kit, 1, TASK_RUNNING);
@@ -173,7 +173,7 @@ static const char limited[] = CALM "limiters: {account: {initial_s: 600, max_s: 
                                    "agents: {bot: {command: [bot], limiter: account}}\n"
                                    "breaker: {max: 9, agent_max: 2, reset_s: 900}\n";
 
-static int tell_limited(struct engine *engine, struct kit_ask *ask) {
+static int report_limited(struct engine *engine, struct kit_ask *ask) {
     struct fact fact = { .kind = FACT_RUN_LIMITED, .task = 1, .attempt = 1 };
     return engine_apply(engine, &fact, &ask->err);
 }
@@ -192,7 +192,7 @@ FAILED_TEST(a_backoff_outlives_a_failed_commit_and_a_restart) {
     task_id task = 0;
     assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"x\"}", &task), 0);
     kit_wait_starts(&kit, 1);
-    assert_int_equal(kit_run(&kit, tell_limited, NULL), 0);
+    assert_int_equal(kit_run(&kit, report_limited, NULL), 0);
     time_ms until = account().backoff_until;
     assert_true(until > engine_now(kit.engine));
     fail_one_commit();
@@ -204,21 +204,21 @@ FAILED_TEST(a_backoff_outlives_a_failed_commit_and_a_restart) {
     assert_int_equal(account().hits, 1);
 }
 
-/* It has said so once. That must not be forgotten with the daemon that heard it. */
-FAILED_TEST(who_was_told_to_wait_gives_up_without_having_failed) {
+/* The agent reports it once. A restart of the daemon must not lose that. */
+FAILED_TEST(a_run_that_had_to_wait_gives_up_without_having_failed) {
     kit_close(&kit);
     open_with(limited);
     task_id task = 0;
     assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"x\"}", &task), 0);
     kit_wait_starts(&kit, 1);
-    fake_tell_started(fake_start_at(0)->run);
+    fake_report_started(fake_start_at(0)->run);
     kit_wait_state(&kit, task, TASK_RUNNING);
-    assert_int_equal(kit_run(&kit, tell_limited, NULL), 0);
+    assert_int_equal(kit_run(&kit, report_limited, NULL), 0);
     fail_one_commit();
     fake_will_adopt(fake_start_at(0)->run, ADOPTED_ALIVE, NULL);
     kit_restart(&kit);
     struct run_end end = fake_exit(1);
-    fake_tell_ended(fake_start_at(0)->run, &end);
+    fake_report_ended(fake_start_at(0)->run, &end);
     kit_wait_state(&kit, task, TASK_READY);
     assert_int_equal(kit_view(&kit, task).failures, 0);
     assert_int_equal(account().hits, 1); /* the account knows it already */
@@ -231,10 +231,10 @@ FAILED_TEST(who_went_on_after_the_wait_has_failed) {
     task_id task = 0;
     assert_int_equal(kit_add_for(&kit, "bot", "{\"prompt\":\"x\"}", &task), 0);
     kit_wait_starts(&kit, 1);
-    assert_int_equal(kit_run(&kit, tell_limited, NULL), 0);
+    assert_int_equal(kit_run(&kit, report_limited, NULL), 0);
     struct run_end end = fake_exit(1);
     end.ended_at += HOURS(2);
-    fake_tell_ended(fake_start_at(0)->run, &end);
+    fake_report_ended(fake_start_at(0)->run, &end);
     kit_wait_state(&kit, task, TASK_HELD);
     assert_int_equal(kit_view(&kit, task).failures, 1);
 }
@@ -247,8 +247,8 @@ FAILED_TEST(f070_f072_the_last_success_of_an_account_is_kept) {
     kit_wait_starts(&kit, 1);
     assert_int_equal(account().last_success, 0);
     struct run_end end = fake_exit(0);
-    fake_tell_started(fake_start_at(0)->run);
-    fake_tell_ended(fake_start_at(0)->run, &end);
+    fake_report_started(fake_start_at(0)->run);
+    fake_report_ended(fake_start_at(0)->run, &end);
     kit_wait_state(&kit, task, TASK_DONE);
     time_ms at = account().last_success;
     assert_true(at > 0 && at <= engine_now(kit.engine));
@@ -351,7 +351,7 @@ FAILED_TEST(a_configuration_that_is_refused_leaves_nothing_behind) {
     assert_int_equal(engine_project_count(kit.engine), 0);
 }
 
-FAILED_TEST(the_start_is_told_even_if_its_first_commit_failed) {
+FAILED_TEST(the_start_is_reported_even_if_its_first_commit_failed) {
     size_t before = kit_events(&kit, "daemon.started", 0);
     kit_stop(&kit);
     kit_start(&kit);
@@ -382,7 +382,7 @@ LATE_TEST(an_engine_that_cannot_be_built_again_says_so_and_ends) {
     loop_timer_free(kit.loop, timer);
     assert_non_null(strstr(engine_why_broken(kit.engine), "nothing be read"));
     assert_int_equal(fake_start_count(), 0);
-    kit_stop(&kit); /* the request is told that nobody will do it */
+    kit_stop(&kit); /* the request is refused */
     assert_true(ask.answered);
     assert_int_equal(ask.outcome, STORE_FAILED);
     late_reset();

@@ -1,4 +1,4 @@
-/* Followers: whoever must react to what happened hears of it, in order, whatever happens to the daemon. */
+/* Followers get every event, in order, whatever happens to the daemon. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #define CALM KIT_CALM "limits: {runs: 50}\n"
 #define MOST 4096
 
-/* What a follower was told, and when it says that it is done. */
-struct heard {
+/* The events that a follower got, and whether it finishes them later. */
+struct received {
     const char *name;
     struct follower *follower;
     uint64_t seqs[MOST];
@@ -22,11 +22,11 @@ struct heard {
 };
 
 static struct kit kit;
-static struct heard quick, slow;
+static struct received quick, slow;
 static bool with_slow;
 
-static void hear(void *ctx, const struct event_row *event) {
-    struct heard *h = ctx;
+static void receive(void *ctx, const struct event_row *event) {
+    struct received *h = ctx;
     assert_true(h->count < MOST);
     h->seqs[h->count++] = event->seq;
     if (strcmp(event->kind, "task.blocked") == 0) {
@@ -39,20 +39,20 @@ static void hear(void *ctx, const struct event_row *event) {
 }
 
 static void make_followers(struct kit *k) {
-    quick.follower = follower_new(k->engine, "quick", hear, &quick);
+    quick.follower = follower_new(k->engine, "quick", receive, &quick);
     if (with_slow)
-        slow.follower = follower_new(k->engine, "slow", hear, &slow);
+        slow.follower = follower_new(k->engine, "slow", receive, &slow);
 }
 
 static void forget(void) {
-    quick = (struct heard){ 0 };
-    slow = (struct heard){ .slow = true };
+    quick = (struct received){ 0 };
+    slow = (struct received){ .slow = true };
 }
 
 static int open_with(const char *config, bool late) {
     forget();
     with_slow = true;
-    /* The first start has none: what is new begins behind what there is. */
+    /* The first start has none: a new follower begins after the last event. */
     if (late)
         kit_open_late(&kit, config);
     else
@@ -87,24 +87,24 @@ static int close_it(void **state) {
     return 0;
 }
 
-static bool has_heard(struct kit *k, void *ctx) {
+static bool has_received(struct kit *k, void *ctx) {
     (void)k;
-    const struct heard *h = ctx;
+    const struct received *h = ctx;
     return h->count > 0 && h->seqs[h->count - 1] == engine_last_event(kit.engine);
 }
 
-static void wait_heard(struct heard *h) {
-    kit_wait(&kit, has_heard, h, "a follower has heard of the last event");
+static void wait_received(struct received *h) {
+    kit_wait(&kit, has_received, h, "a follower has received of the last event");
 }
 
-static void expect_dense(const struct heard *h, uint64_t first) {
+static void expect_dense(const struct received *h, uint64_t first) {
     for (size_t i = 0; i < h->count; i++)
         if (h->seqs[i] != first + i)
             fail_msg("the event at position %zu is %" PRIu64 ", not %" PRIu64, i, h->seqs[i],
                      first + i);
 }
 
-/* So many events more, at least. */
+/* At least this many more events. */
 static void make_events(size_t count) {
     uint64_t before = engine_last_event(kit.engine);
     while (engine_last_event(kit.engine) < before + count)
@@ -121,19 +121,19 @@ FOLLOW_TEST(a_new_follower_hears_everything_from_its_first_start_on_in_order) {
     assert_true(quick.count > 0);
     assert_true(quick.seqs[0] > 1); /* the daemon that had none wrote some before */
     make_events(50);
-    wait_heard(&quick);
+    wait_received(&quick);
     expect_dense(&quick, quick.seqs[0]);
 }
 
 /* --- crashes --------------------------------------------------------------------------------- */
 
 FOLLOW_TEST(nothing_is_missed_over_a_crash) {
-    quick.slow = true; /* it hears, and does not come to anything */
+    quick.slow = true; /* it gets events and does not finish them */
     make_events(40);
     uint64_t first = slow.seqs[0];
     forget();
     kit_restart(&kit);
-    wait_heard(&quick);
+    wait_received(&quick);
     expect_dense(&quick, first);
 }
 
@@ -142,13 +142,13 @@ FOLLOW_TEST(what_was_done_after_the_cursor_was_written_is_handled_again) {
     make_events(30); /* too few to be written */
     forget();
     kit_restart(&kit);
-    wait_heard(&quick);
+    wait_received(&quick);
     expect_dense(&quick, first);
     make_events(200); /* it goes along with one of these commits */
     uint64_t last = engine_last_event(kit.engine);
     forget();
     kit_restart(&kit);
-    wait_heard(&quick);
+    wait_received(&quick);
     assert_true(quick.seqs[0] + 100 > last);
     assert_true(quick.seqs[0] <= last + 1);
 }
@@ -159,7 +159,7 @@ static bool is_quiet(struct kit *k, void *ctx) {
 }
 
 FOLLOW_TEST(an_end_in_good_order_leaves_nothing_to_be_handled_again) {
-    slow.slow = false; /* from now on; what it has heard is done now */
+    slow.slow = false; /* from now on; what it has received is done now */
     for (size_t i = 0; i < slow.count; i++)
         follower_done(slow.follower, slow.seqs[i]);
     make_events(5);
@@ -168,31 +168,31 @@ FOLLOW_TEST(an_end_in_good_order_leaves_nothing_to_be_handled_again) {
     uint64_t last = engine_last_event(kit.engine);
     forget();
     kit_restart(&kit);
-    wait_heard(&quick);
+    wait_received(&quick);
     expect_dense(&quick, last + 1);
     assert_int_equal(slow.seqs[0], last + 1);
 }
 
 FOLLOW_TEST(after_the_end_was_announced_nothing_is_handed_out) {
     follow_end(kit.engine);
-    size_t heard = quick.count;
+    size_t received = quick.count;
     make_events(3);
-    assert_int_equal(quick.count, heard);
+    assert_int_equal(quick.count, received);
     kit_restart(&kit);
-    wait_heard(&quick);
+    wait_received(&quick);
     expect_dense(&quick, quick.seqs[0]);
 }
 
-LATE_TEST(a_commit_that_failed_was_never_heard_of) {
+LATE_TEST(a_failed_commit_reaches_no_follower) {
     make_events(100); /* a cursor is in the batch that fails, now or at the next */
     late_fail_commit(1);
-    size_t heard = quick.count;
+    size_t received = quick.count;
     assert_int_equal(kit_pause(&kit, !engine_is_paused(kit.engine)), 0);
     assert_int_equal(kit.outcome, STORE_FAILED);
     kit_wait_failures(&kit, 1);
-    assert_int_equal(quick.count, heard);
+    assert_int_equal(quick.count, received);
     make_events(100);
-    wait_heard(&quick);
+    wait_received(&quick);
     expect_dense(&quick, quick.seqs[0]);
 }
 
@@ -221,7 +221,7 @@ static bool is_saved(struct kit *k, void *ctx) {
 
 FOLLOW_TEST(what_was_saved_is_not_handled_again_after_a_crash) {
     make_events(3); /* too few to be written by themselves */
-    wait_heard(&quick);
+    wait_received(&quick);
     uint64_t last = engine_last_event(kit.engine);
     saves = 0;
     assert_false(follower_save(quick.follower, count_save));
@@ -229,14 +229,14 @@ FOLLOW_TEST(what_was_saved_is_not_handled_again_after_a_crash) {
     assert_true(follower_save(quick.follower, count_save));
     forget();
     kit_restart(&kit);
-    wait_heard(&quick);
+    wait_received(&quick);
     expect_dense(&quick, last + 1);
     assert_int_equal(saves, 1);
 }
 
-LATE_TEST(what_could_not_be_saved_is_not_said_to_be) {
+LATE_TEST(what_could_not_be_saved_is_not_reported_as_saved) {
     make_events(3);
-    wait_heard(&quick);
+    wait_received(&quick);
     saves = 0;
     late_fail_commit(1);
     assert_false(follower_save(quick.follower, count_save));
@@ -245,7 +245,7 @@ LATE_TEST(what_could_not_be_saved_is_not_said_to_be) {
     kit_wait(&kit, is_saved, NULL, "the cursor is written with the next commit");
 }
 
-FOLLOW_TEST(nobody_waits_for_the_end_of_one_that_rests) {
+FOLLOW_TEST(the_end_does_not_wait_for_one_that_rests) {
     make_events(3);
     follow_end(kit.engine);
     assert_true(follow_is_ending(kit.engine));
@@ -257,9 +257,9 @@ FOLLOW_TEST(nobody_waits_for_the_end_of_one_that_rests) {
 
 /* --- a slow one ------------------------------------------------------------------------------ */
 
-FOLLOW_TEST(a_slow_follower_holds_back_nobody_else) {
+FOLLOW_TEST(a_slow_follower_holds_back_no_other) {
     make_events(3 * FOLLOW_AHEAD);
-    wait_heard(&quick);
+    wait_received(&quick);
     expect_dense(&quick, quick.seqs[0]);
     assert_int_equal(slow.count, FOLLOW_AHEAD); /* and no more, until it comes to them */
     /* Done out of order: what is in front decides. */
@@ -269,7 +269,7 @@ FOLLOW_TEST(a_slow_follower_holds_back_nobody_else) {
     assert_int_equal(slow.count, FOLLOW_AHEAD);
     follower_done(slow.follower, slow.seqs[0]);
     slow.slow = false;
-    wait_heard(&slow);
+    wait_received(&slow);
     expect_dense(&slow, slow.seqs[0]);
 }
 
@@ -279,7 +279,7 @@ FOLLOW_TEST(one_that_is_far_behind_reads_page_by_page) {
     forget();
     slow.slow = false;
     kit_restart(&kit);
-    wait_heard(&slow);
+    wait_received(&slow);
     expect_dense(&slow, first);
 }
 
@@ -295,7 +295,7 @@ LATE_TEST(answers_that_come_late_change_no_order) {
     assert_int_equal(slow.count, 0); /* the older ones come first */
     late_hold_answers(false);
     late_give_answers();
-    wait_heard(&slow);
+    wait_received(&slow);
     expect_dense(&slow, first);
 }
 
@@ -322,7 +322,7 @@ FOLLOW_TEST(pruned_events_are_skipped) {
     forget();
     slow.slow = false;
     kit_start(&kit);
-    wait_heard(&slow);
+    wait_received(&slow);
     expect_dense(&slow, first_kept);
 }
 
@@ -341,7 +341,7 @@ FOLLOW_TEST(what_is_pruned_in_front_of_a_slow_one_is_skipped_too) {
     assert_int_equal(slow.count, FOLLOW_AHEAD);
     for (size_t i = 1; i < FOLLOW_AHEAD; i++)
         follower_done(slow.follower, slow.seqs[i]);
-    wait_heard(&slow);
+    wait_received(&slow);
     assert_int_equal(slow.seqs[FOLLOW_AHEAD], first_kept);
 }
 
@@ -356,11 +356,11 @@ static struct kit_ask two_needs(const task_id needs[2]) {
 
 static void end_run(size_t start) {
     struct run_end end = fake_exit(0);
-    fake_tell_started(fake_start_at(start)->run);
-    fake_tell_ended(fake_start_at(start)->run, &end);
+    fake_report_started(fake_start_at(start)->run);
+    fake_report_ended(fake_start_at(start)->run, &end);
 }
 
-ALL_TEST(f022_the_blockers_are_told_when_they_change_and_only_then) {
+ALL_TEST(f022_the_blockers_are_an_event_when_they_change_and_only_then) {
     task_id needs[2];
     needs[0] = kit_web(&kit, "{\"argv\":[\"a\"]}");
     needs[1] = kit_web(&kit, "{\"argv\":[\"b\"]}");
@@ -370,7 +370,7 @@ ALL_TEST(f022_the_blockers_are_told_when_they_change_and_only_then) {
     char want[256];
     snprintf(want, sizeof(want), "%" PRIu64 "{\"blockers\":[\"web-1\",\"web-2\"],\"count\":2} ",
              ask.first);
-    wait_heard(&quick);
+    wait_received(&quick);
     assert_string_equal(quick.blocked, want);
     make_events(4); /* looked at again and again */
     end_run(0);
@@ -378,7 +378,7 @@ ALL_TEST(f022_the_blockers_are_told_when_they_change_and_only_then) {
     end_run(1);
     kit_wait_state(&kit, needs[1], TASK_DONE);
     kit_wait_starts(&kit, 3);
-    wait_heard(&quick);
+    wait_received(&quick);
     size_t used = strlen(want);
     snprintf(want + used, sizeof(want) - used,
              "%" PRIu64 "{\"blockers\":[\"web-2\"],\"count\":1} %" PRIu64
@@ -387,25 +387,25 @@ ALL_TEST(f022_the_blockers_are_told_when_they_change_and_only_then) {
     assert_string_equal(quick.blocked, want);
 }
 
-ALL_TEST(f022_two_that_end_together_are_told_once) {
+ALL_TEST(f022_two_that_end_together_are_one_event) {
     task_id needs[2];
     needs[0] = kit_web(&kit, "{\"argv\":[\"a\"]}");
     needs[1] = kit_web(&kit, "{\"argv\":[\"b\"]}");
     struct kit_ask ask = two_needs(needs);
     assert_int_equal(kit_do(&kit, &ask), 0);
     kit_wait_starts(&kit, 2);
-    wait_heard(&quick);
+    wait_received(&quick);
     quick.blocked[0] = '\0';
     end_run(0);
     end_run(1);
     kit_wait_starts(&kit, 3);
-    wait_heard(&quick);
+    wait_received(&quick);
     char want[256];
     snprintf(want, sizeof(want), "%" PRIu64 "{\"blockers\":[],\"count\":0} ", ask.first);
     assert_string_equal(quick.blocked, want);
 }
 
-ALL_TEST(f022_who_is_slung_while_another_ends_is_told_of_all_the_same) {
+ALL_TEST(f022_a_task_slung_while_another_ends_has_its_event) {
     struct kit_ask other = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     other.draft.spec.review = true;
     assert_int_equal(kit_do(&kit, &other), 0);
@@ -416,24 +416,24 @@ ALL_TEST(f022_who_is_slung_while_another_ends_is_told_of_all_the_same) {
     kit_wait_starts(&kit, 3);
     end_run(0);
     kit_wait_state(&kit, other.first, TASK_HELD);
-    wait_heard(&quick);
+    wait_received(&quick);
     assert_string_equal(quick.blocked, "");
-    struct kit_ask approve = kit_ask_tell(FACT_APPROVE, other.first);
-    struct kit_ask sling = kit_ask_tell(FACT_SLING, draft.first);
+    struct kit_ask approve = kit_ask_apply(FACT_APPROVE, other.first);
+    struct kit_ask sling = kit_ask_apply(FACT_SLING, draft.first);
     kit_send(&kit, &approve);
     assert_int_equal(kit_do(&kit, &sling), 0); /* in the same turn */
     assert_int_equal(kit_state(&kit, other.first), TASK_DONE);
-    wait_heard(&quick);
+    wait_received(&quick);
     char want[256];
     snprintf(want, sizeof(want), "%" PRIu64 "{\"blockers\":[\"web-2\",\"web-3\"],\"count\":2} ",
              draft.first);
     assert_string_equal(quick.blocked, want);
 }
 
-FOLLOW_TEST(without_a_bus_that_tells_everything_nobody_pays_for_it) {
+FOLLOW_TEST(without_a_bus_that_reports_everything_it_costs_nothing) {
     task_id needs[2] = { kit_web(&kit, "{\"argv\":[\"a\"]}"), kit_web(&kit, "{\"argv\":[\"b\"]}") };
     struct kit_ask ask = two_needs(needs);
     assert_int_equal(kit_do(&kit, &ask), 0);
-    wait_heard(&quick);
+    wait_received(&quick);
     assert_string_equal(quick.blocked, "");
 }

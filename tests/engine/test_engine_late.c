@@ -38,7 +38,7 @@ static void hold_one_commit(void) {
     assert_true(late_has_commit());
 }
 
-/* The engine hears of it, and has had no time for anything else. */
+/* The engine has the report, and has done nothing else since. */
 static void commit_is(enum store_outcome outcome) {
     late_hold_commits(false);
     late_finish_commit(outcome);
@@ -65,7 +65,7 @@ static void let_it_answer(void) {
     late_give_answers();
 }
 
-/* Nobody can say whether what was asked for is on disk, and nothing of it was begun. */
+/* It is unknown whether the request is on disk, and nothing of it was begun. */
 static void assert_unknown(const struct kit_ask *ask) {
     assert_true(engine_is_broken(kit.engine));
     assert_true(ask->answered);
@@ -95,8 +95,8 @@ LATE_TEST(an_end_that_comes_during_a_commit_is_in_the_next_one) {
     kit_send(&kit, &other);
     hold_one_commit();
     struct run_end end = fake_exit(0);
-    fake_tell_started(fake_start_at(0)->run);
-    fake_tell_ended(fake_start_at(0)->run, &end);
+    fake_report_started(fake_start_at(0)->run);
+    fake_report_ended(fake_start_at(0)->run, &end);
     kit_settle(&kit);
     assert_int_equal(kit_state(&kit, task), TASK_STARTING);
     let_go(STORE_OK);
@@ -104,10 +104,10 @@ LATE_TEST(an_end_that_comes_during_a_commit_is_in_the_next_one) {
     assert_int_equal(kit_events(&kit, "run.ended", task), 1);
 }
 
-LATE_TEST(an_end_that_was_in_a_commit_that_failed_later_is_told_again) {
+LATE_TEST(an_end_that_was_in_a_commit_that_failed_later_is_applied_again) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     struct run_end end = fake_exit(0);
-    fake_tell_ended(fake_start_at(0)->run, &end);
+    fake_report_ended(fake_start_at(0)->run, &end);
     hold_one_commit();
     struct kit_ask other = adding(); /* comes during the commit */
     kit_send(&kit, &other);
@@ -120,7 +120,7 @@ LATE_TEST(an_end_that_was_in_a_commit_that_failed_later_is_told_again) {
     assert_int_equal(kit_events(&kit, "run.ended", task), 1);
 }
 
-LATE_TEST(who_goes_away_is_not_answered_and_what_he_did_stays) {
+LATE_TEST(a_client_that_leaves_is_not_answered_and_its_request_stays) {
     struct kit_ask done = adding(), undone = adding();
     kit_send(&kit, &done);
     hold_one_commit();
@@ -136,7 +136,7 @@ LATE_TEST(who_goes_away_is_not_answered_and_what_he_did_stays) {
 
 LATE_TEST(a_task_that_is_canceled_while_its_spec_is_read_is_never_launched) {
     task_id task = ordered_without_spec();
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     let_it_answer();
     kit_wait_state(&kit, task, TASK_CANCELED);
     assert_int_equal(fake_start_count(), 0);
@@ -156,7 +156,7 @@ LATE_TEST(a_spec_that_comes_after_a_failed_commit_is_launched_all_the_same) {
     assert_int_equal(fake_start_at(0)->run.task, task);
 }
 
-LATE_TEST(a_task_whose_spec_is_gone_is_a_launch_failure) {
+LATE_TEST(a_task_whose_spec_is_missing_is_a_launch_failure) {
     late_lose_specs(true);
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_state(&kit, task, TASK_HELD);
@@ -168,7 +168,7 @@ LATE_TEST(a_task_whose_spec_is_gone_is_a_launch_failure) {
     assert_int_equal(fake_start_count(), 0);
 }
 
-LATE_TEST(a_commit_that_nobody_knows_ends_the_engine) {
+LATE_TEST(a_commit_of_unknown_outcome_ends_the_engine) {
     struct kit_ask ask = adding(), behind = adding();
     kit_send(&kit, &ask);
     hold_one_commit();
@@ -212,7 +212,7 @@ static bool is_broken(struct kit *k, void *ctx) {
     return engine_is_broken(k->engine);
 }
 
-LATE_TEST(a_store_that_is_lost_while_nobody_asks_ends_the_engine) {
+LATE_TEST(a_store_that_is_lost_while_idle_ends_the_engine) {
     assert_false(engine_is_broken(kit.engine));
     late_lose_store();
     kit_wait(&kit, is_broken, NULL, "the engine sees it in the next round");
@@ -248,9 +248,9 @@ LATE_TEST(many_starts_end_with_the_store) {
 
 LATE_TEST(a_stop_that_may_not_be_on_disk_is_not_carried_out) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
-    fake_tell_started(fake_start_at(0)->run);
+    fake_report_started(fake_start_at(0)->run);
     kit_wait_state(&kit, task, TASK_RUNNING);
-    struct kit_ask ask = kit_ask_tell(FACT_CANCEL, task);
+    struct kit_ask ask = kit_ask_apply(FACT_CANCEL, task);
     kit_send(&kit, &ask);
     hold_one_commit();
     commit_is(STORE_UNKNOWN);
@@ -259,7 +259,7 @@ LATE_TEST(a_stop_that_may_not_be_on_disk_is_not_carried_out) {
 }
 
 /* One of several connections may fail while the others are at work. */
-LATE_TEST(a_commit_that_nobody_waits_for_any_more_is_unknown) {
+LATE_TEST(a_commit_at_the_end_of_the_daemon_is_unknown) {
     struct kit_ask ask = adding();
     struct error why = { 0 };
     error_set(&why, -EIO, "a question could not be read");
@@ -290,7 +290,7 @@ LATE_TEST(large_requests_do_not_share_a_commit) {
     assert_int_equal(kit_stats(&kit).commits, before + 2);
 }
 
-/* Each start takes as long as the kernel likes; whoever speaks meanwhile is heard between them. */
+/* Each start takes as long as the kernel likes; clients are served between them. */
 LATE_TEST(many_starts_do_not_keep_others_waiting) {
     struct kit_ask many = adding(), other = adding();
     many.count = 40;
@@ -298,7 +298,7 @@ LATE_TEST(many_starts_do_not_keep_others_waiting) {
     kit_wait(&kit, first_was_started, NULL, "the first runs are started");
     assert_true(fake_start_count() < 40);
     assert_true(engine_is_launching(kit.engine));
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, many.first + 39), 0); /* not launched yet */
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, many.first + 39), 0); /* not launched yet */
     assert_int_equal(kit_do(&kit, &other), 0);
     assert_true(fake_start_count() < 40);
     kit_wait_state(&kit, many.first + 39, TASK_CANCELED);

@@ -1,4 +1,4 @@
-/* Loops over crashes and failed commits: children come once, feedback and files that somebody waits for are
+/* Loops over crashes and failed commits: children come once, feedback and files that tasks wait for are
  * not forgotten, and what is marked done is not launched. */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #define SPAWNS "{\"argv\":[\"a\"],\"spawn\":\"next.yaml\"}"
 
 static struct kit kit;
-static unsigned spawned; /* how often somebody asked for children */
+static unsigned spawned; /* how often children were requested */
 
 /* Two children, whatever the file says; none when it is called bad.yaml. */
 static int spawn_two(void *ctx, struct engine *engine, const struct engine_spawn *spawn,
@@ -73,13 +73,13 @@ static struct run_key run_of(size_t start) {
     return fake_start_at(start)->run;
 }
 
-/* A task that runs; its end is told by the test. */
+/* A task that runs; the test reports its end. */
 static task_id running(const char *json, enum until until) {
     struct kit_ask add = kit_ask_add(&kit, "web", json);
     add.draft.spec.until = until;
     assert_int_equal(kit_do(&kit, &add), 0);
     kit_wait_starts(&kit, 1);
-    fake_tell_started(run_of(0));
+    fake_report_started(run_of(0));
     kit_wait_state(&kit, add.first, TASK_RUNNING);
     return add.first;
 }
@@ -109,7 +109,7 @@ static int open_unfinished(void **state);
 LOOP_TEST(children_come_in_the_commit_that_has_the_end_of_their_parent) {
     task_id parent = running(SPAWNS, UNTIL_EXIT);
     struct run_end end = fake_exit(0);
-    fake_tell_ended(run_of(0), &end);
+    fake_report_ended(run_of(0), &end);
     kit_wait_starts(&kit, 3);
     assert_int_equal(kit_state(&kit, parent), TASK_DONE);
     assert_int_equal(engine_last_task(kit.engine), parent + 2);
@@ -122,7 +122,7 @@ LOOP_TEST(a_commit_that_failed_has_added_none_and_the_next_adds_them_once) {
     task_id parent = running(SPAWNS, UNTIL_EXIT);
     struct run_end end = fake_exit(0);
     disk_is_full(true);
-    fake_tell_ended(run_of(0), &end);
+    fake_report_ended(run_of(0), &end);
     kit_wait_failures(&kit, 1);
     assert_int_equal(engine_last_task(kit.engine), parent);
     assert_int_equal(kit_state(&kit, parent), TASK_RUNNING);
@@ -156,7 +156,7 @@ TEST_WITH(an_end_waits_for_a_store_that_answers_late, open_late, close_it) {
     assert_int_equal(kit.outcome, STORE_FAILED);
     late_hold_answers(true);
     struct run_end end = fake_exit(0);
-    fake_tell_ended(run_of(0), &end);
+    fake_report_ended(run_of(0), &end);
     kit_settle(&kit);
     assert_int_equal(kit_state(&kit, parent), TASK_RUNNING);
     late_hold_answers(false);
@@ -165,10 +165,10 @@ TEST_WITH(an_end_waits_for_a_store_that_answers_late, open_late, close_it) {
     assert_int_equal(spawned, 1);
 }
 
-LOOP_TEST(a_bad_spawn_file_is_a_failed_run_with_its_sentence) {
+LOOP_TEST(a_bad_spawn_file_is_a_failed_run_with_its_message) {
     task_id task = running("{\"argv\":[\"a\"],\"spawn\":\"bad.yaml\"}", UNTIL_EXIT);
     struct run_end end = fake_exit(0);
-    fake_tell_ended(run_of(0), &end);
+    fake_report_ended(run_of(0), &end);
     kit_wait_state(&kit, task, TASK_HELD);
     struct run_row row;
     assert_true(kit_last_run(&kit, task, &row));
@@ -179,7 +179,7 @@ LOOP_TEST(a_bad_spawn_file_is_a_failed_run_with_its_sentence) {
 LOOP_TEST(with_checks_it_is_feedback_for_the_next_iteration) {
     running("{\"argv\":[\"a\"],\"spawn\":\"bad.yaml\"}", UNTIL_VALIDATE);
     struct run_end end = fake_exit(0);
-    fake_tell_ended(run_of(0), &end);
+    fake_report_ended(run_of(0), &end);
     kit_wait_starts(&kit, 2);
     assert_non_null(strstr(fake_start_at(1)->env, "SLUICE_ITERATION=2"));
     assert_non_null(strstr(fake_start_at(1)->env, "/002/feedback.md"));
@@ -192,7 +192,7 @@ LOOP_TEST(feedback_is_there_before_the_iteration_that_needs_it) {
     struct run_end end = fake_exit(3);
     end.kind = RUN_END_CHECK;
     disk_is_full(true);
-    fake_tell_ended(run_of(0), &end);
+    fake_report_ended(run_of(0), &end);
     kit_wait_failures(&kit, 1);
     assert_int_equal(kit_view(&kit, task).iteration, 1);
     disk_is_full(false);
@@ -213,12 +213,12 @@ TEST_WITH(a_failed_run_is_feedback_where_an_iteration_follows, open_unfinished, 
     running("{\"argv\":[\"a\"]}", UNTIL_DONE);
     struct run_end end = fake_exit(3);
     end.out_bytes = 10;
-    fake_tell_ended(run_of(0), &end);
+    fake_report_ended(run_of(0), &end);
     kit_wait_starts(&kit, 2);
     assert_true(is_there("tasks/web-1/iterations/002/feedback.md"));
-    fake_tell_started(run_of(1));
+    fake_report_started(run_of(1));
     end = fake_exit(0); /* only not finished: there is nothing to say */
-    fake_tell_ended(run_of(1), &end);
+    fake_report_ended(run_of(1), &end);
     kit_wait_starts(&kit, 3);
     assert_false(is_there("tasks/web-1/iterations/003/feedback.md"));
 }
@@ -234,17 +234,17 @@ LOOP_TEST(what_is_marked_already_is_not_launched) {
     assert_int_equal(fake_start_count(), 0);
 }
 
-LOOP_TEST(a_folder_in_the_place_of_a_marker_is_said) {
+LOOP_TEST(a_folder_in_the_place_of_a_marker_is_reported) {
     assert_int_equal(mkdir(path_of("done/web-1"), 0700), 0);
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     add.draft.spec.until = UNTIL_DONE;
     assert_int_equal(kit_do(&kit, &add), 0);
     kit_wait_state(&kit, add.first, TASK_HELD);
     assert_int_equal(fake_start_count(), 0);
-    struct task_spec told;
-    assert_true(core_task_spec(engine_core(kit.engine), add.first, &told));
-    assert_int_equal(told.hold, HOLD_MARKER);
-    assert_int_equal(told.attempt + told.restarts + told.failures + told.launch_failures, 0);
+    struct task_spec spec;
+    assert_true(core_task_spec(engine_core(kit.engine), add.first, &spec));
+    assert_int_equal(spec.hold, HOLD_MARKER);
+    assert_int_equal(spec.attempt + spec.restarts + spec.failures + spec.launch_failures, 0);
     assert_int_equal(rmdir(path_of("done/web-1")), 0);
     kit_wait_starts(&kit, 1); /* by itself */
 }
@@ -300,8 +300,8 @@ LOOP_TEST(many_wait_for_one_folder) {
 
 LOOP_TEST(who_is_deleted_waits_no_more) {
     task_id task = waits_for(path_of("plan.md"));
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, task), 0);
     make_file("plan.md");
     kit_settle(&kit);
     assert_int_equal(kit_state(&kit, task), TASK_ABSENT);
@@ -309,7 +309,7 @@ LOOP_TEST(who_is_deleted_waits_no_more) {
 
 /* --- without the kernel's help ----------------------------------------------------------------- */
 
-static void take_watches_away(void) {
+static void remove_watches(void) {
     struct watch *w = watch_of(kit.engine);
     loop_unwatch(kit.loop, w->ready);
     close(w->fd);
@@ -318,14 +318,14 @@ static void take_watches_away(void) {
 }
 
 static void a_minute_goes_by(void) {
-    assert_true(watch_of(kit.engine)->look_at != TIME_NEVER);
-    assert_true(watch_of(kit.engine)->look_at > kit.engine->now + SECONDS(50));
-    watch_of(kit.engine)->look_at = kit.engine->now;
+    assert_true(watch_of(kit.engine)->poll_at != TIME_NEVER);
+    assert_true(watch_of(kit.engine)->poll_at > kit.engine->now + SECONDS(50));
+    watch_of(kit.engine)->poll_at = kit.engine->now;
     turn_wake(kit.engine);
 }
 
 LOOP_TEST(without_watches_artifacts_are_looked_for_once_a_minute) {
-    take_watches_away();
+    remove_watches();
     waits_for(path_of("plan.md"));
     kit_settle(&kit);
     make_file("plan.md");
@@ -336,7 +336,7 @@ LOOP_TEST(without_watches_artifacts_are_looked_for_once_a_minute) {
 }
 
 LOOP_TEST(without_watches_markers_are_looked_for_once_a_minute) {
-    take_watches_away();
+    remove_watches();
     struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     add.draft.spec.until = UNTIL_DONE;
     add.draft.spec.state = TASK_HELD;
@@ -351,14 +351,14 @@ LOOP_TEST(without_watches_markers_are_looked_for_once_a_minute) {
     assert_int_equal(fake_start_count(), 1);
 }
 
-LOOP_TEST(without_watches_nobody_looks_while_nobody_waits) {
-    take_watches_away();
+LOOP_TEST(without_watches_nothing_is_polled_while_no_task_waits) {
+    remove_watches();
     task_id task = running("{\"argv\":[\"a\"]}", UNTIL_EXIT);
     struct run_end end = fake_exit(0);
-    fake_tell_ended(run_of(0), &end);
+    fake_report_ended(run_of(0), &end);
     kit_wait_state(&kit, task, TASK_DONE);
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
-    assert_true(watch_of(kit.engine)->look_at == TIME_NEVER);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, task), 0);
+    assert_true(watch_of(kit.engine)->poll_at == TIME_NEVER);
 }
 
 int main(void) {

@@ -53,7 +53,7 @@ static int close_it(void **state) {
     return 0;
 }
 
-/* What is said about the places of this key; "": nothing. */
+/* The text about the slots of this key; "": nothing. */
 static void size_of(const char *key, char ret[256]) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     (void)engine_partition_size(kit.engine, key, &text);
@@ -70,10 +70,10 @@ static bool has_room(struct kit *k, void *ctx) {
     return strcmp(text, ctx) == 0;
 }
 
-static void wait_room(const char *said) {
+static void wait_room(const char *expected) {
     char text[256];
-    snprintf(text, sizeof(text), "%s", said);
-    kit_wait(&kit, has_room, text, said);
+    snprintf(text, sizeof(text), "%s", expected);
+    kit_wait(&kit, has_room, text, expected);
 }
 
 static bool was_asked(struct kit *k, void *ctx) {
@@ -94,7 +94,7 @@ static task_id add(const char *key) {
 
 static void end(task_id task) {
     struct run_end end = fake_exit(0);
-    fake_tell_ended((struct run_key){ .task = task, .attempt = 1 }, &end);
+    fake_report_ended((struct run_key){ .task = task, .attempt = 1 }, &end);
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
@@ -113,7 +113,7 @@ FIXTURE_TEST(as_many_start_as_there_is_room_for) {
     assert_int_equal(kit_state(&kit, tasks[2]), TASK_READY);
     end(tasks[0]);
     kit_wait_starts(&kit, 3);
-    /* One is let in where less than a whole run fits: Slurm knows better. */
+    /* One is let in where less than one run fits: Slurm knows better. */
     (void)add("slurm:*");
     kit_wait_starts(&kit, 4);
     (void)add("slurm:*");
@@ -126,7 +126,7 @@ FIXTURE_TEST(nodes_can_be_counted_instead) {
     wait_room("the partition 'gpu' has 2 nodes that can be used");
 }
 
-FIXTURE_TEST(a_smaller_partition_stops_nobody_and_lets_nobody_in) {
+FIXTURE_TEST(a_smaller_partition_stops_no_run_and_starts_none) {
     open_with("gpu|up|0/2/0/2|0/2/0/2\n", "follow: cpus");
     wait_room("the partition 'gpu' has 2 CPUs that can be used, 1 for each run");
     task_id first = add("slurm:gpu"), second = add("slurm:gpu"), third = add("slurm:gpu");
@@ -152,14 +152,14 @@ FIXTURE_TEST(a_partition_that_comes_back_is_noticed) {
     kit_wait_starts(&kit, 1);
 }
 
-FIXTURE_TEST(what_somebody_has_set_counts_when_it_is_less) {
+FIXTURE_TEST(a_configured_limit_counts_when_it_is_less) {
     open_with("gpu|up|0/8/0/8|0/2/0/2\nall*|up|0/9/0/9|0/1/0/1\n",
               "follow: cpus}\nlimits: {resource: {'slurm:gpu': 1}");
     char text[256] = "";
     while (!engine_partition_at(kit.engine, 0))
         kit_settle(&kit);
     size_of("slurm:gpu", text);
-    assert_string_equal(text, ""); /* nor is it told that the partition was the reason */
+    assert_string_equal(text, ""); /* nor does the text name the partition as the reason */
     (void)add("slurm:gpu");
     (void)add("slurm:gpu");
     kit_wait_starts(&kit, 1);
@@ -186,7 +186,7 @@ FIXTURE_TEST(what_is_no_partition_is_not_believed) {
     assert_null(engine_partition_at(kit.engine, 0));
 }
 
-FIXTURE_TEST(who_does_not_follow_asks_nobody) {
+FIXTURE_TEST(without_slurm_follow_sinfo_is_not_called) {
     open_with("gpu|up|0/1/0/1|0/1/0/1\n", "follow: off");
     (void)add("slurm:gpu");
     (void)add("slurm:gpu");

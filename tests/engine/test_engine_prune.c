@@ -1,4 +1,4 @@
-/* What is finished does not stay for ever: what goes, what stays, and that nobody waits for it. */
+/* Retention: which finished tasks are deleted, which stay, and that no request waits for it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,13 +66,13 @@ static bool has_task(task_id task) {
     return kit_state(&kit, task) != TASK_ABSENT;
 }
 
-static bool is_gone(struct kit *k, void *ctx) {
+static bool is_deleted(struct kit *k, void *ctx) {
     (void)k;
     return !has_task(*(task_id *)ctx);
 }
 
-static void wait_gone(task_id task) {
-    kit_wait(&kit, is_gone, &task, "a task is forgotten");
+static void wait_deleted(task_id task) {
+    kit_wait(&kit, is_deleted, &task, "a task is forgotten");
 }
 
 /* --- tasks ----------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ PRUNE_TEST(what_is_old_and_finished_goes_with_its_folder_and_marker) {
     snprintf(marker, sizeof(marker), "%s/done/web-103", kit.home);
     assert_int_equal(symlink("nowhere", marker), 0);
     kit_start(&kit);
-    wait_gone(103);
+    wait_deleted(103);
     assert_false(has_task(101));
     assert_true(has_task(102)); /* young */
     assert_true(has_task(104)); /* not finished */
@@ -115,7 +115,7 @@ PRUNE_TEST(of_too_many_the_oldest_go) {
     kit_stop(&kit);
     kit_store(&kit, too_many);
     kit_start(&kit);
-    wait_gone(5);
+    wait_deleted(5);
     kit_settle(&kit);
     assert_false(has_task(1));
     assert_true(has_task(6));
@@ -149,7 +149,7 @@ PRUNE_TEST(those_that_are_needed_do_not_hide_those_that_are_not) {
     kit_stop(&kit);
     kit_store(&kit, a_crowd_in_front);
     kit_start(&kit);
-    wait_gone(500);
+    wait_deleted(500);
     assert_true(has_task(1));
     assert_true(has_task(449));
 }
@@ -187,7 +187,7 @@ PRUNE_TEST(who_needed_a_task_that_goes_keeps_its_own_age) {
     kit_stop(&kit);
     kit_store(&kit, a_chain);
     kit_start(&kit);
-    wait_gone(101);
+    wait_deleted(101);
     kit_settle(&kit);
     struct store_question question = { .kind = ASK_CHANGED, .tasks = &behind, .task_count = 1 };
     store_ask(kit.store, &question, take_age, &changed_at);
@@ -271,7 +271,7 @@ TEST_WITH(answers_that_come_later_are_used_then, open_late, close_it) {
     assert_true(has_task(101));
     late_hold_answers(false);
     late_give_answers();
-    wait_gone(101);
+    wait_deleted(101);
     assert_false(has_task(103));
     assert_true(has_task(102));
 }

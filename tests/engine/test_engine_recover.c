@@ -32,14 +32,14 @@ static struct run_key last_run(void) {
 }
 
 static void end_last(struct run_end end) {
-    fake_tell_ended(last_run(), &end);
+    fake_report_ended(last_run(), &end);
 }
 
 static task_id running(void) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     size_t starts = fake_start_count();
     kit_wait_starts(&kit, starts > 0 ? starts : 1);
-    fake_tell_started(last_run());
+    fake_report_started(last_run());
     kit_wait_state(&kit, task, TASK_RUNNING);
     return task;
 }
@@ -57,7 +57,7 @@ static enum outcome recorded(task_id task) {
 
 RECOVER_TEST(a_stop_that_was_ordered_is_sent_again_by_the_next_daemon) {
     task_id task = running();
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     assert_int_equal(fake_stop_count(), 1);
     fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
     kit_restart(&kit); /* the daemon may have died just before it sent the first one */
@@ -105,7 +105,7 @@ RECOVER_TEST(the_store_knows_who_a_run_is_while_it_lives) {
     assert_null(run.cgroup);
 }
 
-/* The key is in the commit of the order: a shim that lives always has one that the store knows. */
+/* The key is in the commit of the order: a live shim always has one that the store knows. */
 RECOVER_TEST(the_key_is_stored_before_the_shim_lives) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
@@ -117,7 +117,7 @@ RECOVER_TEST(the_key_is_stored_before_the_shim_lives) {
     assert_int_equal(fake_known()->pid, 0);
     /* Who it is comes with the news that it runs. */
     fake_shim_is(4712, 100, NULL);
-    fake_tell_started(last_run());
+    fake_report_started(last_run());
     kit_wait_state(&kit, task, TASK_RUNNING);
     fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
     kit_restart(&kit);
@@ -158,7 +158,7 @@ static int cancel_now(struct engine *engine, struct kit_ask *ask) {
 
 RECOVER_TEST(the_second_cancel_kills_at_once) {
     task_id task = running();
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     assert_true(kit_run(&kit, cancel_now, NULL) >= 0);
     assert_int_equal(fake_stop_count(), 2);
     assert_int_equal(fake_stop_at(0)->how, STOP_POLITELY);
@@ -187,7 +187,7 @@ RECOVER_TEST(a_launch_that_takes_too_long_is_ended_and_tried_again) {
     end_last((struct run_end){ .kind = RUN_END_STOPPED, .code = -1 });
     kit_wait_starts(&kit, 2);
     assert_int_equal(kit_view(&kit, task).launch_failures, 1);
-    fake_tell_started(last_run());
+    fake_report_started(last_run());
     kit_wait_state(&kit, task, TASK_RUNNING);
 }
 
@@ -212,7 +212,7 @@ RECOVER_TEST(an_agent_that_ends_at_once_without_a_word_was_not_launched) {
     kit_wait_starts(&kit, 2);
     assert_int_equal(kit_view(&kit, task).launch_failures, 1);
     struct run_end spoke = fake_exit(0);
-    end_last(spoke); /* launched, but not with the last word that its adapter waits for */
+    end_last(spoke); /* launched, but without the final message that its adapter waits for */
     kit_wait_state(&kit, task, TASK_HELD);
     assert_int_equal(kit_view(&kit, task).launch_failures, 0);
     assert_int_equal(kit_view(&kit, task).failures, 1);
@@ -292,7 +292,7 @@ RECOVER_TEST(a_task_that_is_deleted_in_the_turn_that_brought_it_leaves_nothing) 
     store_ask(kit.store, &question, count_specs, &specs);
     assert_int_equal(specs, 0);
     struct kit_ask again = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
-    again.draft.external_id = "card-1"; /* one of a kind: nobody has it any more */
+    again.draft.external_id = "card-1"; /* unique: no task has it any more */
     assert_int_equal(kit_do(&kit, &again), 0);
     assert_int_equal(again.outcome, STORE_OK);
 }
@@ -318,14 +318,14 @@ RECOVER_TEST(an_old_report_takes_nothing_back) {
     assert_int_equal(kit_view(&kit, task).tokens, 1060);
 }
 
-RECOVER_TEST(an_end_before_the_start_was_told_is_both) {
+RECOVER_TEST(an_end_before_the_start_was_reported_is_both) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     end_last(fake_exit(0));
     kit_wait_state(&kit, task, TASK_DONE);
     assert_int_equal(recorded(task), OUTCOME_OK);
     assert_int_equal(kit_events(&kit, "run.started", task), 1);
-    fake_tell_started(last_run()); /* late: nobody is confused */
+    fake_report_started(last_run()); /* late: ignored */
     kit_settle(&kit);
     assert_int_equal(kit_events(&kit, "run.started", task), 1);
 }
@@ -342,7 +342,7 @@ RECOVER_TEST(work_that_is_done_again_needs_a_new_marker) {
     assert_int_equal(kit_run(&kit, mark, NULL), 0);
     end_last(fake_exit(0));
     kit_wait_state(&kit, add.first, TASK_DONE);
-    assert_int_equal(kit_tell(&kit, FACT_AGAIN, add.first), 0);
+    assert_int_equal(kit_apply(&kit, FACT_AGAIN, add.first), 0);
     kit_wait_starts(&kit, 2);
     end_last(fake_exit(0)); /* without a word about being done */
     kit_wait_state(&kit, add.first, TASK_HELD);
@@ -355,7 +355,7 @@ static int open_group(struct engine *engine, struct kit_ask *ask) {
     return r < 0 ? r : (int)group;
 }
 
-RECOVER_TEST(a_made_name_is_nobody_elses) {
+RECOVER_TEST(a_generated_name_is_unique) {
     assert_int_equal(kit_run(&kit, open_group, "group-2"), 1);
     assert_int_equal(kit_run(&kit, open_group, NULL), 2);
     assert_non_null(engine_find_group(kit.engine, "group-3"));

@@ -56,7 +56,7 @@ static void go_on(void) {
 
 static void end_with(task_id task, uint32_t attempt, int code) {
     struct run_end end = fake_exit(code);
-    fake_tell_ended(key_of(task, attempt), &end);
+    fake_report_ended(key_of(task, attempt), &end);
 }
 
 static void take_first(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -89,7 +89,7 @@ RESTORE_TEST(a_run_that_lives_is_the_run_of_its_task) {
     assert_string_equal(fake_adopted(0), "1.1=alive");
     go_on();
     assert_int_equal(fake_start_count(), 0); /* not beside itself */
-    fake_tell_started(key_of(task, 1));
+    fake_report_started(key_of(task, 1));
     kit_wait_state(&kit, task, TASK_RUNNING);
     assert_false(run_on_record(task, 1).ended);
     assert_int_equal(kit_events(&kit, "run.found", task), 1);
@@ -103,11 +103,11 @@ RESTORE_TEST(it_can_be_canceled) {
     task_id task = queued();
     left_over(task, 1, ADOPTED_ALIVE, NULL);
     kit_restart(&kit);
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     assert_int_equal(fake_stop_count(), 1);
     assert_int_equal(fake_stop_at(0)->run.attempt, 1);
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1, .started_at = 1 };
-    fake_tell_ended(key_of(task, 1), &end);
+    fake_report_ended(key_of(task, 1), &end);
     kit_wait_state(&kit, task, TASK_CANCELED);
 }
 
@@ -180,7 +180,7 @@ RESTORE_TEST(what_waited_for_another_runs) {
 static task_id running(void) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
-    fake_tell_started(key_of(task, 1));
+    fake_report_started(key_of(task, 1));
     kit_wait_state(&kit, task, TASK_RUNNING);
     return task;
 }
@@ -220,7 +220,7 @@ RESTORE_TEST(a_finished_task_stays_finished) {
     task_id task = running();
     end_with(task, 1, 0);
     kit_wait_state(&kit, task, TASK_DONE);
-    fake_has_external("web-1"); /* somebody said "again" after the backup */
+    fake_has_external("web-1"); /* it was run again after the backup */
     kit_restart(&kit);
     assert_int_equal(kit.report.external, 1);
     assert_int_equal(kit.report.found, 0);
@@ -332,7 +332,7 @@ RESTORE_TEST(a_finished_task_is_not_started_beside_its_living_run) {
     assert_int_equal(engine_external_attempt(kit.engine, task), 9);
     fake_external_ends("web-1");
     assert_int_equal(engine_external_attempt(kit.engine, task), 0);
-    assert_int_equal(kit_tell(&kit, FACT_AGAIN, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_AGAIN, task), 0);
     kit_wait_starts(&kit, 2);
     assert_int_equal(fake_start_at(1)->run.attempt, 10); /* its folder is another one */
 }

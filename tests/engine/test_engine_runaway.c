@@ -1,4 +1,4 @@
-/* Runs that end quickly, again and again: the pause before the next attempt grows, people are told, and one run that
+/* Runs that end quickly, again and again: the pause before the next attempt grows, an alert is raised, and one run that
  * lasts ends it. */
 #include <string.h>
 
@@ -34,15 +34,15 @@ static bool is_waiting(struct kit *k, void *ctx) {
 static void end_after(time_ms span) {
     size_t starts = kit_view(&kit, task).attempt;
     if (kit_state(&kit, task) == TASK_HELD) {
-        assert_int_equal(kit_tell(&kit, FACT_RELEASE, task), 0);
+        assert_int_equal(kit_apply(&kit, FACT_RELEASE, task), 0);
         starts++;
     }
     kit_wait_starts(&kit, starts > 0 ? starts : 1);
     struct run_end end = fake_exit(1);
     end.ended_at = engine_now(kit.engine);
     end.started_at = end.ended_at - span;
-    fake_tell_ended((struct run_key){ .task = task, .attempt = kit_view(&kit, task).attempt },
-                    &end);
+    fake_report_ended((struct run_key){ .task = task, .attempt = kit_view(&kit, task).attempt },
+                      &end);
     kit_wait(&kit, is_waiting, NULL, "the end of the run");
 }
 

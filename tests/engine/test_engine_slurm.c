@@ -85,7 +85,7 @@ FIXTURE_TEST(a_task_runs_where_it_belongs) {
     const struct fake_start *start = start_of(far);
     char expected[64], store[32];
     assert_true(start->in_slurm);
-    /* 60 + 5 for the command, 10 + 5 for the check, and a minute to tell of it */
+    /* 60 + 5 for the command, 10 + 5 for the check, and a minute to report it */
     assert_string_equal(start->place,
                         "partition=gpu account=w qos=low gres=gpu:1 extra=--exclusive "
                         "cpus=8 memory=3145728 time=140000");
@@ -98,7 +98,7 @@ FIXTURE_TEST(a_task_runs_where_it_belongs) {
     assert_false(start_of(near)->in_slurm);
     assert_string_equal(start_of(near)->token, "");
     assert_null(strstr(start_of(near)->env, "https://head:7878"));
-    /* Whoever takes over on this machine hears runs beside the socket that is its address. */
+    /* Another daemon of this machine listens beside the socket of this one. */
     assert_non_null(strstr(start_of(near)->env, "\nSLUICE_PEERS=unix:/b/sock,unix:/e/sock\n"));
     assert_null(strstr(start->env, "\nSLUICE_PEERS="));
 
@@ -122,12 +122,12 @@ FIXTURE_TEST(without_a_time_out_slurm_is_asked_for_none) {
 FIXTURE_TEST(a_stop_goes_to_the_executor_that_has_the_run) {
     task_id far = in_slurm("{\"argv\":[\"a\"]}"), near = kit_web(&kit, "{\"argv\":[\"b\"]}");
     kit_wait_starts(&kit, 2);
-    fake_tell_started(start_of(far)->run);
-    fake_tell_started(start_of(near)->run);
+    fake_report_started(start_of(far)->run);
+    fake_report_started(start_of(near)->run);
     kit_wait_state(&kit, far, TASK_RUNNING);
     kit_wait_state(&kit, near, TASK_RUNNING);
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, far), 0);
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, near), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, far), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, near), 0);
     assert_int_equal(fake_stop_count(), 2);
     assert_true(fake_stop_at(0)->in_slurm);
     assert_int_equal(fake_stop_at(0)->run.task, far);
@@ -153,7 +153,7 @@ FIXTURE_TEST(a_run_may_wait_in_slurm_for_longer_than_a_launch_may_take) {
     fake_will_adopt(start_of(far)->run, ADOPTED_ALIVE, NULL);
     kit_restart(&kit); /* nor does the next daemon count its own time */
     kit_wait_state(&kit, far, TASK_STARTING);
-    fake_tell_started(start_of(far)->run);
+    fake_report_started(start_of(far)->run);
     kit_wait_state(&kit, far, TASK_RUNNING);
 }
 
@@ -183,12 +183,12 @@ FIXTURE_TEST(the_row_says_who_is_asked) {
     assert_null(fake_adopted(2));
 }
 
-/* Nothing lives there, and no folder is left: the key of its partition tells it. */
+/* Nothing lives there, and no folder is left: the key of its partition shows it. */
 FIXTURE_TEST(a_task_that_was_in_slurm_is_enough_to_ask_slurm) {
     task_id task = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_end end = fake_exit(0);
-    fake_tell_ended(start_of(task)->run, &end);
+    fake_report_ended(start_of(task)->run, &end);
     kit_wait_state(&kit, task, TASK_DONE);
     assert_int_equal(fake_slurm_made(), 1);
     kit_restart(&kit);
@@ -224,8 +224,8 @@ FIXTURE_TEST(a_run_in_slurm_that_a_backup_does_not_know_is_adopted_there) {
     assert_string_equal(row.executor, "slurm");
 }
 
-/* Nothing in the rows tells of Slurm: the folder does. */
-FIXTURE_TEST(a_run_in_slurm_of_a_store_that_is_gone_keeps_its_place) {
+/* Nothing in the rows names Slurm: the folder does. */
+FIXTURE_TEST(a_run_in_slurm_of_a_lost_store_keeps_its_slot) {
     assert_int_equal(kit_add(&kit, "web", "{\"argv\":[\"a\"]}", &(task_id){ 0 }), 0);
     kit_stop(&kit);
     fake_has_slurm_external("web-77");
@@ -334,11 +334,11 @@ NAME_TEST(of_two_names_that_of_the_jobs_is_kept_and_the_folder_is_known) {
 FIXTURE_TEST(a_lost_node_is_no_failure_of_the_task) {
     task_id task = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
-    fake_tell_started(start_of(task)->run);
+    fake_report_started(start_of(task)->run);
     kit_wait_state(&kit, task, TASK_RUNNING);
     struct run_end end = { .kind = RUN_END_LOST, .code = -1, .started_at = 1 };
     snprintf(end.message, sizeof(end.message), "node n3 failed");
-    fake_tell_ended(start_of(task)->run, &end);
+    fake_report_ended(start_of(task)->run, &end);
     kit_wait_starts(&kit, 2);
     assert_int_equal(kit_view(&kit, task).losses, 1);
     assert_int_equal(kit_view(&kit, task).failures, 0);
@@ -355,11 +355,11 @@ FIXTURE_TEST(an_agent_that_slurm_kills_for_its_memory_was_launched_well) {
     ask.draft.resource_names = (struct submission_names){ keys, 1 };
     assert_int_equal(kit_do(&kit, &ask), 0);
     kit_wait_starts(&kit, 1);
-    fake_tell_started(start_of(ask.first)->run);
+    fake_report_started(start_of(ask.first)->run);
     kit_wait_state(&kit, ask.first, TASK_RUNNING);
     struct run_end end = { .kind = RUN_END_SIGNAL, .code = -1, .signal = 9 };
     end.ended_at = loop_now(kit.loop) + SECONDS(3);
-    fake_tell_ended(start_of(ask.first)->run, &end);
+    fake_report_ended(start_of(ask.first)->run, &end);
     kit_wait_state(&kit, ask.first, TASK_HELD);
     struct run_row row;
     assert_true(kit_last_run(&kit, ask.first, &row));
@@ -371,7 +371,7 @@ FIXTURE_TEST(the_time_limit_of_slurm_is_a_time_out) {
     task_id task = in_slurm("{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
     struct run_end end = { .kind = RUN_END_TIMEOUT, .code = -1, .started_at = 1, .ended_at = 2 };
-    fake_tell_ended(start_of(task)->run, &end);
+    fake_report_ended(start_of(task)->run, &end);
     kit_wait_state(&kit, task, TASK_HELD); /* until it is tried again */
     struct run_row row;
     assert_true(kit_last_run(&kit, task, &row));
@@ -389,7 +389,7 @@ FIXTURE_TEST(a_slurm_that_cannot_be_used_is_a_failed_launch_that_says_so) {
     fake_refuse_slurm(0);
 }
 
-/* Whoever starts a daemon may give it any environment. */
+/* A daemon may be started with any environment. */
 FIXTURE_TEST(a_variable_that_is_there_often_counts_once) {
     static char path[] = "PATH=/bin";
     static char *many[101];

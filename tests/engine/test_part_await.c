@@ -78,7 +78,7 @@ TEST(a_task_that_needs_a_person_is_settled_unless_the_wait_is_patient) {
     turn(&kit);
     assert_int_equal(over, 1);
     part_kit_free(&kit);
-    assert_int_equal(over, 2); /* the daemon ends: the other one, too */
+    assert_int_equal(over, 2); /* the daemon ends: the patient wait, too */
 }
 
 TEST(a_canceled_wait_is_not_reported) {

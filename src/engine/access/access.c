@@ -263,20 +263,17 @@ static void make_id(char ret[ACCESS_ID_SIZE]) {
     ret[ACCESS_ID_SIZE - 1] = '\0';
 }
 
-static void tell_event(struct engine *e, const char *kind, const struct engine_access *view,
-                       const char *by) {
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "id", view->id);
-    json_put_string(&w, "name", view->name);
-    json_put_string(&w, "scope", access_scope_name(view->scope));
-    json_put_bool(&w, "session", view->session);
+static void write_event(struct engine *e, const char *kind, const struct engine_access *view,
+                        const char *by) {
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "id", view->id);
+    json_put_string(w, "name", view->name);
+    json_put_string(w, "scope", access_scope_name(view->scope));
+    json_put_bool(w, "session", view->session);
     if (by)
-        json_put_string(&w, "by", by);
-    json_write_object_end(&w);
-    engine_event(e, kind, 0, 0, strbuf_text(&data));
+        json_put_string(w, "by", by);
+    event_end(e, &data, kind, 0, 0);
 }
 
 /* Removes expired tokens and, if there are too many sessions, the least recently used one. */
@@ -335,7 +332,7 @@ int engine_add_access(struct engine *e, const struct engine_access *draft,
     struct token *added = LIST_ADD(&all_of(e)->tokens);
     *added = token;
     write_note(e, added);
-    tell_event(e, "token.added", &added->view, NULL);
+    write_event(e, "token.added", &added->view, NULL);
     return 0;
 }
 
@@ -344,7 +341,7 @@ void engine_end_access(struct engine *e, const char *id, const char *by) {
     for (size_t i = 0; i < a->tokens.count; i++) {
         if (strcmp(a->tokens.items[i].view.id, id) != 0)
             continue;
-        tell_event(e, "token.ended", &a->tokens.items[i].view, by);
+        write_event(e, "token.ended", &a->tokens.items[i].view, by);
         remove_token(e, i);
         return;
     }

@@ -44,7 +44,7 @@ static void end_code(const struct engine *e, struct code *code) {
 }
 
 /* Removes the files of expired codes and sets the timer for the next. */
-static void look(void *ctx) {
+static void remove_expired(void *ctx) {
     struct page_codes *p = ctx;
     struct loop *loop = p->engine->loop;
     time_ms now = access_now(p->engine), next = TIME_NEVER;
@@ -61,7 +61,7 @@ static void look(void *ctx) {
 static void page_codes_init(struct engine *e) {
     struct page_codes *p = codes_of(e);
     p->engine = e;
-    p->timer = loop_timer_new(e->loop, look, p);
+    p->timer = loop_timer_new(e->loop, remove_expired, p);
 }
 
 /* Removes files that an earlier daemon left. */
@@ -92,7 +92,7 @@ static struct code *find(struct engine *e, const char *text) {
 time_ms engine_make_code(struct engine *e, enum access_scope scope, char ret_code[PAGE_CODE_SIZE]) {
     struct page_codes *p = codes_of(e);
     struct code *code = p->codes;
-    look(p);
+    remove_expired(p);
     for (struct code *other = p->codes; other < p->codes + CODES_MAX; other++)
         if (other->until < code->until) /* an expired one, or else the oldest */
             code = other;
@@ -138,7 +138,7 @@ int engine_write_code_file(struct engine *e, const char *text, const char *link,
     }
     code->path = strbuf_take(&path);
     *ret_path = code->path;
-    look(codes_of(e));
+    remove_expired(codes_of(e));
     return 0;
 }
 

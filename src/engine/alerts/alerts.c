@@ -41,10 +41,10 @@ struct alerts {
     LIST(task_id) heads;   /* representatives of the tasks that wait at a gate, during a scan */
     size_t asked;          /* how many of them the store was asked about */
     LIST(struct waiter) waiters;
-    time_ms look_at;   /* nothing can be stuck before */
-    time_ms looked_at; /* the last scan for stuck tasks */
-    bool changed;      /* since the last scan */
-    bool overdue;      /* the last scan found a long wait */
+    time_ms scan_at;    /* nothing can be stuck before */
+    time_ms scanned_at; /* the last scan for stuck tasks */
+    bool changed;       /* since the last scan */
+    bool overdue;       /* the last scan found a long wait */
     bool asking, answered;
     struct floor_watch memory, load;
     time_ms stuck_after; /* alerts.stuck_s, cached because every turn needs it; 0: off */
@@ -59,7 +59,7 @@ static struct alerts *alerts_of(const struct engine *e) {
 /* After a new configuration. */
 static void alerts_configure(struct engine *e) {
     alerts_of(e)->stuck_after = config_number(e->config, "alerts.stuck_s", NULL);
-    alerts_of(e)->look_at = 0; /* what was too young may be old now */
+    alerts_of(e)->scan_at = 0; /* what was too young may be old now */
 }
 
 /* Drops what came from rows. */
@@ -70,7 +70,7 @@ static void alerts_forget(struct engine *e) {
         free((char *)a->open.items[i].view.text);
     }
     a->open.count = a->touched.count = a->waiters.count = a->heads.count = a->asked = 0;
-    a->look_at = a->looked_at = 0;
+    a->scan_at = a->scanned_at = 0;
     a->answered = a->overdue = false;
 }
 
@@ -98,9 +98,10 @@ static bool alert_key_is(const char *key, const char *kind) {
 }
 
 static struct alert *find(const struct engine *e, const char *key) {
-    for (size_t i = 0; i < alerts_of(e)->open.count; i++)
-        if (strcmp(alerts_of(e)->open.items[i].view.key, key) == 0)
-            return &alerts_of(e)->open.items[i];
+    struct alerts *a = alerts_of(e);
+    for (size_t i = 0; i < a->open.count; i++)
+        if (strcmp(a->open.items[i].view.key, key) == 0)
+            return &a->open.items[i];
     return NULL;
 }
 
@@ -144,14 +145,11 @@ static void alerts_load_note(struct engine *e, const struct note_row *row) {
 /* --- raise and clear ------------------------------------------------------------------------- */
 
 static void write_event(struct engine *e, const char *kind, const struct alert *alert) {
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "key", alert->view.key);
-    json_put_string(&w, "text", alert->view.text);
-    json_write_object_end(&w);
-    engine_event(e, kind, alert->view.task, alert->attempt, strbuf_text(&data));
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "key", alert->view.key);
+    json_put_string(w, "text", alert->view.text);
+    event_end(e, &data, kind, alert->view.task, alert->attempt);
 }
 
 static void open_alert(struct engine *e, struct alert alert) {
@@ -185,18 +183,19 @@ bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attem
 }
 
 void alert_clear(struct engine *e, const char *key) {
+    struct alerts *a = alerts_of(e);
     struct alert *alert = find(e, key);
     if (!alert)
         return;
-    struct alert gone = *alert;
-    size_t left = alerts_of(e)->open.count - (size_t)(alert - alerts_of(e)->open.items) - 1;
+    struct alert cleared = *alert;
+    size_t left = a->open.count - (size_t)(alert - a->open.items) - 1;
     memmove(alert, alert + 1, left * sizeof(*alert));
-    alerts_of(e)->open.count--;
-    note_put(e, NOTE_PREFIX, gone.view.key, NULL);
-    write_event(e, "alert.cleared", &gone);
-    log_info("alert %s is over", gone.view.key);
-    free((char *)gone.view.key);
-    free((char *)gone.view.text);
+    a->open.count--;
+    note_put(e, NOTE_PREFIX, cleared.view.key, NULL);
+    write_event(e, "alert.cleared", &cleared);
+    log_info("alert %s is over", cleared.view.key);
+    free((char *)cleared.view.key);
+    free((char *)cleared.view.text);
 }
 
 bool engine_alert_is_open(const struct engine *e, const char *key) {
@@ -232,8 +231,8 @@ static void alert_budget_see_task(struct engine *e, const struct task_spec *t) {
 
 /* It waits for a larger budget of its own. */
 static bool alert_budget_is_over(const struct engine *e, const struct alert *alert) {
-    struct task_spec told;
-    return !core_task_spec(e->core, alert->view.task, &told) || !alert_budget_is_held(&told);
+    struct task_spec spec;
+    return !core_task_spec(e->core, alert->view.task, &spec) || !alert_budget_is_held(&spec);
 }
 
 /* --- windows --------------------------------------------------------------------------------- */
@@ -301,21 +300,12 @@ static bool alert_window_is_over(const struct engine *e, const struct alert *ale
  * is reported once. */
 
 #define ASKED_EACH 200u       /* tasks per turn */
-#define LOOK_AGAIN MINUTES(1) /* while there is a long wait and something has changed */
-
-/* 0: off. */
-static time_ms alert_stuck_after(const struct engine *e) {
-    return alerts_of(e)->stuck_after;
-}
-
-static time_ms look_again(time_ms limit) {
-    return time_min(LOOK_AGAIN, limit / 2);
-}
+#define SCAN_AGAIN MINUTES(1) /* while there is a long wait and something has changed */
 
 /* The next scan. */
 static time_ms alert_stuck_next(const struct engine *e) {
     const struct alerts *a = alerts_of(e);
-    time_ms limit = alert_stuck_after(e);
+    time_ms limit = alerts_of(e)->stuck_after;
     if (limit == 0)
         return TIME_NEVER;
     if (a->asking)
@@ -323,17 +313,17 @@ static time_ms alert_stuck_next(const struct engine *e) {
     if (a->answered || a->asked < a->heads.count)
         return e->now;
     if (a->overdue && a->changed)
-        return time_min(a->look_at, time_add(a->looked_at, look_again(limit)));
-    return a->look_at;
+        return time_min(a->scan_at, time_add(a->scanned_at, time_min(SCAN_AGAIN, limit / 2)));
+    return a->scan_at;
 }
 
 static void sooner(struct engine *e, time_ms at) {
-    alerts_of(e)->look_at = time_min(alerts_of(e)->look_at, at);
+    alerts_of(e)->scan_at = time_min(alerts_of(e)->scan_at, at);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-static void look_at_runs(struct engine *e, time_ms limit) {
+static void check_runs(struct engine *e, time_ms limit) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         time_ms start = run->view.started_at ? run->view.started_at : run->view.ordered_at;
@@ -391,7 +381,7 @@ static void raise_for(struct engine *e, const struct waiter *waiter, const struc
                 (long long)((e->now - waiter->since) / MINUTES(1)), strbuf_text(&why));
 }
 
-static bool somebody_waits(struct engine *e, const char *key, time_ms limit) {
+static bool any_task_waits(struct engine *e, const char *key, time_ms limit) {
     _cleanup_(strbuf_finish) struct strbuf other = STRBUF_INIT;
     for (size_t i = 0; i < alerts_of(e)->waiters.count; i++) {
         const struct waiter *waiter = &alerts_of(e)->waiters.items[i];
@@ -408,7 +398,7 @@ static bool somebody_waits(struct engine *e, const char *key, time_ms limit) {
 static void clear_stuck(struct engine *e, time_ms limit) {
     for (size_t i = alerts_of(e)->open.count; i-- > 0;) {
         const char *key = alerts_of(e)->open.items[i].view.key;
-        if (alert_key_is(key, "stuck") && !somebody_waits(e, key, limit))
+        if (alert_key_is(key, "stuck") && !any_task_waits(e, key, limit))
             alert_clear(e, key);
     }
 }
@@ -466,7 +456,7 @@ static void ask_some(struct engine *e) {
 /* Skips tasks that are too young to wait for long, and those that need no alert. */
 static void see_head(void *ctx, task_id task) {
     struct engine *e = ctx;
-    time_ms limit = alert_stuck_after(e);
+    time_ms limit = alerts_of(e)->stuck_after;
     struct task_view view;
     struct verdict v;
     if (!core_task(e->core, task, &view))
@@ -477,23 +467,23 @@ static void see_head(void *ctx, task_id task) {
         *LIST_ADD(&alerts_of(e)->heads) = task;
 }
 
-static void look(struct engine *e, time_ms limit) {
+static void begin_scan(struct engine *e, time_ms limit) {
     struct alerts *a = alerts_of(e);
     struct core_counts counts;
     a->changed = a->overdue = false;
-    a->looked_at = e->now;
-    a->look_at = TIME_NEVER;
+    a->scanned_at = e->now;
+    a->scan_at = TIME_NEVER;
     a->heads.count = a->waiters.count = a->asked = 0;
-    look_at_runs(e, limit);
+    check_runs(e, limit);
     core_count(e->core, &counts);
     size_t each = ASKED_EACH / (counts.classes + 1);
     core_each_queue_head(e->core, each > 0 ? each : 1, ASKED_EACH, see_head, e);
     ask_some(e);
 }
 
-static void alert_look_for_stuck(struct engine *e) {
+static void scan_for_stuck(struct engine *e) {
     struct alerts *a = alerts_of(e);
-    time_ms limit = alert_stuck_after(e);
+    time_ms limit = alerts_of(e)->stuck_after;
     if (limit == 0 || a->asking)
         return;
     if (a->changed) /* tasks that begin to wait now can be stuck then */
@@ -501,7 +491,7 @@ static void alert_look_for_stuck(struct engine *e) {
     if (!a->answered && a->asked < a->heads.count)
         ask_some(e);
     else if (!a->answered && alert_stuck_next(e) <= e->now)
-        look(e, limit);
+        begin_scan(e, limit);
     if (a->answered) /* at once: what was found is still true */
         take_answer(e, limit);
 }
@@ -512,9 +502,9 @@ static void alert_look_for_stuck(struct engine *e) {
  * changes a task, an account, an agent or the disk. All open alerts are checked in every turn that
  * changed something. There are few of them, and nothing iterates over the tasks. */
 
-#define EXAMPLES        3u
-#define LOOK_WHILE_FULL MINUTES(1) /* nothing else would wake us when there is space again */
-#define CALM_FOR        MINUTES(1) /* memory and load must be fine for this long */
+#define EXAMPLES         3u
+#define CHECK_WHILE_FULL MINUTES(1) /* nothing else would wake us when there is space again */
+#define CALM_FOR         MINUTES(1) /* memory and load must be fine for this long */
 
 /* --- the causes ------------------------------------------------------------------------------ */
 
@@ -584,12 +574,12 @@ static void alerts_agent_changed(struct engine *e, const struct agent_row *row) 
 /* A group with a member that depends on a failed task will not finish by itself. */
 static void see_groups(struct engine *e, task_id failed, const task_id *users, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        struct task_spec told;
-        if (!core_task_spec(e->core, users[i], &told) || told.group == 0
-            || told.group > engine_group_count(e))
+        struct task_spec spec;
+        if (!core_task_spec(e->core, users[i], &spec) || spec.group == 0
+            || spec.group > engine_group_count(e))
             continue;
         char id[2][ENGINE_ID_MAX];
-        const char *name = engine_group_at(e, told.group - 1)->name;
+        const char *name = engine_group_at(e, spec.group - 1)->name;
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "group:%s", name);
         alert_raise(
@@ -630,18 +620,19 @@ static void see_breaker(struct engine *e, const struct task_spec *t) {
 }
 
 static void see_touched(struct engine *e) {
-    for (size_t i = 0; i < alerts_of(e)->touched.count; i++) {
-        struct task_spec told;
-        if (!core_task_spec(e->core, alerts_of(e)->touched.items[i], &told))
+    struct alerts *a = alerts_of(e);
+    for (size_t i = 0; i < a->touched.count; i++) {
+        struct task_spec spec;
+        if (!core_task_spec(e->core, a->touched.items[i], &spec))
             continue;
-        if (task_state_is_failure(told.state))
-            see_chain(e, told.id, told.state);
-        if (breaker_is_open(&told))
-            see_breaker(e, &told);
-        alert_budget_see_task(e, &told);
-        denied_see_task(e, &told);
+        if (task_state_is_failure(spec.state))
+            see_chain(e, spec.id, spec.state);
+        if (breaker_is_open(&spec))
+            see_breaker(e, &spec);
+        alert_budget_see_task(e, &spec);
+        denied_see_task(e, &spec);
     }
-    alerts_of(e)->touched.count = 0;
+    a->touched.count = 0;
 }
 
 static void see_disk(struct engine *e) {
@@ -668,7 +659,7 @@ static void see_disk(struct engine *e) {
 }
 
 /* True: it is low, a task waits for it, and it was not reported. */
-static bool must_tell(struct engine *e, struct floor_watch *floor, bool low, const char *key) {
+static bool must_report(struct engine *e, struct floor_watch *floor, bool low, const char *key) {
     struct core_counts counts;
     if (floor->since == 0 || floor->low != low)
         *floor = (struct floor_watch){ .low = low, .since = e->now };
@@ -681,13 +672,14 @@ static bool must_tell(struct engine *e, struct floor_watch *floor, bool low, con
 static void see_memory_and_load(struct engine *e) {
     const struct policy *policy = config_policy(e->config);
     int64_t floor = policy->host.memory_min_mb, most = policy->host.load_max_milli;
-    if (must_tell(e, &alerts_of(e)->memory,
-                  host_of(e)->memory_free_mb >= 0 && host_of(e)->memory_free_mb < floor, "memory"))
+    if (must_report(e, &alerts_of(e)->memory,
+                    host_of(e)->memory_free_mb >= 0 && host_of(e)->memory_free_mb < floor,
+                    "memory"))
         alert_raise(e, "memory", 0, 0,
                     "%lld MB of memory are available, the floor is %lld MB (host.memory_free_mb): "
                     "nothing starts until there is more; what runs goes on",
                     (long long)host_of(e)->memory_free_mb, (long long)floor);
-    if (must_tell(e, &alerts_of(e)->load, most > 0 && host_of(e)->load_milli > most, "load"))
+    if (must_report(e, &alerts_of(e)->load, most > 0 && host_of(e)->load_milli > most, "load"))
         alert_raise(e, "load", 0, 0,
                     "the load is %.1f, the most is %.1f (host.load): nothing starts until it is "
                     "lower; what runs goes on",
@@ -715,8 +707,8 @@ static bool group_is_over(const struct engine *e, const struct alert *alert) {
 }
 
 static bool breaker_is_over(const struct engine *e, const struct alert *alert) {
-    struct task_spec told;
-    return !core_task_spec(e->core, alert->view.task, &told) || !breaker_is_open(&told);
+    struct task_spec spec;
+    return !core_task_spec(e->core, alert->view.task, &spec) || !breaker_is_open(&spec);
 }
 
 static bool account_is_over(const struct engine *e, const struct alert *alert) {
@@ -727,60 +719,23 @@ static bool account_is_over(const struct engine *e, const struct alert *alert) {
 }
 
 static bool agent_is_over(const struct engine *e, const struct alert *alert) {
-    struct agent_spec told;
+    struct agent_spec spec;
     const char *name = subject_of(alert);
     sym symbol = symbol_find(core_symbols(e->core), name, strlen(name));
-    return !symbol || !core_agent_spec(e->core, symbol, &told) || told.openings == 0;
+    return !symbol || !core_agent_spec(e->core, symbol, &spec) || spec.openings == 0;
 }
 
 static bool run_is_over(const struct engine *e, const struct alert *alert) {
     const struct live_run *run = run_find(e, alert->view.task);
-    return !run || run->view.attempt != alert->attempt || alert_stuck_after(e) == 0;
-}
-
-static bool disk_is_over(const struct engine *e, const struct alert *alert) {
-    (void)alert;
-    return !host_of(e)->disk_low;
+    return !run || run->view.attempt != alert->attempt || alerts_of(e)->stuck_after == 0;
 }
 
 static bool floor_is_over(const struct engine *e, const struct floor_watch *floor, int64_t wanted) {
     return wanted == 0 || (floor->since > 0 && !floor->low && e->now - floor->since >= CALM_FOR);
 }
 
-static bool memory_is_over(const struct engine *e, const struct alert *alert) {
-    (void)alert;
-    return floor_is_over(e, &alerts_of(e)->memory, config_policy(e->config)->host.memory_min_mb);
-}
-
-static bool load_is_over(const struct engine *e, const struct alert *alert) {
-    (void)alert;
-    return floor_is_over(e, &alerts_of(e)->load, config_policy(e->config)->host.load_max_milli);
-}
-
-static bool store_is_over(const struct engine *e, const struct alert *alert) {
-    (void)alert;
-    return !host_of(e)->full;
-}
-
-/* The webhook's sender clears them, while it is configured. */
-static bool webhook_is_over(const struct engine *e, const struct alert *alert) {
-    (void)alert;
-    return !*config_text(e->config, "notify.webhook", NULL);
-}
-
-/* The scan for stuck tasks clears its own. */
-static bool stuck_is_over(const struct engine *e, const struct alert *alert) {
-    (void)alert;
-    return alert_stuck_after(e) == 0;
-}
-
 static bool host_is_over(const struct engine *e, const struct alert *alert) {
-    return away_alert_is_over(e, subject_of(alert));
-}
-
-static bool many_is_over(const struct engine *e, const struct alert *alert) {
-    (void)alert;
-    return alerts_of(e)->open.count <= ALERTS_MAX / 2;
+    return hosts_alert_is_over(e, subject_of(alert));
 }
 
 static bool section_is_over(const struct engine *e, const struct alert *alert) {
@@ -799,24 +754,34 @@ static const struct {
     { "window", alert_window_is_over },
     { "chain", chain_is_over },
     { "denied", denied_is_over },
-    { "disk", disk_is_over },
     { "group", group_is_over },
-    { "load", load_is_over },
-    { "many", many_is_over },
     { "marker", marker_alert_is_over },
-    { "memory", memory_is_over },
     { "run", run_is_over },
     { "runaway", runaway_alert_is_over },
     { "section", section_is_over },
-    { "store", store_is_over },
-    { "stuck", stuck_is_over },
-    { "webhook", webhook_is_over },
     { "host", host_is_over },
     { "usage", plausible_alert_is_over },
 };
 
 /* An unknown kind is over. */
 static bool is_over(const struct engine *e, const struct alert *alert) {
+    const struct alerts *a = alerts_of(e);
+    const struct policy *policy = config_policy(e->config);
+    const struct {
+        const char *kind;
+        bool is_over;
+    } without_subject[] = {
+        { "disk", !host_of(e)->disk_low },
+        { "store", !host_of(e)->full },
+        { "memory", floor_is_over(e, &a->memory, policy->host.memory_min_mb) },
+        { "load", floor_is_over(e, &a->load, policy->host.load_max_milli) },
+        { "many", a->open.count <= ALERTS_MAX / 2 },
+        { "stuck", a->stuck_after == 0 }, /* else the scan clears it */
+        { "webhook", !*config_text(e->config, "notify.webhook", NULL) }, /* else its sender does */
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(without_subject); i++)
+        if (alert_key_is(alert->view.key, without_subject[i].kind))
+            return without_subject[i].is_over;
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (alert_key_is(alert->view.key, kinds[i].kind))
             return kinds[i].is_over(e, alert);
@@ -824,11 +789,12 @@ static bool is_over(const struct engine *e, const struct alert *alert) {
 }
 
 static bool clear_what_is_over(struct engine *e) {
+    struct alerts *a = alerts_of(e);
     bool any = false;
-    for (size_t i = alerts_of(e)->open.count; i-- > 0;) {
-        if (i >= alerts_of(e)->open.count || !is_over(e, &alerts_of(e)->open.items[i]))
+    for (size_t i = a->open.count; i-- > 0;) {
+        if (i >= a->open.count || !is_over(e, &a->open.items[i]))
             continue;
-        alert_clear(e, alerts_of(e)->open.items[i].view.key);
+        alert_clear(e, a->open.items[i].view.key);
         any = true;
     }
     return any;
@@ -853,8 +819,7 @@ static void alerts_turn(struct engine *e) {
     see_touched(e);
     if (store_batch_count(e->turn.batch) > 0)
         alert_budget_see_windows(e);
-    alert_look_for_stuck(e);
-    away_see_alerts(e);
+    scan_for_stuck(e);
     if (a->open.count > 0 && clear_what_is_over(e))
         see_chains_again(e);
 }
@@ -862,9 +827,9 @@ static void alerts_turn(struct engine *e) {
 static time_ms alerts_next(const struct engine *e) {
     time_ms next = alert_stuck_next(e);
     if (host_of(e)->disk_low || host_of(e)->full)
-        next = time_min(next, time_add(host_of(e)->disk_read_at, LOOK_WHILE_FULL));
+        next = time_min(next, time_add(host_of(e)->disk_read_at, CHECK_WHILE_FULL));
     if (alert_is_open(e, "memory") || alert_is_open(e, "load"))
-        next = time_min(next, time_add(host_of(e)->read_at, LOOK_WHILE_FULL));
+        next = time_min(next, time_add(host_of(e)->read_at, CHECK_WHILE_FULL));
     return next;
 }
 

@@ -19,11 +19,11 @@ struct tick {
 
 struct journal {
     struct tick last;
-    LIST(uint32_t) hits;      /* by symbol: those that were logged */
-    LIST(time_ms) told_until; /* by symbol: the pause that was logged */
-    time_ms depth_at;         /* when the depth was last logged, or the queue was last empty */
-    amount depth_told;        /* all kinds together */
-    time_ms depth_every;      /* log.depth_s, cached because every turn needs it */
+    LIST(uint32_t) hits;        /* by symbol: those that were logged */
+    LIST(time_ms) logged_until; /* by symbol: the pause that was logged */
+    time_ms depth_at;           /* when the depth was last logged, or the queue was last empty */
+    amount logged_depth;        /* all kinds together */
+    time_ms depth_every;        /* log.depth_s, cached because every turn needs it */
 };
 
 static struct journal *journal_of(const struct engine *e) {
@@ -38,13 +38,13 @@ static void journal_configure(struct engine *e) {
 
 static void journal_init(struct engine *e) {
     journal_of(e)->depth_at = e->now;
-    journal_of(e)->depth_told = -1;
+    journal_of(e)->logged_depth = -1;
     journal_configure(e);
 }
 
 static void journal_free(struct engine *e) {
     free(journal_of(e)->hits.items);
-    free(journal_of(e)->told_until.items);
+    free(journal_of(e)->logged_until.items);
 }
 
 static const char *name_of(const struct engine *e, sym symbol) {
@@ -60,8 +60,8 @@ static sym symbol_of(const struct engine *e, const char *name) {
 static void make_room(struct journal *j, sym symbol) {
     while (j->hits.count <= symbol)
         *LIST_ADD(&j->hits) = 0;
-    while (j->told_until.count <= symbol)
-        *LIST_ADD(&j->told_until) = 0;
+    while (j->logged_until.count <= symbol)
+        *LIST_ADD(&j->logged_until) = 0;
 }
 
 /* Symbols are valid as long as the core; after a failed commit the new core may number them
@@ -81,7 +81,7 @@ static void journal_limiter_changed(struct engine *e, const struct limiter_row *
 }
 
 /* Once for each pause, while something waits behind it. */
-static void tell_not_selecting(struct engine *e) {
+static void log_not_selecting(struct engine *e) {
     struct journal *j = journal_of(e);
     for (size_t i = 0; i < config_limiter_count(e->config); i++) {
         const char *name = config_limiter_name(e->config, i);
@@ -90,9 +90,9 @@ static void tell_not_selecting(struct engine *e) {
         if (!symbol || !core_limiter(e->core, symbol, &view) || view.backoff_until <= e->now)
             continue;
         make_room(j, symbol);
-        if (j->told_until.items[symbol] == view.backoff_until)
+        if (j->logged_until.items[symbol] == view.backoff_until)
             continue;
-        j->told_until.items[symbol] = view.backoff_until;
+        j->logged_until.items[symbol] = view.backoff_until;
         log_debug("%s limiter=%s until=%" PRId64,
                   config_preset_text(e->config, PRESET_TEXT_NOT_SELECTING), name,
                   view.backoff_until);
@@ -116,7 +116,7 @@ static void journal_ordered(struct engine *e, const struct order *o, size_t coun
 }
 
 /* All numbers but `selected` are those before the selection, as in loopr. */
-static void tell_tick(struct engine *e, const struct core_counts *counts) {
+static void log_tick(struct engine *e, const struct core_counts *counts) {
     uint32_t selected = (uint32_t)e->turn.starts.count;
     uint32_t live = counts->by_state[TASK_STARTING] + counts->by_state[TASK_RUNNING];
     amount used = counts->runs_used > selected ? counts->runs_used - selected : 0;
@@ -150,12 +150,12 @@ static amount depth_of_all(const struct engine *e) {
     return core_queue_depth(e->core, 0);
 }
 
-static bool has_something_to_tell(const struct engine *e) {
+static bool depth_has_changed(const struct engine *e) {
     amount depth = depth_of_all(e);
-    return depth > 0 && depth != journal_of(e)->depth_told && depth_every(e) > 0;
+    return depth > 0 && depth != journal_of(e)->logged_depth && depth_every(e) > 0;
 }
 
-static void tell_depth(struct engine *e) {
+static void log_depth(struct engine *e) {
     struct journal *j = journal_of(e);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     amount all = depth_of_all(e), rest = all;
@@ -170,34 +170,34 @@ static void tell_depth(struct engine *e) {
     if (rest > 0)
         strbuf_printf(&text, " -=%" PRId64, rest);
     log_info("Queue depth total=%" PRId64 "%s", all, strbuf_text(&text));
-    j->depth_told = all;
+    j->logged_depth = all;
     j->depth_at = e->now;
 }
 
-static void look_at_depth(struct engine *e) {
+static void check_depth(struct engine *e) {
     struct journal *j = journal_of(e);
     if (depth_of_all(e) == 0) {
         j->depth_at = e->now;
-        j->depth_told = -1;
-    } else if (has_something_to_tell(e) && e->now - j->depth_at >= depth_every(e)) {
-        tell_depth(e);
+        j->logged_depth = -1;
+    } else if (depth_has_changed(e) && e->now - j->depth_at >= depth_every(e)) {
+        log_depth(e);
     }
 }
 
 static void journal_turn(struct engine *e) {
-    look_at_depth(e);
+    check_depth(e);
     if (!log_is_on(LOG_DEBUG_LEVEL))
         return;
     struct core_counts counts;
     core_count(e->core, &counts);
-    tell_tick(e, &counts);
+    log_tick(e, &counts);
     if (counts.by_state[TASK_READY] > 0)
-        tell_not_selecting(e);
+        log_not_selecting(e);
 }
 
 /* After the decisions of a turn. */
 static time_ms journal_next(const struct engine *e) {
-    if (!has_something_to_tell(e))
+    if (!depth_has_changed(e))
         return TIME_NEVER;
     return time_add(journal_of(e)->depth_at, depth_every(e));
 }

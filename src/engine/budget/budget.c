@@ -337,7 +337,7 @@ static void give_back(struct engine *e, struct allowance *a) {
         parent->handed.usd -= usd;
         allowance_write(e, a);
         allowance_write(e, parent);
-        budget_look_later(e, parent->task);
+        budget_check_later(e, parent->task);
         a = task_state_is_final(state) ? parent : NULL;
     }
 }
@@ -365,7 +365,7 @@ static void take_again(struct engine *e, struct allowance *a) {
     a->back = (struct engine_amounts){ 0 };
     allowance_write(e, a);
     allowance_write(e, parent);
-    budget_look_later(e, a->task);
+    budget_check_later(e, a->task);
 }
 
 void allowance_see_state(struct engine *e, task_id task, enum task_state state) {
@@ -373,7 +373,7 @@ void allowance_see_state(struct engine *e, task_id task, enum task_state state) 
     if (!a)
         return;
     if (task_state_is_final(state)) {
-        budget_see_state(e, task, true);
+        budget_state_changed(e, task, true);
         give_back(e, a);
     }
     if (!task_state_is_final(state) && (a->back.tokens > 0 || a->back.usd > 0))
@@ -419,8 +419,8 @@ int64_t run_tokens(const struct live_run *run) {
     return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
 }
 
-int64_t usage_larger(int64_t before, int64_t told) {
-    int64_t most = told < USAGE_MOST ? told : USAGE_MOST;
+int64_t usage_larger(int64_t before, int64_t reported) {
+    int64_t most = reported < USAGE_MOST ? reported : USAGE_MOST;
     return before > most ? before : most;
 }
 
@@ -467,8 +467,8 @@ static bool set_if_above(struct passed *ret, enum bound bound, int64_t used, int
     return true;
 }
 
-static int64_t known(int64_t told) {
-    return told > 0 ? told : 0;
+static int64_t known(int64_t reported) {
+    return reported > 0 ? reported : 0;
 }
 
 /* The limit that a live run has exceeded. */
@@ -563,17 +563,14 @@ bool engine_budget_why(const struct engine *e, task_id task, struct strbuf *out)
 static void write_event(struct engine *e, const struct live_run *run, const struct passed *p,
                         bool stops) {
     bool whole = p->bound == BOUND_TOKENS || p->bound == BOUND_USD;
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "of", whole ? "task" : "run");
-    json_put_string(&w, "currency", is_money(p->bound) ? "micro_usd" : "tokens");
-    json_put_int(&w, "used", p->used);
-    json_put_int(&w, "budget", p->limit);
-    json_put_bool(&w, "stops", stops);
-    json_write_object_end(&w);
-    engine_event(e, "task.budget", run->task, run->view.attempt, strbuf_text(&data));
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "of", whole ? "task" : "run");
+    json_put_string(w, "currency", is_money(p->bound) ? "micro_usd" : "tokens");
+    json_put_int(w, "used", p->used);
+    json_put_int(w, "budget", p->limit);
+    json_put_bool(w, "stops", stops);
+    event_end(e, &data, "task.budget", run->task, run->view.attempt);
 }
 
 bool budget_is_stopping(const struct engine *e, const struct live_run *run) {
@@ -583,9 +580,9 @@ bool budget_is_stopping(const struct engine *e, const struct live_run *run) {
 
 /* The stop is ours: the core still considers the run working, and gets its end. */
 static void stop(struct engine *e, struct live_run *run, bool by_window) {
-    struct task_spec told;
+    struct task_spec spec;
     if (budget_is_stopping(e, run) || !run->view.started_at || run->phase == PHASE_STOPPING
-        || !core_task_spec(e->core, run->task, &told) || told.stop != STOP_NONE)
+        || !core_task_spec(e->core, run->task, &spec) || spec.stop != STOP_NONE)
         return;
     struct allowance *a = allowance_get(e, run->task);
     a->stopping = run->view.attempt;
@@ -622,8 +619,8 @@ void budget_changed(struct engine *e, task_id task) {
 
 enum outcome budget_outcome(const struct engine *e, const struct live_run *run,
                             enum outcome outcome) {
-    struct task_spec told;
-    bool wished = core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE;
+    struct task_spec spec;
+    bool wished = core_task_spec(e->core, run->task, &spec) && spec.stop != STOP_NONE;
     if (outcome == OUTCOME_OK || wished || !budget_is_stopping(e, run))
         return outcome;
     return OUTCOME_BUDGET;
@@ -656,16 +653,17 @@ static bool is_worth_keeping(const struct engine *e, const struct live_run *run)
 
 /* Our own limit, which the agent enforced itself. */
 static bool agent_kept_it(const struct engine *e, const struct live_run *run,
-                          const struct agent_outcome *said) {
-    return said && said->result == AGENT_BUDGET && budget_for_run(e, run->task) != ALLOWANCE_NONE;
+                          const struct agent_outcome *result) {
+    return result && result->result == AGENT_BUDGET
+           && budget_for_run(e, run->task) != ALLOWANCE_NONE;
 }
 
 void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
-                  const struct agent_outcome *said) {
+                  const struct agent_outcome *result) {
     struct passed p;
     if (!is_worth_keeping(e, run))
         return;
-    bool by_agent = agent_kept_it(e, run, said);
+    bool by_agent = agent_kept_it(e, run, result);
     bool passed = find_passed(e, run, &p);
     struct allowance *a = allowance_get(e, run->task);
     a->last = (struct engine_amounts){ .tokens = run_tokens(run), .usd = run->cost_micro_usd };
@@ -685,13 +683,14 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
 /* --- hold and release ------------------------------------------------------------------------ */
 
 static void list_spent(struct engine *e, task_id task, bool is_spent) {
+    struct budget *b = budget_of(e);
     size_t i = 0;
-    while (i < budget_of(e)->spent.count && budget_of(e)->spent.items[i] != task)
+    while (i < b->spent.count && b->spent.items[i] != task)
         i++;
-    if (is_spent && i == budget_of(e)->spent.count)
-        *LIST_ADD(&budget_of(e)->spent) = task;
-    else if (!is_spent && i < budget_of(e)->spent.count)
-        budget_of(e)->spent.items[i] = budget_of(e)->spent.items[--budget_of(e)->spent.count];
+    if (is_spent && i == b->spent.count)
+        *LIST_ADD(&b->spent) = task;
+    else if (!is_spent && i < b->spent.count)
+        b->spent.items[i] = b->spent.items[--b->spent.count];
 }
 
 static bool may_be_held(const struct task_view *view) {
@@ -712,7 +711,7 @@ void budget_look(struct engine *e, task_id task) {
     struct passed p;
     bool spent = find_spent(e, task, &p);
     bool known_task = core_task(e->core, task, &view);
-    budget_see_state(e, task, !known_task || task_state_is_final(view.state));
+    budget_state_changed(e, task, !known_task || task_state_is_final(view.state));
     if (spent)
         hold(e, task);
     else if (known_task && view.state == TASK_HELD && view.hold == HOLD_BUDGET
@@ -720,11 +719,11 @@ void budget_look(struct engine *e, task_id task) {
         (void)engine_apply(e, &(struct fact){ .kind = FACT_RELEASE, .task = task }, NULL);
 }
 
-void budget_see_state(struct engine *e, task_id task, bool is_final) {
+void budget_state_changed(struct engine *e, task_id task, bool is_final) {
     list_spent(e, task, !is_final && allowance_is_spent(e, task));
 }
 
-void budget_look_later(struct engine *e, task_id task) {
+void budget_check_later(struct engine *e, task_id task) {
     *LIST_ADD(&budget_of(e)->changed) = task;
     e->start_pending = true;
     turn_wake(e);
@@ -754,7 +753,7 @@ static void stop_for_windows(struct engine *e) {
 }
 
 /* A task that a person allowed to try again stays released, although its last run used too much. */
-static void look_if_held(struct engine *e, task_id task) {
+static void check_if_held(struct engine *e, task_id task) {
     struct task_view view;
     bool held = core_task(e->core, task, &view) && view.state == TASK_HELD
                 && view.hold == HOLD_BUDGET && view.not_before == 0;
@@ -766,14 +765,15 @@ static void look_if_held(struct engine *e, task_id task) {
 
 /* Before the decision of a turn. */
 static void budget_turn(struct engine *e) {
+    struct budget *b = budget_of(e);
     if (e->turn.configured) /* limits may have changed */
         for (size_t i = 0; i < allowance_count(e); i++)
-            look_if_held(e, allowance_at(e, i)->task);
-    for (size_t i = 0; i < budget_of(e)->changed.count; i++)
-        budget_look(e, budget_of(e)->changed.items[i]);
-    budget_of(e)->changed.count = 0;
-    for (size_t i = 0; i < budget_of(e)->spent.count; i++)
-        hold(e, budget_of(e)->spent.items[i]);
+            check_if_held(e, allowance_at(e, i)->task);
+    for (size_t i = 0; i < b->changed.count; i++)
+        budget_look(e, b->changed.items[i]);
+    b->changed.count = 0;
+    for (size_t i = 0; i < b->spent.count; i++)
+        hold(e, b->spent.items[i]);
     if (config_number(e->config, "budget_stops_runs", NULL))
         stop_for_windows(e);
 }
@@ -783,7 +783,7 @@ static bool is_open(const struct engine *e, task_id task) {
     return core_task(e->core, task, &view) && !task_state_is_final(view.state);
 }
 
-static void budgets_loaded(struct engine *e) {
+static void budget_loaded(struct engine *e) {
     for (size_t i = 0; i < allowance_count(e); i++)
         if (is_open(e, allowance_at(e, i)->task) && allowance_is_spent(e, allowance_at(e, i)->task))
             *LIST_ADD(&budget_of(e)->spent) = allowance_at(e, i)->task;
@@ -792,7 +792,7 @@ static void budgets_loaded(struct engine *e) {
                 allowance_at(e, i)->task; /* a child may have returned some */
 }
 
-static void budgets_free(struct engine *e) {
+static void budget_free(struct engine *e) {
     struct budget *b = budget_of(e);
     free(b->spent.items);
     free(b->changed.items);
@@ -801,14 +801,14 @@ static void budgets_free(struct engine *e) {
 
 static void budget_applied(struct engine *e, const struct fact *fact) {
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY)
-        budget_see_state(e, fact->task, false);
+        budget_state_changed(e, fact->task, false);
 }
 
 const struct engine_part budget_part = {
     .state_size = sizeof(struct budget),
-    .at = { [STEP_UNLOAD] = budgets_free,
-            [STEP_LOADED] = budgets_loaded,
+    .at = { [STEP_UNLOAD] = budget_free,
+            [STEP_LOADED] = budget_loaded,
             [STEP_BEFORE_DECIDE] = budget_turn,
-            [STEP_FREE] = budgets_free },
+            [STEP_FREE] = budget_free },
     .applied = budget_applied,
 };

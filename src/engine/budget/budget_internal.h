@@ -34,16 +34,16 @@ enum outcome budget_outcome(const struct engine *e, const struct live_run *run,
 /* Before the end is applied: sets when the task may continue, and the reason of the end. */
 void budget_ends(struct engine *e, const struct live_run *run, struct fact *ended,
                  struct run_end *end);
-/* After the end was applied. `said`: NULL without an agent. */
+/* After the end was applied. `result`: NULL without an agent. */
 void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
-                  const struct agent_outcome *said);
+                  const struct agent_outcome *result);
 
 /* The limits or the usage changed: hold or release the task. */
 void budget_look(struct engine *e, task_id task);
 /* A final task need not be held; a reopened one may have to be. */
-void budget_see_state(struct engine *e, task_id task, bool is_final);
+void budget_state_changed(struct engine *e, task_id task, bool is_final);
 /* The same in the next turn, because the core accepts no facts after its decision. */
-void budget_look_later(struct engine *e, task_id task);
+void budget_check_later(struct engine *e, task_id task);
 
 struct budget_view;
 /* By reported usage; an estimate stops no run. */

@@ -68,7 +68,7 @@ static void drop_copy(struct engine_forecast_state *f) {
     f->copy = NULL;
 }
 
-static void tell_waiters(struct engine_forecast_state *f) {
+static void notify_waiters(struct engine_forecast_state *f) {
     size_t count = f->waiters.count;
     struct waiter *waiters = f->waiters.items;
     memset(&f->waiters, 0, sizeof(f->waiters));
@@ -95,7 +95,7 @@ static void computed(void *ctx, struct worker_job *job, bool was_run) {
     f->made = (struct forecast){ 0 };
     f->made_at = e->now;
     f->made_of = f->copied;
-    tell_waiters(f);
+    notify_waiters(f);
 }
 
 static void forecast_init(struct engine *e) {
@@ -107,7 +107,7 @@ static void forecast_init(struct engine *e) {
 static void forecast_free(struct engine *e) {
     struct engine_forecast_state *f = forecast_of(e);
     worker_free(TAKE_PTR(f->worker), WORKER_DROP, 0);
-    tell_waiters(f); /* no client is left to read it, but their memory is */
+    notify_waiters(f); /* no client is left to read it, but their memory is */
     forecast_finish(&f->made);
     forecast_finish(&f->current);
     free(f->means.items);

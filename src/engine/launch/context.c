@@ -26,30 +26,30 @@ static void run_nothing(json_t *spec) {
     json_object_set_new(spec, "merge", json_string("none"));
 }
 
-static void join_meta(json_t *spec, json_t *said) {
+static void join_meta(json_t *spec, json_t *change) {
     json_t *meta = json_object_get(spec, "meta");
     if (json_is_object(meta))
-        json_object_update(meta, said);
+        json_object_update(meta, change);
     else
-        json_object_set(spec, "meta", said);
+        json_object_set(spec, "meta", change);
 }
 
 void context_apply(json_t *spec, const char *context) {
     static const char *const plain[] = { "merge", "base_branch" };
-    json_t *said = context ? json_loads(context, 0, NULL) : NULL;
+    json_t *change = context ? json_loads(context, 0, NULL) : NULL;
     for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
-        if (json_object_get(said, plain[i]))
-            json_object_set(spec, plain[i], json_object_get(said, plain[i]));
-    const char *args = json_string_value(json_object_get(said, "args"));
+        if (json_object_get(change, plain[i]))
+            json_object_set(spec, plain[i], json_object_get(change, plain[i]));
+    const char *args = json_string_value(json_object_get(change, "args"));
     if (args)
         add_args(spec, args);
-    const json_t *steps = json_object_get(said, "steps");
+    const json_t *steps = json_object_get(change, "steps");
     if (json_is_true(steps) || json_array_size(steps) > 0)
         run_nothing(spec);
     json_object_del(spec, "allow"); /* only a person may allow that */
-    if (json_is_array(json_object_get(said, "allow")))
-        json_object_set(spec, "allow", json_object_get(said, "allow"));
-    if (json_is_object(json_object_get(said, "meta")))
-        join_meta(spec, json_object_get(said, "meta"));
-    json_decref(said);
+    if (json_is_array(json_object_get(change, "allow")))
+        json_object_set(spec, "allow", json_object_get(change, "allow"));
+    if (json_is_object(json_object_get(change, "meta")))
+        join_meta(spec, json_object_get(change, "meta"));
+    json_decref(change);
 }

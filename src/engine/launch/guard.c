@@ -16,7 +16,7 @@ static void over(void *ctx, pid_t pid, enum guard_over how) {
     free(guard);
 }
 
-int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_aside,
+int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_helper,
                 struct error *err) {
     struct run_spec spec = call->run ? *call->run : (struct run_spec){ .run = call->name };
     if (!call->in_sandbox) {
@@ -28,7 +28,7 @@ int guard_start(struct engine *e, const struct guard_call *call, struct aside **
     guard->executor = e->executor;
     guard->slot =
         executor_slot_take(e->executor, spec.memory_max > 0 || spec.processes_max > 0, &slot);
-    spec.cgroup = slot.path; /* not that of the run, which has ended or is still live in it */
+    spec.cgroup = slot.path; /* not that of the run, which has ended, or still runs in it */
     const struct helper_guard how = { .shim = e->shim_path,
                                       .spec = &spec,
                                       .cgroup = slot.folder,
@@ -37,7 +37,7 @@ int guard_start(struct engine *e, const struct guard_call *call, struct aside **
                                       .ctx = guard };
     struct helper_spec command = call->command;
     command.guard = &how;
-    int r = helper_start(e->loop, &command, call->ended, call->ctx, ret_aside, err);
+    int r = helper_start(e->loop, &command, call->ended, call->ctx, ret_helper, err);
     fd_closep(&slot.folder);
     return r;
 }

@@ -363,6 +363,19 @@ static int add_prompt(struct launch *l, const char *const *words, size_t count, 
     return 0;
 }
 
+/* The prompt goes to standard input, or into the file that a word names. */
+static void set_prompt(struct launch *l, const char *prompt) {
+    l->spec.prompt = prompt;
+    l->spec.prompt_size = strlen(prompt);
+}
+
+/* Copies words that are NUL-terminated in one text. */
+static void add_words(struct launch *l, const struct strbuf *words, size_t count) {
+    const char *word = strbuf_text(words);
+    for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
+        *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
+}
+
 /* What retries have allowed; NULL: nothing. */
 static const char *const *allow_list(struct launch *l) {
     const json_t *rules = json_object_get(l->json, "allow");
@@ -399,20 +412,16 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
         launch.usage_file = format(l, "%s/done/%s", e->data, usage);
     launch.is_sandboxed = l->box.kind != SANDBOX_NONE;
     launch.is_boxed = launch.is_sandboxed && geteuid() == 0;
-    size_t count = agent_command(l->adapter, &launch, &words);
-    const char *word = strbuf_text(&words);
-    for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
-        *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
+    add_words(l, &words, agent_command(l->adapter, &launch, &words));
     if (l->run->resumes)
         prompt = format(l, "%s%s%s", launch.allow ? ALLOWED_PROMPT : "", RESUME_PROMPT, prompt);
-    if (agent_prompt_is_word(l->adapter)) {
-        int r = add_prompt(l, l->argv.items, l->argv.count, l->argv.count, prompt, err);
-        if (r < 0)
-            return r;
-    } else {
-        l->spec.prompt = prompt;
-        l->spec.prompt_size = strlen(prompt);
-    }
+    int r = 0;
+    if (agent_prompt_is_word(l->adapter))
+        r = add_prompt(l, l->argv.items, l->argv.count, l->argv.count, prompt, err);
+    else
+        set_prompt(l, prompt);
+    if (r < 0)
+        return r;
     *LIST_ADD(&l->argv) = NULL;
     if (l->argv.count > RUN_ARGS_MAX + 1)
         return error_set(err, -E2BIG, "agents.%.60s.args has more than %d words", l->run->agent,
@@ -450,14 +459,6 @@ static size_t choose_words(struct launch *l, const char *agent, const char *cons
     return more;
 }
 
-/* The prompt of this attempt, on standard input. */
-static void give_prompt(struct launch *l, const char *prompt) {
-    if (l->run->resumes)
-        prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
-    l->spec.prompt = prompt;
-    l->spec.prompt_size = strlen(prompt);
-}
-
 /* The configured command, run by a protocol client. */
 static int take_client_command(struct launch *l, const char *prompt, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
@@ -467,11 +468,9 @@ static int take_client_command(struct launch *l, const char *prompt, struct erro
                                 &words, &count, err);
     if (r < 0)
         return r;
-    const char *word = strbuf_text(&words);
-    for (size_t i = 0; i < count; i++, word += strlen(word) + 1)
-        *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
+    add_words(l, &words, count);
     *LIST_ADD(&l->argv) = NULL;
-    give_prompt(l, prompt);
+    set_prompt(l, l->run->resumes ? format(l, "%s%s", RESUME_PROMPT, prompt) : prompt);
     if (l->argv.count > RUN_ARGS_MAX + 1)
         return error_set(err, -E2BIG, "agents.%.60s.command has more than %d words", l->run->agent,
                          RUN_ARGS_MAX);
@@ -511,22 +510,20 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     if (r < 0)
         return r;
     *LIST_ADD(&l->argv) = NULL;
-    if (strcmp(way, "argument") != 0) {
-        l->spec.prompt = prompt;
-        l->spec.prompt_size = strlen(prompt);
-    }
+    if (strcmp(way, "argument") != 0)
+        set_prompt(l, prompt);
     return 0;
 }
 
 /* The prompt of this iteration. */
 static int take_prompt(struct launch *l, const char **ret_prompt, struct error *err) {
     const char *prompt = text_of(l, "prompt");
-    _cleanup_(strbuf_finish) struct strbuf told = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (!prompt)
         return 0;
-    int r = iteration_prompt(l->e, l->run, prompt, &told, err);
+    int r = iteration_prompt(l->e, l->run, prompt, &text, err);
     if (r == 0)
-        *ret_prompt = arena_strndup(&l->arena, strbuf_text(&told), told.length);
+        *ret_prompt = arena_strndup(&l->arena, strbuf_text(&text), text.length);
     return r;
 }
 
@@ -538,10 +535,8 @@ static int build_command(struct launch *l, struct error *err) {
         return r;
     r = argv ? take_words(l, argv, "the command", err)
              : take_agent_command(l, prompt ? prompt : "", err);
-    if (r == 0 && argv && prompt) {
-        l->spec.prompt = prompt;
-        l->spec.prompt_size = strlen(prompt);
-    }
+    if (r == 0 && argv && prompt)
+        set_prompt(l, prompt);
     l->spec.command.argv = l->argv.items;
     return r;
 }
@@ -713,7 +708,7 @@ struct order_launch {
     LIST(task_id) tasks; /* committed start orders, */
     size_t done;         /* how many of these are carried out */
     size_t questions;    /* pending store queries about others */
-    time_ms look_at;     /* no launch is late before */
+    time_ms check_at;    /* no launch is late before */
 };
 
 static struct order_launch *launch_of(const struct engine *e) {
@@ -753,10 +748,10 @@ static bool is_ended_by_marker(struct engine *e, struct live_run *run) {
 static void launch_task(struct engine *e, task_id task, const struct spec_row *row) {
     struct error err = { 0 };
     struct live_run *run = run_find(e, task);
-    struct task_spec told;
-    if (!run || !core_task_spec(e->core, task, &told))
+    struct task_spec spec;
+    if (!run || !core_task_spec(e->core, task, &spec))
         return;
-    if (told.stop != STOP_NONE) {
+    if (spec.stop != STOP_NONE) {
         error_set(&err, -ECANCELED, "it was stopped before it was launched");
         finish_note_end(e, run, RUN_END_STOPPED, &err);
     } else if (!is_ended_by_marker(e, run) && launch_spec(e, run, row, &err) < 0) {
@@ -773,10 +768,11 @@ struct launch_question {
 
 /* Makes them the next ones again. */
 static void put_back(struct engine *e, const task_id *tasks, size_t count) {
-    size_t left = launch_of(e)->tasks.count - launch_of(e)->done;
+    struct order_launch *l = launch_of(e);
+    size_t left = l->tasks.count - l->done;
     for (size_t i = 0; i < count; i++)
-        *LIST_ADD(&launch_of(e)->tasks) = 0; /* reserves space */
-    task_id *begin = launch_of(e)->tasks.items + launch_of(e)->done;
+        *LIST_ADD(&l->tasks) = 0; /* reserves space */
+    task_id *begin = l->tasks.items + l->done;
     memmove(begin + count, begin, left * sizeof(*begin));
     memcpy(begin, tasks, count * sizeof(*begin));
     turn_wake(e);
@@ -864,7 +860,7 @@ void launch_set_deadline(struct engine *e, struct live_run *run) {
     if (run->executor != EXECUTOR_LOCAL)
         return;
     run->launch_deadline = time_add(e->now, config_number(e->config, "tasks.launch_s", NULL));
-    launch_of(e)->look_at = time_min(launch_of(e)->look_at, run->launch_deadline);
+    launch_of(e)->check_at = time_min(launch_of(e)->check_at, run->launch_deadline);
 }
 
 /* True: its worktree is being prepared, which extends the deadline. */
@@ -879,9 +875,9 @@ static bool move_deadline(const struct engine *e, struct live_run *run) {
 
 /* Checks the runs only when the earliest of these deadlines has passed. */
 static void launch_check_deadlines(struct engine *e) {
-    if (launch_of(e)->look_at > e->now)
+    if (launch_of(e)->check_at > e->now)
         return;
-    launch_of(e)->look_at = TIME_NEVER;
+    launch_of(e)->check_at = TIME_NEVER;
     for (size_t i = 0; i < run_count(e); i++) {
         struct live_run *run = run_live_at(e, i);
         struct run_key key = { .task = run->task, .attempt = run->view.attempt };
@@ -889,14 +885,14 @@ static void launch_check_deadlines(struct engine *e) {
             run->launch_deadline = TIME_NEVER;
             (void)executors_stop(e, key, STOP_AT_ONCE); /* see outcome_of_stop */
         }
-        launch_of(e)->look_at = time_min(launch_of(e)->look_at, run->launch_deadline);
+        launch_of(e)->check_at = time_min(launch_of(e)->check_at, run->launch_deadline);
     }
 }
 
 /* --- the part -------------------------------------------------------------------------------- */
 
 static void launch_reset(struct engine *e) {
-    launch_of(e)->look_at = TIME_NEVER;
+    launch_of(e)->check_at = TIME_NEVER;
 }
 
 /* The row of the run is in the commit of its order: no run is started without one. */
@@ -942,8 +938,8 @@ static void launch_applied(struct engine *e, const struct fact *fact) {
         engine_give_feedback(e, fact->task, NULL);
 }
 
-static time_ms launch_next_look(const struct engine *e) {
-    return launch_of(e)->look_at;
+static time_ms launch_next_wakeup(const struct engine *e) {
+    return launch_of(e)->check_at;
 }
 
 static bool launch_is_busy(const struct engine *e) {
@@ -966,6 +962,6 @@ const struct engine_part launch_part = {
     .applied = launch_applied,
     .ordered = launch_ordered,
     .load_run = launch_load_run,
-    .next_wakeup = launch_next_look,
+    .next_wakeup = launch_next_wakeup,
     .is_launching = launch_is_busy,
 };

@@ -59,7 +59,7 @@ struct guard_call {
     void *ctx;
 };
 /* As helper_start. */
-int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_aside,
+int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_helper,
                 struct error *err);
 
 /* --- context ---------------------------------------------------------------------------------- */

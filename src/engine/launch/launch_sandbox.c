@@ -467,14 +467,14 @@ static void hide_store(struct launch_box *box) {
 
 /* It works with what its ancestors have written. */
 static void add_ancestors(struct launch_box *box) {
-    struct task_spec told;
+    struct task_spec spec;
     char id[ENGINE_ID_MAX];
     task_id at = box->run->task;
     for (unsigned level = 0;
-         level < ANCESTORS_MOST && core_task_spec(box->e->core, at, &told) && told.parent != 0;
-         level++, at = told.parent) {
+         level < ANCESTORS_MOST && core_task_spec(box->e->core, at, &spec) && spec.parent != 0;
+         level++, at = spec.parent) {
         char *path = box_text(box, "%s/tasks/%s/iterations", box->data,
-                              engine_task_id(box->e, told.parent, id));
+                              engine_task_id(box->e, spec.parent, id));
         if (access(path, F_OK) == 0)
             sandbox_add_optional(&box->plan, SANDBOX_READ, path, NULL);
     }

@@ -39,7 +39,7 @@ struct secrets {
     struct run_key key;
     char *agent, *project; /* owners; agent NULL: without the agent's */
     unsigned step;         /* the next */
-    struct aside *aside;   /* the running command; or NULL */
+    struct aside *helper;  /* the running command; or NULL */
     bool is_adopted;       /* already running: read only for redaction */
     char *names;           /* with is_adopted: its names, separated by blanks */
     struct error err;      /* code 0: none */
@@ -66,7 +66,7 @@ static void wipe(char *text) {
 }
 
 static void secrets_finish(struct secrets *s) {
-    helper_kill(s->aside);
+    helper_kill(s->helper);
     for (size_t i = 0; i < s->pairs.count; i++) {
         redaction_release(s->e, s->pairs.items[i], false);
         wipe(s->pairs.items[i]);
@@ -263,7 +263,7 @@ static int check_end(struct secrets *s, const struct helper_end *end) {
 
 static void command_ended(void *ctx, const struct helper_end *end) {
     struct secrets *s = ctx;
-    s->aside = NULL;
+    s->helper = NULL;
     if (turn_is_over(s->e)) /* the next daemon launches it */
         return;
     if (check_end(s, end) < 0)
@@ -303,7 +303,7 @@ static int run_command(struct secrets *s, enum step step) {
         .output_max = SOURCE_MAX,
         .reads = true,
     };
-    return helper_start(e->loop, &spec, command_ended, s, &s->aside, &s->err);
+    return helper_start(e->loop, &spec, command_ended, s, &s->helper, &s->err);
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -333,14 +333,14 @@ static int take_step(struct secrets *s, enum step step) {
 
 /* Until the end, the first failure, or a command that must be waited for. */
 static void take_steps(struct secrets *s) {
-    while (s->err.code == 0 && !s->aside && s->step < STEPS)
+    while (s->err.code == 0 && !s->helper && s->step < STEPS)
         (void)take_step(s, (enum step)s->step++);
 }
 
 /* A command has ended. */
 static void go_on(struct secrets *s) {
     take_steps(s);
-    if (s->aside)
+    if (s->helper)
         return;
     struct live_run *run = run_find(s->e, s->key.task);
     char id[ENGINE_ID_MAX];
@@ -394,7 +394,7 @@ int secrets_prepare(struct engine *e, struct live_run *run, const json_t *task, 
     struct secrets *s = find_run(e, key_of(run));
     if (!s)
         s = begin(e, run, task);
-    if (s->aside)
+    if (s->helper)
         return 1;
     if (s->err.code < 0) {
         *err = s->err;
@@ -465,21 +465,21 @@ const char *const *secrets_add_to(const struct engine *e, struct run_key key,
 
 static bool secrets_are_being_read(const struct engine *e) {
     for (const struct secrets *s = secrets_of(e)->first; s; s = s->next)
-        if (s->aside && !s->is_adopted)
+        if (s->helper && !s->is_adopted)
             return true;
     return false;
 }
 
 bool secrets_are_read_for(const struct engine *e, task_id task) {
     const struct secrets *s = find(e, task);
-    return s && s->aside && !s->is_adopted;
+    return s && s->helper && !s->is_adopted;
 }
 
 void secrets_stop(struct engine *e, task_id task) {
     struct secrets *s = find(e, task);
-    if (!s || !s->aside || s->is_adopted)
+    if (!s || !s->helper || s->is_adopted)
         return;
-    s->aside = helper_kill(s->aside);
+    s->helper = helper_kill(s->helper);
     s->step = STEPS;
     launch_later(e, task);
     turn_wake(e);

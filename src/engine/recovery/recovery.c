@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "engine/alert.h"
 #include "engine/budget/budget_internal.h"
+#include "engine/note.h"
 #include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
@@ -51,7 +52,7 @@ static struct recovery *recovery_of(const struct engine *e) {
 
 /* --- runs without a row ----------------------------------------------------------------------- */
 
-/* Life: claim_note for each (the sweep at start) → claims_settle → load_core, which calls
+/* Life: note_claim for each (the sweep at start) → claims_settle → load_core, which calls
  * claim_task and claims_write. They are kept: until their rows are on disk, every rebuilt core
  * needs them; after that they have no effect. */
 
@@ -70,7 +71,7 @@ static char *folder_of(const struct engine *e, task_id task, uint32_t attempt) {
 }
 
 /* Adopted at once: the sweep spares what the executor watches. */
-static void claim_note(struct engine *e, task_id task, uint32_t attempt) {
+static void note_claim(struct engine *e, task_id task, uint32_t attempt) {
     _cleanup_(freep) char *folder = folder_of(e, task, attempt);
     struct claim *claim = LIST_ADD(&recovery_of(e)->claims);
     *claim = (struct claim){ .task = task, .attempt = attempt };
@@ -95,28 +96,27 @@ static int by_task(const void *a, const void *b) {
 
 /* All are noted. */
 static void claims_settle(struct engine *e) {
-    if (recovery_of(e)->claims.count > 1)
-        qsort(recovery_of(e)->claims.items, recovery_of(e)->claims.count,
-              sizeof(*recovery_of(e)->claims.items), by_task);
+    struct recovery *r = recovery_of(e);
+    if (r->claims.count > 1)
+        qsort(r->claims.items, r->claims.count, sizeof(*r->claims.items), by_task);
 }
 
-static struct claim *find_last(const struct engine *e, task_id task) {
-    size_t low = 0, high = recovery_of(e)->claims.count; /* the first after this task */
+static struct claim *find_claim(const struct engine *e, task_id task) {
+    struct recovery *r = recovery_of(e);
+    size_t low = 0, high = r->claims.count; /* the first after this task */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (recovery_of(e)->claims.items[middle].task > task)
+        if (r->claims.items[middle].task > task)
             high = middle;
         else
             low = middle + 1;
     }
-    return low > 0 && recovery_of(e)->claims.items[low - 1].task == task
-               ? &recovery_of(e)->claims.items[low - 1]
-               : NULL;
+    return low > 0 && r->claims.items[low - 1].task == task ? &r->claims.items[low - 1] : NULL;
 }
 
 /* Adjusts a row before it is applied, as if it were as new as its claimed run. */
 static void claim_task(struct engine *e, struct task_spec *spec) {
-    struct claim *claim = find_last(e, spec->id);
+    struct claim *claim = find_claim(e, spec->id);
     if (!claim)
         return;
     claim->counts = claim->attempt > spec->attempt && !task_state_is_final(spec->state);
@@ -154,17 +154,17 @@ static void take_token(const struct engine *e, struct live_run *run) {
 
 /* With only what its folder provides. */
 static struct live_run *add_run(struct engine *e, const struct claim *claim) {
-    struct task_spec told;
+    struct task_spec spec;
     struct live_run *run = run_add(e, claim->task, claim->attempt);
     run->view.folder = folder_of(e, claim->task, claim->attempt);
     run->view.ordered_at = claim->who.at ? claim->who.at : e->now;
     run->executor = claim->executor;
     run->boot_id = xstrdup(claim->who.boot_id);
     take_token(e, run);
-    if (core_task_spec(e->core, claim->task, &told)) {
-        run->iteration = told.iteration;
+    if (core_task_spec(e->core, claim->task, &spec)) {
+        run->iteration = spec.iteration;
         run->agent =
-            told.run_agent ? xstrdup(symbol_name(core_symbols(e->core), told.run_agent)) : NULL;
+            spec.run_agent ? xstrdup(symbol_name(core_symbols(e->core), spec.run_agent)) : NULL;
     }
     return run;
 }
@@ -182,14 +182,10 @@ static void record_end(struct engine *e, struct live_run *run) {
 }
 
 static void write_found(struct engine *e, const struct claim *claim) {
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_bool(&w, "alive", claim->what == ADOPTED_ALIVE);
-    json_write_object_end(&w);
-    engine_event(e, "run.found", claim->task, claim->attempt, strbuf_text(&data));
-    strbuf_finish(&data);
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_bool(w, "alive", claim->what == ADOPTED_ALIVE);
+    event_end(e, &data, "run.found", claim->task, claim->attempt);
     struct order order = { .kind = ORDER_CHANGE,
                            .task = claim->task,
                            .attempt = claim->attempt,
@@ -217,9 +213,10 @@ static void write_claim(struct engine *e, const struct claim *claim) {
 
 /* Their runs are live from now on, and this turn writes the missing rows. */
 static void claims_write(struct engine *e) {
-    for (size_t i = 0; i < recovery_of(e)->claims.count; i++)
-        if (recovery_of(e)->claims.items[i].counts)
-            write_claim(e, &recovery_of(e)->claims.items[i]);
+    struct recovery *r = recovery_of(e);
+    for (size_t i = 0; i < r->claims.count; i++)
+        if (r->claims.items[i].counts)
+            write_claim(e, &r->claims.items[i]);
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
@@ -243,8 +240,8 @@ static void add_missing_run(void *ctx, task_id task) {
 
 /* The stop was ordered but perhaps not sent before the daemon died. A second one is harmless. */
 static void stop_again(struct engine *e, const struct live_run *run, struct run_key key) {
-    struct task_spec told;
-    bool wished = core_task_spec(e->core, run->task, &told) && told.stop != STOP_NONE;
+    struct task_spec spec;
+    bool wished = core_task_spec(e->core, run->task, &spec) && spec.stop != STOP_NONE;
     if (wished || budget_is_stopping(e, run))
         (void)executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
 }
@@ -287,7 +284,7 @@ struct external_count {
     uint32_t running, roots;
 };
 
-static void tell_external(struct engine *e, sym project, struct external_count count) {
+static void apply_external(struct engine *e, sym project, struct external_count count) {
     struct fact fact = { .kind = FACT_EXTERNAL };
     fact.external.project = project; /* 0: unknown */
     fact.external.running = count.running;
@@ -302,23 +299,24 @@ static bool is_root(const struct engine *e, const struct external *external) {
 }
 
 /* Counted by id, because ids outlive a core and its projects. */
-static void recover_tell_externals(struct engine *e) {
+static void apply_externals(struct engine *e) {
+    struct recovery *r = recovery_of(e);
     struct external_count *counts = xcalloc(project_count(e) + 1, sizeof(*counts));
-    for (size_t i = 0; i < recovery_of(e)->externals.count; i++) {
-        const struct project *project = project_of_id(e, recovery_of(e)->externals.items[i].id);
+    for (size_t i = 0; i < r->externals.count; i++) {
+        const struct project *project = project_of_id(e, r->externals.items[i].id);
         struct external_count *count =
             &counts[project ? (size_t)(project - project_at(e, 0)) : project_count(e)];
         count->running++;
-        count->roots += is_root(e, &recovery_of(e)->externals.items[i]);
+        count->roots += is_root(e, &r->externals.items[i]);
     }
     for (size_t i = 0; i < project_count(e); i++) {
         struct engine_project *view = &project_at(e, i)->view;
         if (counts[i].running == view->external)
             continue;
         view->external = counts[i].running;
-        tell_external(e, view->symbol, counts[i]);
+        apply_external(e, view->symbol, counts[i]);
     }
-    tell_external(e, 0, counts[project_count(e)]);
+    apply_external(e, 0, counts[project_count(e)]);
     free(counts);
 }
 
@@ -328,15 +326,15 @@ const char *engine_external_at(const struct engine *e, size_t index) {
 }
 
 uint32_t engine_external_attempt(const struct engine *e, task_id task) {
+    struct recovery *r = recovery_of(e);
     uint32_t attempt = 0;
-    for (size_t i = 0; i < recovery_of(e)->externals.count; i++)
-        if (recovery_of(e)->externals.items[i].task == task
-            && recovery_of(e)->externals.items[i].attempt > attempt)
-            attempt = recovery_of(e)->externals.items[i].attempt;
+    for (size_t i = 0; i < r->externals.count; i++)
+        if (r->externals.items[i].task == task && r->externals.items[i].attempt > attempt)
+            attempt = r->externals.items[i].attempt;
     return attempt;
 }
 
-static void found_external(void *ctx, const char *task, uint32_t attempt,
+static void external_found(void *ctx, const char *task, uint32_t attempt,
                            const struct run_started *who) {
     struct engine *e = ctx;
     (void)who;
@@ -356,7 +354,7 @@ static void external_ended(void *ctx, const char *task, uint32_t attempt) {
         *external = recovery_of(e)->externals.items[--recovery_of(e)->externals.count];
         break;
     }
-    recover_tell_externals(e);
+    apply_externals(e);
     e->start_pending = true; /* a slot is free */
     turn_wake(e);
 }
@@ -366,7 +364,7 @@ static void external_ended(void *ctx, const char *task, uint32_t attempt) {
 #define NUMBER_MAX ((int64_t)1 << 40) /* larger numbers were not made by a daemon */
 
 /* Task numbers are never reused, even if the rows have forgotten the task. */
-static void note_number(struct engine *e, const char *task) {
+static void note_folder_number(struct engine *e, const char *task) {
     const char *dash = strrchr(task, '-');
     int64_t number = 0;
     if (dash && number_parse_int(dash + 1, &number, NULL) == 0 && number < NUMBER_MAX
@@ -375,7 +373,7 @@ static void note_number(struct engine *e, const char *task) {
 }
 
 /* Never assigns a number that a run folder has. */
-static void recover_raise_numbers(struct engine *e) {
+static void raise_numbers(struct engine *e) {
     if (recovery_of(e)->last_folder <= e->last_task)
         return;
     e->last_task = recovery_of(e)->last_folder;
@@ -387,7 +385,7 @@ static void recover_raise_numbers(struct engine *e) {
 static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     struct engine *e = ctx;
     struct task_view view;
-    note_number(e, task);
+    note_folder_number(e, task);
     task_id id = engine_task_of_id(e, task, NULL);
     if (id == 0 || !core_task(e->core, id, &view))
         return false;
@@ -398,7 +396,7 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     const struct live_run *run = run_find(e, id);
     if (task_state_is_final(view.state) || (run && (run->is_alive || run->is_away)))
         return false;
-    claim_note(e, id, attempt);
+    note_claim(e, id, attempt);
     return true;
 }
 
@@ -424,10 +422,10 @@ static bool some_external_is_known(const struct engine *e) {
     return false;
 }
 
-static int look_at_folders(struct engine *e, struct error *err) {
+static int examine_folders(struct engine *e, struct error *err) {
     struct executor_sweep sweep = {
         .known = is_known,
-        .external = found_external,
+        .external = external_found,
         .external_ended = external_ended,
         .ctx = e,
     };
@@ -435,8 +433,8 @@ static int look_at_folders(struct engine *e, struct error *err) {
     e->report.swept = sweep.removed;
     if (r == 0 && (recovery_of(e)->claims.count > 0 || some_external_is_known(e)))
         r = load_claimed(e, err);
-    recover_raise_numbers(e);
-    recover_tell_externals(e);
+    raise_numbers(e);
+    apply_externals(e);
     return r;
 }
 
@@ -444,10 +442,8 @@ static int look_at_folders(struct engine *e, struct error *err) {
 
 /* The event of the start, with what it found. */
 static void write_report(struct engine *e) {
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
     const struct {
         const char *name;
         uint64_t value;
@@ -459,10 +455,8 @@ static void write_report(struct engine *e) {
         { "away", e->report.away },       { "killed", e->report.killed },
     };
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        json_put_int(&w, members[i].name, (int64_t)members[i].value);
-    json_write_object_end(&w);
-    engine_event(e, "daemon.started", 0, 0, strbuf_text(&data));
-    strbuf_finish(&data);
+        json_put_int(w, members[i].name, (int64_t)members[i].value);
+    event_end(e, &data, "daemon.started", 0, 0);
 }
 
 static int make_marker_folder(const struct engine *e, struct error *err) {
@@ -485,7 +479,7 @@ int engine_start(struct engine *e, struct engine_report *ret_report, struct erro
     if (r < 0)
         return r;
     adopt_all(e);
-    r = look_at_folders(e, err);
+    r = examine_folders(e, err);
     if (r < 0)
         return r;
     parts_step(e, STEP_START);
@@ -513,8 +507,8 @@ static void recovery_rebuilt(struct engine *e) {
 }
 
 static void recovery_loaded(struct engine *e) {
-    recover_tell_externals(e);
-    recover_raise_numbers(e);
+    apply_externals(e);
+    raise_numbers(e);
     claims_write(e);
     core_each_run(e->core, add_missing_run, e);
 }

@@ -10,9 +10,7 @@
 
 /* --- unreachable hosts ------------------------------------------------------------------------ */
 
-/* One alert per host. */
-void away_see_alerts(struct engine *e);
-bool away_alert_is_over(const struct engine *e, const char *host);
+bool hosts_alert_is_over(const struct engine *e, const char *host);
 
 /* --- store name ------------------------------------------------------------------------------- */
 

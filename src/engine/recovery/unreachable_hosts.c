@@ -5,7 +5,7 @@
  *
  * Each such host has one note, `host:NAME`, until its own daemon is active again: since when it is
  * unreachable, who has forgotten it, and which runs. Those are looked for when it is back:
- * forgetting them may have been wrong, and their tasks may run a second time by then. */
+ * forgetting them may have been wrong, and their tasks may have a second run. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #define NOTE          "host:"
 #define RESOURCES_MAX 16
 
-struct away_host {
+struct unreachable_host {
     char *name;
     time_ms since, forgotten_at;
     char *forgotten_by;
@@ -30,35 +30,37 @@ struct away_host {
 };
 
 struct unreachable_hosts {
-    LIST(struct away_host) away;
+    LIST(struct unreachable_host) all;
 };
 
 static struct unreachable_hosts *hosts_of(const struct engine *e) {
     return e->part[PART_unreachable_hosts];
 }
 
-static const char *ours(const struct engine *e) {
+static const char *own_host(const struct engine *e) {
     return executor_host(e->executor);
 }
 
-static struct away_host *find(const struct engine *e, const char *name) {
-    for (size_t i = 0; i < hosts_of(e)->away.count; i++)
-        if (strcmp(hosts_of(e)->away.items[i].name, name) == 0)
-            return &hosts_of(e)->away.items[i];
+static struct unreachable_host *find_host(const struct engine *e, const char *name) {
+    struct unreachable_hosts *h = hosts_of(e);
+    for (size_t i = 0; i < h->all.count; i++)
+        if (strcmp(h->all.items[i].name, name) == 0)
+            return &h->all.items[i];
     return NULL;
 }
 
-static void host_finish(struct away_host *host) {
+static void host_finish(struct unreachable_host *host) {
     free(host->name);
     free(host->forgotten_by);
     free(host->forgotten.items);
 }
 
 static void hosts_free(struct engine *e) {
-    for (size_t i = 0; i < hosts_of(e)->away.count; i++)
-        host_finish(&hosts_of(e)->away.items[i]);
-    free(hosts_of(e)->away.items);
-    memset(&hosts_of(e)->away, 0, sizeof(hosts_of(e)->away));
+    struct unreachable_hosts *h = hosts_of(e);
+    for (size_t i = 0; i < h->all.count; i++)
+        host_finish(&h->all.items[i]);
+    free(h->all.items);
+    memset(&h->all, 0, sizeof(h->all));
 }
 
 static uint32_t count_runs(const struct engine *e, const char *host) {
@@ -72,7 +74,7 @@ static uint32_t count_runs(const struct engine *e, const char *host) {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static void write_note(struct engine *e, const struct away_host *host) {
+static void write_note(struct engine *e, const struct unreachable_host *host) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct json_writer w;
     json_write_init(&w, &text, false);
@@ -98,8 +100,8 @@ static void hosts_load(struct engine *e, const struct note_row *row) {
     json_t *note = json_loads(row->text, 0, NULL);
     const json_t *runs = json_object_get(note, "runs");
     const char *by = json_string_value(json_object_get(note, "by"));
-    struct away_host *host = LIST_ADD(&hosts_of(e)->away);
-    *host = (struct away_host){
+    struct unreachable_host *host = LIST_ADD(&hosts_of(e)->all);
+    *host = (struct unreachable_host){
         .name = xstrdup(name),
         .since = json_integer_value(json_object_get(note, "since")),
         .forgotten_at = json_integer_value(json_object_get(note, "forgotten_at")),
@@ -115,32 +117,32 @@ static void hosts_load(struct engine *e, const struct note_row *row) {
 
 static void hosts_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
     run->is_away = run->executor == EXECUTOR_LOCAL && row->host && *row->host
-                   && strcmp(row->host, ours(e)) != 0;
+                   && strcmp(row->host, own_host(e)) != 0;
     run->host = run->is_away ? xstrdup(row->host) : NULL;
 }
 
-static void drop_ours(struct engine *e) {
-    struct away_host *host = find(e, ours(e));
+static void drop_own_host(struct engine *e) {
+    struct unreachable_host *host = find_host(e, own_host(e));
     host_finish(host);
-    *host = hosts_of(e)->away.items[--hosts_of(e)->away.count];
+    *host = hosts_of(e)->all.items[--hosts_of(e)->all.count];
 }
 
 /* After all rows: newly unreachable hosts are noted, and our own is back. */
 static void hosts_loaded(struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
-        if (!run->is_away || find(e, run->host))
+        if (!run->is_away || find_host(e, run->host))
             continue;
-        struct away_host *host = LIST_ADD(&hosts_of(e)->away);
-        *host = (struct away_host){ .name = xstrdup(run->host), .since = e->now };
+        struct unreachable_host *host = LIST_ADD(&hosts_of(e)->all);
+        *host = (struct unreachable_host){ .name = xstrdup(run->host), .since = e->now };
         write_note(e, host);
     }
-    if (!find(e, ours(e)))
+    if (!find_host(e, own_host(e)))
         return;
-    note_put(e, NOTE, ours(e), NULL);
+    note_put(e, NOTE, own_host(e), NULL);
     turn_wrote(e);
     if (e->started)
-        drop_ours(e);
+        drop_own_host(e);
 }
 
 /* --- the start ------------------------------------------------------------------------------- */
@@ -164,27 +166,23 @@ static bool kill_forgotten(struct engine *e, struct run_key key) {
 }
 
 /* What was forgotten while this host was unreachable must not run beside its replacement. */
-static void away_start(struct engine *e) {
-    struct away_host *host = find(e, ours(e));
-    if (!host)
-        return;
-    for (size_t i = 0; i < host->forgotten.count; i++)
-        e->report.killed += kill_forgotten(e, host->forgotten.items[i]);
-    drop_ours(e);
-}
-
 static void hosts_started(struct engine *e) {
-    away_start(e);
+    const struct unreachable_host *host = find_host(e, own_host(e));
+    for (size_t i = 0; host && i < host->forgotten.count; i++)
+        e->report.killed += kill_forgotten(e, host->forgotten.items[i]);
+    if (host)
+        drop_own_host(e);
     e->report.away = engine_unreachable_count(e);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
 
 size_t engine_host_count(const struct engine *e) {
-    return 1 + hosts_of(e)->away.count;
+    return 1 + hosts_of(e)->all.count;
 }
 
-static struct engine_host_state state_of(const struct engine *e, const struct away_host *host) {
+static struct engine_host_state state_of(const struct engine *e,
+                                         const struct unreachable_host *host) {
     return (struct engine_host_state){ .name = host->name,
                                        .runs = count_runs(e, host->name),
                                        .since = host->since,
@@ -194,8 +192,8 @@ static struct engine_host_state state_of(const struct engine *e, const struct aw
 
 struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
     if (index > 0)
-        return state_of(e, &hosts_of(e)->away.items[index - 1]);
-    struct engine_host_state host = { .name = ours(e), .is_ours = true };
+        return state_of(e, &hosts_of(e)->all.items[index - 1]);
+    struct engine_host_state host = { .name = own_host(e), .is_ours = true };
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         host.runs += run->executor == EXECUTOR_LOCAL && !run->is_away;
@@ -205,14 +203,14 @@ struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
 
 uint32_t engine_unreachable_count(const struct engine *e) {
     uint32_t count = 0;
-    for (size_t i = 0; hosts_of(e)->away.count > 0 && i < run_count(e); i++)
+    for (size_t i = 0; hosts_of(e)->all.count > 0 && i < run_count(e); i++)
         count += run_live_at(e, i)->is_away;
     return count;
 }
 
 bool engine_unreachable_run(const struct engine *e, task_id task, struct engine_host_state *ret) {
-    const struct live_run *run = hosts_of(e)->away.count > 0 ? run_find(e, task) : NULL;
-    const struct away_host *host = run && run->is_away ? find(e, run->host) : NULL;
+    const struct live_run *run = hosts_of(e)->all.count > 0 ? run_find(e, task) : NULL;
+    const struct unreachable_host *host = run && run->is_away ? find_host(e, run->host) : NULL;
     if (host)
         *ret = state_of(e, host);
     return host != NULL;
@@ -229,35 +227,35 @@ static bool needs_resource(const struct engine *e, task_id task, sym resource) {
 
 /* Whether the run of this task holds a slot of the key, by docs/rules.md §2. */
 static bool holds(const struct engine *e, task_id task, const struct verdict *v) {
-    struct task_spec told;
-    if (!core_task_spec(e->core, task, &told))
+    struct task_spec spec;
+    if (!core_task_spec(e->core, task, &spec))
         return false;
     switch (v->lease) {
     case LEASE_RUNS:
         return true;
     case LEASE_ROOTS:
-        return told.parent == 0;
+        return spec.parent == 0;
     case LEASE_PROJECT:
     case LEASE_WORKSPACES:
-        return told.project == v->key;
+        return spec.project == v->key;
     case LEASE_REVIEW:
-        return told.project == v->key && told.review;
+        return spec.project == v->key && spec.review;
     case LEASE_KIND:
-        return told.kind == v->key;
+        return spec.kind == v->key;
     case LEASE_AGENT:
-        return (told.run_agent ? told.run_agent : told.agent) == v->key;
+        return (spec.run_agent ? spec.run_agent : spec.agent) == v->key;
     case LEASE_LIMITER:
-        return !told.run_unlimited
-               && (told.run_limiter ? told.run_limiter : told.limiter) == v->key;
+        return !spec.run_unlimited
+               && (spec.run_limiter ? spec.run_limiter : spec.limiter) == v->key;
     case LEASE_RESOURCE:
         return needs_resource(e, task, v->key);
     case LEASE_WORKSPACE:
         return v->about == task;
     case LEASE_SERIAL:
-        return !told.parallelizable && told.serial == v->key && told.project == v->key_project
-               && told.kind == v->key_kind;
+        return !spec.parallelizable && spec.serial == v->key && spec.project == v->key_project
+               && spec.kind == v->key_kind;
     case LEASE_AGENTS:
-        return told.run_agent != 0;
+        return spec.run_agent != 0;
     case LEASE_TASK:
     case LEASE_KIND_MAX:
         break;
@@ -268,7 +266,7 @@ static bool holds(const struct engine *e, task_id task, const struct verdict *v)
 uint32_t engine_unreachable_holders(const struct engine *e, const struct verdict *v,
                                     const char **ret_host) {
     uint32_t count = 0;
-    if (hosts_of(e)->away.count == 0 || v->open || v->gate != GATE_LEASE)
+    if (hosts_of(e)->all.count == 0 || v->open || v->gate != GATE_LEASE)
         return 0;
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
@@ -282,9 +280,10 @@ uint32_t engine_unreachable_holders(const struct engine *e, const struct verdict
 
 /* --- alerts ---------------------------------------------------------------------------------- */
 
-void away_see_alerts(struct engine *e) {
-    for (size_t i = 0; i < hosts_of(e)->away.count; i++) {
-        const char *name = hosts_of(e)->away.items[i].name;
+/* One alert per host. */
+static void hosts_raise_alerts(struct engine *e) {
+    for (size_t i = 0; i < hosts_of(e)->all.count; i++) {
+        const char *name = hosts_of(e)->all.items[i].name;
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "host:%s", name);
         if (count_runs(e, name) > 0)
@@ -297,26 +296,23 @@ void away_see_alerts(struct engine *e) {
     }
 }
 
-bool away_alert_is_over(const struct engine *e, const char *host) {
+bool hosts_alert_is_over(const struct engine *e, const char *host) {
     return count_runs(e, host) == 0;
 }
 
 /* --- forgetting ------------------------------------------------------------------------------ */
 
-static void write_event(struct engine *e, const struct away_host *host, uint32_t runs) {
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "host", host->name);
-    json_put_int(&w, "runs", runs);
-    json_put_string(&w, "by", host->forgotten_by);
-    json_write_object_end(&w);
-    engine_event(e, "host.forgotten", 0, 0, strbuf_text(&data));
+static void write_event(struct engine *e, const struct unreachable_host *host, uint32_t runs) {
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "host", host->name);
+    json_put_int(w, "runs", runs);
+    json_put_string(w, "by", host->forgotten_by);
+    event_end(e, &data, "host.forgotten", 0, 0);
 }
 
 /* Its session may be in use there: the next attempt starts a new one. */
-static void lose(struct engine *e, struct live_run *run, struct away_host *host) {
+static void lose(struct engine *e, struct live_run *run, struct unreachable_host *host) {
     struct run_end end = { .kind = RUN_END_LOST, .code = -1, .ended_at = e->now };
     struct strbuf why = STRBUF_INIT;
     strbuf_printf(&why, "host '%s' was forgotten", host->name);
@@ -332,8 +328,8 @@ static void lose(struct engine *e, struct live_run *run, struct away_host *host)
 
 int engine_forget_host(struct engine *e, const char *name, const char *by, uint32_t *ret_runs,
                        struct error *err) {
-    struct away_host *host = find(e, name);
-    if (strcmp(name, ours(e)) == 0)
+    struct unreachable_host *host = find_host(e, name);
+    if (strcmp(name, own_host(e)) == 0)
         return error_set(
             err, -EBUSY,
             "host '%s' is this one, and its runs are seen; cancel what shall not go on", name);
@@ -363,6 +359,7 @@ const struct engine_part unreachable_hosts_part = {
     .at = { [STEP_UNLOAD] = hosts_free,
             [STEP_LOADED] = hosts_loaded,
             [STEP_START] = hosts_started,
+            [STEP_AFTER_DECIDE] = hosts_raise_alerts,
             [STEP_FREE] = hosts_free },
     .load_run = hosts_load_run,
     .load_note = hosts_load,

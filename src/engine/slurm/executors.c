@@ -75,7 +75,7 @@ bool engine_run_is_remote(const struct engine *e, const char *token) {
 static void executors_free(struct engine *e) {
     executor_free(e->executor);
     executor_free(executors_of(e)->slurm);
-    slurm_look_free(e);
+    slurm_check_free(e);
 }
 
 /* One program, not the complete folder: users with only some of them there can add symlinks. */

@@ -35,10 +35,10 @@ struct partitions {
     LIST(struct partition) all;
     struct aside *asking;
     struct loop_timer *timer;
-    time_ms asked_at; /* monotonic; 0: never */
-    time_ms heard_at; /* the same, of the last valid answer */
-    bool is_new;      /* the next turn applies it */
-    bool is_failing;  /* already logged */
+    time_ms asked_at;    /* monotonic; 0: never */
+    time_ms answered_at; /* the same, of the last valid answer */
+    bool is_new;         /* the next turn applies it */
+    bool is_failing;     /* already logged */
 };
 
 static struct partitions *partitions_of(const struct engine *e) {
@@ -93,17 +93,17 @@ static void take_line(struct partitions *p, char *line) {
 }
 
 static bool take_answer(struct partitions *p, const char *output) {
-    struct partitions heard = { 0 };
+    struct partitions read = { 0 };
     char *text = xstrdup(output), *rest = text, *line;
     while ((line = strsep(&rest, "\n")))
-        take_line(&heard, line);
+        take_line(&read, line);
     free(text);
-    if (heard.all.count == 0)
+    if (read.all.count == 0)
         return false;
     free(p->all.items);
-    p->all.items = heard.all.items;
-    p->all.count = heard.all.count;
-    p->all.capacity = heard.all.capacity;
+    p->all.items = read.all.items;
+    p->all.count = read.all.count;
+    p->all.capacity = read.all.capacity;
     return true;
 }
 
@@ -111,7 +111,7 @@ static bool take_answer(struct partitions *p, const char *output) {
 
 static void arm(struct engine *e);
 
-static void say_failing(struct partitions *p, const struct helper_end *end) {
+static void warn_failing(struct partitions *p, const struct helper_end *end) {
     if (!p->is_failing)
         log_warning(
             "sinfo does not say how large the partitions are, so their limits stay as they are: %s",
@@ -122,18 +122,18 @@ static void say_failing(struct partitions *p, const struct helper_end *end) {
     p->is_failing = true;
 }
 
-static void heard(void *ctx, const struct helper_end *end) {
+static void answered(void *ctx, const struct helper_end *end) {
     struct engine *e = ctx;
     struct partitions *p = partitions_of(e);
     p->asking = NULL;
     if (end->code == 0 && take_answer(p, end->output)) {
-        p->heard_at = loop_now_steady(e->loop);
+        p->answered_at = loop_now_steady(e->loop);
         p->is_new = true;
         p->is_failing = false;
         e->start_pending = true; /* there may be another slot */
         turn_wake(e);
     } else {
-        say_failing(p, end);
+        warn_failing(p, end);
     }
     arm(e);
 }
@@ -153,9 +153,9 @@ static void ask(struct engine *e) {
     if (p->asking)
         return;
     p->asked_at = loop_now_steady(e->loop);
-    if (helper_start(e->loop, &spec, heard, e, &p->asking, &err) < 0) {
+    if (helper_start(e->loop, &spec, answered, e, &p->asking, &err) < 0) {
         p->asking = NULL;
-        say_failing(p, &(struct helper_end){ .error = -err.code, .output = "" });
+        warn_failing(p, &(struct helper_end){ .error = -err.code, .output = "" });
         arm(e);
     }
 }
@@ -300,7 +300,7 @@ bool engine_partition_size(const struct engine *e, const char *key, struct strbu
     if (follow == FOLLOW_CPUS)
         strbuf_printf(out, ", %" PRId64 " for each run", cpus_of_run(e->config));
     strbuf_printf(out, ", as sinfo said %" PRId64 " s ago (slurm.follow)",
-                  (loop_now_steady(e->loop) - p->heard_at) / 1000);
+                  (loop_now_steady(e->loop) - p->answered_at) / 1000);
     return true;
 }
 

@@ -11,7 +11,7 @@
 struct executors {
     struct executor *slurm; /* NULL: not needed yet */
     enum executor_kind sweeping;
-    struct slurm_look *look; /* NULL: not requested yet */
+    struct slurm_check *check; /* NULL: not requested yet */
 };
 
 static inline struct executors *executors_of(const struct engine *e) {
@@ -49,7 +49,7 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
 /* A task needs a slot: refresh sizes that are older than slurm.follow_s. */
 void partitions_ask(struct engine *e);
 
-void slurm_look_free(struct engine *e);
+void slurm_check_free(struct engine *e);
 
 /* --- preparing a worktree -------------------------------------------------------------------- */
 

@@ -17,13 +17,13 @@
 
 struct placing {
     const struct config *config;
-    const json_t *said;
+    const json_t *task;
     const char *project, *agent;
     struct arena *arena;
 };
 
 static const char *place_value(const struct placing *p, const char *key) {
-    const json_t *value = json_object_get(p->said, key);
+    const json_t *value = json_object_get(p->task, key);
     if (json_is_string(value))
         return json_string_value(value);
     if (!json_is_integer(value))

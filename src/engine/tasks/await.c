@@ -63,7 +63,7 @@ static bool is_settled(const struct engine_await *a, task_id task) {
 /* --- one wait -------------------------------------------------------------------------------- */
 
 /* A settled task may have been reopened: check all again before reporting success. */
-static bool look(struct engine_await *a) {
+static bool is_satisfied(struct engine_await *a) {
     size_t settled = 0;
     if (!a->any && a->next < a->count && !is_settled(a, a->tasks[a->next]))
         return false;
@@ -85,6 +85,7 @@ static void timer_due(void *ctx) {
 
 struct engine_await *engine_await_begin(struct engine *e, const struct engine_await_spec *spec,
                                         engine_await_over over, void *ctx) {
+    struct awaits *w = awaits_of(e);
     struct engine_await *a = xcalloc(1, sizeof(*a));
     *a = (struct engine_await){ .engine = e,
                                 .count = spec->count,
@@ -94,40 +95,42 @@ struct engine_await *engine_await_begin(struct engine *e, const struct engine_aw
                                 .attempt = spec->attempt,
                                 .over = over,
                                 .ctx = ctx,
-                                .position = awaits_of(e)->all.count };
+                                .position = w->all.count };
     a->tasks = xmalloc(spec->count * sizeof(*a->tasks));
     memcpy(a->tasks, spec->tasks, spec->count * sizeof(*a->tasks));
     a->timer = loop_timer_new(e->loop, timer_due, a);
     loop_timer_set(e->loop, a->timer, time_add(loop_now_steady(e->loop), spec->timeout));
-    *LIST_ADD(&awaits_of(e)->all) = a;
-    awaits_of(e)->has_news = true;
+    *LIST_ADD(&w->all) = a;
+    w->has_news = true;
     turn_wake(e);
     return a;
 }
 
 void engine_await_end(struct engine *e, struct engine_await *a) {
+    struct awaits *w = awaits_of(e);
     if (!a)
         return;
-    struct engine_await *last = awaits_of(e)->all.items[--awaits_of(e)->all.count];
-    awaits_of(e)->all.items[a->position] = last;
+    struct engine_await *last = w->all.items[--w->all.count];
+    w->all.items[a->position] = last;
     last->position = a->position;
     loop_timer_free(e->loop, a->timer);
     free(a->tasks);
     free(a);
-    awaits_of(e)->has_news = true;
+    w->has_news = true;
     turn_wake(e);
 }
 
 static void await_free(struct engine *e) {
-    while (awaits_of(e)->all.count > 0) { /* no client is left to read it, but their memory is */
-        struct engine_await *a = awaits_of(e)->all.items[0];
+    struct awaits *w = awaits_of(e);
+    while (w->all.count > 0) { /* no client is left to read it, but their memory is */
+        struct engine_await *a = w->all.items[0];
         engine_await_over over = a->over;
         void *ctx = a->ctx;
         engine_await_end(e, a);
         over(ctx);
     }
-    free(awaits_of(e)->all.items);
-    awaits_of(e)->all.items = NULL;
+    free(w->all.items);
+    w->all.items = NULL;
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -140,7 +143,7 @@ static bool await_has_news(const struct engine *e) {
     return awaits_of(e)->has_news;
 }
 
-static void tell_phase(struct engine *e, task_id task, uint32_t attempt, enum run_phase phase) {
+static void apply_phase(struct engine *e, task_id task, uint32_t attempt, enum run_phase phase) {
     struct fact fact = { .kind = FACT_RUN_PHASE, .task = task, .attempt = attempt, .phase = phase };
     if (engine_apply(e, &fact, NULL) == 0)
         engine_event(e, phase == PHASE_WAITING ? "run.waiting" : "run.working", task, attempt,
@@ -157,32 +160,33 @@ static bool still_waits(const struct engine *e, task_id task, uint32_t attempt) 
     return false;
 }
 
-static void tell_working(struct engine *e) {
+static void apply_working(struct engine *e) {
     struct task_view view;
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (core_task(e->core, run->task, &view) && view.phase == PHASE_WAITING
             && !still_waits(e, run->task, view.attempt))
-            tell_phase(e, run->task, view.attempt, PHASE_WORKING);
+            apply_phase(e, run->task, view.attempt, PHASE_WORKING);
     }
 }
 
 /* In the turn, before its decision. */
-static void await_tell(struct engine *e) {
+static void await_apply(struct engine *e) {
+    struct awaits *w = awaits_of(e);
     if (e->retry_at > e->now)
         return; /* the store refused the last commit: the same facts would be refused again */
-    bool news = awaits_of(e)->has_news;
-    awaits_of(e)->has_news = false;
-    for (size_t i = 0; i < awaits_of(e)->all.count; i++) {
-        struct engine_await *a = awaits_of(e)->all.items[i];
-        bool settled = look(a);
+    bool news = w->has_news;
+    w->has_news = false;
+    for (size_t i = 0; i < w->all.count; i++) {
+        struct engine_await *a = w->all.items[i];
+        bool settled = is_satisfied(a);
         news |= settled != a->settled;
         a->settled = settled;
         if (a->run && !settled)
-            tell_phase(e, a->run, a->attempt, PHASE_WAITING);
+            apply_phase(e, a->run, a->attempt, PHASE_WAITING);
     }
     if (news)
-        tell_working(e);
+        apply_working(e);
 }
 
 /* Whether it is satisfied and its run, if any, has its slots back or waits for other tasks. */
@@ -195,18 +199,19 @@ static bool is_over(const struct engine_await *a) {
            || view.borrower == 0 || still_waits(e, a->run, a->attempt);
 }
 
-static void await_some(struct engine *e) {
+static void report_satisfied(struct engine *e) {
+    struct awaits *w = awaits_of(e);
     if (e->committing || e->broken.code)
         return;
-    for (size_t i = 0; i < awaits_of(e)->all.count; i++) {
-        struct engine_await *a = awaits_of(e)->all.items[i];
-        if (!a->settled && look(a)) { /* the decision of the turn has settled it */
-            awaits_of(e)->has_news = true;
+    for (size_t i = 0; i < w->all.count; i++) {
+        struct engine_await *a = w->all.items[i];
+        if (!a->settled && is_satisfied(a)) { /* the decision of the turn has settled it */
+            w->has_news = true;
             turn_wake(e);
         }
     }
-    for (size_t i = 0; i < awaits_of(e)->all.count;) {
-        struct engine_await *a = awaits_of(e)->all.items[i];
+    for (size_t i = 0; i < w->all.count;) {
+        struct engine_await *a = w->all.items[i];
         if (!a->late && !is_over(a)) {
             i++;
             continue;
@@ -222,8 +227,8 @@ static void await_some(struct engine *e) {
 const struct engine_part await_part = {
     .state_size = sizeof(struct awaits),
     .at = { [STEP_UNLOAD] = await_loaded,
-            [STEP_BEFORE_DECIDE] = await_tell,
-            [STEP_ROUND_END] = await_some,
+            [STEP_BEFORE_DECIDE] = await_apply,
+            [STEP_ROUND_END] = report_satisfied,
             [STEP_FREE] = await_free },
     .has_work = await_has_news,
 };

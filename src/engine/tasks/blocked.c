@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/json_write.h"
+#include "engine/note.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/tasks/tasks_internal.h"
 
@@ -40,19 +41,15 @@ static size_t find_blockers(struct engine *e, task_id task, task_id **ret) {
 }
 
 static void write_event(struct engine *e, task_id task, const task_id *blockers, size_t count) {
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
+    struct event_data data;
     char id[ENGINE_ID_MAX];
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_array(&w, "blockers");
+    struct json_writer *w = event_begin(&data);
+    json_put_array(w, "blockers");
     for (size_t i = 0; i < count && i < NAMED_MAX; i++)
-        json_write_string(&w, engine_task_id(e, blockers[i], id));
-    json_write_array_end(&w);
-    json_put_int(&w, "count", (int64_t)count);
-    json_write_object_end(&w);
-    engine_event(e, "task.blocked", task, 0, strbuf_text(&data));
-    strbuf_finish(&data);
+        json_write_string(w, engine_task_id(e, blockers[i], id));
+    json_write_array_end(w);
+    json_put_int(w, "count", (int64_t)count);
+    event_end(e, &data, "task.blocked", task, 0);
 }
 
 static void blocked_begin(struct engine *e) {

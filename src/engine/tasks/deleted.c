@@ -47,35 +47,37 @@ static void deleted_applied(struct engine *e, const struct fact *fact) {
 }
 
 static void forget(struct engine *e, const char *id) {
+    struct deleted *d = deleted_of(e);
     launch_remove_marker(e, id);
     iteration_forget(e, id);
     executor_forget(e->executor, id);
     const struct project *project = project_of_id(e, id);
-    if (deleted_of(e)->forgotten && project)
-        deleted_of(e)->forgotten(deleted_of(e)->forgotten_ctx, project->view.name, id);
+    if (d->forgotten && project)
+        d->forgotten(d->forgotten_ctx, project->view.name, id);
 }
 
 /* Puts the ids into the batch, or removes the note once their folders are removed. */
 static void deleted_write(struct engine *e) {
+    struct deleted *d = deleted_of(e);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (deleted_of(e)->ids.count == 0
-        && (!deleted_of(e)->is_noted || store_batch_count(e->turn.batch) == 0))
+    if (d->ids.count == 0 && (!d->is_noted || store_batch_count(e->turn.batch) == 0))
         return;
-    for (size_t i = 0; i < deleted_of(e)->ids.count; i++)
-        strbuf_printf(&text, "%s%s", i ? " " : "", deleted_of(e)->ids.items[i]);
-    note_put(e, NOTE, "", deleted_of(e)->ids.count > 0 ? strbuf_text(&text) : NULL);
-    deleted_of(e)->is_noting = true;
+    for (size_t i = 0; i < d->ids.count; i++)
+        strbuf_printf(&text, "%s%s", i ? " " : "", d->ids.items[i]);
+    note_put(e, NOTE, "", d->ids.count > 0 ? strbuf_text(&text) : NULL);
+    d->is_noting = true;
 }
 
 static void deleted_stored(struct engine *e) {
-    if (deleted_of(e)->is_noting)
-        deleted_of(e)->is_noted = deleted_of(e)->ids.count > 0;
-    deleted_of(e)->is_noting = false;
-    for (size_t i = 0; i < deleted_of(e)->ids.count; i++) {
-        workspace_forget(e, deleted_of(e)->ids.items[i]);
-        forget(e, deleted_of(e)->ids.items[i]);
+    struct deleted *d = deleted_of(e);
+    if (d->is_noting)
+        d->is_noted = d->ids.count > 0;
+    d->is_noting = false;
+    for (size_t i = 0; i < d->ids.count; i++) {
+        workspace_forget(e, d->ids.items[i]);
+        forget(e, d->ids.items[i]);
     }
-    deleted_of(e)->ids.count = 0;
+    d->ids.count = 0;
 }
 
 /* The commit failed: nothing is removed. */
@@ -85,11 +87,12 @@ static void deleted_undone(struct engine *e) {
 }
 
 static void deleted_load(struct engine *e, const struct note_row *row) {
+    struct deleted *d = deleted_of(e);
     if (e->started || strcmp(row->name, NOTE) != 0)
         return;
-    free(deleted_of(e)->before);
-    deleted_of(e)->before = xstrdup(row->text);
-    deleted_of(e)->is_noted = true;
+    free(d->before);
+    d->before = xstrdup(row->text);
+    d->is_noted = true;
 }
 
 /* Finishes the work of the previous daemon, once the runs are known. Except worktrees:

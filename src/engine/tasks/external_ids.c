@@ -179,7 +179,7 @@ task_id engine_find_task(const struct engine *e, const char *word, struct error 
     }
     if (count == 1 && !own)
         return tasks[0];
-    if (own && tasks[0] == own) /* the message names the other one */
+    if (own && tasks[0] == own) /* the message names the task that is not `own` */
         tasks[0] = tasks[1];
     return refuse_ambiguous(e, word, own, tasks, err);
 }

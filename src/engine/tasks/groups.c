@@ -57,9 +57,9 @@ static bool has_name(const void *ctx, uint32_t handle, const void *key) {
 }
 
 static struct group *group_find(const struct engine *e, const char *name) {
-    uint32_t id =
-        groups_of(e)->by_name.same ? id_map_find(&groups_of(e)->by_name, hash_name(name), name) : 0;
-    return id ? &groups_of(e)->all.items[id - 1] : NULL;
+    struct groups *g = groups_of(e);
+    uint32_t id = g->by_name.same ? id_map_find(&g->by_name, hash_name(name), name) : 0;
+    return id ? &g->all.items[id - 1] : NULL;
 }
 
 const struct engine_group *engine_find_group(const struct engine *e, const char *name) {
@@ -82,13 +82,13 @@ static void write_row(struct engine *e, const struct group *group) {
 
 /* Ids are positions, and rows come in their order; a deleted group leaves an empty entry. */
 static void group_from_row(struct engine *e, const struct group_row *row) {
-    while (groups_of(e)->all.count < row->id) {
-        struct group *group = LIST_ADD(&groups_of(e)->all);
-        *group = (struct group){ .view = { .id = (uint32_t)groups_of(e)->all.count,
-                                           .name = xstrdup("") } };
+    struct groups *g = groups_of(e);
+    while (g->all.count < row->id) {
+        struct group *group = LIST_ADD(&g->all);
+        *group = (struct group){ .view = { .id = (uint32_t)g->all.count, .name = xstrdup("") } };
     }
-    assert(row->id > 0 && groups_of(e)->all.items);
-    struct engine_group *view = &groups_of(e)->all.items[row->id - 1].view;
+    assert(row->id > 0 && g->all.items);
+    struct engine_group *view = &g->all.items[row->id - 1].view;
     free((char *)view->name);
     *view = (struct engine_group){
         .id = row->id,
@@ -98,9 +98,9 @@ static void group_from_row(struct engine *e, const struct group_row *row) {
         .created_at = row->created_at,
         .closed_at = row->closed_at,
     };
-    if (!groups_of(e)->by_name.same)
-        id_map_init(&groups_of(e)->by_name, has_name, e);
-    id_map_add(&groups_of(e)->by_name, hash_name(view->name), row->id);
+    if (!g->by_name.same)
+        id_map_init(&g->by_name, has_name, e);
+    id_map_add(&g->by_name, hash_name(view->name), row->id);
 }
 
 /* --- ids and numbers -------------------------------------------------------------------------- */
@@ -113,21 +113,21 @@ static void groups_begin(struct engine *e) {
 
 /* Not of one deleted in this turn: the core may still have orders about it. */
 static uint32_t take_id(struct engine *e) {
-    if (groups_of(e)->free_before == 0)
-        return (uint32_t)groups_of(e)->all.count + 1;
-    uint32_t *place = &groups_of(e)->free.items[--groups_of(e)->free_before], id = *place;
-    *place = groups_of(e)->free.items[--groups_of(e)->free.count];
+    struct groups *g = groups_of(e);
+    if (g->free_before == 0)
+        return (uint32_t)g->all.count + 1;
+    uint32_t *place = &g->free.items[--g->free_before], id = *place;
+    *place = g->free.items[--g->free.count];
     return id;
 }
 
 static const char *make_name(struct engine *e, char ret_name[32]) {
-    uint64_t number = groups_of(e)->last_number > groups_of(e)->all.count
-                          ? groups_of(e)->last_number
-                          : groups_of(e)->all.count;
+    struct groups *g = groups_of(e);
+    uint64_t number = g->last_number > g->all.count ? g->last_number : g->all.count;
     do /* a user may have chosen this name */
         snprintf(ret_name, 32, "group-%" PRIu64, ++number);
     while (group_find(e, ret_name));
-    groups_of(e)->last_number = number;
+    g->last_number = number;
     note_put_number(e, NOTE, "", (int64_t)number);
     return ret_name;
 }
@@ -140,11 +140,12 @@ static void groups_load_note(struct engine *e, const struct note_row *row) {
 }
 
 static void drop(struct engine *e, uint32_t id) {
-    struct engine_group *view = &groups_of(e)->all.items[id - 1].view;
-    id_map_remove(&groups_of(e)->by_name, hash_name(view->name), view->name);
+    struct groups *g = groups_of(e);
+    struct engine_group *view = &g->all.items[id - 1].view;
+    id_map_remove(&g->by_name, hash_name(view->name), view->name);
     free((char *)view->name);
     *view = (struct engine_group){ .id = id, .name = xstrdup("") };
-    *LIST_ADD(&groups_of(e)->free) = id;
+    *LIST_ADD(&g->free) = id;
     store_delete_group(e->turn.batch, id);
 }
 
@@ -157,22 +158,24 @@ static void groups_applying(struct engine *e, const struct fact *fact) {
 
 /* A group is deleted with the last of its tasks. */
 static void groups_applied(struct engine *e, const struct fact *fact) {
-    uint32_t id = groups_of(e)->leaving;
+    struct groups *g = groups_of(e);
+    uint32_t id = g->leaving;
     (void)fact;
-    if (id == 0 || id > groups_of(e)->all.count || !*groups_of(e)->all.items[id - 1].view.name)
+    if (id == 0 || id > g->all.count || !*g->all.items[id - 1].view.name)
         return;
-    const struct engine_group *view = with_counts(e, &groups_of(e)->all.items[id - 1]);
+    const struct engine_group *view = with_counts(e, &g->all.items[id - 1]);
     if (view->total == 0 && (view->closed || !view->owned))
         drop(e, id);
 }
 
 /* After tasks and notes: deletes groups that were closed long ago and have no task. */
 static void groups_loaded(struct engine *e) {
+    struct groups *g = groups_of(e);
     time_ms keep = config_number(e->config, "retention.days", NULL);
-    for (uint32_t id = (uint32_t)groups_of(e)->all.count; id > 0; id--) {
-        const struct engine_group *view = with_counts(e, &groups_of(e)->all.items[id - 1]);
+    for (uint32_t id = (uint32_t)g->all.count; id > 0; id--) {
+        const struct engine_group *view = with_counts(e, &g->all.items[id - 1]);
         if (!*view->name)
-            *LIST_ADD(&groups_of(e)->free) = id;
+            *LIST_ADD(&g->free) = id;
         else if (view->closed && view->total == 0 && time_add(view->closed_at, keep) < e->now)
             drop(e, id);
     }
@@ -210,18 +213,14 @@ static void set_closed(struct engine *e, struct group *group, bool closed) {
     group->view.closed = closed;
     group->view.closed_at = closed ? e->now : 0;
     write_row(e, group);
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "group", group->view.name);
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "group", group->view.name);
     (void)with_counts(e, group);
-    json_put_int(&w, "total", group->view.total);
-    json_put_int(&w, "open", group->view.open);
-    json_put_int(&w, "failed", group->view.failed);
-    json_write_object_end(&w);
-    engine_event(e, closed ? "group.closed" : "group.opened", 0, 0, strbuf_text(&data));
-    strbuf_finish(&data);
+    json_put_int(w, "total", group->view.total);
+    json_put_int(w, "open", group->view.open);
+    json_put_int(w, "failed", group->view.failed);
+    event_end(e, &data, closed ? "group.closed" : "group.opened", 0, 0);
 }
 
 int engine_close_group(struct engine *e, const char *name, struct error *err) {

@@ -228,17 +228,14 @@ static int projects_load_totals(struct engine *e, const struct store_totals *tot
 /* `project` NULL: global; `reason` NULL: none besides the author. */
 static void pause_write_event(struct engine *e, const char *kind, const char *project,
                               const char *by, const char *reason) {
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
     if (project)
-        json_put_string(&w, "project", project);
-    json_put_string(&w, "by", by);
+        json_put_string(w, "project", project);
+    json_put_string(w, "by", by);
     if (reason)
-        json_put_string(&w, "reason", reason);
-    json_write_object_end(&w);
-    engine_event(e, kind, 0, 0, strbuf_text(&data));
+        json_put_string(w, "reason", reason);
+    event_end(e, &data, kind, 0, 0);
 }
 
 int engine_pause(struct engine *e, bool paused, const char *by, struct error *err) {

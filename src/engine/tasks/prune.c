@@ -12,9 +12,9 @@
 
 #include "engine/git/git_internal.h"
 
-#define LOOK_EVERY     HOURS(1)
+#define PASS_EVERY     HOURS(1)
 #define MORE_AFTER     SECONDS(1)
-#define LOOK_WHILE_LOW MINUTES(1)
+#define PASS_WHILE_LOW MINUTES(1)
 #define TASKS_EACH     200u
 #define EVENTS_EACH    5000u
 #define HOURS_KEPT     DAYS(40)  /* hourly sums of usage */
@@ -191,8 +191,8 @@ static void prune_some(struct engine *e) {
         prune_rest(e);
     if (due || more)
         p->at = time_add(e->now, more                   ? MORE_AFTER
-                                 : host_of(e)->disk_low ? LOOK_WHILE_LOW
-                                                        : LOOK_EVERY);
+                                 : host_of(e)->disk_low ? PASS_WHILE_LOW
+                                                        : PASS_EVERY);
 }
 
 static void prune_free(struct engine *e) {

@@ -55,7 +55,7 @@ void artifact_want(struct engine *e, task_id task, const char *artifact, task_id
 struct wanted {
     task_id task, parent; /* parent: of an artifact below its folder; else 0 */
     char *artifact;       /* as submitted */
-    uint32_t spot;        /* the watched folder; 0: none */
+    uint32_t watched;     /* the watched folder; 0: none */
     uint32_t name;        /* hash of the missing name in it */
     uint32_t next, previous;
     uint32_t position; /* in watch.all */
@@ -63,14 +63,14 @@ struct wanted {
 };
 
 /* A watched folder. */
-struct spot {
+struct watched {
     int wd;
     char *path;
     uint32_t first; /* of those that wait for something in it */
 };
 
 /* Children of one task that wait until it is done. */
-struct brood {
+struct siblings {
     task_id parent;
     uint32_t first;
 };
@@ -82,16 +82,16 @@ struct watch {
     bool scan;   /* check every existing marker */
     LIST(task_id) marked;
 
-    struct slab wanted, spots, broods;
+    struct slab wanted, watched_all, siblings_all;
     struct id_map by_task, by_wd, by_parent;
     LIST(uint32_t) all;   /* every struct wanted */
     LIST(task_id) found;  /* their artifacts were seen */
     LIST(task_id) slow;   /* not watched, polled */
     LIST(task_id) unread; /* loaded, but their artifacts are not read yet */
     size_t read;          /* how many of these are read */
-    bool asking;
-    uint32_t generation; /* of the core */
-    time_ms look_at;
+    bool asking;          /* the store about some of these */
+    uint32_t generation;  /* of the core */
+    time_ms poll_at;
 };
 
 static inline struct watch *watch_of(const struct engine *e) {

@@ -34,8 +34,8 @@ static struct wanted *wanted_at(const struct watch *w, uint32_t handle) {
     return slab_at(&w->wanted, handle);
 }
 
-static struct spot *spot_at(const struct watch *w, uint32_t handle) {
-    return slab_at(&w->spots, handle);
+static struct watched *watched_at(const struct watch *w, uint32_t handle) {
+    return slab_at(&w->watched_all, handle);
 }
 
 static bool same_task(const void *ctx, uint32_t handle, const void *key) {
@@ -43,18 +43,19 @@ static bool same_task(const void *ctx, uint32_t handle, const void *key) {
 }
 
 static bool same_wd(const void *ctx, uint32_t handle, const void *key) {
-    return spot_at(ctx, handle)->wd == *(const int *)key;
+    return watched_at(ctx, handle)->wd == *(const int *)key;
 }
 
 static bool same_parent(const void *ctx, uint32_t handle, const void *key) {
     const struct watch *w = ctx;
-    return ((const struct brood *)slab_at(&w->broods, handle))->parent == *(const task_id *)key;
+    return ((const struct siblings *)slab_at(&w->siblings_all, handle))->parent
+           == *(const task_id *)key;
 }
 
 static void artifacts_init(struct watch *w) {
     slab_init(&w->wanted, sizeof(struct wanted));
-    slab_init(&w->spots, sizeof(struct spot));
-    slab_init(&w->broods, sizeof(struct brood));
+    slab_init(&w->watched_all, sizeof(struct watched));
+    slab_init(&w->siblings_all, sizeof(struct siblings));
     id_map_init(&w->by_task, same_task, w);
     id_map_init(&w->by_wd, same_wd, w);
     id_map_init(&w->by_parent, same_parent, w);
@@ -145,53 +146,53 @@ static void cut(struct watch *w, uint32_t *first, uint32_t handle) {
     x->next = x->previous = 0;
 }
 
-static void spot_drop(struct watch *w, uint32_t spot) {
-    struct spot *s = spot_at(w, spot);
+static void watched_drop(struct watch *w, uint32_t watched) {
+    struct watched *s = watched_at(w, watched);
     id_map_remove(&w->by_wd, hash_u64((uint64_t)s->wd), &s->wd);
     free(s->path);
-    slab_free(&w->spots, spot);
+    slab_free(&w->watched_all, watched);
 }
 
-static void leave_spot(struct watch *w, uint32_t handle) {
+static void leave_watched(struct watch *w, uint32_t handle) {
     struct wanted *x = wanted_at(w, handle);
-    uint32_t spot = x->spot;
-    cut(w, &spot_at(w, spot)->first, handle);
-    x->spot = 0;
-    if (spot_at(w, spot)->first)
+    uint32_t watched = x->watched;
+    cut(w, &watched_at(w, watched)->first, handle);
+    x->watched = 0;
+    if (watched_at(w, watched)->first)
         return;
-    (void)inotify_rm_watch(w->fd, spot_at(w, spot)->wd);
-    spot_drop(w, spot);
+    (void)inotify_rm_watch(w->fd, watched_at(w, watched)->wd);
+    watched_drop(w, watched);
 }
 
-static void leave_brood(struct watch *w, uint32_t handle) {
+static void leave_siblings(struct watch *w, uint32_t handle) {
     struct wanted *x = wanted_at(w, handle);
-    uint32_t brood = id_map_find(&w->by_parent, hash_u64(x->parent), &x->parent);
-    struct brood *b = slab_at(&w->broods, brood);
+    uint32_t siblings = id_map_find(&w->by_parent, hash_u64(x->parent), &x->parent);
+    struct siblings *b = slab_at(&w->siblings_all, siblings);
     cut(w, &b->first, handle);
     x->waits_for_parent = false;
     if (b->first)
         return;
     id_map_remove(&w->by_parent, hash_u64(x->parent), &x->parent);
-    slab_free(&w->broods, brood);
+    slab_free(&w->siblings_all, siblings);
 }
 
 static void leave(struct watch *w, uint32_t handle) {
     const struct wanted *x = wanted_at(w, handle);
     if (x->waits_for_parent)
-        leave_brood(w, handle);
-    else if (x->spot)
-        leave_spot(w, handle);
+        leave_siblings(w, handle);
+    else if (x->watched)
+        leave_watched(w, handle);
 }
 
-static void enter_brood(struct watch *w, uint32_t handle) {
+static void enter_siblings(struct watch *w, uint32_t handle) {
     struct wanted *x = wanted_at(w, handle);
-    uint32_t brood = id_map_find(&w->by_parent, hash_u64(x->parent), &x->parent);
-    if (!brood) {
-        brood = slab_alloc(&w->broods);
-        ((struct brood *)slab_at(&w->broods, brood))->parent = x->parent;
-        id_map_add(&w->by_parent, hash_u64(x->parent), brood);
+    uint32_t siblings = id_map_find(&w->by_parent, hash_u64(x->parent), &x->parent);
+    if (!siblings) {
+        siblings = slab_alloc(&w->siblings_all);
+        ((struct siblings *)slab_at(&w->siblings_all, siblings))->parent = x->parent;
+        id_map_add(&w->by_parent, hash_u64(x->parent), siblings);
     }
-    push(w, &((struct brood *)slab_at(&w->broods, brood))->first, handle);
+    push(w, &((struct siblings *)slab_at(&w->siblings_all, siblings))->first, handle);
     x->waits_for_parent = true;
 }
 
@@ -205,19 +206,19 @@ static void note_found(struct watch *w, uint32_t handle) {
 }
 
 /* The watch of a folder; 0: the kernel has none, or the folder is watched by another name. */
-static uint32_t find_spot(struct watch *w, const char *folder) {
+static uint32_t find_watched(struct watch *w, const char *folder) {
     int wd = w->fd < 0 ? -1 : inotify_add_watch(w->fd, folder, FOLDER_SET | IN_ONLYDIR);
     if (wd < 0)
         return 0;
-    uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd);
-    if (spot)
-        return strcmp(spot_at(w, spot)->path, folder) == 0 ? spot : 0;
+    uint32_t watched = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd);
+    if (watched)
+        return strcmp(watched_at(w, watched)->path, folder) == 0 ? watched : 0;
     if (wd == w->done_wd)
         return 0;
-    spot = slab_alloc(&w->spots);
-    *spot_at(w, spot) = (struct spot){ .wd = wd, .path = xstrdup(folder) };
-    id_map_add(&w->by_wd, hash_u64((uint64_t)wd), spot);
-    return spot;
+    watched = slab_alloc(&w->watched_all);
+    *watched_at(w, watched) = (struct watched){ .wd = wd, .path = xstrdup(folder) };
+    id_map_add(&w->by_wd, hash_u64((uint64_t)wd), watched);
+    return watched;
 }
 
 /* Truncates the path to the nearest existing folder; returns the missing name that follows. */
@@ -251,17 +252,17 @@ static void place_by_path(struct watch *w, uint32_t handle, const char *path) {
         _cleanup_(freep) char *missing = xstrndup(name, strcspn(name, "/"));
         if (is_root)
             folder[1] = '\0';
-        uint32_t spot = find_spot(w, folder);
-        if (!spot)
+        uint32_t watched = find_watched(w, folder);
+        if (!watched)
             break;
-        x->spot = spot;
+        x->watched = watched;
         x->name = hash_name(missing);
-        push(w, &spot_at(w, spot)->first, handle);
+        push(w, &watched_at(w, watched)->first, handle);
         _cleanup_(strbuf_finish) struct strbuf next = STRBUF_INIT;
         strbuf_printf(&next, "%s/%s", folder, missing);
         if (!exists(strbuf_text(&next)))
             return;
-        leave_spot(w, handle);
+        leave_watched(w, handle);
     }
     *LIST_ADD(&w->slow) = x->task;
 }
@@ -270,7 +271,7 @@ static void place(struct engine *e, uint32_t handle) {
     struct watch *w = watch_of(e);
     const struct wanted *x = wanted_at(w, handle);
     if (!is_due(e, x->parent)) {
-        enter_brood(w, handle);
+        enter_siblings(w, handle);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -278,7 +279,7 @@ static void place(struct engine *e, uint32_t handle) {
     place_by_path(w, handle, strbuf_text(&path));
 }
 
-static void place_again(struct engine *e, uint32_t handle) {
+static void watch_again(struct engine *e, uint32_t handle) {
     leave(watch_of(e), handle);
     if (!wanted_at(watch_of(e), handle)->seen)
         place(e, handle);
@@ -331,8 +332,8 @@ static void artifacts_finish(struct watch *w) {
     while (w->all.count > 0)
         drop(w, w->all.items[w->all.count - 1]);
     slab_finish(&w->wanted);
-    slab_finish(&w->spots);
-    slab_finish(&w->broods);
+    slab_finish(&w->watched_all);
+    slab_finish(&w->siblings_all);
     id_map_finish(&w->by_task);
     id_map_finish(&w->by_wd);
     id_map_finish(&w->by_parent);
@@ -356,8 +357,8 @@ static bool is_being_written(const struct engine *e, const struct wanted *x) {
 /* `unfinished`: just created, perhaps still being written. */
 static void artifact_appeared(struct engine *e, int wd, const char *name, bool unfinished) {
     struct watch *w = watch_of(e);
-    uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd), hash = hash_name(name);
-    for (uint32_t h = spot ? spot_at(w, spot)->first : 0, next; h; h = next) {
+    uint32_t watched = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd), hash = hash_name(name);
+    for (uint32_t h = watched ? watched_at(w, watched)->first : 0, next; h; h = next) {
         const struct wanted *x = wanted_at(w, h);
         next = x->next;
         if (x->name != hash)
@@ -365,36 +366,36 @@ static void artifact_appeared(struct engine *e, int wd, const char *name, bool u
         if (unfinished && is_being_written(e, x))
             *LIST_ADD(&w->slow) = x->task;
         else
-            place_again(e, h);
+            watch_again(e, h);
     }
 }
 
-static void artifacts_folder_gone(struct engine *e, int wd, bool ignored) {
+static void artifacts_folder_removed(struct engine *e, int wd, bool ignored) {
     struct watch *w = watch_of(e);
-    uint32_t spot = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd);
-    if (!spot)
+    uint32_t watched = id_map_find(&w->by_wd, hash_u64((uint64_t)wd), &wd);
+    if (!watched)
         return;
     LIST(uint32_t) left = { 0 };
-    while (spot_at(w, spot)->first) {
-        uint32_t handle = spot_at(w, spot)->first;
-        cut(w, &spot_at(w, spot)->first, handle);
-        wanted_at(w, handle)->spot = 0;
+    while (watched_at(w, watched)->first) {
+        uint32_t handle = watched_at(w, watched)->first;
+        cut(w, &watched_at(w, watched)->first, handle);
+        wanted_at(w, handle)->watched = 0;
         *LIST_ADD(&left) = handle;
     }
     if (!ignored)
         (void)inotify_rm_watch(w->fd, wd);
-    spot_drop(w, spot);
+    watched_drop(w, watched);
     for (size_t i = 0; i < left.count; i++)
-        place_again(e, left.items[i]);
+        watch_again(e, left.items[i]);
     free(left.items);
 }
 
-static void artifacts_look_at_all(struct engine *e) {
+static void artifacts_check_all(struct engine *e) {
     for (size_t i = 0; i < watch_of(e)->all.count; i++)
-        place_again(e, watch_of(e)->all.items[i]);
+        watch_again(e, watch_of(e)->all.items[i]);
 }
 
-static void artifacts_look_at_slow(struct engine *e) {
+static void artifacts_check_polled(struct engine *e) {
     struct watch *w = watch_of(e);
     size_t count = w->slow.count;
     if (count == 0)
@@ -402,7 +403,7 @@ static void artifacts_look_at_slow(struct engine *e) {
     for (size_t i = 0; i < count; i++) {
         uint32_t handle = find_wanted(w, w->slow.items[i]);
         if (handle)
-            place_again(e, handle); /* it may be moved to the end again */
+            watch_again(e, handle); /* it may be moved to the end again */
     }
     memmove(w->slow.items, w->slow.items + count, (w->slow.count - count) * sizeof(task_id));
     w->slow.count -= count;
@@ -410,9 +411,9 @@ static void artifacts_look_at_slow(struct engine *e) {
 
 static void artifacts_parent_done(struct engine *e, task_id parent) {
     struct watch *w = watch_of(e);
-    uint32_t brood;
-    while ((brood = id_map_find(&w->by_parent, hash_u64(parent), &parent)))
-        place_again(e, ((struct brood *)slab_at(&w->broods, brood))->first);
+    uint32_t siblings;
+    while ((siblings = id_map_find(&w->by_parent, hash_u64(parent), &parent)))
+        watch_again(e, ((struct siblings *)slab_at(&w->siblings_all, siblings))->first);
 }
 
 /* --- from the store -------------------------------------------------------------------------- */
@@ -423,11 +424,11 @@ struct artifact_question {
 };
 
 static void take_spec(struct engine *e, const struct spec_row *row) {
-    struct task_spec told;
+    struct task_spec spec;
     json_t *json = json_loadb(row->json, row->json_size, 0, NULL);
     const char *artifact = json_string_value(json_object_get(json, "artifact"));
-    if (artifact && core_task_spec(e->core, row->id, &told) && told.artifact_missing)
-        artifact_want(e, row->id, artifact, told.parent);
+    if (artifact && core_task_spec(e->core, row->id, &spec) && spec.artifact_missing)
+        artifact_want(e, row->id, artifact, spec.parent);
     json_decref(json);
 }
 
@@ -463,7 +464,7 @@ static void artifacts_read_some(struct engine *e) {
 
 /* --- markers, and the kernel ------------------------------------------------------------------ */
 
-#define LOOK_EVERY  MINUTES(1)
+#define POLL_EVERY  MINUTES(1)
 #define MARKERS_MAX 1000000u /* a run can create any number */
 #define APPEARED    (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE)
 
@@ -565,7 +566,7 @@ static void scan_markers(struct engine *e) {
     outside_list_close(&folder);
 }
 
-static void tell_marked(struct engine *e) {
+static void apply_marked(struct engine *e) {
     struct watch *w = watch_of(e);
     for (size_t i = 0; i < w->marked.count; i++) {
         struct fact fact = { .kind = FACT_MARKED, .task = w->marked.items[i] };
@@ -582,20 +583,20 @@ static void tell_marked(struct engine *e) {
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-static void handle(void *ctx, const struct inotify_event *event) {
+static void take_event(void *ctx, const struct inotify_event *event) {
     struct engine *e = ctx;
     struct watch *w = watch_of(e);
     const char *name = event->len > 0 ? event->name : "";
     if (event->mask & IN_Q_OVERFLOW) { /* events were lost: check everything */
         w->scan = true;
-        artifacts_look_at_all(e);
+        artifacts_check_all(e);
     } else if (event->wd == w->done_wd) {
         if (event->mask & (APPEARED | IN_DELETE | IN_MOVED_FROM))
             note_marker(e, name);
         if (event->mask & IN_IGNORED)
             w->done_wd = -1;
     } else if (event->mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
-        artifacts_folder_gone(e, event->wd, (event->mask & IN_IGNORED) != 0);
+        artifacts_folder_removed(e, event->wd, (event->mask & IN_IGNORED) != 0);
     } else if (event->mask & APPEARED) {
         /* A file that is being written counts when it is closed. */
         bool written = (event->mask & IN_CREATE) != 0 && !(event->mask & IN_ISDIR);
@@ -607,7 +608,7 @@ static void on_ready(void *ctx, int fd, unsigned events) {
     struct engine *e = ctx;
     (void)fd;
     (void)events;
-    inotify_read(watch_of(e)->fd, handle, e);
+    inotify_read(watch_of(e)->fd, take_event, e);
     if (watch_has_work(e))
         turn_wake(e);
 }
@@ -624,7 +625,7 @@ static void watch_done_folder(struct engine *e) {
 static void watch_init(struct engine *e) {
     struct watch *w = watch_of(e);
     w->done_wd = -1;
-    w->look_at = TIME_NEVER;
+    w->poll_at = TIME_NEVER;
     artifacts_init(w);
     w->fd = inotify_open(e->loop, on_ready, e, &w->ready);
 }
@@ -646,7 +647,7 @@ static void watch_loading(struct engine *e) {
     artifacts_clear(e);
     w->marked.count = 0;
     w->scan = true;
-    w->look_at = TIME_NEVER;
+    w->poll_at = TIME_NEVER;
     watch_done_folder(e);
 }
 
@@ -660,7 +661,7 @@ static void watch_load_task(struct engine *e, struct task_spec *spec) {
 }
 
 /* Whether any task could be marked; more than those that a marker would end. */
-static bool somebody_waits(const struct engine *e) {
+static bool any_task_waits(const struct engine *e) {
     struct core_counts counts;
     core_count(e->core, &counts);
     return counts.by_state[TASK_WAITING] + counts.by_state[TASK_READY] + counts.by_state[TASK_HELD]
@@ -670,25 +671,25 @@ static bool somebody_waits(const struct engine *e) {
 /* Called after every turn. */
 static time_ms watch_next(const struct engine *e) {
     struct watch *w = watch_of(e);
-    bool needed = w->slow.count > 0 || (w->done_wd < 0 && somebody_waits(e));
+    bool needed = w->slow.count > 0 || (w->done_wd < 0 && any_task_waits(e));
     if (!needed)
-        w->look_at = TIME_NEVER;
-    else if (w->look_at == TIME_NEVER)
-        w->look_at = time_add(e->now, LOOK_EVERY);
-    return w->look_at;
+        w->poll_at = TIME_NEVER;
+    else if (w->poll_at == TIME_NEVER)
+        w->poll_at = time_add(e->now, POLL_EVERY);
+    return w->poll_at;
 }
 
-static void look_again(struct engine *e) {
+static void poll_again(struct engine *e) {
     struct watch *w = watch_of(e);
-    if (w->look_at > e->now)
+    if (w->poll_at > e->now)
         return;
-    w->look_at = TIME_NEVER;
+    w->poll_at = TIME_NEVER;
     watch_done_folder(e);
     w->scan = true;
-    artifacts_look_at_slow(e);
+    artifacts_check_polled(e);
 }
 
-static void tell_found(struct engine *e) {
+static void apply_found(struct engine *e) {
     struct watch *w = watch_of(e);
     for (size_t i = 0; i < w->found.count; i++) {
         struct fact fact = { .kind = FACT_ARTIFACT, .task = w->found.items[i] };
@@ -700,14 +701,14 @@ static void tell_found(struct engine *e) {
 }
 
 /* Applies what was seen to the core. Before the requests of a turn. */
-static void watch_tell(struct engine *e) {
-    inotify_read(watch_of(e)->fd, handle, e);
+static void watch_apply(struct engine *e) {
+    inotify_read(watch_of(e)->fd, take_event, e);
     artifacts_read_some(e);
-    look_again(e);
+    poll_again(e);
     if (watch_of(e)->scan)
         scan_markers(e);
-    tell_marked(e);
-    tell_found(e);
+    apply_marked(e);
+    apply_found(e);
 }
 
 /* A finished task: checks the tasks that wait for its artifacts; the next turn applies it. */
@@ -725,7 +726,7 @@ const struct engine_part watch_part = {
     .state_size = sizeof(struct watch),
     .at = { [STEP_INIT] = watch_init,
             [STEP_UNLOAD] = watch_loading,
-            [STEP_FACTS] = watch_tell,
+            [STEP_FACTS] = watch_apply,
             [STEP_FREE] = watch_free },
     .applied = watch_applied,
     .ordered = watch_ordered,

@@ -15,21 +15,21 @@
 #define CALM KIT_CALM "retention: {days: 30}\n"
 
 static struct kit kit;
-static char told[128]; /* whom others were told of */
+static char forgotten[128]; /* the tasks that others must forget */
 
-static void note_told(void *ctx, const char *project, const char *id) {
+static void note_forgotten(void *ctx, const char *project, const char *id) {
     (void)ctx;
-    size_t used = strlen(told);
-    snprintf(told + used, sizeof(told) - used, "%s/%s ", project, id);
+    size_t used = strlen(forgotten);
+    snprintf(forgotten + used, sizeof(forgotten) - used, "%s/%s ", project, id);
 }
 
 static void listen(struct kit *k) {
-    engine_set_forgotten(k->engine, note_told, NULL);
+    engine_set_forgotten(k->engine, note_forgotten, NULL);
 }
 
 static int open_calm(void **state) {
     (void)state;
-    told[0] = '\0';
+    forgotten[0] = '\0';
     kit_open(&kit, CALM);
     listen(&kit);
     kit.before_start = listen;
@@ -71,63 +71,63 @@ static task_id draft(void) {
     return add.first;
 }
 
-#define GONE_TEST(name_) TEST_WITH(name_, open_calm, close_it)
+#define DELETED_TEST(name_) TEST_WITH(name_, open_calm, close_it)
 
-GONE_TEST(folders_go_when_the_commit_is_there_and_not_before) {
+DELETED_TEST(folders_go_when_the_commit_is_there_and_not_before) {
     assert_int_equal(draft(), 1);
     make_folders_of("web-1");
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, 1), 0);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, 1), 0);
     assert_int_equal(kit.outcome, STORE_FAILED);
     assert_true(is_there("tasks/web-1"));
-    assert_string_equal(told, "");
+    assert_string_equal(forgotten, "");
     fault_set(FAULT_NONE, 0, 0);
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, 1), 0);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, 1), 0);
     assert_int_equal(kit.outcome, STORE_OK);
     assert_false(is_there("tasks/web-1"));
     assert_true(is_there("runs/web-1/tasks")); /* and from there it is thrown away */
     assert_string_equal(fake_forgotten(), "web-1");
-    assert_string_equal(told, "web/web-1 ");
+    assert_string_equal(forgotten, "web/web-1 ");
 }
 
 static void as_after_a_crash(struct store_batch *batch) {
     store_put_note(batch, &(struct note_row){ .name = "gone", .text = "web-7 web-1 web-8" });
 }
 
-GONE_TEST(what_the_daemon_before_did_not_come_to_is_done_at_the_start) {
+DELETED_TEST(what_the_daemon_before_did_not_come_to_is_done_at_the_start) {
     assert_int_equal(draft(), 1);
     make_folders_of("web-7");
-    make_folders_of("web-1"); /* it lives: somebody has restored a backup */
-    make_folders_of("web-9"); /* nobody has said that it is gone */
+    make_folders_of("web-1"); /* it exists: a backup was restored */
+    make_folders_of("web-9"); /* no note says that it was deleted */
     kit_stop(&kit);
     kit_store(&kit, as_after_a_crash);
     kit_start(&kit);
     assert_false(is_there("tasks/web-7"));
     assert_true(is_there("tasks/web-1"));
     assert_true(is_there("tasks/web-9"));
-    assert_string_equal(told, "web/web-7 web/web-8 ");
+    assert_string_equal(forgotten, "web/web-7 web/web-8 ");
 }
 
-GONE_TEST(it_is_done_once) {
+DELETED_TEST(it_is_done_once) {
     assert_int_equal(draft(), 1);
     kit_stop(&kit);
     kit_store(&kit, as_after_a_crash);
     kit_start(&kit);
-    assert_string_equal(told, "web/web-7 web/web-8 ");
+    assert_string_equal(forgotten, "web/web-7 web/web-8 ");
     kit_settle(&kit); /* its first commit has no such note any more */
-    told[0] = '\0';
+    forgotten[0] = '\0';
     kit_restart(&kit);
-    assert_string_equal(told, "");
+    assert_string_equal(forgotten, "");
 }
 
-GONE_TEST(a_crash_behind_the_commit_is_made_good) {
+DELETED_TEST(a_crash_behind_the_commit_is_made_good) {
     assert_int_equal(draft(), 1);
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, 1), 0);
-    told[0] = '\0';
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, 1), 0);
+    forgotten[0] = '\0';
     make_folders_of("web-1"); /* as if it had not come so far */
     kit_restart(&kit);
     assert_false(is_there("tasks/web-1"));
-    assert_string_equal(told, "web/web-1 ");
+    assert_string_equal(forgotten, "web/web-1 ");
 }
 
 /* --- groups ---------------------------------------------------------------------------------- */
@@ -161,22 +161,22 @@ static bool has_group(const char *name) {
     return engine_find_group(kit.engine, name) != NULL;
 }
 
-GONE_TEST(f148_a_group_goes_with_the_last_of_its_tasks) {
+DELETED_TEST(f148_a_group_goes_with_the_last_of_its_tasks) {
     uint32_t night = group_of("night");
     task_id one = member_of(night), two = member_of(night);
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, one), 0);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, one), 0);
     assert_true(has_group("night"));
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, two), 0);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, two), 0);
     assert_false(has_group("night"));
     kit_restart(&kit);
     assert_false(has_group("night"));
 }
 
-GONE_TEST(its_place_is_taken_again_and_its_name_is_not) {
+DELETED_TEST(its_place_is_taken_again_and_its_name_is_not) {
     uint32_t first = group_of(NULL), second = group_of(NULL);
     assert_true(has_group("group-1") && has_group("group-2"));
     (void)member_of(first);
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, member_of(second)), 0);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, member_of(second)), 0);
     assert_false(has_group("group-2"));
     kit_restart(&kit);
     assert_int_equal(group_of(NULL), second);
@@ -185,22 +185,22 @@ GONE_TEST(its_place_is_taken_again_and_its_name_is_not) {
     assert_int_equal(engine_group_count(kit.engine), 2);
 }
 
-GONE_TEST(a_commit_that_failed_has_removed_none) {
+DELETED_TEST(a_commit_that_failed_has_removed_none) {
     task_id task = member_of(group_of("night"));
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, task), 0);
     assert_int_equal(kit.outcome, STORE_FAILED);
     assert_true(has_group("night"));
 }
 
-GONE_TEST(f147_one_that_is_owned_stays_until_its_owner_closes_it) {
+DELETED_TEST(f147_one_that_is_owned_stays_until_its_owner_closes_it) {
     owned = true;
     task_id task = member_of((uint32_t)kit_run(&kit, open_group, "mine"));
-    assert_int_equal(kit_tell(&kit, FACT_DELETE, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_DELETE, task), 0);
     assert_true(has_group("mine"));
     assert_int_equal(kit_run(&kit, close_group, "mine"), 0);
     kit_restart(&kit);
-    assert_true(has_group("mine")); /* who asks again is told that it is closed */
+    assert_true(has_group("mine")); /* who asks again is forgotten that it is closed */
 }
 
 static time_ms today;
@@ -214,7 +214,7 @@ static void two_closed_ones(struct store_batch *batch) {
     store_put_group(batch, &young);
 }
 
-GONE_TEST(one_that_was_closed_without_tasks_goes_when_it_is_old) {
+DELETED_TEST(one_that_was_closed_without_tasks_goes_when_it_is_old) {
     today = engine_now(kit.engine);
     kit_stop(&kit);
     kit_store(&kit, two_closed_ones);
@@ -240,7 +240,7 @@ static int cancel_delete_and_open(struct engine *engine, struct kit_ask *ask) {
     return engine_open_group(engine, "new", false, &group, &ask->err);
 }
 
-GONE_TEST(a_place_is_not_taken_in_the_turn_in_which_it_became_free) {
+DELETED_TEST(a_place_is_not_taken_in_the_turn_in_which_it_became_free) {
     uint32_t night = group_of("night");
     for (int i = 0; i < 2; i++) {
         struct kit_ask add = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
@@ -269,7 +269,7 @@ static int open_and_be_refused(struct engine *engine, struct kit_ask *ask) {
     return r;
 }
 
-GONE_TEST(a_group_goes_again_when_its_tasks_are_refused) {
+DELETED_TEST(a_group_goes_again_when_its_tasks_are_refused) {
     struct kit_ask ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     assert_int_equal(kit_do(&kit, &ask), 0);
     ask = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");

@@ -74,7 +74,7 @@ static void see_start(const struct fake_start *start) {
         broken("more runs than places", start->run.task);
     assert_true(run_count < RUNS_MAX);
     runs[run_count++] = (struct real_run){ .key = start->run, .host = here, .lives = true };
-    fake_tell_started(start->run);
+    fake_report_started(start->run);
 }
 
 static void see_stop(const struct fake_stop *stop) {
@@ -86,7 +86,7 @@ static void see_stop(const struct fake_stop *stop) {
     run->lives = false;
     run->was_stopped = true;
     struct run_end end = end_of(run);
-    fake_tell_ended(run->key, &end);
+    fake_report_ended(run->key, &end);
 }
 
 static void settle(void) {
@@ -128,7 +128,7 @@ static void end_one(struct real_run *run) {
     run->lives = false;
     struct run_end end = end_of(run);
     if (run->host == here)
-        fake_tell_ended(run->key, &end);
+        fake_report_ended(run->key, &end);
 }
 
 static int forget(struct engine *engine, struct kit_ask *ask) {
@@ -137,9 +137,9 @@ static int forget(struct engine *engine, struct kit_ask *ask) {
 }
 
 static void forget_other(void) {
-    uint32_t away = engine_unreachable_count(kit.engine);
+    uint32_t unreachable = engine_unreachable_count(kit.engine);
     int r = kit_run(&kit, forget, names[!here]);
-    assert_true(away > 0 ? r == 0 : r != 0);
+    assert_true(unreachable > 0 ? r == 0 : r != 0);
     for (size_t i = 0; i < run_count; i++)
         runs[i].is_forgotten = runs[i].is_forgotten || runs[i].host != here;
 }
@@ -160,7 +160,7 @@ static void happen(void) {
         break;
     case 6:
         if (last > 0)
-            (void)kit_tell(&kit, FACT_CANCEL, 1 + roll((unsigned)last));
+            (void)kit_apply(&kit, FACT_CANCEL, 1 + roll((unsigned)last));
         break;
     case 7:
         go_to(here);

@@ -1,4 +1,4 @@
-/* slurm_look.c: see executors.h. What only a node knows (whether it sees the runs folder and the
+/* slurm_check.c: see executors.h. What only a node knows (whether it sees the runs folder and the
  * shim) cannot be checked from here. What makes it likely can: the type of file system, and whether
  * its clock is right. */
 #include "engine/executors.h"
@@ -28,23 +28,23 @@
 enum { PING, PARTITIONS, CONFIG, QUESTIONS };
 
 struct question {
-    struct slurm_look *look;
-    struct aside *aside;
+    struct slurm_check *check;
+    struct aside *helper;
     char *answer; /* NULL: none */
 };
 
 struct waiter {
-    engine_slurm_looked looked;
+    engine_slurm_checked checked;
     void *ctx;
 };
 
-struct slurm_look {
+struct slurm_check {
     struct engine *e;
     struct question questions[QUESTIONS];
     size_t open; /* commands still running */
     struct slurm_finding items[FINDINGS_MAX];
     size_t count;
-    time_ms looked_at; /* monotonic; 0: never */
+    time_ms checked_at; /* monotonic; 0: never */
     LIST(struct waiter) waiters;
 };
 
@@ -55,7 +55,7 @@ static bool engine_uses_slurm(const struct engine *e) {
 
 /* --- findings -------------------------------------------------------------------------------- */
 
-static struct slurm_finding *find(struct slurm_look *l, const char *name, bool ok,
+static struct slurm_finding *find(struct slurm_check *l, const char *name, bool ok,
                                   const char *fix) {
     struct slurm_finding *f = &l->items[l->count++];
     *f = (struct slurm_finding){ .name = name, .ok = ok, .fix = ok ? NULL : fix };
@@ -67,7 +67,7 @@ static void say(struct slurm_finding *f, const char *text) {
     (void)snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-static void find_programs(struct slurm_look *l) {
+static void find_programs(struct slurm_check *l) {
     static const char *const needed[] = { "sbatch", "squeue", "scancel" };
     const struct executor_feature *features = NULL;
     struct executor_slurm_options options = { 0 };
@@ -94,7 +94,7 @@ static void find_programs(struct slurm_look *l) {
                    strbuf_text(&missing));
 }
 
-static void find_controller(struct slurm_look *l) {
+static void find_controller(struct slurm_check *l) {
     const char *answer = l->questions[PING].answer;
     bool up = answer && strstr(answer, " is UP");
     struct slurm_finding *f = find(l, "slurmctld", up,
@@ -134,7 +134,7 @@ static const char *missing_partition(const struct config *config, const char *li
     return NULL;
 }
 
-static void find_partitions(struct slurm_look *l) {
+static void find_partitions(struct slurm_check *l) {
     const char *list = l->questions[PARTITIONS].answer;
     const char *missing = list ? missing_partition(l->e->config, list) : NULL;
     struct slurm_finding *f =
@@ -158,7 +158,7 @@ static void find_partitions(struct slurm_look *l) {
         (void)snprintf(f->text, sizeof(f->text), "%.390s", strbuf_text(&names));
 }
 
-static void find_accounting(struct slurm_look *l) {
+static void find_accounting(struct slurm_check *l) {
     static const char key[] = "AccountingStorageType";
     const char *answer = l->questions[CONFIG].answer;
     const char *at = answer ? strstr(answer, key) : NULL;
@@ -216,7 +216,7 @@ static time_ms skew_of(const char *folder) {
     return skew;
 }
 
-static void find_folder(struct slurm_look *l) {
+static void find_folder(struct slurm_check *l) {
     const char *folder = l->e->runs_folder;
     bool shared = false;
     const char *kind = shared_by(folder, &shared);
@@ -241,7 +241,7 @@ static void find_folder(struct slurm_look *l) {
     }
 }
 
-static void find_shim(struct slurm_look *l) {
+static void find_shim(struct slurm_check *l) {
     const char *set = config_text(l->e->config, "slurm.shim", NULL);
     const char *path = *set ? set : l->e->shim_path;
     bool shared = false, there = access(path, X_OK) == 0;
@@ -258,7 +258,7 @@ static void find_shim(struct slurm_look *l) {
 }
 
 /* With only a Unix socket, a run on another machine cannot report, post or add anything. */
-static void find_address(struct slurm_look *l) {
+static void find_address(struct slurm_check *l) {
     const struct config *config = l->e->config;
     const char *const *words = NULL;
     bool set = config_words(config, "slurm.address", NULL, &words) > 0;
@@ -276,7 +276,7 @@ static void find_address(struct slurm_look *l) {
 
 /* --- asking ---------------------------------------------------------------------------------- */
 
-static void find_all(struct slurm_look *l) {
+static void find_all(struct slurm_check *l) {
     l->count = 0;
     find_programs(l);
     find_controller(l);
@@ -285,22 +285,22 @@ static void find_all(struct slurm_look *l) {
     find_folder(l);
     find_shim(l);
     find_address(l);
-    l->looked_at = loop_now_steady(l->e->loop);
+    l->checked_at = loop_now_steady(l->e->loop);
 }
 
-static void tell_all(struct slurm_look *l) {
+static void notify_waiters(struct slurm_check *l) {
     size_t count = l->waiters.count;
     struct waiter *waiters = l->waiters.items;
     memset(&l->waiters, 0, sizeof(l->waiters));
     for (size_t i = 0; i < count; i++)
-        waiters[i].looked(waiters[i].ctx);
+        waiters[i].checked(waiters[i].ctx);
     free(waiters);
 }
 
 static void answered(void *ctx, const struct helper_end *end) {
     struct question *q = ctx;
-    struct slurm_look *l = q->look;
-    q->aside = NULL;
+    struct slurm_check *l = q->check;
+    q->helper = NULL;
     free(q->answer);
     q->answer = end->output[0] && (end->code == 0 || q == &l->questions[PING])
                     ? xstrdup(end->output)
@@ -308,10 +308,10 @@ static void answered(void *ctx, const struct helper_end *end) {
     if (--l->open > 0)
         return;
     find_all(l);
-    tell_all(l);
+    notify_waiters(l);
 }
 
-static void ask(struct slurm_look *l) {
+static void ask(struct slurm_check *l) {
     static const char *const words[QUESTIONS][4] = {
         [PING] = { "scontrol", "ping" },
         [PARTITIONS] = { "sinfo", "--noheader", "--format=%P|%a" },
@@ -327,24 +327,24 @@ static void ask(struct slurm_look *l) {
         struct question *q = &l->questions[i];
         free(q->answer);
         q->answer = NULL;
-        q->look = l;
+        q->check = l;
         struct error err = { 0 };
-        if (helper_start(l->e->loop, &spec, answered, q, &q->aside, &err) == 0)
+        if (helper_start(l->e->loop, &spec, answered, q, &q->helper, &err) == 0)
             l->open++;
         else
-            q->aside = NULL;
+            q->helper = NULL;
     }
 }
 
-bool engine_look_at_slurm(struct engine *e, engine_slurm_looked looked, void *ctx) {
-    struct slurm_look *l = executors_of(e)->look;
+bool engine_look_at_slurm(struct engine *e, engine_slurm_checked checked, void *ctx) {
+    struct slurm_check *l = executors_of(e)->check;
     if (!engine_uses_slurm(e))
         return true;
     if (!l) {
-        l = executors_of(e)->look = xcalloc(1, sizeof(*l));
+        l = executors_of(e)->check = xcalloc(1, sizeof(*l));
         l->e = e;
     }
-    if (l->looked_at && loop_now_steady(e->loop) - l->looked_at < KEPT_FOR)
+    if (l->checked_at && loop_now_steady(e->loop) - l->checked_at < KEPT_FOR)
         return true;
     if (l->open == 0)
         ask(l);
@@ -352,24 +352,24 @@ bool engine_look_at_slurm(struct engine *e, engine_slurm_looked looked, void *ct
         find_all(l);
         return true;
     }
-    *LIST_ADD(&l->waiters) = (struct waiter){ looked, ctx };
+    *LIST_ADD(&l->waiters) = (struct waiter){ checked, ctx };
     return false;
 }
 
 const struct slurm_finding *engine_slurm_finding(const struct engine *e, size_t index) {
-    const struct slurm_look *l = engine_uses_slurm(e) ? executors_of(e)->look : NULL;
+    const struct slurm_check *l = engine_uses_slurm(e) ? executors_of(e)->check : NULL;
     return l && index < l->count ? &l->items[index] : NULL;
 }
 
-void slurm_look_free(struct engine *e) {
-    struct slurm_look *l = executors_of(e)->look;
+void slurm_check_free(struct engine *e) {
+    struct slurm_check *l = executors_of(e)->check;
     if (!l)
         return;
     for (size_t i = 0; i < QUESTIONS; i++) {
-        helper_kill(l->questions[i].aside);
+        helper_kill(l->questions[i].helper);
         free(l->questions[i].answer);
     }
-    tell_all(l); /* no client is left to read it, but their memory is */
+    notify_waiters(l); /* no client is left to read it, but their memory is */
     free(l);
-    executors_of(e)->look = NULL;
+    executors_of(e)->check = NULL;
 }

@@ -48,7 +48,7 @@ static struct run_key last_run(void) {
 static task_id running(void) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, fake_start_count() > 0 ? fake_start_count() : 1);
-    fake_tell_started(last_run());
+    fake_report_started(last_run());
     kit_wait_state(&kit, task, TASK_RUNNING);
     return task;
 }
@@ -91,7 +91,7 @@ ON_HOST_A(a_run_of_another_host_stays_live_and_keeps_its_places) {
     assert_string_equal(host, "hosta");
 }
 
-ON_HOST_A(since_when_it_is_away_outlives_the_daemon) {
+ON_HOST_A(since_when_it_is_unreachable_outlives_the_daemon) {
     task_id task = running();
     go_to(ON_B);
     time_ms since = host_of(task).since;
@@ -99,7 +99,7 @@ ON_HOST_A(since_when_it_is_away_outlives_the_daemon) {
     assert_int_equal(host_of(task).since, since);
 }
 
-ON_HOST_A(people_are_told_once_and_when_it_is_over) {
+ON_HOST_A(it_is_an_alert_once_and_when_it_is_over) {
     (void)running();
     go_to(ON_B);
     assert_true(engine_alert_is_open(kit.engine, "host:hosta"));
@@ -119,7 +119,7 @@ static int report_tokens(struct engine *engine, struct kit_ask *ask) {
 ON_HOST_A(its_row_keeps_its_host_whatever_is_written) {
     task_id task = running();
     go_to(ON_B);
-    assert_int_equal(kit_run(&kit, report_tokens, NULL), 0); /* it reaches us by TCP */
+    assert_int_equal(kit_run(&kit, report_tokens, NULL), 0); /* it reaches us over TCP */
     struct run_row run;
     assert_true(kit_last_run(&kit, task, &run));
     assert_int_equal(run.tokens_in, 7);
@@ -133,7 +133,7 @@ static bool has_stopped_one(struct kit *one, void *ctx) {
     return fake_stop_count() > 0;
 }
 
-ON_HOST_A(it_may_come_in_by_tcp_while_it_is_away) {
+ON_HOST_A(it_may_come_in_over_tcp_while_it_is_unreachable) {
     char token[64] = "";
     (void)running();
     const char *at = strstr(fake_start_at(0)->env, "SLUICE_TOKEN=");
@@ -177,14 +177,14 @@ ON_HOST_A(the_daemon_of_its_host_adopts_it_and_its_end_counts_once) {
 ON_HOST_A(a_stop_is_remembered_until_its_host_is_back) {
     task_id task = running();
     go_to(ON_B);
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     assert_int_equal(fake_stop_count(), 0);
     assert_int_equal(kit_state(&kit, task), TASK_RUNNING);
     fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
     go_to(ON_A);
     assert_int_equal(fake_stop_count(), 1);
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1, .started_at = 1 };
-    fake_tell_ended(last_run(), &end);
+    fake_report_ended(last_run(), &end);
     kit_wait_state(&kit, task, TASK_CANCELED);
 }
 
@@ -202,14 +202,14 @@ ON_HOST_A(the_runs_of_a_forgotten_host_are_lost_and_their_tasks_run_again) {
     assert_int_equal(engine_unreachable_count(kit.engine), 0);
     assert_false(engine_alert_is_open(kit.engine, "host:hosta"));
     struct run_end end = fake_exit(0);
-    fake_tell_ended(last_run(), &end);
+    fake_report_ended(last_run(), &end);
     kit_wait_state(&kit, task, TASK_DONE);
 }
 
 ON_HOST_A(what_was_canceled_stays_so_when_its_host_is_forgotten) {
     task_id task = running();
     go_to(ON_B);
-    assert_int_equal(kit_tell(&kit, FACT_CANCEL, task), 0);
+    assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     assert_int_equal(kit_run(&kit, forget, "hosta"), 1);
     kit_wait_state(&kit, task, TASK_CANCELED);
     assert_int_equal(fake_start_count(), 1);
@@ -265,7 +265,7 @@ ON_HOST_A(what_a_forgotten_host_still_runs_is_killed_when_it_is_back) {
     go_to(ON_B);
     assert_int_equal(kit_run(&kit, forget, "hosta"), 1);
     kit_wait_starts(&kit, 2);
-    fake_tell_started(last_run());
+    fake_report_started(last_run());
     kit_wait_state(&kit, task, TASK_RUNNING);
     fake_will_adopt(forgotten, ADOPTED_ALIVE, NULL);
     go_to(ON_A); /* its second run is on hostb, and away now */
@@ -275,7 +275,7 @@ ON_HOST_A(what_a_forgotten_host_still_runs_is_killed_when_it_is_back) {
     assert_int_equal(fake_stop_at(0)->run.attempt, 1);
     assert_int_equal(fake_stop_at(0)->how, STOP_AT_ONCE);
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1, .started_at = 1 };
-    fake_tell_ended(forgotten, &end);
+    fake_report_ended(forgotten, &end);
     kit_settle(&kit);
     assert_int_equal(kit_state(&kit, task), TASK_RUNNING); /* the second one */
     assert_int_equal(kit_events(&kit, "run.ended", task), 1);
