@@ -45,14 +45,6 @@ static size_t place_of(const struct engine *e, task_id task) {
     return low;
 }
 
-static size_t allowance_count(const struct engine *e) {
-    return allowances_of(e)->all.count;
-}
-
-static const struct allowance *allowance_at(const struct engine *e, size_t index) {
-    return &allowances_of(e)->all.items[index];
-}
-
 struct allowance *allowance_find(const struct engine *e, task_id task) {
     size_t at = place_of(e, task);
     return at < allowances_of(e)->all.count && allowances_of(e)->all.items[at].task == task
@@ -767,8 +759,8 @@ static void check_if_held(struct engine *e, task_id task) {
 static void budget_turn(struct engine *e) {
     struct budget *b = budget_of(e);
     if (e->turn.configured) /* limits may have changed */
-        for (size_t i = 0; i < allowance_count(e); i++)
-            check_if_held(e, allowance_at(e, i)->task);
+        for (size_t i = 0; i < allowances_of(e)->all.count; i++)
+            check_if_held(e, allowances_of(e)->all.items[i].task);
     for (size_t i = 0; i < b->changed.count; i++)
         budget_look(e, b->changed.items[i]);
     b->changed.count = 0;
@@ -778,18 +770,18 @@ static void budget_turn(struct engine *e) {
         stop_for_windows(e);
 }
 
-static bool is_open(const struct engine *e, task_id task) {
-    struct task_view view;
-    return core_task(e->core, task, &view) && !task_state_is_final(view.state);
-}
-
 static void budget_loaded(struct engine *e) {
-    for (size_t i = 0; i < allowance_count(e); i++)
-        if (is_open(e, allowance_at(e, i)->task) && allowance_is_spent(e, allowance_at(e, i)->task))
-            *LIST_ADD(&budget_of(e)->spent) = allowance_at(e, i)->task;
-        else if (allowance_at(e, i)->handed.tokens || allowance_at(e, i)->handed.usd)
-            *LIST_ADD(&budget_of(e)->changed) =
-                allowance_at(e, i)->task; /* a child may have returned some */
+    struct budget *b = budget_of(e);
+    const struct allowances *all = allowances_of(e);
+    struct task_view view;
+    for (size_t i = 0; i < all->all.count; i++) {
+        const struct allowance *a = &all->all.items[i];
+        bool is_open = core_task(e->core, a->task, &view) && !task_state_is_final(view.state);
+        if (is_open && allowance_is_spent(e, a->task))
+            *LIST_ADD(&b->spent) = a->task;
+        else if (a->handed.tokens || a->handed.usd)
+            *LIST_ADD(&b->changed) = a->task; /* a child may have returned some */
+    }
 }
 
 static void budget_free(struct engine *e) {

@@ -228,10 +228,7 @@ static void add_missing_run(void *ctx, task_id task) {
     if (!core_task(e->core, task, &view) || view.phase == PHASE_DRAINING || run_find(e, task))
         return;
     struct live_run *run = run_add(e, task, view.attempt);
-    struct strbuf folder = STRBUF_INIT;
-    char id[ENGINE_ID_MAX];
-    rundir_name(&folder, engine_task_id(e, task, id), view.attempt);
-    run->view.folder = strbuf_take(&folder);
+    run->view.folder = folder_of(e, task, view.attempt);
     run->view.ordered_at = e->now;
     run->iteration = view.iteration;
     run->boot_id = xstrdup("");
@@ -247,18 +244,9 @@ static void stop_again(struct engine *e, const struct live_run *run, struct run_
 }
 
 static void count_adopted(struct engine *e, enum adopted what) {
-    switch (what) {
-    case ADOPTED_ALIVE:
-        e->report.adopted++;
-        break;
-    case ADOPTED_ENDED:
-        e->report.ended++;
-        break;
-    case ADOPTED_LOST:
-    case ADOPTED_MAX:
-        e->report.lost++;
-        break;
-    }
+    e->report.adopted += what == ADOPTED_ALIVE;
+    e->report.ended += what == ADOPTED_ENDED;
+    e->report.lost += what == ADOPTED_LOST;
 }
 
 static void adopt_all(struct engine *e) {

@@ -83,17 +83,14 @@ static void ask_expired(struct engine *e) {
         store_ask(e->store, &question, expired_answered, e);
 }
 
-static bool forget(struct engine *e, task_id task) {
-    struct fact fact = { .kind = FACT_FORGET, .task = task };
-    return !core_is_needed(e->core, task) && engine_apply(e, &fact, NULL) == 0;
-}
-
 /* True: there are more. Needed tasks are excluded from the next query. */
 static bool forget_expired(struct engine *e) {
     struct pruning *p = pruning_of(e);
     bool more = p->more_tasks;
-    for (size_t i = 0; i < p->expired.count; i++)
-        p->needed += !forget(e, p->expired.items[i]);
+    for (size_t i = 0; i < p->expired.count; i++) {
+        struct fact fact = { .kind = FACT_FORGET, .task = p->expired.items[i] };
+        p->needed += core_is_needed(e->core, fact.task) || engine_apply(e, &fact, NULL) != 0;
+    }
     p->expired.count = 0;
     p->more_tasks = false;
     if (!more && !p->asking_tasks)

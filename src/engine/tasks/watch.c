@@ -390,11 +390,6 @@ static void artifacts_folder_removed(struct engine *e, int wd, bool ignored) {
     free(left.items);
 }
 
-static void artifacts_check_all(struct engine *e) {
-    for (size_t i = 0; i < watch_of(e)->all.count; i++)
-        watch_again(e, watch_of(e)->all.items[i]);
-}
-
 static void artifacts_check_polled(struct engine *e) {
     struct watch *w = watch_of(e);
     size_t count = w->slow.count;
@@ -589,7 +584,8 @@ static void take_event(void *ctx, const struct inotify_event *event) {
     const char *name = event->len > 0 ? event->name : "";
     if (event->mask & IN_Q_OVERFLOW) { /* events were lost: check everything */
         w->scan = true;
-        artifacts_check_all(e);
+        for (size_t i = 0; i < w->all.count; i++)
+            watch_again(e, w->all.items[i]);
     } else if (event->wd == w->done_wd) {
         if (event->mask & (APPEARED | IN_DELETE | IN_MOVED_FROM))
             note_marker(e, name);
