@@ -92,49 +92,67 @@ int ask_try_post(struct ask *ask, json_t *body, const char *path) {
     return ask_send(ask, "POST", path, body);
 }
 
-int ask_try_task(struct ask *ask, const char *id) {
+int ask_try_named(struct ask *ask, const char *before, const char *name, const char *after) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", id, "");
+    ask_path(&path, before, name, after);
     return ask_try_get(ask, strbuf_text(&path));
 }
 
-int ask_post(struct ask *ask, json_t *body, const char *path) {
-    return ask_send(ask, "POST", path, body) == 0 ? CMD_OK : ask_failed(ask);
+int ask_try_task(struct ask *ask, const char *id) {
+    return ask_try_named(ask, "/v1/tasks/", id, "");
 }
 
 int ask_get(struct ask *ask, const char *path) {
-    return ask_send(ask, "GET", path, NULL) == 0 ? CMD_OK : ask_failed(ask);
-}
-
-int ask_open_get(struct ask *ask, const char *path) {
     int code = ask_open(ask, ASK_RUNNING);
-    return code == CMD_OK ? ask_get(ask, path) : code;
+    return code != CMD_OK || ask_try_get(ask, path) == 0 ? code : ask_failed(ask);
 }
 
-int ask_open_named(struct ask *ask, const struct cmd_call *call, const char *before,
-                   const char *after) {
+int ask_post(struct ask *ask, json_t *body, const char *path) {
+    int code = ask_open(ask, ASK_START);
+    if (code == CMD_OK)
+        return ask_try_post(ask, body, path) == 0 ? CMD_OK : ask_failed(ask);
+    json_decref(body);
+    return code;
+}
+
+int ask_get_named(struct ask *ask, const struct cmd_call *call, const char *before,
+                  const char *after) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     ask_path(&path, before, call->args[0], after);
     int code = ask_name(call, call->args[0]);
-    return code == CMD_OK ? ask_open_get(ask, strbuf_text(&path)) : code;
+    return code == CMD_OK ? ask_get(ask, strbuf_text(&path)) : code;
 }
 
-int ask_open_change(struct ask *ask, const struct cmd_call *call, json_t *body, const char *before,
-                    const char *after) {
+int ask_post_named(struct ask *ask, const struct cmd_call *call, json_t *body, const char *before,
+                   const char *after) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     ask_path(&path, before, call->args[0], after);
     if (ask_name(call, call->args[0]) == CMD_OK)
-        return ask_open_post(ask, body, strbuf_text(&path));
+        return ask_post(ask, body, strbuf_text(&path));
     json_decref(body);
     return CMD_USAGE;
 }
 
-int ask_open_post(struct ask *ask, json_t *body, const char *path) {
-    int code = ask_open(ask, ASK_START);
+int ask_run(const struct cmd_call *call) {
+    const struct ask_command *c = call->cmd->data;
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    json_auto_t *body = json_object();
+    int code = c->after ? ask_name(call, call->args[0]) : CMD_OK;
+    ask_path(&path, c->before, c->after ? call->args[0] : "", c->after ? c->after : "");
+    ask_take_members(call, body);
+    if (code == CMD_OK && c->query)
+        code = c->query(call, &path);
+    if (code == CMD_OK && c->body)
+        code = c->body(call, body);
     if (code == CMD_OK)
-        return ask_post(ask, body, path);
-    json_decref(body);
-    return code;
+        code = c->is_post ? ask_post(&ask, json_incref(body), strbuf_text(&path))
+                          : ask_get(&ask, strbuf_text(&path));
+    if (ask_ended(call, &ask, &code))
+        return code;
+    c->print(call, ask.answer, &out);
+    output_rest(&out);
+    return CMD_OK;
 }
 
 void ask_warn_standby(const struct ask *ask) {
@@ -182,6 +200,13 @@ int ask_name(const struct cmd_call *call, const char *name) {
     return *name ? CMD_OK : cmd_usage_error(call->cmd, "a name is empty");
 }
 
+int ask_names(const struct cmd_call *call, const char *message) {
+    for (size_t i = 0; i < call->arg_count; i++)
+        if (!*call->args[i])
+            return cmd_usage_error(call->cmd, "%s", message);
+    return CMD_OK;
+}
+
 json_t *ask_string(const char *text) {
     _cleanup_(strbuf_finish) struct strbuf clean = STRBUF_INIT;
     for (size_t left = strlen(text); left > 0;) {
@@ -194,6 +219,30 @@ json_t *ask_string(const char *text) {
         left -= length ? length : 1;
     }
     return json_stringn(strbuf_text(&clean), clean.length);
+}
+
+json_t *ask_args(const struct cmd_call *call, size_t from, size_t to) {
+    json_t *list = json_array();
+    for (size_t i = from; i < to; i++)
+        json_array_append_new(list, ask_string(call->args[i]));
+    return list;
+}
+
+void ask_put(json_t *object, const char *key, const char *text) {
+    if (text)
+        json_object_set_new(object, key, ask_string(text));
+}
+
+void ask_copy(json_t *to, const json_t *from, const char *names) {
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+    for (; *names; names += strspn(names, " ")) {
+        strbuf_clear(&name);
+        strbuf_add(&name, names, strcspn(names, " "));
+        names += name.length;
+        json_t *value = json_object_get(from, strbuf_text(&name));
+        if (value && !json_is_null(value) && !json_object_get(to, strbuf_text(&name)))
+            json_object_set(to, strbuf_text(&name), value);
+    }
 }
 
 void ask_take_members(const struct cmd_call *call, json_t *body) {
@@ -255,6 +304,13 @@ int ask_pages(struct ask *ask, const char *path, size_t most, ask_each each, voi
         client_query(&page, "cursor", next);
     }
     return CMD_OK;
+}
+
+void ask_join(struct strbuf *out, const char *between, const json_t *list) {
+    ASK_EACH(item, list) {
+        const char *text = json_string_value(item);
+        strbuf_printf(out, "%s%s", out->length > 0 ? between : "", text ? text : "?");
+    }
 }
 
 const json_t *ask_items(const struct ask *ask) {

@@ -1,9 +1,7 @@
 /* ask.h: requests from a command to the daemon, with error reporting.
  *
  *     _cleanup_(ask_finish) struct ask ask = { 0 };
- *     int code = ask_open(&ask, ASK_START);
- *     if (code == CMD_OK)
- *         code = ask_post(&ask, json_pack("{s:b}", "dry_run", 1), "/v1/tick");
+ *     int code = ask_post(&ask, json_pack("{s:b}", "dry_run", 1), "/v1/tick");
  *     if (code != CMD_OK)
  *         return code;
  *     … ask.answer …
@@ -36,22 +34,37 @@ struct ask {
 int ask_open(struct ask *ask, enum ask_how how);
 void ask_finish(struct ask *ask); /* safe on a zeroed struct; usable with _cleanup_ */
 
-/* `path` includes its query and is escaped: see ask_path, client_query. */
+/* `path` includes its query and is escaped: see ask_path, client_query. Both connect first if
+ * ask_open was not called: GET to a running daemon, POST starts one. POST takes `body`. */
 int ask_get(struct ask *ask, const char *path);
-/* Takes `body`. */
 int ask_post(struct ask *ask, json_t *body, const char *path);
-/* ask_open and the request: GET needs a running daemon, POST starts one. */
-int ask_open_get(struct ask *ask, const char *path);
-int ask_open_post(struct ask *ask, json_t *body, const char *path);
-/* GET BEFORE + first argument, escaped + AFTER. */
-int ask_open_named(struct ask *ask, const struct cmd_call *call, const char *before,
-                   const char *after);
+/* GET BEFORE + first argument, escaped + AFTER; the argument must not be empty. */
+int ask_get_named(struct ask *ask, const struct cmd_call *call, const char *before,
+                  const char *after);
 /* The same with POST; takes `body`. */
-int ask_open_change(struct ask *ask, const struct cmd_call *call, json_t *body, const char *before,
-                    const char *after);
+int ask_post_named(struct ask *ask, const struct cmd_call *call, json_t *body, const char *before,
+                   const char *after);
+
+/* A command that sends one request and prints the answer: the `data` of its entry, with ask_run as
+ * its function. With --json the answer is printed unchanged. */
+struct ask_command {
+    const char *before, *after; /* the path; if there is `after`, the first argument is between */
+    bool is_post;               /* the options given are members of the body (cmd_option.member) */
+    /* Adds other members to the body, or a query to the path: CMD_OK, or as cmd_usage_error. */
+    int (*body)(const struct cmd_call *call, json_t *body);
+    int (*query)(const struct cmd_call *call, struct strbuf *path);
+    void (*print)(const struct cmd_call *call, const json_t *answer, struct strbuf *out);
+};
+int ask_run(const struct cmd_call *call);
+#define ASK_COMMAND(...)                                                                           \
+    .run = ask_run, .data = &(const struct ask_command) {                                          \
+        __VA_ARGS__                                                                                \
+    }
+
 /* The same without a message: 0, or the errno of the refusal (ask->err has the message). */
 int ask_try_get(struct ask *ask, const char *path);
 int ask_try_post(struct ask *ask, json_t *body, const char *path);
+int ask_try_named(struct ask *ask, const char *before, const char *name, const char *after);
 /* GET /v1/tasks/ID */
 int ask_try_task(struct ask *ask, const char *id);
 /* Did the daemon refuse the last request? A missing socket has the same errno. */
@@ -67,8 +80,16 @@ int ask_refused(const struct cmd_call *call, const struct ask *ask);
 
 /* CMD_OK if the argument is not empty. Otherwise as cmd_usage_error. */
 int ask_name(const struct cmd_call *call, const char *name);
+/* Are all arguments non-empty? Otherwise as cmd_usage_error with the message. */
+int ask_names(const struct cmd_call *call, const char *message);
 /* A JSON string from any bytes: invalid UTF-8 becomes U+FFFD. */
 json_t *ask_string(const char *text);
+/* Arguments `from` to before `to` as a list of strings. */
+json_t *ask_args(const struct cmd_call *call, size_t from, size_t to);
+/* Sets a member to a text; nothing if it is NULL. */
+void ask_put(json_t *object, const char *key, const char *text);
+/* Copies members, by space-separated names, that are not null and that `to` does not have yet. */
+void ask_copy(json_t *to, const json_t *from, const char *names);
 /* Adds a member for every option given (cmd_option.member): its text, or true for a switch. */
 void ask_take_members(const struct cmd_call *call, json_t *body);
 /* The same for a NULL-terminated list of { option, member }. */
@@ -112,6 +133,8 @@ static inline json_t *ask_next(struct ask_cursor *cursor) {
          item##_at.ended = true)                                                                   \
         for (json_t * item; (item = ask_next(&item##_at));)
 
+/* Adds the texts of a list, with `between` between them and what is in `out` already. */
+void ask_join(struct strbuf *out, const char *between, const json_t *list);
 /* The list of the last answer, either top-level or in "items". */
 const json_t *ask_items(const struct ask *ask);
 /* Members of an object; `otherwise` if missing, null or of another type. */

@@ -44,16 +44,17 @@ static void add_both(struct rows *rows, const char *what, const json_t *part, in
         strbuf_printf(&note, "closed, opens %s", print_when(opens_at, clock_read()).text);
     add_row(rows, what, part, false, false, strbuf_text(&note));
     if (unknown > 0)
-        strbuf_printf(&note, "%s%lld run%s of unknown cost", note.length > 0 ? "; " : "",
-                      (long long)unknown, unknown == 1 ? "" : "s");
+        strbuf_printf(&note, "%s%" PRId64 " run%s of unknown cost", note.length > 0 ? "; " : "",
+                      unknown, unknown == 1 ? "" : "s");
     add_row(rows, what, part, true, unknown > 0, strbuf_text(&note));
 }
 
 static void print_budget(const json_t *task) {
-    struct output_column columns[] = {
-        { "OF" }, { "UNIT" }, { "USED", true }, { "BUDGET", true }, { "NOTE" },
+    static const struct column columns[] = {
+        { "OF" },   { "UNIT" }, { "USED", .right = true }, { "BUDGET", .right = true },
+        { "NOTE" }, { NULL },
     };
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns), NULL, 0, 0 };
+    _cleanup_(rows_finish) struct rows rows = rows_new(columns);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     const json_t *budget = json_object_get(task, "budget");
     const json_t *project = json_object_get(budget, "project"),
@@ -75,7 +76,7 @@ static void print_budget(const json_t *task) {
 
 static int show(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open_named(&ask, call, "/v1/tasks/", "");
+    int code = ask_get_named(&ask, call, "/v1/tasks/", "");
     if (code != CMD_OK)
         return code;
     if (!call->json) {
@@ -149,12 +150,11 @@ static int take_booked(const struct cmd_call *call, json_t *body) {
 
 static int cmd_budget_run(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(client_answer_freep) json_t *body = json_object(), *used = json_object();
+    json_auto_t *body = json_object(), *used = json_object();
     int code = ask_name(call, call->args[0]);
+    ask_put(body, "on_budget", cmd_value(call, "on-budget"));
     if (code == CMD_OK)
         code = take_amounts(call, amounts, true, body);
-    if (code == CMD_OK && cmd_has(call, "on-budget"))
-        json_object_set_new(body, "on_budget", ask_string(cmd_value(call, "on-budget")));
     if (code == CMD_OK)
         code = take_booked(call, used);
     bool changes = json_object_size(body) > 0, corrects = json_object_size(used) > 0;
@@ -164,8 +164,8 @@ static int cmd_budget_run(const struct cmd_call *call) {
                                "with a change of the budget");
     if (code != CMD_OK || (!changes && !corrects))
         return code == CMD_OK ? show(call) : code;
-    code = ask_open_change(&ask, call, json_incref(corrects ? used : body), "/v1/tasks/",
-                           corrects ? "/usage" : "/budget");
+    code = ask_post_named(&ask, call, json_incref(corrects ? used : body), "/v1/tasks/",
+                          corrects ? "/usage" : "/budget");
     if (ask_ended(call, &ask, &code))
         return code;
     if (corrects)

@@ -68,11 +68,9 @@ static int print(struct strbuf *out) {
 }
 
 static int check_live(const struct cmd_call *call) {
-    static const char *const others[] = { "file", "set" };
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-        if (cmd_has(call, others[i]))
-            return cmd_usage_error(call->cmd, "'--live' and '--%s' exclude each other", others[i]);
-    return CMD_OK;
+    const char *other = cmd_has(call, "file") ? "file" : cmd_has(call, "set") ? "set" : NULL;
+    return other ? cmd_usage_error(call->cmd, "'--live' and '--%s' exclude each other", other)
+                 : CMD_OK;
 }
 
 static bool is_plain(const json_t *list) {
@@ -100,9 +98,14 @@ static void add_value(const json_t *value, struct strbuf *out) {
     }
 }
 
+static void put_setting_value(struct strbuf *out, const json_t *setting, time_ms now) {
+    (void)now;
+    add_value(json_object_get(setting, "value"), out);
+}
+
 static int print_value_of(const json_t *setting) {
     struct strbuf out = STRBUF_INIT;
-    add_value(json_object_get(setting, "value"), &out);
+    put_setting_value(&out, setting, 0);
     strbuf_putc(&out, '\n');
     return print(&out);
 }
@@ -111,16 +114,18 @@ static int print_live(const struct cmd_call *call) {
     int code = check_live(call);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (code == CMD_OK)
-        code = ask_open_get(&ask, "/v1/config?all=true");
+        code = ask_get(&ask, "/v1/config?all=true");
     if (ask_ended(call, &ask, &code))
         return code;
-    struct output_column columns[] = { { "KEY" }, { "VALUE" }, { "ORIGIN" } };
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    static const struct column columns[] = {
+        { "KEY", "key" },
+        { "VALUE", .put = put_setting_value },
+        { "ORIGIN", "origin" },
+        { NULL },
+    };
+    _cleanup_(rows_finish) struct rows rows = rows_new(columns);
     ASK_EACH(item, json_object_get(ask.answer, "items")) {
-        _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
-        add_value(json_object_get(item, "value"), &value);
-        rows_add(&rows, (const char *[]){ ask_text(item, "key", NULL), strbuf_text(&value),
-                                          ask_text(item, "origin", NULL) });
+        rows_add_item(&rows, item, 0);
     }
     struct strbuf out = STRBUF_INIT;
     rows_print(&rows, &out);
@@ -131,7 +136,7 @@ static int print_live_value(const struct cmd_call *call) {
     int code = check_live(call);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     if (code == CMD_OK)
-        code = ask_open_named(&ask, call, "/v1/config/", "");
+        code = ask_get_named(&ask, call, "/v1/config/", "");
     return ask_ended(call, &ask, &code) ? code : print_value_of(ask.answer);
 }
 
@@ -147,7 +152,7 @@ static int get_run(const struct cmd_call *call) {
     if (read_config(call, config, &err) < 0
         || config_explain(config, call->args[0], true, &text, &err) < 0)
         return cmd_error(&err);
-    _cleanup_(client_answer_freep) json_t *all = json_loads(strbuf_text(&text), 0, NULL);
+    json_auto_t *all = json_loads(strbuf_text(&text), 0, NULL);
     if (!json_object_get(all, "origin"))
         return cmd_usage_error(call->cmd, "'%s' stands for many keys: put a name into it",
                                call->args[0]);
@@ -232,7 +237,7 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
         return cmd_error(&err);
     bool same = file_read(file, FILE_MAX, &after, NULL) == 0
                 && strcmp(strbuf_text(&before), strbuf_text(&after)) == 0;
-    _cleanup_(client_answer_freep) json_t *answer = json_pack("{s:[]}", "changed");
+    json_auto_t *answer = json_pack("{s:[]}", "changed");
     for (size_t i = 0; !same && i < count; i++)
         json_array_append_new(json_object_get(answer, "changed"), ask_string(changes[i].key));
     print_changed(call, answer, file);
@@ -241,16 +246,14 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
 
 static json_t *make_body(const struct config_change *changes, size_t count) {
     json_t *body = json_object();
-    for (size_t i = 0; i < count; i++) {
-        const char *list = changes[i].value ? "set" : "unset";
-        if (!json_object_get(body, list))
-            json_object_set_new(body, list, changes[i].value ? json_object() : json_array());
-        if (changes[i].value)
-            json_object_set_new(json_object_get(body, list), changes[i].key,
-                                ask_string(changes[i].value));
+    bool set = count > 0 && changes[0].value; /* a command sets or unsets, not both */
+    json_t *list = set ? json_object() : json_array();
+    for (size_t i = 0; i < count; i++)
+        if (set)
+            ask_put(list, changes[i].key, changes[i].value);
         else
-            json_array_append_new(json_object_get(body, list), ask_string(changes[i].key));
-    }
+            json_array_append_new(list, ask_string(changes[i].key));
+    json_object_set_new(body, set ? "set" : "unset", list);
     return body;
 }
 
@@ -269,7 +272,7 @@ static int change(const struct cmd_call *call, const struct config_change *chang
 }
 
 static int set_run(const struct cmd_call *call) {
-    _cleanup_(client_answer_freep) json_t *pairs = json_object();
+    json_auto_t *pairs = json_object();
     for (size_t i = 0; i < call->arg_count; i++)
         if (ask_add_pair(call, call->args[i], pairs) != CMD_OK)
             return CMD_USAGE;
@@ -285,12 +288,10 @@ static int set_run(const struct cmd_call *call) {
 
 static int unset_run(const struct cmd_call *call) {
     _cleanup_(freep) struct config_change *changes = xcalloc(call->arg_count, sizeof(*changes));
-    for (size_t i = 0; i < call->arg_count; i++) {
-        if (ask_name(call, call->args[i]) != CMD_OK)
-            return CMD_USAGE;
+    for (size_t i = 0; i < call->arg_count; i++)
         changes[i].key = call->args[i];
-    }
-    return change(call, changes, call->arg_count);
+    int code = ask_names(call, "a name is empty");
+    return code == CMD_OK ? change(call, changes, call->arg_count) : code;
 }
 
 static int reload_run(const struct cmd_call *call) {

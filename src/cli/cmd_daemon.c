@@ -216,43 +216,43 @@ static const struct cmd_option down_options[] = {
 
 const struct cmd cmd_down = { "down", .options = down_options, .run = cmd_down_run };
 
-static int cmd_tick_run(const struct cmd_call *call) {
+static void put_start(struct strbuf *out, const json_t *item, time_ms now) {
+    time_ms at = ask_int(item, "at", 0);
+    strbuf_puts(out, at > now ? print_when(at, now).text : "now");
+}
+
+static void print_starts(const struct cmd_call *call, const json_t *answer, struct strbuf *out) {
+    static const struct column columns[] = {
+        { "#", "number", CELL_NUMBER },
+        { "TASK", "id" },
+        { "PROJECT", "project" },
+        { "AGENT", "agent" },
+        { "SCORE", "score", CELL_NUMBER },
+        { "WHEN", .put = put_start },
+        { NULL },
+    };
+    _cleanup_(rows_finish) struct rows rows = rows_new(columns);
     bool dry = cmd_has(call, "dry-run");
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open_post(&ask, json_pack("{s:b}", "dry_run", dry), "/v1/tick");
-    if (ask_ended(call, &ask, &code))
-        return code;
-    struct output_column columns[] = { { "#", true }, { "TASK" },        { "PROJECT" },
-                                       { "AGENT" },   { "SCORE", true }, { "WHEN" } };
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    time_ms now = clock_read();
-    size_t count = 0;
-    ASK_EACH(item, json_object_get(ask.answer, "start")) {
-        char number[24];
-        (void)snprintf(number, sizeof(number), "%zu", ++count);
-        time_ms at = ask_int(item, "at", 0);
-        rows_add(&rows, (const char *[]){
-                            number, ask_text(item, "id", NULL), ask_text(item, "project", NULL),
-                            ask_text(item, "agent", NULL), cell_number(item, "score").text,
-                            at > now ? print_when(at, now).text : "now" });
+    json_int_t count = 0;
+    ASK_EACH(item, json_object_get(answer, "start")) {
+        json_object_set_new(item, "number", json_integer(++count));
+        rows_add_item(&rows, item, clock_read());
     }
     if (count == 0)
-        strbuf_puts(&out, dry ? "nothing would start; 'sluice status' tells why\n"
-                              : "nothing to start; 'sluice status' tells why\n");
+        strbuf_printf(out, "nothing %s start; 'sluice status' tells why\n", dry ? "would" : "to");
     else
-        strbuf_puts(&out, dry ? "would start\n" : "started\n");
-    rows_print(&rows, &out);
-    output_rest(&out);
-    return CMD_OK;
+        strbuf_puts(out, dry ? "would start\n" : "started\n");
+    rows_print(&rows, out);
 }
 
 static const struct cmd_option tick_options[] = {
-    { "dry-run", 'n', NULL, "show what the next tick would start, and start nothing" },
+    { "dry-run", 'n', NULL, "show what the next tick would start, and start nothing", "dry_run" },
     { NULL },
 };
 
-const struct cmd cmd_tick = { "tick", .options = tick_options, .run = cmd_tick_run };
+const struct cmd cmd_tick = { "tick",
+                              ASK_COMMAND("/v1/tick", .is_post = true, .print = print_starts),
+                              .options = tick_options };
 
 #define TEST_TIMEOUT MINUTES(10) /* longer than the default timeout of any channel */
 
@@ -263,7 +263,7 @@ static int notify_test_run(const struct cmd_call *call) {
     if (code != CMD_OK)
         return code;
     client_set_timeout(ask.client, TEST_TIMEOUT);
-    code = ask_post(&ask, json_object(), "/v1/notify/test");
+    code = ask_post(&ask, NULL, "/v1/notify/test");
     if (code != CMD_OK)
         return code;
     const struct output_style *style = output_style();
@@ -321,9 +321,8 @@ static int dash_run(const struct cmd_call *call) {
     bool opens = !call->json && !cmd_has(call, "print") && has_display
                  && daemon_find_program(OPENER, &opener, NULL) == 0;
     json_t *body = json_pack("{s:I, s:b}", "port", (json_int_t)port, "file", opens);
-    if (scope)
-        json_object_set_new(body, "scope", ask_string(scope));
-    code = ask_open_post(&ask, body, "/v1/session/code");
+    ask_put(body, "scope", scope);
+    code = ask_post(&ask, body, "/v1/session/code");
     if (code != CMD_OK)
         return code;
     warn_of_listener(call, &ask);

@@ -150,9 +150,7 @@ static int events_run(const struct cmd_call *call) {
         return code;
     _cleanup_(ask_finish) struct ask ask = { 0 };
     struct events e = { .json = call->json };
-    code = ask_open(&ask, ASK_RUNNING);
-    if (code == CMD_OK)
-        code = event_list_after(&ask, NULL, number, SIZE_MAX, print_event, &e);
+    code = event_list_after(&ask, NULL, number, SIZE_MAX, print_event, &e);
     if (code == CMD_OK && e.json)
         strbuf_puts(&e.out, e.any ? "]\n" : "[]\n");
     output_rest(&e.out);

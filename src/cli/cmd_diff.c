@@ -59,8 +59,7 @@ static void put_file(const json_t *file, struct strbuf *out) {
     output_some(out);
 }
 
-static void put_files(const json_t *diff, struct strbuf *out) {
-    const json_t *files = json_object_get(diff, "files");
+static void put_files(const json_t *files, struct strbuf *out) {
     int64_t added = 0, removed = 0;
     ASK_EACH(file, files) {
         put_file(file, out);
@@ -72,39 +71,25 @@ static void put_files(const json_t *diff, struct strbuf *out) {
                   added, removed);
 }
 
-static int open_diff(const struct cmd_call *call, struct ask *ask) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+static int add_query(const struct cmd_call *call, struct strbuf *path) {
     int64_t iteration = 0;
-    int code = cmd_number(call, "iteration", 1, UINT32_MAX - 1, &iteration);
-    code = code == CMD_OK ? ask_name(call, call->args[0]) : code;
-    if (code != CMD_OK)
-        return code;
-    ask_path(&path, "/v1/tasks/", call->args[0], "/diff");
-    if (iteration > 0)
-        client_query(&path, "iteration", cmd_value(call, "iteration"));
-    if (cmd_has(call, "stat"))
-        client_query(&path, "stat", "true");
-    return ask_open_get(ask, strbuf_text(&path));
+    client_query(path, "iteration", cmd_value(call, "iteration"));
+    client_query(path, "stat", cmd_has(call, "stat") ? "true" : NULL);
+    return cmd_number(call, "iteration", 1, UINT32_MAX - 1, &iteration);
 }
 
-static int cmd_diff_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    int code = open_diff(call, &ask);
-    if (ask_ended(call, &ask, &code))
-        return code;
-    if (json_array_size(json_object_get(ask.answer, "files")) == 0)
+static void print_diff(const struct cmd_call *call, const json_t *diff, struct strbuf *out) {
+    const json_t *files = json_object_get(diff, "files");
+    if (json_array_size(files) == 0)
         cmd_warn("'%s' has changed nothing", call->args[0]);
     else if (cmd_has(call, "stat"))
-        put_files(ask.answer, &out);
+        put_files(files, out);
     else if (terminal_is(stdout))
-        put_patch(ask_text(ask.answer, "patch", ""), &out);
+        put_patch(ask_text(diff, "patch", ""), out);
     else
-        strbuf_puts(&out, ask_text(ask.answer, "patch", ""));
-    output_rest(&out);
-    if (ask_true(ask.answer, "truncated"))
+        strbuf_puts(out, ask_text(diff, "patch", ""));
+    if (ask_true(diff, "truncated"))
         cmd_warn("there is more: 1,000 files and 1 MiB are shown; look into its worktree");
-    return CMD_OK;
 }
 
 static const struct cmd_option options[] = {
@@ -113,4 +98,7 @@ static const struct cmd_option options[] = {
     { .name = NULL },
 };
 
-const struct cmd cmd_diff = { "diff", cmd_diff_run, 1, 1, options };
+const struct cmd cmd_diff = {
+    "diff", ASK_COMMAND("/v1/tasks/", "/diff", .query = add_query, .print = print_diff),
+    .min_args = 1, .max_args = 1, .options = options
+};

@@ -49,19 +49,11 @@ static void add_int(json_t *object, const char *key, int64_t more) {
     json_object_set_new(object, key, json_integer(ask_int(object, key, 0) + more));
 }
 
-static json_t *member(json_t *object, const char *key) {
-    json_t *found = json_object_get(object, key);
-    if (!found) {
-        found = json_object();
-        json_object_set_new(object, key, found);
-    }
-    return found;
-}
-
-static void copy_member(json_t *to, const json_t *from, const char *key) {
-    json_t *value = json_object_get(from, key);
-    if (value && !json_is_null(value) && !json_object_get(to, key))
-        json_object_set(to, key, value);
+/* The object in a member, created if it is missing. */
+static json_t *member_object(json_t *object, const char *key) {
+    if (!json_object_get(object, key))
+        json_object_set_new(object, key, json_object());
+    return json_object_get(object, key);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -88,41 +80,35 @@ static void add_spent(json_t *sums, const json_t *run) {
 /* The latest run of a task comes first: its message counts. */
 static void take_run(struct gathering *g, const json_t *run) {
     const char *id = ask_text(run, "task", NULL);
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     if (!id || ask_int(run, "ended_at", 0) == 0)
         return;
-    json_t *task = member(g->tasks, id);
-    static const char *const kept[] = { "title", "project", "agent", "message" };
-    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        if (ask_int(task, "runs", 0) == 0)
-            copy_member(task, run, kept[i]);
-    char key[512];
-    (void)snprintf(key, sizeof(key), "%s\n%s", ask_text(run, "project", ""),
-                   ask_text(run, "agent", ""));
-    json_t *pair = member(g->spent, key);
-    copy_member(pair, run, "project");
-    copy_member(pair, run, "agent");
+    json_t *task = member_object(g->tasks, id);
+    if (ask_int(task, "runs", 0) == 0)
+        ask_copy(task, run, "title project agent message");
+    strbuf_printf(&key, "%s\n%s", ask_text(run, "project", ""), ask_text(run, "agent", ""));
+    json_t *pair = member_object(g->spent, strbuf_text(&key));
+    ask_copy(pair, run, "project agent");
     add_spent(task, run);
     add_spent(pair, run);
     add_spent(g->totals, run);
 }
 
 static int gather_runs(struct gathering *g) {
-    _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_printf(&path, "/v1/runs?limit=1000&since=%" PRId64, g->since);
+    size_t first = path.length;
     for (unsigned page = 0; page < PAGES_MAX; page++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "/v1/runs?limit=1000&since=%" PRId64, g->since);
-        client_query(&path, "after", after.length > 0 ? strbuf_text(&after) : NULL);
         int code = ask_get(g->ask, strbuf_text(&path));
-        if (code != CMD_OK)
-            return code;
+        const char *next = ask_text(g->ask->answer, "next", NULL);
         ASK_EACH(run, ask_items(g->ask)) {
             take_run(g, run);
         }
-        const char *next = ask_text(g->ask->answer, "next", NULL);
-        if (!next)
-            return CMD_OK;
-        strbuf_clear(&after);
-        strbuf_puts(&after, next);
+        if (code != CMD_OK || !next)
+            return code;
+        path.length = first;
+        path.text[first] = '\0';
+        client_query(&path, "after", next);
     }
     json_object_set_new(g->digest, "partial", json_true());
     return CMD_OK;
@@ -130,62 +116,48 @@ static int gather_runs(struct gathering *g) {
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static void take_state(struct gathering *g, const json_t *event, const json_t *data) {
-    const char *id = ask_text(event, "task", NULL), *to = ask_text(data, "to", "");
-    if (!id)
-        return;
-    json_t *task = member(g->tasks, id);
-    if (json_object_get(task, "became"))
-        return; /* a later event was seen */
-    json_object_set_new(task, "became", json_string(to));
-    json_object_set_new(task, "at", json_integer(ask_int(event, "at", 0)));
-    copy_member(task, data, "reason");
-}
-
+/* From the newest back: of several events about a task the first one counts. */
 static void take_event(struct gathering *g, const json_t *event) {
-    const char *kind = ask_text(event, "kind", "");
+    const char *kind = ask_text(event, "kind", ""), *id = ask_text(event, "task", NULL);
     const json_t *data = json_object_get(event, "data");
-    if (strcmp(kind, "task.state") == 0)
-        take_state(g, event, data);
-    else if (strcmp(kind, "run.merge") == 0 && ask_text(event, "task", NULL)) {
-        json_t *task = member(g->tasks, ask_text(event, "task", NULL));
-        if (!json_object_get(task, "delivered")) { /* unless a later event was seen */
+    bool is_state = strcmp(kind, "task.state") == 0, is_merge = strcmp(kind, "run.merge") == 0;
+    if (id && (is_state || is_merge)) {
+        json_t *task = member_object(g->tasks, id);
+        if (json_object_get(task, is_state ? "became" : "delivered"))
+            return;
+        if (is_state)
+            json_object_update_new(task, json_pack("{s:s, s:I}", "became", ask_text(data, "to", ""),
+                                                   "at", (json_int_t)ask_int(event, "at", 0)));
+        else
             json_object_set_new(task, "delivered", json_true());
-            copy_member(task, data, "changes");
-        }
-    } else if (strcmp(kind, "task.added") == 0)
+        ask_copy(task, data, is_state ? "reason" : "changes");
+    } else if (strcmp(kind, "task.added") == 0) {
         add_int(g->totals, "added", 1);
-    else if (strcmp(kind, "daemon.started") == 0)
+    } else if (strcmp(kind, "daemon.started") == 0) {
         add_int(g->totals, "restarts", 1);
-    else if (strcmp(kind, "limiter.limited") == 0) {
-        json_t *account = member(g->limited, ask_text(data, "limiter", "?"));
+    } else if (strcmp(kind, "limiter.limited") == 0) {
+        json_t *account = member_object(g->limited, ask_text(data, "limiter", "?"));
         add_int(account, "times", 1);
-        copy_member(account, data, "until");
+        ask_copy(account, data, "until");
     }
-}
-
-/* True: that was the last page. */
-static bool take_events(struct gathering *g, int64_t *before) {
-    const json_t *items = ask_items(g->ask);
-    for (size_t i = json_array_size(items); i-- > 0;) {
-        const json_t *event = json_array_get(items, i);
-        if (ask_int(event, "at", 0) < g->since)
-            return true;
-        take_event(g, event);
-        *before = ask_int(event, "seq", 0);
-    }
-    return json_array_size(items) == 0 || *before <= 1;
 }
 
 static int gather_events(struct gathering *g) {
     int64_t before = 0;
     for (unsigned page = 0; page < PAGES_MAX; page++) {
-        char path[80];
-        (void)snprintf(path, sizeof(path), "/v1/events?limit=1000");
+        struct print_text path = print_format("/v1/events?limit=1000");
         if (before > 0)
-            (void)snprintf(path, sizeof(path), "/v1/events?limit=1000&before=%" PRId64, before);
-        int code = ask_get(g->ask, path);
-        if (code != CMD_OK || take_events(g, &before))
+            path = print_format("/v1/events?limit=1000&before=%" PRId64, before);
+        int code = ask_get(g->ask, path.text);
+        const json_t *items = ask_items(g->ask);
+        for (size_t i = json_array_size(items); i-- > 0;) {
+            const json_t *event = json_array_get(items, i);
+            if (ask_int(event, "at", 0) < g->since)
+                return code;
+            take_event(g, event);
+            before = ask_int(event, "seq", 0);
+        }
+        if (code != CMD_OK || json_array_size(items) == 0 || before <= 1)
             return code;
     }
     json_object_set_new(g->digest, "partial", json_true());
@@ -235,78 +207,67 @@ static bool take_last_line(struct gathering *g, json_t *task, const char *stream
     return line.length > 0;
 }
 
-/* For runs without a message, reads the end of the log. */
-static void look_why(struct gathering *g, json_t *list) {
-    unsigned asked = 0;
+/* Completes tasks one by one: those without a run in this period, unless they are deleted; and for
+ * `messages` the end of the log of runs without a message. */
+static void complete_tasks(struct gathering *g, const json_t *list, bool messages) {
+    unsigned found = 0, read = 0;
     ASK_EACH(task, list) {
-        if (json_object_get(task, "message") || ask_int(task, "runs", 0) == 0
-            || asked++ >= LOOKED_UP)
-            continue;
-        if (!take_last_line(g, task, "err"))
+        bool has_run = ask_int(task, "runs", 0) > 0;
+        if (!has_run && found++ < LOOKED_UP && ask_try_task(g->ask, ask_text(task, "id", "")) == 0)
+            ask_copy(task, g->ask->answer, "title project agent");
+        if (messages && has_run && !json_object_get(task, "message") && read++ < LOOKED_UP
+            && !take_last_line(g, task, "err"))
             (void)take_last_line(g, task, "out");
-    }
-}
-
-/* Looks up tasks without a run in this period. Deleted tasks stay without details. */
-static void look_up(struct gathering *g, json_t *list) {
-    unsigned asked = 0;
-    ASK_EACH(task, list) {
-        if (ask_int(task, "runs", 0) > 0 || asked++ >= LOOKED_UP)
-            continue;
-        if (ask_try_task(g->ask, ask_text(task, "id", "")) != 0)
-            continue;
-        copy_member(task, g->ask->answer, "title");
-        copy_member(task, g->ask->answer, "project");
-        copy_member(task, g->ask->answer, "agent");
     }
 }
 
 static void sort_tasks(struct gathering *g) {
     static const char *const states[] = { "done", "failed", "canceled" };
-    json_t *lists[] = { json_array(), json_array(), json_array() };
-    const char *id;
-    json_t *task;
-    json_object_foreach(g->tasks, id, task) {
-        json_object_set_new(task, "id", json_string(id));
-        for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-            if (strcmp(ask_text(task, "became", ""), states[i]) == 0)
-                json_array_append(lists[i], task);
-    }
     for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-        json_object_set_new(g->totals, states[i],
-                            json_integer((json_int_t)json_array_size(lists[i])));
-        lists[i] = sorted(lists[i], by_time, TASKS_MAX);
-        look_up(g, lists[i]);
-        if (strcmp(states[i], "failed") == 0)
-            look_why(g, lists[i]);
-        json_object_set_new(g->digest, states[i], lists[i]);
+        json_t *list = json_array(), *task;
+        const char *id;
+        json_object_foreach(g->tasks, id, task) {
+            json_object_set_new(task, "id", json_string(id));
+            if (strcmp(ask_text(task, "became", ""), states[i]) == 0)
+                json_array_append(list, task);
+        }
+        json_object_set_new(g->totals, states[i], json_integer((json_int_t)json_array_size(list)));
+        list = sorted(list, by_time, TASKS_MAX);
+        complete_tasks(g, list, strcmp(states[i], "failed") == 0);
+        if (strcmp(states[i], "canceled") == 0) /* by a user: the count is enough */
+            json_decref(list);
+        else
+            json_object_set_new(g->digest, states[i], list);
     }
-    json_object_del(g->digest, "canceled"); /* canceled by a user: the count is enough */
 }
 
 /* --- present state --------------------------------------------------------------------------- */
 
-struct wish {
+/* Something that waits for a person. */
+struct action {
     const char *key, *name; /* "task" or "account", and its name */
     const char *title, *what, *why;
     const char *verb; /* command for a person, before the name; NULL: unknown */
 };
 
-static void add_person(json_t *people, const struct wish *wish) {
-    json_t *item = json_object();
-    json_object_set_new(item, "what", json_string(wish->what));
-    if (wish->name)
-        json_object_set_new(item, wish->key, ask_string(wish->name));
-    if (wish->title)
-        json_object_set_new(item, "title", ask_string(wish->title));
-    if (wish->why)
-        json_object_set_new(item, "why", ask_string(wish->why));
-    if (wish->verb) {
+static void add_action(json_t *people, const struct action *action) {
+    json_t *item = json_pack("{s:s}", "what", action->what);
+    ask_put(item, action->key ? action->key : "", action->name);
+    ask_put(item, "title", action->title);
+    ask_put(item, "why", action->why);
+    if (action->verb) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text, "sluice %s %s", wish->verb, wish->name);
-        json_object_set_new(item, "do", ask_string(strbuf_text(&text)));
+        strbuf_printf(&text, "sluice %s %s", action->verb, action->name);
+        ask_put(item, "do", strbuf_text(&text));
     }
     json_array_append_new(people, item);
+}
+
+static void add_task_action(json_t *people, const json_t *task, const char *what,
+                            const char *verb) {
+    add_action(people,
+               &(struct action){ "task", ask_text(task, "id", "?"), ask_text(task, "title", NULL),
+                                 what, ask_text(task, "why", NULL), verb });
 }
 
 /* What was denied, and the command that allows it. */
@@ -318,15 +279,9 @@ static void take_denied(json_t *people, const json_t *task) {
     strbuf_printf(&what, "%s was not permitted to use %s%s%s%s",
                   ask_text(denied, "agent", "its agent"), *tool ? tool : "a tool",
                   *argument ? " (" : "", argument, *argument ? ")" : "");
-    strbuf_puts(&verb, "retry");
-    if (rule)
-        strbuf_printf(&verb, " --allow '%s'", rule);
-    add_person(people, &(struct wish){ .key = "task",
-                                       .name = ask_text(task, "id", "?"),
-                                       .title = ask_text(task, "title", NULL),
-                                       .what = strbuf_text(&what),
-                                       .why = ask_text(task, "why", NULL),
-                                       .verb = strbuf_text(&verb) });
+    strbuf_printf(&verb, "retry%s%s%s", rule ? " --allow '" : "", rule ? rule : "",
+                  rule ? "'" : "");
+    add_task_action(people, task, strbuf_text(&what), strbuf_text(&verb));
 }
 
 static void take_held(void *ctx, const json_t *task) {
@@ -343,26 +298,20 @@ static void take_held(void *ctx, const json_t *task) {
         take_denied(ctx, task);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (strcmp(rows[i].hold, ask_text(task, "hold", "")) == 0)
-            add_person(ctx, &(struct wish){ .key = "task",
-                                            .name = ask_text(task, "id", "?"),
-                                            .title = ask_text(task, "title", NULL),
-                                            .what = rows[i].what,
-                                            .why = ask_text(task, "why", NULL),
-                                            .verb = rows[i].verb });
+            add_task_action(ctx, task, rows[i].what, rows[i].verb);
 }
 
 static void take_closed(json_t *people, const json_t *account) {
-    const char *said = ask_text(account, "said", ""), *fix = ask_text(account, "fix", "");
+    const char *message = ask_text(account, "said", ""), *fix = ask_text(account, "fix", "");
     _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT;
     strbuf_puts(&what, "the account is closed: ");
-    if (*said)
-        strbuf_printf(&what, "%s said \"%s\"; ", ask_text(account, "agent", "the agent"), said);
-    strbuf_puts(&what, *fix ? fix : "login or bill");
-    strbuf_puts(&what, *fix ? ", then" : "");
-    add_person(people, &(struct wish){ .key = "account",
-                                       .name = ask_text(account, "name", "?"),
-                                       .what = strbuf_text(&what),
-                                       .verb = "limiter clear" });
+    if (*message)
+        strbuf_printf(&what, "%s said \"%s\"; ", ask_text(account, "agent", "the agent"), message);
+    strbuf_printf(&what, "%s%s", *fix ? fix : "login or bill", *fix ? ", then" : "");
+    add_action(people, &(struct action){ .key = "account",
+                                         .name = ask_text(account, "name", "?"),
+                                         .what = strbuf_text(&what),
+                                         .verb = "limiter clear" });
 }
 
 static int gather_status(struct gathering *g, json_t *people) {
@@ -376,8 +325,8 @@ static int gather_status(struct gathering *g, json_t *people) {
     json_object_set_new(g->totals, "waiting",
                         json_integer(ask_int(counts, "waiting", 0) + ask_int(counts, "ready", 0)));
     if (ask_true(status, "paused"))
-        add_person(people, &(struct wish){ .what = "nothing is started: the queue is paused",
-                                           .why = "'sluice resume' goes on" });
+        add_action(people, &(struct action){ .what = "nothing is started: the queue is paused",
+                                             .why = "'sluice resume' goes on" });
     ASK_EACH(item, json_object_get(status, "limiters")) {
         if (ask_is(item, "state", "closed"))
             take_closed(people, item);
@@ -386,10 +335,10 @@ static int gather_status(struct gathering *g, json_t *people) {
         if (strncmp(ask_text(item, "key", ""), "denied:", strlen("denied:")) == 0
             || strncmp(ask_text(item, "key", ""), "account:", strlen("account:")) == 0)
             continue; /* already listed as a task or account */
-        add_person(people, &(struct wish){ .key = "task",
-                                           .name = ask_text(item, "task", NULL),
-                                           .what = "alert",
-                                           .why = ask_text(item, "text", NULL) });
+        add_action(people, &(struct action){ .key = "task",
+                                             .name = ask_text(item, "task", NULL),
+                                             .what = "alert",
+                                             .why = ask_text(item, "text", NULL) });
     }
     json_t *gates = json_object_get(status, "waiting_by_gate");
     json_object_set(g->digest, "gates", gates ? gates : json_null());
@@ -409,10 +358,8 @@ static int by_change(const void *a, const void *b) {
 }
 
 static void take_waiting(void *ctx, const json_t *task) {
-    static const char *const kept[] = { "id", "title", "state", "gate", "why" };
     json_t *item = json_object();
-    for (size_t k = 0; k < ARRAY_SIZE(kept); k++)
-        copy_member(item, task, kept[k]);
+    ask_copy(item, task, "id title state gate why");
     json_object_set_new(item, "since", json_integer(ask_int(task, "changed_at", 0)));
     json_array_append_new(ctx, item);
 }
@@ -439,7 +386,14 @@ static json_t *values(const json_t *object, const char *name_member) {
     return ret;
 }
 
-static int gather(struct gathering *g) {
+static int gather_all(struct gathering *g) {
+    static const char *const sums[] = {
+        "runs",      "ok",         "added",         "restarts",     "busy_ms",
+        "tokens_in", "tokens_out", "tokens_cached", "unknown_cost", "unknown_tokens"
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+        json_object_set_new(g->totals, sums[i], json_integer(0));
+    json_object_set_new(g->totals, "cost_usd", json_null());
     json_t *people = json_array();
     json_object_set_new(g->digest, "people", people);
     int code = gather_status(g, people);
@@ -457,37 +411,6 @@ static int gather(struct gathering *g) {
     json_object_set_new(g->digest, "spent", sorted(values(g->spent, NULL), by_names, SIZE_MAX));
     json_object_set_new(g->digest, "limited", values(g->limited, "name"));
     return CMD_OK;
-}
-
-static int digest_gather(struct ask *ask, time_ms since, time_ms now, json_t **ret_digest) {
-    struct gathering g = { .ask = ask,
-                           .since = since,
-                           .digest = json_object(),
-                           .totals = json_object(),
-                           .tasks = json_object(),
-                           .spent = json_object(),
-                           .limited = json_object() };
-    json_object_set_new(g.digest, "since", json_integer(since));
-    json_object_set_new(g.digest, "until", json_integer(now));
-    json_object_set_new(g.digest, "partial", json_false());
-    json_object_set(g.digest, "totals", g.totals);
-    static const char *const numbers[] = {
-        "runs",      "ok",         "added",         "restarts",     "busy_ms",
-        "tokens_in", "tokens_out", "tokens_cached", "unknown_cost", "unknown_tokens"
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        json_object_set_new(g.totals, numbers[i], json_integer(0));
-    json_object_set_new(g.totals, "cost_usd", json_null());
-    int code = gather(&g);
-    json_decref(g.totals);
-    json_decref(g.tasks);
-    json_decref(g.spent);
-    json_decref(g.limited);
-    if (code == CMD_OK)
-        *ret_digest = g.digest;
-    else
-        json_decref(g.digest);
-    return code;
 }
 
 /* --- the page: actions for a person, then failures, then the rest --------------------------- */
@@ -543,88 +466,65 @@ static void print_totals(struct page *page, const json_t *digest) {
                         "are too small.");
 }
 
-/* A list with its heading; nothing if it is empty. */
-static const json_t *begin_list(struct page *page, const json_t *digest, const char *key,
-                                const char *heading, int64_t count) {
-    const json_t *list = json_object_get(digest, key);
+/* A list with its heading and count, cut to SHOWN_MAX; nothing if it is empty. */
+static void print_list(struct page *page, const json_t *list, const char *heading, int64_t count,
+                       void (*print)(struct page *page, const json_t *item)) {
     if (json_array_size(list) > 0)
         page_heading(page, heading, (long)count);
-    return list;
+    for (size_t i = 0; i < json_array_size(list) && i < SHOWN_MAX; i++)
+        print(page, json_array_get(list, i));
+    if (count > (int64_t)SHOWN_MAX)
+        page_item(page, NULL,
+                  print_format("… and %" PRId64 " more", count - (int64_t)SHOWN_MAX).text, NULL);
 }
 
-static void say_more(struct page *page, int64_t all) {
-    if (all <= (int64_t)SHOWN_MAX)
-        return;
-    char text[80];
-    (void)snprintf(text, sizeof(text), "… and %" PRId64 " more", all - (int64_t)SHOWN_MAX);
-    page_item(page, NULL, text, NULL);
+static void print_action(struct page *page, const json_t *item) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char *title = ask_text(item, "title", ""), *why = ask_text(item, "why", "");
+    const char *code = ask_text(item, "do", NULL);
+    strbuf_printf(&text, "%s%s%s", title, *title ? ": " : "", ask_text(item, "what", ""));
+    if (code)
+        strbuf_putc(&text, ':');
+    else if (*why)
+        strbuf_printf(&text, ": %s", why);
+    page_item(page, ask_text(item, "task", ask_text(item, "account", NULL)), strbuf_text(&text),
+              code);
 }
 
-static void print_people(struct page *page, const json_t *digest) {
-    size_t count = json_array_size(json_object_get(digest, "people"));
-    const json_t *list = begin_list(page, digest, "people", "Waits for a person", (int64_t)count);
-    for (size_t i = 0; i < count && i < SHOWN_MAX; i++) {
-        const json_t *item = json_array_get(list, i);
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        const char *title = ask_text(item, "title", ""), *why = ask_text(item, "why", "");
-        const char *what = ask_text(item, "what", ""), *code = ask_text(item, "do", NULL);
-        strbuf_printf(&text, "%s%s%s", title, *title ? ": " : "", what);
-        if (*why && !code)
-            strbuf_printf(&text, ": %s", why);
-        if (code)
-            strbuf_putc(&text, ':');
-        page_item(page, ask_text(item, "task", ask_text(item, "account", NULL)), strbuf_text(&text),
-                  code);
-    }
-    say_more(page, (int64_t)count);
+static void print_failed(struct page *page, const json_t *task) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char *message = ask_text(task, "message", "");
+    int64_t runs = ask_int(task, "runs", 0);
+    strbuf_puts(&text, ask_text(task, "title", ""));
+    if (*message)
+        strbuf_printf(&text, "%s%s", text.length ? ": " : "", message);
+    strbuf_printf(&text, " (%s", ask_text(task, "reason", "failed"));
+    if (runs > 0)
+        strbuf_printf(&text, ", %" PRId64 " run%s", runs, runs == 1 ? "" : "s");
+    strbuf_putc(&text, ')');
+    page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
 }
 
-static void print_failed(struct page *page, const json_t *digest) {
-    int64_t all = ask_int(json_object_get(digest, "totals"), "failed", 0);
-    const json_t *list = begin_list(page, digest, "failed", "Failed", all);
-    for (size_t i = 0; i < json_array_size(list) && i < SHOWN_MAX; i++) {
-        const json_t *task = json_array_get(list, i);
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        const char *message = ask_text(task, "message", "");
-        int64_t runs = ask_int(task, "runs", 0);
-        strbuf_puts(&text, ask_text(task, "title", ""));
-        if (*message)
-            strbuf_printf(&text, "%s%s", text.length ? ": " : "", message);
-        strbuf_printf(&text, " (%s", ask_text(task, "reason", "failed"));
-        if (runs > 0)
-            strbuf_printf(&text, ", %" PRId64 " run%s", runs, runs == 1 ? "" : "s");
+static void print_done(struct page *page, const json_t *task) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_puts(&text, ask_text(task, "title", ""));
+    if (ask_int(task, "runs", 0) > 0) {
+        strbuf_printf(&text, " (%s%s", ask_text(task, "agent", ""),
+                      json_object_get(task, "agent") ? ", " : "");
+        text_duration(&text, ask_int(task, "busy_ms", 0));
+        if (json_is_number(json_object_get(task, "cost_usd")))
+            strbuf_printf(&text, ", %s", print_usd(ask_real(task, "cost_usd", 0)).text);
         strbuf_putc(&text, ')');
-        page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
     }
-    say_more(page, all);
-}
-
-static void print_done(struct page *page, const json_t *digest) {
-    int64_t all = ask_int(json_object_get(digest, "totals"), "done", 0);
-    const json_t *list = begin_list(page, digest, "done", "Done", all);
-    for (size_t i = 0; i < json_array_size(list) && i < SHOWN_MAX; i++) {
-        const json_t *task = json_array_get(list, i);
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_puts(&text, ask_text(task, "title", ""));
-        if (ask_int(task, "runs", 0) > 0) {
-            strbuf_printf(&text, " (%s%s", ask_text(task, "agent", ""),
-                          json_object_get(task, "agent") ? ", " : "");
-            text_duration(&text, ask_int(task, "busy_ms", 0));
-            if (json_is_number(json_object_get(task, "cost_usd")))
-                strbuf_printf(&text, ", %s", print_usd(ask_real(task, "cost_usd", 0)).text);
-            strbuf_putc(&text, ')');
-        }
-        if (print_is_empty(task))
-            strbuf_puts(&text, ": no changes");
-        page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
-    }
-    say_more(page, all);
+    strbuf_puts(&text, print_is_empty(task) ? ": no changes" : "");
+    page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
 }
 
 static void print_spent(struct page *page, const json_t *digest) {
-    const json_t *list = begin_list(page, digest, "spent", "Tokens and money", -1);
+    const json_t *list = json_object_get(digest, "spent");
     if (json_array_size(list) == 0)
         return;
+    page_heading(page, "Tokens and money", -1);
     page_table(
         page,
         (const char *[]){ "project", "agent", "runs", "ok", "time", "tokens in", "out", "cost" },
@@ -645,14 +545,15 @@ static void print_spent(struct page *page, const json_t *digest) {
 }
 
 static void print_waits(struct page *page, const json_t *digest) {
-    const json_t *list = begin_list(page, digest, "waits", "Waits longest", -1);
+    const json_t *list = json_object_get(digest, "waits");
     time_ms now = ask_int(digest, "until", 0);
     if (json_array_size(list) == 0)
         return;
+    page_heading(page, "Waits longest", -1);
     page_table(page, (const char *[]){ "task", "title", "since", "gate", "why" }, 5);
     ASK_EACH(item, list) {
         page_row(page, (const char *[]){ ask_text(item, "id", "?"), ask_text(item, "title", ""),
-                                         cell_span(item, "since", now).text,
+                                         cell_when(item, "since", now).text,
                                          ask_text(item, "gate", ""), ask_text(item, "why", "") });
     }
 }
@@ -664,18 +565,18 @@ static void print_limits(struct page *page, const json_t *digest) {
         return;
     page_heading(page, "Limits", -1);
     ASK_EACH(item, limited) {
-        char text[160];
-        (void)snprintf(text, sizeof(text), "was limited %" PRId64 " time%s, at last until %s",
-                       ask_int(item, "times", 0), ask_int(item, "times", 0) == 1 ? "" : "s",
-                       cell_time(ask_int(item, "until", 0)).text);
-        page_item(page, ask_text(item, "name", "?"), text, NULL);
+        int64_t times = ask_int(item, "times", 0);
+        page_item(page, ask_text(item, "name", "?"),
+                  print_format("was limited %" PRId64 " time%s, at last until %s", times,
+                               times == 1 ? "" : "s", cell_time(ask_int(item, "until", 0)).text)
+                      .text,
+                  NULL);
     }
     for (size_t i = 0; i < json_array_size(gates) && i < SHOWN_MAX; i++) {
         const json_t *item = json_array_get(gates, i);
-        char text[80];
-        (void)snprintf(text, sizeof(text), "stops %s now",
-                       print_count(ask_int(item, "count", 0)).text);
-        page_item(page, ask_text(item, "gate", "?"), text, NULL);
+        page_item(page, ask_text(item, "gate", "?"),
+                  print_format("stops %s now", print_count(ask_int(item, "count", 0)).text).text,
+                  NULL);
     }
 }
 
@@ -688,9 +589,13 @@ static void digest_print(const json_t *digest, bool html, struct strbuf *out) {
     strbuf_putc(&title, ')');
     page_begin(&page, strbuf_text(&title));
     print_totals(&page, digest);
-    print_people(&page, digest);
-    print_failed(&page, digest);
-    print_done(&page, digest);
+    const json_t *people = json_object_get(digest, "people");
+    const json_t *totals = json_object_get(digest, "totals");
+    print_list(&page, people, "Waits for a person", (int64_t)json_array_size(people), print_action);
+    print_list(&page, json_object_get(digest, "failed"), "Failed", ask_int(totals, "failed", 0),
+               print_failed);
+    print_list(&page, json_object_get(digest, "done"), "Done", ask_int(totals, "done", 0),
+               print_done);
     print_spent(&page, digest);
     print_waits(&page, digest);
     print_limits(&page, digest);
@@ -699,23 +604,18 @@ static void digest_print(const json_t *digest, bool html, struct strbuf *out) {
 
 #define SINCE_STANDARD "12h"
 
-/* The start of the day of `now`, or `back` days earlier. */
-static time_ms day_of(time_ms now, int back) {
+int digest_since(const char *text, time_ms now, time_ms *ret_since, struct error *err) {
+    bool yesterday = strcmp(text, "yesterday") == 0;
+    if (!yesterday && strcmp(text, "today") != 0)
+        return moment_parse_past(text, now, ret_since, err);
     time_t seconds = now / 1000;
     struct tm tm;
     (void)localtime_r(&seconds, &tm);
     tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-    tm.tm_mday -= back;
+    tm.tm_mday -= yesterday;
     tm.tm_isdst = -1;
-    return SECONDS(mktime(&tm));
-}
-
-int digest_since(const char *text, time_ms now, time_ms *ret_since, struct error *err) {
-    if (strcmp(text, "today") == 0 || strcmp(text, "yesterday") == 0) {
-        *ret_since = day_of(now, strcmp(text, "yesterday") == 0);
-        return 0;
-    }
-    return moment_parse_past(text, now, ret_since, err);
+    *ret_since = SECONDS(mktime(&tm));
+    return 0;
 }
 
 enum format { FORMAT_MARKDOWN, FORMAT_HTML, FORMAT_JSON, FORMAT_MAX };
@@ -750,16 +650,17 @@ static int run(const struct cmd_call *call) {
         return cmd_usage_error(call->cmd, "option '--since': %s", err.text);
     _cleanup_(ask_finish) struct ask ask = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    json_t *digest = NULL;
-    code = ask_open(&ask, ASK_RUNNING);
-    if (code == CMD_OK)
-        code = digest_gather(&ask, since, now, &digest);
+    json_auto_t *tasks = json_object(), *spent = json_object(), *limited = json_object();
+    json_auto_t *digest = json_pack("{s:I, s:I, s:b, s:{}}", "since", (json_int_t)since, "until",
+                                    (json_int_t)now, "partial", 0, "totals");
+    struct gathering g = { &ask,  since, digest, json_object_get(digest, "totals"),
+                           tasks, spent, limited };
+    code = gather_all(&g);
     if (code != CMD_OK)
         return code;
     if (format == FORMAT_JSON)
-        return ask_print_json(digest);
+        return ask_print_json(json_incref(digest));
     digest_print(digest, format == FORMAT_HTML, &out);
-    json_decref(digest);
     output_rest(&out);
     return CMD_OK;
 }

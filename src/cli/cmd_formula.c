@@ -163,20 +163,27 @@ static void list_folder(struct listing *l, const char *folder, const char *work)
     free(entries);
 }
 
+static void put_vars(struct strbuf *out, const json_t *item, time_ms now) {
+    (void)now;
+    ASK_EACH(var, json_object_get(item, "vars")) {
+        strbuf_printf(out, "%s%s%s", out->length > 0 ? " " : "", ask_text(var, "name", ""),
+                      ask_true(var, "required") ? "*" : "");
+    }
+}
+
 static void print_list(const struct listing *l) {
     const json_t *items = l->items;
-    struct output_column columns[] = { { "NAME" }, { "STEPS", true }, { "VARS" }, { "ABOUT" } };
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    static const struct column columns[] = {
+        { "NAME", "name" },
+        { "STEPS", "steps", CELL_NUMBER },
+        { "VARS", .put = put_vars },
+        { "ABOUT", "description" },
+        { NULL },
+    };
+    _cleanup_(rows_finish) struct rows rows = rows_new(columns);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     ASK_EACH(item, items) {
-        _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
-        ASK_EACH(var, json_object_get(item, "vars")) {
-            strbuf_printf(&names, "%s%s%s", names.length > 0 ? " " : "", ask_text(var, "name", ""),
-                          ask_true(var, "required") ? "*" : "");
-        }
-        rows_add(&rows,
-                 (const char *[]){ ask_text(item, "name", NULL), cell_number(item, "steps").text,
-                                   strbuf_text(&names), ask_text(item, "description", NULL) });
+        rows_add_item(&rows, item, 0);
     }
     rows_print(&rows, &out);
     if (json_array_size(items) == 0 && !l->broken)

@@ -679,7 +679,7 @@ static int run(const struct cmd_call *call) {
     if (code == CMD_OK)
         code = make_path(call, &path);
     if (code == CMD_OK)
-        code = ask_open_get(&ask, strbuf_text(&path));
+        code = ask_get(&ask, strbuf_text(&path));
     if (ask_ended(call, &ask, &code))
         return code;
     _cleanup_(graph_view_finish) struct graph_view view = { 0 };

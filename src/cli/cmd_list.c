@@ -1,7 +1,8 @@
 /* cmd_list.c: lists tasks, newest first by default.
  *
  * The list is fetched in pages until the limit is reached, and each page is printed at once, so a
- * list of a million tasks starts immediately and needs no memory. */
+ * list of a million tasks starts immediately and needs no memory. Its columns are the table
+ * print_task_columns in print_task.c. */
 #include <errno.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ struct listing {
     size_t listed;
     time_ms now;
     struct strbuf out;
-    struct print_tasks table;
+    struct rows table;
     struct strbuf next;    /* cursor after the last one; "": no more */
     struct strbuf project; /* --by-project: project of the current table */
 };
@@ -31,63 +32,39 @@ static void listing_finish(struct listing *l) {
     strbuf_finish(&l->out);
     strbuf_finish(&l->next);
     strbuf_finish(&l->project);
-    print_tasks_finish(&l->table);
+    rows_finish(&l->table);
 }
 
 /* --- the request ----------------------------------------------------------------------------- */
 
-static bool is_state(const char *word, size_t length) {
-    static const char *const more[] = { "open", "all" };
-    for (size_t i = 0; i < ARRAY_SIZE(more); i++)
-        if (strlen(more[i]) == length && strncmp(word, more[i], length) == 0)
-            return true;
-    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
-        const char *name = task_state_name((enum task_state)s);
-        if (strlen(name) == length && strncmp(word, name, length) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Checks every word of a comma-separated list. */
+/* Checks every word of a comma-separated list of states. */
 static int check_states(const struct cmd_call *call, const char *states) {
     while (states) {
-        size_t length = strcspn(states, ",");
-        if (!is_state(states, length)) {
-            char word[32];
-            (void)snprintf(word, sizeof(word), "%.*s", (int)length, states);
-            struct nearest nearest = nearest_to(word);
-            for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-                nearest_offer(&nearest, task_state_name((enum task_state)s));
-            if (nearest.best)
-                return cmd_usage_error(call->cmd, "there is no state '%s'; did you mean '%s'?",
-                                       word, nearest.best);
-            return cmd_usage_error(call->cmd, "there is no state '%s'", word);
+        struct print_text word = print_format("%.*s", (int)strcspn(states, ","), states);
+        bool known = strcmp(word.text, "open") == 0 || strcmp(word.text, "all") == 0;
+        struct nearest nearest = nearest_to(word.text);
+        for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
+            nearest_offer(&nearest, task_state_name((enum task_state)s));
+            known |= strcmp(word.text, task_state_name((enum task_state)s)) == 0;
         }
-        states = states[length] ? states + length + 1 : NULL;
+        if (!known)
+            return cmd_usage_error(call->cmd, "there is no state '%.31s'%s%s%s", word.text,
+                                   nearest.best ? "; did you mean '" : "",
+                                   nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
+        states = strchr(states, ',');
+        states += states != NULL;
     }
     return CMD_OK;
 }
 
-static int read_limit(struct listing *l) {
-    int64_t limit = LIMIT_STANDARD;
-    int code = cmd_number(l->call, "limit", 1, INT64_MAX, &limit);
-    bool endless = cmd_has(l->call, "all") && !cmd_has(l->call, "limit");
-    l->left = endless ? SIZE_MAX : (size_t)limit;
-    return code;
-}
-
 static void build_path(const struct listing *l, struct strbuf *path) {
-    strbuf_printf(path, "/v1/tasks?limit=%zu", l->left < PAGE_MAX ? l->left : PAGE_MAX);
     const char *states = cmd_value(l->call, "state");
-    if (!states && cmd_has(l->call, "all"))
-        states = "all";
-    client_query(path, "state", states);
+    strbuf_printf(path, "/v1/tasks?limit=%zu", l->left < PAGE_MAX ? l->left : PAGE_MAX);
+    client_query(path, "state", !states && cmd_has(l->call, "all") ? "all" : states);
     for (const struct cmd_option *o = l->call->cmd->options; o->name; o++)
         if (o->member)
             client_query(path, o->member, cmd_value(l->call, o->name));
-    if (l->next.length > 0)
-        client_query(path, "cursor", strbuf_text(&l->next));
+    client_query(path, "cursor", l->next.length > 0 ? strbuf_text(&l->next) : NULL);
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
@@ -95,7 +72,7 @@ static void build_path(const struct listing *l, struct strbuf *path) {
 static void begin_project(struct listing *l, const char *project) {
     if (l->project.length > 0 && strcmp(strbuf_text(&l->project), project) == 0)
         return;
-    print_tasks_flush(&l->table, &l->out);
+    rows_flush(&l->table, &l->out);
     strbuf_clear(&l->project);
     strbuf_puts(&l->project, project);
     const struct output_style *style = output_style();
@@ -105,7 +82,7 @@ static void begin_project(struct listing *l, const char *project) {
     l->table.headed = false;
 }
 
-static void take(struct listing *l, const json_t *task) {
+static void print_task(struct listing *l, const json_t *task) {
     if (l->call->json) {
         strbuf_puts(&l->out, l->listed > 0 ? ",\n" : "\n");
         print_value(&l->out, task);
@@ -115,38 +92,36 @@ static void take(struct listing *l, const json_t *task) {
     } else {
         if (cmd_has(l->call, "by-project"))
             begin_project(l, ask_text(task, "project", "-"));
-        print_tasks_add(&l->table, task, l->now);
+        rows_add_item(&l->table, task, l->now);
     }
     l->listed++;
     l->left--;
 }
 
 /* Groups tasks by project; otherwise keeps the daemon's order. */
-static void take_by_project(struct listing *l, const json_t *items) {
-    size_t count = json_array_size(items);
-    json_t *seen = json_object();
-    for (size_t i = 0; i < count; i++) {
-        const char *project = ask_text(json_array_get(items, i), "project", "-");
+static void print_by_project(struct listing *l, const json_t *items) {
+    json_auto_t *seen = json_object();
+    ASK_EACH(first, items) {
+        const char *project = ask_text(first, "project", "-");
         if (json_object_get(seen, project))
             continue;
         json_object_set_new(seen, project, json_true());
         ASK_EACH(task, items) {
             if (strcmp(ask_text(task, "project", "-"), project) == 0)
-                take(l, task);
+                print_task(l, task);
         }
     }
-    json_decref(seen);
 }
 
-static void take_page(struct listing *l) {
+static void print_page(struct listing *l) {
     const json_t *items = json_object_get(l->ask.answer, "items");
     if (!l->call->json && cmd_has(l->call, "by-project"))
-        take_by_project(l, items);
+        print_by_project(l, items);
     else
         ASK_EACH(task, items) {
-            take(l, task);
+            print_task(l, task);
         }
-    print_tasks_flush(&l->table, &l->out);
+    rows_flush(&l->table, &l->out);
     strbuf_clear(&l->next);
     strbuf_puts(&l->next, ask_text(l->ask.answer, "next", ""));
     if (!l->call->json)
@@ -160,7 +135,7 @@ static int list_all(struct listing *l) {
         int code = ask_get(&l->ask, strbuf_text(&path));
         if (code != CMD_OK)
             return code;
-        take_page(l);
+        print_page(l);
     } while (l->left > 0 && l->next.length > 0);
     return CMD_OK;
 }
@@ -168,9 +143,8 @@ static int list_all(struct listing *l) {
 static void print_end(struct listing *l) {
     if (l->call->json) {
         strbuf_puts(&l->out, l->listed > 0 ? "\n],\n\"next\":" : "],\n\"next\":");
-        json_t *next = l->next.length > 0 ? json_string(strbuf_text(&l->next)) : json_null();
+        json_auto_t *next = l->next.length > 0 ? json_string(strbuf_text(&l->next)) : json_null();
         print_value(&l->out, next);
-        json_decref(next);
         strbuf_puts(&l->out, "}\n");
     } else if (cmd_has(l->call, "ids")) {
         return;
@@ -188,14 +162,16 @@ static void print_end(struct listing *l) {
 }
 
 static int cmd_list_run(const struct cmd_call *call) {
-    _cleanup_(listing_finish) struct listing l = { .call = call, .now = clock_read() };
+    _cleanup_(listing_finish) struct listing l = { .call = call,
+                                                   .now = clock_read(),
+                                                   .table = rows_new(print_task_columns) };
+    int64_t limit = LIMIT_STANDARD;
     int code = check_states(call, cmd_value(call, "state"));
     if (code == CMD_OK)
-        code = read_limit(&l);
-    if (code == CMD_OK)
-        code = ask_open(&l.ask, ASK_RUNNING);
+        code = cmd_number(call, "limit", 1, INT64_MAX, &limit);
     if (code != CMD_OK)
         return code;
+    l.left = cmd_has(call, "all") && !cmd_has(call, "limit") ? SIZE_MAX : (size_t)limit;
     if (call->json)
         strbuf_puts(&l.out, "{\"items\":[");
     code = list_all(&l);

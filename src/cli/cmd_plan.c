@@ -55,7 +55,7 @@ struct plan {
     const struct order *orders;
     size_t order_count, start_count;
     size_t shown_max;
-    struct strbuf out, code, sentence; /* scratch for one row */
+    struct strbuf out, code, message; /* scratch for one row */
     const struct waiting *waiting;
     struct output_span span;
 };
@@ -89,8 +89,8 @@ static void explain_code(struct plan *p, const struct verdict *verdict) {
 
 static void explain(struct plan *p, const struct verdict *verdict) {
     explain_code(p, verdict);
-    strbuf_clear(&p->sentence);
-    verdict_message(verdict, p->symbols, &p->names, &p->sentence);
+    strbuf_clear(&p->message);
+    verdict_message(verdict, p->symbols, &p->names, &p->message);
 }
 
 static void put_time(struct json_writer *w, const char *key, time_ms at) {
@@ -118,7 +118,7 @@ static void write_blocked(struct plan *p, task_id task, const struct verdict *ve
     json_write_object_begin(&w);
     json_put_string(&w, "task", snapshot_task_name(p->snapshot, task));
     json_put_string(&w, "gate", strbuf_text(&p->code));
-    json_put_string(&w, "reason", strbuf_text(&p->sentence));
+    json_put_string(&w, "reason", strbuf_text(&p->message));
     put_time(&w, "opens_at", verdict->opens_at);
     json_write_object_end(&w);
 }
@@ -170,22 +170,20 @@ static void print_cut(struct plan *p, size_t count) {
 static void print_starts(struct plan *p) {
     if (p->start_count == 0)
         return;
-    struct output_column columns[] = {
-        { "#", .right = true }, { "TASK" }, { "PROJECT" }, { "AGENT" }, { "SCORE" },
+    static const struct column columns[] = {
+        { "#", .right = true }, { "TASK" }, { "PROJECT" }, { "AGENT" }, { "SCORE" }, { NULL },
     };
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
+    _cleanup_(rows_finish) struct rows rows = rows_new(columns);
     put_title(p, output_style()->green, "starts now");
     size_t number = 0;
     for (size_t i = 0; i < p->order_count && number < p->shown_max; i++) {
         const struct order *o = &p->orders[i];
-        char rank[24], score[16];
         if (o->kind != ORDER_START)
             continue;
-        (void)snprintf(rank, sizeof(rank), "%zu", ++number);
-        (void)snprintf(score, sizeof(score), "%d", o->score);
-        rows_add(&rows, (const char *[]){ rank, snapshot_task_name(p->snapshot, o->task),
-                                          symbol_or_dash(p, o->project),
-                                          symbol_or_dash(p, o->agent), score });
+        rows_add(&rows, (const char *[]){
+                            print_format("%zu", ++number).text,
+                            snapshot_task_name(p->snapshot, o->task), symbol_or_dash(p, o->project),
+                            symbol_or_dash(p, o->agent), print_format("%d", o->score).text });
     }
     rows_print(&rows, &p->out);
     print_cut(p, p->start_count);
@@ -221,16 +219,16 @@ static bool fill_waiting(void *ctx, size_t row, bool printing, const char **cell
     if (!core_blocked(p->core, p->waiting[row].task, &v))
         return false;
     explain_code(p, &v);
-    strbuf_clear(&p->sentence);
+    strbuf_clear(&p->message);
     if (printing)
-        verdict_message(&v, p->symbols, &p->names, &p->sentence);
+        verdict_message(&v, p->symbols, &p->names, &p->message);
     p->span = (struct output_span){ "-" };
     if (v.opens_at != TIME_NEVER)
         p->span = output_span(v.opens_at - snapshot_now(p->snapshot));
     cells[0] = snapshot_task_name(p->snapshot, p->waiting[row].task);
     cells[1] = strbuf_text(&p->code);
     cells[2] = p->span.text;
-    cells[3] = strbuf_text(&p->sentence);
+    cells[3] = strbuf_text(&p->message);
     return true;
 }
 
@@ -312,7 +310,7 @@ static int cmd_plan_run(const struct cmd_call *call) {
     output_rest(&p.out);
     strbuf_finish(&p.out);
     strbuf_finish(&p.code);
-    strbuf_finish(&p.sentence);
+    strbuf_finish(&p.message);
     return CMD_OK;
 }
 
@@ -662,11 +660,9 @@ static int print_listing(const struct cmd_call *call, struct listing *l) {
 
 static int list_live(const struct cmd_call *call) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(client_answer_freep) json_t *found = json_array();
+    json_auto_t *found = json_array();
     _cleanup_(listing_finish) struct listing l = { 0 };
-    int code = ask_open(&ask, ASK_RUNNING);
-    if (code == CMD_OK)
-        code = ask_pages(&ask, "/v1/tasks?state=waiting,ready,held&limit=1000", CANDIDATES_MOST,
+    int code = ask_pages(&ask, "/v1/tasks?state=waiting,ready,held&limit=1000", CANDIDATES_MOST,
                          ask_append, found);
     if (code != CMD_OK)
         return code;

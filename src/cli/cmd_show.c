@@ -1,4 +1,6 @@
 /* cmd_show.c: shows a task with its state and runs. */
+#include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "cli/ask.h"
@@ -16,25 +18,30 @@ struct sheet {
 
 /* --- fields ---------------------------------------------------------------------------------- */
 
-static void put_field(struct sheet *s, const char *label, const char *text) {
-    if (!text || !*text)
+/* Nothing if the text is empty. */
+_printf_(3, 4) static void put_field(struct sheet *s, const char *label, const char *format, ...) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    if (text.length == 0)
         return;
     strbuf_printf(&s->out, "  %s%-*s%s ", output_style()->dim, LABEL_WIDTH - 1, label,
                   output_style()->reset);
-    print_wrapped(&s->out, text, 2 + LABEL_WIDTH, FIELD_LINES);
+    print_wrapped(&s->out, strbuf_text(&text), 2 + LABEL_WIDTH, FIELD_LINES);
     strbuf_putc(&s->out, '\n');
 }
 
-/* True if a word needs no shell quotes. */
-static bool is_plain(const char *word) {
-    return *word
-           && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                           "_-+=./:,@%")
-                  == strlen(word);
+static void put_member(struct sheet *s, const char *label, const json_t *object, const char *key) {
+    put_field(s, label, "%s", ask_text(object, key, ""));
 }
 
+/* In shell quotes if it needs them. */
 static void put_word(struct strbuf *out, const char *word) {
-    if (is_plain(word)) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./:,@%";
+    if (*word && strspn(word, plain) == strlen(word)) {
         strbuf_puts(out, word);
         return;
     }
@@ -125,108 +132,62 @@ static void put_state(struct sheet *s, const json_t *task) {
     strbuf_putc(&s->out, '\n');
 }
 
-static void put_why(struct sheet *s, const json_t *task) {
-    const char *why = ask_text(task, "why", NULL), *gate = ask_text(task, "gate", NULL);
-    if (!why && !gate)
-        return;
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "%s%s%s", gate ? gate : "", gate && why ? ": " : "", why ? why : "");
-    put_field(s, "why", strbuf_text(&text));
-}
-
-/* "codex, for claude, which is closed and opens in 2 h". */
-static void put_instead(struct sheet *s, const json_t *run) {
+static void put_project(struct sheet *s, const json_t *task) {
+    static const char *const members[] = { "kind", "agent", "group", "parent" };
+    const json_t *run = json_object_get(task, "run");
     const char *instead_of = ask_text(run, "instead_of", NULL);
     time_ms until = ask_int(run, "instead_until", 0);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (!instead_of)
-        return;
-    strbuf_printf(&text, "%s, for %s", ask_text(run, "agent", "-"), instead_of);
-    if (until > 0)
-        strbuf_printf(&text, ", which opens %s", print_when(until, s->now).text);
-    put_field(s, "runs with", strbuf_text(&text));
-}
-
-static void put_place(struct sheet *s, const json_t *task) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "%s", ask_text(task, "project", "-"));
-    static const char *const members[] = { "kind", "agent", "group", "parent" };
+    strbuf_puts(&text, ask_text(task, "project", "-"));
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         const char *value = ask_text(task, members[i], NULL);
         if (value)
             strbuf_printf(&text, ", %s %s", members[i], value);
     }
-    strbuf_printf(&text, ", priority %lld", (long long)ask_int(task, "priority", 0));
-    put_field(s, "project", strbuf_text(&text));
-    put_instead(s, json_object_get(task, "run"));
+    put_field(s, "project", "%s, priority %" PRId64, strbuf_text(&text),
+              ask_int(task, "priority", 0));
+    if (instead_of) /* "codex, for claude, which opens in 2 h" */
+        put_field(s, "runs with", "%s, for %s%s%s", ask_text(run, "agent", "-"), instead_of,
+                  until > 0 ? ", which opens " : "",
+                  until > 0 ? print_when(until, s->now).text : "");
 }
 
-/* Omitted for runs on this host. */
-static void put_executor(struct sheet *s, const json_t *task) {
-    const char *partition = ask_text(task, "partition", NULL);
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (!ask_is(task, "executor", "slurm"))
-        return;
-    strbuf_printf(&text, "Slurm, %s%s", partition ? "partition " : "its default partition",
-                  partition ? partition : "");
-    put_field(s, "runs in", strbuf_text(&text));
-}
-
-/* Of the newest run. Omitted for a plain command without one. */
-static void put_sandbox(struct sheet *s, const json_t *task) {
-    const json_t *run = json_array_get(json_object_get(task, "runs"), 0);
-    const char *sandbox = ask_text(run, "sandbox", NULL);
-    if (sandbox && (ask_text(run, "agent", NULL) || strcmp(sandbox, "none") != 0))
-        put_field(s, "sandbox", sandbox);
-}
-
-/* Its folder, and what is being done around its run. */
+/* Where it runs, and what is being done around its run. */
 static void put_workspace(struct sheet *s, const json_t *task) {
-    const json_t *place = json_object_get(task, "works_in");
-    const char *branch = ask_text(place, "branch", NULL), *merge = ask_text(place, "merge", NULL);
-    put_executor(s, task);
-    put_sandbox(s, task);
-    put_field(s, "works in", ask_text(place, "path", NULL));
-    if (branch) {
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text, "%s, from %s", branch, ask_text(place, "base", "?"));
-        if (merge && strcmp(merge, "none") != 0)
-            strbuf_printf(&text, ", merge %s", merge);
-        put_field(s, "branch", strbuf_text(&text));
-    }
-    put_field(s, "now", ask_text(json_object_get(task, "run"), "doing", NULL));
-}
-
-static void put_number(struct strbuf *out, const json_t *changes, const char *member,
-                       const char *one) {
-    int64_t n = ask_int(changes, member, 0);
-    strbuf_printf(out, "%s%lld %s%s", out->length > 0 ? ", " : "", (long long)n, one,
-                  n == 1 ? "" : "s");
+    const json_t *works_in = json_object_get(task, "works_in");
+    const json_t *newest = json_array_get(json_object_get(task, "runs"), 0);
+    const char *branch = ask_text(works_in, "branch", NULL);
+    const char *merge = ask_text(works_in, "merge", "none");
+    const char *partition = ask_text(task, "partition", NULL);
+    if (ask_is(task, "executor", "slurm"))
+        put_field(s, "runs in", "Slurm, %s%s", partition ? "partition " : "its default partition",
+                  partition ? partition : "");
+    /* Of a plain command only if it has one. */
+    if (ask_text(newest, "agent", NULL) || strcmp(ask_text(newest, "sandbox", "none"), "none") != 0)
+        put_member(s, "sandbox", newest, "sandbox");
+    put_member(s, "works in", works_in, "path");
+    if (branch)
+        put_field(s, "branch", "%s, from %s%s%s", branch, ask_text(works_in, "base", "?"),
+                  strcmp(merge, "none") ? ", merge " : "", strcmp(merge, "none") ? merge : "");
+    put_member(s, "now", json_object_get(task, "run"), "doing");
 }
 
 /* The result: "3 files, +10 -2", and where it is now. */
 static void put_delivery(struct sheet *s, const json_t *task) {
-    const json_t *changes = json_object_get(task, "changes"),
-                 *delivery = json_object_get(task, "delivery");
-    const char *removed = ask_text(delivery, "removed", NULL);
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (print_is_empty(task)) {
+    const json_t *changes = json_object_get(task, "changes");
+    const json_t *delivery = json_object_get(task, "delivery");
+    int64_t commits = ask_int(changes, "commits", 0), files = ask_int(changes, "files", 0);
+    const char *commit = ask_text(delivery, "commit", NULL);
+    if (print_is_empty(task))
         put_field(s, "changes", "no changes");
-    } else if (json_is_object(changes)) {
-        put_number(&text, changes, "commits", "commit");
-        put_number(&text, changes, "files", "file");
-        strbuf_printf(&text, ", +%lld -%lld", (long long)ask_int(changes, "insertions", 0),
-                      (long long)ask_int(changes, "deletions", 0));
-        put_field(s, "changes", strbuf_text(&text));
-    }
-    put_field(s, "work", ask_text(delivery, "message", NULL));
-    if (removed) {
-        strbuf_clear(&text);
-        strbuf_puts(&text, removed);
-        if (ask_text(delivery, "commit", NULL))
-            strbuf_printf(&text, "; its last commit is %.12s", ask_text(delivery, "commit", ""));
-        put_field(s, "removed", strbuf_text(&text));
-    }
+    else if (json_is_object(changes))
+        put_field(s, "changes", "%" PRId64 " commit%s, %" PRId64 " file%s, +%" PRId64 " -%" PRId64,
+                  commits, commits == 1 ? "" : "s", files, files == 1 ? "" : "s",
+                  ask_int(changes, "insertions", 0), ask_int(changes, "deletions", 0));
+    put_member(s, "work", delivery, "message");
+    if (ask_text(delivery, "removed", NULL))
+        put_field(s, "removed", "%s%s%.12s", ask_text(delivery, "removed", ""),
+                  commit ? "; its last commit is " : "", commit ? commit : "");
 }
 
 static void put_counters(struct sheet *s, const json_t *task) {
@@ -239,31 +200,22 @@ static void put_counters(struct sheet *s, const json_t *task) {
         { "restarts", "restart", "restarts" },
     };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "attempt %lld, iteration %lld", (long long)ask_int(task, "attempt", 0),
-                  (long long)ask_int(task, "iteration", 0));
+    strbuf_printf(&text, "attempt %" PRId64 ", iteration %" PRId64, ask_int(task, "attempt", 0),
+                  ask_int(task, "iteration", 0));
     const json_t *counted = json_object_get(task, "counters");
     for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
         int64_t n = ask_int(counted, counters[i].member, 0);
         if (n > 0)
-            strbuf_printf(&text, ", %lld %s", (long long)n,
+            strbuf_printf(&text, ", %" PRId64 " %s", n,
                           n == 1 ? counters[i].one : counters[i].many);
     }
-    put_field(s, "runs", strbuf_text(&text));
+    put_field(s, "runs", "%s", strbuf_text(&text));
 }
 
-/* Known usage: an unknown cost is not $0.00. */
-static void put_spent(struct strbuf *out, const json_t *usd, bool is_known) {
-    double used = ask_real(usd, "used", 0);
-    if (!is_known && used <= 0) {
-        strbuf_puts(out, "unknown");
-        return;
-    }
-    strbuf_printf(out, "%s$%.2f", is_known ? "" : "at least ", used);
-}
-
-/* Only limited resources: usage is shown with each run. */
+/* Only limited resources: usage is shown with each run. An unknown cost is not $0.00. */
 static void put_limit(struct strbuf *out, const json_t *part, const char *of, bool is_known) {
     const json_t *tokens = json_object_get(part, "tokens"), *usd = json_object_get(part, "usd");
+    double used = ask_real(usd, "used", 0);
     if (json_is_integer(json_object_get(tokens, "budget")))
         strbuf_printf(out, "%s%s %s of %s tokens", out->length > 0 ? ", " : "", of,
                       print_count(ask_int(tokens, "used", 0)).text,
@@ -271,179 +223,155 @@ static void put_limit(struct strbuf *out, const json_t *part, const char *of, bo
     if (!json_is_number(json_object_get(usd, "budget")))
         return;
     strbuf_printf(out, "%s%s ", out->length > 0 ? ", " : "", of);
-    put_spent(out, usd, is_known);
+    if (!is_known && used <= 0)
+        strbuf_puts(out, "unknown");
+    else
+        strbuf_printf(out, "%s$%.2f", is_known ? "" : "at least ", used);
     strbuf_printf(out, " of %s", print_usd(ask_real(usd, "budget", 0)).text);
 }
 
 static void put_budget(struct sheet *s, const json_t *task) {
     const json_t *budget = json_object_get(task, "budget"), *run = json_object_get(budget, "run");
     int64_t unknown = ask_int(budget, "unknown_cost_runs", 0);
-    bool has_run = ask_int(task, "attempt", 0) > 0;
-    bool is_known =
-        !has_run || json_is_number(json_object_get(json_object_get(run, "usd"), "used"));
+    bool is_known = ask_int(task, "attempt", 0) <= 0
+                    || json_is_number(json_object_get(json_object_get(run, "usd"), "used"));
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     put_limit(&line, run, "run", is_known);
     put_limit(&line, json_object_get(budget, "task"), "task", is_known && unknown == 0);
     if (line.length > 0 && unknown > 0)
-        strbuf_printf(&line, ", %lld run%s of unknown cost", (long long)unknown,
+        strbuf_printf(&line, ", %" PRId64 " run%s of unknown cost", unknown,
                       unknown == 1 ? "" : "s");
-    put_field(s, "budget", line.length > 0 ? strbuf_text(&line) : NULL);
+    put_field(s, "budget", "%s", strbuf_text(&line));
+}
+
+static void put_any(struct sheet *s, const char *label, const json_t *value) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (value && !json_is_null(value))
+        put_value(&text, value);
+    put_field(s, label, "%s", strbuf_text(&text));
 }
 
 /* Members of the spec that were not shown before. */
 static void put_spec(struct sheet *s, const json_t *task) {
-    static const char *const shown[] = {
-        "argv", "title", "project", "kind",       "agent",      "group",    "parent",  "priority",
-        "name", "draft", "hold",    "not_before", "depends_on", "executor", "sandbox",
-    };
-    const json_t *spec = json_object_get(task, "spec");
-    json_t *rest = json_copy((json_t *)(uintptr_t)spec), *value;
+    static const char shown[] = "argv title project kind agent group parent priority name draft "
+                                "hold not_before depends_on executor sandbox";
+    json_t *spec = json_object_get(task, "spec"), *value;
     const char *key;
-    for (size_t i = 0; rest && i < ARRAY_SIZE(shown); i++)
-        (void)json_object_del(rest, shown[i]);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     put_argv(&text, json_object_get(spec, "argv"));
-    put_field(s, "command", strbuf_text(&text));
-    json_object_foreach(rest, key, value) {
-        strbuf_clear(&text);
-        put_value(&text, value);
-        if (!json_is_null(value))
-            put_field(s, key, strbuf_text(&text));
+    put_field(s, "command", "%s", strbuf_text(&text));
+    json_object_foreach(spec, key, value) {
+        if (!ask_is_word(key, shown))
+            put_any(s, key, value);
     }
-    json_decref(rest);
-    strbuf_clear(&text);
-    put_value(&text, json_object_get(task, "context"));
     if (json_is_object(json_object_get(task, "context")))
-        put_field(s, "slung with", strbuf_text(&text));
+        put_any(s, "slung with", json_object_get(task, "context"));
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-/* If it differs from the task's agent: a failover, or a worker of the roster. */
-static void put_agent(struct strbuf *out, const json_t *task, const json_t *run) {
-    const char *agent = ask_text(run, "agent", NULL);
-    const char *instead_of = ask_text(run, "instead_of", NULL);
-    if (instead_of)
-        strbuf_printf(out, ", with %s for %s", agent ? agent : "-", instead_of);
-    else if (agent && strcmp(ask_text(task, "agent", ""), agent) != 0)
-        strbuf_printf(out, ", by %s", agent);
-}
-
 static void put_result(struct strbuf *out, const json_t *task, const json_t *run) {
-    const char *how = ask_text(run, "how", NULL), *message = ask_text(run, "message", NULL);
-    const char *outcome = ask_text(run, "outcome", NULL);
+    const char *how = ask_text(run, "how", "exit"), *message = ask_text(run, "message", "");
+    const char *outcome = ask_text(run, "outcome", NULL), *agent = ask_text(run, "agent", NULL);
+    const char *reported = ask_text(run, "said", outcome);
+    const char *instead_of = ask_text(run, "instead_of", NULL);
     int64_t code = ask_int(run, "exit_code", -1), signal = ask_int(run, "signal", 0);
     if (!outcome) {
         strbuf_puts(out, ask_text(run, "phase", "working"));
         return;
     }
-    const char *said = ask_text(run, "said", NULL);
     strbuf_puts(out, strcmp(outcome, "launch") == 0 ? "not launched" : outcome);
-    if (said && strcmp(said, outcome) != 0)
-        strbuf_printf(out, " (%s)", said);
+    if (strcmp(reported, outcome) != 0)
+        strbuf_printf(out, " (%s)", reported);
     if (signal > 0)
-        strbuf_printf(out, ", signal %lld", (long long)signal);
+        strbuf_printf(out, ", signal %" PRId64, signal);
     else if (code > 0)
-        strbuf_printf(out, ", exit code %lld", (long long)code);
-    else if (how && strcmp(how, "exit") != 0 && strcmp(how, outcome) != 0)
+        strbuf_printf(out, ", exit code %" PRId64, code);
+    else if (strcmp(how, "exit") != 0 && strcmp(how, outcome) != 0)
         strbuf_printf(out, ", %s", how);
-    put_agent(out, task, run);
-    if (message && *message)
-        strbuf_printf(out, ": %s", message);
+    /* The agent, if it is not the task's: a failover, or a worker of the roster. */
+    if (instead_of)
+        strbuf_printf(out, ", with %s for %s", agent ? agent : "-", instead_of);
+    else if (agent && strcmp(ask_text(task, "agent", ""), agent) != 0)
+        strbuf_printf(out, ", by %s", agent);
+    strbuf_printf(out, "%s%s", *message ? ": " : "", message);
 }
 
 /* Of the newest run that has one, so that a person can resume it manually. */
 static void put_session(struct sheet *s, const json_t *task) {
-    const json_t *runs = json_object_get(task, "runs");
-    ASK_EACH(run, runs) {
+    ASK_EACH(run, json_object_get(task, "runs")) {
         const char *session = ask_text(run, "session", NULL), *model = ask_text(run, "model", NULL);
         if (!session)
             continue;
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text, "%s%s", session, ask_true(run, "resumed") ? ", resumed" : "");
-        if (model)
-            strbuf_printf(&text, ", model %s", model);
-        put_field(s, "session", strbuf_text(&text));
+        put_field(s, "session", "%s%s%s%s", session, ask_true(run, "resumed") ? ", resumed" : "",
+                  model ? ", model " : "", model ? model : "");
         return;
     }
 }
 
 static void put_runs(struct sheet *s, const json_t *task) {
-    const json_t *runs = json_object_get(task, "runs");
-    if (json_array_size(runs) == 0)
-        return;
-    struct output_column columns[] = {
-        { "#", .right = true }, { "STARTED" },    { "TOOK", .right = true },
-        { "TOKENS", true },     { "COST", true }, { "RESULT" },
+    static const struct column columns[] = {
+        { "#", .right = true },
+        { "STARTED" },
+        { "TOOK", .right = true },
+        { "TOKENS", .right = true },
+        { "COST", .right = true },
+        { "RESULT" },
+        { NULL },
     };
-    _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns), NULL, 0, 0 };
-    ASK_EACH(run, runs) {
-        time_ms began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", 0);
-        int64_t in = ask_int(run, "tokens_in", -1), written = ask_int(run, "tokens_out", -1);
-        struct print_text number, cost = { "-" };
-        (void)snprintf(number.text, sizeof(number.text), "%lld",
-                       (long long)ask_int(run, "attempt", 0));
-        if (json_is_number(json_object_get(run, "cost_usd")))
-            cost = print_usd(ask_real(run, "cost_usd", 0));
+    _cleanup_(rows_finish) struct rows rows = rows_new(columns);
+    ASK_EACH(run, json_object_get(task, "runs")) {
+        time_ms began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", s->now);
+        bool has_cost = json_is_number(json_object_get(run, "cost_usd"));
         _cleanup_(strbuf_finish) struct strbuf result = STRBUF_INIT;
         put_result(&result, task, run);
-        int64_t tokens =
-            in < 0 && written < 0 ? -1 : (in > 0 ? in : 0) + (written > 0 ? written : 0);
         rows_add(&rows, (const char *[]){
-                            number.text,
+                            print_format("%" PRId64, ask_int(run, "attempt", 0)).text,
                             print_when(began, s->now).text,
                             began > 0 ? print_span((ended > 0 ? ended : s->now) - began).text : "-",
-                            print_short(tokens).text,
-                            cost.text,
+                            print_short(print_run_tokens(run)).text,
+                            has_cost ? print_usd(ask_real(run, "cost_usd", 0)).text : "-",
                             strbuf_text(&result),
                         });
     }
-    strbuf_putc(&s->out, '\n');
+    strbuf_puts(&s->out, rows.count > 0 ? "\n" : "");
     rows_print(&rows, &s->out);
 }
 
-/* The iterations' folders, one per line, with their contents. */
+/* The iterations' folders, newest first, one per line, with their contents. */
 static void put_iterations(struct sheet *s, const json_t *task) {
     const json_t *iterations = json_object_get(task, "iterations");
-    size_t i;
-    json_t *one;
     int64_t before = 0;
-    json_array_foreach(iterations, i, one) {
+    ASK_EACH(one, iterations) {
         _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
         int64_t number = ask_int(one, "iteration", 0);
-        if (i > 0 && number + 1 < before) { /* newest first */
-            strbuf_printf(&line, "%lld to %lld removed by retention.iterations",
-                          (long long)number + 1, (long long)before - 1);
-            put_field(s, "iterations", strbuf_text(&line));
-            strbuf_clear(&line);
-        }
-        before = number;
         const json_t *artifacts = json_object_get(one, "artifacts");
-        strbuf_printf(&line, "%s", ask_text(one, "folder", ""));
-        if (ask_true(one, "feedback"))
-            strbuf_puts(&line, ", feedback.md");
-        for (size_t k = 0; k < json_array_size(artifacts); k++)
-            strbuf_printf(&line, ", artifacts/%s", json_string_value(json_array_get(artifacts, k)));
-        bool tells = i > 0 || json_array_size(iterations) > 1 || json_array_size(artifacts) > 0
-                     || ask_true(one, "feedback");
-        char name[32];
-        (void)snprintf(name, sizeof(name), "iteration %lld",
-                       (long long)ask_int(one, "iteration", 0));
-        if (tells) /* omit the empty folder of a task that ran once */
-            put_field(s, name, strbuf_text(&line));
+        if (number + 1 < before)
+            put_field(s, "iterations", "%" PRId64 " to %" PRId64 " removed by retention.iterations",
+                      number + 1, before - 1);
+        before = number;
+        strbuf_puts(&line, ask_text(one, "folder", ""));
+        strbuf_puts(&line, ask_true(one, "feedback") ? ", feedback.md" : "");
+        ASK_EACH(artifact, artifacts) {
+            strbuf_printf(&line, ", artifacts/%s", json_string_value(artifact));
+        }
+        /* Not the empty folder of a task that ran once. */
+        if (json_array_size(iterations) > 1 || json_array_size(artifacts) > 0
+            || ask_true(one, "feedback"))
+            put_field(s, print_format("iteration %" PRId64, number).text, "%s", strbuf_text(&line));
     }
 }
 
-static void print_sheet(const json_t *task) {
+static void print_sheet(const struct cmd_call *call, const json_t *task, struct strbuf *out) {
     struct sheet s = { .width = print_width(), .now = clock_read() };
-    _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
+    const char *why = ask_text(task, "why", NULL), *gate = ask_text(task, "gate", NULL);
+    (void)call;
     put_heading(&s, task);
     put_state(&s, task);
-    put_why(&s, task);
-    put_place(&s, task);
-    put_value(&after, json_object_get(task, "depends_on"));
-    put_field(&s, "after", strcmp(strbuf_text(&after), "null") ? strbuf_text(&after) : NULL);
-    put_field(&s, "added", print_when(ask_int(task, "created_at", 0), s.now).text);
+    put_field(&s, "why", "%s%s%s", gate ? gate : "", gate && why ? ": " : "", why ? why : "");
+    put_project(&s, task);
+    put_any(&s, "after", json_object_get(task, "depends_on"));
+    put_field(&s, "added", "%s", print_when(ask_int(task, "created_at", 0), s.now).text);
     put_workspace(&s, task);
     put_delivery(&s, task);
     put_counters(&s, task);
@@ -452,17 +380,8 @@ static void print_sheet(const json_t *task) {
     put_session(&s, task);
     put_iterations(&s, task);
     put_runs(&s, task);
-    output_rest(&s.out);
-    strbuf_finish(&s.out);
+    *out = s.out;
 }
 
-static int cmd_show_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open_named(&ask, call, "/v1/tasks/", "");
-    if (ask_ended(call, &ask, &code))
-        return code;
-    print_sheet(ask.answer);
-    return CMD_OK;
-}
-
-const struct cmd cmd_show = { "show", .min_args = 1, .max_args = 1, .run = cmd_show_run };
+const struct cmd cmd_show = { "show", ASK_COMMAND("/v1/tasks/", "", .print = print_sheet),
+                              .min_args = 1, .max_args = 1 };

@@ -2,8 +2,8 @@
  *
  * On a terminal the sections share the lines: each gets rows one by one in turn, so that a long
  * list does not push out another. A pipe gets everything. */
-#include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@
 
 /* --- budgets: "######.... 62%, 10k reserved" -------------------------------------------------- */
 
-#define WIDTH 10 /* of a bar */
+#define BAR_WIDTH 10
 
 /* Dollars in millionths; -1: none. */
-static int64_t status_micro(const json_t *item, const char *member) {
+static int64_t micro_usd(const json_t *item, const char *member) {
     double dollars = ask_real(item, member, -1);
     return dollars < 0 ? -1 : (int64_t)(dollars * (double)MONEY_DOLLAR + 0.5);
 }
@@ -33,62 +33,15 @@ static void put_bar(const json_t *item, time_ms now, double used, double cap, st
     double part = cap > 0 ? used / cap : 1;
     if (cap < 0)
         return;
-    for (int i = 0; i < WIDTH; i++)
-        strbuf_putc(out, (i + 0.5) / WIDTH < part ? '#' : '.');
+    for (int i = 0; i < BAR_WIDTH; i++)
+        strbuf_putc(out, (i + 0.5) / BAR_WIDTH < part ? '#' : '.');
     if (cap > 0)
         strbuf_printf(out, " %.0f%%", part * 100);
     if (used >= cap && opens_at > now)
         strbuf_printf(out, ", opens %s", print_when(opens_at, now).text);
 }
 
-static void put_comma(struct strbuf *out) {
-    if (out->length > 0)
-        strbuf_puts(out, ", ");
-}
-
-static void status_tokens(const json_t *item, time_ms now, struct strbuf *out) {
-    int64_t reserved = ask_int(item, "reserved", 0);
-    put_bar(item, now, (double)ask_int(item, "used", 0), (double)ask_int(item, "cap", -1), out);
-    if (reserved <= 0)
-        return;
-    put_comma(out);
-    strbuf_printf(out, "%s reserved", print_short(reserved).text);
-}
-
-static void status_money(const json_t *item, time_ms now, struct strbuf *out) {
-    int64_t reserved = status_micro(item, "usd_reserved");
-    int64_t unknown = ask_int(item, "unknown_cost_runs", 0);
-    put_bar(item, now, (double)status_micro(item, "usd_used"),
-            (double)status_micro(item, "usd_cap"), out);
-    if (reserved > 0) {
-        put_comma(out);
-        money_put(out, reserved);
-        strbuf_puts(out, " reserved");
-    }
-    if (unknown > 0) {
-        put_comma(out);
-        strbuf_printf(out, "%lld run%s of unknown cost", (long long)unknown,
-                      unknown == 1 ? "" : "s");
-    }
-}
-
 /* --- the queue: "queue: implement 9, review 1; soft limit 8; hard limit 16" ------------------- */
-
-static void put_depths(const json_t *queue, struct strbuf *out) {
-    const char *kind;
-    json_t *depth;
-    int64_t rest = ask_int(queue, "depth", 0);
-    const char *comma = "";
-    json_object_foreach(json_object_get(queue, "depths"), kind, depth) {
-        strbuf_puts(out, comma);
-        sanitize_line(kind, out);
-        strbuf_printf(out, " %lld", (long long)json_integer_value(depth));
-        rest -= json_integer_value(depth);
-        comma = ", ";
-    }
-    if (rest > 0)
-        strbuf_printf(out, "%sof no kind %lld", comma, (long long)rest);
-}
 
 static size_t put_warning(const char *warning, struct strbuf *out) {
     const struct output_style *style = output_style();
@@ -111,11 +64,22 @@ static size_t status_queue(const json_t *status, struct strbuf *out) {
     if (json_object_size(json_object_get(queue, "depths")) == 0)
         return lines;
     strbuf_puts(out, "queue: ");
-    put_depths(queue, out);
+    const char *kind, *comma = "";
+    json_t *depth;
+    int64_t rest = ask_int(queue, "depth", 0);
+    json_object_foreach(json_object_get(queue, "depths"), kind, depth) {
+        strbuf_puts(out, comma);
+        sanitize_line(kind, out);
+        strbuf_printf(out, " %" JSON_INTEGER_FORMAT, json_integer_value(depth));
+        rest -= json_integer_value(depth);
+        comma = ", ";
+    }
+    if (rest > 0)
+        strbuf_printf(out, "%sof no kind %" PRId64, comma, rest);
     if (soft >= 0)
-        strbuf_printf(out, "; soft limit %lld", (long long)soft);
+        strbuf_printf(out, "; soft limit %" PRId64, soft);
     if (hard >= 0)
-        strbuf_printf(out, "; hard limit %lld", (long long)hard);
+        strbuf_printf(out, "; hard limit %" PRId64, hard);
     strbuf_putc(out, '\n');
     return lines + 1;
 }
@@ -128,20 +92,18 @@ static size_t status_queue(const json_t *status, struct strbuf *out) {
 #define EMPTY " " /* a cell without even the mark for empty */
 
 enum { ALERTS, RUNNING, WAITING, LIMITS, EVENTS, SECTION_COUNT };
+enum { LIMIT_OPEN, LIMIT_CLOSED, LIMIT_MONEY };
 
 struct section {
-    struct output_column columns[6];
     struct rows rows;
     size_t wanted, given; /* rows */
     size_t total;         /* the daemon lists at most 50 runs */
 };
 
-/* A limit before it is sorted. */
+/* A row of the limits before they are sorted. */
 struct limit {
-    char *key, *state;
-    int64_t used, cap; /* -1: none */
-    bool is_money;     /* both in millionths of a dollar */
-    int urgency;       /* the highest comes first */
+    char *key, *used, *cap, *state;
+    int urgency; /* the highest comes first */
 };
 
 struct screen {
@@ -159,198 +121,183 @@ struct screen {
 
 /* --- sections -------------------------------------------------------------------------------- */
 
-static void section_begin(struct section *section, const struct output_column *columns,
-                          size_t count) {
-    for (size_t i = 0; i < count; i++)
-        section->columns[i] = columns[i];
-    section->rows.columns = section->columns;
-    section->rows.column_count = count;
+static void add_item(struct screen *s, int section, const json_t *item) {
+    rows_add_item(&s->sections[section].rows, item, s->now);
+    s->sections[section].wanted++;
 }
 
-static void section_add(struct section *section, const char *const *cells) {
-    rows_add(&section->rows, cells);
-    section->wanted++;
+static void add_cells(struct screen *s, int section, const char *const *cells) {
+    rows_add(&s->sections[section].rows, cells);
+    s->sections[section].wanted++;
 }
 
-static void fill_alerts(struct screen *s) {
-    static const struct output_column columns[] = { { "ALERT" }, { "SINCE", true }, { "WHAT" } };
-    section_begin(&s->sections[ALERTS], columns, ARRAY_SIZE(columns));
-    ASK_EACH(alert, json_object_get(s->status, "alerts")) {
-        section_add(&s->sections[ALERTS], (const char *[]){
-                                              ask_text(alert, "key", NULL),
-                                              print_when(ask_int(alert, "since", 0), s->now).text,
-                                              ask_text(alert, "text", NULL),
-                                          });
-    }
+static const struct column alert_columns[] = {
+    { "ALERT", "key" },
+    { "SINCE", "since", CELL_WHEN, .right = true },
+    { "WHAT", "text" },
+    { NULL },
+};
+
+static void put_running_for(struct strbuf *out, const json_t *task, time_ms now) {
+    const json_t *run = json_object_get(task, "run");
+    time_ms since = ask_int(run, "started_at", ask_int(task, "changed_at", 0));
+    strbuf_puts(out, since > 0 ? print_span(now - since).text : "");
 }
 
-/* External runs hold slots, too. */
-static void add_external(struct screen *s) {
-    ASK_EACH(id, json_object_get(s->status, "external")) {
-        section_add(&s->sections[RUNNING],
-                    (const char *[]){ json_string_value(id), NULL, NULL, NULL, NULL,
-                                      "(external: a run that this daemon did not start)" });
-    }
+static void put_tokens(struct strbuf *out, const json_t *task, time_ms now) {
+    (void)now;
+    strbuf_puts(out, print_short(print_run_tokens(json_object_get(task, "run"))).text);
 }
 
-static void fill_running(struct screen *s) {
-    static const struct output_column columns[] = {
-        { "RUNNING" }, { "PROJECT" }, { "AGENT" }, { "FOR", true }, { "TOKENS", true }, { "TITLE" },
-    };
-    struct section *section = &s->sections[RUNNING];
-    const json_t *counts = json_object_get(s->status, "counts");
-    section_begin(section, columns, ARRAY_SIZE(columns));
-    section->total = (size_t)(ask_int(counts, "running", 0) + ask_int(counts, "starting", 0));
-    ASK_EACH(task, json_object_get(s->status, "running")) {
-        const json_t *run = json_object_get(task, "run");
-        time_ms since = ask_int(run, "started_at", ask_int(task, "changed_at", 0));
-        _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
-        const char *doing = ask_text(run, "doing", NULL), *text = print_title(task);
-        if (doing)
-            strbuf_printf(&title, "[%s] ", doing);
-        strbuf_puts(&title, text ? text : "");
-        section_add(section, (const char *[]){
-                                 ask_text(task, "id", NULL),
-                                 ask_text(task, "project", NULL),
-                                 ask_text(task, "agent", NULL),
-                                 since > 0 ? print_span(s->now - since).text : NULL,
-                                 print_short(print_run_tokens(run)).text,
-                                 strbuf_text(&title),
-                             });
-    }
-    add_external(s);
+static void put_title(struct strbuf *out, const json_t *task, time_ms now) {
+    const char *doing = ask_text(json_object_get(task, "run"), "doing", NULL);
+    const char *title = print_title(task);
+    (void)now;
+    if (doing)
+        strbuf_printf(out, "[%s] ", doing);
+    strbuf_puts(out, title ? title : "");
 }
 
-static void fill_waiting(struct screen *s) {
-    static const struct output_column columns[] = { { "WAITING", true }, { "FOR" }, { "TASKS" } };
-    struct section *section = &s->sections[WAITING];
-    section_begin(section, columns, ARRAY_SIZE(columns));
-    size_t k;
-    json_t *id;
-    ASK_EACH(gate, json_object_get(s->status, "waiting_by_gate")) {
-        _cleanup_(strbuf_finish) struct strbuf examples = STRBUF_INIT;
-        int64_t count = ask_int(gate, "count", 0);
-        json_array_foreach(json_object_get(gate, "examples"), k, id) {
-            strbuf_printf(&examples, "%s%s", k > 0 ? ", " : "", json_string_value(id));
-        }
-        if (k > 0 && (int64_t)k < count)
-            strbuf_puts(&examples, ", ...");
-        section_add(section,
-                    (const char *[]){ print_count(count).text, ask_text(gate, "gate", NULL),
-                                      k > 0 ? strbuf_text(&examples) : EMPTY });
-    }
+static const struct column running_columns[] = {
+    { "RUNNING", "id" },
+    { "PROJECT", "project" },
+    { "AGENT", "agent" },
+    { "FOR", .put = put_running_for, .right = true },
+    { "TOKENS", .put = put_tokens, .right = true },
+    { "TITLE", .put = put_title },
+    { NULL },
+};
+
+static void put_waiting_count(struct strbuf *out, const json_t *gate, time_ms now) {
+    (void)now;
+    strbuf_puts(out, print_count(ask_int(gate, "count", 0)).text);
 }
 
-static void add_limit(struct screen *s, const char *key, const json_t *item, const char *state) {
-    bool endless = ask_int(item, "cap", -1) < 0 && strcmp(key, "runs") != 0;
-    if (s->limit_count == LIMITS_MAX || (endless && !s->all))
-        return;
-    struct limit *limit = &s->limits[s->limit_count++];
-    *limit = (struct limit){ .used = ask_int(item, "used", -1), .cap = ask_int(item, "cap", -1) };
-    const char *open = ask_text(item, "state", "open");
-    limit->urgency = print_limit_urgency(key, limit->used, limit->cap, strcmp(open, "open") != 0);
-    limit->key = xstrdup(key);
-    bool full = limit->cap >= 0 && limit->used >= limit->cap;
-    limit->state = xstrdup(*state ? state : full ? "full" : EMPTY);
+static void put_examples(struct strbuf *out, const json_t *gate, time_ms now) {
+    const json_t *ids = json_object_get(gate, "examples");
+    (void)now;
+    ask_join(out, ", ", ids);
+    if (out->length == 0)
+        strbuf_puts(out, EMPTY);
+    else if ((int64_t)json_array_size(ids) < ask_int(gate, "count", 0))
+        strbuf_puts(out, ", ...");
 }
 
-/* Stable: equal urgency keeps the order of the answer. */
-static void sort_limits(struct screen *s) {
-    for (size_t i = 1; i < s->limit_count; i++) {
-        struct limit moving = s->limits[i];
-        size_t at = i;
-        for (; at > 0 && s->limits[at - 1].urgency < moving.urgency; at--)
-            s->limits[at] = s->limits[at - 1];
-        s->limits[at] = moving;
-    }
-}
+static const struct column waiting_columns[] = {
+    { "WAITING", .put = put_waiting_count, .right = true },
+    { "FOR", "gate" },
+    { "TASKS", .put = put_examples },
+    { NULL },
+};
 
-static void put_amount(struct strbuf *out, int64_t number, bool is_money) {
+static const struct column limit_columns[] = {
+    { "LIMIT" }, { "USED", .right = true }, { "CAP", .right = true }, { "STATE" }, { NULL },
+};
+
+static char *amount(int64_t number, bool is_money) {
+    struct strbuf out = STRBUF_INIT;
     if (is_money && number >= 0)
-        money_put(out, number);
+        money_put(&out, number);
     else
-        strbuf_puts(out, print_short(number).text);
+        strbuf_puts(&out, print_short(number).text);
+    return strbuf_take(&out);
 }
 
-static void add_limits(struct screen *s) {
-    sort_limits(s);
-    for (size_t i = 0; i < s->limit_count; i++) {
-        struct limit *limit = &s->limits[i];
-        _cleanup_(strbuf_finish) struct strbuf used = STRBUF_INIT, cap = STRBUF_INIT;
-        put_amount(&used, limit->used, limit->is_money);
-        put_amount(&cap, limit->cap, limit->is_money);
-        section_add(&s->sections[LIMITS], (const char *[]){ limit->key, strbuf_text(&used),
-                                                            strbuf_text(&cap), limit->state });
-        free(limit->key);
-        free(limit->state);
-    }
-}
-
-static void fill_limiters(struct screen *s) {
-    ASK_EACH(item, json_object_get(s->status, "limiters")) {
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
-        strbuf_printf(&key, "limiter:%s", ask_text(item, "name", "?"));
-        const char *now = ask_text(item, "state", "open");
-        time_ms opens_at = ask_int(item, "opens_at", 0);
-        int64_t hits = ask_int(item, "hits", 0);
-        if (strcmp(now, "open") != 0)
-            strbuf_puts(&state, now);
-        if (opens_at > s->now)
-            strbuf_printf(&state, ", opens %s", print_when(opens_at, s->now).text);
-        if (state.length > 0 && hits > 0)
-            strbuf_printf(&state, ", %lld hit%s", (long long)hits, hits == 1 ? "" : "s");
-        add_limit(s, strbuf_text(&key), item, strbuf_text(&state));
-    }
-}
-
-static void add_token_budget(struct screen *s, const json_t *item) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
-    strbuf_printf(&key, "budget:%s", ask_text(item, "key", "?"));
-    status_tokens(item, s->now, &state);
-    add_limit(s, strbuf_text(&key), item, strbuf_text(&state));
-}
-
-static void add_money_budget(struct screen *s, const json_t *item) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
-    int64_t used = status_micro(item, "usd_used"), cap = status_micro(item, "usd_cap");
-    if (s->limit_count == LIMITS_MAX || (cap < 0 && (!s->all || used <= 0)))
+/* Sorted by urgency; equal ones keep the order of the answer. */
+static void add_limit(struct screen *s, const char *key, int64_t used, int64_t cap, int kind,
+                      const struct strbuf *state) {
+    bool is_money = kind == LIMIT_MONEY, full = !is_money && cap >= 0 && used >= cap;
+    if (s->limit_count == LIMITS_MAX)
         return;
+    struct limit limit = { xstrdup(key), amount(used, is_money), amount(cap, is_money),
+                           xstrdup(state->length > 0 ? strbuf_text(state)
+                                   : full            ? "full"
+                                                     : EMPTY),
+                           print_limit_urgency(key, used, cap, kind == LIMIT_CLOSED) };
+    size_t at = s->limit_count++;
+    for (; at > 0 && s->limits[at - 1].urgency < limit.urgency; at--)
+        s->limits[at] = s->limits[at - 1];
+    s->limits[at] = limit;
+}
+
+/* A limit or limiter. */
+static void add_runs_limit(struct screen *s, const char *prefix, const json_t *item) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
+    const char *word = ask_text(item, "state", "open");
+    bool closed = strcmp(word, "open") != 0;
+    time_ms opens_at = ask_int(item, "opens_at", 0);
+    int64_t hits = ask_int(item, "hits", 0), cap = ask_int(item, "cap", -1);
+    strbuf_printf(&key, "%s%s", prefix, ask_text(item, *prefix ? "name" : "key", "?"));
+    if (*prefix && closed)
+        strbuf_puts(&state, word);
+    if (*prefix && opens_at > s->now)
+        strbuf_printf(&state, ", opens %s", print_when(opens_at, s->now).text);
+    if (state.length > 0 && hits > 0)
+        strbuf_printf(&state, ", %" PRId64 " hit%s", hits, hits == 1 ? "" : "s");
+    if (cap >= 0 || s->all || strcmp(strbuf_text(&key), "runs") == 0)
+        add_limit(s, strbuf_text(&key), ask_int(item, "used", -1), cap,
+                  closed ? LIMIT_CLOSED : LIMIT_OPEN, &state);
+}
+
+/* A row for its tokens and one for its money, if they are limited. */
+static void add_budget(struct screen *s, const json_t *item) {
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, tokens = STRBUF_INIT,
+                                           money = STRBUF_INIT;
+    int64_t used = ask_int(item, "used", 0), cap = ask_int(item, "cap", -1);
+    int64_t reserved = ask_int(item, "reserved", 0),
+            unknown = ask_int(item, "unknown_cost_runs", 0);
+    int64_t usd_used = micro_usd(item, "usd_used"), usd_cap = micro_usd(item, "usd_cap");
+    int64_t usd_reserved = micro_usd(item, "usd_reserved");
+    put_bar(item, s->now, (double)used, (double)cap, &tokens);
+    if (reserved > 0)
+        strbuf_printf(&tokens, "%s%s reserved", tokens.length > 0 ? ", " : "",
+                      print_short(reserved).text);
+    strbuf_printf(&key, "budget:%s", ask_text(item, "key", "?"));
+    if (cap >= 0 || s->all)
+        add_limit(s, strbuf_text(&key), ask_int(item, "used", -1), cap,
+                  strcmp(ask_text(item, "state", "open"), "open") != 0 ? LIMIT_CLOSED : LIMIT_OPEN,
+                  &tokens);
+    put_bar(item, s->now, (double)usd_used, (double)usd_cap, &money);
+    if (usd_reserved > 0) {
+        strbuf_puts(&money, money.length > 0 ? ", " : "");
+        money_put(&money, usd_reserved);
+        strbuf_puts(&money, " reserved");
+    }
+    if (unknown > 0)
+        strbuf_printf(&money, "%s%" PRId64 " run%s of unknown cost", money.length > 0 ? ", " : "",
+                      unknown, unknown == 1 ? "" : "s");
+    strbuf_clear(&key);
     strbuf_printf(&key, "budget_usd:%s", ask_text(item, "key", "?"));
-    status_money(item, s->now, &state);
-    struct limit *limit = &s->limits[s->limit_count++];
-    *limit = (struct limit){ .used = used, .cap = cap, .is_money = true };
-    limit->urgency = print_limit_urgency(strbuf_text(&key), used, cap, false);
-    limit->key = xstrdup(strbuf_text(&key));
-    limit->state = xstrdup(state.length > 0 ? strbuf_text(&state) : EMPTY);
+    if (usd_cap >= 0 || (s->all && usd_used > 0))
+        add_limit(s, strbuf_text(&key), usd_used, usd_cap, LIMIT_MONEY, &money);
 }
 
 static void fill_limits(struct screen *s) {
-    static const struct output_column columns[] = {
-        { "LIMIT" },
-        { "USED", true },
-        { "CAP", true },
-        { "STATE" },
-    };
-    section_begin(&s->sections[LIMITS], columns, ARRAY_SIZE(columns));
     ASK_EACH(item, json_object_get(s->status, "limits")) {
         /* Limiters have more members and follow. */
-        const char *key = ask_text(item, "key", "?");
-        if (strncmp(key, "limiter:", strlen("limiter:")) != 0)
-            add_limit(s, key, item, "");
+        if (strncmp(ask_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
+            add_runs_limit(s, "", item);
     }
-    fill_limiters(s);
+    ASK_EACH(item, json_object_get(s->status, "limiters")) {
+        add_runs_limit(s, "limiter:", item);
+    }
     ASK_EACH(item, json_object_get(s->status, "budgets")) {
-        add_token_budget(s, item);
-        add_money_budget(s, item);
+        add_budget(s, item);
     }
-    add_limits(s);
+    for (struct limit *l = s->limits; l < s->limits + s->limit_count; l++) {
+        add_cells(s, LIMITS, (const char *[]){ l->key, l->used, l->cap, l->state });
+        free(l->key);
+        free(l->used);
+        free(l->cap);
+        free(l->state);
+    }
 }
 
 /* The scalar members of an event's data: from=ready to=starting. */
-static void put_data(struct strbuf *out, const json_t *data, time_ms now) {
+static void put_data(struct strbuf *out, const json_t *event, time_ms now) {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)data, key, value) {
+    json_object_foreach(json_object_get(event, "data"), key, value) {
         if (json_is_object(value) || json_is_array(value) || json_is_null(value))
             continue;
         strbuf_printf(out, "%s%s=", out->length > 0 ? " " : "", key);
@@ -361,34 +308,51 @@ static void put_data(struct strbuf *out, const json_t *data, time_ms now) {
         else
             print_value(out, value);
     }
+    strbuf_puts(out, out->length > 0 ? "" : EMPTY);
 }
 
-/* Newest first, in any order of arrival. */
-static void fill_events(struct screen *s) {
-    static const struct output_column columns[] = {
-        { "LAST", true },
-        { "EVENT" },
-        { "TASK" },
-        { "DATA" },
+static const struct column event_columns[] = {
+    { "LAST", "at", CELL_WHEN, .right = true },
+    { "EVENT", "kind" },
+    { "TASK", "task" },
+    { "DATA", .put = put_data },
+    { NULL },
+};
+
+static void fill_sections(struct screen *s) {
+    static const struct {
+        const struct column *columns;
+        const char *member; /* of the status: its items; NULL: filled below */
+    } table[SECTION_COUNT] = {
+        [ALERTS] = { alert_columns, "alerts" },
+        [RUNNING] = { running_columns, "running" },
+        [WAITING] = { waiting_columns, "waiting_by_gate" },
+        [LIMITS] = { limit_columns, NULL },
+        [EVENTS] = { event_columns, NULL },
     };
-    struct section *section = &s->sections[EVENTS];
-    section_begin(section, columns, ARRAY_SIZE(columns));
+    const json_t *counts = json_object_get(s->status, "counts");
     const json_t *events = json_object_get(s->status, "events");
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        s->sections[i].rows = rows_new(table[i].columns);
+        ASK_EACH(item, table[i].member ? json_object_get(s->status, table[i].member) : NULL) {
+            add_item(s, i, item);
+        }
+    }
+    s->sections[RUNNING].total =
+        (size_t)(ask_int(counts, "running", 0) + ask_int(counts, "starting", 0));
+    ASK_EACH(id, json_object_get(s->status, "external")) { /* they hold slots, too */
+        add_cells(s, RUNNING,
+                  (const char *[]){ json_string_value(id), NULL, NULL, NULL, NULL,
+                                    "(external: a run that this daemon did not start)" });
+    }
+    fill_limits(s);
+    /* Newest first, in any order of arrival. */
     size_t count = json_array_size(events);
     bool oldest_first = count > 1
                         && ask_int(json_array_get(events, 0), "seq", 0)
                                < ask_int(json_array_get(events, count - 1), "seq", 0);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *event = json_array_get(events, oldest_first ? count - 1 - i : i);
-        _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-        put_data(&data, json_object_get(event, "data"), s->now);
-        section_add(section, (const char *[]){
-                                 print_when(ask_int(event, "at", 0), s->now).text,
-                                 ask_text(event, "kind", NULL),
-                                 ask_text(event, "task", NULL),
-                                 data.length > 0 ? strbuf_text(&data) : EMPTY,
-                             });
-    }
+    for (size_t i = 0; i < count; i++)
+        add_item(s, EVENTS, json_array_get(events, oldest_first ? count - 1 - i : i));
 }
 
 /* --- the screen ------------------------------------------------------------------------------ */
@@ -437,14 +401,14 @@ static void put_head(struct screen *s) {
     if (ask_text(sandbox, "why", NULL))
         put_piece(s, style->yellow, "sandbox none: 'sluice doctor' says why");
     if (stuck > 0)
-        put_piece(s, style->yellow, "%lld wait%s for what failed", (long long)stuck,
+        put_piece(s, style->yellow, "%" PRId64 " wait%s for what failed", stuck,
                   stuck == 1 ? "s" : "");
     if (started > 0)
         put_piece(s, "", "up %s", print_span(s->now - started).text);
     put_piece(s, "", "preset %s", ask_text(s->status, "preset", "?"));
-    put_piece(s, "", "pid %lld", (long long)ask_int(s->status, "pid", 0));
+    put_piece(s, "", "pid %" PRId64, ask_int(s->status, "pid", 0));
     if (disk >= 0)
-        put_piece(s, "", "disk %lld GB free", (long long)(disk / 1024));
+        put_piece(s, "", "disk %" PRId64 " GB free", disk / 1024);
     if (sandbox && !ask_text(sandbox, "why", NULL))
         put_piece(s, "", "sandbox %s", ask_text(sandbox, "auto", "?"));
     if (ask_text(http, "url", NULL))
@@ -504,29 +468,23 @@ static void cut_blanks(struct strbuf *out) {
     }
 }
 
-/* Titles show the number of hidden rows, which costs no line; except for events. */
-static void put_titles(struct screen *s, struct section *section) {
-    size_t last = section->rows.column_count - 1;
-    const char *title = section->columns[last].title;
-    _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
-    size_t total = section->total > section->wanted ? section->total : section->wanted;
-    strbuf_printf(&more, "%s (%zu more)", title, total - section->given);
-    if (section->given < total && section != &s->sections[EVENTS])
-        section->columns[last].title = strbuf_text(&more);
-    output_head(section->columns, last + 1, &s->out);
-    section->columns[last].title = title;
-}
-
 static void put_section(struct screen *s, struct section *section) {
+    struct rows *rows = &section->rows;
+    size_t columns = rows->column_count, last = columns - 1;
+    size_t total = section->total > section->wanted ? section->total : section->wanted;
+    const char *title = rows->columns[last].title;
+    _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
     if (section->wanted == 0)
         return;
-    struct rows *rows = &section->rows;
-    size_t columns = rows->column_count;
-    assert(columns > 0);
     for (size_t i = 0; i < section->given; i++)
-        output_measure(section->columns, columns, (const char *const *)&rows->cells[i * columns]);
+        output_measure(rows->columns, columns, (const char *const *)&rows->cells[i * columns]);
     strbuf_puts(&s->out, s->tight ? "" : "\n");
-    put_titles(s, section);
+    /* Titles show the number of hidden rows, which costs no line; except for events. */
+    strbuf_printf(&more, "%s (%zu more)", title, total - section->given);
+    if (section->given < total && section != &s->sections[EVENTS])
+        rows->columns[last].title = strbuf_text(&more);
+    output_head(rows->columns, columns, &s->out);
+    rows->columns[last].title = title;
     size_t room = rows_room(rows, 8);
     for (size_t i = 0; i < section->given; i++) {
         rows_print_cut(rows, i * columns, room, NULL, &s->out);
@@ -536,11 +494,7 @@ static void put_section(struct screen *s, struct section *section) {
 
 static void screen_print(const json_t *status, const char *before, bool fit, bool all) {
     struct screen s = { .status = status, .now = clock_read(), .width = print_width(), .all = all };
-    fill_alerts(&s);
-    fill_running(&s);
-    fill_waiting(&s);
-    fill_limits(&s);
-    fill_events(&s);
+    fill_sections(&s);
     _cleanup_(strbuf_finish) struct strbuf queue = STRBUF_INIT;
     size_t lines = status_queue(status, &queue);
     share_lines(&s, fit ? terminal_height(stdout) - 1 - lines : SIZE_MAX);
@@ -619,10 +573,8 @@ static int cmd_status_run(const struct cmd_call *call) {
     if (watching && !terminal_is(stdout))
         return cmd_usage_error(call->cmd, "option '--watch' needs a terminal");
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_RUNNING);
-    if (code == CMD_OK && watching)
-        return watch(&ask);
-    if (code != CMD_OK || (code = ask_get(&ask, "/v1/status")) != CMD_OK)
+    int code = watching ? watch(&ask) : ask_get(&ask, "/v1/status");
+    if (code != CMD_OK || watching)
         return code;
     ask_warn_standby(&ask);
     if (call->json)

@@ -107,19 +107,15 @@ static void put_forecast(struct answer *a) {
     strbuf_putc(&a->out, '\n');
 }
 
-static int cmd_why_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open_named(&ask, call, "/v1/tasks/", "/why");
-    if (ask_ended(call, &ask, &code))
-        return code;
-    struct answer a = { .why = ask.answer, .now = clock_read() };
+static void print_why(const struct cmd_call *call, const json_t *why, struct strbuf *out) {
+    struct answer a = { .why = why, .now = clock_read() };
+    (void)call;
     put_summary(&a);
     put_gates(&a);
     put_agents(&a);
     put_forecast(&a);
-    output_rest(&a.out);
-    strbuf_finish(&a.out);
-    return CMD_OK;
+    *out = a.out;
 }
 
-const struct cmd cmd_why = { "why", .min_args = 1, .max_args = 1, .run = cmd_why_run };
+const struct cmd cmd_why = { "why", ASK_COMMAND("/v1/tasks/", "/why", .print = print_why),
+                             .min_args = 1, .max_args = 1 };

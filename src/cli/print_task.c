@@ -2,6 +2,7 @@
 #include "cli/print_task.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,45 +16,41 @@
 
 /* --- short texts ----------------------------------------------------------------------------- */
 
+struct print_text print_format(const char *format, ...) {
+    struct print_text ret;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(ret.text, sizeof(ret.text), format, args);
+    va_end(args);
+    return ret;
+}
+
 struct print_text print_span(time_ms span) {
     struct output_span compact = output_span(span < 0 ? 0 : span);
-    size_t length = strlen(compact.text);
-    struct print_text ret;
-    (void)snprintf(ret.text, sizeof(ret.text), "%.*s %c", (int)(length - 1), compact.text,
-                   compact.text[length - 1]);
-    return ret;
+    int digits = (int)strlen(compact.text) - 1;
+    return print_format("%.*s %c", digits, compact.text, compact.text[digits]);
 }
 
 struct print_text print_when(time_ms at, time_ms now) {
-    struct print_text ret = { "-" };
     if (at <= 0)
-        return ret;
-    /* The future is rounded up: "in 0 s" would be wrong. */
-    struct print_text span = print_span(at > now ? at - now + 999 : now - at);
-    if (at > now)
-        (void)snprintf(ret.text, sizeof(ret.text), "in %.50s", span.text);
-    else if (now - at < SECONDS(1))
-        (void)snprintf(ret.text, sizeof(ret.text), "now");
-    else
-        (void)snprintf(ret.text, sizeof(ret.text), "%.50s ago", span.text);
-    return ret;
+        return print_format("-");
+    if (at > now) /* rounded up: "in 0 s" would be wrong */
+        return print_format("in %s", print_span(at - now + 999).text);
+    return now - at < SECONDS(1) ? print_format("now")
+                                 : print_format("%s ago", print_span(now - at).text);
 }
 
 struct print_text print_start(const json_t *forecast, time_ms now) {
-    struct print_text ret = { "" };
     time_ms at = ask_int(forecast, "starts_at", 0);
     /* The time has come, with no condition: "if runs take as long as usual" alone says nothing. */
     bool is_condition = strncmp(ask_text(forecast, "text", ""), "if ", 3) == 0;
     if (at > now)
-        (void)snprintf(ret.text, sizeof(ret.text), "%.50s, ", print_when(at, now).text);
-    else if (at > 0 && is_condition)
-        (void)snprintf(ret.text, sizeof(ret.text), "now, ");
-    return ret;
+        return print_format("%s, ", print_when(at, now).text);
+    return print_format("%s", at > 0 && is_condition ? "now, " : "");
 }
 
 struct print_text print_since(time_ms at, time_ms now) {
-    static const struct print_text just_now = { "just now" };
-    return now - at < SECONDS(1) ? just_now : print_when(at, now);
+    return now - at < SECONDS(1) ? print_format("just now") : print_when(at, now);
 }
 
 void print_paused_by(struct strbuf *out, const json_t *object, time_ms now) {
@@ -68,41 +65,32 @@ void print_paused_by(struct strbuf *out, const json_t *object, time_ms now) {
 }
 
 struct print_text print_count(int64_t count) {
-    struct print_text ret = { "-" };
-    if (count < 0)
-        return ret;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    text_count(&text, count);
-    (void)snprintf(ret.text, sizeof(ret.text), "%s", strbuf_text(&text));
-    return ret;
+    if (count >= 0)
+        text_count(&text, count);
+    return print_format("%s", count < 0 ? "-" : strbuf_text(&text));
 }
 
 struct print_text print_short(int64_t count) {
     static const char units[] = " kMGT";
-    struct print_text ret = { "-" };
     size_t unit = 0;
-    int64_t tenths = 0;
+    int tenths = 0;
     if (count < 0)
-        return ret;
+        return print_format("-");
     for (; count >= 1000 && unit + 2 < sizeof(units); unit++) {
-        tenths = count % 1000 / 100;
+        tenths = (int)(count % 1000 / 100);
         count /= 1000;
     }
     if (unit == 0)
-        (void)snprintf(ret.text, sizeof(ret.text), "%" PRId64, count);
-    else if (count >= 100)
-        (void)snprintf(ret.text, sizeof(ret.text), "%" PRId64 "%c", count, units[unit]);
-    else
-        (void)snprintf(ret.text, sizeof(ret.text), "%" PRId64 ".%d%c", count, (int)tenths,
-                       units[unit]);
-    return ret;
+        return print_format("%" PRId64, count);
+    return count >= 100 ? print_format("%" PRId64 "%c", count, units[unit])
+                        : print_format("%" PRId64 ".%d%c", count, tenths, units[unit]);
 }
 
 struct print_text print_usd(double usd) {
-    struct print_text ret;
     int places = usd >= 0.1 || usd <= 0 ? 2 : usd >= 0.0001 ? 4 : 6;
-    (void)snprintf(ret.text, sizeof(ret.text), "%s$%.*f", usd > 0 && usd < 5e-7 ? "<" : "", places,
-                   usd > 0 && usd < 5e-7 ? 1e-6 : usd);
+    bool tiny = usd > 0 && usd < 5e-7;
+    struct print_text ret = print_format("%s$%.*f", tiny ? "<" : "", places, tiny ? 1e-6 : usd);
     size_t length = strlen(ret.text), least = strcspn(ret.text, ".") + 3;
     while (length > least && ret.text[length - 1] == '0')
         ret.text[--length] = '\0';
@@ -114,23 +102,18 @@ bool print_is_empty(const json_t *task) {
 }
 
 struct print_text print_state(const json_t *task) {
-    const char *more = ask_text(task, "hold", NULL);
-    if (!more)
-        more = ask_text(json_object_get(task, "run"), "phase", NULL);
-    if (more && (strcmp(more, "working") == 0 || strcmp(more, ask_text(task, "state", "?")) == 0))
-        more = NULL;
-    struct print_text ret;
-    (void)snprintf(ret.text, sizeof(ret.text), "%.20s%s%.20s", ask_text(task, "state", "?"),
-                   more ? ":" : "", more ? more : "");
-    return ret;
+    const char *state = ask_text(task, "state", "?");
+    const char *phase = ask_text(json_object_get(task, "run"), "phase", NULL);
+    const char *more = ask_text(task, "hold", phase);
+    if (!more || strcmp(more, "working") == 0 || strcmp(more, state) == 0)
+        return print_format("%.20s", state);
+    return print_format("%.20s:%.20s", state, more);
 }
 
 struct print_text print_agent(const json_t *task) {
-    struct print_text ret;
     const char *instead_of = ask_text(json_object_get(task, "run"), "instead_of", NULL);
-    (void)snprintf(ret.text, sizeof(ret.text), "%.28s%s%.28s", ask_text(task, "agent", "-"),
-                   instead_of ? " for " : "", instead_of ? instead_of : "");
-    return ret;
+    return print_format("%.28s%s%.28s", ask_text(task, "agent", "-"), instead_of ? " for " : "",
+                        instead_of ? instead_of : "");
 }
 
 const char *print_state_colour(const char *state) {
@@ -246,41 +229,29 @@ const char *print_title(const json_t *task) {
 
 /* --- members of an answer --------------------------------------------------------------------- */
 
-static struct print_text text_of(const char *text) {
-    struct print_text ret;
-    (void)snprintf(ret.text, sizeof(ret.text), "%s", text);
-    return ret;
-}
-
 struct print_text cell_number(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
-    struct print_text ret = { "-" };
     if (json_is_integer(value))
-        (void)snprintf(ret.text, sizeof(ret.text), "%" JSON_INTEGER_FORMAT,
-                       json_integer_value(value));
-    else if (json_is_real(value))
-        (void)snprintf(ret.text, sizeof(ret.text), "%.12g",
-                       (double)(int64_t)(json_real_value(value) * 1000 + 0.5) / 1000);
-    return ret;
+        return print_format("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    if (!json_is_real(value))
+        return print_format("-");
+    return print_format("%.12g", (double)(int64_t)(json_real_value(value) * 1000 + 0.5) / 1000);
 }
 
 struct print_text cell_percent(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
-    struct print_text ret = { "-" };
-    if (json_is_number(value))
-        (void)snprintf(ret.text, sizeof(ret.text), "%.0f%%", json_number_value(value) * 100);
-    return ret;
+    return json_is_number(value) ? print_format("%.0f%%", json_number_value(value) * 100)
+                                 : print_format("-");
 }
 
 struct print_text cell_cap(const json_t *object, const char *key) {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? cell_number(object, key)
-                                 : text_of(ask_text(object, key, "unlimited"));
+    return json_is_number(json_object_get(object, key))
+               ? cell_number(object, key)
+               : print_format("%s", ask_text(object, key, "unlimited"));
 }
 
-struct print_text cell_span(const json_t *object, const char *key, time_ms now) {
-    const json_t *value = json_object_get(object, key);
-    return json_is_integer(value) ? print_when(json_integer_value(value), now) : text_of("-");
+struct print_text cell_when(const json_t *object, const char *key, time_ms now) {
+    return print_when(ask_int(object, key, 0), now);
 }
 
 struct print_text cell_time(time_ms at) {
@@ -293,6 +264,47 @@ struct print_text cell_time(time_ms at) {
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
+
+struct rows rows_new(const struct column *columns) {
+    struct rows rows = { .source = columns };
+    for (; columns->title && rows.column_count < ROWS_COLUMNS_MAX; columns++)
+        rows.columns[rows.column_count++] =
+            (struct output_column){ columns->title,
+                                    .right = columns->right || columns->kind >= CELL_NUMBER };
+    return rows;
+}
+
+static void put_cell(const struct column *column, const json_t *item, time_ms now,
+                     struct strbuf *out) {
+    const char *key = column->key;
+    if (column->put) {
+        column->put(out, item, now);
+        return;
+    }
+    switch (column->kind) {
+    case CELL_TEXT:
+        strbuf_puts(out, key ? ask_text(item, key, "") : "");
+        break;
+    case CELL_WHEN:
+        strbuf_puts(out, cell_when(item, key, now).text);
+        break;
+    case CELL_BOOL:
+        strbuf_puts(out, ask_true(item, key) ? column->yes : column->no);
+        break;
+    case CELL_WORDS:
+        ask_join(out, " ", json_object_get(item, key));
+        break;
+    case CELL_NUMBER:
+        strbuf_puts(out, cell_number(item, key).text);
+        break;
+    case CELL_PERCENT:
+        strbuf_puts(out, cell_percent(item, key).text);
+        break;
+    case CELL_CAP:
+        strbuf_puts(out, cell_cap(item, key).text);
+        break;
+    }
+}
 
 void rows_add(struct rows *rows, const char *const *cells) {
     rows->cells =
@@ -307,7 +319,19 @@ void rows_add(struct rows *rows, const char *const *cells) {
     }
 }
 
-static void rows_measure(const struct rows *rows) {
+void rows_add_item(struct rows *rows, const json_t *item, time_ms now) {
+    struct strbuf texts[ROWS_COLUMNS_MAX] = { 0 };
+    const char *cells[ROWS_COLUMNS_MAX];
+    for (size_t i = 0; i < rows->column_count; i++) {
+        put_cell(&rows->source[i], item, now, &texts[i]);
+        cells[i] = strbuf_text(&texts[i]);
+    }
+    rows_add(rows, cells);
+    for (size_t i = 0; i < rows->column_count; i++)
+        strbuf_finish(&texts[i]);
+}
+
+static void rows_measure(struct rows *rows) {
     for (size_t at = 0; at < rows->count; at += rows->column_count)
         output_measure(rows->columns, rows->column_count, (const char *const *)&rows->cells[at]);
 }
@@ -335,20 +359,40 @@ size_t rows_room(const struct rows *rows, size_t least) {
 
 void rows_print_cut(const struct rows *rows, size_t at, size_t room, const char *const *colours,
                     struct strbuf *out) {
-    const char *cells[16];
-    size_t count = rows->column_count < ARRAY_SIZE(cells) ? rows->column_count : ARRAY_SIZE(cells);
-    _cleanup_(strbuf_finish) struct strbuf last = STRBUF_INIT;
-    for (size_t i = 0; i < count; i++)
+    const char *cells[ROWS_COLUMNS_MAX];
+    size_t last = rows->column_count - 1;
+    _cleanup_(strbuf_finish) struct strbuf cut = STRBUF_INIT;
+    for (size_t i = 0; i < last; i++)
         cells[i] = rows->cells[at + i];
-    print_line(&last, cells[count - 1], room);
-    cells[count - 1] = strbuf_text(&last);
-    output_row_in(rows->columns, count, cells, colours, out);
+    print_line(&cut, rows->cells[at + last], room);
+    cells[last] = strbuf_text(&cut);
+    output_row_in(rows->columns, last + 1, cells, colours, out);
 }
 
 static void rows_clear(struct rows *rows) {
     for (size_t i = 0; i < rows->count; i++)
         free(rows->cells[i]);
     rows->count = 0;
+}
+
+void rows_flush(struct rows *rows, struct strbuf *out) {
+    rows_measure(rows);
+    if (rows->count > 0 && !rows->headed)
+        output_head(rows->columns, rows->column_count, out);
+    rows->headed |= rows->count > 0;
+    size_t room = rows_room(rows, 12);
+    for (size_t at = 0; at < rows->count; at += rows->column_count) {
+        const char *colours[ROWS_COLUMNS_MAX] = { NULL };
+        for (size_t i = 0; i < rows->column_count; i++) {
+            const char *cell = rows->cells[at + i];
+            if (rows->source[i].is_state)
+                colours[i] =
+                    print_state_colour(print_format("%.*s", (int)strcspn(cell, ":"), cell).text);
+        }
+        rows_print_cut(rows, at, room, colours, out);
+        output_some(out);
+    }
+    rows_clear(rows);
 }
 
 void rows_finish(struct rows *rows) {
@@ -358,66 +402,52 @@ void rows_finish(struct rows *rows) {
     rows->capacity = 0;
 }
 
-/* --- tasks ----------------------------------------------------------------------------------- */
+/* --- the columns of `sluice list` ------------------------------------------------------------- */
 
-static void begin_tasks(struct print_tasks *list) {
-    static const char *const titles[PRINT_TASKS_COLUMNS] = {
-        "ID", "STATE", "PROJECT", "AGENT", "AGE", "GATE", "TITLE",
-    };
-    for (size_t i = 0; i < PRINT_TASKS_COLUMNS; i++)
-        list->columns[i].title = titles[i];
-    list->columns[4].right = true;
-    list->rows.columns = list->columns;
-    list->rows.column_count = PRINT_TASKS_COLUMNS;
+static void put_state(struct strbuf *out, const json_t *task, time_ms now) {
+    (void)now;
+    strbuf_puts(out, print_state(task).text);
 }
 
-void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now) {
-    if (!list->rows.columns)
-        begin_tasks(list);
+static void put_agent(struct strbuf *out, const json_t *task, time_ms now) {
+    (void)now;
+    strbuf_puts(out, print_agent(task).text);
+}
+
+static void put_age(struct strbuf *out, const json_t *task, time_ms now) {
     time_ms since = ask_int(task, "changed_at", ask_int(task, "created_at", 0));
-    const char *lends = ask_text(json_object_get(task, "run"), "lends_to", NULL);
-    const char *host = ask_text(json_object_get(task, "run"), "unreachable_host", NULL);
-    _cleanup_(strbuf_finish) struct strbuf gate = STRBUF_INIT, title = STRBUF_INIT;
+    strbuf_puts(out, since > 0 ? print_span(now - since).text : "");
+}
+
+/* What keeps it from running or, of a run, what is unusual about it. */
+static void put_gate(struct strbuf *out, const json_t *task, time_ms now) {
+    const json_t *run = json_object_get(task, "run");
+    const char *lends = ask_text(run, "lends_to", NULL);
+    const char *host = ask_text(run, "unreachable_host", NULL);
+    (void)now;
     if (host)
-        strbuf_printf(&gate, "host %s unreachable", host);
+        strbuf_printf(out, "host %s unreachable", host);
     else if (lends)
-        strbuf_printf(&gate, "lends to %s", lends);
-    else if (print_is_empty(task) && !ask_text(task, "gate", NULL))
-        strbuf_puts(&gate, "no changes");
-    const char *external_id = ask_text(task, "external_id", NULL), *text = print_title(task);
+        strbuf_printf(out, "lends to %s", lends);
+    else
+        strbuf_puts(out, ask_text(task, "gate", print_is_empty(task) ? "no changes" : ""));
+}
+
+static void put_title(struct strbuf *out, const json_t *task, time_ms now) {
+    const char *external_id = ask_text(task, "external_id", NULL), *title = print_title(task);
+    (void)now;
     if (external_id)
-        strbuf_printf(&title, "[%s] ", external_id);
-    strbuf_puts(&title, text ? text : "");
-    rows_add(&list->rows, (const char *[]){
-                              ask_text(task, "id", NULL),
-                              print_state(task).text,
-                              ask_text(task, "project", NULL),
-                              print_agent(task).text,
-                              since > 0 ? print_span(now - since).text : NULL,
-                              gate.length > 0 ? strbuf_text(&gate) : ask_text(task, "gate", NULL),
-                              strbuf_text(&title),
-                          });
+        strbuf_printf(out, "[%s] ", external_id);
+    strbuf_puts(out, title ? title : "");
 }
 
-void print_tasks_flush(struct print_tasks *list, struct strbuf *out) {
-    if (list->rows.count == 0)
-        return; /* the columns have no titles yet */
-    rows_measure(&list->rows);
-    if (!list->headed)
-        output_head(list->columns, PRINT_TASKS_COLUMNS, out);
-    list->headed = true;
-    size_t room = rows_room(&list->rows, 12);
-    for (size_t at = 0; at < list->rows.count; at += PRINT_TASKS_COLUMNS) {
-        const char *colours[PRINT_TASKS_COLUMNS] = { NULL }, *state = list->rows.cells[at + 1];
-        char word[32];
-        (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(state, ":"), state);
-        colours[1] = print_state_colour(word);
-        rows_print_cut(&list->rows, at, room, colours, out);
-        output_some(out);
-    }
-    rows_clear(&list->rows);
-}
-
-void print_tasks_finish(struct print_tasks *list) {
-    rows_finish(&list->rows);
-}
+const struct column print_task_columns[] = {
+    { "ID", "id" },
+    { "STATE", .put = put_state, .is_state = true },
+    { "PROJECT", "project" },
+    { "AGENT", .put = put_agent },
+    { "AGE", .put = put_age, .right = true },
+    { "GATE", .put = put_gate },
+    { "TITLE", .put = put_title },
+    { NULL },
+};

@@ -16,6 +16,8 @@
 struct print_text {
     char text[64];
 };
+/* Cut if it is too long. */
+struct print_text print_format(const char *format, ...) _printf_(1, 2);
 
 /* "27 s", "3 m", "2 h", "4 d". */
 struct print_text print_span(time_ms span);
@@ -70,32 +72,52 @@ struct print_text cell_percent(const json_t *object, const char *key);
 /* A number, or "unlimited" if missing. */
 struct print_text cell_cap(const json_t *object, const char *key);
 /* A time relative to `now`, as print_when: "3 m ago", "in 27 s"; "-" if missing. */
-struct print_text cell_span(const json_t *object, const char *key, time_ms now);
+struct print_text cell_when(const json_t *object, const char *key, time_ms now);
 /* Local time: 2027-01-31 18:30:05. */
 struct print_text cell_time(time_ms at);
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+/* A column of a table of JSON objects: the member `key` of each, formatted by `kind`; or the text
+ * that `put` adds to `out`. Tables that are filled with rows_add need only titles. */
+enum cell_kind { CELL_TEXT, CELL_WHEN, CELL_BOOL, CELL_WORDS, CELL_NUMBER, CELL_PERCENT, CELL_CAP };
+struct column {
+    const char *title; /* NULL ends a list */
+    const char *key;
+    enum cell_kind kind; /* right-aligned from CELL_NUMBER on */
+    void (*put)(struct strbuf *out, const json_t *item, time_ms now);
+    bool right;           /* right-aligned, whatever its kind */
+    bool is_state;        /* "held:review": rows_flush shows it in the color of the state */
+    const char *yes, *no; /* of CELL_BOOL */
+};
+
 /* A small table that is collected first and printed when it is complete.
  *
- *     struct output_column columns[] = { { "NAME" }, { "USED", true } };
- *     _cleanup_(rows_finish) struct rows rows = { columns, ARRAY_SIZE(columns) };
- *     rows_add(&rows, (const char *[]){ name, used });
- *     rows_print(&rows, &out);
+ *     static const struct column columns[] = { { "NAME", "name" }, { "USED", .put = put_used }, … };
+ *     _cleanup_(rows_finish) struct rows rows = rows_new(columns);
+ *     rows_add_item(&rows, item, now); … rows_print(&rows, &out);
  *
  * Cells are copied and sanitized. For tables of a few screens; those with up to a million lines use
- * two passes instead (output_table). */
+ * two passes instead (output_table), or rows_flush now and then. */
+#define ROWS_COLUMNS_MAX 10
 struct rows {
-    struct output_column *columns;
+    const struct column *source;
+    struct output_column columns[ROWS_COLUMNS_MAX];
     size_t column_count;
     char **cells;           /* row after row */
     size_t count, capacity; /* of cells */
+    bool headed;            /* rows_flush has printed the titles */
 };
 
+struct rows rows_new(const struct column *columns);
+void rows_add_item(struct rows *rows, const json_t *item, time_ms now);
 /* One text per column; NULL and "" are shown as "-". */
 void rows_add(struct rows *rows, const char *const *cells);
-/* Head and rows; nothing if there are none. */
+/* Titles and rows; nothing if there are no rows. */
 void rows_print(struct rows *rows, struct strbuf *out);
+/* Prints and forgets the rows; titles precede the first ones. Cuts the last column to the width of
+ * the terminal. */
+void rows_flush(struct rows *rows, struct strbuf *out);
 /* The width available for the last column, at least `least`; 0: unlimited. Measure first. */
 size_t rows_room(const struct rows *rows, size_t least);
 /* The row whose cells start at `at`, the last one cut to `room`; `colours` as output_row_in. */
@@ -103,16 +125,5 @@ void rows_print_cut(const struct rows *rows, size_t at, size_t room, const char 
                     struct strbuf *out);
 void rows_finish(struct rows *rows); /* usable with _cleanup_ */
 
-/* Tasks, filled and printed in chunks, so that a long list needs no memory; the head precedes the
- * first chunk. Zero-initialize; end with print_tasks_finish. */
-enum { PRINT_TASKS_COLUMNS = 7 };
-
-struct print_tasks {
-    struct output_column columns[PRINT_TASKS_COLUMNS];
-    struct rows rows;
-    bool headed;
-};
-
-void print_tasks_add(struct print_tasks *list, const json_t *task, time_ms now);
-void print_tasks_flush(struct print_tasks *list, struct strbuf *out);
-void print_tasks_finish(struct print_tasks *list);
+/* The columns of `sluice list`. */
+extern const struct column print_task_columns[];

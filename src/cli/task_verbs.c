@@ -53,14 +53,6 @@ static void work_finish(struct work *w) {
     json_decref(w->done);
 }
 
-/* Arguments `from` to before `to`. */
-static json_t *ids_of(const struct cmd_call *call, size_t from, size_t to) {
-    json_t *ids = json_array();
-    for (size_t i = from; i < to; i++)
-        json_array_append_new(ids, ask_string(call->args[i]));
-    return ids;
-}
-
 /* Tasks `from` to before `to`. 0, or the errno of the refusal. */
 static int send_batch(struct work *w, size_t from, size_t to) {
     json_t *tasks = json_array(), *body = json_copy(w->extra);
@@ -91,26 +83,21 @@ static int send_all(struct work *w, size_t from, size_t to) {
     return r ? r : send_all(w, middle, to);
 }
 
-static bool list_has(const char *list, const char *word, size_t length) {
-    for (;;) {
-        size_t n = strcspn(list, ",");
-        if (n == length && strncmp(list, word, n) == 0)
-            return true;
-        if (!list[n])
-            return false;
-        list += n + 1;
-    }
-}
-
+/* Is each word of the comma-separated list `states` in the list verb->may? */
 static int check_states(const struct cmd_call *call, const struct task_verb *verb,
                         const char *states) {
-    for (const char *at = states;; at++) {
-        size_t length = strcspn(at, ",");
-        if (!list_has(verb->may, at, length))
-            return cmd_usage_error(call->cmd, "option '--state': expected some of %s, got '%.*s'",
-                                   verb->may, (int)length, at);
-        at += length;
-        if (!*at)
+    for (;; states++) {
+        size_t length = strcspn(states, ","), n;
+        const char *may = verb->may;
+        while ((n = strcspn(may, ",")) != length || strncmp(may, states, n) != 0) {
+            if (!may[n])
+                return cmd_usage_error(call->cmd,
+                                       "option '--state': expected some of %s, got '%.*s'",
+                                       verb->may, (int)length, states);
+            may += n + 1;
+        }
+        states += length;
+        if (!*states)
             return CMD_OK;
     }
 }
@@ -126,36 +113,29 @@ static void collect(void *ctx, const json_t *item) {
     json_array_append_new(w->ids, ask_string(number));
 }
 
-static int find_all(const struct cmd_call *call, struct work *w) {
+static int do_all(const struct cmd_call *call, struct work *w) {
     const char *states = cmd_value(call, "state");
-    int code = states ? check_states(call, w->verb, states) : CMD_OK;
-    if (code != CMD_OK)
-        return code;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_puts(&path, "/v1/tasks?order=old&limit=1000");
     client_query(&path, "state", states ? states : w->verb->all);
     client_query(&path, "project", cmd_value(call, "project"));
     client_query(&path, "group", cmd_value(call, "group"));
-    code = ask_open(&w->ask, ASK_START);
-    return code != CMD_OK ? code : ask_pages(&w->ask, strbuf_text(&path), LIST_MOST, collect, w);
-}
-
-static int do_all(const struct cmd_call *call, struct work *w) {
-    int code = find_all(call, w);
-    if (code != CMD_OK)
-        return code;
+    int code = states ? check_states(call, w->verb, states) : CMD_OK;
+    if (code == CMD_OK)
+        code = ask_open(&w->ask, ASK_START);
+    if (code == CMD_OK)
+        code = ask_pages(&w->ask, strbuf_text(&path), LIST_MOST, collect, w);
     size_t count = json_array_size(w->ids);
-    for (size_t from = 0; from < count; from += BATCH) {
-        size_t to = count - from < BATCH ? count : from + BATCH;
-        if (send_all(w, from, to) != 0)
-            return ask_failed(&w->ask);
-    }
-    return CMD_OK;
+    for (size_t from = 0; code == CMD_OK && from < count; from += BATCH)
+        if (send_all(w, from, count - from < BATCH ? count : from + BATCH) != 0)
+            code = ask_failed(&w->ask);
+    return code;
 }
 
 static int do_named(const struct cmd_call *call, struct work *w) {
-    for (size_t i = 0; i < call->arg_count; i++)
-        json_array_append_new(w->ids, ask_string(call->args[i]));
+    json_t *ids = ask_args(call, 0, call->arg_count);
+    json_array_extend(w->ids, ids);
+    json_decref(ids);
     int code = ask_open(&w->ask, ASK_START);
     if (code != CMD_OK)
         return code;
@@ -209,10 +189,7 @@ static int check_ids(const struct cmd_call *call, bool has_all) {
     if (has_all && !all && call->arg_count == 0)
         return cmd_usage_error(call->cmd, "'%s' needs the IDs of tasks, or --all",
                                cmd_name(call->cmd));
-    for (size_t i = 0; i < call->arg_count; i++)
-        if (!*call->args[i])
-            return cmd_usage_error(call->cmd, "an ID is empty");
-    return CMD_OK;
+    return ask_names(call, "an ID is empty");
 }
 
 /* Filters require --all. */
@@ -280,14 +257,12 @@ static int hold_run(const struct cmd_call *call) {
 }
 
 static int retry_run(const struct cmd_call *call) {
-    json_t *rules = json_array(), *body = json_object();
+    json_auto_t *rules = json_array();
     const char *rule;
     for (size_t i = 0; (rule = cmd_value_at(call, "allow", i)); i++)
         json_array_append_new(rules, ask_string(rule));
-    if (json_array_size(rules) > 0)
-        json_object_set(body, "allow", rules);
-    json_decref(rules);
-    return task_verb_run(call, call->cmd->data, body);
+    return task_verb_run(call, call->cmd->data,
+                         json_pack("{s:O*}", "allow", json_array_size(rules) > 0 ? rules : NULL));
 }
 
 #define ALL_OPTIONS                                                                                \
@@ -350,17 +325,16 @@ VERB(retry, retry_options, retry_run, 0, .op = "retry", .did = "retried", .all =
 
 /* "web-17 merged into 'main' at 1f0c1e0a8c6c" */
 static void print_merged(struct strbuf *out, const json_t *task) {
-    const char *result = ask_text(task, "result", "?");
-    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    strbuf_printf(&line, "%s ", ask_text(task, "id", "?"));
-    if (strcmp(result, "already") == 0 || strcmp(result, "empty") == 0)
-        strbuf_puts(&line,
-                    strcmp(result, "empty") == 0 ? "has no changes: " : "is merged already: ");
-    else if (strcmp(result, "failed") == 0 || strcmp(result, "conflict") == 0)
-        strbuf_puts(&line, "is not merged: ");
-    strbuf_puts(&line, ask_text(task, "message", result));
-    print_line(out, strbuf_text(&line), 0);
-    strbuf_putc(out, '\n');
+    static const char *const words[][2] = { { "already", "is merged already: " },
+                                            { "empty", "has no changes: " },
+                                            { "failed", "is not merged: " },
+                                            { "conflict", "is not merged: " } };
+    const char *result = ask_text(task, "result", "?"), *before = "";
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i][0], result) == 0)
+            before = words[i][1];
+    cmd_put_line(out, "%s %s%s", ask_text(task, "id", "?"), before,
+                 ask_text(task, "message", result));
 }
 
 static int cmd_merge_run(const struct cmd_call *call) {
@@ -370,23 +344,22 @@ static int cmd_merge_run(const struct cmd_call *call) {
     if (code != CMD_OK)
         return code;
     client_set_timeout(ask.client, MERGE_TIMEOUT);
-    json_t *body = json_pack("{s:o}", "tasks", ids_of(call, 0, call->arg_count));
+    json_t *body = json_pack("{s:o}", "tasks", ask_args(call, 0, call->arg_count));
     ask_take_members(call, body);
     code = ask_post(&ask, body, "/v1/tasks/merge");
     if (code != CMD_OK)
         return code;
     ASK_EACH(task, json_object_get(ask.answer, "tasks")) {
-        const char *result = ask_text(task, "result", "");
-        if (strcmp(result, "conflict") == 0)
+        if (ask_is(task, "result", "conflict"))
             code = CMD_REFUSED;
-        else if (strcmp(result, "failed") == 0 && code == CMD_OK)
+        else if (ask_is(task, "result", "failed") && code == CMD_OK)
             code = CMD_FAILED;
-        if (!call->json)
-            print_merged(&out, task);
+        print_merged(&out, task);
     }
     if (call->json)
         (void)ask_print(&ask);
-    output_rest(&out);
+    else
+        output_rest(&out);
     return code;
 }
 
@@ -411,7 +384,7 @@ static bool has_id(const json_t *list, const char *id) {
 /* Reads the dependencies, and adds or removes those that are named. */
 static int read_and_change(const struct cmd_call *call, struct ask *ask, json_t **list) {
     json_t *names = *list, *result = json_array();
-    int code = ask_open_named(ask, call, "/v1/tasks/", "");
+    int code = ask_get_named(ask, call, "/v1/tasks/", "");
     ASK_EACH(item, code == CMD_OK ? json_object_get(ask->answer, "depends_on") : NULL) {
         if (json_is_string(item) && !has_id(names, json_string_value(item)))
             json_array_append(result, item);
@@ -431,22 +404,7 @@ static int check_depend(const struct cmd_call *call) {
         return cmd_usage_error(call->cmd, "'--none' takes only the task");
     if (!none && call->arg_count < 2)
         return cmd_usage_error(call->cmd, "name the tasks it depends on, or use '--none'");
-    for (size_t i = 0; i < call->arg_count; i++) {
-        int code = ask_name(call, call->args[i]);
-        if (code != CMD_OK)
-            return code;
-    }
-    return CMD_OK;
-}
-
-static void print_depends(const json_t *task, const json_t *list) {
-    _cleanup_(strbuf_finish) struct strbuf ids = STRBUF_INIT;
-    ASK_EACH(item, list) {
-        strbuf_printf(&ids, "%s%s", ids.length > 0 ? ", " : "", json_string_value(item));
-    }
-    (void)cmd_print_line("%s depends on %s: %s", ask_text(task, "id", "?"),
-                         ids.length > 0 ? strbuf_text(&ids) : "nothing",
-                         ask_text(task, "state", "?"));
+    return ask_names(call, "a name is empty");
 }
 
 static int cmd_depend_run(const struct cmd_call *call) {
@@ -459,17 +417,20 @@ static int cmd_depend_run(const struct cmd_call *call) {
         if (!has_id(list, call->args[i]))
             json_array_append_new(list, ask_string(call->args[i]));
     bool change = cmd_has(call, "add") || cmd_has(call, "drop");
-    code = change ? read_and_change(call, &ask, &list) : ask_open(&ask, ASK_START);
+    code = change ? read_and_change(call, &ask, &list) : CMD_OK;
     if (code == CMD_OK)
         code = ask_post(
             &ask, json_pack("{s:o,s:O}", "task", ask_string(call->args[0]), "depends_on", list),
             "/v1/tasks/depends");
-    if (code == CMD_OK && call->json)
-        code = ask_print(&ask);
-    else if (code == CMD_OK)
-        print_depends(json_array_get(json_object_get(ask.answer, "tasks"), 0), list);
+    _cleanup_(strbuf_finish) struct strbuf ids = STRBUF_INIT;
+    ask_join(&ids, ", ", list);
     json_decref(list);
-    return code;
+    if (ask_ended(call, &ask, &code))
+        return code;
+    const json_t *task = json_array_get(json_object_get(ask.answer, "tasks"), 0);
+    return cmd_print_line("%s depends on %s: %s", ask_text(task, "id", "?"),
+                          ids.length > 0 ? strbuf_text(&ids) : "nothing",
+                          ask_text(task, "state", "?"));
 }
 
 static const struct cmd_option depend_options[] = {
@@ -501,15 +462,13 @@ static int ends_in_project(const struct cmd_call *call, struct ask *ask) {
     const char *last = call->arg_count > 1 ? call->args[call->arg_count - 1] : NULL;
     if (!last || !*last || looks_like_id(last) || cmd_has(call, "project"))
         return 0;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/projects/", last, "");
-    int r = ask_try_get(ask, strbuf_text(&path));
+    int r = ask_try_named(ask, "/v1/projects/", last, "");
     return r == 0 ? 1 : r == ENOENT && ask_was_answered(ask) ? 0 : -ask_failed(ask);
 }
 
 /* --meta, --var and --on, stored with the tasks. */
 static int take_meta(const struct cmd_call *call, json_t *body) {
-    json_t *meta = json_object(), *vars = json_object();
+    json_auto_t *meta = json_object(), *vars = json_object();
     const char *pair;
     int code = CMD_OK;
     for (size_t n = 0; code == CMD_OK && (pair = cmd_value_at(call, "meta", n)); n++)
@@ -518,12 +477,9 @@ static int take_meta(const struct cmd_call *call, json_t *body) {
         code = ask_add_pair(call, pair, vars);
     if (json_object_size(vars) > 0)
         json_object_set(meta, "vars", vars);
-    if (cmd_has(call, "on"))
-        json_object_set_new(meta, "formula", ask_string(cmd_value(call, "on")));
+    ask_put(meta, "formula", cmd_value(call, "on"));
     if (json_object_size(meta) > 0)
         json_object_set(body, "meta", meta);
-    json_decref(vars);
-    json_decref(meta);
     return code;
 }
 
@@ -543,32 +499,22 @@ static int check_sling(const struct cmd_call *call) {
 struct sling {
     const struct cmd_call *call;
     struct ask ask;
-    json_t *body; /* of the request, without tasks; borrowed */
-    json_t *tasks, *group, *warning;
-    bool dry;
+    json_t *body;   /* of the request, without tasks; borrowed */
+    json_t *result; /* tasks, group, dry_run, deferred, warning; printed by --json */
 };
 
 static void sling_finish(struct sling *s) {
     ask_finish(&s->ask);
-    json_decref(s->tasks);
-    json_decref(s->group);
-    json_decref(s->warning);
-}
-
-static void replace_text(json_t **text, json_t *value) {
-    if (!json_is_string(value))
-        return;
-    json_decref(*text);
-    *text = json_incref(value);
+    json_decref(s->result);
 }
 
 /* Takes `body`. 0, or the errno of the refusal. */
 static int send_sling(struct sling *s, json_t *body) {
     int r = ask_try_post(&s->ask, body, "/v1/tasks/sling");
     if (r == 0) {
-        json_array_extend(s->tasks, json_object_get(s->ask.answer, "tasks"));
-        replace_text(&s->group, json_object_get(s->ask.answer, "group"));
-        replace_text(&s->warning, json_object_get(s->ask.answer, "warning"));
+        json_object_set(s->result, "tasks", json_object_get(s->ask.answer, "tasks"));
+        ask_put(s->result, "group", ask_text(s->ask.answer, "group", NULL));
+        ask_put(s->result, "warning", ask_text(s->ask.answer, "warning", NULL));
     }
     return r;
 }
@@ -594,28 +540,27 @@ static void print_slung(bool dry, const json_t *task, struct strbuf *out) {
 /* CMD_REFUSED if a guard skipped all of them, or if some were deferred. */
 static int print_all_slung(const struct sling *s) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    size_t i, skipped = 0, deferred = 0;
-    json_t *task;
-    json_array_foreach(s->tasks, i, task) {
+    const json_t *tasks = json_object_get(s->result, "tasks");
+    const char *warning = ask_text(s->result, "warning", NULL);
+    size_t count = json_array_size(tasks), skipped = 0, deferred = 0;
+    ASK_EACH(task, tasks) {
         if (ask_is(task, "result", "skipped")) {
             skipped++;
             cmd_warn("%s skipped: %s", ask_text(task, "id", "?"), ask_text(task, "why", "?"));
         }
         deferred += ask_is(task, "result", "deferred");
-        if (!s->call->json)
-            print_slung(s->dry, task, &out);
+        print_slung(ask_true(s->result, "dry_run"), task, &out);
     }
-    if (s->call->json) {
-        (void)ask_print_json(json_pack("{s:O, s:O, s:b, s:I, s:O}", "tasks", s->tasks, "group",
-                                       s->group, "dry_run", s->dry, "deferred",
-                                       (json_int_t)deferred, "warning", s->warning));
-    } else if (i == 0) {
+    json_object_set_new(s->result, "deferred", json_integer((json_int_t)deferred));
+    if (count == 0)
         strbuf_puts(&out, "nothing to sling\n");
-    }
-    output_rest(&out);
-    if (json_is_string(s->warning))
-        cmd_warn("%s", json_string_value(s->warning));
-    return deferred > 0 || (skipped > 0 && skipped == i) ? CMD_REFUSED : CMD_OK;
+    if (s->call->json)
+        (void)ask_print_json(json_incref(s->result));
+    else
+        output_rest(&out);
+    if (warning)
+        cmd_warn("%s", warning);
+    return deferred > 0 || (skipped > 0 && skipped == count) ? CMD_REFUSED : CMD_OK;
 }
 
 /* The steps for one task, as the body of POST /v1/tasks. */
@@ -683,42 +628,35 @@ static int sling_on_formula(struct sling *s, json_t *tasks) {
 
 /* The given agent, or those of the slung tasks. */
 static void warn_of_agents(const struct cmd_call *call, struct ask *ask, const json_t *slung) {
-    json_t *tasks = json_array(), *task;
-    size_t i;
-    if (cmd_has(call, "agent"))
-        json_array_append_new(tasks,
-                              json_pack("{s:o}", "agent", ask_string(cmd_value(call, "agent"))));
-    json_array_foreach(slung, i, task) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        if (cmd_has(call, "agent") || i >= LOOKED_AT)
-            break;
-        ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "");
+    json_auto_t *tasks = json_array();
+    const char *agent = cmd_value(call, "agent");
+    if (agent)
+        json_array_append_new(tasks, json_pack("{s:o}", "agent", ask_string(agent)));
+    for (size_t i = 0; !agent && i < json_array_size(slung) && i < LOOKED_AT; i++) {
+        const json_t *task = json_array_get(slung, i);
         if (strcmp(ask_text(task, "result", "slung"), "slung") == 0
-            && ask_try_get(ask, strbuf_text(&path)) == 0)
+            && ask_try_task(ask, ask_text(task, "id", "")) == 0)
             json_array_append(tasks, ask->answer);
     }
     agent_warning_print(ask, agent_warning_names(tasks));
-    json_decref(tasks);
 }
 
 static int sling_named(const struct cmd_call *call, json_t *body) {
-    _cleanup_(sling_finish) struct sling s = { .call = call,
-                                               .body = body,
-                                               .tasks = json_array(),
-                                               .group = json_null(),
-                                               .warning = json_null(),
-                                               .dry = cmd_has(call, "dry-run") };
+    _cleanup_(sling_finish) struct sling s = {
+        .call = call,
+        .body = body,
+        .result = json_pack("{s:[], s:n, s:b, s:i, s:n}", "tasks", "group", "dry_run",
+                            cmd_has(call, "dry-run"), "deferred", 0, "warning"),
+    };
     int code = ask_open(&s.ask, ASK_START);
     int ends = code == CMD_OK ? ends_in_project(call, &s.ask) : -code;
     if (ends < 0)
         return -ends;
     size_t count = call->arg_count - (size_t)ends;
     const char *project = ends ? call->args[count] : cmd_value(call, "project");
-    if (project)
-        json_object_set_new(body, "project", ask_string(project));
-    if (cmd_has(call, "group"))
-        json_object_set_new(body, "group", ask_string(cmd_value(call, "group")));
-    json_t *tasks = ids_of(call, 0, count);
+    ask_put(body, "project", project);
+    ask_put(body, "group", cmd_value(call, "group"));
+    json_auto_t *tasks = ask_args(call, 0, count);
     if (cmd_has(call, "on")) {
         code = sling_on_formula(&s, tasks);
     } else {
@@ -727,12 +665,11 @@ static int sling_named(const struct cmd_call *call, json_t *body) {
         json_object_set(request, "tasks", tasks);
         code = send_sling(&s, request) == 0 ? CMD_OK : ask_refused(call, &s.ask);
     }
-    json_decref(tasks);
     if (code != CMD_OK)
         return code;
     code = print_all_slung(&s);
-    if (!s.dry)
-        warn_of_agents(call, &s.ask, s.tasks);
+    if (!cmd_has(call, "dry-run"))
+        warn_of_agents(call, &s.ask, json_object_get(s.result, "tasks"));
     return code;
 }
 
@@ -746,8 +683,7 @@ static int cmd_sling_run(const struct cmd_call *call) {
     if (code == CMD_OK && cmd_has(call, "all")) {
         json_object_set_new(body, "no_group", json_true()); /* they come in batches */
         json_object_set_new(body, "partial", json_true());
-        if (cmd_has(call, "project"))
-            json_object_set_new(body, "project", ask_string(cmd_value(call, "project")));
+        ask_put(body, "project", cmd_value(call, "project"));
         _cleanup_(ask_finish) struct ask ask = { 0 };
         code = task_verb_run(call, &sling_verb, body);
         if (code == CMD_OK && cmd_has(call, "agent") && ask_open(&ask, ASK_TRY) == CMD_OK)

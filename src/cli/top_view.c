@@ -5,7 +5,9 @@
  * third. */
 #include "cli/top.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,155 +25,153 @@
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /* Each pane names its columns; a column is as wide as its widest visible cell, up to `most`, and
- * the last one takes the rest. `wide` columns need a wide screen. */
+ * the last one takes the rest. A cell is a member of the row's struct, formatted by `kind`. */
+enum view_kind {
+    VIEW_PLAIN,  /* a text */
+    VIEW_STATUS, /* a text in the color of the task's state */
+    VIEW_MARK,   /* symbol of the task's state */
+    VIEW_SINCE,  /* elapsed time */
+    VIEW_AT,     /* a time: "3 m ago" */
+    VIEW_OPENS,  /* a time in the future, or nothing */
+    VIEW_SHORT,  /* 12.3k */
+    VIEW_FULL,   /* 12345 */
+    VIEW_LIMIT,  /* a cap, or "no limit" */
+    VIEW_BAR,    /* [#####---------------]; nothing without a cap */
+    VIEW_CLOSED, /* the state of a limit, and when it opens */
+};
 
-struct column {
+struct view_column {
     const char *title;
-    bool right, wide; /* wide: only on a wide screen */
-    unsigned most;    /* 0: the rest of the line; only for the last column */
-    /* The text of a row; may use `buffer`. */
-    const char *(*text)(const struct top *top, size_t row, struct strbuf *buffer);
+    unsigned most; /* 0: the rest of the line; only for the last column */
+    enum view_kind kind;
+    size_t offset; /* of the member: a text, an int64_t or a time_ms */
+    bool right;
+    bool wide; /* only on a wide screen */
 };
 
 static const struct top_task *task_at(const struct top *top, size_t row) {
     return top_list_row(&top->lists[top->pane], row);
 }
 
-#define TASK_TEXT(name)                                                                            \
-    static const char *text_##name(const struct top *top, size_t row, struct strbuf *buffer) {     \
-        (void)buffer;                                                                              \
-        return task_at(top, row)->name;                                                            \
-    }                                                                                              \
-    struct top_needs_a_semicolon_
-
-TASK_TEXT(id);
-TASK_TEXT(word);
-TASK_TEXT(project);
-TASK_TEXT(agent);
-TASK_TEXT(gate);
-TASK_TEXT(why);
-TASK_TEXT(doing);
-TASK_TEXT(title);
-
-static const char *text_mark(const struct top *top, size_t row, struct strbuf *buffer) {
-    (void)buffer;
-    return state_symbol(task_at(top, row)->state, top->unicode);
-}
-
-static const char *text_since(const struct top *top, size_t row, struct strbuf *buffer) {
-    time_ms since = task_at(top, row)->since;
-    strbuf_puts(buffer, since > 0 ? print_span(top->now - since).text : "-");
+/* The text of a cell; may use `buffer`. */
+static const char *cell_text(const struct top *top, const struct view_column *column, size_t row,
+                             struct strbuf *buffer) {
+    const struct top_limit *limit = top->pane == TOP_PANE_LIMITS ? &top->model.limits[row] : NULL;
+    const void *item = limit;
+    if (!limit)
+        item = top->pane < TOP_LISTS ? (const void *)task_at(top, row)
+                                     : (const void *)&top->model.alerts[row];
+    const char *member = (const char *)item + column->offset;
+    bool is_text = column->kind <= VIEW_STATUS || column->kind == VIEW_CLOSED;
+    const char *text = is_text ? *(const char *const *)(const void *)member : "";
+    int64_t number = is_text || column->kind == VIEW_MARK || column->kind == VIEW_BAR
+                         ? 0
+                         : *(const int64_t *)(const void *)member;
+    switch (column->kind) {
+    case VIEW_PLAIN:
+    case VIEW_STATUS:
+        return text;
+    case VIEW_MARK:
+        return state_symbol(task_at(top, row)->state, top->unicode);
+    case VIEW_SINCE:
+        strbuf_puts(buffer, number > 0 ? print_span(top->now - number).text : "-");
+        break;
+    case VIEW_AT:
+        strbuf_puts(buffer, print_when(number, top->now).text);
+        break;
+    case VIEW_OPENS:
+        strbuf_puts(buffer, number > top->now ? print_when(number, top->now).text : "");
+        break;
+    case VIEW_SHORT:
+        strbuf_puts(buffer, print_short(number).text);
+        break;
+    case VIEW_FULL:
+        strbuf_printf(buffer, "%" PRId64, number);
+        break;
+    case VIEW_LIMIT:
+        strbuf_puts(buffer, number < 0 ? "no limit" : print_short(number).text);
+        break;
+    case VIEW_BAR:
+        if (limit->cap > 0 && limit->used >= 0) {
+            double part = (double)limit->used / (double)limit->cap;
+            unsigned full = part >= 1 ? BAR : (unsigned)(part * BAR);
+            full += full == 0 && limit->used > 0;
+            strbuf_putc(buffer, '[');
+            strbuf_repeat(buffer, "#", full);
+            strbuf_repeat(buffer, "-", BAR - full);
+            strbuf_putc(buffer, ']');
+        }
+        break;
+    case VIEW_CLOSED:
+        strbuf_puts(buffer, text);
+        if (limit->opens_at > top->now)
+            strbuf_printf(buffer, "%sopens %s", *text ? ", " : "",
+                          print_when(limit->opens_at, top->now).text);
+        break;
+    }
     return strbuf_text(buffer);
-}
-
-static const char *text_opens(const struct top *top, size_t row, struct strbuf *buffer) {
-    time_ms at = task_at(top, row)->not_before;
-    strbuf_puts(buffer, at > top->now ? print_when(at, top->now).text : "");
-    return strbuf_text(buffer);
-}
-
-static const char *text_tokens(const struct top *top, size_t row, struct strbuf *buffer) {
-    strbuf_puts(buffer, print_short(task_at(top, row)->tokens).text);
-    return strbuf_text(buffer);
-}
-
-static const char *text_priority(const struct top *top, size_t row, struct strbuf *buffer) {
-    strbuf_printf(buffer, "%lld", (long long)task_at(top, row)->priority);
-    return strbuf_text(buffer);
-}
-
-static const char *text_key(const struct top *top, size_t row, struct strbuf *buffer) {
-    (void)buffer;
-    return top->model.limits[row].key;
-}
-
-static const char *text_used(const struct top *top, size_t row, struct strbuf *buffer) {
-    strbuf_puts(buffer, print_short(top->model.limits[row].used).text);
-    return strbuf_text(buffer);
-}
-
-static const char *text_cap(const struct top *top, size_t row, struct strbuf *buffer) {
-    int64_t cap = top->model.limits[row].cap;
-    strbuf_puts(buffer, cap < 0 ? "no limit" : print_short(cap).text);
-    return strbuf_text(buffer);
-}
-
-/* [#####---------------]; nothing without a cap. */
-static const char *text_bar(const struct top *top, size_t row, struct strbuf *buffer) {
-    const struct top_limit *limit = &top->model.limits[row];
-    if (limit->cap <= 0 || limit->used < 0)
-        return "";
-    double part = (double)limit->used / (double)limit->cap;
-    unsigned full = part >= 1 ? BAR : (unsigned)(part * BAR);
-    full += full == 0 && limit->used > 0;
-    strbuf_putc(buffer, '[');
-    strbuf_repeat(buffer, "#", full);
-    strbuf_repeat(buffer, "-", BAR - full);
-    strbuf_putc(buffer, ']');
-    return strbuf_text(buffer);
-}
-
-static const char *text_state(const struct top *top, size_t row, struct strbuf *buffer) {
-    const struct top_limit *limit = &top->model.limits[row];
-    strbuf_puts(buffer, limit->state);
-    if (limit->opens_at > top->now)
-        strbuf_printf(buffer, "%sopens %s", buffer->length > 0 ? ", " : "",
-                      print_when(limit->opens_at, top->now).text);
-    return strbuf_text(buffer);
-}
-
-static const char *text_alert_since(const struct top *top, size_t row, struct strbuf *buffer) {
-    strbuf_puts(buffer, print_when(top->model.alerts[row].since, top->now).text);
-    return strbuf_text(buffer);
-}
-
-static const char *text_alert_key(const struct top *top, size_t row, struct strbuf *buffer) {
-    (void)buffer;
-    return top->model.alerts[row].key;
-}
-
-static const char *text_alert(const struct top *top, size_t row, struct strbuf *buffer) {
-    (void)buffer;
-    return top->model.alerts[row].text;
 }
 
 /* clang-format off */
-static const struct column panes[TOP_PANE_MAX][COLUMNS_MAX] = {
+#define TASK(member)  offsetof(struct top_task, member)
+#define LIMIT(member) offsetof(struct top_limit, member)
+#define ALERT(member) offsetof(struct top_alert, member)
+
+static const struct view_column panes[TOP_PANE_MAX][COLUMNS_MAX] = {
     [TOP_PANE_RUNNING] = {
-        { "", false, false, 1, text_mark }, { "ID", false, false, 16, text_id },
-        { "PROJECT", false, false, 12, text_project }, { "AGENT", false, false, 10, text_agent },
-        { "FOR", true, false, 6, text_since }, { "TOKENS", true, false, 6, text_tokens },
-        { "STATE", false, true, 20, text_word }, { "DOING", false, true, 50, text_doing },
-        { "TITLE", false, false, 0, text_title },
+        { "", 1, VIEW_MARK },
+        { "ID", 16, VIEW_PLAIN, TASK(id) },
+        { "PROJECT", 12, VIEW_PLAIN, TASK(project) },
+        { "AGENT", 10, VIEW_PLAIN, TASK(agent) },
+        { "FOR", 6, VIEW_SINCE, TASK(since), .right = true },
+        { "TOKENS", 6, VIEW_SHORT, TASK(tokens), .right = true },
+        { "STATE", 20, VIEW_STATUS, TASK(word), .wide = true },
+        { "DOING", 50, VIEW_PLAIN, TASK(doing), .wide = true },
+        { "TITLE", 0, VIEW_PLAIN, TASK(title) },
     },
     [TOP_PANE_READY] = {
-        { "", false, false, 1, text_mark }, { "ID", false, false, 16, text_id },
-        { "PROJECT", false, false, 12, text_project }, { "AGENT", false, true, 10, text_agent },
-        { "PRIO", true, false, 6, text_priority }, { "SINCE", true, false, 6, text_since },
-        { "GATE", false, false, 20, text_gate }, { "WHY", false, true, 60, text_why },
-        { "TITLE", false, false, 0, text_title },
+        { "", 1, VIEW_MARK },
+        { "ID", 16, VIEW_PLAIN, TASK(id) },
+        { "PROJECT", 12, VIEW_PLAIN, TASK(project) },
+        { "AGENT", 10, VIEW_PLAIN, TASK(agent), .wide = true },
+        { "PRIO", 6, VIEW_FULL, TASK(priority), .right = true },
+        { "SINCE", 6, VIEW_SINCE, TASK(since), .right = true },
+        { "GATE", 20, VIEW_PLAIN, TASK(gate) },
+        { "WHY", 60, VIEW_PLAIN, TASK(why), .wide = true },
+        { "TITLE", 0, VIEW_PLAIN, TASK(title) },
     },
     [TOP_PANE_WAITING] = {
-        { "", false, false, 1, text_mark }, { "ID", false, false, 16, text_id },
-        { "STATE", false, true, 16, text_word }, { "PROJECT", false, false, 12, text_project },
-        { "SINCE", true, false, 6, text_since }, { "GATE", false, false, 20, text_gate },
-        { "OPENS", true, false, 8, text_opens }, { "WHY", false, true, 60, text_why },
-        { "TITLE", false, false, 0, text_title },
+        { "", 1, VIEW_MARK },
+        { "ID", 16, VIEW_PLAIN, TASK(id) },
+        { "STATE", 16, VIEW_STATUS, TASK(word), .wide = true },
+        { "PROJECT", 12, VIEW_PLAIN, TASK(project) },
+        { "SINCE", 6, VIEW_SINCE, TASK(since), .right = true },
+        { "GATE", 20, VIEW_PLAIN, TASK(gate) },
+        { "OPENS", 8, VIEW_OPENS, TASK(not_before), .right = true },
+        { "WHY", 60, VIEW_PLAIN, TASK(why), .wide = true },
+        { "TITLE", 0, VIEW_PLAIN, TASK(title) },
     },
     [TOP_PANE_ENDED] = {
-        { "", false, false, 1, text_mark }, { "ID", false, false, 16, text_id },
-        { "STATE", false, false, 11, text_word }, { "PROJECT", false, false, 12, text_project },
-        { "AGENT", false, true, 10, text_agent }, { "SINCE", true, false, 6, text_since },
-        { "WHY", false, true, 60, text_why }, { "TITLE", false, false, 0, text_title },
+        { "", 1, VIEW_MARK },
+        { "ID", 16, VIEW_PLAIN, TASK(id) },
+        { "STATE", 11, VIEW_STATUS, TASK(word) },
+        { "PROJECT", 12, VIEW_PLAIN, TASK(project) },
+        { "AGENT", 10, VIEW_PLAIN, TASK(agent), .wide = true },
+        { "SINCE", 6, VIEW_SINCE, TASK(since), .right = true },
+        { "WHY", 60, VIEW_PLAIN, TASK(why), .wide = true },
+        { "TITLE", 0, VIEW_PLAIN, TASK(title) },
     },
     [TOP_PANE_LIMITS] = {
-        { "LIMIT", false, false, 30, text_key }, { "USED", true, false, 8, text_used },
-        { "CAP", true, false, 8, text_cap }, { "", false, false, BAR + 2, text_bar },
-        { "STATE", false, false, 0, text_state },
+        { "LIMIT", 30, VIEW_PLAIN, LIMIT(key) },
+        { "USED", 8, VIEW_SHORT, LIMIT(used), .right = true },
+        { "CAP", 8, VIEW_LIMIT, LIMIT(cap), .right = true },
+        { "", BAR + 2, VIEW_BAR },
+        { "STATE", 0, VIEW_CLOSED, LIMIT(state) },
     },
     [TOP_PANE_ALERTS] = {
-        { "SINCE", true, false, 10, text_alert_since }, { "ALERT", false, false, 24, text_alert_key },
-        { "WHAT", false, false, 0, text_alert },
+        { "SINCE", 10, VIEW_AT, ALERT(since), .right = true },
+        { "ALERT", 24, VIEW_PLAIN, ALERT(key) },
+        { "WHAT", 0, VIEW_PLAIN, ALERT(text) },
     },
 };
 
@@ -186,29 +186,26 @@ static const char *const nothing[TOP_PANE_MAX] = {
 struct table {
     struct top *top;
     struct top_cells *cells;
-    const struct column *columns;
+    const struct view_column *columns;
     unsigned widths[COLUMNS_MAX];
     size_t first, count; /* visible rows */
     size_t selected;
 };
-
-static bool is_shown(const struct table *t, const struct column *column) {
-    return !column->wide || t->cells->width >= WIDE;
-}
 
 static bool is_loaded(const struct table *t, size_t row) {
     return t->top->pane >= TOP_LISTS || task_at(t->top, row);
 }
 
 static void measure(struct table *t) {
-    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].text; i++) {
-        const struct column *column = &t->columns[i];
+    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].title; i++) {
+        const struct view_column *column = &t->columns[i];
         unsigned width = (unsigned)strlen(column->title);
         for (size_t r = t->first; r < t->first + t->count; r++) {
             if (!is_loaded(t, r))
                 continue;
             _cleanup_(strbuf_finish) struct strbuf buffer = STRBUF_INIT;
-            unsigned need = top_cells_columns(t->cells->unicode, column->text(t->top, r, &buffer));
+            unsigned need =
+                top_cells_columns(t->cells->unicode, cell_text(t->top, column, r, &buffer));
             width = need > width ? need : width;
         }
         t->widths[i] = column->most > 0 && width > column->most ? column->most : width;
@@ -219,16 +216,17 @@ static void measure(struct table *t) {
 static void draw_line(const struct table *t, unsigned y, size_t row, bool titles) {
     unsigned x = 0, width = t->cells->width;
     const struct top_task *task = t->top->pane < TOP_LISTS ? task_at(t->top, row) : NULL;
-    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].text && x < width; i++) {
-        const struct column *column = &t->columns[i];
+    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].title && x < width; i++) {
+        const struct view_column *column = &t->columns[i];
         _cleanup_(strbuf_finish) struct strbuf buffer = STRBUF_INIT;
-        if (!is_shown(t, column))
+        if (column->wide && width < WIDE)
             continue;
-        const char *text = titles ? column->title : column->text(t->top, row, &buffer);
+        const char *text = titles ? column->title : cell_text(t->top, column, row, &buffer);
         unsigned room = column->most > 0 ? t->widths[i] : width - x;
         unsigned columns = top_cells_columns(t->cells->unicode, text);
         unsigned at = column->right && columns < room ? x + room - columns : x;
-        bool of_state = task && !titles && (column->text == text_mark || column->text == text_word);
+        bool of_state =
+            task && !titles && (column->kind == VIEW_MARK || column->kind == VIEW_STATUS);
         unsigned style = titles ? TOP_DIM : of_state ? TOP_STATE + task->state : TOP_PLAIN;
         (void)top_cells_put(t->cells, y, at, room - (at - x), style, text);
         x += room + GAP;
@@ -294,9 +292,7 @@ struct pieces {
     unsigned y, x;
 };
 
-static bool put_piece(struct pieces *p, unsigned style, const char *format, ...) _printf_(3, 4);
-
-static bool put_piece(struct pieces *p, unsigned style, const char *format, ...) {
+_printf_(3, 4) static bool put_piece(struct pieces *p, unsigned style, const char *format, ...) {
     _cleanup_(strbuf_finish) struct strbuf piece = STRBUF_INIT;
     va_list args;
     va_start(args, format);
@@ -343,14 +339,14 @@ static void draw_first(const struct top *top, struct top_cells *cells) {
     if (m->store_full)
         (void)put_piece(&p, TOP_ALERT, "DISK FULL: nothing new is taken");
     if (m->stuck > 0)
-        (void)put_piece(&p, TOP_WARNING, "%lld wait%s for what failed", (long long)m->stuck,
+        (void)put_piece(&p, TOP_WARNING, "%" PRId64 " wait%s for what failed", m->stuck,
                         m->stuck == 1 ? "s" : "");
     if (m->load >= 0)
         (void)put_piece(&p, TOP_PLAIN, "load %.1f", m->load);
     if (m->memory_free_mb >= 0)
         (void)put_piece(&p, TOP_PLAIN, "memory %.1f GB free", (double)m->memory_free_mb / 1024);
     if (m->disk_free_mb >= 0)
-        (void)put_piece(&p, TOP_PLAIN, "disk %lld GB free", (long long)(m->disk_free_mb / 1024));
+        (void)put_piece(&p, TOP_PLAIN, "disk %" PRId64 " GB free", (m->disk_free_mb / 1024));
     if (m->started_at > 0)
         (void)put_piece(&p, TOP_PLAIN, "up %s", print_span(top->now - m->started_at).text);
     if (*m->preset)
@@ -368,25 +364,21 @@ static void draw_limits(const struct top *top, struct top_cells *cells) {
             continue;
         if (limit->cap >= 0)
             strbuf_printf(&cap, "/%s", print_short(limit->cap).text);
-        const char *blank = *limit->state ? " " : "";
-        if (limit->opens_at > top->now)
-            (void)put_piece(&p, TOP_WARNING, "%s %s%s%s%s, opens %s", limit->key,
-                            print_short(limit->used).text, strbuf_text(&cap), blank, limit->state,
-                            print_when(limit->opens_at, top->now).text);
-        else
-            (void)put_piece(&p, closed ? TOP_WARNING : TOP_PLAIN, "%s %s%s%s%s", limit->key,
-                            print_short(limit->used).text, strbuf_text(&cap), blank, limit->state);
+        bool opens = limit->opens_at > top->now;
+        (void)put_piece(&p, opens || closed ? TOP_WARNING : TOP_PLAIN, "%s %s%s%s%s%s%s",
+                        limit->key, print_short(limit->used).text, strbuf_text(&cap),
+                        *limit->state ? " " : "", limit->state, opens ? ", opens " : "",
+                        opens ? print_when(limit->opens_at, top->now).text : "");
     }
 }
 
 static void draw_alert(const struct top *top, struct top_cells *cells) {
     const struct top_alert *alert = &top->model.alerts[0];
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    strbuf_printf(&line, "! %s", alert->text);
-    if (top->model.alert_count > 1) {
-        strbuf_clear(&line);
+    if (top->model.alert_count > 1)
         strbuf_printf(&line, "! %zu alerts: %s", top->model.alert_count, alert->text);
-    }
+    else
+        strbuf_printf(&line, "! %s", alert->text);
     (void)top_cells_put(cells, 2, 0, cells->width, TOP_ALERT, strbuf_text(&line));
 }
 
@@ -428,14 +420,13 @@ static void draw_tabs(const struct top *top, struct top_cells *cells, unsigned y
     unsigned x = 0;
     top_cells_style(cells, y, 0, cells->width, TOP_BAR);
     for (int i = 0; i < TOP_PANE_MAX; i++) {
-        char tab[96];
         int64_t count = count_of(top, (enum top_pane)i);
         bool chosen = top->pane == (enum top_pane)i;
-        (void)snprintf(tab, sizeof(tab), "%s%s%s%s%s", chosen ? "[" : " ",
-                       top_pane_name((enum top_pane)i), count >= 0 ? " " : "",
-                       count >= 0 ? print_count(count).text : "", chosen ? "]" : " ");
         unsigned style = chosen ? (unsigned)TOP_BOLD | TOP_SELECTED : TOP_BAR;
-        x += top_cells_put(cells, y, x, cells->width - x, style, tab);
+        struct print_text tab = print_format(
+            "%s%s%s%s%s", chosen ? "[" : " ", top_pane_name((enum top_pane)i),
+            count >= 0 ? " " : "", count >= 0 ? print_count(count).text : "", chosen ? "]" : " ");
+        x += top_cells_put(cells, y, x, cells->width - x, style, tab.text);
     }
 }
 
@@ -513,9 +504,8 @@ static void draw_text(struct top *top, struct top_cells *cells) {
     size_t rows = top_text_draw(&top->text, cells, 0, height);
     if (rows <= height)
         return;
-    char more[64];
-    (void)snprintf(more, sizeof(more), "-- %zu of %zu lines --", top->text.top + height, rows);
-    (void)top_cells_put(cells, height, 0, cells->width, TOP_DIM, more);
+    (void)top_cells_put(cells, height, 0, cells->width, TOP_DIM,
+                        print_format("-- %zu of %zu lines --", top->text.top + height, rows).text);
 }
 
 static void draw_list(struct top *top, struct top_cells *cells) {
@@ -587,7 +577,7 @@ static void add_forecast(struct top_text *text, const json_t *why, time_ms now) 
     int64_t position = ask_int(why, "queue_position", 0);
     const json_t *forecast = json_object_get(why, "forecast");
     if (position > 0)
-        top_text_add(text, TOP_PLAIN, 2, "  position %lld in the queue", (long long)position);
+        top_text_add(text, TOP_PLAIN, 2, "  position %" PRId64 " in the queue", position);
     if (!json_is_object(forecast))
         return;
     top_text_add(text, TOP_PLAIN, 2, "  should start %s%s", print_start(forecast, now).text,
@@ -609,11 +599,7 @@ static void add_why(struct top_text *text, const json_t *why, time_ms now, bool 
 
 static void add_words(struct top_text *text, const char *name, const json_t *list) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
-    size_t i;
-    json_t *word;
-    json_array_foreach(list, i, word) {
-        strbuf_printf(&words, "%s%s", i > 0 ? " " : "", json_string_value(word));
-    }
+    ask_join(&words, " ", list);
     add_value(text, name, strbuf_text(&words));
 }
 
@@ -624,10 +610,10 @@ static void add_what(struct top_text *text, const json_t *task, time_ms now) {
         add_value(text, names[i], ask_text(task, names[i], NULL));
     add_value(text, "priority", cell_number(task, "priority").text);
     add_value(text, "iteration", cell_number(task, "iteration").text);
-    add_value(text, "created", cell_span(task, "created_at", now).text);
-    add_value(text, "changed", cell_span(task, "changed_at", now).text);
+    add_value(text, "created", cell_when(task, "created_at", now).text);
+    add_value(text, "changed", cell_when(task, "changed_at", now).text);
     if (ask_int(task, "not_before", 0) > now)
-        add_value(text, "not before", cell_span(task, "not_before", now).text);
+        add_value(text, "not before", cell_when(task, "not_before", now).text);
     add_words(text, "needs", json_object_get(task, "depends_on"));
     add_words(text, "command", json_object_get(spec, "argv"));
     add_value(text, "prompt", ask_text(spec, "prompt", NULL));
@@ -643,11 +629,11 @@ static void add_run(struct top_text *text, const json_t *run, time_ms now) {
     time_ms ended = ask_int(run, "ended_at", 0);
     const char *outcome = ask_text(run, "outcome", ask_text(run, "phase", "?"));
     int64_t in = ask_int(run, "tokens_in", -1), out = ask_int(run, "tokens_out", -1);
-    strbuf_printf(&line, "  run %lld  %s", (long long)ask_int(run, "attempt", 0), outcome);
+    strbuf_printf(&line, "  run %" PRId64 "  %s", ask_int(run, "attempt", 0), outcome);
     if (json_is_integer(json_object_get(run, "exit_code")))
-        strbuf_printf(&line, "  exit %lld", (long long)ask_int(run, "exit_code", 0));
+        strbuf_printf(&line, "  exit %" PRId64, ask_int(run, "exit_code", 0));
     if (ask_int(run, "signal", 0) > 0)
-        strbuf_printf(&line, "  signal %lld", (long long)ask_int(run, "signal", 0));
+        strbuf_printf(&line, "  signal %" PRId64, ask_int(run, "signal", 0));
     if (started > 0)
         strbuf_printf(&line, "  %s", print_span((ended > 0 ? ended : now) - started).text);
     if (ended > 0)

@@ -66,6 +66,6 @@ TEST(numbers_are_short) {
     assert_string_equal(cell_cap(o, "zero").text, "0");
     assert_string_equal(cell_cap(o, "none").text, "unlimited");
     assert_string_equal(cell_cap(o, "text").text, "unlimited");
-    assert_string_equal(cell_span(o, "none", 0).text, "-");
+    assert_string_equal(cell_when(o, "none", 0).text, "-");
     json_decref(o);
 }

@@ -114,16 +114,16 @@ TEST(texts_are_wrapped_at_blanks) {
 
 TEST(a_list_is_printed_in_pieces_with_one_head) {
     (void)unsetenv("COLUMNS");
-    struct print_tasks list = { 0 };
+    struct rows list = rows_new(print_task_columns);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     json_t *task =
         json_pack("{s:s, s:s, s:s, s:I, s:s}", "id", "web-1", "state", "ready", "project", "web",
                   "changed_at", (json_int_t)(NOW - 5000), "title", "a\x1b[2Jb");
-    print_tasks_add(&list, task, NOW);
-    print_tasks_flush(&list, &out);
-    print_tasks_add(&list, task, NOW);
-    print_tasks_flush(&list, &out);
-    print_tasks_finish(&list);
+    rows_add_item(&list, task, NOW);
+    rows_flush(&list, &out);
+    rows_add_item(&list, task, NOW);
+    rows_flush(&list, &out);
+    rows_finish(&list);
     json_decref(task);
     assert_string_equal(strbuf_text(&out), "  ID     STATE  PROJECT  AGENT  AGE  GATE  TITLE\n"
                                            "  web-1  ready  web      -      5 s  -     ab\n"
