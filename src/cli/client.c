@@ -546,7 +546,7 @@ static time_ms look_elsewhere(struct client *client, const struct client_request
                               struct hunt *hunt) {
     if (client->wire.status != 503)
         return 0;
-    json_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
+    json_auto_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
     const json_t *object = json_object_get(answer, "error");
     const char *word = json_string_value(json_object_get(object, "code"));
     const char *message = json_string_value(json_object_get(object, "message"));
@@ -561,7 +561,6 @@ static time_ms look_elsewhere(struct client *client, const struct client_request
         (void)snprintf(hunt->unknown, sizeof(hunt->unknown), "%s", message ? message : word);
     if (standby || ends)
         client_learn(client, answer);
-    json_decref(answer);
     if (standby || (ends && client->has_peers))
         return FAILOVER;
     return unknown && request->key ? NOBODY : 0;
@@ -862,9 +861,8 @@ static int begin(struct client *client, const char *path, const char *accept, st
     if (status < 0)
         return status;
     if (status >= 400) {
-        json_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
+        json_auto_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
         client_take_error(client, answer, err);
-        json_decref(answer);
         return status;
     }
     client->streaming = true;

@@ -101,13 +101,12 @@ static int read_option(const struct cmd_call *call, const struct row *row,
     }
     if (m->kind < MEMBER_NAMES)
         return task_member_parse(m, m->name, text, source, ret_value, err);
-    json_t *all = NULL;
+    json_auto_t *all = NULL;
     int r = gather(call, row->option, m, &all, err);
     if (r == 0)
         r = task_member_check(m, m->name, all, source, ret_value, err);
     if (r == 0 && !*ret_value)
         *ret_value = json_incref(all);
-    json_decref(all);
     return r;
 }
 
@@ -184,7 +183,7 @@ static int put_folder(const struct cmd_call *call, const struct task_source *sou
 }
 
 int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *err) {
-    _cleanup_(client_answer_freep) json_t *task = json_object();
+    json_auto_t *task = json_object();
     if (cmd_has(call, "in") && cmd_has(call, "not-before"))
         return error_set(err, -EINVAL, "'--in' and '--not-before' cannot be used together");
     if (cmd_has(call, "parallel") && cmd_has(call, "serial"))

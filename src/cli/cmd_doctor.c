@@ -168,12 +168,11 @@ static void check_without(struct doctor *d) {
         add_check(d, "store", false, err.text, NULL);
         return;
     }
-    json_t *answer = status == 0 ? json_loadb(strbuf_text(&text), text.length, 0, NULL) : NULL;
+    json_auto_t *answer = status == 0 ? json_loadb(strbuf_text(&text), text.length, 0, NULL) : NULL;
     if (answer)
         take_answer(d, answer);
     else
         add_check(d, "store", false, strbuf_text(&text), "see what 'sluiced --check' says");
-    json_decref(answer);
 }
 
 /* Another daemon answered, because this home's is a standby or absent. */

@@ -188,12 +188,11 @@ static int on_event(void *ctx, const struct client_event *event) {
     }
     if (strcmp(event->kind, "overflow") == 0)
         return 1; /* too slow: resume from the last one */
-    json_t *data = json_loads(event->data, 0, NULL);
+    json_auto_t *data = json_loads(event->data, 0, NULL);
     if (!data)
         return 0;
     l->unbroken++;
     print_event(l, data);
-    json_decref(data);
     output_rest(&l->out);
     return output_flush();
 }

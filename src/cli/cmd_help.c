@@ -140,15 +140,13 @@ static int cmd_help_run(const struct cmd_call *call) {
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
-        json_t *list = json_array();
+        json_auto_t *list = json_array();
         for (const struct cmd *const *each = cmd_table; !cmd && *each; each++)
             json_array_append_new(list, command_of(*each));
-        json_t *value = cmd ? command_of(cmd) : json_pack("{s:O}", "commands", list);
+        json_auto_t *value = cmd ? command_of(cmd) : json_pack("{s:O}", "commands", list);
         char *text = json_dumps(value, JSON_INDENT(2)); /* for people, too */
         strbuf_printf(&out, "%s\n", text);
         free(text);
-        json_decref(value);
-        json_decref(list);
     } else if (cmd_has(call, "tables"))
         print_tables(cmd_table, &out);
     else

@@ -117,7 +117,7 @@ static int connect_for(struct stdio *s, bool writes, struct error *err) {
 static int try_request(struct stdio *s, const struct mcp_question *ask, const char *path,
                        struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
-    _cleanup_(client_answer_freep) json_t *body = json_object();
+    json_auto_t *body = json_object();
     bool is_post = strcmp(ask->op->method, "POST") == 0;
     const char *name;
     json_t *value;
@@ -254,11 +254,10 @@ static void on_drop(void *ctx, struct mcp_question *ask) {
 
 static int on_event(void *ctx, const struct client_event *event) {
     struct stdio *s = ctx;
-    json_t *data = json_loads(event->data, 0, NULL);
+    json_auto_t *data = json_loads(event->data, 0, NULL);
     const char *task = ask_text(data, "task", "");
     bool missed = strcmp(event->kind, "reset") == 0 || strcmp(event->kind, "overflow") == 0;
     mcp_event(s->mcp, missed ? NULL : task, clock_read_steady());
-    json_decref(data);
     return 0;
 }
 

@@ -112,7 +112,7 @@ static int report_alone(const struct cmd_call *call, const json_t *body, const s
 }
 
 static int cmd_report_run(const struct cmd_call *call) {
-    _cleanup_(client_answer_freep) json_t *body = json_object();
+    json_auto_t *body = json_object();
     int code = make_body(call, body);
     if (code == CMD_OK)
         code = add_who(call, body);

@@ -90,7 +90,7 @@ static int ask_health(const struct home *home, struct daemon_found *ret_found, s
     int r = client_open(home->socket, &options, &client, err);
     if (r < 0)
         return client_is_absent(r) ? 0 : r;
-    _cleanup_(client_answer_freep) json_t *answer = NULL;
+    json_auto_t *answer = NULL;
     int status = client_call(client, "GET", "/healthz", NULL, &answer, err);
     if (client_is_absent(status) || status == -ECONNRESET || err->code == -ESHUTDOWN)
         return 0;

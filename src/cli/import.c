@@ -72,11 +72,9 @@ static bool skips_invalid(const struct import *im) {
 
 void import_add(struct import *im, const char *source, json_t *task) {
     static const char *const options[] = { "project", "agent", "kind" };
-    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-        const char *value = cmd_value(im->call, options[i]);
-        if (value && !json_object_get(task, options[i]))
-            json_object_set_new(task, options[i], ask_string(value));
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (!json_object_get(task, options[i]))
+            ask_put(task, options[i], cmd_value(im->call, options[i]));
     json_array_append_new(im->tasks, task);
     json_array_append_new(im->sources, ask_string(source));
 }
@@ -99,25 +97,19 @@ void import_progress(size_t done, size_t count) {
     (void)fprintf(stderr, "\r%zu of %zu%s", done, count, done == count ? "\n" : "");
 }
 
-/* A dry run adds no projects, so the daemon does not know those of these tasks. */
-static json_t *task_to_send(const struct import *im, size_t index) {
-    json_t *task = json_array_get(im->tasks, index);
-    const char *project = ask_text(task, "project", "");
-    if (!cmd_has(im->call, "dry-run") || !json_object_get(im->new_projects, project))
-        return json_incref(task);
-    json_t *copy = json_copy(task);
-    json_object_del(copy, "project");
-    json_object_del(copy, "external_id");
-    return copy;
-}
-
 static json_t *body_of(const struct import *im, size_t from, size_t to) {
-    json_t *tasks = json_array(), *body = json_object();
-    for (size_t i = from; i < to; i++)
-        json_array_append_new(tasks, task_to_send(im, i));
-    json_object_set_new(body, "tasks", tasks);
-    json_object_set_new(body, "partial", json_true());
-    if (cmd_has(im->call, "dry-run"))
+    json_t *tasks = json_array(), *body = json_pack("{s:o, s:b}", "tasks", tasks, "partial", 1);
+    bool dry = cmd_has(im->call, "dry-run");
+    for (size_t i = from; i < to; i++) {
+        json_t *task = json_copy(json_array_get(im->tasks, i));
+        /* A dry run adds no projects, so the daemon does not know those of these tasks. */
+        if (dry && json_object_get(im->new_projects, ask_text(task, "project", ""))) {
+            json_object_del(task, "project");
+            json_object_del(task, "external_id");
+        }
+        json_array_append_new(tasks, task);
+    }
+    if (dry)
         json_object_set_new(body, "dry_run", json_true());
     ask_take_options(im->call, submit_batch_options, body);
     if (is_state(im)) /* a task may have the prefix of one project and belong to another */
@@ -410,20 +402,17 @@ void state_put(json_t *item, const char *name, json_t *value) {
     json_object_set_new(state_task(item), name, value);
 }
 
+void state_put_text(json_t *item, const char *name, const char *text) {
+    ask_put(state_task(item), name, text && *text ? text : NULL);
+}
+
 void state_keep(json_t *item, const char *name, json_t *value) {
     json_t *meta = json_object_get(state_task(item), "meta");
     json_object_set_new(json_object_get(meta, "import"), name, value);
 }
 
 void state_keep_members(json_t *item, const json_t *record, const char *names) {
-    while (*names) {
-        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-        strbuf_add(&name, names, strcspn(names, " "));
-        names += name.length + strspn(names + name.length, " ");
-        json_t *value = json_object_get(record, strbuf_text(&name));
-        if (value && !json_is_null(value))
-            state_keep(item, strbuf_text(&name), json_incref(value));
-    }
+    ask_copy(json_object_get(json_object_get(state_task(item), "meta"), "import"), record, names);
 }
 
 void state_need(json_t *item, const char *project, const char *id) {
@@ -596,7 +585,7 @@ static void visit(struct sorting *sort, json_t *item) {
         return;
     json_object_set_new(item, "visited", json_integer(1));
     json_array_append_new(sort->path, ask_string(key));
-    json_t *needs = json_copy(json_object_get(item, "needs"));
+    json_auto_t *needs = json_copy(json_object_get(item, "needs"));
     json_t *parent = json_object_get(sort->state->items, ask_text(item, "parent", ""));
     bool waits = ask_is(state_task(item), "parent_gate", "done");
     if (parent && waits)
@@ -606,7 +595,6 @@ static void visit(struct sorting *sort, json_t *item) {
         if (other)
             visit(sort, other);
     }
-    json_decref(needs);
     json_array_remove(sort->path, json_array_size(sort->path) - 1);
     json_object_set_new(item, "visited", json_integer(2));
     sort->sorted[sort->count++] = item;
@@ -647,14 +635,13 @@ static bool reaches(const struct state *s, const json_t *item, const char *key, 
 
 /* The name for references within the batch: its id, unless another project has the same one. */
 static void set_names(json_t *const *sorted, size_t count) {
-    json_t *seen = json_object();
+    json_auto_t *seen = json_object();
     for (size_t i = 0; i < count; i++) {
         const char *id = state_id(sorted[i]), *key = ask_text(sorted[i], "key", "");
         const char *name = json_object_get(seen, id) ? key : id;
         json_object_set_new(seen, id, json_true());
         json_object_set_new(state_task(sorted[i]), "name", ask_string(name));
     }
-    json_decref(seen);
 }
 
 static json_t *name_of(const struct state *s, const char *key) {
@@ -705,7 +692,7 @@ static void finish_task(struct state *s, json_t *item) {
     state_keep(item, "state", json_string(is));
 }
 
-static void forget_project(void *ctx, const json_t *project) {
+static void remove_known(void *ctx, const json_t *project) {
     json_object_del(ctx, ask_text(project, "name", ""));
 }
 
@@ -717,13 +704,13 @@ static int add_projects(struct state *s, json_t *const *sorted, size_t count, st
         json_object_set(all, name, state_project(s, name));
     }
     s->im.new_projects = add_list(&s->im, "projects", all);
-    int code = ask_pages(ask, "/v1/projects?limit=1000", 1000000, forget_project, all);
+    int code = ask_pages(ask, "/v1/projects?limit=1000", 1000000, remove_known, all);
     const char *name;
     json_t *settings;
     if (code != CMD_OK || cmd_has(s->im.call, "dry-run"))
         return code;
     json_object_foreach(all, name, settings) {
-        _cleanup_(client_answer_freep) json_t *body = json_copy(settings);
+        json_auto_t *body = json_copy(settings);
         json_object_set_new(body, "name", ask_string(name));
         if (ask_try_post(ask, json_incref(body), "/v1/projects") == 0)
             continue;
@@ -737,16 +724,14 @@ static int add_projects(struct state *s, json_t *const *sorted, size_t count, st
     return code;
 }
 
-/* Only on the first import: the user may have resumed since. */
+/* Dispatch was paused there. Only on the first import: the user may have resumed since. */
 static int keep_paused(struct state *s, const json_t *item, struct ask *ask) {
-    if (!s->paused)
-        return CMD_OK;
     state_note(
         s, s->im.call->args[0],
         "dispatch was paused there: the first import pauses it here; 'sluice resume' ends that");
     if (!item || cmd_has(s->im.call, "dry-run") || ask_try_task(ask, state_id(item)) == 0)
         return CMD_OK;
-    return ask_post(ask, json_object(), "/v1/pause");
+    return ask_post(ask, NULL, "/v1/pause");
 }
 
 int state_send(struct state *s) {
@@ -773,10 +758,9 @@ int state_send(struct state *s) {
         /* A parent ends after the children that do not wait for it. A child that needs its parent
          * in another way waits for it; otherwise they would wait for each other. */
         const char *parent = ask_text(item, "parent", NULL);
-        json_t *seen = json_object();
+        json_auto_t *seen = json_object();
         if (parent && reaches(s, item, parent, seen))
             state_put(item, "parent_gate", json_string("done"));
-        json_decref(seen);
         finish_task(s, item);
         import_add(&s->im, state_id(item), json_incref(state_task(item)));
     }
@@ -785,7 +769,7 @@ int state_send(struct state *s) {
         code = ask_post(&ask, json_pack("{s:O}", "set", s->im.settings), "/v1/config");
     if (code == CMD_OK)
         code = add_projects(s, sort.sorted, count, &ask);
-    if (code == CMD_OK)
+    if (code == CMD_OK && s->paused)
         code = keep_paused(s, count > 0 ? sort.sorted[0] : NULL, &ask);
     free(list);
     free(sort.sorted);
@@ -793,7 +777,7 @@ int state_send(struct state *s) {
     return code == CMD_OK ? import_send(&s->im) : code;
 }
 
-#define NAMES_MAX 100000u
+#define NAMES_MAX 100000
 
 static const struct yaml_limits yaml_limits = { STATE_FILE_MAX, 32, 2000000 };
 
@@ -826,10 +810,6 @@ unsigned state_mode(const struct state *s, const char *format, ...) {
     return st.st_mode;
 }
 
-static int by_version(const void *a, const void *b) {
-    return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
 json_t *state_list(const struct state *s, const char *format, ...) {
     PRINT_ARGS(path, format);
     json_t *names = json_array();
@@ -837,52 +817,34 @@ json_t *state_list(const struct state *s, const char *format, ...) {
         return names;
     _cleanup_(fd_closep) int fd = outside_open(
         s->folder, path.length > 0 ? strbuf_text(&path) : ".", O_RDONLY | O_DIRECTORY, NULL, NULL);
-    if (fd < 0)
-        return names;
-    char **list = NULL;
-    size_t count = 0, capacity = 0;
-    const struct dirent *entry;
-    DIR *dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    while (dir && count < NAMES_MAX && (entry = readdir(dir))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        list = xgrow(list, &capacity, count + 1, sizeof(*list));
-        list[count++] = xstrdup(entry->d_name);
+    struct dirent **entries = NULL;
+    int count = fd >= 0 ? scandirat(fd, ".", &entries, NULL, versionsort) : 0;
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.' && i < NAMES_MAX)
+            json_array_append_new(names, ask_string(entries[i]->d_name));
+        free(entries[i]);
     }
-    if (dir)
-        (void)closedir(dir);
-    if (count > 0)
-        qsort(list, count, sizeof(*list), by_version);
-    for (size_t i = 0; i < count; i++) {
-        json_array_append_new(names, ask_string(list[i]));
-        free(list[i]);
-    }
-    free(list);
+    free(entries);
     return names;
-}
-
-static json_t *scalar(const struct yaml_node *node) {
-    switch (yaml_type(node)) {
-    case YAML_NULL:
-        return json_null();
-    case YAML_TRUE:
-        return json_true();
-    case YAML_FALSE:
-        return json_false();
-    case YAML_INTEGER:
-        return json_integer(yaml_integer(node));
-    case YAML_REAL:
-        return json_real(yaml_real(node));
-    case YAML_TEXT:
-    case YAML_TYPE_MAX:
-        break;
-    }
-    return ask_string(node->text);
 }
 
 static json_t *json_of(const struct yaml_node *node) {
     if (!node || node->kind == YAML_SCALAR)
-        return node ? scalar(node) : json_null();
+        switch (node ? yaml_type(node) : YAML_NULL) {
+        case YAML_NULL:
+            return json_null();
+        case YAML_TRUE:
+            return json_true();
+        case YAML_FALSE:
+            return json_false();
+        case YAML_INTEGER:
+            return json_integer(yaml_integer(node));
+        case YAML_REAL:
+            return json_real(yaml_real(node));
+        case YAML_TEXT:
+        case YAML_TYPE_MAX:
+            return ask_string(node->text);
+        }
     json_t *value = node->kind == YAML_LIST ? json_array() : json_object();
     for (const struct yaml_node *at = node->first; at; at = at->next)
         if (node->kind == YAML_LIST)
@@ -921,20 +883,6 @@ json_t *state_json(struct state *s, const char *path) {
     return value;
 }
 
-static void take_line(struct state *s, const char *source, const char *line, size_t size,
-                      state_each each, void *ctx) {
-    while (size > 0 && strchr(" \t\r", line[size - 1]))
-        size--;
-    if (size == 0)
-        return;
-    json_t *record = json_loadb(line, size, 0, NULL);
-    if (json_is_object(record))
-        each(s, record, source, ctx);
-    else
-        state_damaged(s, source, "the line is not a JSON object");
-    json_decref(record);
-}
-
 int state_lines(struct state *s, const char *path, state_each each, void *ctx, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, source = STRBUF_INIT;
     int r = read_bytes(s, path, &text, err); /* an invalid line must not invalidate the file */
@@ -944,9 +892,16 @@ int state_lines(struct state *s, const char *path, state_each each, void *ctx, s
     for (unsigned number = 1; at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
+        size_t size = (size_t)(stop - at);
+        while (size > 0 && strchr(" \t\r", at[size - 1]))
+            size--;
+        json_auto_t *record = size > 0 ? json_loadb(at, size, 0, NULL) : NULL;
         strbuf_clear(&source);
         strbuf_printf(&source, "%s:%u", path, number);
-        take_line(s, strbuf_text(&source), at, (size_t)(stop - at), each, ctx);
+        if (json_is_object(record))
+            each(s, record, strbuf_text(&source), ctx);
+        else if (size > 0)
+            state_damaged(s, strbuf_text(&source), "the line is not a JSON object");
         at = newline ? newline + 1 : end;
     }
     return 0;
@@ -978,9 +933,8 @@ time_ms state_time(const char *text) {
     return (time_ms)timegm(&tm) * 1000 + ms;
 }
 
-double state_number(const json_t *object, const char *key, double otherwise) {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : otherwise;
+int state_missing(const struct state *s, const char *what) {
+    return cmd_usage_error(s->im.call->cmd, "there is %s in '%s'", what, s->im.call->args[0]);
 }
 
 const struct cmd cmd_import = {

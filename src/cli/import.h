@@ -125,6 +125,8 @@ const char *state_id(const json_t *item);
 void state_title(json_t *item, const char *text);
 /* Sets a member of the submission; takes `value`. */
 void state_put(json_t *item, const char *name, json_t *value);
+/* The same with a text; nothing if it is NULL or "". */
+void state_put_text(json_t *item, const char *name, const char *text);
 /* Stored with the task as meta.import.NAME; takes `value`. */
 void state_keep(json_t *item, const char *name, json_t *value);
 /* The same for members of a record, by space-separated names, that are not null. */
@@ -161,5 +163,5 @@ json_t *state_project(struct state *state, const char *name);
 
 /* RFC 3339; 0: invalid. */
 time_ms state_time(const char *text);
-/* A number, possibly written as text; otherwise `otherwise`. */
-double state_number(const json_t *object, const char *key, double otherwise);
+/* The usage error of a folder without the state of this scheduler: what is missing in it. */
+int state_missing(const struct state *state, const char *what);

@@ -24,14 +24,6 @@ struct agency {
 
 static const char keys[] = "owner agent_flow agent_status branch risk review parallelizable";
 
-/* The card in an absolute path of another host: "phase-1-x/backlog/1.1-y.md". */
-static const char *card_of(const char *path) {
-    const char *at = path, *found = path;
-    while ((at = strstr(at, "/project/")))
-        found = at += strlen("/project/");
-    return found;
-}
-
 /* Cards move between columns: only the file name counts. */
 static const char *file_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -40,7 +32,8 @@ static const char *file_of(const char *path) {
 
 static void read_supervisor(struct agency *a) {
     const char *path;
-    json_t *state = state_json(a->s, "supervisor-state.json"), *count;
+    json_auto_t *state = state_json(a->s, "supervisor-state.json");
+    json_t *count;
     ASK_EACH(entry, json_object_get(state, "queuedCards")) {
         time_ms at = state_time(ask_text(entry, "enqueuedAt", NULL));
         a->last = at > a->last ? at : a->last;
@@ -56,7 +49,6 @@ static void read_supervisor(struct agency *a) {
     }
     json_object_foreach(runs, path, one)
         json_object_set(a->active, file_of(ask_text(one, "cardPath", "")), one);
-    json_decref(state);
     if (state_mode(a->s, "run-history.json"))
         state_note(a->s, "run-history.json", "the history of runs is not brought over");
 }
@@ -65,16 +57,19 @@ static void note_missing_cards(struct agency *a) {
     const char *file;
     json_t *entry;
     json_object_foreach(a->queued, file, entry) {
+        const char *path = ask_text(entry, "cardPath", ""), *at = path;
+        while ((at = strstr(at, "/project/"))) /* an absolute path of another host */
+            path = at += strlen("/project/");
         if (!json_object_get(entry, "_used"))
             state_note(a->s, file,
-                       "it is in the queue of the supervisor, but there is no such card: %s",
-                       card_of(ask_text(entry, "cardPath", "")));
+                       "it is in the queue of the supervisor, but there is no such card: %s", path);
     }
 }
 
 static void read_config(struct agency *a) {
     const char *flow;
-    json_t *config = state_yaml(a->s, NULL, "project/config.yaml"), *most;
+    json_auto_t *config = state_yaml(a->s, NULL, "project/config.yaml");
+    json_t *most;
     const json_t *agents = json_object_get(config, "agents");
     state_setting(a->s, "limits.runs", json_object_get(agents, "maxConcurrent"));
     json_object_foreach(json_object_get(agents, "perFlow"), flow, most) {
@@ -82,7 +77,6 @@ static void read_config(struct agency *a) {
         strbuf_printf(&key, "kinds.%s.max_running", flow);
         state_setting(a->s, strbuf_text(&key), most);
     }
-    json_decref(config);
 }
 
 /* The front matter, one "key: value" per line. Returns the body; NULL: not terminated. */
@@ -224,7 +218,7 @@ static void take_card(struct agency *a, const char *phase, const char *column, c
         state_skip(a->s, strbuf_text(&path), "its name does not begin with a code");
         return;
     }
-    json_t *front = json_object();
+    json_auto_t *front = json_object();
     const char *body = NULL, *why = NULL;
     if (state_read(a->s, &text, &err, "%s", strbuf_text(&path)) < 0)
         why = err.text;
@@ -232,20 +226,20 @@ static void take_card(struct agency *a, const char *phase, const char *column, c
         why = "its front matter has no end";
     else if (body[strspn(body, " \t\r\n")] == '\0')
         why = "it is empty: there is nothing to do";
-    bool is_new = false;
     if (why) {
         state_damaged(a->s, strbuf_text(&path), "%s", why);
-    } else {
-        json_t *item = state_item(a->s, a->project, strbuf_text(&id), &is_new);
-        if (is_new)
-            fill(a, item, &(struct card_path){ strbuf_text(&path), phase, column }, front, body);
-        else if (state_is(item, "draft")) /* the other file may say that it is queued */
-            state_set(a->s, item, "waiting");
-        if (!is_new)
-            state_hold(a->s, item, "the card is in two folders; the other file is '%s'",
-                       strbuf_text(&path));
+        return;
     }
-    json_decref(front);
+    bool is_new = false;
+    json_t *item = state_item(a->s, a->project, strbuf_text(&id), &is_new);
+    if (is_new) {
+        fill(a, item, &(struct card_path){ strbuf_text(&path), phase, column }, front, body);
+        return;
+    }
+    if (state_is(item, "draft")) /* the other file may say that it is queued */
+        state_set(a->s, item, "waiting");
+    state_hold(a->s, item, "the card is in two folders; the other file is '%s'",
+               strbuf_text(&path));
 }
 
 static bool is_phase(const char *name) {
@@ -262,7 +256,7 @@ static void take_phase(struct agency *a, const char *phase) {
     for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "project/%s/%s", phase, columns[c]);
-        _cleanup_(client_answer_freep) json_t *names = state_list(a->s, "%s", strbuf_text(&path));
+        json_auto_t *names = state_list(a->s, "%s", strbuf_text(&path));
         if (!S_ISDIR(state_mode(a->s, "%s", strbuf_text(&path))))
             state_note(a->s, strbuf_text(&path), "there is no such directory");
         ASK_EACH(name, names) {
@@ -272,7 +266,7 @@ static void take_phase(struct agency *a, const char *phase) {
 }
 
 static int take_all(struct agency *a) {
-    json_t *names = state_list(a->s, "project");
+    json_auto_t *names = state_list(a->s, "project");
     size_t phases = 0;
     ASK_EACH(name, names) {
         const char *phase = json_string_value(name);
@@ -283,10 +277,7 @@ static int take_all(struct agency *a) {
             state_damaged(a->s, phase, "a phase must be called phase-N-label, in lower case");
         }
     }
-    json_decref(names);
-    return phases > 0 ? CMD_OK
-                      : cmd_usage_error(a->s->im.call->cmd, "there is no project/phase-* in '%s'",
-                                        a->s->im.call->args[0]);
+    return phases > 0 ? CMD_OK : state_missing(a->s, "no project/phase-*");
 }
 
 static int agency_run(const struct cmd_call *call) {

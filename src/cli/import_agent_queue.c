@@ -42,7 +42,7 @@ static const json_t *row_with(const struct agent_queue *q, const char *table, co
 }
 
 static time_ms ms_of(const json_t *row, const char *column) {
-    double seconds = state_number(row, column, 0);
+    double seconds = ask_real(row, column, 0);
     return seconds > 0 && seconds < 1e11 ? (time_ms)(seconds * 1000 + 0.5) : 0;
 }
 
@@ -53,12 +53,9 @@ static void take_line(struct state *s, json_t *row, const char *source, void *ct
         state_damaged(s, source, "the row has no _table");
         return;
     }
-    json_t *rows = rows_of(q, table);
-    if (!rows) {
-        rows = json_array();
-        json_object_set_new(q->tables, table, rows);
-    }
-    json_array_append(rows, row);
+    if (!rows_of(q, table))
+        json_object_set_new(q->tables, table, json_array());
+    json_array_append(rows_of(q, table), row);
 }
 
 static int read_lines(struct agent_queue *q, const char *path) {
@@ -82,9 +79,8 @@ static void read_config(struct agent_queue *q, const json_t *config) {
     const json_t *guarantee = json_object_get(scheduling, "min_task_guarantee");
     state_setting(q->s, "fair.window_h", json_object_get(scheduling, "rolling_window_hours"));
     if (json_is_boolean(guarantee)) {
-        json_t *word = json_string(json_is_true(guarantee) ? "completion" : "off");
+        json_auto_t *word = json_string(json_is_true(guarantee) ? "completion" : "off");
         state_setting(q->s, "fair.guarantee", word);
-        json_decref(word);
     }
     const json_t *budget = json_object_get(config, "global_token_budget_daily");
     if (json_is_number(budget)) {
@@ -98,7 +94,7 @@ static void read_config(struct agent_queue *q, const json_t *config) {
 /* A folder: the database in config.yaml, by its file name; or an export. */
 static int read_folder(struct agent_queue *q) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    json_t *config = state_yaml(q->s, NULL, "config.yaml");
+    json_auto_t *config = state_yaml(q->s, NULL, "config.yaml");
     const char *url = ask_text(json_object_get(config, "database"), "url",
                                ask_text(config, "database_path", "agent-queue.db"));
     const char *slash = strrchr(url, '/');
@@ -106,14 +102,11 @@ static int read_folder(struct agent_queue *q) {
     bool there = strncmp(url, "postgres", 8) != 0 && S_ISREG(state_mode(q->s, "%s", name));
     strbuf_printf(&path, "%s/%s", q->s->root, name);
     read_config(q, config);
-    json_decref(config);
     if (there)
         return read_db(q, strbuf_text(&path));
     if (state_mode(q->s, "agent-queue.jsonl"))
         return read_lines(q, "agent-queue.jsonl");
-    return cmd_usage_error(q->s->im.call->cmd,
-                           "there is neither a database nor agent-queue.jsonl in '%s'",
-                           q->s->im.call->args[0]);
+    return state_missing(q->s, "neither a database nor agent-queue.jsonl");
 }
 
 static void take_project(struct agent_queue *q, json_t *row) {
@@ -121,16 +114,16 @@ static void take_project(struct agent_queue *q, json_t *row) {
     const json_t *limits = row_with(q, "project_constraints", "project_id", id);
     const char *status = ask_text(row, "status", "ACTIVE");
     json_t *settings = state_project(q->s, id);
-    bool one = state_number(limits, "exclusive", 0) > 0;
+    bool one = ask_real(limits, "exclusive", 0) > 0;
     json_object_set(q->projects, id, row);
-    json_object_set_new(settings, "weight", json_real(state_number(row, "credit_weight", 1)));
+    json_object_set_new(settings, "weight", json_real(ask_real(row, "credit_weight", 1)));
     json_object_set_new(
         settings, "max_running",
-        json_integer(one ? 1 : (json_int_t)state_number(row, "max_concurrent_agents", 2)));
+        json_integer(one ? 1 : (json_int_t)ask_real(row, "max_concurrent_agents", 2)));
     if (json_is_number(json_object_get(row, "budget_limit")))
         json_object_set_new(settings, "budget",
-                            json_integer((json_int_t)state_number(row, "budget_limit", 0)));
-    if (strcmp(status, "ACTIVE") != 0 || state_number(limits, "pause_scheduling", 0) > 0) {
+                            json_integer((json_int_t)ask_real(row, "budget_limit", 0)));
+    if (strcmp(status, "ACTIVE") != 0 || ask_real(limits, "pause_scheduling", 0) > 0) {
         json_object_set_new(settings, "paused", json_true());
         state_note(q->s, id, "the project is %s there: it is paused", status);
     }
@@ -145,12 +138,12 @@ static void take_project(struct agent_queue *q, json_t *row) {
             && !strchr(path, '\''))
             strbuf_printf(&paths, "%s'%s'", paths.length > 0 ? " " : "", path);
     }
-    if (paths.length > 0)
-        json_object_set_new(settings, "workspace_paths", ask_string(strbuf_text(&paths)));
+    ask_put(settings, "workspace_paths", paths.length > 0 ? strbuf_text(&paths) : NULL);
 }
 
 static void take_agents(struct agent_queue *q) {
-    json_t *count = json_object(), *number;
+    json_auto_t *count = json_object();
+    json_t *number;
     const char *type;
     ASK_EACH(row, rows_of(q, "agents")) {
         type = ask_text(row, "agent_type", "");
@@ -162,13 +155,10 @@ static void take_agents(struct agent_queue *q) {
         if (*type)
             state_setting(q->s, strbuf_text(&key), number);
     }
-    json_decref(count);
 }
 
 static void set_prompt(struct agent_queue *q, json_t *item, const json_t *row) {
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
-    json_t *files, *file;
-    size_t i;
     strbuf_printf(&prompt, "%s\n\n%s", ask_text(row, "title", ""),
                   ask_text(row, "description", ""));
     ASK_EACH(context, rows_of(q, "task_context")) {
@@ -177,13 +167,16 @@ static void set_prompt(struct agent_queue *q, json_t *item, const json_t *row) {
                           ask_text(context, "label", ask_text(context, "type", "Context")),
                           ask_text(context, "content", ""));
     }
-    const char *text = ask_text(row, "attachments", "[]");
-    files = json_is_array(json_object_get(row, "attachments"))
-                ? json_incref(json_object_get(row, "attachments"))
-                : json_loads(text, 0, NULL);
-    json_array_foreach(files, i, file) strbuf_printf(
-        &prompt, "%s%s", i == 0 ? "\n\nAttachments:\n" : "\n", json_string_value(file));
-    json_decref(files);
+    /* A list, or its JSON text. */
+    json_t *attachments = json_object_get(row, "attachments");
+    json_auto_t *files = json_is_array(attachments)
+                             ? json_incref(attachments)
+                             : json_loads(ask_text(row, "attachments", "[]"), 0, NULL);
+    const char *before = "\n\nAttachments:\n";
+    ASK_EACH(file, files) {
+        strbuf_printf(&prompt, "%s%s", before, json_string_value(file));
+        before = "\n";
+    }
     state_title(item, ask_text(row, "title", ""));
     state_put(item, "prompt", ask_string(strbuf_text(&prompt)));
 }
@@ -203,7 +196,7 @@ static void set_state(struct agent_queue *q, json_t *item, const json_t *row) {
         { NULL },
     };
     const char *status = ask_text(row, "status", "");
-    double used = state_number(row, "retry_count", 0), most = state_number(row, "max_retries", 3);
+    double used = ask_real(row, "retry_count", 0), most = ask_real(row, "max_retries", 3);
     time_ms until = ms_of(row, "resume_after");
     if (strcmp(status, "FAILED") == 0)
         state_set(q->s, item, used < most ? "waiting" : "failed");
@@ -232,10 +225,7 @@ static void set_agent_and_workspace(struct agent_queue *q, json_t *item, const j
         row_with(q, "workspaces", "id", ask_text(row, "preferred_workspace_id", NULL));
     const char *profile = ask_text(row, "profile_id", NULL);
     const char *agent = ask_text(row, "agent_type", ask_text(worker, "agent_type", NULL));
-    if (!agent)
-        agent = ask_text(project, "default_agent_type", NULL);
-    if (agent && *agent)
-        state_put(item, "agent", ask_string(agent));
+    state_put_text(item, "agent", agent ? agent : ask_text(project, "default_agent_type", NULL));
     if (workspace)
         state_put(item, "workspace", ask_string(ask_text(workspace, "workspace_path", "")));
     if (profile) {
@@ -245,7 +235,7 @@ static void set_agent_and_workspace(struct agent_queue *q, json_t *item, const j
                    profile, ask_text(is, "model", "-"), ask_text(is, "permission_mode", "-"),
                    ask_text(is, "allowed_tools", "-"));
     }
-    if (state_number(row, "requires_approval", 0) > 0)
+    if (ask_real(row, "requires_approval", 0) > 0)
         state_put(item, "review", json_true());
 }
 

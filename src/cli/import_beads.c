@@ -152,7 +152,7 @@ static void add_parent(struct beads *b, const json_t *bead, json_t *task) {
 }
 
 static void add_dependencies(struct beads *b, const json_t *bead, json_t *task) {
-    json_t *needs = json_array();
+    json_auto_t *needs = json_array();
     ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
         const char *named =
@@ -169,7 +169,6 @@ static void add_dependencies(struct beads *b, const json_t *bead, json_t *task) 
     if (json_array_size(json_object_get(bead, "dependencies")) > 0)
         json_object_set(json_object_get(task, "meta"), "dependencies",
                         json_object_get(bead, "dependencies"));
-    json_decref(needs);
 }
 
 void import_bead_prompt(const json_t *bead, struct strbuf *out) {
@@ -316,7 +315,7 @@ static int beads_run(const struct cmd_call *call) {
     _cleanup_(import_finish) struct import im = { 0 };
     _cleanup_(beads_finish) struct beads b = { .import = &im };
     struct error err = { 0 };
-    json_t *root = NULL;
+    json_auto_t *root = NULL;
     if (!cmd_has(call, "agent"))
         return cmd_usage_error(call->cmd, "who shall be told the beads? give --agent");
     if (read_issues(call->arg_count > 0 ? call->args[0] : NULL, &root, &b.issues, &err) < 0)
@@ -326,7 +325,7 @@ static int beads_run(const struct cmd_call *call) {
     b.positions = json_object();
     b.reasons = json_object();
     b.known = json_object();
-    json_t *taken = json_object();
+    json_auto_t *taken = json_object();
     int code = ask_open(&b.ask, ASK_START);
     if (code == CMD_OK)
         code = ask_pages(&b.ask, "/v1/projects?limit=1000", 1000000, ask_append, b.projects);
@@ -334,8 +333,6 @@ static int beads_run(const struct cmd_call *call) {
         decide_skips(&b);
     for (size_t i = 0; code == CMD_OK && i < json_array_size(b.issues); i++)
         code = take_after_needs(&b, taken, i, 0);
-    json_decref(taken);
-    json_decref(root);
     return code == CMD_OK ? import_send(&im) : code;
 }
 

@@ -81,10 +81,10 @@ static int find_cards(struct cards *c, const char *folder, struct error *err) {
         return error_set(err, phases, "cannot read '%s': %s", folder, strerror(-phases));
     if (phases > 0)
         return 0;
-    struct strbuf below = STRBUF_INIT; /* a repository with its board in project/ */
-    strbuf_printf(&below, "%s/project", c->root);
+    struct strbuf board = STRBUF_INIT; /* a repository with its board in project/ */
+    strbuf_printf(&board, "%s/project", c->root);
     free(c->root);
-    c->root = strbuf_take(&below);
+    c->root = strbuf_take(&board);
     return take_phases(c) > 0
                ? 0
                : error_set(err, -EINVAL, "there is no folder phase-* in '%s'", folder);
@@ -112,15 +112,13 @@ static int make_task(const struct cards *c, const char *path, const struct card 
         json_object_set_new(meta, "mirror", json_true());
     *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", ask_string(strbuf_text(&id)),
                           "prompt", body, "serial", serial, "meta", meta);
-    if (card->flow)
-        json_object_set_new(*ret_task, "kind", ask_string(card->flow));
+    ask_put(*ret_task, "kind", card->flow);
     if (card->title) {
         _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
         sanitize_line(card->title, &title);
-        json_object_set_new(*ret_task, "title", ask_string(strbuf_text(&title)));
+        ask_put(*ret_task, "title", strbuf_text(&title));
     }
-    if (card->branch)
-        json_object_set_new(*ret_task, "base_branch", ask_string(card->branch));
+    ask_put(*ret_task, "base_branch", card->branch);
     if (card->parallelizable != CARD_UNSET)
         json_object_set_new(*ret_task, "parallelizable",
                             json_boolean(card->parallelizable == CARD_TRUE));

@@ -9,6 +9,7 @@
 
 #include "cli/ask.h"
 #include "cli/import.h"
+#include "cli/print_task.h"
 
 struct conductor {
     struct state *s;
@@ -67,7 +68,7 @@ static void read_config(struct conductor *c) {
 }
 
 static void read_planner(struct conductor *c) {
-    json_t *file = state_yaml(c->s, NULL, ".conductor/root-task-planner.yaml");
+    json_auto_t *file = state_yaml(c->s, NULL, ".conductor/root-task-planner.yaml");
     ASK_EACH(entry, json_object_get(file, "entries")) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         strbuf_printf(&key, "%s/%s", ask_text(entry, "project_id", ""),
@@ -75,7 +76,6 @@ static void read_planner(struct conductor *c) {
         if (!json_object_get(c->planner, strbuf_text(&key))) /* the first of two counts */
             json_object_set(c->planner, strbuf_text(&key), entry);
     }
-    json_decref(file);
 }
 
 static const char run_members[] =
@@ -85,11 +85,11 @@ static const char run_members[] =
 
 /* A run whose parent is a run of the same task is a helper of the agent, not an attempt. */
 static void read_runs(struct conductor *c, struct folder *f) {
-    json_t *names = state_list(c->s, "%s/runs", f->path);
+    json_auto_t *names = state_list(c->s, "%s/runs", f->path);
     ASK_EACH(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "%s/runs/%s/run-info.yaml", f->path, json_string_value(name));
-        json_t *info = state_yaml(c->s, NULL, "%s", strbuf_text(&path));
+        json_auto_t *info = state_yaml(c->s, NULL, "%s", strbuf_text(&path));
         if (info && !json_is_object(info))
             state_note(c->s, strbuf_text(&path), "the file is empty");
         state_known(c->s, info, run_members);
@@ -100,9 +100,7 @@ static void read_runs(struct conductor *c, struct folder *f) {
         if (json_is_object(info) && ask_is(info, "status", "running completed failed")
             && !is_helper)
             json_array_append(f->runs, info);
-        json_decref(info);
     }
-    json_decref(names);
 }
 
 static void add_needs(json_t *item, const char *project, const json_t *list) {
@@ -122,26 +120,21 @@ static void add_needs(json_t *item, const char *project, const json_t *list) {
 static void read_needs(struct conductor *c, const struct folder *f, json_t *item,
                        const json_t *request) {
     struct error err = { 0 };
-    json_t *config = state_yaml(c->s, &err, "%s/TASK-CONFIG.yaml", f->path);
+    json_auto_t *config = state_yaml(c->s, &err, "%s/TASK-CONFIG.yaml", f->path);
     if (!config && err.code != -ENOENT) {
         state_hold(c->s, item, "TASK-CONFIG.yaml is damaged, so that what it needs is not known");
         c->s->im.damaged = true;
     }
     state_known(c->s, config, "depends_on");
     json_t *needs = json_object_get(config, "depends_on");
-    if (json_is_string(needs)) {
-        json_t *list = json_pack("[O]", needs);
-        add_needs(item, f->project, list);
-        json_decref(list);
-    }
-    add_needs(item, f->project, needs);
+    json_auto_t *list = json_is_string(needs) ? json_pack("[O]", needs) : json_incref(needs);
+    add_needs(item, f->project, list);
     add_needs(item, f->project, json_object_get(request, "dependson"));
-    json_decref(config);
 }
 
 static void read_parent(struct conductor *c, const struct folder *f, json_t *item) {
     struct error ignored = { 0 };
-    json_t *link = state_yaml(c->s, &ignored, "%s/TASK-THREAD-LINK.yaml", f->path);
+    json_auto_t *link = state_yaml(c->s, &ignored, "%s/TASK-THREAD-LINK.yaml", f->path);
     const char *task = ask_text(link, "parent_task_id", NULL);
     if (task)
         state_parent(item, ask_text(link, "parent_project_id", f->project), task, false);
@@ -151,7 +144,6 @@ static void read_parent(struct conductor *c, const struct folder *f, json_t *ite
             state_parent(item, json_string_value(json_array_get(parent, 0)),
                          json_string_value(json_array_get(parent, 1)), false);
     }
-    json_decref(link);
 }
 
 static void set_state(struct conductor *c, const struct folder *f, json_t *item,
@@ -161,11 +153,10 @@ static void set_state(struct conductor *c, const struct folder *f, json_t *item,
     unsigned done = state_mode(c->s, "%s/DONE", f->path);
     if (state_mode(c->s, "%s/CANCELLED", f->path)) {
         struct error ignored = { 0 };
-        json_t *why = state_yaml(c->s, &ignored, "%s/CANCELLED", f->path);
+        json_auto_t *why = state_yaml(c->s, &ignored, "%s/CANCELLED", f->path);
         state_set(c->s, item, "canceled");
         if (ask_text(why, "reason", NULL))
             state_note(c->s, f->task, "canceled: %s", ask_text(why, "reason", ""));
-        json_decref(why);
     } else if (S_ISREG(done)) {
         state_set(c->s, item, "done");
     } else if (done) {
@@ -199,25 +190,23 @@ static void set_agent_and_folder(struct conductor *c, const struct folder *f, js
     const char *agent = ask_text(last, "agent", ask_text(request, "agenttype", c->agent));
     const char *own = ask_text(last, "cwd", ask_text(request, "projectroot", NULL));
     const char *cwd = own ? own : ask_text(f->home, "project_root", NULL);
-    if (agent && *agent)
-        state_put(item, "agent", ask_string(agent));
-    if (cwd && *cwd == '/')
-        state_put(item, "cwd", ask_string(cwd));
+    state_put_text(item, "agent", agent);
+    state_put_text(item, "cwd", cwd && *cwd == '/' ? cwd : NULL);
 }
 
 /* Numbers and booleans become texts in an environment. */
 static void set_variables(json_t *item, const json_t *config) {
     const char *name;
-    json_t *env = json_object(), *value;
+    json_auto_t *env = json_object();
+    json_t *value;
     json_object_foreach((json_t *)config, name, value) {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+        print_value(&text, value);
         json_object_set_new(
-            env, name, json_is_string(value) ? json_incref(value) : ask_string(text ? text : ""));
-        free(text);
+            env, name, json_is_string(value) ? json_incref(value) : ask_string(strbuf_text(&text)));
     }
     if (json_object_size(env) > 0)
         state_put(item, "env", json_incref(env));
-    json_decref(env);
 }
 
 static void take_task(struct conductor *c, struct folder *f) {
@@ -246,7 +235,7 @@ static void take_task(struct conductor *c, struct folder *f) {
     read_parent(c, f, item);
     set_variables(item, json_object_get(request, "config"));
     if (entry)
-        state_order(item, state_number(entry, "order", 0));
+        state_order(item, ask_real(entry, "order", 0));
     state_keep(item, "runs", json_integer((json_int_t)json_array_size(f->runs)));
 }
 
@@ -254,19 +243,18 @@ typedef void (*each_task)(struct conductor *c, struct folder *f);
 
 /* Maps runs to tasks before the first task is read. */
 static void index_runs(struct conductor *c, struct folder *f) {
-    json_t *names = state_list(c->s, "%s/runs", f->path);
+    json_auto_t *names = state_list(c->s, "%s/runs", f->path);
     ASK_EACH(name, names) {
         json_object_set_new(c->runs, json_string_value(name),
                             json_pack("[o, o]", ask_string(f->project), ask_string(f->task)));
     }
-    json_decref(names);
 }
 
 static void each_in_project(struct conductor *c, const char *folder, const char *project,
                             each_task each) {
     struct error ignored = { 0 };
-    json_t *names = state_list(c->s, "%s", folder);
-    json_t *home = state_yaml(c->s, &ignored, "%s/home-folders.md", folder);
+    json_auto_t *names = state_list(c->s, "%s", folder);
+    json_auto_t *home = state_yaml(c->s, &ignored, "%s/home-folders.md", folder);
     ASK_EACH(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         const char *task = json_string_value(name);
@@ -291,12 +279,10 @@ static void each_in_project(struct conductor *c, const char *folder, const char 
     struct stat st;
     if (*root == '/' && stat(root, &st) == 0 && S_ISDIR(st.st_mode))
         json_object_set_new(state_project(c->s, project), "path", ask_string(root));
-    json_decref(home);
-    json_decref(names);
 }
 
 static void each_project(struct conductor *c, const char *folder, each_task each) {
-    json_t *names = state_list(c->s, "%s", folder);
+    json_auto_t *names = state_list(c->s, "%s", folder);
     ASK_EACH(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "%s%s%s", folder, *folder ? "/" : "", json_string_value(name));
@@ -307,7 +293,6 @@ static void each_project(struct conductor *c, const char *folder, each_task each
         else
             each_in_project(c, strbuf_text(&path), json_string_value(name), each);
     }
-    json_decref(names);
 }
 
 static int conductor_run(const struct cmd_call *call) {

@@ -94,7 +94,7 @@ static void read_routes(struct gastown *g) {
         if (blank >= size || line[blank] == '#')
             continue;
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        json_t *route = json_loadb(line, size, 0, NULL);
+        json_auto_t *route = json_loadb(line, size, 0, NULL);
         const char *folder = ask_text(route, "path", ".");
         bool is_root = strcmp(folder, ".") == 0;
         strbuf_printf(&path, "%s%s.beads", is_root ? "" : folder, is_root ? "" : "/");
@@ -102,12 +102,11 @@ static void read_routes(struct gastown *g) {
             read_export(g, strbuf_text(&path));
         else
             state_damaged(g->s, ".beads/routes.jsonl", "a line is not JSON");
-        json_decref(route);
     }
 }
 
 static void read_settings(struct gastown *g) {
-    json_t *settings = state_json(g->s, "settings/config.json");
+    json_auto_t *settings = state_json(g->s, "settings/config.json");
     const json_t *scheduler = json_object_get(settings, "scheduler");
     const char *delay = ask_text(scheduler, "spawn_delay", "");
     json_t *most = json_object_get(scheduler, "max_polecats");
@@ -120,19 +119,16 @@ static void read_settings(struct gastown *g) {
     state_setting(g->s, "pace.batch", json_object_get(scheduler, "batch_size"));
     if (*delay) {
         char *end;
-        json_t *seconds = json_real(strtod(delay, &end)
-                                    * (strcmp(end, "ms") == 0 ? 0.001
-                                       : *end == 'm'          ? 60
-                                                              : 1));
+        json_auto_t *seconds = json_real(strtod(delay, &end)
+                                         * (strcmp(end, "ms") == 0 ? 0.001
+                                            : *end == 'm'          ? 60
+                                                                   : 1));
         state_setting(g->s, "pace.spawn_delay_s", seconds);
-        json_decref(seconds);
     }
-    json_decref(settings);
-    json_t *state = state_json(g->s, ".runtime/scheduler-state.json");
+    json_auto_t *state = state_json(g->s, ".runtime/scheduler-state.json");
     if (!state)
         state = state_json(g->s, ".runtime/queue-state.json");
     g->s->paused = ask_true(state, "paused");
-    json_decref(state);
 }
 
 static void take_rig(struct gastown *g, const char *rig, const json_t *about) {
@@ -141,8 +137,7 @@ static void take_rig(struct gastown *g, const char *rig, const json_t *about) {
     const char *prefix = ask_text(json_object_get(about, "beads"), "prefix", NULL);
     const char *repo = ask_text(about, "local_repo", "");
     struct stat st;
-    if (prefix)
-        json_object_set_new(settings, "prefix", ask_string(prefix));
+    ask_put(settings, "prefix", prefix);
     if (*repo != '/' || stat(repo, &st) < 0) {
         strbuf_printf(&path, "%s/%s/mayor/rig", g->s->root, rig);
         repo = strbuf_text(&path);
@@ -162,7 +157,7 @@ static const char *rig_agent(struct gastown *g, const char *rig) {
     json_t *about = json_object_get(g->rigs, rig);
     if (about && !json_object_get(about, "_agent")) {
         strbuf_printf(&path, "%s/settings/config.json", rig);
-        json_t *settings = state_json(g->s, strbuf_text(&path));
+        json_auto_t *settings = state_json(g->s, strbuf_text(&path));
         const char *test = ask_text(json_object_get(settings, "merge_queue"), "test_command", NULL);
         json_object_set_new(about, "_agent", ask_string(ask_text(settings, "agent", "")));
         if (test)
@@ -170,14 +165,13 @@ static const char *rig_agent(struct gastown *g, const char *rig) {
                        "the test command of its merge queue, '%s', is not brought over: see "
                        "'checks' of tasks",
                        test);
-        json_decref(settings);
     }
     const char *agent = ask_text(about, "_agent", "");
     return *agent ? agent : g->agent;
 }
 
 static void take_context(struct gastown *g, const char *id, const json_t *bead) {
-    json_t *fields = json_loads(ask_text(bead, "description", ""), 0, NULL);
+    json_auto_t *fields = json_loads(ask_text(bead, "description", ""), 0, NULL);
     const char *work = ask_text(fields, "work_bead_id", "");
     bool open = !ask_is(bead, "status", "closed");
     const json_t *tracks = json_array_get(json_object_get(bead, "dependencies"), 0);
@@ -192,7 +186,6 @@ static void take_context(struct gastown *g, const char *id, const json_t *bead) 
                                 ask_string(ask_text(bead, "close_reason", "closed")));
         json_object_set(g->contexts, work, fields);
     }
-    json_decref(fields);
 }
 
 /* NULL unless scheduled. */
@@ -352,9 +345,8 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
     state_put(item, "prompt", ask_string(strbuf_text(&prompt)));
     set_state(g, item, bead);
     state_created(g->s, item, state_time(ask_text(bead, "created_at", NULL)));
-    state_put(item, "priority", import_bead_priority(state_number(bead, "priority", 2)));
-    if (*agent)
-        state_put(item, "agent", ask_string(agent));
+    state_put(item, "priority", import_bead_priority(ask_real(bead, "priority", 2)));
+    state_put_text(item, "agent", agent);
     state_keep(item, "type", ask_string(type_of(bead)));
     state_keep(item, "created_at", ask_string(ask_text(bead, "created_at", "")));
     state_keep_members(item, bead, "labels external_ref");

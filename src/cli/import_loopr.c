@@ -44,7 +44,7 @@ static void take_line(struct state *s, json_t *loop, const char *source, void *c
         return;
     }
     const json_t *other = json_object_get(l->loops, id);
-    if (!other || state_number(loop, "updated_at", 0) >= state_number(other, "updated_at", 0))
+    if (!other || ask_real(loop, "updated_at", 0) >= ask_real(other, "updated_at", 0))
         json_object_set(l->loops, id, loop);
 }
 
@@ -84,7 +84,7 @@ static const char *lost_state(const struct loopr *l, const json_t *loop, struct 
         const json_t *above = json_object_get(l->loops, parent);
         long from = iteration_in(artifact_of(loop));
         if (ask_is(loop, "status", "pending") && from >= 0
-            && from != (long)state_number(above, "iteration", 0)) {
+            && from != (long)ask_real(above, "iteration", 0)) {
             strbuf_printf(why, "it comes from iteration %ld of '%s', which has gone on", from,
                           parent);
             return "invalidated";
@@ -168,8 +168,8 @@ static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
     json_t *item = state_item(l->s, l->project, id, NULL);
     const char *type = type_of(loop), *check = ask_text(loop, "validation_command", NULL);
     char digits[11] = "";
-    double created = state_number(loop, "created_at", 0);
-    long iteration = (long)state_number(loop, "iteration", 0) + (is_second(loop) ? 1 : 0);
+    double created = ask_real(loop, "created_at", 0);
+    long iteration = (long)ask_real(loop, "iteration", 0) + (is_second(loop) ? 1 : 0);
     state_known(l->s, loop, members);
     set_state(l, item, loop);
     set_prompt(item, loop);
@@ -240,7 +240,7 @@ static void read_settings(struct loopr *l, const char *path) {
         { "rate_limit", NULL, "recovery_period_secs", "limiter.recovery_s", -1 },
         { "rate_limit", NULL, "max_concurrent_api_calls", "limiter.max_running", -1 },
     };
-    json_t *config = state_yaml(l->s, NULL, "%s", path);
+    json_auto_t *config = state_yaml(l->s, NULL, "%s", path);
     for (size_t i = 0; i < ARRAY_SIZE(map); i++) {
         const json_t *section = json_object_get(config, map[i].section);
         if (map[i].under)
@@ -249,7 +249,6 @@ static void read_settings(struct loopr *l, const char *path) {
         if (json_is_number(value) && json_integer_value(value) != map[i].standard)
             state_setting(l->s, map[i].key, value);
     }
-    json_decref(config);
 }
 
 static int set_path(struct loopr *l, const char *project) {
@@ -277,7 +276,7 @@ static int take_all(struct loopr *l) {
         take_project(l, "", name);
         return set_path(l, name);
     }
-    json_t *names = state_list(l->s, ".");
+    json_auto_t *names = state_list(l->s, ".");
     size_t found = 0;
     int code = CMD_OK;
     ASK_EACH(name, names) {
@@ -290,11 +289,7 @@ static int take_all(struct loopr *l) {
         if (code == CMD_OK && json_object_size(l->s->items) > before)
             code = set_path(l, project);
     }
-    json_decref(names);
-    if (found == 0)
-        return cmd_usage_error(l->s->im.call->cmd, "there is no .taskstore in '%s'",
-                               l->s->im.call->args[0]);
-    return code;
+    return found > 0 ? code : state_missing(l->s, "no .taskstore");
 }
 
 static int loopr_run(const struct cmd_call *call) {

@@ -46,9 +46,8 @@ static size_t jsonc_skip(const struct strbuf *text, size_t from) {
 
 /* The name may be written with escapes. */
 static bool is_name(const char *from, const char *to, const char *name) {
-    json_t *text = json_loadb(from, (size_t)(to - from), JSON_DECODE_ANY, NULL);
+    json_auto_t *text = json_loadb(from, (size_t)(to - from), JSON_DECODE_ANY, NULL);
     bool same = json_is_string(text) && strcmp(json_string_value(text), name) == 0;
-    json_decref(text);
     return same;
 }
 
@@ -199,9 +198,8 @@ static void print_value(const json_t *value, const struct style *style, const st
 
 static void print_member(const char *name, const json_t *value, const struct style *style,
                          const struct strbuf *indent, struct strbuf *out) {
-    json_t *key = json_string(name);
+    json_auto_t *key = json_string(name);
     print_value(key, style, NULL, out);
-    json_decref(key);
     strbuf_puts(out, ": ");
     print_value(value, style, indent, out);
 }
@@ -283,14 +281,13 @@ static int change(const struct strbuf *text, const char *outer, const char *inne
     if (r < 0)
         return r;
     find_style(text, &root, &style);
-    json_t *whole = json_pack("{s:O}", inner, value);
+    json_auto_t *whole = json_pack("{s:O}", inner, value);
     if (root.value.to == 0)
         insert(text, &root, outer, whole, &style, out);
     else if (part.value.to == 0)
         insert(text, &part, inner, value, &style, out);
     else
         replace(text, &part, value, &style, out);
-    json_decref(whole);
     strbuf_finish(&style.unit);
     return 0;
 }

@@ -130,7 +130,7 @@ static void print_toml_text(struct strbuf *out, const char *text) {
 
 /* Codex passes only the variables named here to a server. */
 static void print_toml(struct strbuf *out, const char *program) {
-    json_t *variables = make_environment();
+    json_auto_t *variables = make_environment();
     strbuf_puts(out, TOML_TABLE "\ncommand = ");
     print_toml_text(out, program);
     strbuf_puts(
@@ -142,7 +142,6 @@ static void print_toml(struct strbuf *out, const char *program) {
         print_toml_text(out, json_string_value(json_object_get(variables, "SLUICE_HOME")));
         strbuf_puts(out, " }\n");
     }
-    json_decref(variables);
 }
 
 struct change {
@@ -168,11 +167,10 @@ static void dump(const json_t *value, struct strbuf *out) {
 
 static int change_json(const struct agent *agent, const char *program, const struct strbuf *before,
                        struct change *change, struct error *err) {
-    json_t *entry = make_entry(agent, program);
-    json_t *member = json_pack("{s:{s:O}}", agent->mcp->member, "sluice", entry);
+    json_auto_t *entry = make_entry(agent, program);
+    json_auto_t *member = json_pack("{s:{s:O}}", agent->mcp->member, "sluice", entry);
     struct jsonc_span span = { 0 };
     dump(member, &change->added);
-    json_decref(member);
     int r = jsonc_find(before, agent->mcp->member, "sluice", &span, err);
     json_t *old = r > 0 ? json_loadb(strbuf_text(before) + span.from, span.to - span.from,
                                      JSON_DECODE_ANY, NULL)
@@ -183,7 +181,6 @@ static int change_json(const struct agent *agent, const char *program, const str
     if (r >= 0)
         r = jsonc_set(before, agent->mcp->member, "sluice", entry, &change->text, err);
     json_decref(old);
-    json_decref(entry);
     return r < 0 ? error_prefix(err, "'%s'", strbuf_text(&change->file)) : 0;
 }
 

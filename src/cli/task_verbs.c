@@ -133,9 +133,8 @@ static int do_all(const struct cmd_call *call, struct work *w) {
 }
 
 static int do_named(const struct cmd_call *call, struct work *w) {
-    json_t *ids = ask_args(call, 0, call->arg_count);
+    json_auto_t *ids = ask_args(call, 0, call->arg_count);
     json_array_extend(w->ids, ids);
-    json_decref(ids);
     int code = ask_open(&w->ask, ASK_START);
     if (code != CMD_OK)
         return code;
@@ -589,10 +588,10 @@ static int expand_for(const struct sling *s, const json_t *task, struct formula 
 /* The steps are part of the sling request, so that all or nothing is applied. */
 static int sling_on_formula(struct sling *s, json_t *tasks) {
     _cleanup_(formula_freep) struct formula *formula = NULL;
-    json_t *work = json_array();
+    json_auto_t *work = json_array();
     int code = CMD_OK;
     ASK_EACH(id, tasks) {
-        json_t *steps = NULL;
+        json_auto_t *steps = NULL;
         if (ask_try_task(&s->ask, json_string_value(id)) != 0)
             code = ask_failed(&s->ask);
         else if (ask_is(s->ask.answer, "state", "draft")) { /* others have no work to replace */
@@ -604,7 +603,6 @@ static int sling_on_formula(struct sling *s, json_t *tasks) {
                                                       formula_name(formula), "steps",
                                                       json_object_get(steps, "tasks")));
         }
-        json_decref(steps);
         if (code != CMD_OK)
             break;
     }
@@ -612,7 +610,6 @@ static int sling_on_formula(struct sling *s, json_t *tasks) {
     if (json_array_size(work) > 0)
         json_object_set(body, "work", work);
     json_object_set(body, "tasks", tasks);
-    json_decref(work);
     if (code != CMD_OK) {
         json_decref(body);
         return code;
@@ -677,7 +674,7 @@ static int cmd_sling_run(const struct cmd_call *call) {
     int code = check_sling(call);
     if (code != CMD_OK)
         return code;
-    json_t *body = json_object();
+    json_auto_t *body = json_object();
     ask_take_members(call, body);
     code = take_meta(call, body);
     if (code == CMD_OK && cmd_has(call, "all")) {
@@ -685,14 +682,13 @@ static int cmd_sling_run(const struct cmd_call *call) {
         json_object_set_new(body, "partial", json_true());
         ask_put(body, "project", cmd_value(call, "project"));
         _cleanup_(ask_finish) struct ask ask = { 0 };
-        code = task_verb_run(call, &sling_verb, body);
+        code = task_verb_run(call, &sling_verb, json_incref(body));
         if (code == CMD_OK && cmd_has(call, "agent") && ask_open(&ask, ASK_TRY) == CMD_OK)
             warn_of_agents(call, &ask, NULL);
         return code;
     }
     if (code == CMD_OK)
         code = sling_named(call, body);
-    json_decref(body);
     return code;
 }
 

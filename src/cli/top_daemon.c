@@ -201,7 +201,7 @@ static void fill_details(struct top_daemon *d, struct top *top) {
             top_text_add(&top->text, TOP_ERROR, 0, "%s", d->ask.err.text);
         return;
     }
-    _cleanup_(client_answer_freep) json_t *task = TAKE_PTR(d->ask.answer);
+    json_auto_t *task = TAKE_PTR(d->ask.answer);
     strbuf_puts(&path, "/why");
     bool known = get(d, top, strbuf_text(&path)) == 0;
     top->text_can_release = top_offers(task, "release");
@@ -358,7 +358,7 @@ void top_daemon_do(struct top_daemon *d, struct top *top) {
 }
 
 json_t *top_daemon_all(struct top_daemon *d, struct top *top) {
-    _cleanup_(client_answer_freep) json_t *all = json_object();
+    json_auto_t *all = json_object();
     if (get(d, top, "/v1/status") < 0)
         return NULL;
     json_object_set_new(all, "status", TAKE_PTR(d->ask.answer));
