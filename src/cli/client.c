@@ -30,7 +30,7 @@
 #define PAUSE_MOST_MS    250 /* while looking for the active daemon */
 #define HURRY_MS         50
 #define FAILOVER         SECONDS(20) /* how long to look for an active daemon among standbys */
-#define NOBODY           SECONDS(3)  /* the same if none answers: all may be starting */
+#define ABSENT_PATIENCE  SECONDS(3)  /* the same if none answers: all may be starting */
 #define TCP_TIMEOUT      SECONDS(4)  /* to connect: the next address may answer */
 #define SILENCE_MAX      SECONDS(60)
 #define EVENT_MAX        ((size_t)4 * 1024 * 1024)
@@ -90,21 +90,14 @@ bool client_is_absent(int result) {
  * home reads no configuration. A token goes only to configured addresses: of those that a standby
  * reports, only local sockets are used. */
 
-static bool is_known(const struct client *client, const char *text) {
-    for (size_t i = 0; i < client->address_count; i++)
-        if (strcmp(client->addresses[i].text, text) == 0)
-            return true;
-    return false;
-}
-
-/* "unix:/PATH", "http://HOST:PORT", "https://HOST:PORT"; ignores others. */
+/* "unix:/PATH", "http://HOST:PORT", "https://HOST:PORT"; ignores others and known ones. */
 static void client_add_address(struct client *client, const char *text) {
     struct client_address address = { 0 };
-    const char *rest = strchr(text, ':');
-    if (!rest || is_known(client, text))
-        return;
-    if (strncmp(text, "unix:/", 6) == 0) /* the path may contain a colon */
-        address.url.socket = xstrdup(rest + 1);
+    for (size_t i = 0; i < client->address_count; i++)
+        if (strcmp(client->addresses[i].text, text) == 0)
+            return;
+    if (strncmp(text, "unix:", 5) == 0) /* the path may contain a colon */
+        address.url.socket = xstrdup(text + 5);
     else if (http_url_parse(text, &address.url, NULL) < 0)
         return;
     address.text = xstrdup(text);
@@ -121,37 +114,6 @@ static void add_list(struct client *client, const char *list) {
         client_add_address(client, strbuf_text(&one));
         at += one.length;
     }
-}
-
-static void client_set_peers(struct client *client, const char *list) {
-    add_list(client, list);
-    client->has_peers = client->address_count > 1;
-    client->own_count = client->address_count;
-}
-
-static void client_set_address(struct client *client, const char *place) {
-    _cleanup_(strbuf_finish) struct strbuf one = STRBUF_INIT;
-    bool many = strstr(place, "://");
-    if (many)
-        add_list(client, place);
-    client->has_peers = many;
-    if (!many) {
-        client->addresses =
-            xgrow(client->addresses, &client->address_capacity, 1, sizeof(*client->addresses));
-        strbuf_clear(&one);
-        strbuf_printf(&one, "unix:%s", place);
-        client->addresses[client->address_count++] =
-            (struct client_address){ .text = strbuf_take(&one), .url.socket = xstrdup(place) };
-    }
-    client->own_count = client->address_count;
-}
-
-static void client_free_addresses(struct client *client) {
-    for (size_t i = 0; i < client->address_count; i++) {
-        free(client->addresses[i].text);
-        http_url_finish(&client->addresses[i].url);
-    }
-    free(client->addresses);
 }
 
 static void find_more(struct client *client) {
@@ -218,15 +180,6 @@ static int connect_to(struct client *client, const struct client_address *addres
     return 0;
 }
 
-static void all_absent(const struct client *client, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
-    for (size_t i = 0; i < client->address_count; i++)
-        strbuf_printf(&list, "%s'%s'", i ? ", " : "", client->addresses[i].text);
-    error_set(err, -ECONNREFUSED,
-              "no daemon answers at %s; 'sluice up' starts the one of this home",
-              strbuf_text(&list));
-}
-
 static int client_connect(struct client *client, time_ms deadline, struct error *err) {
     int r = connect_to(client, client_address(client), deadline, err);
     if (!client_is_absent(r))
@@ -248,9 +201,14 @@ static int client_connect(struct client *client, time_ms deadline, struct error 
     client->at = first;
     if (refused < 0) /* a wrong address among others that are absent */
         return error_set(err, refused, "%s", why.text);
-    if (client->address_count > 1)
-        all_absent(client, err);
-    return client->address_count > 1 ? -ECONNREFUSED : r;
+    if (client->address_count == 1)
+        return r;
+    _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
+    for (size_t i = 0; i < client->address_count; i++)
+        strbuf_printf(&list, "%s'%s'", i ? ", " : "", client->addresses[i].text);
+    return error_set(err, -ECONNREFUSED,
+                     "no daemon answers at %s; 'sluice up' starts the one of this home",
+                     strbuf_text(&list));
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -269,10 +227,6 @@ struct hunt {
     size_t passed;                /* addresses tried since the last pause */
     char unknown[ERROR_TEXT_MAX]; /* message of a daemon that does not know the outcome; "": none */
 };
-
-static void hunt_init(struct hunt *hunt, const struct client *client) {
-    *hunt = (struct hunt){ .deadline = deadline_of(client), .may_start = true };
-}
 
 static void hunt_pause(struct hunt *hunt) {
     time_ms left = hunt->deadline - clock_read_steady();
@@ -297,7 +251,7 @@ static bool hunt_goes_on(struct hunt *hunt, time_ms patience) {
 static int connect_or_start(struct client *client, struct hunt *hunt, struct error *err) {
     int r;
     while (client_is_absent(r = client_connect(client, hunt->deadline, err)) && client->has_peers
-           && hunt_goes_on(hunt, NOBODY))
+           && hunt_goes_on(hunt, ABSENT_PATIENCE))
         hunt_pause(hunt);
     if (!client_is_absent(r) || !client->options.start || !hunt->may_start || client->has_peers)
         return r;
@@ -321,21 +275,31 @@ static void take_token(struct client *client, const char *place) {
         return;
     client->token = xstrdup(token);
     client->peer_ca = ca && *ca ? xstrdup(ca) : NULL;
-    if (peers && *peers)
-        client_set_peers(client, peers);
+    if (!peers || !*peers)
+        return;
+    add_list(client, peers);
+    client->has_peers = client->address_count > 1;
+    client->own_count = client->address_count;
 }
 
 int client_open(const char *place, const struct client_options *options, struct client **ret_client,
                 struct error *err) {
-    struct hunt hunt;
     struct client *client = xcalloc(1, sizeof(*client));
     client->wire = (struct http_wire)HTTP_WIRE_INIT;
     client->reader = -1;
-    client_set_address(client, place);
+    client->has_peers = strstr(place, "://");
+    if (client->has_peers) {
+        add_list(client, place);
+    } else {
+        _cleanup_(strbuf_finish) struct strbuf address = STRBUF_INIT;
+        strbuf_printf(&address, "unix:%s", place);
+        client_add_address(client, strbuf_text(&address));
+    }
+    client->own_count = client->address_count;
     take_token(client, place);
     if (options)
         client->options = *options;
-    hunt_init(&hunt, client);
+    struct hunt hunt = { .deadline = deadline_of(client), .may_start = true };
     int r = client->address_count > 0
                 ? connect_or_start(client, &hunt, err)
                 : error_set(err, -EINVAL, "'%.200s' is no address of a daemon: https://HOST:PORT",
@@ -352,7 +316,11 @@ struct client *client_close(struct client *client) {
     if (!client)
         return NULL;
     http_wire_finish(&client->wire);
-    client_free_addresses(client);
+    for (size_t i = 0; i < client->address_count; i++) {
+        free(client->addresses[i].text);
+        http_url_finish(&client->addresses[i].url);
+    }
+    free(client->addresses);
     free(client->peer_token);
     free(client->peer_ca);
     free(client->standby);
@@ -563,7 +531,7 @@ static time_ms look_elsewhere(struct client *client, const struct client_request
         client_learn(client, answer);
     if (standby || (ends && client->has_peers))
         return FAILOVER;
-    return unknown && request->key ? NOBODY : 0;
+    return unknown && request->key ? ABSENT_PATIENCE : 0;
 }
 
 /* False: the answer is final. Also when little time is left: it says more than a timeout. */
@@ -615,9 +583,8 @@ static int wait_for_next(struct hunt *hunt, int result, struct error *err) {
 
 static int client_send(struct client *client, const struct client_request *request,
                        struct error *err) {
-    struct hunt hunt;
+    struct hunt hunt = { .deadline = deadline_of(client), .may_start = true };
     assert(!client->streaming);
-    hunt_init(&hunt, client);
     for (;;) {
         int r = client->wire.fd >= 0 ? 0 : connect_or_start(client, &hunt, err);
         if (r < 0)
@@ -629,29 +596,19 @@ static int client_send(struct client *client, const struct client_request *reque
     }
 }
 
-static json_t *parse_answer(const struct client *client, struct error *err) {
-    const char *type = client_header(client, "content-type");
-    json_error_t problem;
-    if (!type || strncasecmp(type, "application/json", strlen("application/json")) != 0)
-        return NULL;
-    json_t *answer = json_loadb(client_text(client), client->text.length, 0, &problem);
-    if (!answer)
-        error_set(err, -EPROTO, "the daemon's answer is no JSON: %s", problem.text);
-    return answer;
-}
-
 /* Returns the status, also for a refusal. */
 static int take_answer(struct client *client, json_t **ret_answer, struct error *err) {
-    struct error problem = { 0 };
-    json_t *answer = parse_answer(client, &problem);
+    const char *type = client_header(client, "content-type");
+    bool is_json = type && strncasecmp(type, "application/json", strlen("application/json")) == 0;
+    json_error_t problem;
+    json_auto_t *answer =
+        is_json ? json_loadb(client_text(client), client->text.length, 0, &problem) : NULL;
     if (client->wire.status >= 400)
         client_take_error(client, answer, err);
-    else if (problem.code < 0)
-        return error_set(err, problem.code, "%s", problem.text);
+    else if (is_json && !answer)
+        return error_set(err, -EPROTO, "the daemon's answer is no JSON: %s", problem.text);
     if (ret_answer)
-        *ret_answer = answer;
-    else
-        json_decref(answer);
+        *ret_answer = json_incref(answer);
     return client->wire.status;
 }
 
@@ -739,40 +696,25 @@ void client_query(struct strbuf *path, const char *name, const char *value) {
     client_escape(path, value);
 }
 
-/* Formats one directive after '%'; returns the rest of the format. */
-static const char *print_directive(struct strbuf *path, const char *at, va_list *args) {
-    if (strncmp(at, "lld", 3) == 0 || strncmp(at, "llu", 3) == 0) {
-        strbuf_printf(path, at[2] == 'd' ? "%lld" : "%llu", va_arg(*args, long long));
-        return at + 3;
-    }
-    switch (*at) {
-    case 's':
-        client_escape(path, va_arg(*args, const char *));
-        break;
-    case 'd':
-        strbuf_printf(path, "%d", va_arg(*args, int));
-        break;
-    case 'u':
-        strbuf_printf(path, "%u", va_arg(*args, unsigned));
-        break;
-    default:
-        assert(*at == '%');
-        strbuf_putc(path, '%');
-    }
-    return at + 1;
-}
-
 int client_get(struct client *client, json_t **ret_answer, struct error *err, const char *format,
                ...) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     va_list args;
     va_start(args, format);
-    for (const char *at = format; *at;) {
-        size_t plain = strcspn(at, "%");
-        strbuf_add(&path, at, plain);
-        at += plain;
-        if (*at)
-            at = print_directive(&path, at + 1, &args);
+    for (const char *at = format; *at; at++) {
+        if (at[0] != '%') {
+            strbuf_putc(&path, *at);
+            continue;
+        }
+        at++;
+        if (*at == 's')
+            client_escape(&path, va_arg(args, const char *));
+        else if (*at == 'd' || *at == 'u')
+            strbuf_printf(&path, *at == 'd' ? "%d" : "%u", va_arg(args, unsigned));
+        else if (strncmp(at, "lld", 3) == 0 || strncmp(at, "llu", 3) == 0)
+            strbuf_printf(&path, *(at += 2) == 'd' ? "%lld" : "%llu", va_arg(args, long long));
+        else
+            strbuf_putc(&path, *at);
     }
     va_end(args);
     return client_call(client, "GET", strbuf_text(&path), NULL, ret_answer, err);
@@ -904,12 +846,19 @@ int client_fd(const struct client *client) {
 }
 
 static int broken(int code, struct error *err) {
-    if (code == -ECONNRESET)
-        return error_set(err, code, "the daemon ended the stream before its end");
-    if (code == -ETIMEDOUT)
-        return error_set(err, code, "the daemon fell silent");
-    if (code == -EPROTO)
-        return error_set(err, code, "the daemon's stream is not readable");
+    static const struct {
+        int code;
+        const char *text;
+    } texts[] = {
+        { -ECONNRESET, "the daemon ended the stream before its end" },
+        { -ETIMEDOUT, "the daemon fell silent" },
+        { -EPROTO, "the daemon's stream is not readable" },
+        { -EINTR, "interrupted" },
+        { -EPIPE, "nobody reads it any more" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (texts[i].code == code)
+            return error_set(err, code, "%s", texts[i].text);
     return error_set(err, code, "the stream broke: %s", strerror(-code));
 }
 
@@ -923,14 +872,13 @@ static int pump(struct client *client, time_ms deadline, struct error *err) {
         r = http_wire_read(&client->wire, deadline);
         if (r == -ETIMEDOUT && deadline == 0) /* no data right now */
             return 1;
-        if (r < 0)
-            return r == -EINTR   ? error_set(err, r, "interrupted")
-                   : r == -EPIPE ? error_set(err, r, "nobody reads it any more")
-                                 : broken(r, err);
-        if (r == 0) {
+        bool is_end = r == 0;
+        if (is_end)
             r = http_wire_take_end(&client->wire);
-            return r < 0 ? broken(r, err) : 0;
-        }
+        if (r < 0)
+            return broken(r, err);
+        if (is_end)
+            return 0;
         r = http_wire_take_body(&client->wire, client->sink, client);
     }
     if (r == 0)

@@ -21,10 +21,8 @@
 
 int event_list_after(struct ask *ask, const char *task, int64_t after, size_t most, ask_each each,
                      void *ctx) {
-    for (;;) {
+    while (most > 0) {
         size_t limit = most < LIMIT_PAGE ? most : LIMIT_PAGE;
-        if (limit == 0)
-            return CMD_OK;
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "/v1/events?limit=%zu&after=%" PRId64, limit, after);
         client_query(&path, "task", task);
@@ -43,6 +41,7 @@ int event_list_after(struct ask *ask, const char *task, int64_t after, size_t mo
         after = last;
         most -= i;
     }
+    return CMD_OK;
 }
 
 static void add_value(const json_t *value, struct strbuf *out) {
@@ -144,14 +143,6 @@ static void print_item(void *ctx, const json_t *event) {
         output_some(&l->out);
 }
 
-static void make_path(const struct wanted *wanted, struct strbuf *path) {
-    size_t page = wanted->limit < LIMIT_PAGE ? wanted->limit : LIMIT_PAGE;
-    strbuf_printf(path, "/v1/events?limit=%zu", page);
-    if (wanted->after >= 0)
-        strbuf_printf(path, "&after=%" PRId64, wanted->after);
-    client_query(path, "task", wanted->task);
-}
-
 static int list_events(struct ask *ask, struct listing *l) {
     const struct wanted *wanted = l->wanted;
     if (wanted->limit == 0)
@@ -159,22 +150,13 @@ static int list_events(struct ask *ask, struct listing *l) {
     if (wanted->after >= 0)
         return event_list_after(ask, wanted->task, wanted->after, wanted->limit, print_item, l);
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    make_path(wanted, &path);
+    strbuf_printf(&path, "/v1/events?limit=%zu",
+                  wanted->limit < LIMIT_PAGE ? wanted->limit : LIMIT_PAGE);
+    client_query(&path, "task", wanted->task);
     int code = ask_get(ask, strbuf_text(&path));
     ASK_EACH(event, ask_items(ask)) {
         print_item(l, event);
     }
-    return code;
-}
-
-/* With --json and without --follow, stdout is one complete value or nothing. */
-static int list_json(struct ask *ask, struct listing *l) {
-    strbuf_puts(&l->out, "{\"items\":[");
-    l->in_list = true;
-    int code = list_events(ask, l);
-    strbuf_puts(&l->out, "]}\n");
-    if (code == CMD_OK)
-        output_rest(&l->out);
     return code;
 }
 
@@ -248,14 +230,12 @@ static int cmd_events_run(const struct cmd_call *call) {
         code = ask_open(&ask, ASK_RUNNING);
     if (code != CMD_OK)
         return code;
-    struct listing l = { .wanted = &wanted };
-    if (call->json && !wanted.follow) {
-        code = list_json(&ask, &l);
-        strbuf_finish(&l.out);
-        return code;
-    }
+    struct listing l = { .wanted = &wanted, .in_list = call->json && !wanted.follow };
+    strbuf_puts(&l.out, l.in_list ? "{\"items\":[" : "");
     code = list_events(&ask, &l);
-    output_rest(&l.out);
+    strbuf_puts(&l.out, l.in_list ? "]}\n" : "");
+    if (code == CMD_OK || !l.in_list) /* one complete JSON value, or nothing */
+        output_rest(&l.out);
     if (l.last == 0 && wanted.after > 0)
         l.last = (uint64_t)wanted.after; /* nothing new yet: continue there */
     if (code == CMD_OK && wanted.follow && output_flush() == 0)

@@ -4,6 +4,7 @@
  * counts only bytes. For a transcript, lines are counted first and the leading ones dropped in a
  * second pass: a log line may give no line or many. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ struct logs {
     struct ask ask;
     int64_t attempt; /* 0: the latest */
     int64_t tail;    /* lines; -1: all */
-    bool gone;       /* it ran, but the daemon that answered does not have its log */
+    bool missing;    /* it ran, but the daemon that answered does not have its log */
     struct error err;
 };
 
@@ -89,16 +90,6 @@ static size_t find_tail(const struct strbuf *text, int64_t lines) {
     return SIZE_MAX;
 }
 
-/* The transcript from byte `begin` has `end->lines` lines. False: more bytes are needed. */
-static bool seek_transcript(struct log_stream *log, const struct log_stream *end, uint64_t begin,
-                            int64_t lines) {
-    if (end->lines < (uint64_t)lines && begin > 0)
-        return false;
-    log->offset = begin;
-    log->leave = end->lines > (uint64_t)lines ? end->lines - (uint64_t)lines : 0;
-    return true;
-}
-
 /* Positions the log at the start of its last lines. */
 static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
     struct log_stream end = { .task = log->task,
@@ -118,16 +109,13 @@ static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
             r = log_stream_drain(&end, err);
         if (r < 0)
             break;
-        if (end.transcript) {
-            if (seek_transcript(log, &end, begin, lines))
-                break;
+        size_t from = end.transcript ? 0 : find_tail(&end.kept, lines);
+        bool few =
+            end.transcript ? end.lines < (uint64_t)lines : from == SIZE_MAX && bytes < TAIL_MOST;
+        if (few && begin > 0)
             continue;
-        }
-        size_t from = find_tail(&end.kept, lines);
-        if (from == SIZE_MAX && begin > 0 && bytes < TAIL_MOST)
-            continue;
-        from = from == SIZE_MAX ? 0 : from;
-        log->offset = begin + from;
+        log->offset = begin + (from == SIZE_MAX ? 0 : from);
+        log->leave = end.lines > (uint64_t)lines ? end.lines - (uint64_t)lines : 0;
         break;
     }
     log_stream_finish(&end);
@@ -136,25 +124,6 @@ static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static int ask_attempts(struct logs *l, int64_t *ret_last) {
-    if (ask_try_task(&l->ask, l->call->args[0]) != 0)
-        return ask_failed(&l->ask);
-    const char *state = ask_text(l->ask.answer, "state", "");
-    *ret_last = ask_int(l->ask.answer, "attempt", 0);
-    /* Ordered, but not running yet: nothing to show. */
-    if (strcmp(state, "starting") == 0)
-        *ret_last -= 1;
-    return CMD_OK;
-}
-
-static int no_run(const struct logs *l) {
-    if (l->attempt > 0)
-        cmd_warn("'%s' has no attempt %lld", l->call->args[0], (long long)l->attempt);
-    else
-        cmd_warn("'%s' has not run yet; --follow waits for it", l->call->args[0]);
-    return CMD_FAILED;
-}
-
 static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
     bool follows = cmd_has(l->call, "follow");
     if (follows && follow_connect(&l->follow, &l->err) < 0) {
@@ -162,17 +131,22 @@ static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
         return ask_failed(&l->ask);
     }
     for (;;) {
-        int64_t last = 0;
-        int code = ask_attempts(l, &last);
-        if (code != CMD_OK)
-            return code;
+        if (ask_try_task(&l->ask, l->call->args[0]) != 0)
+            return ask_failed(&l->ask);
+        /* A run that is ordered but not running yet has nothing to show. */
+        int64_t last = ask_int(l->ask.answer, "attempt", 0)
+                       - (int64_t)ask_is(l->ask.answer, "state", "starting");
         int64_t wanted = l->attempt > 0 ? l->attempt : last;
         if (wanted > 0 && wanted <= last) {
             *ret_attempt = wanted;
             return CMD_OK;
         }
+        if (!follows && l->attempt > 0)
+            cmd_warn("'%s' has no attempt %" PRId64, l->call->args[0], l->attempt);
+        else if (!follows)
+            cmd_warn("'%s' has not run yet; --follow waits for it", l->call->args[0]);
         if (!follows)
-            return no_run(l);
+            return CMD_FAILED;
         int r = follow_wait(&l->follow, &l->err);
         if (r < 0)
             return cmd_fail(&l->err);
@@ -197,7 +171,7 @@ static int print_logs(struct logs *l, int64_t attempt) {
             cmd_warn("%s", l->err.text);
             return client_is_absent(r) ? CMD_NO_DAEMON : CMD_FAILED;
         }
-        l->gone |= r == -ENODATA && !is_optional(log->name);
+        l->missing |= r == -ENODATA && !is_optional(log->name);
     }
     f->attempt = (uint32_t)attempt;
     f->logs_open = true;
@@ -224,22 +198,17 @@ static const char *message_of(struct logs *l, int64_t attempt) {
     return NULL;
 }
 
-/* The daemon deleted it; its message names the setting. */
-static bool was_removed(struct logs *l, int64_t attempt) {
+/* A log that is missing here is not an empty one. */
+static int explain_missing(struct logs *l, int64_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     ask_path(&path, "/v1/tasks/", l->call->args[0], "/log");
-    strbuf_printf(&path, "?attempt=%lld", (long long)attempt);
-    return ask_try_get(&l->ask, strbuf_text(&path)) != 0
-           && strstr(l->ask.err.text, "retention.iterations") != NULL;
-}
-
-/* A log that is missing here is not an empty one. */
-static int explain_gone(struct logs *l, int64_t attempt) {
-    if (was_removed(l, attempt))
+    strbuf_printf(&path, "?attempt=%" PRId64, attempt);
+    if (ask_try_get(&l->ask, strbuf_text(&path)) != 0
+        && strstr(l->ask.err.text, "retention.iterations")) /* the setting that deleted it */
         return cmd_fail(&l->ask.err);
     const char *message = message_of(l, attempt);
-    cmd_warn("there is no log of attempt %lld of '%s' here%s%s", (long long)attempt,
-             l->call->args[0], message ? ": " : "; it was removed, or is with the host that ran it",
+    cmd_warn("there is no log of attempt %" PRId64 " of '%s' here%s%s", attempt, l->call->args[0],
+             message ? ": " : "; it was removed, or is with the host that ran it",
              message ? message : "");
     return CMD_FAILED;
 }
@@ -248,8 +217,8 @@ static int print_json(struct logs *l, int64_t attempt) {
     struct log_stream *log = &l->follow.logs[0];
     log->to = NULL;
     int code = print_logs(l, attempt);
-    if (code != CMD_OK || l->gone)
-        return code != CMD_OK ? code : explain_gone(l, attempt);
+    if (code != CMD_OK || l->missing)
+        return code != CMD_OK ? code : explain_missing(l, attempt);
     _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     const char *text = strbuf_text(&log->kept);
     json_t *value = json_stringn(text, log->kept.length);
@@ -288,16 +257,15 @@ static bool explain_nothing(struct logs *l, int64_t attempt, bool over) {
                      : errors   ? "to stderr"
                                 : "to stdout";
     if (!optional && has_bytes(l, attempt, errors ? "out" : "err")) {
-        cmd_warn("attempt %lld of '%s' wrote nothing %s; 'sluice logs %s%s' shows its %s",
-                 (long long)attempt, id, to, errors ? "" : "--err ", id,
-                 errors ? "stdout" : "stderr");
+        cmd_warn("attempt %" PRId64 " of '%s' wrote nothing %s; 'sluice logs %s%s' shows its %s",
+                 attempt, id, to, errors ? "" : "--err ", id, errors ? "stdout" : "stderr");
         return true;
     }
     const char *message = over ? message_of(l, attempt) : NULL;
     if (message)
-        cmd_warn("attempt %lld of '%s' wrote nothing %s: %s", (long long)attempt, id, to, message);
+        cmd_warn("attempt %" PRId64 " of '%s' wrote nothing %s: %s", attempt, id, to, message);
     else if (over && terminal_is(stdout))
-        cmd_warn("attempt %lld of '%s' wrote nothing %s", (long long)attempt, id, to);
+        cmd_warn("attempt %" PRId64 " of '%s' wrote nothing %s", attempt, id, to);
     return false;
 }
 
@@ -318,12 +286,12 @@ static int cmd_logs_run(const struct cmd_call *call) {
     if (call->json)
         return print_json(&l, attempt);
     code = print_logs(&l, attempt);
-    if (code != CMD_OK || l.gone)
-        return code != CMD_OK ? code : explain_gone(&l, attempt);
-    bool follows = cmd_has(call, "follow"), told = explain_nothing(&l, attempt, !follows);
+    if (code != CMD_OK || l.missing)
+        return code != CMD_OK ? code : explain_missing(&l, attempt);
+    bool follows = cmd_has(call, "follow"), explained = explain_nothing(&l, attempt, !follows);
     if (follows)
         code = follow_logs(&l);
-    if (follows && code == CMD_OK && !told)
+    if (follows && code == CMD_OK && !explained)
         (void)explain_nothing(&l, attempt, true);
     return code;
 }

@@ -248,7 +248,7 @@ static void on_drop(void *ctx, struct mcp_question *ask) {
     (void)ctx;
     if (!pending)
         return;
-    pending->client = client_close(pending->client); /* tells the daemon to end the wait */
+    pending->client = client_close(pending->client); /* so the daemon ends the wait */
     pending->ask = NULL;
 }
 
@@ -259,12 +259,6 @@ static int on_event(void *ctx, const struct client_event *event) {
     bool missed = strcmp(event->kind, "reset") == 0 || strcmp(event->kind, "overflow") == 0;
     mcp_event(s->mcp, missed ? NULL : task, clock_read_steady());
     return 0;
-}
-
-static void close_events(struct stdio *s) {
-    if (s->events)
-        client_end(s->events);
-    s->events = client_close(s->events);
 }
 
 static void open_events(struct stdio *s) {
@@ -287,15 +281,6 @@ static void on_watch(void *ctx, bool wanted) {
     if (wanted && !s->events)
         open_events(s);
     /* The loop closes an open one: this may be inside its callback. */
-}
-
-static void pump_events(struct stdio *s) {
-    struct error err = { 0 };
-    s->fresh = false;
-    if (client_pump(s->events, &err) > 0)
-        return;
-    close_events(s);
-    s->reconnect = clock_read_steady() + RECONNECT_AFTER;
 }
 
 static void take_line(struct stdio *s) {
@@ -337,28 +322,29 @@ static bool read_in(struct stdio *s) {
     return n > 0;
 }
 
-static int time_left(const struct stdio *s) {
-    time_ms next = time_min(mcp_next_tick(s->mcp), s->watching ? s->reconnect : TIME_NEVER);
-    time_ms left = next == TIME_NEVER ? -1 : next - clock_read_steady();
-    return next == TIME_NEVER ? -1 : left < 0 ? 0 : (int)time_min(left, MINUTES(1));
-}
-
 static bool turn(struct stdio *s) {
     struct pollfd fds[2 + PENDING_MAX] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = -1 } };
     for (size_t i = 0; i < PENDING_MAX; i++)
         fds[2 + i] =
             (struct pollfd){ .fd = s->pendings[i].ask ? client_fd(s->pendings[i].client) : -1,
                              .events = POLLIN };
-    if (s->events && !s->watching)
-        close_events(s);
+    if (!s->watching)
+        s->events = client_close(s->events);
     if (s->events)
         fds[1] = (struct pollfd){ .fd = client_fd(s->events), .events = POLLIN };
-    bool look = s->events && s->fresh;
-    if (poll(fds, ARRAY_SIZE(fds), look ? 0 : time_left(s)) < 0 && errno != EINTR)
+    bool fresh = s->events && s->fresh;
+    time_ms next = time_min(mcp_next_tick(s->mcp), s->watching ? s->reconnect : TIME_NEVER);
+    time_ms left = next == TIME_NEVER ? -1 : time_max(0, next - clock_read_steady());
+    if (poll(fds, ARRAY_SIZE(fds), fresh ? 0 : (int)time_min(left, MINUTES(1))) < 0
+        && errno != EINTR)
         return false;
-    if (look || fds[1].revents)
-        pump_events(s);
-    else if (s->watching && !s->events && clock_read_steady() >= s->reconnect) {
+    if (fresh || fds[1].revents) {
+        s->fresh = false;
+        if (client_pump(s->events, NULL) <= 0) {
+            s->events = client_close(s->events);
+            s->reconnect = clock_read_steady() + RECONNECT_AFTER;
+        }
+    } else if (s->watching && !s->events && clock_read_steady() >= s->reconnect) {
         open_events(s);
         if (s->events)
             mcp_event(s->mcp, NULL, clock_read_steady());
@@ -381,8 +367,8 @@ static int mcp_stdio_run(void) {
         ;
     s.watching = false;
     s.mcp = mcp_free(s.mcp);
-    close_events(&s);
-    s.client = client_close(s.client);
+    client_close(s.events);
+    client_close(s.client);
     strbuf_finish(&s.line);
     return s.unread ? CMD_FAILED : CMD_OK;
 }

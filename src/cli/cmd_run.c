@@ -3,6 +3,7 @@
  * The daemon owns the task once it is added. It is independent of this process, the terminal and
  * daemon restarts; only Ctrl-C requests its cancellation. */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -43,19 +44,9 @@ static int fail(const struct error *err) {
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-static void tell_place(const json_t *task) {
-    int64_t position = ask_int(task, "queue_position", 0);
-    const char *result = ask_text(task, "result", "");
-    if (strcmp(result, "queued") == 0 && position > 0)
-        cmd_warn("%s %s, position %lld", ask_text(task, "id", "?"), result, (long long)position);
-    else if (strcmp(result, "started") != 0)
-        cmd_warn("%s %s", ask_text(task, "id", "?"), result);
-}
-
 static int add(struct run *run, json_t *task) {
     json_t *body = json_pack("{s:[o]}", "tasks", task);
-    if (cmd_has(run->call, "group"))
-        json_object_set_new(body, "group", json_string(cmd_value(run->call, "group")));
+    ask_put(body, "group", cmd_value(run->call, "group"));
     /* One command, one result: a preset's loop or retries would keep this process waiting. */
     if (!json_object_get(task, "retries"))
         json_object_set_new(task, "retries", json_integer(0));
@@ -73,7 +64,11 @@ static int add(struct run *run, json_t *task) {
     }
     const json_t *added = json_array_get(json_object_get(ask.answer, "tasks"), 0);
     run->id = xstrdup(ask_text(added, "id", "?"));
-    tell_place(added);
+    int64_t position = ask_int(added, "queue_position", 0);
+    if (ask_is(added, "result", "queued") && position > 0)
+        cmd_warn("%s queued, position %" PRId64, run->id, position);
+    else if (!ask_is(added, "result", "started"))
+        cmd_warn("%s %s", run->id, ask_text(added, "result", ""));
     const char *warning = ask_text(ask.answer, "warning", NULL);
     if (warning)
         cmd_warn("%s", warning);
@@ -83,17 +78,17 @@ static int add(struct run *run, json_t *task) {
 
 /* --- reading the task ------------------------------------------------------------------------ */
 
-/* The current task. 0: no daemon answers; an event follows when one does. */
-static int look(struct run *run) {
+/* Reads the task: 1. 0: no daemon answers; an event follows when one does. */
+static int read_task(struct run *run) {
     int r = 0;
     if (!run->ask.client)
         r = daemon_connect(false, &run->ask.client, &run->ask.err);
     if (r >= 0 && ask_try_task(&run->ask, run->id) == 0)
         return 1;
     r = run->ask.err.code;
-    bool gone = !run->ask.client || !ask_was_answered(&run->ask);
+    bool unanswered = !run->ask.client || !ask_was_answered(&run->ask);
     run->ask.client = client_close(run->ask.client);
-    if (gone && (client_is_absent(r) || r == -ECONNRESET))
+    if (unanswered && (client_is_absent(r) || r == -ECONNRESET))
         return 0;
     return r == -ESHUTDOWN ? 0 : r;
 }
@@ -101,12 +96,6 @@ static int look(struct run *run) {
 /* Its own or its agent's breaker. */
 static bool is_behind_breaker(const json_t *task) {
     return ask_is(task, "gate", "breaker");
-}
-
-/* Nothing more happens to it without a person. */
-static bool is_over(const json_t *task) {
-    return ask_is(task, "state", "done failed canceled invalidated")
-           || ask_is(task, "hold", "review external") || is_behind_breaker(task);
 }
 
 /* It waits for a person; a task held by a person is left alone. */
@@ -126,26 +115,30 @@ static const json_t *last_run(const json_t *task) {
 
 /* --- Ctrl-C ---------------------------------------------------------------------------------- */
 
-static void cancel(struct run *run) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (daemon_connect(false, &ask.client, &ask.err) < 0) {
-        ask.client = NULL;
-        cmd_warn("%s; %s goes on; Ctrl-C again leaves it", ask.err.text, run->id);
-        return;
+/* True: the daemon was asked to. `ask` has the answer or the error. */
+static bool cancel(const struct run *run, struct ask *ask) {
+    if (daemon_connect(false, &ask->client, &ask->err) < 0) {
+        ask->client = NULL;
+        return false;
     }
-    json_t *body = json_pack("{s:[s]}", "tasks", run->id);
-    if (ask_try_post(&ask, body, "/v1/tasks/cancel") == 0)
-        cmd_warn("canceling %s; Ctrl-C again leaves it to the daemon", run->id);
-    else
-        cmd_warn("%s", ask.err.text);
+    (void)ask_try_post(ask, json_pack("{s:[s]}", "tasks", run->id), "/v1/tasks/cancel");
+    return true;
 }
 
 /* True: exit. */
 static bool interrupted(struct run *run) {
     struct signalfd_siginfo info;
-    while (read(run->follow.signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        if (++run->interrupts == 1)
-            cancel(run);
+    while (read(run->follow.signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        _cleanup_(ask_finish) struct ask ask = { 0 };
+        if (++run->interrupts > 1)
+            continue;
+        if (!cancel(run, &ask))
+            cmd_warn("%s; %s goes on; Ctrl-C again leaves it", ask.err.text, run->id);
+        else if (ask.err.code == 0)
+            cmd_warn("canceling %s; Ctrl-C again leaves it to the daemon", run->id);
+        else
+            cmd_warn("%s", ask.err.text);
+    }
     if (run->interrupts < 2)
         return false;
     cmd_warn("left; 'sluice show %s' tells what becomes of it", run->id);
@@ -154,7 +147,7 @@ static bool interrupted(struct run *run) {
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static int tell_failure(const struct run *run, const json_t *task, const json_t *last) {
+static int report_failure(const struct run *run, const json_t *task, const json_t *last) {
     const char *message = ask_text(last, "message", NULL), *reason = ask_text(task, "reason", NULL);
     const char *state = ask_text(task, "state", "?");
     if (strcmp(state, "canceled") == 0)
@@ -188,19 +181,7 @@ static int exit_code_of(const struct run *run, const json_t *task) {
         cmd_warn("%s: %s", run->id, ask_text(last, "message", "the run took too long"));
     if (signal > 0)
         return 128 + (int)signal;
-    return code > 0 ? (int)code : tell_failure(run, task, last);
-}
-
-/* A command that cannot be launched is retried much later; do not wait for that. */
-static void give_up_on_breaker(struct run *run) {
-    if (!is_behind_breaker(run->ask.answer))
-        return;
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (daemon_connect(false, &ask.client, &ask.err) < 0) {
-        ask.client = NULL;
-        return;
-    }
-    (void)ask_try_post(&ask, json_pack("{s:[s]}", "tasks", run->id), "/v1/tasks/cancel");
+    return code > 0 ? (int)code : report_failure(run, task, last);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
@@ -216,7 +197,10 @@ static bool go_on(struct run *run, int *ret_result) {
         *ret_result = follow_attempt(&run->follow, (uint32_t)shown + 1, &run->err);
         return true;
     }
-    return !is_over(task) && !needs_person(run, task);
+    /* Nothing more happens to it without a person. */
+    return !ask_is(task, "state", "done failed canceled invalidated")
+           && !ask_is(task, "hold", "review external") && !is_behind_breaker(task)
+           && !needs_person(run, task);
 }
 
 static int stay(struct run *run) {
@@ -227,7 +211,7 @@ static int stay(struct run *run) {
     while (r >= 0) {
         if (news && !follow_has_logs(&run->follow)) {
             news = false;
-            r = look(run);
+            r = read_task(run);
             if (r < 0)
                 return fail(&run->ask.err);
             if (r > 0 && !go_on(run, &r))
@@ -276,7 +260,10 @@ static int cmd_run_run(const struct cmd_call *call) {
     code = exit_code_of(&run, run.ask.answer);
     if (call->json)
         (void)ask_print(&run.ask);
-    give_up_on_breaker(&run);
+    /* A command that cannot be launched is retried much later; do not wait for that. */
+    _cleanup_(ask_finish) struct ask ask = { 0 };
+    if (is_behind_breaker(run.ask.answer))
+        (void)cancel(&run, &ask);
     return code;
 }
 

@@ -17,10 +17,9 @@
 #include "os/clock.h"
 #include "os/terminal.h"
 
-#define TICK       SECONDS(1)
-#define DRAW_GAP   40 /* ms between two drawings while a log streams */
-#define PIECES     16 /* chunks of a log before the screen and keys get their turn */
-#define PLAIN_ROWS 24
+#define TICK     SECONDS(1)
+#define DRAW_GAP 40 /* ms between two drawings while a log streams */
+#define PIECES   16 /* chunks of a log before the screen and keys get their turn */
 
 struct session {
     struct top top;
@@ -84,10 +83,6 @@ static int take_signals(struct session *s) {
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static bool list_is_unknown(const struct top *top) {
-    return top->pane < TOP_LISTS && top_list_known(&top->lists[top->pane]) == 0;
-}
-
 /* 1: exit. */
 static int take_keys(struct session *s) {
     for (;;) {
@@ -97,8 +92,8 @@ static int take_keys(struct session *s) {
         if (key == 0)
             continue;
         s->top.now = clock_read();
-        if (list_is_unknown(&s->top))
-            /* keys typed ahead refer to its first row */
+        /* Keys typed ahead refer to the first row of a list that is not known yet. */
+        if (s->top.pane < TOP_LISTS && top_list_known(&s->top.lists[s->top.pane]) == 0)
             (void)top_daemon_load(&s->daemon, &s->top);
         top_input(&s->top, key);
         if (s->top.wish == TOP_REQUEST_QUIT)
@@ -118,22 +113,16 @@ static void draw(struct session *s) {
     top_screen_show(&s->cells);
 }
 
-static int time_to_wait(const struct session *s) {
-    time_ms steady = clock_read_steady();
-    time_ms span = top_daemon_pause(&s->daemon, &s->top, steady);
-    if (s->top.moves)
-        span = time_min(span, TICK);
-    return (int)span;
-}
-
-static bool wait_for_anything(struct session *s, int timeout) {
+/* `more`: does not wait, because more can be read. False: exit. */
+static bool wait_for_anything(struct session *s, bool more) {
+    time_ms span = top_daemon_pause(&s->daemon, &s->top, clock_read_steady());
     struct pollfd fds[] = {
         { .fd = STDIN_FILENO, .events = POLLIN },
         { .fd = s->signals, .events = POLLIN },
         { .fd = top_daemon_events_fd(&s->daemon), .events = POLLIN },
         { .fd = top_daemon_log_fd(&s->daemon), .events = POLLIN },
     };
-    (void)poll(fds, ARRAY_SIZE(fds), timeout);
+    (void)poll(fds, ARRAY_SIZE(fds), more ? 0 : (int)(s->top.moves ? time_min(span, TICK) : span));
     if (fds[1].revents && take_signals(s))
         return false;
     if (fds[0].revents && take_keys(s))
@@ -142,45 +131,31 @@ static bool wait_for_anything(struct session *s, int timeout) {
     return true;
 }
 
-/* Loads pages while no key is pending, and the log. True: more can be read now. */
-static bool load_some(struct session *s) {
-    bool more = top_daemon_load(&s->daemon, &s->top);
-    for (unsigned i = 0; i < PIECES && top_daemon_pump_log(&s->daemon, &s->top); i++)
-        more = true;
-    return more;
-}
-
-static int loop(struct session *s) {
-    bool more = true;
-    for (;;) {
-        if (!wait_for_anything(s, more ? 0 : time_to_wait(s)))
-            return CMD_OK;
-        if (!s->top.away && top_daemon_pause(&s->daemon, &s->top, clock_read_steady()) == 0)
-            top_daemon_refresh(&s->daemon, &s->top);
-        more = load_some(s);
-        if (!more || clock_read_steady() - s->drawn >= DRAW_GAP)
-            draw(s);
-    }
-}
-
 static int run_screen(struct session *s) {
     struct error err = { 0 };
     s->signals = watch_signals();
-    int r = top_screen_open(&err);
-    if (r < 0) {
+    if (top_screen_open(&err) < 0) {
         cmd_warn("%s", err.text);
         return CMD_USAGE;
     }
     take_size(s);
     draw(s); /* so that the list knows its height */
-    int code = loop(s);
+    for (bool more = true; wait_for_anything(s, more);) {
+        if (!s->top.away && top_daemon_pause(&s->daemon, &s->top, clock_read_steady()) == 0)
+            top_daemon_refresh(&s->daemon, &s->top);
+        more = top_daemon_load(&s->daemon, &s->top);
+        for (unsigned i = 0; i < PIECES && top_daemon_pump_log(&s->daemon, &s->top); i++)
+            more = true;
+        if (!more || clock_read_steady() - s->drawn >= DRAW_GAP)
+            draw(s);
+    }
     top_screen_close();
-    return code;
+    return CMD_OK;
 }
 
 /* --- once ------------------------------------------------------------------------------------ */
 
-static int say_message(const struct session *s) {
+static int print_message(const struct session *s) {
     cmd_warn("%s",
              s->top.message.length > 0 ? strbuf_text(&s->top.message) : "the daemon has gone");
     return s->top.away ? CMD_NO_DAEMON : CMD_FAILED;
@@ -196,7 +171,7 @@ static int run_once(struct session *s) {
     while (top_daemon_load(&s->daemon, &s->top))
         continue;
     if (s->top.away || s->top.message.length > 0)
-        return say_message(s);
+        return print_message(s);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     top_view(&s->top, &s->cells);
     top_cells_print(&s->cells, &out);
@@ -204,11 +179,6 @@ static int run_once(struct session *s) {
         out.text[--out.length] = '\0'; /* trim empty lines at the end */
     output_rest(&out);
     return CMD_OK;
-}
-
-static int run_json(struct session *s) {
-    json_t *all = top_daemon_all(&s->daemon, &s->top);
-    return all ? ask_print_json(all) : say_message(s);
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -247,8 +217,10 @@ static int cmd_top_run(const struct cmd_call *call) {
         cmd_warn("%s", err.text);
         return CMD_NO_DAEMON;
     }
-    if (call->json)
-        return run_json(&s);
+    if (call->json) {
+        json_t *all = top_daemon_all(&s.daemon, &s.top);
+        return all ? ask_print_json(all) : print_message(&s);
+    }
     if (cmd_has(call, "once") || !terminal_is(stdout))
         return run_once(&s);
     return run_screen(&s);

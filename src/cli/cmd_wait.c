@@ -24,20 +24,10 @@ struct waiting {
     struct daemon_lost lost;
 };
 
-static json_t *body_of(const struct waiting *w, time_ms span) {
-    json_t *tasks = json_array();
-    for (size_t i = 0; i < w->call->arg_count; i++)
-        json_array_append_new(tasks, ask_string(w->call->args[i]));
-    return json_pack("{s:o, s:b, s:b, s:I}", "tasks", tasks, "any", cmd_has(w->call, "any"),
-                     "patient", cmd_has(w->call, "keep-waiting"), "timeout_s",
+static json_t *body_of(const struct cmd_call *call, time_ms span) {
+    return json_pack("{s:o, s:b, s:b, s:I}", "tasks", ask_args(call, 0, call->arg_count), "any",
+                     cmd_has(call, "any"), "patient", cmd_has(call, "keep-waiting"), "timeout_s",
                      (json_int_t)((span + 999) / 1000));
-}
-
-/* How long the next request may take. */
-static time_ms next_span(const struct waiting *w) {
-    if (w->deadline == TIME_NEVER)
-        return QUESTION_MAX;
-    return time_min(QUESTION_MAX, time_max(0, w->deadline - clock_read_steady()));
 }
 
 /* Is there no daemon, or no longer? */
@@ -47,18 +37,11 @@ static bool is_lost(const struct ask *ask) {
                                   : code == -ESHUTDOWN || code == -ECONNREFUSED; /* only standbys */
 }
 
-/* True: retry. */
-static bool wait_for_daemon(struct waiting *w) {
-    if (daemon_lost_look(&w->lost, "the tasks go on") >= w->deadline)
-        return false;
-    (void)poll(NULL, 0, DAEMON_LOOK_AGAIN);
-    return true;
-}
-
 /* One request, repeated after a daemon restart. */
 static int ask_once(struct waiting *w) {
     for (;;) {
-        time_ms span = next_span(w);
+        time_ms left = w->deadline == TIME_NEVER ? QUESTION_MAX : w->deadline - clock_read_steady();
+        time_ms span = time_min(QUESTION_MAX, time_max(0, left));
         int code = w->lost.since ? ask_open(&w->ask, ASK_TRY) : ask_open(&w->ask, ASK_RUNNING);
         if (code != CMD_OK && code != CMD_NO_DAEMON)
             return code;
@@ -66,7 +49,7 @@ static int ask_once(struct waiting *w) {
             return code; /* already reported: no daemon at the start */
         if (code == CMD_OK) {
             client_set_timeout(w->ask.client, span + ANSWER_GRACE);
-            if (ask_try_post(&w->ask, body_of(w, span), "/v1/wait") == 0) {
+            if (ask_try_post(&w->ask, body_of(w->call, span), "/v1/wait") == 0) {
                 w->lost.since = 0;
                 return CMD_OK;
             }
@@ -74,18 +57,15 @@ static int ask_once(struct waiting *w) {
                 return ask_failed(&w->ask);
             w->ask.client = client_close(w->ask.client);
         }
-        if (!wait_for_daemon(w)) {
+        if (daemon_lost_look(&w->lost, "the tasks go on") >= w->deadline) {
             cmd_warn("the time is over, and no daemon answers");
             return CMD_NO_DAEMON;
         }
+        (void)poll(NULL, 0, DAEMON_LOOK_AGAIN);
     }
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
-
-static bool is_done(const json_t *task) {
-    return ask_is(task, "state", "done");
-}
 
 static void print_one(const json_t *task, struct strbuf *out) {
     const json_t *run = json_object_get(task, "run");
@@ -111,8 +91,9 @@ static int exit_code(const struct waiting *w) {
     if (ask_true(w->ask.answer, "timed_out"))
         return CMD_TIMED_OUT;
     ASK_EACH(task, json_object_get(w->ask.answer, "tasks")) {
-        good += is_done(task);
-        bad += ask_true(task, "finished") && !is_done(task);
+        bool is_done = ask_is(task, "state", "done");
+        good += is_done;
+        bad += ask_true(task, "finished") && !is_done;
         person += ask_true(task, "needs_person");
     }
     if (cmd_has(w->call, "any") ? good > 0 : bad + person == 0)
@@ -128,9 +109,9 @@ static int cmd_wait_run(const struct cmd_call *call) {
     if (call->arg_count > TASKS_MAX)
         return cmd_usage_error(call->cmd, "%u tasks at the most, got %zu", TASKS_MAX,
                                call->arg_count);
-    for (size_t i = 0; i < call->arg_count; i++)
-        if (!*call->args[i])
-            return cmd_usage_error(call->cmd, "an ID is empty");
+    code = ask_names(call, "an ID is empty");
+    if (code != CMD_OK)
+        return code;
     struct waiting w = { .call = call, .deadline = TIME_NEVER };
     if (seconds >= 0)
         w.deadline = time_add(clock_read_steady(), SECONDS(seconds));

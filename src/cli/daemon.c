@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "cli/cmd.h"
+#include "cli/program.h"
 #include "cli/service.h"
 #include "config/config.h"
 #include "os/clock.h"
@@ -32,8 +31,6 @@
 #define READY_FD       3
 #define EXIT_BUSY      4 /* of sluiced: another daemon has this home */
 #define TOKEN_MAX      4096
-
-extern char **environ;
 
 /* --- programs -------------------------------------------------------------------------------- */
 
@@ -108,17 +105,11 @@ struct start {
     const struct home *home;
     time_ms deadline; /* steady clock */
     pid_t child;
-    int ready_fd; /* our end of the pipe; -1: none */
-    struct strbuf said;
-    char *service; /* the unit that was asked to start it; or NULL */
+    int ready_fd;           /* our end of the pipe; -1: none */
+    struct strbuf reported; /* its line so far */
+    char *service;          /* the unit that was asked to start it; or NULL */
     bool no_service;
 };
-
-static void start_finish(struct start *s) {
-    if (s->ready_fd >= 0)
-        close(s->ready_fd);
-    strbuf_finish(&s->said);
-}
 
 /* -1: the daemon starts without a log. A path that cannot be opened must not prevent the start. */
 static int open_log(const char *path) {
@@ -131,42 +122,6 @@ static int open_log(const char *path) {
     }
     (void)fcntl(fd, F_SETFL, O_APPEND); /* its children inherit it */
     return fd;
-}
-
-static int spawn(const char *program, int log, int ready_fd, pid_t *ret_child) {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    (void)posix_spawn_file_actions_init(&files);
-    (void)posix_spawnattr_init(&how);
-    int r = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF
-                                               | POSIX_SPAWN_SETSIGMASK);
-    (void)posix_spawnattr_setsigmask(&how, &none);
-    (void)posix_spawnattr_setsigdefault(&how, &all);
-    if (r == 0)
-        r = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (r == 0)
-        r = log < 0
-                ? posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-                : posix_spawn_file_actions_adddup2(&files, log, STDOUT_FILENO);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&files, ready_fd, READY_FD);
-    /* The daemon must not keep the caller's descriptors open (a script's pipe, a lock). */
-    if (r == 0)
-        r = posix_spawn_file_actions_addclosefrom_np(&files, READY_FD + 1);
-    if (r == 0)
-        r = posix_spawn_file_actions_addchdir_np(&files, "/");
-    char name[] = "sluiced", option[] = "--ready-fd", number[] = "3";
-    char *argv[] = { name, option, number, NULL };
-    if (r == 0)
-        r = posix_spawn(ret_child, program, &files, &how, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&files);
-    (void)posix_spawnattr_destroy(&how);
-    return -r;
 }
 
 static int start_begin(struct start *s, struct error *err) {
@@ -186,8 +141,13 @@ static int start_begin(struct start *s, struct error *err) {
     close(pipes[1]);
     r = child_end < 0 ? -errno : 0;
     _cleanup_(fd_closep) int log = r < 0 ? -1 : open_log(s->home->log);
+    int out = log < 0 ? PROGRAM_NULL : log;
+    const char *const argv[] = { "sluiced", "--ready-fd", "3", NULL };
+    const struct program_streams streams = { { PROGRAM_NULL, out, out, child_end },
+                                             .own_session = true,
+                                             .is_daemon = true };
     if (r == 0)
-        r = spawn(program.text, log, child_end, &s->child);
+        r = -program_spawn(program.text, argv, &streams, &s->child);
     fd_closep(&child_end);
     if (r < 0) {
         close(pipes[0]);
@@ -216,7 +176,7 @@ static int give_up(struct start *s, const char *why, struct error *err) {
 
 /* Reads the one line. 0: ready. */
 static int start_wait(struct start *s, struct error *err) {
-    while (!strchr(strbuf_text(&s->said), '\n')) {
+    while (!strchr(strbuf_text(&s->reported), '\n')) {
         time_ms left = s->deadline - clock_read_steady();
         struct pollfd pipe_end = { .fd = s->ready_fd, .events = POLLIN };
         int r = poll(&pipe_end, 1, (int)(left > 0 ? left : 0));
@@ -229,13 +189,13 @@ static int start_wait(struct start *s, struct error *err) {
         char chunk[512];
         ssize_t got = read(s->ready_fd, chunk, sizeof(chunk));
         if (got > 0)
-            strbuf_add(&s->said, chunk, (size_t)got);
+            strbuf_add(&s->reported, chunk, (size_t)got);
         else if (got == 0 || errno != EINTR)
             break;
     }
     char line[ERROR_TEXT_MAX];
-    (void)snprintf(line, sizeof(line), "%.*s", (int)strcspn(strbuf_text(&s->said), "\n"),
-                   strbuf_text(&s->said));
+    (void)snprintf(line, sizeof(line), "%.*s", (int)strcspn(strbuf_text(&s->reported), "\n"),
+                   strbuf_text(&s->reported));
     return strcmp(line, "ready") == 0 ? 0 : give_up(s, line, err);
 }
 
@@ -243,9 +203,9 @@ static int try_to_start(struct start *s, struct error *err) {
     int r = start_begin(s, err);
     if (r >= 0)
         r = start_wait(s, err);
-    start_finish(s);
-    s->said = (struct strbuf)STRBUF_INIT;
+    fd_closep(&s->ready_fd);
     s->ready_fd = -1;
+    strbuf_clear(&s->reported);
     return r;
 }
 
@@ -332,10 +292,10 @@ static int start_in(const struct home *home, struct daemon_found *ret_found, str
         (void)poll(NULL, 0, pause);
     }
     free(s.service);
-    if (r < 0)
-        return r;
-    *ret_found = found;
-    return 0;
+    strbuf_finish(&s.reported);
+    if (r >= 0)
+        *ret_found = found;
+    return r < 0 ? r : 0;
 }
 
 int daemon_start(struct daemon_found *ret_found, struct error *err) {
@@ -395,14 +355,6 @@ static char *read_token(const char *path) {
     return length > 0 ? xstrndup(strbuf_text(&text), length) : NULL;
 }
 
-static char *find_token(const struct config *config) {
-    const char *token = cmd_env("SLUICE_API_TOKEN");
-    const char *path = config_text(config, "daemon.token_file", NULL);
-    if (token)
-        return xstrdup(token);
-    return *path ? read_token(path) : NULL;
-}
-
 /* An unreadable configuration has no peers; commands that need it report the error. */
 static void find_peers(void *ctx, struct client_peers *ret) {
     static struct config *config; /* the result borrows from it */
@@ -411,7 +363,9 @@ static void find_peers(void *ctx, struct client_peers *ret) {
     if (!config) {
         config = config_new();
         (void)config_read_file(config, home->config_file, NULL);
-        token = find_token(config);
+        const char *own = cmd_env("SLUICE_API_TOKEN");
+        const char *file = config_text(config, "daemon.token_file", NULL);
+        token = own ? xstrdup(own) : *file ? read_token(file) : NULL;
     }
     const char *ca = config_text(config, "daemon.tls_ca", NULL);
     ret->count = config_words(config, "daemon.addresses", NULL, &ret->addresses);
@@ -467,10 +421,10 @@ time_ms daemon_lost_look(struct daemon_lost *lost, const char *goes_on) {
     time_ms now = clock_read_steady();
     if (lost->since == 0)
         lost->since = now;
-    if (!lost->said && now - lost->since >= SECONDS(1)) {
+    if (!lost->reported && now - lost->since >= SECONDS(1)) {
         cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it%s%s)",
                  goes_on ? ", " : "", goes_on ? goes_on : "");
-        lost->said = true;
+        lost->reported = true;
     }
     return now;
 }

@@ -26,7 +26,7 @@ bool daemon_has_peers(void);
  * second, prints once that it waits, and what continues (or NULL). Returns the steady time. */
 struct daemon_lost {
     time_ms since; /* 0: not lost */
-    bool said;
+    bool reported;
 };
 #define DAEMON_LOOK_AGAIN 200 /* ms between attempts */
 time_ms daemon_lost_look(struct daemon_lost *lost, const char *goes_on);

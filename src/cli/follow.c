@@ -31,13 +31,9 @@ static void write_out(struct log_stream *log, const char *bytes, size_t size) {
 /* Counts lines and skips the first `leave`. */
 static void write_transcript(struct log_stream *log, const struct strbuf *text) {
     const char *at = strbuf_text(text), *end = at + text->length, *shown = at;
-    while (at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        if (!line_end)
-            break;
-        at = line_end + 1;
-        log->lines++;
-        if (log->lines <= log->leave)
+    while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+        at++;
+        if (++log->lines <= log->leave)
             shown = at;
     }
     if (log->lines >= log->leave)
@@ -52,14 +48,12 @@ static int bytes_came(void *ctx, const char *bytes, size_t size) {
     if (log->transcript) {
         transcript_feed(log->transcript, bytes, size, &safe);
         write_transcript(log, &safe);
-        return 0;
-    }
-    if (log->raw) {
+    } else if (log->raw) {
         write_out(log, bytes, size);
-        return 0;
+    } else {
+        sanitizer_feed(&log->sanitizer, bytes, size, &safe);
+        write_out(log, strbuf_text(&safe), safe.length);
     }
-    sanitizer_feed(&log->sanitizer, bytes, size, &safe);
-    write_out(log, strbuf_text(&safe), safe.length);
     return 0;
 }
 
@@ -155,8 +149,6 @@ int log_stream_drain(struct log_stream *log, struct error *err) {
 }
 
 void log_stream_close(struct log_stream *log) {
-    if (log->client)
-        client_end(log->client);
     log->client = client_close(log->client);
 }
 
@@ -179,14 +171,8 @@ void follow_init(struct follow *f, const char *task) {
     *f = (struct follow){ .task = task, .signal_fd = -1, .reader_fd = -1 };
 }
 
-static void close_events(struct follow *f) {
-    if (f->events)
-        client_end(f->events);
-    f->events = client_close(f->events);
-}
-
 void follow_finish(struct follow *f) {
-    close_events(f);
+    client_close(f->events);
     for (size_t i = 0; i < f->log_count; i++)
         log_stream_finish(&f->logs[i]);
 }
@@ -199,7 +185,7 @@ static int event_came(void *ctx, const struct client_event *event) {
 }
 
 int follow_connect(struct follow *f, struct error *err) {
-    close_events(f);
+    f->events = client_close(f->events);
     int r = daemon_connect(false, &f->events, err);
     if (r < 0) {
         f->events = NULL;
@@ -212,7 +198,7 @@ int follow_connect(struct follow *f, struct error *err) {
         client_begin_events(f->events, strbuf_text(&path), CLIENT_EVENTS_NEW, event_came, f, err);
     if (status == 200)
         return 0;
-    close_events(f);
+    f->events = client_close(f->events);
     return status < 0 ? status : err->code < 0 ? err->code : -EIO;
 }
 
@@ -241,7 +227,7 @@ int follow_attempt(struct follow *f, uint32_t attempt, struct error *err) {
     int r = open_logs(f, err);
     if (!client_is_absent(r) && r != -ECONNRESET)
         return r;
-    close_events(f); /* shutting down: follow_wait reconnects */
+    f->events = client_close(f->events); /* shutting down: follow_wait reconnects */
     return 0;
 }
 
@@ -265,13 +251,6 @@ static int pump_all(struct follow *f, struct error *err) {
     return 0;
 }
 
-static bool logs_are_over(const struct follow *f) {
-    for (size_t i = 0; i < f->log_count; i++)
-        if (log_stream_is_open(&f->logs[i]))
-            return false;
-    return f->logs_open;
-}
-
 /* Waits for a signal, a closed reader, or `timeout` ms. Returns FOLLOW_SIGNAL, FOLLOW_UNREAD. */
 static int wait_signal(const struct follow *f, int timeout) {
     struct pollfd fds[] = {
@@ -288,7 +267,6 @@ static int reconnect(struct follow *f, struct error *err) {
     struct daemon_lost lost = { .since = clock_read_steady() };
     _cleanup_(strbuf_finish) struct strbuf goes_on = STRBUF_INIT;
     strbuf_printf(&goes_on, "%s goes on", f->task);
-    close_events(f);
     for (;;) {
         int r = follow_connect(f, err);
         if (r >= 0 && f->logs_open)
@@ -337,7 +315,10 @@ int follow_wait(struct follow *f, struct error *err) {
                 return r;
         }
         seen |= wait_signal(f, 0);
-        if (f->events && logs_are_over(f)) {
+        bool over = f->events && f->logs_open;
+        for (size_t i = 0; i < f->log_count; i++)
+            over = over && !log_stream_is_open(&f->logs[i]);
+        if (over) {
             f->logs_open = false;
             seen |= FOLLOW_ENDED;
         }

@@ -52,7 +52,7 @@ struct output_span output_span(time_ms span) {
     const char *sign = span < 0 ? "-" : "";
     uint64_t ms = span < 0 ? 0 - (uint64_t)span : (uint64_t)span;
     static const struct {
-        uint64_t below, unit;
+        uint64_t limit, unit;
         char letter;
     } units[] = {
         { MINUTES(1), SECONDS(1), 's' },
@@ -61,7 +61,7 @@ struct output_span output_span(time_ms span) {
         { UINT64_MAX, DAYS(1), 'd' },
     };
     size_t i = 0;
-    while (ms >= units[i].below && i + 1 < ARRAY_SIZE(units))
+    while (ms >= units[i].limit && i + 1 < ARRAY_SIZE(units))
         i++;
     (void)snprintf(ret.text, sizeof(ret.text), "%s%" PRIu64 "%c", sign, ms / units[i].unit,
                    units[i].letter);
@@ -76,27 +76,17 @@ void output_measure(struct output_column *columns, size_t count, const char *con
     }
 }
 
-static size_t column_width(const struct output_column *column) {
-    size_t title = text_columns(column->title);
-    return column->width > title ? column->width : title;
-}
-
-static void put_cell(const char *cell, const char *colour, struct strbuf *out) {
-    bool coloured = colour && *colour;
-    strbuf_puts(out, coloured ? colour : "");
-    strbuf_puts(out, cell);
-    strbuf_puts(out, coloured ? output_style()->reset : "");
-}
-
 void output_row_in(const struct output_column *columns, size_t count, const char *const *cells,
                    const char *const *colours, struct strbuf *out) {
     strbuf_puts(out, "  ");
     for (size_t i = 0; i < count; i++) {
-        size_t width = text_columns(cells[i]), wanted = column_width(&columns[i]);
+        size_t width = text_columns(cells[i]), wanted = text_columns(columns[i].title);
+        wanted = columns[i].width > wanted ? columns[i].width : wanted;
         size_t gap = wanted > width ? wanted - width : 0;
+        const char *colour = colours && colours[i] ? colours[i] : "";
         if (columns[i].right)
             strbuf_repeat(out, " ", gap);
-        put_cell(cells[i], colours ? colours[i] : NULL, out);
+        strbuf_printf(out, "%s%s%s", colour, cells[i], *colour ? output_style()->reset : "");
         if (i + 1 == count)
             break;
         if (!columns[i].right)

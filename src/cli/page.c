@@ -25,17 +25,12 @@ static const char style[] =
 /* --- texts ----------------------------------------------------------------------------------- */
 
 void page_put_html(struct strbuf *out, const char *text) {
+    static const char marks[] = "&<>\"'";
+    static const char *const entities[] = { "&amp;", "&lt;", "&gt;", "&quot;", "&#39;" };
     for (; *text; text++) {
-        if (*text == '&')
-            strbuf_puts(out, "&amp;");
-        else if (*text == '<')
-            strbuf_puts(out, "&lt;");
-        else if (*text == '>')
-            strbuf_puts(out, "&gt;");
-        else if (*text == '"')
-            strbuf_puts(out, "&quot;");
-        else if (*text == '\'')
-            strbuf_puts(out, "&#39;");
+        const char *mark = strchr(marks, *text);
+        if (mark)
+            strbuf_puts(out, entities[mark - marks]);
         else
             strbuf_putc(out, *text);
     }

@@ -45,9 +45,9 @@ static const char *own_variable(void *ctx, const char *name) {
 }
 
 /* Resolves a path of the table for this user. */
-static void resolve(const struct preflight *p, const char *below, struct strbuf *out) {
+static void resolve(const struct preflight *p, const char *path_in_home, struct strbuf *out) {
     const char *home = getenv("HOME");
-    const struct agent_path path = { below, AGENT_PATH_READ };
+    const struct agent_path path = { path_in_home, AGENT_PATH_READ };
     const struct agent_path_context place = { .home = home ? home : "",
                                               .cwd = "/",
                                               .variable = own_variable };
@@ -153,18 +153,14 @@ static void look_at_login(struct preflight *p, const struct config *config,
 
 /* --- one agent ------------------------------------------------------------------------------- */
 
-static bool is_sandboxed(const struct config *config, const char *agent, bool auto_box) {
-    const char *kind = config_text(config, "agents.A.sandbox", agent);
-    return strcmp(kind, "auto") == 0 ? auto_box : strcmp(kind, "none") != 0;
-}
-
 void preflight_look(struct preflight *p, const char *agent, const struct config *config,
                     const json_t *listed, bool auto_box) {
     const char *const *args = NULL;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     *p = (struct preflight){ .agent = agent, .mcp = -1, .may = AGENT_MAY_AS_SET };
     p->adapter = agent_adapter_find(config_text(config, "agents.A.adapter", agent));
-    p->is_sandboxed = is_sandboxed(config, agent, auto_box);
+    const char *sandbox = config_text(config, "agents.A.sandbox", agent);
+    p->is_sandboxed = strcmp(sandbox, "auto") == 0 ? auto_box : strcmp(sandbox, "none") != 0;
     const char *client = p->adapter ? agent_adapter_client(p->adapter) : NULL;
     if (client && daemon_find_program(client, &path, NULL) < 0)
         p->client_missing = client;
@@ -253,19 +249,10 @@ bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct
     return true;
 }
 
-static const char *may_text(const struct preflight *p) {
-    switch (p->may) {
-    case AGENT_MAY_WORK:
-        return "may edit and run commands";
-    case AGENT_MAY_EDIT:
-        return "may edit, not run commands";
-    case AGENT_MAY_AS_SET:
-        break;
-    }
-    return "may do what its settings say";
-}
-
 void preflight_describe(const struct preflight *p, struct strbuf *out) {
+    static const char *const mays[] = { [AGENT_MAY_WORK] = "may edit and run commands",
+                                        [AGENT_MAY_EDIT] = "may edit, not run commands",
+                                        [AGENT_MAY_AS_SET] = "may do what its settings say" };
     if (!p->path) {
         strbuf_printf(out, "'%s' was not found", p->program ? p->program : "?");
         return;
@@ -281,7 +268,7 @@ void preflight_describe(const struct preflight *p, struct strbuf *out) {
                                                       : ", login unknown");
     if (p->login == PREFLIGHT_LOGIN_NO && *p->login_by)
         strbuf_printf(out, " (%s)", p->login_by);
-    strbuf_printf(out, ", %s%s", may_text(p), p->is_sandboxed ? " in its sandbox" : "");
+    strbuf_printf(out, ", %s%s", mays[p->may], p->is_sandboxed ? " in its sandbox" : "");
     if (p->mcp >= 0)
         strbuf_puts(out, p->mcp > 0 ? ", MCP server installed" : ", MCP server not installed");
 }

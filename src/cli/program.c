@@ -23,32 +23,34 @@ static int cannot_run(const char *path, int code, struct error *err) {
     return error_set(err, -code, "cannot run '%s': %s", path, strerror(code));
 }
 
-#define NOTHING (-2) /* /dev/null */
-
-/* Descriptors of its standard streams (-1: ours), and whether it gets its own session. */
-struct how {
-    int fds[3];
-    bool alone;
-};
-
-static int spawn(const char *path, const char *const *argv, const struct how *how, pid_t *ret_pid) {
+int program_spawn(const char *path, const char *const *argv, const struct program_streams *streams,
+                  pid_t *ret_pid) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
-    sigset_t none;
+    sigset_t none, all;
     sigemptyset(&none);
+    sigfillset(&all);
     int r = posix_spawn_file_actions_init(&files);
     if (r == 0)
         r = posix_spawnattr_init(&attributes);
     if (r != 0)
         return r;
-    if (how->alone)
-        r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
-    for (int fd = 0; fd <= 2 && r == 0; fd++)
-        if (how->fds[fd] == NOTHING)
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    if (streams->own_session)
+        r = posix_spawnattr_setflags(&attributes,
+                                     (short)(POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK
+                                             | (streams->is_daemon ? POSIX_SPAWN_SETSIGDEF : 0)));
+    for (int fd = 0; fd <= 3 && r == 0; fd++)
+        if (streams->fds[fd] == PROGRAM_NULL)
             r = posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-        else if (how->fds[fd] >= 0)
-            r = posix_spawn_file_actions_adddup2(&files, how->fds[fd], fd);
+        else if (streams->fds[fd] >= 0)
+            r = posix_spawn_file_actions_adddup2(&files, streams->fds[fd], fd);
+    /* A daemon must not keep the caller's descriptors open (a script's pipe, a lock). */
+    if (r == 0 && streams->is_daemon)
+        r = posix_spawn_file_actions_addclosefrom_np(&files, 4);
+    if (r == 0 && streams->is_daemon)
+        r = posix_spawn_file_actions_addchdir_np(&files, "/");
     if (r == 0)
         r = posix_spawn(ret_pid, path, &files, &attributes, (char *const *)(uintptr_t)argv,
                         environ);
@@ -78,8 +80,10 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
         return cannot_run(path, errno, err);
     (void)fflush(stdout); /* our output must precede its output */
     pid_t pid;
-    const struct how how = { { -1, ends[1], take == PROGRAM_TAKE_BOTH ? ends[1] : -1 }, false };
-    int r = spawn(path, argv, &how, &pid);
+    const struct program_streams streams = {
+        { -1, ends[1], take == PROGRAM_TAKE_BOTH ? ends[1] : -1, -1 },
+    };
+    int r = program_spawn(path, argv, &streams, &pid);
     if (piped)
         (void)close(ends[1]);
     if (r == 0 && piped)
@@ -97,9 +101,10 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
 }
 
 int program_leave(const char *path, const char *const *argv, struct error *err) {
-    const struct how how = { { NOTHING, NOTHING, NOTHING }, true };
+    const struct program_streams streams = { { PROGRAM_NULL, PROGRAM_NULL, PROGRAM_NULL, -1 },
+                                             .own_session = true };
     pid_t pid;
-    int r = spawn(path, argv, &how, &pid);
+    int r = program_spawn(path, argv, &streams, &pid);
     return r == 0 ? 0 : cannot_run(path, r, err);
 }
 
@@ -124,8 +129,11 @@ static void begin(struct running *one, struct program_job *job) {
         job->status = -errno;
         return;
     }
-    const struct how how = { { NOTHING, ends[1], job->drop_errors ? NOTHING : ends[1] }, true };
-    int r = spawn(job->path, job->argv, &how, &one->pid);
+    const struct program_streams streams = {
+        { PROGRAM_NULL, ends[1], job->drop_errors ? PROGRAM_NULL : ends[1], -1 },
+        .own_session = true,
+    };
+    int r = program_spawn(job->path, job->argv, &streams, &one->pid);
     (void)close(ends[1]);
     if (r != 0) {
         job->status = -r;

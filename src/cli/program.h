@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/strbuf.h"
@@ -20,6 +21,17 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
 
 /* Starts it without a terminal and our outputs, and does not wait: a browser may run for days. */
 int program_leave(const char *path, const char *const *argv, struct error *err);
+
+/* How a child process is started. */
+struct program_streams {
+    int fds[4];       /* its descriptors 0 to 3; -1: ours; PROGRAM_NULL: /dev/null */
+    bool own_session; /* without a terminal; no signal is blocked */
+    bool is_daemon;   /* default signals, the folder /, and no other descriptor of ours */
+};
+#define PROGRAM_NULL (-2)
+/* 0, or an errno. `argv` as above. */
+int program_spawn(const char *path, const char *const *argv, const struct program_streams *streams,
+                  pid_t *ret_pid);
 
 struct program_job {
     const char *path;        /* NULL: skip */

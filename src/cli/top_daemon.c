@@ -35,12 +35,6 @@ static int event_came(void *ctx, const struct client_event *event) {
     return 0;
 }
 
-static void close_events(struct top_daemon *d) {
-    if (d->events)
-        client_end(d->events);
-    d->events = client_close(d->events);
-}
-
 int top_daemon_open(struct top_daemon *d, struct error *err) {
     if (!d->ask.client) {
         int r = daemon_connect(false, &d->ask.client, err);
@@ -48,7 +42,7 @@ int top_daemon_open(struct top_daemon *d, struct error *err) {
             return r;
         client_set_timeout(d->ask.client, TIMEOUT);
     }
-    close_events(d);
+    d->events = client_close(d->events);
     int r = daemon_connect(false, &d->events, err);
     if (r < 0)
         return r;
@@ -56,7 +50,7 @@ int top_daemon_open(struct top_daemon *d, struct error *err) {
     int status =
         client_begin_events(d->events, "/v1/events", CLIENT_EVENTS_NEW, event_came, d, err);
     if (status != 200) {
-        close_events(d);
+        d->events = client_close(d->events);
         return status < 0 ? status : err->code < 0 ? err->code : -EIO;
     }
     d->heard = clock_read_steady();
@@ -65,7 +59,7 @@ int top_daemon_open(struct top_daemon *d, struct error *err) {
 }
 
 void top_daemon_close(struct top_daemon *d) {
-    close_events(d);
+    client_close(d->events);
     log_stream_finish(&d->log);
     ask_finish(&d->ask);
 }
@@ -79,7 +73,7 @@ int top_daemon_log_fd(const struct top_daemon *d) {
 }
 
 static void lose(struct top_daemon *d, struct top *top) {
-    close_events(d);
+    d->events = client_close(d->events);
     log_stream_close(&d->log);
     top->away = true;
     d->tried = clock_read_steady();
@@ -129,12 +123,6 @@ static void open_log(struct top_daemon *d, struct top *top) {
         begin_log(d, top);
 }
 
-static void close_log(struct top_daemon *d) {
-    log_stream_finish(&d->log);
-    d->log = (struct log_stream){ 0 };
-    d->log_open = false;
-}
-
 bool top_daemon_pump_log(struct top_daemon *d, struct top *top) {
     if (!log_stream_is_open(&d->log))
         return false;
@@ -153,23 +141,18 @@ bool top_daemon_pump_log(struct top_daemon *d, struct top *top) {
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* Reconnects, and then reloads everything. */
-static void look_again(struct top_daemon *d, struct top *top) {
-    struct error err = { 0 };
-    d->tried = clock_read_steady();
-    if (top_daemon_open(d, &err) < 0)
-        return;
-    top->away = false;
-    if (d->log_open && !top->log.ended)
-        begin_log(d, top);
-}
-
 void top_daemon_listen(struct top_daemon *d, struct top *top, bool ready) {
     struct error err = { 0 };
     time_ms now = clock_read_steady();
     if (top->away) {
-        if (now - d->tried >= TRY_AGAIN)
-            look_again(d, top);
+        if (now - d->tried < TRY_AGAIN)
+            return;
+        d->tried = now;
+        if (top_daemon_open(d, &err) < 0)
+            return;
+        top->away = false; /* everything is reloaded */
+        if (d->log_open && !top->log.ended)
+            begin_log(d, top);
         return;
     }
     if (ready)
@@ -232,18 +215,13 @@ struct fetch {
 
 /* The daemon evaluates words like "project:web"; the others are matched here. */
 static void split_filter(const struct top *top, struct strbuf *path, struct strbuf *words) {
-    static const char *const names[] = { "project", "agent", "kind", "group" };
     const char *word = strbuf_text(&top->filter);
     for (word += strspn(word, " "); *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
         _cleanup_(freep) char *copy = xstrndup(word, length);
-        char *colon = strchr(copy, ':');
-        const char *name = NULL;
-        for (size_t i = 0; colon && colon[1] && i < ARRAY_SIZE(names); i++)
-            if (strlen(names[i]) == (size_t)(colon - copy)
-                && strncmp(names[i], copy, (size_t)(colon - copy)) == 0)
-                name = names[i];
-        if (name)
+        _cleanup_(freep) char *name = xstrndup(copy, strcspn(copy, ":"));
+        const char *colon = strchr(copy, ':');
+        if (colon && colon[1] && ask_is_word(name, "project agent kind group"))
             client_query(path, name, colon + 1);
         else
             strbuf_printf(words, "%s%s", words->length > 0 ? " " : "", copy);
@@ -309,19 +287,16 @@ static void say_change(struct top *top, const json_t *answer) {
 
 static void do_change(struct top_daemon *d, struct top *top) {
     const struct top_verb *verb = top->verb;
-    json_t *body = json_object();
-    bool of_tasks = strncmp(verb->path, "/v1/tasks/", strlen("/v1/tasks/")) == 0;
-    if (of_tasks)
-        json_object_set_new(body, "tasks", json_pack("[o]", ask_string(top->target_id)));
-    else if (top->target_id)
-        json_object_set_new(body, "project", ask_string(top->target_id));
-    if (verb->to)
-        json_object_set_new(body, "to", json_string(verb->to));
     if (top->away) {
-        json_decref(body);
         top_say(top, true, "the daemon is away; nothing was changed");
         return;
     }
+    json_t *body = json_object();
+    if (strncmp(verb->path, "/v1/tasks/", strlen("/v1/tasks/")) == 0)
+        json_object_set_new(body, "tasks", json_pack("[o]", ask_string(top->target_id)));
+    else
+        ask_put(body, "project", top->target_id);
+    ask_put(body, "to", verb->to);
     if (ask_try_post(&d->ask, body, verb->path) != 0) {
         top_say(top, true, "%s", d->ask.err.text);
         if (!ask_was_answered(&d->ask))
@@ -345,7 +320,9 @@ void top_daemon_do(struct top_daemon *d, struct top *top) {
         open_log(d, top);
         break;
     case TOP_REQUEST_CLOSE_LOG:
-        close_log(d);
+        log_stream_finish(&d->log);
+        d->log = (struct log_stream){ 0 };
+        d->log_open = false;
         break;
     case TOP_REQUEST_CHANGE:
         do_change(d, top);

@@ -107,7 +107,8 @@ static const struct top_task *selected_task(struct top *top) {
     return list ? top_list_selected(list) : NULL;
 }
 
-/* The task of the details or log, or the selected one. Shows a message if there is none. */
+/* The task of the details or log, or the selected one; NULL with a message if nothing is
+ * selected. */
 static const char *target(struct top *top) {
     if (top->mode == TOP_MODE_LOG)
         return top->log.task;
@@ -127,27 +128,14 @@ static void change(struct top *top, const struct top_verb *verb, const char *id)
     if (!verb->ask)
         return;
     const struct top_task *task = selected_task(top);
+    const char *rest = strstr(verb->ask, "%s");
     strbuf_clear(&top->question);
-    for (const char *c = verb->ask; *c; c++) {
-        if (c[0] == '%' && c[1] == 's') {
-            strbuf_puts(&top->question, id ? id : "everything");
-            c++;
-        } else {
-            strbuf_putc(&top->question, *c);
-        }
-    }
+    strbuf_printf(&top->question, "%.*s%s%s", (int)(rest - verb->ask), verb->ask,
+                  id ? id : "everything", rest + 2);
     if (verb->key == 'c' && task && id && strcmp(task->id, id) == 0 && *task->title)
         strbuf_printf(&top->question, " %s", task->title);
     top->prompt = TOP_PROMPT_SURE;
     top->wish = TOP_REQUEST_NONE;
-}
-
-static void answer_sure(struct top *top, int key) {
-    top->prompt = TOP_PROMPT_NONE;
-    if (key == 'y' || key == 'Y')
-        top->wish = TOP_REQUEST_CHANGE;
-    else
-        top_say(top, false, "nothing was changed");
 }
 
 static void pause_or_resume(struct top *top, bool project) {
@@ -288,52 +276,34 @@ static long movement(const struct top *top, int key) {
     }
 }
 
-static void move_rows(struct top *top, long by) {
-    size_t count = top->pane == TOP_PANE_LIMITS ? top->model.limit_count : top->model.alert_count;
-    size_t *row = &top->rows[top->pane];
-    if (by < 0)
-        *row -= (size_t)-by < *row ? (size_t)-by : *row;
-    else if (count > 0)
-        *row = *row + (size_t)by < count ? *row + (size_t)by : count - 1;
-}
-
-static void move_text(struct top *top, long by) {
-    if (by < 0)
-        top->text.top -= (size_t)-by < top->text.top ? (size_t)-by : top->text.top;
-    else
-        top->text.top += (size_t)by; /* drawing keeps it in range */
-}
-
-static void move_log(struct top_log *log, long by, bool first, bool last) {
-    if (first)
-        top_log_first(log);
-    else if (last)
-        top_log_last(log);
-    else
-        top_log_move(log, by);
-}
-
-static void move_list(struct top_list *list, long by, bool first, bool last) {
-    if (first)
-        top_list_first(list);
-    else if (last)
-        top_list_last(list);
-    else
-        top_list_move(list, by);
+/* Moves a position by rows, at most to `last`. */
+static size_t moved(size_t row, long by, size_t last) {
+    size_t up = by < 0 ? (size_t)-by : 0;
+    row = by < 0 ? row - (up < row ? up : row) : row + (size_t)by;
+    return row < last ? row : last;
 }
 
 static bool take_movement(struct top *top, int key) {
     long by = movement(top, key);
     bool first = key == TOP_KEY_HOME || key == 'g', last = key == TOP_KEY_END || key == 'G';
+    struct top_list *list = top->mode == TOP_MODE_LIST ? list_of(top) : NULL;
     if (by == 0 && !first && !last)
         return false;
-    if (top->mode == TOP_MODE_LOG) {
-        move_log(&top->log, by, first, last);
-    } else if (top->mode == TOP_MODE_LIST && list_of(top)) {
-        move_list(list_of(top), by, first, last);
+    if (top->mode == TOP_MODE_LOG && (first || last)) {
+        first ? top_log_first(&top->log) : top_log_last(&top->log);
+    } else if (top->mode == TOP_MODE_LOG) {
+        top_log_move(&top->log, by);
+    } else if (list && (first || last)) {
+        first ? top_list_first(list) : top_list_last(list);
+    } else if (list) {
+        top_list_move(list, by);
+    } else if (top->mode == TOP_MODE_TEXT) { /* drawing keeps it in range */
+        top->text.top = moved(top->text.top, first ? -FAR : last ? FAR : by, SIZE_MAX);
     } else {
-        by = first ? -FAR : last ? FAR : by;
-        top->mode == TOP_MODE_TEXT ? move_text(top, by) : move_rows(top, by);
+        size_t count =
+            top->pane == TOP_PANE_LIMITS ? top->model.limit_count : top->model.alert_count;
+        size_t *row = &top->rows[top->pane];
+        *row = moved(*row, first ? -FAR : last ? FAR : by, count > 0 ? count - 1 : *row);
     }
     return true;
 }
@@ -504,7 +474,11 @@ void top_input(struct top *top, int key) {
     if (key == TOP_KEY_REDRAW || key == 'L' - '@') {
         top->wish = TOP_REQUEST_REDRAW;
     } else if (top->prompt == TOP_PROMPT_SURE) {
-        answer_sure(top, key);
+        top->prompt = TOP_PROMPT_NONE;
+        if (key == 'y' || key == 'Y')
+            top->wish = TOP_REQUEST_CHANGE;
+        else
+            top_say(top, false, "nothing was changed");
     } else if (top->prompt != TOP_PROMPT_NONE) {
         take_typed(top, key);
     } else if (key == '?') {

@@ -31,42 +31,8 @@ static const char *member(struct arena *arena, const json_t *object, const char 
 
 /* --- status ---------------------------------------------------------------------------------- */
 
-static void read_counts(struct top_model *model, const json_t *counts) {
-    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-        model->counts[s] = ask_int(counts, task_state_name((enum task_state)s), 0);
-}
-
-static void read_gates(struct top_model *model, const json_t *gates) {
-    model->gates = arena_alloc(&model->arena, (json_array_size(gates) + 1) * sizeof(*model->gates));
-    ASK_EACH(gate, gates) {
-        model->gates[model->gate_count++] = (struct top_gate){
-            .gate = member(&model->arena, gate, "gate"),
-            .count = ask_int(gate, "count", 0),
-        };
-    }
-}
-
-static void read_alerts(struct top_model *model, const json_t *alerts) {
-    model->alerts =
-        arena_alloc(&model->arena, (json_array_size(alerts) + 1) * sizeof(*model->alerts));
-    ASK_EACH(alert, alerts) {
-        model->alerts[model->alert_count++] = (struct top_alert){
-            .key = member(&model->arena, alert, "key"),
-            .text = member(&model->arena, alert, "text"),
-            .since = ask_int(alert, "since", 0),
-        };
-    }
-}
-
-static void read_projects(struct top_model *model, const json_t *projects) {
-    model->projects =
-        arena_alloc(&model->arena, (json_array_size(projects) + 1) * sizeof(*model->projects));
-    ASK_EACH(project, projects) {
-        model->projects[model->project_count++] = (struct top_project){
-            .name = member(&model->arena, project, "name"),
-            .paused = ask_true(project, "paused"),
-        };
-    }
+static void *new_list(struct top_model *model, const json_t *items, size_t size) {
+    return arena_alloc(&model->arena, (json_array_size(items) + 1) * size);
 }
 
 /* `prefix` precedes the item's member `name`. */
@@ -139,11 +105,35 @@ void top_model_read(struct top_model *model, const json_t *status) {
     model->version = member(&model->arena, status, "version");
     model->preset = member(&model->arena, status, "preset");
     model->paused_by = member(&model->arena, status, "paused_by");
-    read_counts(model, json_object_get(status, "counts"));
-    read_gates(model, json_object_get(status, "waiting_by_gate"));
+    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
+        model->counts[s] =
+            ask_int(json_object_get(status, "counts"), task_state_name((enum task_state)s), 0);
     read_limits(model, status);
-    read_alerts(model, json_object_get(status, "alerts"));
-    read_projects(model, json_object_get(status, "projects"));
+    const json_t *gates = json_object_get(status, "waiting_by_gate");
+    model->gates = new_list(model, gates, sizeof(*model->gates));
+    ASK_EACH(gate, gates) {
+        model->gates[model->gate_count++] = (struct top_gate){
+            .gate = member(&model->arena, gate, "gate"),
+            .count = ask_int(gate, "count", 0),
+        };
+    }
+    const json_t *alerts = json_object_get(status, "alerts");
+    model->alerts = new_list(model, alerts, sizeof(*model->alerts));
+    ASK_EACH(alert, alerts) {
+        model->alerts[model->alert_count++] = (struct top_alert){
+            .key = member(&model->arena, alert, "key"),
+            .text = member(&model->arena, alert, "text"),
+            .since = ask_int(alert, "since", 0),
+        };
+    }
+    const json_t *projects = json_object_get(status, "projects");
+    model->projects = new_list(model, projects, sizeof(*model->projects));
+    ASK_EACH(project, projects) {
+        model->projects[model->project_count++] = (struct top_project){
+            .name = member(&model->arena, project, "name"),
+            .paused = ask_true(project, "paused"),
+        };
+    }
 }
 
 void top_model_finish(struct top_model *model) {
@@ -171,7 +161,7 @@ bool top_model_moves(const struct top_model *model, time_ms now) {
 
 static struct top_task task_of(struct arena *arena, const json_t *item) {
     const json_t *run = json_object_get(item, "run");
-    struct top_task task = {
+    return (struct top_task){
         .id = member(arena, item, "id"),
         .project = member(arena, item, "project"),
         .kind = member(arena, item, "kind"),
@@ -191,14 +181,13 @@ static struct top_task task_of(struct arena *arena, const json_t *item) {
         .priority = ask_int(item, "priority", 0),
         .attempt = ask_int(item, "attempt", 0),
     };
-    return task;
 }
 
 bool top_offers(const json_t *task, const char *action) {
-    const json_t *actions = json_object_get(task, "actions");
-    for (size_t i = 0; i < json_array_size(actions); i++)
-        if (strcmp(json_string_value(json_array_get(actions, i)), action) == 0)
+    ASK_EACH(one, json_object_get(task, "actions")) {
+        if (strcmp(json_string_value(one), action) == 0)
             return true;
+    }
     return false;
 }
 
@@ -447,25 +436,25 @@ void top_list_height(struct top_list *list, size_t height) {
     keep_inside(list);
 }
 
-void top_list_move(struct top_list *list, long by) {
-    list->to_end = false;
-    size_t up = by < 0 ? (size_t)-by : 0;
-    list->selected = by < 0 ? list->selected - (up < list->selected ? up : list->selected)
-                            : list->selected + (size_t)by;
+static void select_row(struct top_list *list, size_t row) {
+    list->selected = row;
     keep_inside(list);
     remember_id(list);
+}
+
+void top_list_move(struct top_list *list, long by) {
+    size_t up = by < 0 ? (size_t)-by : 0;
+    list->to_end = false;
+    select_row(list, by < 0 ? list->selected - (up < list->selected ? up : list->selected)
+                            : list->selected + (size_t)by);
 }
 
 void top_list_first(struct top_list *list) {
     list->to_end = false;
-    list->selected = 0;
-    keep_inside(list);
-    remember_id(list);
+    select_row(list, 0);
 }
 
 void top_list_last(struct top_list *list) {
     list->to_end = !list->complete;
-    list->selected = SIZE_MAX;
-    keep_inside(list);
-    remember_id(list);
+    select_row(list, SIZE_MAX);
 }
