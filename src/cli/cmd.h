@@ -84,6 +84,10 @@ int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int
 /* The last value as a time span (90s, 30m; digits are seconds) of at most `max` s, rounded up. */
 int cmd_seconds(const struct cmd_call *call, const char *option, int64_t max, int64_t *seconds);
 
+/* The position of an option's value in the NULL-terminated list `words`; 0 if it is not given. -1
+ * after a usage error: "there is no OPTION 'x'; there are a, b and c". */
+int cmd_choice(const struct cmd_call *call, const char *option, const char *const *words);
+
 /* Prints a line on stdout, sanitized for a terminal; returns CMD_OK. */
 int cmd_print_line(const char *format, ...) _printf_(1, 2);
 /* The same to a buffer. */

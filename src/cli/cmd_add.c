@@ -299,16 +299,14 @@ static int send(const struct cmd_call *call, json_t *body, const struct taskfile
         return unknown ? CMD_USAGE : code;
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    ASK_EACH(task, json_object_get(ask.answer, "tasks")) {
-        if (call->json)
-            break;
+    ASK_EACH(task, call->json ? NULL : json_object_get(ask.answer, "tasks")) {
         print_task_line(task, &out);
         output_some(&out);
     }
+    output_rest(&out);
     if (call->json)
         (void)ask_print(&ask);
-    output_rest(&out);
-    if (!call->json && ask_text(ask.answer, "warning", NULL))
+    else if (ask_text(ask.answer, "warning", NULL))
         cmd_warn("%s", ask_text(ask.answer, "warning", ""));
     if (ask_true(ask.answer, "refused"))
         code = CMD_REFUSED;
@@ -337,8 +335,8 @@ static int add_formula(const struct cmd_call *call, const char *name) {
     if (r < 0)
         return cmd_error(&err);
     ASK_EACH(task, json_object_get(body, "tasks")) {
-        if (cmd_has(call, "project") && !json_object_get(task, "project"))
-            json_object_set_new(task, "project", ask_string(cmd_value(call, "project")));
+        if (!json_object_get(task, "project"))
+            ask_put(task, "project", cmd_value(call, "project"));
     }
     ask_take_options(call, submit_batch_options, body);
     return send(call, body, NULL, formula);

@@ -160,14 +160,11 @@ static int bus_target_find(const struct cmd_call *call, bool optional, struct bu
 /* Before the first message: checks that the project or task exists, if a daemon can be asked. */
 static int bus_target_check(const struct bus_target *t) {
     _cleanup_(ask_finish) struct ask ask = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (t->own || access(strbuf_text(&t->path), F_OK) == 0 || ask_open(&ask, ASK_TRY) != CMD_OK)
         return CMD_OK;
-    if (t->task)
-        ask_path(&path, "/v1/tasks/", t->task, "");
-    else
-        ask_path(&path, "/v1/projects/", t->project, "");
-    if (ask_try_get(&ask, strbuf_text(&path)) != 0)
+    if (ask_try_named(&ask, t->task ? "/v1/tasks/" : "/v1/projects/",
+                      t->task ? t->task : t->project, "")
+        != 0)
         return ask_was_answered(&ask) ? ask_failed(&ask) : CMD_OK;
     const char *project = ask_text(ask.answer, "project", t->project);
     if (!t->task || strcmp(project, t->project) == 0)
@@ -491,14 +488,13 @@ static int stats_run(const struct cmd_call *call) {
         { "retries", "of these, repeated after that", counts.retries },
         { "bytes", "bytes in its file", (uint64_t)st.st_size },
     };
-    json_t *values = json_object();
+    json_auto_t *values = json_object();
     for (size_t i = 0; i < ARRAY_SIZE(rows) - !named; i++) {
         json_object_set_new(values, rows[i].key, json_integer((json_int_t)rows[i].value));
         strbuf_printf(&out, "%10" PRIu64 "  %s\n", rows[i].value, rows[i].text);
     }
     if (call->json)
-        return ask_print_json(values);
-    json_decref(values);
+        return ask_print_json(json_incref(values));
     output_rest(&out);
     return CMD_OK;
 }
@@ -513,8 +509,6 @@ static const struct cmd_option post_options[] = {
     { NULL },
 };
 
-static const struct cmd bus_post_cmd = { "bus post", post_run, 1, 1, post_options };
-
 static const struct cmd_option read_options[] = {
     BUS_TARGET_OPTIONS,
     { "follow", 'f', NULL, "go on: print messages as they come" },
@@ -524,10 +518,10 @@ static const struct cmd_option read_options[] = {
     { NULL },
 };
 
-static const struct cmd bus_read_cmd = { "bus read", read_run, 0, 0, read_options };
-
 static const struct cmd_option stats_options[] = { BUS_TARGET_OPTIONS, { NULL } };
 
+static const struct cmd bus_post_cmd = { "bus post", post_run, 1, 1, post_options };
+static const struct cmd bus_read_cmd = { "bus read", read_run, 0, 0, read_options };
 static const struct cmd bus_stats_cmd = { "bus stats", stats_run, 0, 0, stats_options };
 const struct cmd cmd_bus = { "bus",
                              .subs = CMD_LIST(&bus_post_cmd, &bus_read_cmd, &bus_stats_cmd) };

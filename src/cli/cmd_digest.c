@@ -618,34 +618,18 @@ int digest_since(const char *text, time_ms now, time_ms *ret_since, struct error
     return 0;
 }
 
-enum format { FORMAT_MARKDOWN, FORMAT_HTML, FORMAT_JSON, FORMAT_MAX };
-
-static int read_format(const struct cmd_call *call, enum format *ret) {
-    static const char *const formats[FORMAT_MAX] = { "markdown", "html", "json" };
-    const char *word = cmd_value(call, "format");
-    *ret = call->json ? FORMAT_JSON : FORMAT_MARKDOWN;
-    for (int f = 0; word && f < FORMAT_MAX; f++)
-        if (strcmp(word, formats[f]) == 0) {
-            *ret = (enum format)f;
-            word = NULL;
-        }
-    if (word)
-        return cmd_usage_error(call->cmd,
-                               "there is no format '%s'; there are markdown, html and json", word);
-    if (call->json && *ret != FORMAT_JSON)
-        return cmd_usage_error(call->cmd, "'--json' and '--format %s' exclude each other",
-                               cmd_value(call, "format"));
-    return CMD_OK;
-}
-
 static int run(const struct cmd_call *call) {
+    static const char *const formats[] = { "markdown", "html", "json", NULL };
     const char *text = cmd_value(call, "since");
     time_ms now = clock_read(), since = 0;
-    enum format format;
     struct error err = { 0 };
-    int code = read_format(call, &format);
-    if (code != CMD_OK)
-        return code;
+    int format = cmd_choice(call, "format", formats);
+    bool html = format == 1, json = format == 2;
+    if (format < 0)
+        return CMD_USAGE;
+    if (call->json && cmd_has(call, "format") && !json)
+        return cmd_usage_error(call->cmd, "'--json' and '--format %s' exclude each other",
+                               cmd_value(call, "format"));
     if (digest_since(text ? text : SINCE_STANDARD, now, &since, &err) < 0)
         return cmd_usage_error(call->cmd, "option '--since': %s", err.text);
     _cleanup_(ask_finish) struct ask ask = { 0 };
@@ -655,12 +639,12 @@ static int run(const struct cmd_call *call) {
                                     (json_int_t)now, "partial", 0, "totals");
     struct gathering g = { &ask,  since, digest, json_object_get(digest, "totals"),
                            tasks, spent, limited };
-    code = gather_all(&g);
+    int code = gather_all(&g);
     if (code != CMD_OK)
         return code;
-    if (format == FORMAT_JSON)
+    if (json || call->json)
         return ask_print_json(json_incref(digest));
-    digest_print(digest, format == FORMAT_HTML, &out);
+    digest_print(digest, html, &out);
     output_rest(&out);
     return CMD_OK;
 }

@@ -23,37 +23,6 @@ static uint32_t find(const struct id_map *map, const char *id) {
     return id_map_find(map, hash_bytes(id, strlen(id)), id);
 }
 
-static void read_boxes(const json_t *nodes, struct graph_view *view, struct id_map *map) {
-    ASK_EACH(node, nodes) {
-        const char *id = ask_text(node, "id", NULL);
-        if (!id || find(map, id))
-            continue;
-        view->boxes[view->count++] = (struct graph_box){
-            .id = id,
-            .title = ask_text(node, "title", ""),
-            .state = ask_text(node, "state", "?"),
-            .gate = ask_text(node, "gate", NULL),
-            .level = (uint32_t)ask_int(node, "level", 0),
-            .critical = ask_true(node, "critical"),
-        };
-        id_map_add(map, hash_bytes(id, strlen(id)), (uint32_t)view->count);
-    }
-}
-
-static void read_lines(const json_t *edges, struct graph_view *view, const struct id_map *map) {
-    ASK_EACH(edge, edges) {
-        uint32_t from = find(map, ask_text(edge, "from", ""));
-        uint32_t to = find(map, ask_text(edge, "to", ""));
-        if (from && to && from != to)
-            view->lines[view->line_count++] = (struct graph_line){
-                .from = from - 1,
-                .to = to - 1,
-                .is_parent = strcmp(ask_text(edge, "type", ""), "parent") == 0,
-                .critical = ask_true(edge, "critical"),
-            };
-    }
-}
-
 void graph_view_read(const json_t *answer, struct graph_view *ret) {
     const json_t *nodes = json_object_get(answer, "nodes");
     const json_t *edges = json_object_get(answer, "edges");
@@ -63,14 +32,57 @@ void graph_view_read(const json_t *answer, struct graph_view *ret) {
     ret->boxes = xcalloc(json_array_size(nodes) + 1, sizeof(*ret->boxes));
     ret->lines = xcalloc(json_array_size(edges) + 1, sizeof(*ret->lines));
     id_map_init(&map, same_id, ret);
-    read_boxes(nodes, ret, &map);
-    read_lines(edges, ret, &map);
+    ASK_EACH(node, nodes) {
+        const char *id = ask_text(node, "id", NULL);
+        if (!id || find(&map, id))
+            continue;
+        ret->boxes[ret->count++] = (struct graph_box){
+            .id = id,
+            .title = ask_text(node, "title", ""),
+            .state = ask_text(node, "state", "?"),
+            .gate = ask_text(node, "gate", NULL),
+            .level = (uint32_t)ask_int(node, "level", 0),
+            .critical = ask_true(node, "critical"),
+        };
+        id_map_add(&map, hash_bytes(id, strlen(id)), (uint32_t)ret->count);
+    }
+    ASK_EACH(edge, edges) {
+        uint32_t from = find(&map, ask_text(edge, "from", ""));
+        uint32_t to = find(&map, ask_text(edge, "to", ""));
+        if (from && to && from != to)
+            ret->lines[ret->line_count++] = (struct graph_line){
+                .from = from - 1,
+                .to = to - 1,
+                .is_parent = ask_is(edge, "type", "parent"),
+                .critical = ask_true(edge, "critical"),
+            };
+    }
 }
 
 void graph_view_finish(struct graph_view *view) {
     free(view->boxes);
     free(view->lines);
     *view = (struct graph_view){ 0 };
+}
+
+/* The lines of box i are lines[first[i] .. first[i + 1]): those into it, and with `both` also those
+ * out of it. */
+static void index_lines(const struct graph_view *view, bool both, uint32_t *first,
+                        uint32_t *lines) {
+    uint32_t *used = xcalloc(view->count + 1, sizeof(*used));
+    for (size_t i = 0; i < view->line_count; i++) {
+        first[view->lines[i].to + 1]++;
+        first[view->lines[i].from + 1] += both;
+    }
+    for (size_t i = 0; i < view->count; i++)
+        first[i + 1] += first[i];
+    for (size_t i = 0; i < view->line_count; i++) {
+        uint32_t to = view->lines[i].to, from = view->lines[i].from;
+        if (both)
+            lines[first[from] + used[from]++] = (uint32_t)i;
+        lines[first[to] + used[to]++] = (uint32_t)i;
+    }
+    free(used);
 }
 
 /* --- tree ------------------------------------------------------------------------------------- */
@@ -95,20 +107,6 @@ struct tree {
 static uint32_t rank(const struct graph_view *view, const struct graph_line *line) {
     return line->critical ? UINT32_MAX
                           : (line->is_parent ? UINT32_MAX / 2 : view->boxes[line->from].level);
-}
-
-static void index_lines(struct tree *t) {
-    const struct graph_view *view = t->view;
-    uint32_t *used = xcalloc(view->count + 1, sizeof(*used));
-    for (size_t i = 0; i < view->line_count; i++)
-        t->in_first[view->lines[i].to + 1]++;
-    for (size_t i = 0; i < view->count; i++)
-        t->in_first[i + 1] += t->in_first[i];
-    for (size_t i = 0; i < view->line_count; i++) {
-        uint32_t to = view->lines[i].to;
-        t->incoming[t->in_first[to] + used[to]++] = (uint32_t)i;
-    }
-    free(used);
 }
 
 /* Only to earlier levels, so that nothing can be its own ancestor. */
@@ -253,7 +251,7 @@ void graph_print_text(const struct graph_view *view, const struct graph_text *ho
         *arrays[i] = xcalloc(count, sizeof(uint32_t));
     t.incoming = xcalloc(view->line_count + 1, sizeof(*t.incoming));
     t.last = xcalloc(count, sizeof(*t.last));
-    index_lines(&t);
+    index_lines(view, false, t.in_first, t.incoming);
     hang(&t);
     link_children(&t);
     for (uint32_t i = 0; i < view->count; i++)
@@ -365,7 +363,6 @@ struct place {
     uint32_t column;
     double order; /* in its column: first its row, then the mean of its neighbors */
     int x, y;
-    bool tied;
 };
 
 struct drawing {
@@ -374,29 +371,14 @@ struct drawing {
     uint32_t *sorted; /* boxes by column and order */
     uint32_t *begin;  /* of column c: sorted[begin[c] .. begin[c + 1]) */
     uint32_t columns;
-    uint32_t *first, *ends; /* neighbours of a box: ends[first[i] .. first[i + 1]) */
+    uint32_t *first, *lines; /* of a box: lines[first[i] .. first[i + 1]) */
     int width, height;
 };
 
 /* --- layout ---------------------------------------------------------------------------------- */
 
-static void index_neighbours(struct drawing *d) {
-    const struct graph_view *view = d->view;
-    for (size_t i = 0; i < view->line_count; i++) {
-        const struct graph_line *line = &view->lines[i];
-        d->first[line->from + 1]++;
-        d->first[line->to + 1]++;
-        d->places[line->from].tied = d->places[line->to].tied = true;
-    }
-    for (size_t i = 0; i < view->count; i++)
-        d->first[i + 1] += d->first[i];
-    uint32_t *used = xcalloc(view->count + 1, sizeof(*used));
-    for (size_t i = 0; i < view->line_count; i++) {
-        uint32_t a = view->lines[i].from, b = view->lines[i].to;
-        d->ends[d->first[a] + used[a]++] = b;
-        d->ends[d->first[b] + used[b]++] = a;
-    }
-    free(used);
+static bool has_lines(const struct drawing *d, size_t box) {
+    return d->first[box] < d->first[box + 1];
 }
 
 static int by_order(const void *a, const void *b, void *ctx) {
@@ -416,7 +398,7 @@ static void make_columns(struct drawing *d) {
     for (uint32_t i = 0; i < view->count; i++) {
         d->places[i].column = view->boxes[i].level;
         d->places[i].order = i;
-        if (d->places[i].tied)
+        if (has_lines(d, i))
             d->sorted[tied++] = i;
     }
     if (tied > 1)
@@ -439,7 +421,8 @@ static void sort_column(struct drawing *d, uint32_t column, bool from_left) {
         uint32_t box = boxes[k], seen = 0;
         double sum = 0;
         for (uint32_t n = d->first[box]; n < d->first[box + 1]; n++) {
-            const struct place *other = &d->places[d->ends[n]];
+            const struct graph_line *line = &d->view->lines[d->lines[n]];
+            const struct place *other = &d->places[line->from == box ? line->to : line->from];
             if (from_left ? other->column >= column : other->column <= column)
                 continue;
             sum += other->order;
@@ -451,12 +434,6 @@ static void sort_column(struct drawing *d, uint32_t column, bool from_left) {
         qsort_r(boxes, count, sizeof(*boxes), by_order, d->places);
     for (uint32_t k = 0; k < count; k++)
         d->places[boxes[k]].order = k;
-}
-
-static void sort_columns(struct drawing *d) {
-    for (unsigned sweep = 0; sweep < SWEEPS; sweep++)
-        for (uint32_t c = 0; c < d->columns; c++)
-            sort_column(d, sweep % 2 ? d->columns - 1 - c : c, sweep % 2 == 0);
 }
 
 /* Centers each column on the tallest. */
@@ -482,7 +459,7 @@ static void place_free(struct drawing *d, int top) {
     uint32_t row = d->columns > FREE_WIDTH ? d->columns : FREE_WIDTH;
     for (uint32_t i = 0; i < d->view->count; i++) {
         struct place *p = &d->places[i];
-        if (p->tied)
+        if (has_lines(d, i))
             continue;
         p->x = MARGIN + (int)(at % row) * (BOX_WIDTH + GAP_X);
         p->y = top + GAP_Y + (int)(at / row) * (BOX_HEIGHT + GAP_Y);
@@ -588,10 +565,12 @@ void graph_print_svg(const struct graph_view *view, struct strbuf *out) {
     d.sorted = xcalloc(count, sizeof(*d.sorted));
     d.begin = xcalloc(count, sizeof(*d.begin));
     d.first = xcalloc(count, sizeof(*d.first));
-    d.ends = xcalloc(2 * view->line_count + 1, sizeof(*d.ends));
-    index_neighbours(&d);
+    d.lines = xcalloc(2 * view->line_count + 1, sizeof(*d.lines));
+    index_lines(view, true, d.first, d.lines);
     make_columns(&d);
-    sort_columns(&d);
+    for (unsigned sweep = 0; sweep < SWEEPS; sweep++)
+        for (uint32_t c = 0; c < d.columns; c++)
+            sort_column(&d, sweep % 2 ? d.columns - 1 - c : c, sweep % 2 == 0);
     place_tied(&d, &bottom);
     place_free(&d, bottom);
     put_head(out, &d);
@@ -605,27 +584,16 @@ void graph_print_svg(const struct graph_view *view, struct strbuf *out) {
     free(d.sorted);
     free(d.begin);
     free(d.first);
-    free(d.ends);
+    free(d.lines);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-enum format { FORMAT_ASCII, FORMAT_DOT, FORMAT_MERMAID, FORMAT_SVG, FORMAT_MAX };
-static const char *const formats[FORMAT_MAX] = { "ascii", "dot", "mermaid", "svg" };
-
-static int read_format(const struct cmd_call *call, enum format *ret) {
-    const char *word = cmd_value(call, "format");
-    *ret = FORMAT_ASCII;
-    if (!word)
-        return CMD_OK;
-    for (int f = 0; f < FORMAT_MAX; f++) {
-        if (strcmp(word, formats[f]) == 0) {
-            *ret = (enum format)f;
-            return CMD_OK;
-        }
-    }
-    return cmd_usage_error(call->cmd,
-                           "there is no format '%s'; there are ascii, dot, mermaid and svg", word);
+static void print_ascii(const struct graph_view *view, struct strbuf *out) {
+    struct graph_text how = { .width = print_width(), .unicode = terminal_is_utf8() };
+    if (view->count == 0)
+        strbuf_puts(out, "no such task is open; --all shows finished ones\n");
+    graph_print_text(view, &how, out);
 }
 
 static int make_path(const struct cmd_call *call, struct strbuf *path) {
@@ -650,41 +618,22 @@ static int make_path(const struct cmd_call *call, struct strbuf *path) {
     return code;
 }
 
-static void print(const struct graph_view *view, enum format format, struct strbuf *out) {
-    struct graph_text how = { .width = print_width(), .unicode = terminal_is_utf8() };
-    switch (format) {
-    case FORMAT_DOT:
-        graph_print_dot(view, out);
-        break;
-    case FORMAT_MERMAID:
-        graph_print_mermaid(view, out);
-        break;
-    case FORMAT_SVG:
-        graph_print_svg(view, out);
-        break;
-    case FORMAT_ASCII:
-    case FORMAT_MAX:
-        if (view->count == 0)
-            strbuf_puts(out, "no such task is open; --all shows finished ones\n");
-        graph_print_text(view, &how, out);
-        break;
-    }
-}
-
 static int run(const struct cmd_call *call) {
+    static const char *const formats[] = { "ascii", "dot", "mermaid", "svg", NULL };
+    static void (*const prints[])(const struct graph_view *view,
+                                  struct strbuf *out) = { print_ascii, graph_print_dot,
+                                                          graph_print_mermaid, graph_print_svg };
     _cleanup_(ask_finish) struct ask ask = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
-    enum format format;
-    int code = read_format(call, &format);
-    if (code == CMD_OK)
-        code = make_path(call, &path);
+    int format = cmd_choice(call, "format", formats);
+    int code = format < 0 ? CMD_USAGE : make_path(call, &path);
     if (code == CMD_OK)
         code = ask_get(&ask, strbuf_text(&path));
     if (ask_ended(call, &ask, &code))
         return code;
     _cleanup_(graph_view_finish) struct graph_view view = { 0 };
     graph_view_read(ask.answer, &view);
-    print(&view, format, &out);
+    prints[format](&view, &out);
     output_rest(&out);
     if (view.truncated)
         cmd_warn("there is more than these %zu tasks: '--limit N' shows up to 20000", view.count);

@@ -402,6 +402,19 @@ int cmd_number(const struct cmd_call *call, const char *option, int64_t min, int
                            option, min, max, text);
 }
 
+int cmd_choice(const struct cmd_call *call, const char *option, const char *const *words) {
+    const char *given = cmd_value(call, option);
+    _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT;
+    for (int i = 0; words[i]; i++) {
+        if (!given || strcmp(given, words[i]) == 0)
+            return i;
+        strbuf_printf(&known, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " and ", words[i]);
+    }
+    (void)cmd_usage_error(call->cmd, "there is no %s '%s'; there are %s", option, given,
+                          strbuf_text(&known));
+    return -1;
+}
+
 int cmd_absolute_path(const char *path, struct strbuf *out, struct error *err) {
     if (*path == '\0')
         return error_set(err, -EINVAL, "a path is empty");

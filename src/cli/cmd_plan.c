@@ -82,22 +82,13 @@ static bool is_waiting(const struct plan *p, task_id task, struct verdict *ret) 
     return core_blocked(p->core, task, ret);
 }
 
-static void explain_code(struct plan *p, const struct verdict *verdict) {
+/* Fills p->code and, `with_message`, p->message. */
+static void explain(struct plan *p, const struct verdict *verdict, bool with_message) {
     strbuf_clear(&p->code);
-    verdict_code(verdict, p->symbols, &p->code);
-}
-
-static void explain(struct plan *p, const struct verdict *verdict) {
-    explain_code(p, verdict);
     strbuf_clear(&p->message);
-    verdict_message(verdict, p->symbols, &p->names, &p->message);
-}
-
-static void put_time(struct json_writer *w, const char *key, time_ms at) {
-    if (at == TIME_NEVER)
-        json_put_null(w, key);
-    else
-        json_put_int(w, key, at);
+    verdict_code(verdict, p->symbols, &p->code);
+    if (with_message)
+        verdict_message(verdict, p->symbols, &p->names, &p->message);
 }
 
 static void write_start(struct plan *p, const struct order *order) {
@@ -112,14 +103,17 @@ static void write_start(struct plan *p, const struct order *order) {
 }
 
 static void write_blocked(struct plan *p, task_id task, const struct verdict *verdict) {
-    explain(p, verdict);
+    explain(p, verdict, true);
     struct json_writer w;
     json_write_init(&w, &p->out, false);
     json_write_object_begin(&w);
     json_put_string(&w, "task", snapshot_task_name(p->snapshot, task));
     json_put_string(&w, "gate", strbuf_text(&p->code));
     json_put_string(&w, "reason", strbuf_text(&p->message));
-    put_time(&w, "opens_at", verdict->opens_at);
+    if (verdict->opens_at == TIME_NEVER)
+        json_put_null(&w, "opens_at");
+    else
+        json_put_int(&w, "opens_at", verdict->opens_at);
     json_write_object_end(&w);
 }
 
@@ -218,10 +212,7 @@ static bool fill_waiting(void *ctx, size_t row, bool printing, const char **cell
     struct verdict v;
     if (!core_blocked(p->core, p->waiting[row].task, &v))
         return false;
-    explain_code(p, &v);
-    strbuf_clear(&p->message);
-    if (printing)
-        verdict_message(&v, p->symbols, &p->names, &p->message);
+    explain(p, &v, printing);
     p->span = (struct output_span){ "-" };
     if (v.opens_at != TIME_NEVER)
         p->span = output_span(v.opens_at - snapshot_now(p->snapshot));

@@ -330,8 +330,7 @@ static bool is_dry(const struct service *s) {
     return cmd_has(s->call, "dry-run");
 }
 
-static void add_action(struct service *s, const char *format, ...) _printf_(2, 3);
-static void add_action(struct service *s, const char *format, ...) {
+_printf_(2, 3) static void add_action(struct service *s, const char *format, ...) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     va_list args;
     va_start(args, format);
@@ -486,8 +485,7 @@ static void print_installed(const struct service *s) {
 static int service_install_run(const struct cmd_call *call) {
     _cleanup_(service_finish) struct service s = { .call = call };
     struct error err = { 0 };
-    int r = find_unit(&s, &err);
-    if (r < 0)
+    if (find_unit(&s, &err) < 0)
         return fail(&err);
     if (service_manager_find(&s.version, &err) < 0) {
         cmd_warn("%s; without 'systemd --user', add '@reboot sluice up' to your crontab, or run "
@@ -503,8 +501,7 @@ static int service_install_run(const struct cmd_call *call) {
                  (unsigned long)geteuid());
         return CMD_REFUSED;
     }
-    r = install(&s, &err);
-    if (r < 0)
+    if (install(&s, &err) < 0)
         return fail(&err);
     if (!is_dry(&s)) {
         s.installed = s.current = true;
@@ -595,10 +592,9 @@ static void print_status(const struct service *s, const char *problem) {
 static int service_status_run(const struct cmd_call *call) {
     _cleanup_(service_finish) struct service s = { .call = call };
     struct error err = { 0 };
-    int r = find_unit(&s, &err);
-    if (r < 0)
+    if (find_unit(&s, &err) < 0)
         return fail(&err);
-    r = service_manager_find(&s.version, &err);
+    int r = service_manager_find(&s.version, &err);
     if (r >= 0)
         r = read_state(&s, &err);
     else

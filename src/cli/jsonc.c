@@ -52,8 +52,8 @@ static bool is_name(const char *from, const char *to, const char *name) {
 }
 
 /* 1: more members may follow; 0: the last one; -1: error in the cursor. */
-static int look_at_member(struct json_cursor *c, const char *begin, const char *name,
-                          struct jsonc_object *ret) {
+static int read_member(struct json_cursor *c, const char *begin, const char *name,
+                       struct jsonc_object *ret) {
     const char *key = c->at;
     if (!json_skip_string(c))
         return -1;
@@ -82,8 +82,8 @@ static int look_at_member(struct json_cursor *c, const char *begin, const char *
 }
 
 /* The object after blanks and comments at `from`. */
-static int jsonc_look(const struct strbuf *text, size_t from, const char *name,
-                      struct jsonc_object *ret, struct error *err) {
+static int read_object(const struct strbuf *text, size_t from, const char *name,
+                       struct jsonc_object *ret, struct error *err) {
     struct json_cursor c = cursor_at(text, from);
     const char *begin = strbuf_text(text);
     struct jsonc_object found = { .all.from = (size_t)(c.at - begin) };
@@ -91,7 +91,7 @@ static int jsonc_look(const struct strbuf *text, size_t from, const char *name,
     if (!json_take(&c, '{'))
         return fail(text, &c, "expected an object", err);
     while (more > 0 && json_peek(&c) != '}')
-        more = look_at_member(&c, begin, name, &found);
+        more = read_member(&c, begin, name, &found);
     if (more < 0)
         return fail(text, &c, c.problem, err);
     found.all.to = (size_t)(c.at - begin) + 1;
@@ -104,7 +104,7 @@ int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
     struct jsonc_object root = { 0 }, part = { 0 };
     if (jsonc_skip(text, 0) == text->length)
         return 0;
-    int code = jsonc_look(text, 0, outer, &root, err);
+    int code = read_object(text, 0, outer, &root, err);
     if (code < 0)
         return code;
     struct json_cursor behind = cursor_at(text, root.all.to);
@@ -112,7 +112,7 @@ int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
         return fail(text, &behind, "something stands behind the end", err);
     if (root.value.to == 0)
         return 0;
-    code = jsonc_look(text, root.value.from, inner, &part, err);
+    code = read_object(text, root.value.from, inner, &part, err);
     if (code < 0 || part.value.to == 0)
         return code;
     *ret = part.value;
@@ -138,11 +138,6 @@ struct piece {
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t';
-}
-
-/* Includes newlines. */
-static bool is_white(char c) {
-    return is_blank(c) || c == '\r' || c == '\n';
 }
 
 /* The indentation of the line that contains `at`. */
@@ -234,7 +229,7 @@ static void insert(const struct strbuf *text, const struct jsonc_object *in, con
                                            member = STRBUF_INIT;
     bool lines = !in->has_members || has_newline(text, in->all);
     size_t end = in->all.to - 1;
-    while (end > in->all.from + 1 && is_white(text->text[end - 1]))
+    while (end > in->all.from + 1 && memchr(" \t\r\n", text->text[end - 1], 4))
         end--;
     line_indent(text, in->all.from, &own);
     if (in->has_members && is_first_of_line(text, in->key)) {
@@ -275,9 +270,9 @@ static int change(const struct strbuf *text, const char *outer, const char *inne
         text = &empty;
     }
     if (r >= 0)
-        r = jsonc_look(text, 0, outer, &root, err);
+        r = read_object(text, 0, outer, &root, err);
     if (r == 0 && root.value.to > 0)
-        r = jsonc_look(text, root.value.from, inner, &part, err);
+        r = read_object(text, root.value.from, inner, &part, err);
     if (r < 0)
         return r;
     find_style(text, &root, &style);
