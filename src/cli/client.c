@@ -43,13 +43,13 @@ struct client_address {
 struct client {
     struct client_address *addresses; /* at least one: this home's */
     size_t address_count, address_capacity;
-    size_t own_count; /* of these, those given to client_open */
-    size_t at;        /* index of the current address */
-    bool looked;      /* `peers` was called */
-    bool has_peers;   /* there are other addresses: then no daemon is started */
-    char *peer_token; /* sent over TCP; or NULL */
-    char *peer_ca;    /* or NULL */
-    char *standby;    /* message of the first address if it is a standby; or NULL */
+    size_t own_count;    /* of these, those given to client_open */
+    size_t at;           /* index of the current address */
+    bool has_read_peers; /* `peers` was called */
+    bool has_peers;      /* there are other addresses: then no daemon is started */
+    char *peer_token;    /* sent over TCP; or NULL */
+    char *peer_ca;       /* or NULL */
+    char *standby;       /* message of the first address if it is a standby; or NULL */
     struct client_options options;
     char *run;
     char *token; /* of the run this process belongs to; or NULL */
@@ -116,11 +116,11 @@ static void add_list(struct client *client, const char *list) {
     }
 }
 
-static void find_more(struct client *client) {
+static void read_peers(struct client *client) {
     struct client_peers peers = { 0 };
-    if (client->looked || !client->options.peers)
+    if (client->has_read_peers || !client->options.peers)
         return;
-    client->looked = true;
+    client->has_read_peers = true;
     client->options.peers(client->options.ctx, &peers);
     client->has_peers = peers.count > 0;
     for (size_t i = 0; i < peers.count; i++)
@@ -129,10 +129,10 @@ static void find_more(struct client *client) {
     client->peer_ca = peers.ca ? xstrdup(peers.ca) : NULL;
 }
 
-static void client_learn(struct client *client, const json_t *answer) {
+static void try_next_address(struct client *client, const json_t *answer) {
     size_t i;
     json_t *item;
-    find_more(client);
+    read_peers(client);
     json_array_foreach(json_object_get(answer, "active"), i, item) {
         const char *text = json_string_value(item);
         if (text && strncmp(text, "unix:/", 6) == 0)
@@ -184,7 +184,7 @@ static int client_connect(struct client *client, time_ms deadline, struct error 
     int r = connect_to(client, client_address(client), deadline, err);
     if (!client_is_absent(r))
         return r;
-    find_more(client);
+    read_peers(client);
     int refused = 0;
     struct error why = { 0 };
     size_t first = client->at;
@@ -239,7 +239,7 @@ static void hunt_pause(struct hunt *hunt) {
 }
 
 /* After a failure: is there time for another attempt? */
-static bool hunt_goes_on(struct hunt *hunt, time_ms patience) {
+static bool hunt_has_time(struct hunt *hunt, time_ms patience) {
     time_ms now = clock_read_steady();
     if (hunt->since == 0)
         hunt->since = time_max(now, 1);
@@ -251,7 +251,7 @@ static bool hunt_goes_on(struct hunt *hunt, time_ms patience) {
 static int connect_or_start(struct client *client, struct hunt *hunt, struct error *err) {
     int r;
     while (client_is_absent(r = client_connect(client, hunt->deadline, err)) && client->has_peers
-           && hunt_goes_on(hunt, ABSENT_PATIENCE))
+           && hunt_has_time(hunt, ABSENT_PATIENCE))
         hunt_pause(hunt);
     if (!client_is_absent(r) || !client->options.start || !hunt->may_start || client->has_peers)
         return r;
@@ -510,8 +510,8 @@ static int no_answer(const struct client *client, int code, struct error *err) {
 /* How long to look for another daemon after this answer; 0: do not. Any daemon knows the outcome of
  * a request by its key. One that does not know it usually exits, so the next one of the same home
  * is a different daemon, too. */
-static time_ms look_elsewhere(struct client *client, const struct client_request *request,
-                              struct hunt *hunt) {
+static time_ms failover_patience(struct client *client, const struct client_request *request,
+                                 struct hunt *hunt) {
     if (client->wire.status != 503)
         return 0;
     json_auto_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
@@ -528,7 +528,7 @@ static time_ms look_elsewhere(struct client *client, const struct client_request
     if (unknown && request->key)
         (void)snprintf(hunt->unknown, sizeof(hunt->unknown), "%s", message ? message : word);
     if (standby || ends)
-        client_learn(client, answer);
+        try_next_address(client, answer);
     if (standby || (ends && client->has_peers))
         return FAILOVER;
     return unknown && request->key ? ABSENT_PATIENCE : 0;
@@ -536,9 +536,9 @@ static time_ms look_elsewhere(struct client *client, const struct client_request
 
 /* False: the answer is final. Also when little time is left: it says more than a timeout. */
 static bool try_next(struct client *client, struct hunt *hunt, time_ms patience) {
-    if (++hunt->passed >= client->address_count && hunt_goes_on(hunt, patience))
+    if (++hunt->passed >= client->address_count && hunt_has_time(hunt, patience))
         hunt_pause(hunt);
-    if (!hunt_goes_on(hunt, patience) || clock_read_steady() + HURRY_MS > hunt->deadline)
+    if (!hunt_has_time(hunt, patience) || clock_read_steady() + HURRY_MS > hunt->deadline)
         return false;
     http_wire_close(&client->wire);
     return true;
@@ -552,13 +552,13 @@ static int send_once(struct client *client, const struct client_request *request
     print_request(client, request, &bytes);
     int r = exchange(client, request, &bytes, hunt->deadline);
     if (r >= 0) {
-        time_ms patience = look_elsewhere(client, request, hunt);
+        time_ms patience = failover_patience(client, request, hunt);
         return patience > 0 && try_next(client, hunt, patience) ? 0 : client->wire.status;
     }
     http_wire_close(&client->wire);
     bool lost = r == -ECONNRESET;
     bool again = client->has_peers || hunt->unknown[0]
-                     ? hunt_goes_on(hunt, FAILOVER)
+                     ? hunt_has_time(hunt, FAILOVER)
                      : hunt->tries + 1 < TRIES_MAX && clock_read_steady() < hunt->deadline;
     if (!lost || !again)
         return no_answer(client, r, err);
@@ -574,7 +574,7 @@ static int send_once(struct client *client, const struct client_request *request
 static int wait_for_next(struct hunt *hunt, int result, struct error *err) {
     if (!hunt->unknown[0])
         return result;
-    if (!hunt_goes_on(hunt, FAILOVER))
+    if (!hunt_has_time(hunt, FAILOVER))
         return error_set(err, -EIO, "%s", hunt->unknown);
     hunt->may_start = true;
     hunt_pause(hunt);

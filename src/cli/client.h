@@ -13,7 +13,7 @@
  *              int status = client_call(client, "POST", "/v1/tasks/cancel", body, &answer, &err);
  *              if (status != 200) {
  *                  cmd_warn("%s", err.text);
- *                  return CMD_FAILED; // cli/ask.h has the exit codes
+ *                  return CMD_FAILED; // cli/request.h has the exit codes
  *              }
  *
  * Retries: every POST has an idempotency key, new for each call. If the connection breaks before

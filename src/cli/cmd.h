@@ -37,7 +37,7 @@ struct cmd_option {
     char letter;          /* 's' for -s; 0: none */
     const char *argument; /* "KEY=VALUE"; NULL: a switch */
     const char *text;     /* lower case, no full stop */
-    const char *member;   /* of the request, for ask_take_members; or NULL */
+    const char *member;   /* of the request, for request_take_members; or NULL */
 };
 
 struct cmd_call;

@@ -9,12 +9,12 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
-#include "cli/ask.h"
 #include "cli/client.h"
 #include "cli/cmd.h"
 #include "cli/daemon.h"
 #include "cli/formula_find.h"
 #include "cli/preflight.h"
+#include "cli/request.h"
 #include "cli/submit.h"
 #include "os/clock.h"
 #include "os/files.h"
@@ -207,10 +207,10 @@ DEFINE_FREEP(struct config, config_free);
 
 json_t *agent_warning_names(const json_t *tasks) {
     json_t *names = json_object();
-    ASK_EACH(task, tasks) {
-        const char *agent = ask_text(task, "agent", NULL), *box = ask_text(task, "sandbox", NULL);
+    EACH_ITEM(task, tasks) {
+        const char *agent = get_text(task, "agent", NULL), *box = get_text(task, "sandbox", NULL);
         if (agent && !json_object_get(names, agent))
-            json_object_set_new(names, agent, box ? ask_string(box) : json_null());
+            json_object_set_new(names, agent, box ? json_text(box) : json_null());
     }
     return names;
 }
@@ -227,29 +227,29 @@ static void warn_of_agent(const struct home *home, const json_t *items, bool box
     strbuf_printf(&key, "agents.%s.sandbox", agent);
     if (sandbox)
         (void)config_set(config, strbuf_text(&key), sandbox, "sandbox", NULL);
-    ASK_EACH(item, items) {
-        if (strcmp(ask_text(item, "name", ""), agent) == 0)
+    EACH_ITEM(item, items) {
+        if (strcmp(get_text(item, "name", ""), agent) == 0)
             found = item;
     }
-    preflight_look(&p, agent, config, found, box);
+    preflight_check(&p, agent, config, found, box);
     if (found && preflight_problem(&p, &problem, &fix))
         cmd_warn("agent '%s': %s; %s", agent, strbuf_text(&problem), strbuf_text(&fix));
     preflight_finish(&p);
 }
 
-void agent_warning_print(struct ask *ask, json_t *names) {
+void agent_warning_print(struct request *req, json_t *names) {
     _cleanup_(home_finish) struct home home = { 0 };
     const char *agent;
     json_t *sandbox;
     bool silent = json_object_size(names) == 0 || getenv("SLUICE_TASK") || daemon_has_peers()
                   || home_find(&home, NULL) < 0;
     bool box = true;
-    if (!silent && ask_try_get(ask, "/v1/status") == 0)
+    if (!silent && request_try_get(req, "/v1/status") == 0)
         box =
-            strcmp(ask_text(json_object_get(ask->answer, "sandbox"), "auto", "none"), "none") != 0;
-    if (!silent && ask_try_get(ask, "/v1/agents") == 0)
+            strcmp(get_text(json_object_get(req->answer, "sandbox"), "auto", "none"), "none") != 0;
+    if (!silent && request_try_get(req, "/v1/agents") == 0)
         json_object_foreach(names, agent, sandbox)
-            warn_of_agent(&home, ask_items(ask), box, agent, json_string_value(sandbox));
+            warn_of_agent(&home, request_items(req), box, agent, json_string_value(sandbox));
     json_decref(names);
 }
 
@@ -265,52 +265,52 @@ static int check_alone(const struct cmd_call *call, const char *source, const ch
 }
 
 static void print_task_line(const json_t *task, struct strbuf *out) {
-    const char *result = ask_text(task, "result", "queued"), *name = ask_text(task, "name", NULL);
-    int64_t position = ask_int(task, "queue_position", 0);
+    const char *result = get_text(task, "result", "queued"), *name = get_text(task, "name", NULL);
+    int64_t position = get_int(task, "queue_position", 0);
     _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
-    if (ask_true(task, "already"))
-        strbuf_printf(&more, ": %s", ask_text(task, "state", "?"));
+    if (get_true(task, "already"))
+        strbuf_printf(&more, ": %s", get_text(task, "state", "?"));
     else if (strcmp(result, "queued") == 0 && position > 0)
         strbuf_printf(&more, ", position %lld", (long long)position);
     if (name)
         strbuf_printf(&more, " (%s)", name);
-    cmd_put_line(out, "%s %s%s", ask_text(task, "id", "?"), result, strbuf_text(&more));
+    cmd_put_line(out, "%s %s%s", get_text(task, "id", "?"), result, strbuf_text(&more));
 }
 
 /* Takes `body`. `file`, `formula`: source of the tasks, for error messages; or NULL. */
 static int send(const struct cmd_call *call, json_t *body, const struct taskfile *file,
                 const struct formula *formula) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_START);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_START);
     if (code != CMD_OK) {
         json_decref(body);
         return code;
     }
     json_t *agents = agent_warning_names(json_object_get(body, "tasks"));
-    if (ask_try_post(&ask, body, "/v1/tasks") != 0) {
+    if (request_try_post(&req, body, "/v1/tasks") != 0) {
         json_decref(agents);
-        if (file && ask.index >= 0)
-            taskfile_locate(file, (size_t)ask.index, &ask.err);
-        if (formula && ask.index >= 0)
-            formula_locate(formula, (size_t)ask.index, &ask.err);
+        if (file && req.index >= 0)
+            taskfile_locate(file, (size_t)req.index, &req.err);
+        if (formula && req.index >= 0)
+            formula_locate(formula, (size_t)req.index, &req.err);
         /* An unknown name in a task is an error in the task. */
-        bool unknown = ask_was_answered(&ask) && ask.err.code == -ENOENT;
-        code = ask_refused(call, &ask);
+        bool unknown = request_was_answered(&req) && req.err.code == -ENOENT;
+        code = request_refused(call, &req);
         return unknown ? CMD_USAGE : code;
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    ASK_EACH(task, call->json ? NULL : json_object_get(ask.answer, "tasks")) {
+    EACH_ITEM(task, call->json ? NULL : json_object_get(req.answer, "tasks")) {
         print_task_line(task, &out);
         output_some(&out);
     }
     output_rest(&out);
     if (call->json)
-        (void)ask_print(&ask);
-    else if (ask_text(ask.answer, "warning", NULL))
-        cmd_warn("%s", ask_text(ask.answer, "warning", ""));
-    if (ask_true(ask.answer, "refused"))
+        (void)request_print(&req);
+    else if (get_text(req.answer, "warning", NULL))
+        cmd_warn("%s", get_text(req.answer, "warning", ""));
+    if (get_true(req.answer, "refused"))
         code = CMD_REFUSED;
-    agent_warning_print(&ask, agents);
+    agent_warning_print(&req, agents);
     return code;
 }
 
@@ -334,11 +334,11 @@ static int add_formula(const struct cmd_call *call, const char *name) {
         r = formula_expand(formula, values.items, values.count, &body, &err);
     if (r < 0)
         return cmd_error(&err);
-    ASK_EACH(task, json_object_get(body, "tasks")) {
+    EACH_ITEM(task, json_object_get(body, "tasks")) {
         if (!json_object_get(task, "project"))
-            ask_put(task, "project", cmd_value(call, "project"));
+            set_text(task, "project", cmd_value(call, "project"));
     }
-    ask_take_options(call, submit_batch_options, body);
+    request_take_options(call, submit_batch_options, body);
     return send(call, body, NULL, formula);
 }
 
@@ -351,7 +351,7 @@ static int add_file(const struct cmd_call *call, const char *path) {
     if (taskfile_read(path, &file, &err) < 0)
         return cmd_error(&err);
     json_t *body = taskfile_body(file);
-    ask_take_options(call, submit_batch_options, body);
+    request_take_options(call, submit_batch_options, body);
     return send(call, body, file, NULL);
 }
 
@@ -374,7 +374,7 @@ static int cmd_add_run(const struct cmd_call *call) {
     if (folder && strcmp(folder, "-") != 0 && access(folder, X_OK) < 0)
         cmd_warn("there is no folder '%s' yet: without it, it cannot start", folder);
     json_t *body = json_pack("{s:[o]}", "tasks", task);
-    ask_take_options(call, submit_batch_options, body);
+    request_take_options(call, submit_batch_options, body);
     return send(call, body, NULL, NULL);
 }
 

@@ -4,8 +4,8 @@
 
 #include "base/money.h"
 #include "base/number.h"
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "os/clock.h"
 
 static void put_amount(struct strbuf *out, const json_t *part, const char *member, bool money) {
@@ -39,7 +39,7 @@ static void add_row(struct rows *rows, const char *what, const json_t *part, boo
 
 static void add_both(struct rows *rows, const char *what, const json_t *part, int64_t unknown) {
     _cleanup_(strbuf_finish) struct strbuf note = STRBUF_INIT;
-    time_ms opens_at = ask_int(part, "opens_at", 0);
+    time_ms opens_at = get_int(part, "opens_at", 0);
     if (opens_at > 0)
         strbuf_printf(&note, "closed, opens %s", print_when(opens_at, clock_read()).text);
     add_row(rows, what, part, false, false, strbuf_text(&note));
@@ -59,33 +59,33 @@ static void print_budget(const json_t *task) {
     const json_t *budget = json_object_get(task, "budget");
     const json_t *project = json_object_get(budget, "project"),
                  *all = json_object_get(budget, "all");
-    const char *why = ask_text(task, "why", NULL);
-    cmd_put_line(&out, "%s %s; a run that passes its budget %s", ask_text(task, "id", "?"),
+    const char *why = get_text(task, "why", NULL);
+    cmd_put_line(&out, "%s %s; a run that passes its budget %s", get_text(task, "id", "?"),
                  print_state(task).text,
-                 ask_is(budget, "on_budget", "stop") ? "is stopped" : "goes on to its end");
+                 member_is(budget, "on_budget", "stop") ? "is stopped" : "goes on to its end");
     add_both(&rows, "run", json_object_get(budget, "run"), 0);
     add_both(&rows, "task", json_object_get(budget, "task"),
-             ask_int(budget, "unknown_cost_runs", 0));
-    add_both(&rows, "project", project, ask_int(project, "unknown_cost_runs", 0));
-    add_both(&rows, "all projects", all, ask_int(all, "unknown_cost_runs", 0));
+             get_int(budget, "unknown_cost_runs", 0));
+    add_both(&rows, "project", project, get_int(project, "unknown_cost_runs", 0));
+    add_both(&rows, "all projects", all, get_int(all, "unknown_cost_runs", 0));
     rows_print(&rows, &out);
-    if (why && ask_is(task, "hold", "budget"))
+    if (why && member_is(task, "hold", "budget"))
         cmd_put_line(&out, "%s", why);
     output_rest(&out);
 }
 
 static int show(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_get_named(&ask, call, "/v1/tasks/", "");
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_get_named(&req, call, "/v1/tasks/", "");
     if (code != CMD_OK)
         return code;
     if (!call->json) {
-        print_budget(ask.answer);
+        print_budget(req.answer);
         return CMD_OK;
     }
-    json_t *budget = json_incref(json_object_get(ask.answer, "budget"));
-    json_object_set_new(budget, "id", json_incref(json_object_get(ask.answer, "id")));
-    return ask_print_json(budget);
+    json_t *budget = json_incref(json_object_get(req.answer, "budget"));
+    json_object_set_new(budget, "id", json_incref(json_object_get(req.answer, "id")));
+    return output_json(budget);
 }
 
 struct option {
@@ -149,10 +149,10 @@ static int take_booked(const struct cmd_call *call, json_t *body) {
 }
 
 static int cmd_budget_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     json_auto_t *body = json_object(), *used = json_object();
-    int code = ask_name(call, call->args[0]);
-    ask_put(body, "on_budget", cmd_value(call, "on-budget"));
+    int code = request_check_name(call, call->args[0]);
+    set_text(body, "on_budget", cmd_value(call, "on-budget"));
     if (code == CMD_OK)
         code = take_amounts(call, amounts, true, body);
     if (code == CMD_OK)
@@ -164,15 +164,15 @@ static int cmd_budget_run(const struct cmd_call *call) {
                                "with a change of the budget");
     if (code != CMD_OK || (!changes && !corrects))
         return code == CMD_OK ? show(call) : code;
-    code = ask_post_named(&ask, call, json_incref(corrects ? used : body), "/v1/tasks/",
-                          corrects ? "/usage" : "/budget");
-    if (ask_ended(call, &ask, &code))
+    code = request_post_named(&req, call, json_incref(corrects ? used : body), "/v1/tasks/",
+                              corrects ? "/usage" : "/budget");
+    if (request_ended(call, &req, &code))
         return code;
     if (corrects)
-        return cmd_print_line("%s attempt %" PRId64 " corrected", ask_text(ask.answer, "id", "?"),
-                              ask_int(ask.answer, "attempt", 0));
-    return cmd_print_line("%s budget changed: %s", ask_text(ask.answer, "id", "?"),
-                          print_state(ask.answer).text);
+        return cmd_print_line("%s attempt %" PRId64 " corrected", get_text(req.answer, "id", "?"),
+                              get_int(req.answer, "attempt", 0));
+    return cmd_print_line("%s budget changed: %s", get_text(req.answer, "id", "?"),
+                          print_state(req.answer).text);
 }
 
 static const struct cmd_option budget_options[] = {

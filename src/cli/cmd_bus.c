@@ -16,8 +16,8 @@
 #include "base/redact.h"
 #include "bus/bus.h"
 #include "bus/reader.h"
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "config/config.h"
 #include "os/files.h"
 #include "os/home.h"
@@ -107,21 +107,21 @@ static int find_root(struct bus_target *t) {
 
 /* Resolves a task given by number or without its project. */
 static int find_task(struct bus_target *t) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_TRY);
-    if (code == CMD_OK && ask_try_task(&ask, t->task) == 0) {
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_TRY);
+    if (code == CMD_OK && request_try_task(&req, t->task) == 0) {
         free(t->task);
-        t->task = xstrdup(ask_text(ask.answer, "id", ""));
+        t->task = xstrdup(get_text(req.answer, "id", ""));
         if (!t->project)
-            t->project = xstrdup(ask_text(ask.answer, "project", ""));
+            t->project = xstrdup(get_text(req.answer, "project", ""));
         return CMD_OK;
     }
     if (!t->project)
         t->project = bus_find_project(&t->bus, t->task);
     if (t->project)
         return CMD_OK; /* its files exist, whether or not the daemon knows it */
-    if (code == CMD_OK && ask_was_answered(&ask))
-        return ask_failed(&ask);
+    if (code == CMD_OK && request_was_answered(&req))
+        return request_failed(&req);
     cmd_warn("no daemon can say which project '%s' belongs to: give '--project'", t->task);
     return CMD_NO_DAEMON;
 }
@@ -159,14 +159,15 @@ static int bus_target_find(const struct cmd_call *call, bool optional, struct bu
 
 /* Before the first message: checks that the project or task exists, if a daemon can be asked. */
 static int bus_target_check(const struct bus_target *t) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (t->own || access(strbuf_text(&t->path), F_OK) == 0 || ask_open(&ask, ASK_TRY) != CMD_OK)
+    _cleanup_(request_finish) struct request req = { 0 };
+    if (t->own || access(strbuf_text(&t->path), F_OK) == 0
+        || request_open(&req, REQUEST_TRY) != CMD_OK)
         return CMD_OK;
-    if (ask_try_named(&ask, t->task ? "/v1/tasks/" : "/v1/projects/",
-                      t->task ? t->task : t->project, "")
+    if (request_try_named(&req, t->task ? "/v1/tasks/" : "/v1/projects/",
+                          t->task ? t->task : t->project, "")
         != 0)
-        return ask_was_answered(&ask) ? ask_failed(&ask) : CMD_OK;
-    const char *project = ask_text(ask.answer, "project", t->project);
+        return request_was_answered(&req) ? request_failed(&req) : CMD_OK;
+    const char *project = get_text(req.answer, "project", t->project);
     if (!t->task || strcmp(project, t->project) == 0)
         return CMD_OK;
     cmd_warn("task '%s' belongs to project '%s', not to '%s'", t->task, project, t->project);
@@ -214,14 +215,14 @@ static int read_body(const struct cmd_call *call, struct strbuf *body) {
 static int read_lists(const struct cmd_call *call, json_t *meta, json_t *parents, json_t *links) {
     const char *value;
     for (size_t i = 0; (value = cmd_value_at(call, "meta", i)); i++) {
-        int code = ask_add_pair(call, value, meta);
+        int code = request_add_pair(call, value, meta);
         if (code != CMD_OK)
             return code;
     }
     for (size_t i = 0; (value = cmd_value_at(call, "parent", i)); i++)
-        json_array_append_new(parents, json_pack("{s:o}", "msg_id", ask_string(value)));
+        json_array_append_new(parents, json_pack("{s:o}", "msg_id", json_text(value)));
     for (size_t i = 0; (value = cmd_value_at(call, "link", i)); i++)
-        json_array_append_new(links, ask_string(value));
+        json_array_append_new(links, json_text(value));
     return CMD_OK;
 }
 
@@ -269,7 +270,7 @@ static int post_run(const struct cmd_call *call) {
         return code;
     if (bus_append(&target.bus, &message, false, id, &err) < 0 || bus_sync(&target.bus, &err) < 0)
         return cmd_fail(&err);
-    return call->json ? ask_print_json(json_pack("{s:s}", "msg_id", id)) : cmd_print_line("%s", id);
+    return call->json ? output_json(json_pack("{s:s}", "msg_id", id)) : cmd_print_line("%s", id);
 }
 
 struct reading {
@@ -494,7 +495,7 @@ static int stats_run(const struct cmd_call *call) {
         strbuf_printf(&out, "%10" PRIu64 "  %s\n", rows[i].value, rows[i].text);
     }
     if (call->json)
-        return ask_print_json(json_incref(values));
+        return output_json(json_incref(values));
     output_rest(&out);
     return CMD_OK;
 }

@@ -14,11 +14,11 @@
 
 #include "agent/agent.h"
 #include "base/alloc.h"
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/preflight.h"
 #include "cli/print_task.h"
 #include "cli/program.h"
+#include "cli/request.h"
 #include "config/config.h"
 #include "config/config_edit.h"
 #include "config/config_show.h"
@@ -74,7 +74,7 @@ static int check_live(const struct cmd_call *call) {
 }
 
 static bool is_plain(const json_t *list) {
-    ASK_EACH(word, list) {
+    EACH_ITEM(word, list) {
         if (!json_is_string(word) || strpbrk(json_string_value(word), " ,\"\n"))
             return false;
     }
@@ -93,7 +93,7 @@ static void add_value(const json_t *value, struct strbuf *out) {
             sanitize_line(json_string_value(word), out);
         }
     } else if (!json_is_null(value)) {
-        ask_dump(value, out);
+        output_put_json(value, out);
         out->text[--out->length] = '\0'; /* drop the newline */
     }
 }
@@ -112,10 +112,10 @@ static int print_value_of(const json_t *setting) {
 
 static int print_live(const struct cmd_call *call) {
     int code = check_live(call);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     if (code == CMD_OK)
-        code = ask_get(&ask, "/v1/config?all=true");
-    if (ask_ended(call, &ask, &code))
+        code = request_get(&req, "/v1/config?all=true");
+    if (request_ended(call, &req, &code))
         return code;
     static const struct column columns[] = {
         { "KEY", "key" },
@@ -124,7 +124,7 @@ static int print_live(const struct cmd_call *call) {
         { NULL },
     };
     _cleanup_(rows_finish) struct rows rows = rows_new(columns);
-    ASK_EACH(item, json_object_get(ask.answer, "items")) {
+    EACH_ITEM(item, json_object_get(req.answer, "items")) {
         rows_add_item(&rows, item, 0);
     }
     struct strbuf out = STRBUF_INIT;
@@ -134,14 +134,14 @@ static int print_live(const struct cmd_call *call) {
 
 static int print_live_value(const struct cmd_call *call) {
     int code = check_live(call);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     if (code == CMD_OK)
-        code = ask_get_named(&ask, call, "/v1/config/", "");
-    return ask_ended(call, &ask, &code) ? code : print_value_of(ask.answer);
+        code = request_get_named(&req, call, "/v1/config/", "");
+    return request_ended(call, &req, &code) ? code : print_value_of(req.answer);
 }
 
 static int get_run(const struct cmd_call *call) {
-    int code = ask_name(call, call->args[0]);
+    int code = request_check_name(call, call->args[0]);
     if (code != CMD_OK)
         return code;
     if (cmd_has(call, "live"))
@@ -157,9 +157,9 @@ static int get_run(const struct cmd_call *call) {
         return cmd_usage_error(call->cmd, "'%s' stands for many keys: put a name into it",
                                call->args[0]);
     if (call->json)
-        return ask_print_json(json_pack("{s:O, s:O, s:O}", "key", json_object_get(all, "key"),
-                                        "value", json_object_get(all, "value"), "origin",
-                                        json_object_get(all, "origin")));
+        return output_json(json_pack("{s:O, s:O, s:O}", "key", json_object_get(all, "key"), "value",
+                                     json_object_get(all, "value"), "origin",
+                                     json_object_get(all, "origin")));
     return print_value_of(all);
 }
 
@@ -206,12 +206,12 @@ static int reference_run(const struct cmd_call *call) {
 static void print_changed(const struct cmd_call *call, const json_t *answer, const char *file) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     const json_t *changed = json_object_get(answer, "changed");
-    ASK_EACH(key, call->json ? NULL : changed) {
+    EACH_ITEM(key, call->json ? NULL : changed) {
         cmd_put_line(&out, "%s changed%s%s", json_string_value(key), file ? " in " : "",
                      file ? file : "");
     }
     if (call->json)
-        ask_dump(answer, &out);
+        output_put_json(answer, &out);
     else if (json_array_size(changed) == 0)
         strbuf_puts(&out, "nothing changed: it was so already\n");
     output_rest(&out);
@@ -239,7 +239,7 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
                 && strcmp(strbuf_text(&before), strbuf_text(&after)) == 0;
     json_auto_t *answer = json_pack("{s:[]}", "changed");
     for (size_t i = 0; !same && i < count; i++)
-        json_array_append_new(json_object_get(answer, "changed"), ask_string(changes[i].key));
+        json_array_append_new(json_object_get(answer, "changed"), json_text(changes[i].key));
     print_changed(call, answer, file);
     return CMD_OK;
 }
@@ -250,9 +250,9 @@ static json_t *make_body(const struct config_change *changes, size_t count) {
     json_t *list = set ? json_object() : json_array();
     for (size_t i = 0; i < count; i++)
         if (set)
-            ask_put(list, changes[i].key, changes[i].value);
+            set_text(list, changes[i].key, changes[i].value);
         else
-            json_array_append_new(list, ask_string(changes[i].key));
+            json_array_append_new(list, json_text(changes[i].key));
     json_object_set_new(body, set ? "set" : "unset", list);
     return body;
 }
@@ -260,21 +260,21 @@ static json_t *make_body(const struct config_change *changes, size_t count) {
 static int change(const struct cmd_call *call, const struct config_change *changes, size_t count) {
     if (cmd_has(call, "file"))
         return edit_file(call, changes, count);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_TRY);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_TRY);
     if (code == CMD_NO_DAEMON)
         return edit_file(call, changes, count);
     if (code == CMD_OK)
-        code = ask_post(&ask, make_body(changes, count), "/v1/config");
+        code = request_post(&req, make_body(changes, count), "/v1/config");
     if (code == CMD_OK)
-        print_changed(call, ask.answer, NULL);
+        print_changed(call, req.answer, NULL);
     return code;
 }
 
 static int set_run(const struct cmd_call *call) {
     json_auto_t *pairs = json_object();
     for (size_t i = 0; i < call->arg_count; i++)
-        if (ask_add_pair(call, call->args[i], pairs) != CMD_OK)
+        if (request_add_pair(call, call->args[i], pairs) != CMD_OK)
             return CMD_USAGE;
     size_t count = 0;
     _cleanup_(freep) struct config_change *changes = xcalloc(call->arg_count, sizeof(*changes));
@@ -290,16 +290,16 @@ static int unset_run(const struct cmd_call *call) {
     _cleanup_(freep) struct config_change *changes = xcalloc(call->arg_count, sizeof(*changes));
     for (size_t i = 0; i < call->arg_count; i++)
         changes[i].key = call->args[i];
-    int code = ask_names(call, "a name is empty");
+    int code = request_check_names(call, "a name is empty");
     return code == CMD_OK ? change(call, changes, call->arg_count) : code;
 }
 
 static int reload_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_RUNNING);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_RUNNING);
     if (code == CMD_OK)
-        code = ask_post(&ask, NULL, "/v1/config/reload");
-    if (ask_ended(call, &ask, &code))
+        code = request_post(&req, NULL, "/v1/config/reload");
+    if (request_ended(call, &req, &code))
         return code;
     return cmd_print_line("configuration read again");
 }
@@ -539,7 +539,7 @@ static int cmd_init_run(const struct cmd_call *call) {
         return err.code == -EEXIST ? CMD_REFUSED : CMD_FAILED;
     }
     if (call->json) {
-        (void)ask_print_json(
+        (void)output_json(
             json_pack("{s:s, s:s}", "file", home.config_file, "preset", preset->name));
     } else {
         _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/print_task.h"
 #include "cli/program.h"
+#include "cli/request.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/home.h"
@@ -36,10 +36,10 @@ static int cmd_up_run(const struct cmd_call *call) {
     if (home_find(&home, &err) < 0 || daemon_start(&found, &err) < 0)
         return cmd_fail(&err);
     if (call->json)
-        return ask_print_json(json_pack("{s:i, s:b, s:s, s:s, s:s, s:s}", "pid", (int)found.pid,
-                                        "already", found.already, "role",
-                                        found.standby ? "standby" : "active", "home", home.data,
-                                        "socket", home.socket, "log", home.log));
+        return output_json(json_pack("{s:i, s:b, s:s, s:s, s:s, s:s}", "pid", (int)found.pid,
+                                     "already", found.already, "role",
+                                     found.standby ? "standby" : "active", "home", home.data,
+                                     "socket", home.socket, "log", home.log));
     const char *as = found.standby ? ", as a standby" : "";
     if (found.already)
         cmd_warn("the daemon runs already (pid %d)%s", (int)found.pid, as);
@@ -61,7 +61,7 @@ const struct cmd cmd_up = { "up", .options = up_options, .run = cmd_up_run };
 
 struct down {
     const struct cmd_call *call;
-    struct ask ask;
+    struct request req;
     pid_t pid;
     int pidfd;
     bool is_standby, has_active; /* it is a standby, and knows an active daemon */
@@ -72,7 +72,7 @@ struct down {
 };
 
 static void down_finish(struct down *d) {
-    ask_finish(&d->ask);
+    request_finish(&d->req);
     json_decref(d->tasks);
     json_decref(d->locks);
     free(d->runs_folder);
@@ -91,22 +91,22 @@ static bool has_begun(const struct down *d, const char *folder) {
 
 /* Opens the locks of runs without an end. */
 static int find_locks(struct down *d) {
-    int code = ask_get(&d->ask, "/v1/status");
+    int code = request_get(&d->req, "/v1/status");
     if (code != CMD_OK)
         return code;
-    d->runs_folder = xstrdup(ask_text(d->ask.answer, "runs_folder", ""));
-    d->host = xstrdup(ask_text(d->ask.answer, "host_name", ""));
+    d->runs_folder = xstrdup(get_text(d->req.answer, "runs_folder", ""));
+    d->host = xstrdup(get_text(d->req.answer, "host_name", ""));
     d->locks = json_array();
-    ASK_EACH(task, d->tasks) {
-        if (ask_try_task(&d->ask, ask_text(task, "id", "")) != 0)
+    EACH_ITEM(task, d->tasks) {
+        if (request_try_task(&d->req, get_text(task, "id", "")) != 0)
             continue; /* deleted meanwhile */
-        ASK_EACH(run, json_object_get(d->ask.answer, "runs")) {
-            const char *folder = ask_text(run, "folder", NULL);
-            if (!folder || ask_text(run, "outcome", NULL))
+        EACH_ITEM(run, json_object_get(d->req.answer, "runs")) {
+            const char *folder = get_text(run, "folder", NULL);
+            if (!folder || get_text(run, "outcome", NULL))
                 continue;
-            bool slurm = ask_is(run, "executor", "slurm");
+            bool slurm = member_is(run, "executor", "slurm");
             if (slurm ? !has_begun(d, folder)
-                      : strcmp(ask_text(run, "host", d->host), d->host) != 0) {
+                      : strcmp(get_text(run, "host", d->host), d->host) != 0) {
                 d->elsewhere++;
                 continue;
             }
@@ -134,26 +134,26 @@ static int wait_for_end(const struct down *d) {
 }
 
 static int stop_daemon(struct down *d) {
-    int code = ask_get(&d->ask, "/healthz");
+    int code = request_get(&d->req, "/healthz");
     if (code != CMD_OK)
         return code;
-    d->pid = (pid_t)ask_int(d->ask.answer, "pid", 0);
-    d->is_standby = ask_is(d->ask.answer, "role", "standby");
-    d->has_active = ask_text(json_object_get(d->ask.answer, "active"), "who", NULL);
+    d->pid = (pid_t)get_int(d->req.answer, "pid", 0);
+    d->is_standby = member_is(d->req.answer, "role", "standby");
+    d->has_active = get_text(json_object_get(d->req.answer, "active"), "who", NULL);
     /* Open it before asking the daemon to stop: later the pid could have been reused. */
     d->pidfd = d->pid > 0 ? (int)syscall(SYS_pidfd_open, d->pid, 0) : -1;
     d->tasks = json_array();
     if (!d->is_standby) /* a standby has no runs */
-        code = ask_pages(&d->ask, "/v1/tasks?state=starting,running&limit=1000", RUNS_MAX,
-                         ask_append, d->tasks);
+        code = request_pages(&d->req, "/v1/tasks?state=starting,running&limit=1000", RUNS_MAX,
+                             request_append, d->tasks);
     d->runs = json_array_size(d->tasks);
     if (code == CMD_OK && !d->is_standby && cmd_has(d->call, "wait"))
         code = find_locks(d);
     if (code == CMD_OK)
-        code = ask_post(&d->ask, NULL, "/v1/shutdown");
+        code = request_post(&d->req, NULL, "/v1/shutdown");
     if (code != CMD_OK)
         return code;
-    d->ask.client = client_close(d->ask.client); /* the daemon waits for open connections */
+    d->req.client = client_close(d->req.client); /* the daemon waits for open connections */
     return wait_for_end(d);
 }
 
@@ -164,7 +164,7 @@ static void report_stop(const struct down *d, bool was_running, bool waited) {
                       (json_int_t)(waited ? d->elsewhere : d->runs));
         if (was_running)
             json_object_set_new(answer, "role", json_string(d->is_standby ? "standby" : "active"));
-        (void)ask_print_json(answer);
+        (void)output_json(answer);
     } else if (!was_running) {
         cmd_warn("no daemon runs");
     } else if (d->is_standby) {
@@ -183,7 +183,7 @@ static void report_stop(const struct down *d, bool was_running, bool waited) {
 static int cmd_down_run(const struct cmd_call *call) {
     _cleanup_(down_finish) struct down d = { .call = call, .pidfd = -1 };
     bool waits = cmd_has(call, "wait");
-    int code = ask_open(&d.ask, ASK_HOME);
+    int code = request_open(&d.req, REQUEST_HOME);
     if (code == CMD_NO_DAEMON) {
         report_stop(&d, false, false);
         return CMD_OK;
@@ -198,7 +198,7 @@ static int cmd_down_run(const struct cmd_call *call) {
     d.runs -= d.elsewhere;
     if (waits && d.runs > 0 && !call->json)
         cmd_warn("the daemon has stopped; waiting for %zu run%s", d.runs, d.runs == 1 ? "" : "s");
-    ASK_EACH(path, d.locks) {
+    EACH_ITEM(path, d.locks) {
         _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, json_string_value(path),
                                                    O_RDONLY | OUTSIDE_PARENT_LINKS, NULL, NULL);
         /* No file: the run has ended and its folder is deleted. */
@@ -217,7 +217,7 @@ static const struct cmd_option down_options[] = {
 const struct cmd cmd_down = { "down", .options = down_options, .run = cmd_down_run };
 
 static void put_start(struct strbuf *out, const json_t *item, time_ms now) {
-    time_ms at = ask_int(item, "at", 0);
+    time_ms at = get_int(item, "at", 0);
     strbuf_puts(out, at > now ? print_when(at, now).text : "now");
 }
 
@@ -234,7 +234,7 @@ static void print_starts(const struct cmd_call *call, const json_t *answer, stru
     _cleanup_(rows_finish) struct rows rows = rows_new(columns);
     bool dry = cmd_has(call, "dry-run");
     json_int_t count = 0;
-    ASK_EACH(item, json_object_get(answer, "start")) {
+    EACH_ITEM(item, json_object_get(answer, "start")) {
         json_object_set_new(item, "number", json_integer(++count));
         rows_add_item(&rows, item, clock_read());
     }
@@ -251,32 +251,32 @@ static const struct cmd_option tick_options[] = {
 };
 
 const struct cmd cmd_tick = { "tick",
-                              ASK_COMMAND("/v1/tick", .is_post = true, .print = print_starts),
+                              REQUEST_COMMAND("/v1/tick", .is_post = true, .print = print_starts),
                               .options = tick_options };
 
 #define TEST_TIMEOUT MINUTES(10) /* longer than the default timeout of any channel */
 
 static int notify_test_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    int code = ask_open(&ask, ASK_START);
+    int code = request_open(&req, REQUEST_START);
     if (code != CMD_OK)
         return code;
-    client_set_timeout(ask.client, TEST_TIMEOUT);
-    code = ask_post(&ask, NULL, "/v1/notify/test");
+    client_set_timeout(req.client, TEST_TIMEOUT);
+    code = request_post(&req, NULL, "/v1/notify/test");
     if (code != CMD_OK)
         return code;
     const struct output_style *style = output_style();
-    const json_t *channels = json_object_get(ask.answer, "ways");
-    ASK_EACH(channel, channels) {
-        bool ok = ask_true(channel, "ok");
+    const json_t *channels = json_object_get(req.answer, "ways");
+    EACH_ITEM(channel, channels) {
+        bool ok = get_true(channel, "ok");
         strbuf_printf(&out, "%s%s%s  ", ok ? style->green : style->red, ok ? "ok    " : "failed",
                       style->reset);
-        cmd_put_line(&out, "%s: %s", ask_text(channel, "way", "?"), ask_text(channel, "text", ""));
+        cmd_put_line(&out, "%s: %s", get_text(channel, "way", "?"), get_text(channel, "text", ""));
         code = ok ? code : CMD_FAILED;
     }
     if (call->json)
-        (void)ask_print(&ask);
+        (void)request_print(&req);
     else
         output_rest(&out);
     if (json_array_size(channels) == 0) {
@@ -294,10 +294,10 @@ const struct cmd cmd_notify = { "notify", .subs = CMD_LIST(&notify_test) };
  * So the browser gets a private file of the daemon (docs/security.md). */
 #define OPENER "xdg-open"
 
-static void warn_of_listener(const struct cmd_call *call, const struct ask *ask) {
-    const char *url = ask_text(ask->answer, "url", "");
+static void warn_of_listener(const struct cmd_call *call, const struct request *req) {
+    const char *url = get_text(req->answer, "url", "");
     const char *port = cmd_value(call, "port"), *colon = strrchr(url, ':');
-    if (ask_true(ask->answer, "opened"))
+    if (get_true(req->answer, "opened"))
         cmd_warn("the daemon listens at %s from now on, until it ends; 'sluice config set "
                  "http.listen=…' makes that lasting",
                  url);
@@ -306,7 +306,7 @@ static void warn_of_listener(const struct cmd_call *call, const struct ask *ask)
 }
 
 static int dash_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     _cleanup_(strbuf_finish) struct strbuf opener = STRBUF_INIT;
     const char *scope = cmd_value(call, "scope");
     int64_t port = 0;
@@ -321,18 +321,18 @@ static int dash_run(const struct cmd_call *call) {
     bool opens = !call->json && !cmd_has(call, "print") && has_display
                  && daemon_find_program(OPENER, &opener, NULL) == 0;
     json_t *body = json_pack("{s:I, s:b}", "port", (json_int_t)port, "file", opens);
-    ask_put(body, "scope", scope);
-    code = ask_post(&ask, body, "/v1/session/code");
+    set_text(body, "scope", scope);
+    code = request_post(&req, body, "/v1/session/code");
     if (code != CMD_OK)
         return code;
-    warn_of_listener(call, &ask);
+    warn_of_listener(call, &req);
     if (call->json)
-        return ask_print(&ask);
-    const char *file = ask_text(ask.answer, "file", "");
+        return request_print(&req);
+    const char *file = get_text(req.answer, "file", "");
     const char *const argv[] = { OPENER, file, NULL };
     if (opens && *file && program_leave(strbuf_text(&opener), argv, NULL) == 0)
-        return cmd_print_line("opened %s in the browser", ask_text(ask.answer, "url", ""));
-    return cmd_print_line("%s", ask_text(ask.answer, "link", ""));
+        return cmd_print_line("opened %s in the browser", get_text(req.answer, "url", ""));
+    return cmd_print_line("%s", get_text(req.answer, "link", ""));
 }
 
 static const struct cmd_option dash_options[] = {

@@ -9,9 +9,9 @@
 #include "agent/agent.h"
 #include "base/alloc.h"
 #include "base/json_write.h"
-#include "cli/ask.h"
 #include "cli/event_list.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "os/clock.h"
 #include "os/files.h"
 
@@ -137,7 +137,7 @@ static void print_event(void *ctx, const json_t *event) {
     struct events *e = ctx;
     if (e->json)
         strbuf_puts(&e->out, e->any ? "," : "[");
-    ask_dump(event, &e->out);
+    output_put_json(event, &e->out);
     e->any = true;
     output_some(&e->out);
 }
@@ -148,9 +148,9 @@ static int events_run(const struct cmd_call *call) {
     int code = cmd_number(call, "after", 0, INT64_MAX, &number);
     if (code != CMD_OK)
         return code;
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     struct events e = { .json = call->json };
-    code = event_list_after(&ask, NULL, number, SIZE_MAX, print_event, &e);
+    code = event_list_after(&req, NULL, number, SIZE_MAX, print_event, &e);
     if (code == CMD_OK && e.json)
         strbuf_puts(&e.out, e.any ? "]\n" : "[]\n");
     output_rest(&e.out);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/ask.h"
+#include "cli/request.h"
 #include "os/terminal.h"
 
 /* Every line of a hunk begins with a mark; header lines do not. */
@@ -41,11 +41,11 @@ static void put_patch(const char *patch, struct strbuf *out) {
 /* "  +12   -3  src/main.c" */
 static void put_file(const json_t *file, struct strbuf *out) {
     const struct output_style *style = output_style();
-    const char *old_path = ask_text(file, "old_path", "");
+    const char *old_path = get_text(file, "old_path", "");
     char added[24], removed[24];
-    (void)snprintf(added, sizeof(added), "+%" PRId64, ask_int(file, "added", 0));
-    (void)snprintf(removed, sizeof(removed), "-%" PRId64, ask_int(file, "removed", 0));
-    if (ask_true(file, "binary"))
+    (void)snprintf(added, sizeof(added), "+%" PRId64, get_int(file, "added", 0));
+    (void)snprintf(removed, sizeof(removed), "-%" PRId64, get_int(file, "removed", 0));
+    if (get_true(file, "binary"))
         strbuf_printf(out, "%14s  ", "binary");
     else
         strbuf_printf(out, "%s%7s%s%s%7s%s  ", style->green, added, style->reset, style->red,
@@ -54,17 +54,17 @@ static void put_file(const json_t *file, struct strbuf *out) {
         sanitize_line(old_path, out);
         strbuf_puts(out, " => ");
     }
-    sanitize_line(ask_text(file, "path", "?"), out);
+    sanitize_line(get_text(file, "path", "?"), out);
     strbuf_putc(out, '\n');
     output_some(out);
 }
 
 static void put_files(const json_t *files, struct strbuf *out) {
     int64_t added = 0, removed = 0;
-    ASK_EACH(file, files) {
+    EACH_ITEM(file, files) {
         put_file(file, out);
-        added += ask_int(file, "added", 0);
-        removed += ask_int(file, "removed", 0);
+        added += get_int(file, "added", 0);
+        removed += get_int(file, "removed", 0);
     }
     size_t count = json_array_size(files);
     strbuf_printf(out, "%zu file%s, +%" PRId64 " -%" PRId64 "\n", count, count == 1 ? "" : "s",
@@ -85,10 +85,10 @@ static void print_diff(const struct cmd_call *call, const json_t *diff, struct s
     else if (cmd_has(call, "stat"))
         put_files(files, out);
     else if (terminal_is(stdout))
-        put_patch(ask_text(diff, "patch", ""), out);
+        put_patch(get_text(diff, "patch", ""), out);
     else
-        strbuf_puts(out, ask_text(diff, "patch", ""));
-    if (ask_true(diff, "truncated"))
+        strbuf_puts(out, get_text(diff, "patch", ""));
+    if (get_true(diff, "truncated"))
         cmd_warn("there is more: 1,000 files and 1 MiB are shown; look into its worktree");
 }
 
@@ -99,6 +99,6 @@ static const struct cmd_option options[] = {
 };
 
 const struct cmd cmd_diff = {
-    "diff", ASK_COMMAND("/v1/tasks/", "/diff", .query = add_query, .print = print_diff),
+    "diff", REQUEST_COMMAND("/v1/tasks/", "/diff", .query = add_query, .print = print_diff),
     .min_args = 1, .max_args = 1, .options = options
 };

@@ -24,9 +24,9 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "cli/ask.h"
 #include "cli/page.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "os/clock.h"
 #include "os/moment.h"
 #include "sim/text.h"
@@ -34,10 +34,10 @@
 #define PAGES_MAX 500u /* of a thousand items */
 #define TASKS_MAX 1000u
 #define WAITS_MAX 10u
-#define LOOKED_UP 50u /* tasks without a run in this period that are looked up one by one */
+#define READ_MAX  50u /* tasks without a run in this period that are looked up one by one */
 
 struct gathering {
-    struct ask *ask;
+    struct request *req;
     time_ms since;
     json_t *digest, *totals;
     json_t *tasks;   /* by id */
@@ -46,7 +46,7 @@ struct gathering {
 };
 
 static void add_int(json_t *object, const char *key, int64_t more) {
-    json_object_set_new(object, key, json_integer(ask_int(object, key, 0) + more));
+    json_object_set_new(object, key, json_integer(get_int(object, key, 0) + more));
 }
 
 /* The object in a member, created if it is missing. */
@@ -62,33 +62,33 @@ static void add_spent(json_t *sums, const json_t *run) {
     bool known = json_is_number(json_object_get(run, "cost_usd"));
     bool tokens = json_is_integer(json_object_get(run, "tokens_in"))
                   || json_is_integer(json_object_get(run, "tokens_out"));
-    int64_t began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", 0);
+    int64_t began = get_int(run, "started_at", 0), ended = get_int(run, "ended_at", 0);
     add_int(sums, "runs", 1);
-    add_int(sums, "ok", ask_is(run, "outcome", "ok"));
+    add_int(sums, "ok", member_is(run, "outcome", "ok"));
     add_int(sums, "busy_ms", began > 0 && ended > began ? ended - began : 0);
-    add_int(sums, "tokens_in", ask_int(run, "tokens_in", 0));
-    add_int(sums, "tokens_out", ask_int(run, "tokens_out", 0));
-    add_int(sums, "tokens_cached", ask_int(run, "tokens_cached", 0));
+    add_int(sums, "tokens_in", get_int(run, "tokens_in", 0));
+    add_int(sums, "tokens_out", get_int(run, "tokens_out", 0));
+    add_int(sums, "tokens_cached", get_int(run, "tokens_cached", 0));
     add_int(sums, "unknown_cost", !known);
     add_int(sums, "unknown_tokens", !tokens);
     if (known) /* null until a run reports it */
         json_object_set_new(
             sums, "cost_usd",
-            json_real(ask_real(sums, "cost_usd", 0) + ask_real(run, "cost_usd", 0)));
+            json_real(get_real(sums, "cost_usd", 0) + get_real(run, "cost_usd", 0)));
 }
 
 /* The latest run of a task comes first: its message counts. */
 static void take_run(struct gathering *g, const json_t *run) {
-    const char *id = ask_text(run, "task", NULL);
+    const char *id = get_text(run, "task", NULL);
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    if (!id || ask_int(run, "ended_at", 0) == 0)
+    if (!id || get_int(run, "ended_at", 0) == 0)
         return;
     json_t *task = member_object(g->tasks, id);
-    if (ask_int(task, "runs", 0) == 0)
-        ask_copy(task, run, "title project agent message");
-    strbuf_printf(&key, "%s\n%s", ask_text(run, "project", ""), ask_text(run, "agent", ""));
+    if (get_int(task, "runs", 0) == 0)
+        copy_members(task, run, "title project agent message");
+    strbuf_printf(&key, "%s\n%s", get_text(run, "project", ""), get_text(run, "agent", ""));
     json_t *pair = member_object(g->spent, strbuf_text(&key));
-    ask_copy(pair, run, "project agent");
+    copy_members(pair, run, "project agent");
     add_spent(task, run);
     add_spent(pair, run);
     add_spent(g->totals, run);
@@ -99,9 +99,9 @@ static int gather_runs(struct gathering *g) {
     strbuf_printf(&path, "/v1/runs?limit=1000&since=%" PRId64, g->since);
     size_t first = path.length;
     for (unsigned page = 0; page < PAGES_MAX; page++) {
-        int code = ask_get(g->ask, strbuf_text(&path));
-        const char *next = ask_text(g->ask->answer, "next", NULL);
-        ASK_EACH(run, ask_items(g->ask)) {
+        int code = request_get(g->req, strbuf_text(&path));
+        const char *next = get_text(g->req->answer, "next", NULL);
+        EACH_ITEM(run, request_items(g->req)) {
             take_run(g, run);
         }
         if (code != CMD_OK || !next)
@@ -118,7 +118,7 @@ static int gather_runs(struct gathering *g) {
 
 /* From the newest back: of several events about a task the first one counts. */
 static void take_event(struct gathering *g, const json_t *event) {
-    const char *kind = ask_text(event, "kind", ""), *id = ask_text(event, "task", NULL);
+    const char *kind = get_text(event, "kind", ""), *id = get_text(event, "task", NULL);
     const json_t *data = json_object_get(event, "data");
     bool is_state = strcmp(kind, "task.state") == 0, is_merge = strcmp(kind, "run.merge") == 0;
     if (id && (is_state || is_merge)) {
@@ -126,19 +126,19 @@ static void take_event(struct gathering *g, const json_t *event) {
         if (json_object_get(task, is_state ? "became" : "delivered"))
             return;
         if (is_state)
-            json_object_update_new(task, json_pack("{s:s, s:I}", "became", ask_text(data, "to", ""),
-                                                   "at", (json_int_t)ask_int(event, "at", 0)));
+            json_object_update_new(task, json_pack("{s:s, s:I}", "became", get_text(data, "to", ""),
+                                                   "at", (json_int_t)get_int(event, "at", 0)));
         else
             json_object_set_new(task, "delivered", json_true());
-        ask_copy(task, data, is_state ? "reason" : "changes");
+        copy_members(task, data, is_state ? "reason" : "changes");
     } else if (strcmp(kind, "task.added") == 0) {
         add_int(g->totals, "added", 1);
     } else if (strcmp(kind, "daemon.started") == 0) {
         add_int(g->totals, "restarts", 1);
     } else if (strcmp(kind, "limiter.limited") == 0) {
-        json_t *account = member_object(g->limited, ask_text(data, "limiter", "?"));
+        json_t *account = member_object(g->limited, get_text(data, "limiter", "?"));
         add_int(account, "times", 1);
-        ask_copy(account, data, "until");
+        copy_members(account, data, "until");
     }
 }
 
@@ -148,14 +148,14 @@ static int gather_events(struct gathering *g) {
         struct print_text path = print_format("/v1/events?limit=1000");
         if (before > 0)
             path = print_format("/v1/events?limit=1000&before=%" PRId64, before);
-        int code = ask_get(g->ask, path.text);
-        const json_t *items = ask_items(g->ask);
+        int code = request_get(g->req, path.text);
+        const json_t *items = request_items(g->req);
         for (size_t i = json_array_size(items); i-- > 0;) {
             const json_t *event = json_array_get(items, i);
-            if (ask_int(event, "at", 0) < g->since)
+            if (get_int(event, "at", 0) < g->since)
                 return code;
             take_event(g, event);
-            before = ask_int(event, "seq", 0);
+            before = get_int(event, "seq", 0);
         }
         if (code != CMD_OK || json_array_size(items) == 0 || before <= 1)
             return code;
@@ -167,7 +167,7 @@ static int gather_events(struct gathering *g) {
 /* --- outcomes -------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b) {
-    int64_t x = ask_int(*(json_t *const *)a, "at", 0), y = ask_int(*(json_t *const *)b, "at", 0);
+    int64_t x = get_int(*(json_t *const *)a, "at", 0), y = get_int(*(json_t *const *)b, "at", 0);
     return x > y ? -1 : x < y;
 }
 
@@ -190,11 +190,12 @@ static json_t *sorted(json_t *list, int (*compare)(const void *, const void *), 
 static bool take_last_line(struct gathering *g, json_t *task, const char *stream) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, line = STRBUF_INIT;
     /* One event of an agent may be much longer than its text. */
-    ask_path(&path, "/v1/tasks/", ask_text(task, "id", ""), "/log?format=text&tail=65536&stream=");
+    request_path(&path, "/v1/tasks/", get_text(task, "id", ""),
+                 "/log?format=text&tail=65536&stream=");
     strbuf_puts(&path, stream);
-    if (client_call(g->ask->client, "GET", strbuf_text(&path), NULL, NULL, NULL) != 200)
+    if (client_call(g->req->client, "GET", strbuf_text(&path), NULL, NULL, NULL) != 200)
         return false;
-    const char *text = client_text(g->ask->client);
+    const char *text = client_text(g->req->client);
     size_t size = strlen(text);
     while (size > 0 && (unsigned char)text[size - 1] <= ' ')
         size--;
@@ -203,7 +204,7 @@ static bool take_last_line(struct gathering *g, json_t *task, const char *stream
         begin--;
     strbuf_add(&line, text + begin, size - begin);
     if (line.length > 0)
-        json_object_set_new(task, "message", ask_string(strbuf_text(&line)));
+        json_object_set_new(task, "message", json_text(strbuf_text(&line)));
     return line.length > 0;
 }
 
@@ -211,11 +212,12 @@ static bool take_last_line(struct gathering *g, json_t *task, const char *stream
  * `messages` the end of the log of runs without a message. */
 static void complete_tasks(struct gathering *g, const json_t *list, bool messages) {
     unsigned found = 0, read = 0;
-    ASK_EACH(task, list) {
-        bool has_run = ask_int(task, "runs", 0) > 0;
-        if (!has_run && found++ < LOOKED_UP && ask_try_task(g->ask, ask_text(task, "id", "")) == 0)
-            ask_copy(task, g->ask->answer, "title project agent");
-        if (messages && has_run && !json_object_get(task, "message") && read++ < LOOKED_UP
+    EACH_ITEM(task, list) {
+        bool has_run = get_int(task, "runs", 0) > 0;
+        if (!has_run && found++ < READ_MAX
+            && request_try_task(g->req, get_text(task, "id", "")) == 0)
+            copy_members(task, g->req->answer, "title project agent");
+        if (messages && has_run && !json_object_get(task, "message") && read++ < READ_MAX
             && !take_last_line(g, task, "err"))
             (void)take_last_line(g, task, "out");
     }
@@ -228,7 +230,7 @@ static void sort_tasks(struct gathering *g) {
         const char *id;
         json_object_foreach(g->tasks, id, task) {
             json_object_set_new(task, "id", json_string(id));
-            if (strcmp(ask_text(task, "became", ""), states[i]) == 0)
+            if (strcmp(get_text(task, "became", ""), states[i]) == 0)
                 json_array_append(list, task);
         }
         json_object_set_new(g->totals, states[i], json_integer((json_int_t)json_array_size(list)));
@@ -252,13 +254,13 @@ struct action {
 
 static void add_action(json_t *people, const struct action *action) {
     json_t *item = json_pack("{s:s}", "what", action->what);
-    ask_put(item, action->key ? action->key : "", action->name);
-    ask_put(item, "title", action->title);
-    ask_put(item, "why", action->why);
+    set_text(item, action->key ? action->key : "", action->name);
+    set_text(item, "title", action->title);
+    set_text(item, "why", action->why);
     if (action->verb) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         strbuf_printf(&text, "sluice %s %s", action->verb, action->name);
-        ask_put(item, "do", strbuf_text(&text));
+        set_text(item, "do", strbuf_text(&text));
     }
     json_array_append_new(people, item);
 }
@@ -266,18 +268,18 @@ static void add_action(json_t *people, const struct action *action) {
 static void add_task_action(json_t *people, const json_t *task, const char *what,
                             const char *verb) {
     add_action(people,
-               &(struct action){ "task", ask_text(task, "id", "?"), ask_text(task, "title", NULL),
-                                 what, ask_text(task, "why", NULL), verb });
+               &(struct action){ "task", get_text(task, "id", "?"), get_text(task, "title", NULL),
+                                 what, get_text(task, "why", NULL), verb });
 }
 
 /* What was denied, and the command that allows it. */
 static void take_denied(json_t *people, const json_t *task) {
     const json_t *denied = json_object_get(task, "denied");
-    const char *tool = ask_text(denied, "tool", ""), *argument = ask_text(denied, "argument", "");
-    const char *rule = ask_text(denied, "allow", NULL);
+    const char *tool = get_text(denied, "tool", ""), *argument = get_text(denied, "argument", "");
+    const char *rule = get_text(denied, "allow", NULL);
     _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT, verb = STRBUF_INIT;
     strbuf_printf(&what, "%s was not permitted to use %s%s%s%s",
-                  ask_text(denied, "agent", "its agent"), *tool ? tool : "a tool",
+                  get_text(denied, "agent", "its agent"), *tool ? tool : "a tool",
                   *argument ? " (" : "", argument, *argument ? ")" : "");
     strbuf_printf(&verb, "retry%s%s%s", rule ? " --allow '" : "", rule ? rule : "",
                   rule ? "'" : "");
@@ -294,51 +296,51 @@ static void take_held(void *ctx, const json_t *task) {
         { "breaker", "could not be launched", NULL },
         { "budget", "has used up its budget", NULL },
     };
-    if (ask_is(task, "hold", "denied"))
+    if (member_is(task, "hold", "denied"))
         take_denied(ctx, task);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (strcmp(rows[i].hold, ask_text(task, "hold", "")) == 0)
+        if (strcmp(rows[i].hold, get_text(task, "hold", "")) == 0)
             add_task_action(ctx, task, rows[i].what, rows[i].verb);
 }
 
 static void take_closed(json_t *people, const json_t *account) {
-    const char *message = ask_text(account, "said", ""), *fix = ask_text(account, "fix", "");
+    const char *message = get_text(account, "said", ""), *fix = get_text(account, "fix", "");
     _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT;
     strbuf_puts(&what, "the account is closed: ");
     if (*message)
-        strbuf_printf(&what, "%s said \"%s\"; ", ask_text(account, "agent", "the agent"), message);
+        strbuf_printf(&what, "%s said \"%s\"; ", get_text(account, "agent", "the agent"), message);
     strbuf_printf(&what, "%s%s", *fix ? fix : "login or bill", *fix ? ", then" : "");
     add_action(people, &(struct action){ .key = "account",
-                                         .name = ask_text(account, "name", "?"),
+                                         .name = get_text(account, "name", "?"),
                                          .what = strbuf_text(&what),
                                          .verb = "limiter clear" });
 }
 
 static int gather_status(struct gathering *g, json_t *people) {
-    int code = ask_get(g->ask, "/v1/status");
+    int code = request_get(g->req, "/v1/status");
     if (code != CMD_OK)
         return code;
-    const json_t *status = g->ask->answer, *counts = json_object_get(status, "counts");
+    const json_t *status = g->req->answer, *counts = json_object_get(status, "counts");
     json_object_set_new(
         g->totals, "running",
-        json_integer(ask_int(counts, "running", 0) + ask_int(counts, "starting", 0)));
+        json_integer(get_int(counts, "running", 0) + get_int(counts, "starting", 0)));
     json_object_set_new(g->totals, "waiting",
-                        json_integer(ask_int(counts, "waiting", 0) + ask_int(counts, "ready", 0)));
-    if (ask_true(status, "paused"))
+                        json_integer(get_int(counts, "waiting", 0) + get_int(counts, "ready", 0)));
+    if (get_true(status, "paused"))
         add_action(people, &(struct action){ .what = "nothing is started: the queue is paused",
                                              .why = "'sluice resume' goes on" });
-    ASK_EACH(item, json_object_get(status, "limiters")) {
-        if (ask_is(item, "state", "closed"))
+    EACH_ITEM(item, json_object_get(status, "limiters")) {
+        if (member_is(item, "state", "closed"))
             take_closed(people, item);
     }
-    ASK_EACH(item, json_object_get(status, "alerts")) {
-        if (strncmp(ask_text(item, "key", ""), "denied:", strlen("denied:")) == 0
-            || strncmp(ask_text(item, "key", ""), "account:", strlen("account:")) == 0)
+    EACH_ITEM(item, json_object_get(status, "alerts")) {
+        if (strncmp(get_text(item, "key", ""), "denied:", strlen("denied:")) == 0
+            || strncmp(get_text(item, "key", ""), "account:", strlen("account:")) == 0)
             continue; /* already listed as a task or account */
         add_action(people, &(struct action){ .key = "task",
-                                             .name = ask_text(item, "task", NULL),
+                                             .name = get_text(item, "task", NULL),
                                              .what = "alert",
-                                             .why = ask_text(item, "text", NULL) });
+                                             .why = get_text(item, "text", NULL) });
     }
     json_t *gates = json_object_get(status, "waiting_by_gate");
     json_object_set(g->digest, "gates", gates ? gates : json_null());
@@ -347,28 +349,28 @@ static int gather_status(struct gathering *g, json_t *people) {
 
 static int by_names(const void *a, const void *b) {
     const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
-    int order = strcmp(ask_text(x, "project", ""), ask_text(y, "project", ""));
-    return order ? order : strcmp(ask_text(x, "agent", ""), ask_text(y, "agent", ""));
+    int order = strcmp(get_text(x, "project", ""), get_text(y, "project", ""));
+    return order ? order : strcmp(get_text(x, "agent", ""), get_text(y, "agent", ""));
 }
 
 static int by_change(const void *a, const void *b) {
-    int64_t x = ask_int(*(json_t *const *)a, "since", 0);
-    int64_t y = ask_int(*(json_t *const *)b, "since", 0);
+    int64_t x = get_int(*(json_t *const *)a, "since", 0);
+    int64_t y = get_int(*(json_t *const *)b, "since", 0);
     return x < y ? -1 : x > y;
 }
 
 static void take_waiting(void *ctx, const json_t *task) {
     json_t *item = json_object();
-    ask_copy(item, task, "id title state gate why");
-    json_object_set_new(item, "since", json_integer(ask_int(task, "changed_at", 0)));
+    copy_members(item, task, "id title state gate why");
+    json_object_set_new(item, "since", json_integer(get_int(task, "changed_at", 0)));
     json_array_append_new(ctx, item);
 }
 
 /* The longest in their state, of the oldest thousand. */
 static int gather_waits(struct gathering *g) {
     json_t *waits = json_array();
-    int code = ask_pages(g->ask, "/v1/tasks?state=ready,waiting&order=old&limit=1000", TASKS_MAX,
-                         take_waiting, waits);
+    int code = request_pages(g->req, "/v1/tasks?state=ready,waiting&order=old&limit=1000",
+                             TASKS_MAX, take_waiting, waits);
     json_object_set_new(g->digest, "waits", sorted(waits, by_change, WAITS_MAX));
     return code;
 }
@@ -398,7 +400,8 @@ static int gather_all(struct gathering *g) {
     json_object_set_new(g->digest, "people", people);
     int code = gather_status(g, people);
     if (code == CMD_OK)
-        code = ask_pages(g->ask, "/v1/tasks?state=held&limit=1000", TASKS_MAX, take_held, people);
+        code =
+            request_pages(g->req, "/v1/tasks?state=held&limit=1000", TASKS_MAX, take_held, people);
     if (code == CMD_OK)
         code = gather_runs(g);
     if (code == CMD_OK)
@@ -419,10 +422,10 @@ static int gather_all(struct gathering *g) {
 
 /* "$1.25", or "unknown". */
 static void put_money(struct strbuf *out, const json_t *sums) {
-    int64_t unknown = ask_int(sums, "unknown_cost", 0), runs = ask_int(sums, "runs", 0);
+    int64_t unknown = get_int(sums, "unknown_cost", 0), runs = get_int(sums, "runs", 0);
     bool known = json_is_number(json_object_get(sums, "cost_usd"));
     if (known)
-        strbuf_puts(out, print_usd(ask_real(sums, "cost_usd", 0)).text);
+        strbuf_puts(out, print_usd(get_real(sums, "cost_usd", 0)).text);
     if (unknown > 0 && known)
         strbuf_printf(out, " (cost of %" PRId64 " run%s unknown)", unknown,
                       unknown == 1 ? "" : "s");
@@ -439,29 +442,29 @@ static void put_part(struct strbuf *out, int64_t count, const char *what) {
 static void print_totals(struct page *page, const json_t *digest) {
     const json_t *t = json_object_get(digest, "totals");
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    put_part(&line, ask_int(t, "done", 0), "done");
-    put_part(&line, ask_int(t, "failed", 0), "failed");
-    if (ask_int(t, "canceled", 0) > 0)
-        put_part(&line, ask_int(t, "canceled", 0), "canceled");
-    put_part(&line, ask_int(t, "added", 0), "added");
-    put_part(&line, ask_int(t, "running", 0), "running now");
-    put_part(&line, ask_int(t, "waiting", 0), "waiting now");
-    int64_t starts = ask_int(t, "restarts", 0);
+    put_part(&line, get_int(t, "done", 0), "done");
+    put_part(&line, get_int(t, "failed", 0), "failed");
+    if (get_int(t, "canceled", 0) > 0)
+        put_part(&line, get_int(t, "canceled", 0), "canceled");
+    put_part(&line, get_int(t, "added", 0), "added");
+    put_part(&line, get_int(t, "running", 0), "running now");
+    put_part(&line, get_int(t, "waiting", 0), "waiting now");
+    int64_t starts = get_int(t, "restarts", 0);
     if (starts > 0)
         put_part(&line, starts, starts == 1 ? "start of the daemon" : "starts of the daemon");
     page_line(page, strbuf_text(&line));
     strbuf_clear(&line);
-    put_part(&line, ask_int(t, "runs", 0), ask_int(t, "runs", 0) == 1 ? "run (" : "runs (");
-    text_count(&line, ask_int(t, "ok", 0));
+    put_part(&line, get_int(t, "runs", 0), get_int(t, "runs", 0) == 1 ? "run (" : "runs (");
+    text_count(&line, get_int(t, "ok", 0));
     strbuf_puts(&line, " ok), ");
-    text_duration(&line, ask_int(t, "busy_ms", 0));
-    put_part(&line, ask_int(t, "tokens_in", 0), "tokens in,");
+    text_duration(&line, get_int(t, "busy_ms", 0));
+    put_part(&line, get_int(t, "tokens_in", 0), "tokens in,");
     strbuf_putc(&line, ' ');
-    text_count(&line, ask_int(t, "tokens_out", 0));
+    text_count(&line, get_int(t, "tokens_out", 0));
     strbuf_puts(&line, " out · ");
     put_money(&line, t);
     page_line(page, strbuf_text(&line));
-    if (ask_true(digest, "partial"))
+    if (get_true(digest, "partial"))
         page_line(page, "So much has happened that only the last part was looked at: the numbers "
                         "are too small.");
 }
@@ -480,44 +483,44 @@ static void print_list(struct page *page, const json_t *list, const char *headin
 
 static void print_action(struct page *page, const json_t *item) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    const char *title = ask_text(item, "title", ""), *why = ask_text(item, "why", "");
-    const char *code = ask_text(item, "do", NULL);
-    strbuf_printf(&text, "%s%s%s", title, *title ? ": " : "", ask_text(item, "what", ""));
+    const char *title = get_text(item, "title", ""), *why = get_text(item, "why", "");
+    const char *code = get_text(item, "do", NULL);
+    strbuf_printf(&text, "%s%s%s", title, *title ? ": " : "", get_text(item, "what", ""));
     if (code)
         strbuf_putc(&text, ':');
     else if (*why)
         strbuf_printf(&text, ": %s", why);
-    page_item(page, ask_text(item, "task", ask_text(item, "account", NULL)), strbuf_text(&text),
+    page_item(page, get_text(item, "task", get_text(item, "account", NULL)), strbuf_text(&text),
               code);
 }
 
 static void print_failed(struct page *page, const json_t *task) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    const char *message = ask_text(task, "message", "");
-    int64_t runs = ask_int(task, "runs", 0);
-    strbuf_puts(&text, ask_text(task, "title", ""));
+    const char *message = get_text(task, "message", "");
+    int64_t runs = get_int(task, "runs", 0);
+    strbuf_puts(&text, get_text(task, "title", ""));
     if (*message)
         strbuf_printf(&text, "%s%s", text.length ? ": " : "", message);
-    strbuf_printf(&text, " (%s", ask_text(task, "reason", "failed"));
+    strbuf_printf(&text, " (%s", get_text(task, "reason", "failed"));
     if (runs > 0)
         strbuf_printf(&text, ", %" PRId64 " run%s", runs, runs == 1 ? "" : "s");
     strbuf_putc(&text, ')');
-    page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
+    page_item(page, get_text(task, "id", "?"), strbuf_text(&text), NULL);
 }
 
 static void print_done(struct page *page, const json_t *task) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_puts(&text, ask_text(task, "title", ""));
-    if (ask_int(task, "runs", 0) > 0) {
-        strbuf_printf(&text, " (%s%s", ask_text(task, "agent", ""),
+    strbuf_puts(&text, get_text(task, "title", ""));
+    if (get_int(task, "runs", 0) > 0) {
+        strbuf_printf(&text, " (%s%s", get_text(task, "agent", ""),
                       json_object_get(task, "agent") ? ", " : "");
-        text_duration(&text, ask_int(task, "busy_ms", 0));
+        text_duration(&text, get_int(task, "busy_ms", 0));
         if (json_is_number(json_object_get(task, "cost_usd")))
-            strbuf_printf(&text, ", %s", print_usd(ask_real(task, "cost_usd", 0)).text);
+            strbuf_printf(&text, ", %s", print_usd(get_real(task, "cost_usd", 0)).text);
         strbuf_putc(&text, ')');
     }
     strbuf_puts(&text, print_is_empty(task) ? ": no changes" : "");
-    page_item(page, ask_text(task, "id", "?"), strbuf_text(&text), NULL);
+    page_item(page, get_text(task, "id", "?"), strbuf_text(&text), NULL);
 }
 
 static void print_spent(struct page *page, const json_t *digest) {
@@ -529,32 +532,32 @@ static void print_spent(struct page *page, const json_t *digest) {
         page,
         (const char *[]){ "project", "agent", "runs", "ok", "time", "tokens in", "out", "cost" },
         8);
-    ASK_EACH(item, list) {
+    EACH_ITEM(item, list) {
         _cleanup_(strbuf_finish) struct strbuf time = STRBUF_INIT, cost = STRBUF_INIT;
-        bool silent = ask_int(item, "unknown_tokens", 0) == ask_int(item, "runs", 0);
-        text_duration(&time, ask_int(item, "busy_ms", 0));
+        bool silent = get_int(item, "unknown_tokens", 0) == get_int(item, "runs", 0);
+        text_duration(&time, get_int(item, "busy_ms", 0));
         put_money(&cost, item);
         page_row(page, (const char *[]){
-                           ask_text(item, "project", "none"), ask_text(item, "agent", "none"),
-                           print_count(ask_int(item, "runs", 0)).text,
-                           print_count(ask_int(item, "ok", 0)).text, strbuf_text(&time),
-                           silent ? "unknown" : print_count(ask_int(item, "tokens_in", 0)).text,
-                           silent ? "unknown" : print_count(ask_int(item, "tokens_out", 0)).text,
+                           get_text(item, "project", "none"), get_text(item, "agent", "none"),
+                           print_count(get_int(item, "runs", 0)).text,
+                           print_count(get_int(item, "ok", 0)).text, strbuf_text(&time),
+                           silent ? "unknown" : print_count(get_int(item, "tokens_in", 0)).text,
+                           silent ? "unknown" : print_count(get_int(item, "tokens_out", 0)).text,
                            strbuf_text(&cost) });
     }
 }
 
 static void print_waits(struct page *page, const json_t *digest) {
     const json_t *list = json_object_get(digest, "waits");
-    time_ms now = ask_int(digest, "until", 0);
+    time_ms now = get_int(digest, "until", 0);
     if (json_array_size(list) == 0)
         return;
     page_heading(page, "Waits longest", -1);
     page_table(page, (const char *[]){ "task", "title", "since", "gate", "why" }, 5);
-    ASK_EACH(item, list) {
-        page_row(page, (const char *[]){ ask_text(item, "id", "?"), ask_text(item, "title", ""),
+    EACH_ITEM(item, list) {
+        page_row(page, (const char *[]){ get_text(item, "id", "?"), get_text(item, "title", ""),
                                          cell_when(item, "since", now).text,
-                                         ask_text(item, "gate", ""), ask_text(item, "why", "") });
+                                         get_text(item, "gate", ""), get_text(item, "why", "") });
     }
 }
 
@@ -564,18 +567,18 @@ static void print_limits(struct page *page, const json_t *digest) {
     if (json_array_size(limited) + json_array_size(gates) == 0)
         return;
     page_heading(page, "Limits", -1);
-    ASK_EACH(item, limited) {
-        int64_t times = ask_int(item, "times", 0);
-        page_item(page, ask_text(item, "name", "?"),
+    EACH_ITEM(item, limited) {
+        int64_t times = get_int(item, "times", 0);
+        page_item(page, get_text(item, "name", "?"),
                   print_format("was limited %" PRId64 " time%s, at last until %s", times,
-                               times == 1 ? "" : "s", cell_time(ask_int(item, "until", 0)).text)
+                               times == 1 ? "" : "s", cell_time(get_int(item, "until", 0)).text)
                       .text,
                   NULL);
     }
     for (size_t i = 0; i < json_array_size(gates) && i < SHOWN_MAX; i++) {
         const json_t *item = json_array_get(gates, i);
-        page_item(page, ask_text(item, "gate", "?"),
-                  print_format("stops %s now", print_count(ask_int(item, "count", 0)).text).text,
+        page_item(page, get_text(item, "gate", "?"),
+                  print_format("stops %s now", print_count(get_int(item, "count", 0)).text).text,
                   NULL);
     }
 }
@@ -583,7 +586,7 @@ static void print_limits(struct page *page, const json_t *digest) {
 static void digest_print(const json_t *digest, bool html, struct strbuf *out) {
     struct page page = { .html = html, .out = out };
     _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
-    time_ms since = ask_int(digest, "since", 0), until = ask_int(digest, "until", 0);
+    time_ms since = get_int(digest, "since", 0), until = get_int(digest, "until", 0);
     strbuf_printf(&title, "Sluice since %s (", cell_time(since).text);
     text_duration(&title, until - since);
     strbuf_putc(&title, ')');
@@ -592,9 +595,9 @@ static void digest_print(const json_t *digest, bool html, struct strbuf *out) {
     const json_t *people = json_object_get(digest, "people");
     const json_t *totals = json_object_get(digest, "totals");
     print_list(&page, people, "Waits for a person", (int64_t)json_array_size(people), print_action);
-    print_list(&page, json_object_get(digest, "failed"), "Failed", ask_int(totals, "failed", 0),
+    print_list(&page, json_object_get(digest, "failed"), "Failed", get_int(totals, "failed", 0),
                print_failed);
-    print_list(&page, json_object_get(digest, "done"), "Done", ask_int(totals, "done", 0),
+    print_list(&page, json_object_get(digest, "done"), "Done", get_int(totals, "done", 0),
                print_done);
     print_spent(&page, digest);
     print_waits(&page, digest);
@@ -632,18 +635,18 @@ static int run(const struct cmd_call *call) {
                                cmd_value(call, "format"));
     if (digest_since(text ? text : SINCE_STANDARD, now, &since, &err) < 0)
         return cmd_usage_error(call->cmd, "option '--since': %s", err.text);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     json_auto_t *tasks = json_object(), *spent = json_object(), *limited = json_object();
     json_auto_t *digest = json_pack("{s:I, s:I, s:b, s:{}}", "since", (json_int_t)since, "until",
                                     (json_int_t)now, "partial", 0, "totals");
-    struct gathering g = { &ask,  since, digest, json_object_get(digest, "totals"),
+    struct gathering g = { &req,  since, digest, json_object_get(digest, "totals"),
                            tasks, spent, limited };
     int code = gather_all(&g);
     if (code != CMD_OK)
         return code;
     if (json || call->json)
-        return ask_print_json(json_incref(digest));
+        return output_json(json_incref(digest));
     digest_print(digest, html, &out);
     output_rest(&out);
     return CMD_OK;

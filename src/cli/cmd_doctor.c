@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/preflight.h"
 #include "cli/print_task.h"
 #include "cli/program.h"
+#include "cli/request.h"
 #include "config/config.h"
 #include "config/config_edit.h"
 #include "os/home.h"
@@ -51,9 +51,9 @@ static void doctor_finish(struct doctor *d) {
 static void add_level(struct doctor *d, const char *name, const char *level, const char *text,
                       const char *fix) {
     json_array_append_new(d->checks,
-                          json_pack("{s:o, s:b, s:s, s:o, s:o}", "name", ask_string(name), "ok",
+                          json_pack("{s:o, s:b, s:s, s:o, s:o}", "name", json_text(name), "ok",
                                     strcmp(level, BAD) != 0, "level", level, "text",
-                                    ask_string(text), "fix", fix ? ask_string(fix) : json_null()));
+                                    json_text(text), "fix", fix ? json_text(fix) : json_null()));
 }
 
 static void add_check(struct doctor *d, const char *name, bool ok, const char *text,
@@ -129,10 +129,10 @@ static void check_program(struct doctor *d, const char *name, const char *progra
 
 /* Without checks that were made here. */
 static void take_answer(struct doctor *d, const json_t *answer) {
-    ASK_EACH(check, json_object_get(answer, "checks")) {
+    EACH_ITEM(check, json_object_get(answer, "checks")) {
         bool known = false;
-        ASK_EACH(own, d->checks) {
-            known |= strcmp(ask_text(own, "name", ""), ask_text(check, "name", "")) == 0;
+        EACH_ITEM(own, d->checks) {
+            known |= strcmp(get_text(own, "name", ""), get_text(check, "name", "")) == 0;
         }
         if (!known)
             json_array_append(d->checks, check);
@@ -140,16 +140,16 @@ static void take_answer(struct doctor *d, const json_t *answer) {
     json_array_extend(d->features, json_object_get(answer, "features"));
 }
 
-static void check_version(struct doctor *d, struct ask *ask) {
-    if (ask_try_get(ask, "/healthz") != 0) {
-        add_check(d, "daemon", false, ask->err.text, "see its log, then 'sluice down; sluice up'");
+static void check_version(struct doctor *d, struct request *req) {
+    if (request_try_get(req, "/healthz") != 0) {
+        add_check(d, "daemon", false, req->err.text, "see its log, then 'sluice down; sluice up'");
         return;
     }
-    const char *version = ask_text(ask->answer, "version", "?");
+    const char *version = get_text(req->answer, "version", "?");
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "running, version %s, process %lld", version,
-                  (long long)ask_int(ask->answer, "pid", 0));
-    if (ask_is(ask->answer, "role", "standby"))
+                  (long long)get_int(req->answer, "pid", 0));
+    if (member_is(req->answer, "role", "standby"))
         strbuf_puts(&text, ", a standby");
     bool same = strcmp(version, SLUICE_VERSION) == 0;
     add_level(d, "daemon", same ? OK : WARNING, strbuf_text(&text),
@@ -182,42 +182,42 @@ static bool is_elsewhere(const struct doctor *d, const struct client *client) {
 }
 
 /* The daemon knows the PATH of runs, and whether its sandbox works. */
-static void ask_about_agents(struct doctor *d, struct ask *ask) {
+static void read_agents(struct doctor *d, struct request *req) {
     d->auto_box = preflight_guess_box();
-    if (!d->running || is_elsewhere(d, ask->client))
+    if (!d->running || is_elsewhere(d, req->client))
         return;
-    if (ask_try_get(ask, "/v1/agents") == 0)
-        d->listed = json_incref((json_t *)(uintptr_t)ask_items(ask));
-    if (ask_try_get(ask, "/v1/status") == 0) {
-        const json_t *box = json_object_get(ask->answer, "sandbox");
-        d->auto_box = strcmp(ask_text(box, "auto", "none"), "none") != 0;
+    if (request_try_get(req, "/v1/agents") == 0)
+        d->listed = json_incref((json_t *)(uintptr_t)request_items(req));
+    if (request_try_get(req, "/v1/status") == 0) {
+        const json_t *box = json_object_get(req->answer, "sandbox");
+        d->auto_box = strcmp(get_text(box, "auto", "none"), "none") != 0;
     }
 }
 
 static void check_daemon(struct doctor *d) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_TRY);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_TRY);
     if (code != CMD_OK) {
         add_check(d, "daemon", code == CMD_NO_DAEMON, "not running",
-                  code == CMD_NO_DAEMON ? NULL : ask.err.text);
+                  code == CMD_NO_DAEMON ? NULL : req.err.text);
         check_without(d);
-        ask_about_agents(d, &ask);
+        read_agents(d, &req);
         return;
     }
     d->running = true;
-    check_version(d, &ask);
-    if (ask_try_get(&ask, "/v1/doctor") == 0) {
-        if (is_elsewhere(d, ask.client)) { /* the rest describes that daemon */
+    check_version(d, &req);
+    if (request_try_get(&req, "/v1/doctor") == 0) {
+        if (is_elsewhere(d, req.client)) { /* the rest describes that daemon */
             _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
             strbuf_printf(&text, "%s; what follows is what that one sees",
-                          client_address_text(ask.client));
+                          client_address_text(req.client));
             add_check(d, "active daemon", true, strbuf_text(&text), NULL);
         }
-        take_answer(d, ask.answer);
+        take_answer(d, req.answer);
     } else {
-        add_check(d, "daemon", false, ask.err.text, NULL);
+        add_check(d, "daemon", false, req.err.text, NULL);
     }
-    ask_about_agents(d, &ask);
+    read_agents(d, &req);
 }
 
 /* An agent that cannot work is not a problem of Sluice. */
@@ -252,7 +252,7 @@ static void print_item(const char *mark, const char *name, const char *text, con
 
 /* Old daemons have no levels. */
 static const char *level_of(const json_t *check) {
-    return ask_text(check, "level", ask_true(check, "ok") ? OK : BAD);
+    return get_text(check, "level", get_true(check, "ok") ? OK : BAD);
 }
 
 static size_t print_features(const struct doctor *d, struct strbuf *out) {
@@ -260,14 +260,14 @@ static size_t print_features(const struct doctor *d, struct strbuf *out) {
     strbuf_puts(out, "\nkernel\n");
     if (json_array_size(d->features) == 0)
         strbuf_puts(out, "  nobody could look at it: see above\n");
-    ASK_EACH(item, d->features) {
-        bool there = ask_true(item, "there");
+    EACH_ITEM(item, d->features) {
+        bool there = get_true(item, "there");
         missing += !there;
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         if (!there)
-            strbuf_printf(&text, "instead: %s", ask_text(item, "instead", "nothing"));
-        print_item(there ? "ok" : "less", ask_text(item, "name", "?"),
-                   there ? "" : strbuf_text(&text), there ? NULL : ask_text(item, "fix", NULL),
+            strbuf_printf(&text, "instead: %s", get_text(item, "instead", "nothing"));
+        print_item(there ? "ok" : "less", get_text(item, "name", "?"),
+                   there ? "" : strbuf_text(&text), there ? NULL : get_text(item, "fix", NULL),
                    out);
     }
     return missing;
@@ -275,7 +275,7 @@ static size_t print_features(const struct doctor *d, struct strbuf *out) {
 
 static size_t count(const struct doctor *d, const char *level) {
     size_t found = 0;
-    ASK_EACH(item, d->checks) {
+    EACH_ITEM(item, d->checks) {
         found += strcmp(level_of(item), level) == 0;
     }
     return found;
@@ -283,13 +283,13 @@ static size_t count(const struct doctor *d, const char *level) {
 
 static void print_all(const struct doctor *d, struct strbuf *out) {
     strbuf_puts(out, "checks\n");
-    ASK_EACH(item, d->checks) {
+    EACH_ITEM(item, d->checks) {
         const char *level = level_of(item);
         print_item(strcmp(level, OK) == 0        ? "ok"
                    : strcmp(level, WARNING) == 0 ? "warn"
                                                  : "BAD",
-                   ask_text(item, "name", "?"), ask_text(item, "text", ""),
-                   ask_text(item, "fix", NULL), out);
+                   get_text(item, "name", "?"), get_text(item, "text", ""),
+                   get_text(item, "fix", NULL), out);
     }
     size_t missing = print_features(d, out), bad = count(d, BAD), warnings = count(d, WARNING);
     if (bad > 0) {
@@ -325,8 +325,8 @@ static int cmd_doctor_run(const struct cmd_call *call) {
     }
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json)
-        (void)ask_print_json(json_pack("{s:b, s:O, s:O, s:O}", "running", d.running, "checks",
-                                       d.checks, "features", d.features, "agents", d.agents));
+        (void)output_json(json_pack("{s:b, s:O, s:O, s:O}", "running", d.running, "checks",
+                                    d.checks, "features", d.features, "agents", d.agents));
     else
         print_all(&d, &out);
     output_rest(&out);

@@ -10,31 +10,31 @@
 #include <unistd.h>
 
 #include "base/safe_text.h"
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/event_list.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 
 #define LIMIT_DEFAULT 50
 #define LIMIT_FOLLOW  10 /* before new ones, like tail */
 #define LIMIT_PAGE    1000
 
-int event_list_after(struct ask *ask, const char *task, int64_t after, size_t most, ask_each each,
-                     void *ctx) {
+int event_list_after(struct request *req, const char *task, int64_t after, size_t most,
+                     request_each each, void *ctx) {
     while (most > 0) {
         size_t limit = most < LIMIT_PAGE ? most : LIMIT_PAGE;
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "/v1/events?limit=%zu&after=%" PRId64, limit, after);
         client_query(&path, "task", task);
-        int code = ask_get(ask, strbuf_text(&path));
+        int code = request_get(req, strbuf_text(&path));
         if (code != CMD_OK)
             return code;
         size_t i;
         json_t *event;
         int64_t last = after;
-        json_array_foreach(ask_items(ask), i, event) {
+        json_array_foreach(request_items(req), i, event) {
             each(ctx, event);
-            last = ask_int(event, "seq", last);
+            last = get_int(event, "seq", last);
         }
         if (i < limit || last <= after)
             return CMD_OK;
@@ -54,22 +54,22 @@ static void add_value(const json_t *value, struct strbuf *out) {
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    ask_dump(value, &text);
+    output_put_json(value, &text);
     text.text[--text.length] = '\0'; /* drop the newline */
     sanitize_line(text.text, out);
 }
 
 void event_list_line(const json_t *event, struct strbuf *out) {
-    strbuf_printf(out, "%s  %-6" PRId64 "  ", cell_time(ask_int(event, "at", 0)).text,
-                  ask_int(event, "seq", 0));
+    strbuf_printf(out, "%s  %-6" PRId64 "  ", cell_time(get_int(event, "at", 0)).text,
+                  get_int(event, "seq", 0));
     _cleanup_(strbuf_finish) struct strbuf part = STRBUF_INIT;
-    sanitize_line(ask_text(event, "kind", "?"), &part);
+    sanitize_line(get_text(event, "kind", "?"), &part);
     strbuf_printf(out, "%-16s", strbuf_text(&part));
-    const char *task = ask_text(event, "task", NULL);
+    const char *task = get_text(event, "task", NULL);
     if (task) {
         strbuf_puts(out, "  ");
         sanitize_line(task, out);
-        int64_t attempt = ask_int(event, "attempt", 0);
+        int64_t attempt = get_int(event, "attempt", 0);
         if (attempt > 0)
             strbuf_printf(out, ".%" PRId64, attempt);
     }
@@ -126,10 +126,10 @@ static void print_event(struct listing *l, const json_t *event) {
     if (l->in_list)
         strbuf_puts(&l->out, l->last > 0 ? "," : "");
     if (l->wanted->json)
-        ask_dump(event, &l->out);
+        output_put_json(event, &l->out);
     else
         event_list_line(event, &l->out);
-    uint64_t seq = (uint64_t)ask_int(event, "seq", 0);
+    uint64_t seq = (uint64_t)get_int(event, "seq", 0);
     if (seq > l->last)
         l->last = seq;
 }
@@ -143,18 +143,18 @@ static void print_item(void *ctx, const json_t *event) {
         output_some(&l->out);
 }
 
-static int list_events(struct ask *ask, struct listing *l) {
+static int list_events(struct request *req, struct listing *l) {
     const struct wanted *wanted = l->wanted;
     if (wanted->limit == 0)
         return CMD_OK;
     if (wanted->after >= 0)
-        return event_list_after(ask, wanted->task, wanted->after, wanted->limit, print_item, l);
+        return event_list_after(req, wanted->task, wanted->after, wanted->limit, print_item, l);
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_printf(&path, "/v1/events?limit=%zu",
                   wanted->limit < LIMIT_PAGE ? wanted->limit : LIMIT_PAGE);
     client_query(&path, "task", wanted->task);
-    int code = ask_get(ask, strbuf_text(&path));
-    ASK_EACH(event, ask_items(ask)) {
+    int code = request_get(req, strbuf_text(&path));
+    EACH_ITEM(event, request_items(req)) {
         print_item(l, event);
     }
     return code;
@@ -180,66 +180,66 @@ static int on_event(void *ctx, const struct client_event *event) {
 }
 
 /* Until a daemon answers; -EPIPE: stdout was closed. */
-static int wait_for_daemon(struct ask *ask) {
+static int wait_for_daemon(struct request *req) {
     struct daemon_lost lost = { 0 };
-    ask_finish(ask);
+    request_finish(req);
     for (;;) {
-        int r = daemon_connect(false, &ask->client, &ask->err);
+        int r = daemon_connect(false, &req->client, &req->err);
         if (r >= 0)
             return 0;
-        ask->client = NULL;
+        req->client = NULL;
         if (!client_is_absent(r) && r != -ECONNRESET)
             return r;
-        (void)daemon_lost_look(&lost, NULL);
-        if (output_is_unread(DAEMON_LOOK_AGAIN))
+        (void)daemon_lost_retry(&lost, NULL);
+        if (output_is_unread(DAEMON_RETRY_MS))
             return -EPIPE;
     }
 }
 
-static int follow_events(struct ask *ask, struct listing *l) {
+static int follow_events(struct request *req, struct listing *l) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_puts(&path, "/v1/events");
     client_query(&path, "task", l->wanted->task);
     for (;;) {
         l->unbroken = 0;
         uint64_t after = l->last > 0 ? l->last : CLIENT_EVENTS_NEW;
-        ask->err = (struct error){ 0 };
-        client_set_reader(ask->client, STDOUT_FILENO);
+        req->err = (struct error){ 0 };
+        client_set_reader(req->client, STDOUT_FILENO);
         int r =
-            client_stream_events(ask->client, strbuf_text(&path), after, on_event, l, &ask->err);
-        if (r >= 400 && ask->err.code != -ECONNREFUSED) /* otherwise only standbys answered */
-            return ask_failed(ask);
+            client_stream_events(req->client, strbuf_text(&path), after, on_event, l, &req->err);
+        if (r >= 400 && req->err.code != -ECONNREFUSED) /* otherwise only standbys answered */
+            return request_failed(req);
         if (r == -EPIPE)
             return CMD_OK; /* stdout was closed; reported at exit */
         /* It is stopping, or always breaks: do not busy-loop. */
-        if (l->unbroken == 0 && output_is_unread(DAEMON_LOOK_AGAIN))
+        if (l->unbroken == 0 && output_is_unread(DAEMON_RETRY_MS))
             return CMD_OK;
-        r = wait_for_daemon(ask);
+        r = wait_for_daemon(req);
         if (r == -EPIPE)
             return CMD_OK;
         if (r < 0)
-            return cmd_fail(&ask->err);
+            return cmd_fail(&req->err);
     }
 }
 
 static int cmd_events_run(const struct cmd_call *call) {
     struct wanted wanted = { 0 };
     int code = parse_call(call, &wanted);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     if (code == CMD_OK)
-        code = ask_open(&ask, ASK_RUNNING);
+        code = request_open(&req, REQUEST_RUNNING);
     if (code != CMD_OK)
         return code;
     struct listing l = { .wanted = &wanted, .in_list = call->json && !wanted.follow };
     strbuf_puts(&l.out, l.in_list ? "{\"items\":[" : "");
-    code = list_events(&ask, &l);
+    code = list_events(&req, &l);
     strbuf_puts(&l.out, l.in_list ? "]}\n" : "");
     if (code == CMD_OK || !l.in_list) /* one complete JSON value, or nothing */
         output_rest(&l.out);
     if (l.last == 0 && wanted.after > 0)
         l.last = (uint64_t)wanted.after; /* nothing new yet: continue there */
     if (code == CMD_OK && wanted.follow && output_flush() == 0)
-        code = follow_events(&ask, &l);
+        code = follow_events(&req, &l);
     strbuf_finish(&l.out);
     return code;
 }

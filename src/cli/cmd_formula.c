@@ -10,9 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
-#include "cli/ask.h"
 #include "cli/formula_find.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "config/config.h"
 #include "os/files.h"
 #include "os/home.h"
@@ -135,8 +135,8 @@ static void list_one(struct listing *l, const char *folder, const char *work, co
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     _cleanup_(freep) char *name = xstrndup(file, strlen(file) - strlen(".yaml"));
     struct error err = { 0 };
-    ASK_EACH(item, l->items) {
-        if (strcmp(ask_text(item, "name", ""), name) == 0)
+    EACH_ITEM(item, l->items) {
+        if (strcmp(get_text(item, "name", ""), name) == 0)
             return; /* the project's takes precedence */
     }
     strbuf_printf(&path, "%s/%s", folder, file);
@@ -146,7 +146,7 @@ static void list_one(struct listing *l, const char *folder, const char *work, co
         l->broken = true;
         return;
     }
-    json_array_append_new(l->items, json_pack("{s:o, s:s, s:s, s:i, s:o}", "name", ask_string(name),
+    json_array_append_new(l->items, json_pack("{s:o, s:s, s:s, s:i, s:o}", "name", json_text(name),
                                               "description", formula_description(f), "path",
                                               strbuf_text(&path), "steps", (int)step_count(f),
                                               "vars", vars_of(f)));
@@ -165,9 +165,9 @@ static void list_folder(struct listing *l, const char *folder, const char *work)
 
 static void put_vars(struct strbuf *out, const json_t *item, time_ms now) {
     (void)now;
-    ASK_EACH(var, json_object_get(item, "vars")) {
-        strbuf_printf(out, "%s%s%s", out->length > 0 ? " " : "", ask_text(var, "name", ""),
-                      ask_true(var, "required") ? "*" : "");
+    EACH_ITEM(var, json_object_get(item, "vars")) {
+        strbuf_printf(out, "%s%s%s", out->length > 0 ? " " : "", get_text(var, "name", ""),
+                      get_true(var, "required") ? "*" : "");
     }
 }
 
@@ -182,7 +182,7 @@ static void print_list(const struct listing *l) {
     };
     _cleanup_(rows_finish) struct rows rows = rows_new(columns);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    ASK_EACH(item, items) {
+    EACH_ITEM(item, items) {
         rows_add_item(&rows, item, 0);
     }
     rows_print(&rows, &out);
@@ -200,7 +200,7 @@ static int list_run(const struct cmd_call *call) {
     for (size_t i = 0; i < ARRAY_SIZE(dirs.folders); i++)
         list_folder(&l, dirs.folders[i], dirs.work);
     if (call->json)
-        (void)ask_print_json(json_pack("{s:O}", "items", l.items));
+        (void)output_json(json_pack("{s:O}", "items", l.items));
     else
         print_list(&l);
     json_decref(l.items);
@@ -209,15 +209,15 @@ static int list_run(const struct cmd_call *call) {
 
 static void print_step(const json_t *step, size_t index, struct strbuf *out) {
     const json_t *needs = json_object_get(step, "depends_on");
-    const char *name = ask_text(step, "name", NULL);
-    const char *what = ask_text(step, "title", ask_text(step, "prompt", NULL));
+    const char *name = get_text(step, "name", NULL);
+    const char *what = get_text(step, "title", get_text(step, "prompt", NULL));
     const json_t *argv = json_object_get(step, "argv");
     if (!what)
         what = json_string_value(json_array_get(argv, json_array_size(argv) - 1));
     _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
     char number[24];
     (void)snprintf(number, sizeof(number), "%zu", index + 1);
-    ASK_EACH(need, needs) {
+    EACH_ITEM(need, needs) {
         strbuf_printf(&after, "%s%s", after.length > 0 ? ", " : " (after ",
                       json_string_value(need));
     }
@@ -258,9 +258,9 @@ static int show_run(const struct cmd_call *call) {
         print_formula(f);
         return CMD_OK;
     }
-    return ask_print_json(json_pack("{s:s, s:s, s:o, s:O}", "name", formula_name(f), "description",
-                                    formula_description(f), "vars", vars_of(f), "steps",
-                                    json_object_get(formula_body(f), "tasks")));
+    return output_json(json_pack("{s:s, s:s, s:o, s:O}", "name", formula_name(f), "description",
+                                 formula_description(f), "vars", vars_of(f), "steps",
+                                 json_object_get(formula_body(f), "tasks")));
 }
 
 static int check_run(const struct cmd_call *call) {
@@ -275,13 +275,12 @@ static int check_run(const struct cmd_call *call) {
             code = cmd_error(&err);
         else if (!call->json)
             strbuf_printf(&out, "%s is good: %zu steps\n", formula_name(f), step_count(f));
-        json_array_append_new(items,
-                              json_pack("{s:o, s:b, s:s?}", "name", ask_string(call->args[i]),
-                                        "good", good, "error", good ? NULL : err.text));
+        json_array_append_new(items, json_pack("{s:o, s:b, s:s?}", "name", json_text(call->args[i]),
+                                               "good", good, "error", good ? NULL : err.text));
     }
     output_rest(&out);
     if (call->json)
-        (void)ask_print_json(json_pack("{s:O}", "items", items));
+        (void)output_json(json_pack("{s:O}", "items", items));
     json_decref(items);
     return code;
 }

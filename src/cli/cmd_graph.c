@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/id_map.h"
-#include "cli/ask.h"
 #include "cli/graph_view.h"
 #include "cli/output.h"
 #include "cli/page.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "core/state_look.h"
 #include "os/terminal.h"
 #include "sim/text.h"
@@ -27,34 +27,34 @@ void graph_view_read(const json_t *answer, struct graph_view *ret) {
     const json_t *nodes = json_object_get(answer, "nodes");
     const json_t *edges = json_object_get(answer, "edges");
     _cleanup_(id_map_finish) struct id_map map = { 0 };
-    *ret = (struct graph_view){ .critical = ask_int(answer, "critical_ms", 0),
-                                .truncated = ask_true(answer, "truncated") };
+    *ret = (struct graph_view){ .critical = get_int(answer, "critical_ms", 0),
+                                .truncated = get_true(answer, "truncated") };
     ret->boxes = xcalloc(json_array_size(nodes) + 1, sizeof(*ret->boxes));
     ret->lines = xcalloc(json_array_size(edges) + 1, sizeof(*ret->lines));
     id_map_init(&map, same_id, ret);
-    ASK_EACH(node, nodes) {
-        const char *id = ask_text(node, "id", NULL);
+    EACH_ITEM(node, nodes) {
+        const char *id = get_text(node, "id", NULL);
         if (!id || find(&map, id))
             continue;
         ret->boxes[ret->count++] = (struct graph_box){
             .id = id,
-            .title = ask_text(node, "title", ""),
-            .state = ask_text(node, "state", "?"),
-            .gate = ask_text(node, "gate", NULL),
-            .level = (uint32_t)ask_int(node, "level", 0),
-            .critical = ask_true(node, "critical"),
+            .title = get_text(node, "title", ""),
+            .state = get_text(node, "state", "?"),
+            .gate = get_text(node, "gate", NULL),
+            .level = (uint32_t)get_int(node, "level", 0),
+            .critical = get_true(node, "critical"),
         };
         id_map_add(&map, hash_bytes(id, strlen(id)), (uint32_t)ret->count);
     }
-    ASK_EACH(edge, edges) {
-        uint32_t from = find(&map, ask_text(edge, "from", ""));
-        uint32_t to = find(&map, ask_text(edge, "to", ""));
+    EACH_ITEM(edge, edges) {
+        uint32_t from = find(&map, get_text(edge, "from", ""));
+        uint32_t to = find(&map, get_text(edge, "to", ""));
         if (from && to && from != to)
             ret->lines[ret->line_count++] = (struct graph_line){
                 .from = from - 1,
                 .to = to - 1,
-                .is_parent = ask_is(edge, "type", "parent"),
-                .critical = ask_true(edge, "critical"),
+                .is_parent = member_is(edge, "type", "parent"),
+                .critical = get_true(edge, "critical"),
             };
     }
 }
@@ -606,7 +606,7 @@ static int make_path(const struct cmd_call *call, struct strbuf *path) {
         return cmd_usage_error(call->cmd, "give a task, --project or --group, not several");
     strbuf_puts(path, "/v1/graph");
     if (call->arg_count > 0) {
-        code = ask_name(call, call->args[0]);
+        code = request_check_name(call, call->args[0]);
         client_query(path, "root", call->args[0]);
     }
     client_query(path, "project", project);
@@ -623,16 +623,16 @@ static int run(const struct cmd_call *call) {
     static void (*const prints[])(const struct graph_view *view,
                                   struct strbuf *out) = { print_ascii, graph_print_dot,
                                                           graph_print_mermaid, graph_print_svg };
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
     int format = cmd_choice(call, "format", formats);
     int code = format < 0 ? CMD_USAGE : make_path(call, &path);
     if (code == CMD_OK)
-        code = ask_get(&ask, strbuf_text(&path));
-    if (ask_ended(call, &ask, &code))
+        code = request_get(&req, strbuf_text(&path));
+    if (request_ended(call, &req, &code))
         return code;
     _cleanup_(graph_view_finish) struct graph_view view = { 0 };
-    graph_view_read(ask.answer, &view);
+    graph_view_read(req.answer, &view);
     prints[format](&view, &out);
     output_rest(&out);
     if (view.truncated)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/request.h"
 
 static void print_options(const struct cmd_option *list, struct strbuf *out) {
     for (; list && list->name; list++) {
@@ -401,7 +401,7 @@ static int cmd_completion_run(const struct cmd_call *call) {
         _cleanup_(strbuf_finish) struct strbuf script = STRBUF_INIT;
         shells[i].print(&script);
         if (call->json)
-            return ask_print_json(
+            return output_json(
                 json_pack("{s:s, s:s}", "shell", shells[i].name, "script", strbuf_text(&script)));
         output_rest(&script);
         return CMD_OK;

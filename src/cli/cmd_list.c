@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "core/model.h"
 #include "os/clock.h"
 
@@ -17,7 +17,7 @@
 
 struct listing {
     const struct cmd_call *call;
-    struct ask ask;
+    struct request req;
     size_t left; /* remaining rows */
     size_t listed;
     time_ms now;
@@ -28,7 +28,7 @@ struct listing {
 };
 
 static void listing_finish(struct listing *l) {
-    ask_finish(&l->ask);
+    request_finish(&l->req);
     strbuf_finish(&l->out);
     strbuf_finish(&l->next);
     strbuf_finish(&l->project);
@@ -87,11 +87,11 @@ static void print_task(struct listing *l, const json_t *task) {
         strbuf_puts(&l->out, l->listed > 0 ? ",\n" : "\n");
         print_value(&l->out, task);
     } else if (cmd_has(l->call, "ids")) {
-        print_line(&l->out, ask_text(task, "id", "?"), 0);
+        print_line(&l->out, get_text(task, "id", "?"), 0);
         strbuf_putc(&l->out, '\n');
     } else {
         if (cmd_has(l->call, "by-project"))
-            begin_project(l, ask_text(task, "project", "-"));
+            begin_project(l, get_text(task, "project", "-"));
         rows_add_item(&l->table, task, l->now);
     }
     l->listed++;
@@ -101,29 +101,29 @@ static void print_task(struct listing *l, const json_t *task) {
 /* Groups tasks by project; otherwise keeps the daemon's order. */
 static void print_by_project(struct listing *l, const json_t *items) {
     json_auto_t *seen = json_object();
-    ASK_EACH(first, items) {
-        const char *project = ask_text(first, "project", "-");
+    EACH_ITEM(first, items) {
+        const char *project = get_text(first, "project", "-");
         if (json_object_get(seen, project))
             continue;
         json_object_set_new(seen, project, json_true());
-        ASK_EACH(task, items) {
-            if (strcmp(ask_text(task, "project", "-"), project) == 0)
+        EACH_ITEM(task, items) {
+            if (strcmp(get_text(task, "project", "-"), project) == 0)
                 print_task(l, task);
         }
     }
 }
 
 static void print_page(struct listing *l) {
-    const json_t *items = json_object_get(l->ask.answer, "items");
+    const json_t *items = json_object_get(l->req.answer, "items");
     if (!l->call->json && cmd_has(l->call, "by-project"))
         print_by_project(l, items);
     else
-        ASK_EACH(task, items) {
+        EACH_ITEM(task, items) {
             print_task(l, task);
         }
     rows_flush(&l->table, &l->out);
     strbuf_clear(&l->next);
-    strbuf_puts(&l->next, ask_text(l->ask.answer, "next", ""));
+    strbuf_puts(&l->next, get_text(l->req.answer, "next", ""));
     if (!l->call->json)
         output_some(&l->out); /* JSON is one value: complete or, after an error, nothing */
 }
@@ -132,7 +132,7 @@ static int list_all(struct listing *l) {
     do {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         build_path(l, &path);
-        int code = ask_get(&l->ask, strbuf_text(&path));
+        int code = request_get(&l->req, strbuf_text(&path));
         if (code != CMD_OK)
             return code;
         print_page(l);
@@ -154,7 +154,7 @@ static void print_end(struct listing *l) {
         strbuf_printf(&l->out, "  ... and more; %s shows them\n",
                       cmd_has(l->call, "all") ? "a larger --limit" : "--limit N or --all");
     }
-    ASK_EACH(id, json_object_get(l->ask.answer, "external")) {
+    EACH_ITEM(id, json_object_get(l->req.answer, "external")) {
         if (!l->call->json)
             strbuf_printf(&l->out, "  %s runs, but is not this daemon's; it holds a place\n",
                           json_string_value(id));

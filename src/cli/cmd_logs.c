@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/ask.h"
 #include "cli/follow.h"
+#include "cli/request.h"
 #include "os/terminal.h"
 
 #define TAIL_FIRST 16384u
@@ -18,7 +18,7 @@
 struct logs {
     const struct cmd_call *call;
     struct follow follow;
-    struct ask ask;
+    struct request req;
     int64_t attempt; /* 0: the latest */
     int64_t tail;    /* lines; -1: all */
     bool missing;    /* it ran, but the daemon that answered does not have its log */
@@ -27,7 +27,7 @@ struct logs {
 
 static void logs_finish(struct logs *l) {
     follow_finish(&l->follow);
-    ask_finish(&l->ask);
+    request_finish(&l->req);
 }
 
 /* --- the call -------------------------------------------------------------------------------- */
@@ -127,15 +127,15 @@ static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
 static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
     bool follows = cmd_has(l->call, "follow");
     if (follows && follow_connect(&l->follow, &l->err) < 0) {
-        l->ask.err = l->err;
-        return ask_failed(&l->ask);
+        l->req.err = l->err;
+        return request_failed(&l->req);
     }
     for (;;) {
-        if (ask_try_task(&l->ask, l->call->args[0]) != 0)
-            return ask_failed(&l->ask);
+        if (request_try_task(&l->req, l->call->args[0]) != 0)
+            return request_failed(&l->req);
         /* A run that is ordered but not running yet has nothing to show. */
-        int64_t last = ask_int(l->ask.answer, "attempt", 0)
-                       - (int64_t)ask_is(l->ask.answer, "state", "starting");
+        int64_t last = get_int(l->req.answer, "attempt", 0)
+                       - (int64_t)member_is(l->req.answer, "state", "starting");
         int64_t wanted = l->attempt > 0 ? l->attempt : last;
         if (wanted > 0 && wanted <= last) {
             *ret_attempt = wanted;
@@ -189,11 +189,11 @@ static int follow_logs(struct logs *l) {
 }
 
 static const char *message_of(struct logs *l, int64_t attempt) {
-    if (ask_try_task(&l->ask, l->call->args[0]) != 0)
+    if (request_try_task(&l->req, l->call->args[0]) != 0)
         return NULL;
-    ASK_EACH(run, json_object_get(l->ask.answer, "runs")) {
-        if (ask_int(run, "attempt", 0) == attempt)
-            return ask_text(run, "message", NULL);
+    EACH_ITEM(run, json_object_get(l->req.answer, "runs")) {
+        if (get_int(run, "attempt", 0) == attempt)
+            return get_text(run, "message", NULL);
     }
     return NULL;
 }
@@ -201,11 +201,11 @@ static const char *message_of(struct logs *l, int64_t attempt) {
 /* A log that is missing here is not an empty one. */
 static int explain_missing(struct logs *l, int64_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", l->call->args[0], "/log");
+    request_path(&path, "/v1/tasks/", l->call->args[0], "/log");
     strbuf_printf(&path, "?attempt=%" PRId64, attempt);
-    if (ask_try_get(&l->ask, strbuf_text(&path)) != 0
-        && strstr(l->ask.err.text, "retention.iterations")) /* the setting that deleted it */
-        return cmd_fail(&l->ask.err);
+    if (request_try_get(&l->req, strbuf_text(&path)) != 0
+        && strstr(l->req.err.text, "retention.iterations")) /* the setting that deleted it */
+        return cmd_fail(&l->req.err);
     const char *message = message_of(l, attempt);
     cmd_warn("there is no log of attempt %" PRId64 " of '%s' here%s%s", attempt, l->call->args[0],
              message ? ": " : "; it was removed, or is with the host that ran it",
@@ -228,9 +228,9 @@ static int print_json(struct logs *l, int64_t attempt) {
         sanitizer_finish(&sanitizer, &safe);
         value = json_stringn(strbuf_text(&safe), safe.length);
     }
-    return ask_print_json(json_pack("{s:s, s:I, s:s, s:I, s:o}", "task", l->call->args[0],
-                                    "attempt", (json_int_t)attempt, "stream", log->name, "end",
-                                    (json_int_t)log->offset, "text", value));
+    return output_json(json_pack("{s:s, s:I, s:s, s:I, s:o}", "task", l->call->args[0], "attempt",
+                                 (json_int_t)attempt, "stream", log->name, "end",
+                                 (json_int_t)log->offset, "text", value));
 }
 
 static bool has_bytes(const struct logs *l, int64_t attempt, const char *name) {
@@ -276,9 +276,9 @@ static int cmd_logs_run(const struct cmd_call *call) {
     int64_t attempt = 0;
     int code = read_call(&l);
     if (code == CMD_OK)
-        code = ask_name(call, call->args[0]);
+        code = request_check_name(call, call->args[0]);
     if (code == CMD_OK)
-        code = ask_open(&l.ask, ASK_RUNNING);
+        code = request_open(&l.req, REQUEST_RUNNING);
     if (code == CMD_OK)
         code = wait_for_attempt(&l, &attempt);
     if (code != CMD_OK || attempt == 0)

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/mcp_install.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "mcp/mcp.h"
 #include "os/clock.h"
 
@@ -26,7 +26,7 @@
 
 /* A request that is answered later, over its own connection. */
 struct pending {
-    struct mcp_question *ask; /* NULL: free */
+    struct mcp_question *question; /* NULL: free */
     struct client *client;
 };
 
@@ -64,8 +64,8 @@ static int connect_client(bool may_start, struct client **ret_client, struct err
 }
 
 /* "/v1/tasks/{id}/why" with its parameters. */
-static int make_path(const struct mcp_question *ask, struct strbuf *path, struct error *err) {
-    for (const char *at = ask->op->path; *at;) {
+static int make_path(const struct mcp_question *question, struct strbuf *path, struct error *err) {
+    for (const char *at = question->op->path; *at;) {
         size_t plain = strcspn(at, "{");
         strbuf_add(path, at, plain);
         at += plain;
@@ -74,7 +74,8 @@ static int make_path(const struct mcp_question *ask, struct strbuf *path, struct
         _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
         size_t size = strcspn(++at, "}");
         strbuf_add(&name, at, size);
-        const char *value = json_string_value(json_object_get(ask->params, strbuf_text(&name)));
+        const char *value =
+            json_string_value(json_object_get(question->params, strbuf_text(&name)));
         if (!value || !*value)
             return error_set(err, -EINVAL, "parameter '%s' must be a text", strbuf_text(&name));
         client_escape(path, value);
@@ -114,19 +115,19 @@ static int connect_for(struct stdio *s, bool writes, struct error *err) {
 }
 
 /* Returns the status, or <0 if there was no answer. */
-static int try_request(struct stdio *s, const struct mcp_question *ask, const char *path,
+static int try_request(struct stdio *s, const struct mcp_question *question, const char *path,
                        struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
     json_auto_t *body = json_object();
-    bool is_post = strcmp(ask->op->method, "POST") == 0;
+    bool is_post = strcmp(question->op->method, "POST") == 0;
     const char *name;
     json_t *value;
-    int r = connect_for(s, ask->op->writes, &a->err);
+    int r = connect_for(s, question->op->writes, &a->err);
     if (r < 0)
         return r;
     strbuf_puts(&full, path);
-    json_object_foreach(ask->params, name, value) {
-        const struct mcp_param *param = mcp_param_find(ask->op->params, name);
+    json_object_foreach(question->params, name, value) {
+        const struct mcp_param *param = mcp_param_find(question->op->params, name);
         if (!param || strcmp(param->place, "body") == 0) {
             (void)json_object_set(body, name, value);
         } else if (strcmp(param->place, "query") == 0) {
@@ -140,9 +141,9 @@ static int try_request(struct stdio *s, const struct mcp_question *ask, const ch
     if (is_post)
         client_set_key(s->client, a->key);
     int status =
-        ask->op->bytes
+        question->op->bytes
             ? client_stream_bytes(s->client, strbuf_text(&full), take_bytes, &a->bytes, &a->err)
-            : client_call(s->client, ask->op->method, strbuf_text(&full),
+            : client_call(s->client, question->op->method, strbuf_text(&full),
                           is_post ? json_incref(body) : NULL, &a->reply.value, &a->err);
     if (status < 0)
         s->client = client_close(s->client);
@@ -150,112 +151,114 @@ static int try_request(struct stdio *s, const struct mcp_question *ask, const ch
 }
 
 /* Returns 0, or <0 with a message in a->err. */
-static int request(struct stdio *s, const struct mcp_question *ask, struct answer *a) {
+static int request(struct stdio *s, const struct mcp_question *question, struct answer *a) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    int r = make_path(ask, &path, &a->err);
+    int r = make_path(question, &path, &a->err);
     if (r < 0)
         return r;
     bool was_connected = s->client != NULL;
-    int status = try_request(s, ask, strbuf_text(&path), a);
+    int status = try_request(s, question, strbuf_text(&path), a);
     /* The daemon was restarted. The key stays the same, so nothing is executed twice. */
-    if (client_is_absent(status) && was_connected && ask->op->writes)
-        status = try_request(s, ask, strbuf_text(&path), a);
+    if (client_is_absent(status) && was_connected && question->op->writes)
+        status = try_request(s, question, strbuf_text(&path), a);
     if (status >= 200 && status < 300)
         return 0;
     a->reply.absent = status < 0;
-    a->reply.index = ask_int(json_object_get(a->reply.value, "error"), "index", -1);
+    a->reply.index = get_int(json_object_get(a->reply.value, "error"), "index", -1);
     if (a->err.code >= 0)
         (void)error_set(&a->err, status < 0 ? status : -EIO, "the daemon answered with status %d",
                         status);
     return a->err.code;
 }
 
-static void fail_ask(struct mcp_question *ask, const struct error *err, bool absent) {
-    mcp_answer(ask,
+static void fail_question(struct mcp_question *question, const struct error *err, bool absent) {
+    mcp_answer(question,
                &(struct mcp_reply){
                    .code = err->code, .message = err->text, .index = -1, .absent = absent },
                clock_read_steady());
 }
 
 /* task.wait must not block other requests. */
-static void begin_wait(struct stdio *s, struct mcp_question *ask) {
+static void begin_wait(struct stdio *s, struct mcp_question *question) {
     struct error err = { 0 };
     struct pending *pending = s->pendings;
-    while (pending < s->pendings + PENDING_MAX && pending->ask)
+    while (pending < s->pendings + PENDING_MAX && pending->question)
         pending++;
     if (pending == s->pendings + PENDING_MAX) {
         error_set(&err, -EAGAIN, "%u waits are open: end one of them", PENDING_MAX);
-        fail_ask(ask, &err, false);
+        fail_question(question, &err, false);
         return;
     }
     int r = connect_client(false, &pending->client, &err);
     if (r >= 0)
-        r = client_begin_call(pending->client, ask->op->path, json_incref(ask->params), &err);
+        r = client_begin_call(pending->client, question->op->path, json_incref(question->params),
+                              &err);
     if (r < 0) {
         pending->client = client_close(pending->client);
-        fail_ask(ask, &err, true);
+        fail_question(question, &err, true);
         return;
     }
-    pending->ask = ask;
-    ask->own = pending;
+    pending->question = question;
+    question->own = pending;
 }
 
 static void end_wait(struct pending *pending) {
     struct error err = { 0 };
     json_t *value = NULL;
-    struct mcp_question *ask = pending->ask;
+    struct mcp_question *question = pending->question;
     int status = client_end_call(pending->client, &value, &err);
     pending->client = client_close(pending->client);
-    pending->ask = NULL;
-    ask->own = NULL;
+    pending->question = NULL;
+    question->own = NULL;
     if (status >= 200 && status < 300)
-        mcp_answer(ask, &(struct mcp_reply){ .value = value, .index = -1 }, clock_read_steady());
+        mcp_answer(question, &(struct mcp_reply){ .value = value, .index = -1 },
+                   clock_read_steady());
     else
-        fail_ask(ask, &err, status < 0 || err.code == -ESHUTDOWN);
+        fail_question(question, &err, status < 0 || err.code == -ESHUTDOWN);
     json_decref(value);
 }
 
-static void on_ask(void *ctx, struct mcp_question *ask) {
+static void on_question(void *ctx, struct mcp_question *question) {
     struct stdio *s = ctx;
-    if (strcmp(ask->op->name, "task.wait") == 0) {
-        begin_wait(s, ask);
+    if (strcmp(question->op->name, "task.wait") == 0) {
+        begin_wait(s, question);
         return;
     }
     struct answer a = { .reply.index = -1 };
     struct mcp_reply *reply = &a.reply;
     (void)snprintf(a.key, sizeof(a.key), "mcp-%d-%" PRId64 "-%" PRId64 "-%u", (int)getpid(),
                    clock_read(), clock_read_steady_us(), ++s->requests);
-    reply->code = request(s, ask, &a);
+    reply->code = request(s, question, &a);
     reply->message = a.err.text;
     json_t *value = reply->value;
     if (reply->code < 0) {
         reply->value = NULL;
-    } else if (ask->op->bytes) {
+    } else if (question->op->bytes) {
         reply->bytes = strbuf_text(&a.bytes);
         reply->size = a.bytes.length;
     } else if (!value) {
         reply->code = -EPROTO;
         reply->message = "the daemon's answer is no JSON";
     }
-    mcp_answer(ask, reply, clock_read_steady());
+    mcp_answer(question, reply, clock_read_steady());
     json_decref(value);
     strbuf_finish(&a.bytes);
 }
 
 /* All other requests are answered synchronously. */
-static void on_drop(void *ctx, struct mcp_question *ask) {
-    struct pending *pending = ask->own;
+static void on_drop(void *ctx, struct mcp_question *question) {
+    struct pending *pending = question->own;
     (void)ctx;
     if (!pending)
         return;
     pending->client = client_close(pending->client); /* so the daemon ends the wait */
-    pending->ask = NULL;
+    pending->question = NULL;
 }
 
 static int on_event(void *ctx, const struct client_event *event) {
     struct stdio *s = ctx;
     json_auto_t *data = json_loads(event->data, 0, NULL);
-    const char *task = ask_text(data, "task", "");
+    const char *task = get_text(data, "task", "");
     bool missed = strcmp(event->kind, "reset") == 0 || strcmp(event->kind, "overflow") == 0;
     mcp_event(s->mcp, missed ? NULL : task, clock_read_steady());
     return 0;
@@ -326,7 +329,7 @@ static bool turn(struct stdio *s) {
     struct pollfd fds[2 + PENDING_MAX] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = -1 } };
     for (size_t i = 0; i < PENDING_MAX; i++)
         fds[2 + i] =
-            (struct pollfd){ .fd = s->pendings[i].ask ? client_fd(s->pendings[i].client) : -1,
+            (struct pollfd){ .fd = s->pendings[i].question ? client_fd(s->pendings[i].client) : -1,
                              .events = POLLIN };
     if (!s->watching)
         s->events = client_close(s->events);
@@ -350,7 +353,8 @@ static bool turn(struct stdio *s) {
             mcp_event(s->mcp, NULL, clock_read_steady());
     }
     for (size_t i = 0; i < PENDING_MAX; i++)
-        if (fds[2 + i].revents && s->pendings[i].ask) /* an earlier event may have dropped it */
+        if (fds[2 + i].revents
+            && s->pendings[i].question) /* an earlier event may have dropped it */
             end_wait(&s->pendings[i]);
     mcp_tick(s->mcp, clock_read_steady());
     return !fds[0].revents || read_in(s);
@@ -361,7 +365,7 @@ static int mcp_stdio_run(void) {
     if (cmd_env("SLUICE_SOCKET") && cmd_env("SLUICE_TOKEN"))
         (void)unsetenv("SLUICE_HOME");
     struct stdio s = { .reconnect = TIME_NEVER };
-    const struct mcp_backend backend = { on_ask, on_drop, on_watch, on_send, &s };
+    const struct mcp_backend backend = { on_question, on_drop, on_watch, on_send, &s };
     s.mcp = mcp_new(&backend, &(struct mcp_options){ .run = cmd_env("SLUICE_RUN") });
     while (!s.unread && turn(&s))
         ;

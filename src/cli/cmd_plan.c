@@ -13,10 +13,10 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "base/number.h"
-#include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/output.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/terminal.h"
@@ -569,12 +569,12 @@ static struct candidate_row candidate_row_at(struct listing *l, size_t i) {
     const struct candidate *c = &l->candidates[i];
     struct candidate_row row = { .score = c->score, .age = l->now - c->created_at };
     if (c->item) {
-        const char *gate = ask_text(c->item, "gate", NULL);
-        row.id = ask_text(c->item, "id", "?");
-        row.kind = ask_text(c->item, "kind", NULL);
+        const char *gate = get_text(c->item, "gate", NULL);
+        row.id = get_text(c->item, "id", "?");
+        row.kind = get_text(c->item, "kind", NULL);
         row.reason = gate ? gate_words(gate) : NULL;
-        row.depth = ask_int(c->item, "depth", 0);
-        row.iteration = ask_int(c->item, "iteration", 0);
+        row.depth = get_int(c->item, "depth", 0);
+        row.iteration = get_int(c->item, "iteration", 0);
         return row;
     }
     struct task_view v;
@@ -650,18 +650,18 @@ static int print_listing(const struct cmd_call *call, struct listing *l) {
 }
 
 static int list_live(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     json_auto_t *found = json_array();
     _cleanup_(listing_finish) struct listing l = { 0 };
-    int code = ask_pages(&ask, "/v1/tasks?state=waiting,ready,held&limit=1000", CANDIDATES_MOST,
-                         ask_append, found);
+    int code = request_pages(&req, "/v1/tasks?state=waiting,ready,held&limit=1000", CANDIDATES_MOST,
+                             request_append, found);
     if (code != CMD_OK)
         return code;
     l.now = clock_read();
     l.candidates = xcalloc(json_array_size(found) + 1, sizeof(*l.candidates));
-    ASK_EACH(item, found) {
+    EACH_ITEM(item, found) {
         l.candidates[l.count] =
-            (struct candidate){ ask_int(item, "score", 0), ask_int(item, "created_at", l.now),
+            (struct candidate){ get_int(item, "score", 0), get_int(item, "created_at", l.now),
                                 l.count, item };
         l.count++;
     }

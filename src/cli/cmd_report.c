@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "cli/ask.h"
+#include "cli/request.h"
 #include "os/outside.h"
 
 #define TOKENS_MAX  1000000000000
@@ -64,7 +64,7 @@ static int make_body(const struct cmd_call *call, json_t *body) {
     if (cmd_has(call, "tokens") && cmd_has(call, "tokens-out"))
         return cmd_usage_error(
             call->cmd, "'--tokens' is the total: give it, or '--tokens-in' and '--tokens-out'");
-    ask_take_members(call, body);
+    request_take_members(call, body);
     return json_object_size(body) > 0
                ? CMD_OK
                : cmd_usage_error(call->cmd, "nothing to report: give at least one option");
@@ -79,7 +79,7 @@ static int add_who(const struct cmd_call *call, json_t *body) {
                                !task  ? "SLUICE_TASK"
                                : !run ? "SLUICE_RUN"
                                       : "SLUICE_SOCKET");
-    json_object_set_new(body, "task", ask_string(task));
+    json_object_set_new(body, "task", json_text(task));
     const char *point = strrchr(run, '.');
     int64_t attempt;
     if (point && number_parse_int(point + 1, &attempt, NULL) == 0 && attempt > 0)
@@ -118,18 +118,18 @@ static int cmd_report_run(const struct cmd_call *call) {
         code = add_who(call, body);
     if (code != CMD_OK)
         return code;
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int r = client_open(getenv("SLUICE_SOCKET"), NULL, &ask.client, &ask.err);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int r = client_open(getenv("SLUICE_SOCKET"), NULL, &req.client, &req.err);
     if (r >= 0)
-        r = ask_try_post(&ask, json_incref(body), "/v1/report") == 0 ? 0 : ask.err.code;
-    if (r < 0 && client_is_absent(r) && !ask_was_answered(&ask))
-        return report_alone(call, body, &ask.err);
+        r = request_try_post(&req, json_incref(body), "/v1/report") == 0 ? 0 : req.err.code;
+    if (r < 0 && client_is_absent(r) && !request_was_answered(&req))
+        return report_alone(call, body, &req.err);
     if (r < 0)
-        return ask_failed(&ask);
-    const char *refused = ask_text(ask.answer, "refused", NULL);
+        return request_failed(&req);
+    const char *refused = get_text(req.answer, "refused", NULL);
     if (refused)
         cmd_warn("%s", refused);
-    code = call->json ? ask_print(&ask) : CMD_OK;
+    code = call->json ? request_print(&req) : CMD_OK;
     return refused ? CMD_REFUSED : code;
 }
 

@@ -1,7 +1,7 @@
 /* cmd_resource.c: commands on agents, groups, hosts, limiters, projects and tokens.
  *
  * Lists and verbs are tables (struct resource_list, struct resource_verb), requests whose answer is
- * printed are struct ask_command; their run functions read them from `data`. */
+ * printed are struct request_command; their run functions read them from `data`. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -13,9 +13,9 @@
 #include "base/money.h"
 #include "base/number.h"
 #include "base/time_ms.h"
-#include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "os/clock.h"
 
 struct resource_list {
@@ -49,24 +49,24 @@ static void add_row(void *ctx, const json_t *item) {
 }
 
 /* Unchanged if there is one page; otherwise the pages merged. */
-static int print_json(struct ask *ask, const char *path) {
-    int code = ask_get(ask, path);
-    if (code != CMD_OK || !ask_text(ask->answer, "next", NULL))
-        return code == CMD_OK ? ask_print(ask) : code;
+static int print_json(struct request *req, const char *path) {
+    int code = request_get(req, path);
+    if (code != CMD_OK || !get_text(req->answer, "next", NULL))
+        return code == CMD_OK ? request_print(req) : code;
     json_auto_t *all = json_pack("{s:[], s:n}", "items", "next");
-    code = ask_pages(ask, path, SIZE_MAX, ask_append, json_object_get(all, "items"));
-    return code == CMD_OK ? ask_print_json(json_incref(all)) : code;
+    code = request_pages(req, path, SIZE_MAX, request_append, json_object_get(all, "items"));
+    return code == CMD_OK ? output_json(json_incref(all)) : code;
 }
 
 static int list_run(const struct cmd_call *call) {
     const struct resource_list *list = call->cmd->data;
     struct listing l = { .list = list, .rows = rows_new(list->columns) };
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
     strbuf_printf(&path, "%s?limit=1000", list->path);
     if (call->json)
-        return print_json(&ask, strbuf_text(&path));
-    int code = ask_pages(&ask, strbuf_text(&path), SIZE_MAX, add_row, &l);
+        return print_json(&req, strbuf_text(&path));
+    int code = request_pages(&req, strbuf_text(&path), SIZE_MAX, add_row, &l);
     if (l.rows.count == 0)
         strbuf_puts(&out, list->empty);
     rows_print(&l.rows, &out);
@@ -83,33 +83,33 @@ static void print_answers(const struct cmd_call *call, const json_t *answers, st
     if (call->json) {
         strbuf_clear(out);
         if (json_array_size(answers) > 0)
-            ask_dump(call->arg_count > 1 ? answers : json_array_get(answers, 0), out);
+            output_put_json(call->arg_count > 1 ? answers : json_array_get(answers, 0), out);
     }
     output_rest(out);
 }
 
 static int verb_run(const struct cmd_call *call) {
     const struct resource_verb *verb = call->cmd->data;
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     json_auto_t *answers = json_array();
-    int code = ask_names(call, "a name is empty");
+    int code = request_check_names(call, "a name is empty");
     for (size_t i = 0; i < call->arg_count && code == CMD_OK; i++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        ask_path(&path, verb->before, call->args[i], verb->after);
-        code = ask_post(&ask, NULL, strbuf_text(&path));
+        request_path(&path, verb->before, call->args[i], verb->after);
+        code = request_post(&req, NULL, strbuf_text(&path));
         if (code != CMD_OK)
             break;
-        json_array_append(answers, ask.answer);
+        json_array_append(answers, req.answer);
         cmd_put_line(&out, "%s %s", call->args[i],
-                     ask_true(ask.answer, "already") ? verb->already : verb->did);
+                     get_true(req.answer, "already") ? verb->already : verb->did);
     }
     print_answers(call, answers, &out);
     return code;
 }
 
 static void put_paused(struct strbuf *out, const char *project, bool pause, const json_t *answer) {
-    bool already = ask_true(answer, "already");
+    bool already = get_true(answer, "already");
     if (project)
         strbuf_printf(out, "%s ", project);
     else if (already)
@@ -127,12 +127,12 @@ static void put_paused(struct strbuf *out, const char *project, bool pause, cons
 
 static int pause_run(const struct cmd_call *call) {
     bool pause = strcmp(cmd_name(call->cmd), "pause") == 0;
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     json_auto_t *answers = json_array();
-    int code = ask_names(call, "the name of a project is empty");
+    int code = request_check_names(call, "the name of a project is empty");
     if (code == CMD_OK)
-        code = ask_open(&ask, ASK_START);
+        code = request_open(&req, REQUEST_START);
     if (code != CMD_OK)
         return code;
     /* The current run is recorded as the one that paused. */
@@ -140,16 +140,16 @@ static int pause_run(const struct cmd_call *call) {
     for (const char *c = run; c && *c; c++)
         if (!isgraph((unsigned char)*c))
             run = NULL;
-    client_set_run(ask.client, run);
+    client_set_run(req.client, run);
     for (size_t i = 0; code == CMD_OK && i < (call->arg_count > 0 ? call->arg_count : 1); i++) {
         const char *project = call->arg_count > 0 ? call->args[i] : NULL;
         json_t *body = json_object();
-        ask_put(body, "project", project);
-        code = ask_post(&ask, body, pause ? "/v1/pause" : "/v1/resume");
+        set_text(body, "project", project);
+        code = request_post(&req, body, pause ? "/v1/pause" : "/v1/resume");
         if (code != CMD_OK)
             break;
-        json_array_append(answers, ask.answer);
-        put_paused(&out, project, pause, ask.answer);
+        json_array_append(answers, req.answer);
+        put_paused(&out, project, pause, req.answer);
     }
     print_answers(call, answers, &out);
     return code;
@@ -160,18 +160,18 @@ const struct cmd cmd_resume = { "resume", pause_run, 0, CMD_ANY_ARGS };
 
 static void put_used(struct strbuf *out, const json_t *item, time_ms now) {
     (void)now;
-    strbuf_puts(out, ask_true(item, "named") ? cell_number(item, "used").text : "");
+    strbuf_puts(out, get_true(item, "named") ? cell_number(item, "used").text : "");
 }
 
 static void put_found(struct strbuf *out, const json_t *item, time_ms now) {
     (void)now;
-    strbuf_puts(out, ask_text(item, "found", ask_text(item, "program", NULL) ? "not found" : ""));
+    strbuf_puts(out, get_text(item, "found", get_text(item, "program", NULL) ? "not found" : ""));
 }
 
 static void put_command(struct strbuf *out, const json_t *item, time_ms now) {
     (void)now;
-    ask_join(out, " ", json_object_get(item, "command"));
-    strbuf_puts(out, out->length > 0 ? "" : ask_text(item, "program", ""));
+    join_texts(out, " ", json_object_get(item, "command"));
+    strbuf_puts(out, out->length > 0 ? "" : get_text(item, "program", ""));
 }
 
 static const struct column agent_columns[] = {
@@ -209,7 +209,7 @@ const struct cmd cmd_agent = {
 
 /* "12 of 20". */
 static void put_done(struct strbuf *out, const json_t *group, time_ms now) {
-    int64_t total = ask_int(group, "total", 0), open = ask_int(group, "open", 0);
+    int64_t total = get_int(group, "total", 0), open = get_int(group, "open", 0);
     (void)now;
     strbuf_printf(out, "%" PRId64 " of %" PRId64, total - open, total);
 }
@@ -227,15 +227,15 @@ static void print_group(const struct cmd_call *call, const json_t *group, struct
     static const struct column columns[] = { { "TASK", "id" }, { "STATE", "state" }, { NULL } };
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT, done = STRBUF_INIT;
     _cleanup_(rows_finish) struct rows rows = rows_new(columns);
-    int64_t failed = ask_int(group, "failed", 0), total = ask_int(group, "total", 0);
+    int64_t failed = get_int(group, "failed", 0), total = get_int(group, "total", 0);
     put_done(&done, group, 0);
-    strbuf_printf(&line, "%s (%s%s): %s over", ask_text(group, "name", ""),
-                  ask_true(group, "closed") ? "closed" : "open",
-                  ask_true(group, "owned") ? ", owned" : "", strbuf_text(&done));
+    strbuf_printf(&line, "%s (%s%s): %s over", get_text(group, "name", ""),
+                  get_true(group, "closed") ? "closed" : "open",
+                  get_true(group, "owned") ? ", owned" : "", strbuf_text(&done));
     if (failed > 0)
         strbuf_printf(&line, ", %" PRId64 " not done", failed);
     cmd_put_line(out, "%s", strbuf_text(&line));
-    ASK_EACH(task, json_object_get(group, "tasks")) {
+    EACH_ITEM(task, json_object_get(group, "tasks")) {
         rows_add_item(&rows, task, 0);
         total--;
     }
@@ -246,15 +246,15 @@ static void print_group(const struct cmd_call *call, const json_t *group, struct
 }
 
 static int take_group_name(const struct cmd_call *call, json_t *body) {
-    ask_put(body, "name", call->arg_count > 0 ? call->args[0] : NULL);
-    return ask_names(call, "a name is empty");
+    set_text(body, "name", call->arg_count > 0 ? call->args[0] : NULL);
+    return request_check_names(call, "a name is empty");
 }
 
 static void print_added_group(const struct cmd_call *call, const json_t *answer,
                               struct strbuf *out) {
     (void)call;
-    cmd_put_line(out, "%s %s", ask_text(answer, "name", "?"),
-                 ask_true(answer, "already") ? "is open already" : "added");
+    cmd_put_line(out, "%s %s", get_text(answer, "name", "?"),
+                 get_true(answer, "already") ? "is open already" : "added");
 }
 
 static const struct cmd_option group_add_options[] = {
@@ -262,13 +262,13 @@ static const struct cmd_option group_add_options[] = {
     { NULL },
 };
 
-static const struct cmd group_add = {
-    "group add",
-    ASK_COMMAND("/v1/groups", .is_post = true, .body = take_group_name, .print = print_added_group),
-    .max_args = 1, .options = group_add_options
-};
+static const struct cmd group_add = { "group add",
+                                      REQUEST_COMMAND("/v1/groups", .is_post = true,
+                                                      .body = take_group_name,
+                                                      .print = print_added_group),
+                                      .max_args = 1, .options = group_add_options };
 static const struct cmd group_show = { "group show",
-                                       ASK_COMMAND("/v1/groups/", "", .print = print_group),
+                                       REQUEST_COMMAND("/v1/groups/", "", .print = print_group),
                                        .min_args = 1, .max_args = 1 };
 const struct cmd cmd_group = {
     "group",
@@ -281,9 +281,9 @@ const struct cmd cmd_group = {
 
 static void put_host_state(struct strbuf *out, const json_t *host, time_ms now) {
     (void)now;
-    strbuf_puts(out, ask_true(host, "active")                ? "active"
-                     : ask_int(host, "runs", 0) > 0          ? "unreachable"
-                     : ask_int(host, "forgotten_at", -1) > 0 ? "forgotten"
+    strbuf_puts(out, get_true(host, "active")                ? "active"
+                     : get_int(host, "runs", 0) > 0          ? "unreachable"
+                     : get_int(host, "forgotten_at", -1) > 0 ? "forgotten"
                                                              : "away");
 }
 
@@ -298,32 +298,32 @@ static const struct column host_columns[] = {
 };
 
 static void print_forgotten(const struct cmd_call *call, const json_t *answer, struct strbuf *out) {
-    int64_t runs = ask_int(answer, "runs", 0);
-    if (ask_true(answer, "already"))
+    int64_t runs = get_int(answer, "runs", 0);
+    if (get_true(answer, "already"))
         cmd_put_line(out, "%s is forgotten already", call->args[0]);
     else
         cmd_put_line(out, "%s forgotten: %" PRId64 " run%s lost", call->args[0], runs,
                      runs == 1 ? " is" : "s are");
 }
 
-static const struct cmd host_forget = {
-    "host forget", ASK_COMMAND("/v1/hosts/", "/forget", .is_post = true, .print = print_forgotten),
-    .min_args = 1, .max_args = 1
-};
+static const struct cmd host_forget = { "host forget",
+                                        REQUEST_COMMAND("/v1/hosts/", "/forget", .is_post = true,
+                                                        .print = print_forgotten),
+                                        .min_args = 1, .max_args = 1 };
 const struct cmd cmd_host = { "host", .subs = CMD_LIST(&host_forget, LIST("host list", "/v1/hosts",
                                                                           "", host_columns)) };
 
 /* The agent's message if its login or billing was refused. */
 static void put_limiter_note(const json_t *item, struct strbuf *out) {
-    const char *message = ask_text(item, "said", NULL), *fix = ask_text(item, "fix", NULL);
+    const char *message = get_text(item, "said", NULL), *fix = get_text(item, "fix", NULL);
     if (!message && !fix)
         return;
     strbuf_puts(out, "\n");
     if (message)
-        cmd_put_line(out, "%s needs a person: %s said: %s", ask_text(item, "name", "?"),
-                     ask_text(item, "agent", "its agent"), message);
+        cmd_put_line(out, "%s needs a person: %s said: %s", get_text(item, "name", "?"),
+                     get_text(item, "agent", "its agent"), message);
     else
-        cmd_put_line(out, "%s needs a person", ask_text(item, "name", "?"));
+        cmd_put_line(out, "%s needs a person", get_text(item, "name", "?"));
     if (fix)
         cmd_put_line(out, "-> %s", fix);
 }
@@ -350,8 +350,9 @@ const struct cmd cmd_limiter = {
 
 static void put_project_state(struct strbuf *out, const json_t *project, time_ms now) {
     (void)now;
-    strbuf_puts(out, ask_is(project, "pause_reason", "section_removed")  ? "paused, section removed"
-                     : ask_true(project, "paused")                       ? "paused"
+    strbuf_puts(out, member_is(project, "pause_reason", "section_removed")
+                         ? "paused, section removed"
+                     : get_true(project, "paused")                       ? "paused"
                      : json_is_false(json_object_get(project, "active")) ? "inactive"
                                                                          : "active");
 }
@@ -374,21 +375,21 @@ static void show_line(struct strbuf *out, const char *name, const char *value) {
 }
 
 static void show_workspaces(const json_t *p, struct strbuf *out) {
-    bool is_pool = strcmp(ask_text(p, "workspace_mode", "pool"), "pool") == 0;
+    bool is_pool = strcmp(get_text(p, "workspace_mode", "pool"), "pool") == 0;
     if (!is_pool) {
-        show_line(out, "workspaces", ask_text(p, "workspace_mode", ""));
-        show_line(out, "merge", ask_text(p, "merge", "none"));
+        show_line(out, "workspaces", get_text(p, "workspace_mode", ""));
+        show_line(out, "merge", get_text(p, "merge", "none"));
     }
-    ASK_EACH(item, is_pool ? json_object_get(p, "workspaces") : NULL) {
-        cmd_put_line(out, "  %-12s %s  %s", "workspace", ask_text(item, "path", "?"),
-                     ask_text(item, "task", "free"));
+    EACH_ITEM(item, is_pool ? json_object_get(p, "workspaces") : NULL) {
+        cmd_put_line(out, "  %-12s %s  %s", "workspace", get_text(item, "path", "?"),
+                     get_text(item, "task", "free"));
     }
 }
 
 static void show_money(const json_t *p, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf used = STRBUF_INIT;
-    int64_t unknown = ask_int(p, "unknown_cost_runs", 0);
-    double spent = ask_real(p, "usd", 0);
+    int64_t unknown = get_int(p, "unknown_cost_runs", 0);
+    double spent = get_real(p, "usd", 0);
     if (!json_is_number(json_object_get(p, "budget_usd")) && spent <= 0)
         return;
     show_line(out, "budget_usd", cell_cap(p, "budget_usd").text);
@@ -401,13 +402,13 @@ static void show_money(const json_t *p, struct strbuf *out) {
 
 static void print_project(const struct cmd_call *call, const json_t *p, struct strbuf *out) {
     (void)call;
-    sanitize_line(ask_text(p, "name", ""), out);
+    sanitize_line(get_text(p, "name", ""), out);
     strbuf_puts(out, " (");
     put_project_state(out, p, 0);
     print_paused_by(out, p, clock_read());
     strbuf_puts(out, ")\n");
-    show_line(out, "prefix", ask_text(p, "prefix", ""));
-    show_line(out, "path", ask_text(p, "path", ""));
+    show_line(out, "prefix", get_text(p, "prefix", ""));
+    show_line(out, "path", get_text(p, "path", ""));
     show_line(out, "weight", cell_number(p, "weight").text);
     show_line(out, "max_running", cell_cap(p, "max_running").text);
     show_line(out, "budget", cell_cap(p, "budget").text);
@@ -415,11 +416,11 @@ static void print_project(const struct cmd_call *call, const json_t *p, struct s
     show_money(p, out);
     show_line(out, "share", cell_percent(p, "share").text);
     show_line(out, "target", cell_percent(p, "target").text);
-    if (ask_true(p, "coordination"))
+    if (get_true(p, "coordination"))
         show_line(out, "coordination", "yes: its tasks are never slung");
     show_line(out, "ready", cell_number(p, "ready").text);
     show_line(out, "running", cell_number(p, "running").text);
-    if (ask_int(p, "external", 0) > 0)
+    if (get_int(p, "external", 0) > 0)
         show_line(out, "external", cell_number(p, "external").text);
     show_workspaces(p, out);
     const char *state;
@@ -432,41 +433,41 @@ static void print_project(const struct cmd_call *call, const json_t *p, struct s
 }
 
 static int make_path_absolute(json_t *body) {
-    const char *path = ask_text(body, "path", "");
+    const char *path = get_text(body, "path", "");
     _cleanup_(strbuf_finish) struct strbuf absolute = STRBUF_INIT;
     struct error err = { 0 };
     if (!*path)
         return CMD_OK;
     if (cmd_absolute_path(path, &absolute, &err) < 0)
         return cmd_error(&err);
-    ask_put(body, "path", strbuf_text(&absolute));
+    set_text(body, "path", strbuf_text(&absolute));
     return CMD_OK;
 }
 
 static int take_project(const struct cmd_call *call, json_t *body) {
-    int code = ask_name(call, call->args[0]);
-    ask_put(body, "name", call->args[0]);
+    int code = request_check_name(call, call->args[0]);
+    set_text(body, "name", call->args[0]);
     return code == CMD_OK ? make_path_absolute(body) : code;
 }
 
 static void print_added_project(const struct cmd_call *call, const json_t *answer,
                                 struct strbuf *out) {
-    const char *prefix = ask_text(answer, "prefix", NULL);
-    cmd_put_line(out, "%s added%s%s%s", ask_text(answer, "name", call->args[0]),
+    const char *prefix = get_text(answer, "prefix", NULL);
+    cmd_put_line(out, "%s added%s%s%s", get_text(answer, "name", call->args[0]),
                  prefix ? "; its tasks are called " : "", prefix ? prefix : "", prefix ? "-N" : "");
 }
 
 static int project_set_run(const struct cmd_call *call) {
-    int code = ask_name(call, call->args[0]);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    int code = request_check_name(call, call->args[0]);
+    _cleanup_(request_finish) struct request req = { 0 };
     json_auto_t *body = json_object();
     for (size_t i = 1; i < call->arg_count && code == CMD_OK; i++)
-        code = ask_add_pair(call, call->args[i], body);
+        code = request_add_pair(call, call->args[i], body);
     if (code == CMD_OK)
         code = make_path_absolute(body);
     if (code == CMD_OK)
-        code = ask_post_named(&ask, call, json_incref(body), "/v1/projects/", "/set");
-    if (ask_ended(call, &ask, &code))
+        code = request_post_named(&req, call, json_incref(body), "/v1/projects/", "/set");
+    if (request_ended(call, &req, &code))
         return code;
     const char *key;
     json_t *value;
@@ -478,7 +479,7 @@ static int project_set_run(const struct cmd_call *call) {
 
 static void print_deleted_project(const struct cmd_call *call, const json_t *answer,
                                   struct strbuf *out) {
-    int64_t canceled = ask_int(answer, "canceled", 0);
+    int64_t canceled = get_int(answer, "canceled", 0);
     if (canceled == 0)
         cmd_put_line(out, "%s deleted", call->args[0]);
     else
@@ -501,22 +502,23 @@ static const struct cmd_option project_add_options[] = {
 };
 
 static const struct cmd project_add = { "project add",
-                                        ASK_COMMAND("/v1/projects", .is_post = true,
-                                                    .body = take_project,
-                                                    .print = print_added_project),
+                                        REQUEST_COMMAND("/v1/projects", .is_post = true,
+                                                        .body = take_project,
+                                                        .print = print_added_project),
                                         .min_args = 1, .max_args = 1,
                                         .options = project_add_options };
 static const struct cmd project_delete = {
     "project delete",
-    ASK_COMMAND("/v1/projects/", "/delete", .is_post = true, .print = print_deleted_project),
+    REQUEST_COMMAND("/v1/projects/", "/delete", .is_post = true, .print = print_deleted_project),
     .min_args = 1, .max_args = 1, .options = project_delete_options
 };
 static const struct cmd project_pause = { "project pause", pause_run, 1, CMD_ANY_ARGS };
 static const struct cmd project_resume = { "project resume", pause_run, 1, CMD_ANY_ARGS };
 static const struct cmd project_set = { "project set", project_set_run, 2, CMD_ANY_ARGS };
-static const struct cmd project_show = { "project show",
-                                         ASK_COMMAND("/v1/projects/", "", .print = print_project),
-                                         .min_args = 1, .max_args = 1 };
+static const struct cmd project_show = {
+    "project show", REQUEST_COMMAND("/v1/projects/", "", .print = print_project), .min_args = 1,
+    .max_args = 1
+};
 const struct cmd cmd_project = {
     "project",
     .subs = CMD_LIST(&project_add, &project_delete,
@@ -528,7 +530,7 @@ const struct cmd cmd_project = {
 static int take_token(const struct cmd_call *call, json_t *body) {
     const char *text = cmd_value(call, "expires");
     int64_t span = 0;
-    ask_put(body, "name", call->args[0]);
+    set_text(body, "name", call->args[0]);
     if (!text || strcmp(text, "never") == 0)
         return CMD_OK;
     if (number_parse_span(text, &span, NULL) < 0 || span < SECONDS(1))
@@ -541,9 +543,9 @@ static int take_token(const struct cmd_call *call, json_t *body) {
 static void print_added_token(const struct cmd_call *call, const json_t *answer,
                               struct strbuf *out) {
     (void)call;
-    cmd_put_line(out, "%s", ask_text(answer, "token", ""));
+    cmd_put_line(out, "%s", get_text(answer, "token", ""));
     cmd_warn("this token is shown once; 'sluice token revoke %s' ends it",
-             ask_text(answer, "id", "ID"));
+             get_text(answer, "id", "ID"));
 }
 
 static void put_expiry(struct strbuf *out, const json_t *item, time_ms now) {
@@ -568,10 +570,11 @@ static const struct cmd_option token_add_options[] = {
     { NULL },
 };
 
-static const struct cmd token_add = { "token add",
-                                      ASK_COMMAND("/v1/tokens", .is_post = true, .body = take_token,
-                                                  .print = print_added_token),
-                                      .min_args = 1, .max_args = 1, .options = token_add_options };
+static const struct cmd token_add = {
+    "token add",
+    REQUEST_COMMAND("/v1/tokens", .is_post = true, .body = take_token, .print = print_added_token),
+    .min_args = 1, .max_args = 1, .options = token_add_options
+};
 const struct cmd cmd_token = {
     "token",
     .subs =

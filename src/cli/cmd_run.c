@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/follow.h"
+#include "cli/request.h"
 #include "cli/submit.h"
 #include "os/terminal.h"
 
@@ -22,7 +22,7 @@
 
 struct run {
     const struct cmd_call *call;
-    struct ask ask; /* its answer is the latest state of the task */
+    struct request req; /* its answer is the latest state of the task */
     char *id;
     struct follow follow;
     unsigned interrupts;
@@ -33,7 +33,7 @@ static void run_finish(struct run *run) {
     if (run->follow.signal_fd >= 0)
         close(run->follow.signal_fd);
     follow_finish(&run->follow);
-    ask_finish(&run->ask);
+    request_finish(&run->req);
     freep(&run->id);
 }
 
@@ -46,33 +46,33 @@ static int fail(const struct error *err) {
 
 static int add(struct run *run, json_t *task) {
     json_t *body = json_pack("{s:[o]}", "tasks", task);
-    ask_put(body, "group", cmd_value(run->call, "group"));
+    set_text(body, "group", cmd_value(run->call, "group"));
     /* One command, one result: a preset's loop or retries would keep this process waiting. */
     if (!json_object_get(task, "retries"))
         json_object_set_new(task, "retries", json_integer(0));
     if (!json_object_get(task, "until"))
         json_object_set_new(task, "until", json_string("exit"));
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (ask_open(&ask, ASK_START) != CMD_OK) {
+    _cleanup_(request_finish) struct request req = { 0 };
+    if (request_open(&req, REQUEST_START) != CMD_OK) {
         json_decref(body);
         return OWN_FAILURE;
     }
     json_t *agents = agent_warning_names(json_object_get(body, "tasks"));
-    if (ask_post(&ask, body, "/v1/tasks") != CMD_OK) {
+    if (request_post(&req, body, "/v1/tasks") != CMD_OK) {
         json_decref(agents);
         return OWN_FAILURE;
     }
-    const json_t *added = json_array_get(json_object_get(ask.answer, "tasks"), 0);
-    run->id = xstrdup(ask_text(added, "id", "?"));
-    int64_t position = ask_int(added, "queue_position", 0);
-    if (ask_is(added, "result", "queued") && position > 0)
+    const json_t *added = json_array_get(json_object_get(req.answer, "tasks"), 0);
+    run->id = xstrdup(get_text(added, "id", "?"));
+    int64_t position = get_int(added, "queue_position", 0);
+    if (member_is(added, "result", "queued") && position > 0)
         cmd_warn("%s queued, position %" PRId64, run->id, position);
-    else if (!ask_is(added, "result", "started"))
-        cmd_warn("%s %s", run->id, ask_text(added, "result", ""));
-    const char *warning = ask_text(ask.answer, "warning", NULL);
+    else if (!member_is(added, "result", "started"))
+        cmd_warn("%s %s", run->id, get_text(added, "result", ""));
+    const char *warning = get_text(req.answer, "warning", NULL);
     if (warning)
         cmd_warn("%s", warning);
-    agent_warning_print(&ask, agents);
+    agent_warning_print(&req, agents);
     return CMD_OK;
 }
 
@@ -81,13 +81,13 @@ static int add(struct run *run, json_t *task) {
 /* Reads the task: 1. 0: no daemon answers; an event follows when one does. */
 static int read_task(struct run *run) {
     int r = 0;
-    if (!run->ask.client)
-        r = daemon_connect(false, &run->ask.client, &run->ask.err);
-    if (r >= 0 && ask_try_task(&run->ask, run->id) == 0)
+    if (!run->req.client)
+        r = daemon_connect(false, &run->req.client, &run->req.err);
+    if (r >= 0 && request_try_task(&run->req, run->id) == 0)
         return 1;
-    r = run->ask.err.code;
-    bool unanswered = !run->ask.client || !ask_was_answered(&run->ask);
-    run->ask.client = client_close(run->ask.client);
+    r = run->req.err.code;
+    bool unanswered = !run->req.client || !request_was_answered(&run->req);
+    run->req.client = client_close(run->req.client);
     if (unanswered && (client_is_absent(r) || r == -ECONNRESET))
         return 0;
     return r == -ESHUTDOWN ? 0 : r;
@@ -95,19 +95,19 @@ static int read_task(struct run *run) {
 
 /* Its own or its agent's breaker. */
 static bool is_behind_breaker(const json_t *task) {
-    return ask_is(task, "gate", "breaker");
+    return member_is(task, "gate", "breaker");
 }
 
 /* It waits for a person; a task held by a person is left alone. */
 static bool needs_person(const struct run *run, const json_t *task) {
-    return !cmd_has(run->call, "keep-waiting") && ask_true(task, "needs_person")
-           && !ask_is(task, "hold", "person");
+    return !cmd_has(run->call, "keep-waiting") && get_true(task, "needs_person")
+           && !member_is(task, "hold", "person");
 }
 
 static const json_t *last_run(const json_t *task) {
     const json_t *last = NULL;
-    ASK_EACH(run, json_object_get(task, "runs")) {
-        if (!last || ask_int(run, "attempt", 0) > ask_int(last, "attempt", 0))
+    EACH_ITEM(run, json_object_get(task, "runs")) {
+        if (!last || get_int(run, "attempt", 0) > get_int(last, "attempt", 0))
             last = run;
     }
     return last;
@@ -115,13 +115,13 @@ static const json_t *last_run(const json_t *task) {
 
 /* --- Ctrl-C ---------------------------------------------------------------------------------- */
 
-/* True: the daemon was asked to. `ask` has the answer or the error. */
-static bool cancel(const struct run *run, struct ask *ask) {
-    if (daemon_connect(false, &ask->client, &ask->err) < 0) {
-        ask->client = NULL;
+/* True: the daemon was asked to. `req` has the answer or the error. */
+static bool cancel(const struct run *run, struct request *req) {
+    if (daemon_connect(false, &req->client, &req->err) < 0) {
+        req->client = NULL;
         return false;
     }
-    (void)ask_try_post(ask, json_pack("{s:[s]}", "tasks", run->id), "/v1/tasks/cancel");
+    (void)request_try_post(req, json_pack("{s:[s]}", "tasks", run->id), "/v1/tasks/cancel");
     return true;
 }
 
@@ -129,15 +129,15 @@ static bool cancel(const struct run *run, struct ask *ask) {
 static bool interrupted(struct run *run) {
     struct signalfd_siginfo info;
     while (read(run->follow.signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        _cleanup_(ask_finish) struct ask ask = { 0 };
+        _cleanup_(request_finish) struct request req = { 0 };
         if (++run->interrupts > 1)
             continue;
-        if (!cancel(run, &ask))
-            cmd_warn("%s; %s goes on; Ctrl-C again leaves it", ask.err.text, run->id);
-        else if (ask.err.code == 0)
+        if (!cancel(run, &req))
+            cmd_warn("%s; %s goes on; Ctrl-C again leaves it", req.err.text, run->id);
+        else if (req.err.code == 0)
             cmd_warn("canceling %s; Ctrl-C again leaves it to the daemon", run->id);
         else
-            cmd_warn("%s", ask.err.text);
+            cmd_warn("%s", req.err.text);
     }
     if (run->interrupts < 2)
         return false;
@@ -148,14 +148,14 @@ static bool interrupted(struct run *run) {
 /* --- the end --------------------------------------------------------------------------------- */
 
 static int report_failure(const struct run *run, const json_t *task, const json_t *last) {
-    const char *message = ask_text(last, "message", NULL), *reason = ask_text(task, "reason", NULL);
-    const char *state = ask_text(task, "state", "?");
+    const char *message = get_text(last, "message", NULL), *reason = get_text(task, "reason", NULL);
+    const char *state = get_text(task, "state", "?");
     if (strcmp(state, "canceled") == 0)
         cmd_warn("%s was canceled", run->id);
     else if (message && *message)
         cmd_warn("%s: %s", run->id, message);
     else if (is_behind_breaker(task))
-        cmd_warn("%s: %s", run->id, ask_text(task, "why", "it cannot be launched"));
+        cmd_warn("%s: %s", run->id, get_text(task, "why", "it cannot be launched"));
     else
         cmd_warn("%s %s%s%s", run->id, state, reason ? ": " : "", reason ? reason : "");
     return strcmp(state, "canceled") == 0 && run->interrupts > 0 ? INTERRUPTED : OWN_FAILURE;
@@ -164,21 +164,21 @@ static int report_failure(const struct run *run, const json_t *task, const json_
 /* The command's exit code, or a substitute. */
 static int exit_code_of(const struct run *run, const json_t *task) {
     const json_t *last = last_run(task);
-    const char *state = ask_text(task, "state", "?"), *hold = ask_text(task, "hold", "");
-    int64_t code = ask_int(last, "exit_code", -1), signal = ask_int(last, "signal", 0);
+    const char *state = get_text(task, "state", "?"), *hold = get_text(task, "hold", "");
+    int64_t code = get_int(last, "exit_code", -1), signal = get_int(last, "signal", 0);
     if (strcmp(state, "done") == 0)
         return 0;
-    if (ask_is_word(hold, "review external")) {
-        cmd_warn("%s is held: %s", run->id, ask_text(task, "why", hold));
+    if (word_in(hold, "review external")) {
+        cmd_warn("%s is held: %s", run->id, get_text(task, "why", hold));
         return code > 0 ? (int)code : 0;
     }
     if (needs_person(run, task)) {
         cmd_warn("%s needs a person and stays in the queue: %s", run->id,
-                 ask_text(task, "why", hold));
+                 get_text(task, "why", hold));
         return NEEDS_PERSON;
     }
-    if (ask_is(last, "how", "timeout"))
-        cmd_warn("%s: %s", run->id, ask_text(last, "message", "the run took too long"));
+    if (member_is(last, "how", "timeout"))
+        cmd_warn("%s: %s", run->id, get_text(last, "message", "the run took too long"));
     if (signal > 0)
         return 128 + (int)signal;
     return code > 0 ? (int)code : report_failure(run, task, last);
@@ -188,9 +188,9 @@ static int exit_code_of(const struct run *run, const json_t *task) {
 
 /* Opens the next logs to show. False: none, and nothing more will come. */
 static bool go_on(struct run *run, int *ret_result) {
-    const json_t *task = run->ask.answer;
-    int64_t attempt = ask_int(task, "attempt", 0);
-    bool starting = ask_is(task, "state", "starting");
+    const json_t *task = run->req.answer;
+    int64_t attempt = get_int(task, "attempt", 0);
+    bool starting = member_is(task, "state", "starting");
     int64_t shown = run->follow.attempt;
     *ret_result = 0;
     if (shown < attempt - (starting ? 1 : 0)) {
@@ -198,8 +198,8 @@ static bool go_on(struct run *run, int *ret_result) {
         return true;
     }
     /* Nothing more happens to it without a person. */
-    return !ask_is(task, "state", "done failed canceled invalidated")
-           && !ask_is(task, "hold", "review external") && !is_behind_breaker(task)
+    return !member_is(task, "state", "done failed canceled invalidated")
+           && !member_is(task, "hold", "review external") && !is_behind_breaker(task)
            && !needs_person(run, task);
 }
 
@@ -213,7 +213,7 @@ static int stay(struct run *run) {
             news = false;
             r = read_task(run);
             if (r < 0)
-                return fail(&run->ask.err);
+                return fail(&run->req.err);
             if (r > 0 && !go_on(run, &r))
                 return CMD_OK;
             if (r < 0)
@@ -257,13 +257,13 @@ static int cmd_run_run(const struct cmd_call *call) {
     code = stay(&run);
     if (code != CMD_OK)
         return code;
-    code = exit_code_of(&run, run.ask.answer);
+    code = exit_code_of(&run, run.req.answer);
     if (call->json)
-        (void)ask_print(&run.ask);
+        (void)request_print(&run.req);
     /* A command that cannot be launched is retried much later; do not wait for that. */
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (is_behind_breaker(run.ask.answer))
-        (void)cancel(&run, &ask);
+    _cleanup_(request_finish) struct request req = { 0 };
+    if (is_behind_breaker(run.req.answer))
+        (void)cancel(&run, &req);
     return code;
 }
 

@@ -11,9 +11,9 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/macros.h"
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/program.h"
+#include "cli/request.h"
 #include "cli/service.h"
 #include "config/config.h"
 #include "os/files.h"
@@ -320,10 +320,10 @@ static int read_state(struct service *s, struct error *err) {
 }
 
 static pid_t pid_of_daemon(void) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (ask_open(&ask, ASK_HOME) != CMD_OK || ask_try_get(&ask, "/healthz") != 0)
+    _cleanup_(request_finish) struct request req = { 0 };
+    if (request_open(&req, REQUEST_HOME) != CMD_OK || request_try_get(&req, "/healthz") != 0)
         return 0;
-    return (pid_t)ask_int(ask.answer, "pid", 0);
+    return (pid_t)get_int(req.answer, "pid", 0);
 }
 
 static bool is_dry(const struct service *s) {
@@ -336,7 +336,7 @@ _printf_(2, 3) static void add_action(struct service *s, const char *format, ...
     va_start(args, format);
     strbuf_vprintf(&text, format, args);
     va_end(args);
-    json_array_append_new(s->actions, ask_string(strbuf_text(&text)));
+    json_array_append_new(s->actions, json_text(strbuf_text(&text)));
 }
 
 static int systemctl(struct service *s, const char *verb, const char *unit, struct error *err) {
@@ -405,7 +405,7 @@ static void warn_of_variables(const struct service *s) {
     (void)config_read_file(config, s->home.config_file, NULL);
     size_t count = config_words(config, "tasks.env", NULL, &names);
     for (size_t i = 0; i < count; i++) {
-        bool known = !getenv(names[i]) || ask_is_word(names[i], manager_variables);
+        bool known = !getenv(names[i]) || word_in(names[i], manager_variables);
         for (const char *const *name = unit_variables; *name; name++)
             known |= strcmp(*name, names[i]) == 0;
         if (!known && access(s->unit.environment_file, F_OK) < 0)
@@ -418,21 +418,21 @@ static void warn_of_variables(const struct service *s) {
 static void print_json(const struct service *s, bool with_text) {
     pid_t pid = pid_of_daemon();
     json_t *answer = json_pack(
-        "{s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:I, s:b, s:b}", "unit", ask_string(s->unit.name),
-        "file", ask_string(s->unit.file), "installed", s->installed, "current", s->current,
-        "enabled", s->state.enabled, "active", ask_string(s->state.active), "pid",
+        "{s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:I, s:b, s:b}", "unit", json_text(s->unit.name),
+        "file", json_text(s->unit.file), "installed", s->installed, "current", s->current,
+        "enabled", s->state.enabled, "active", json_text(s->state.active), "pid",
         pid > 0 ? json_integer(pid) : json_null(), "restarts", (json_int_t)s->state.restarts,
         "has_daemon", pid > 0 && pid == s->state.pid, "linger", s->linger);
     json_object_set(answer, "actions", s->actions);
     if (with_text)
-        json_object_set_new(answer, "text", ask_string(strbuf_text(&s->text)));
-    (void)ask_print_json(answer);
+        json_object_set_new(answer, "text", json_text(strbuf_text(&s->text)));
+    (void)output_json(answer);
 }
 
 static void print_actions(const struct service *s, struct strbuf *out) {
     if (json_array_size(s->actions) == 0)
         strbuf_puts(out, "nothing to do\n");
-    ASK_EACH(action, s->actions) {
+    EACH_ITEM(action, s->actions) {
         strbuf_printf(out, "%s\n", json_string_value(action));
     }
 }

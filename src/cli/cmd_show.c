@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "os/clock.h"
 
 #define LABEL_WIDTH 12
@@ -34,7 +34,7 @@ _printf_(3, 4) static void put_field(struct sheet *s, const char *label, const c
 }
 
 static void put_member(struct sheet *s, const char *label, const json_t *object, const char *key) {
-    put_field(s, label, "%s", ask_text(object, key, ""));
+    put_field(s, label, "%s", get_text(object, key, ""));
 }
 
 /* In shell quotes if it needs them. */
@@ -110,44 +110,44 @@ static void put_heading(struct sheet *s, const json_t *task) {
     const struct output_style *style = output_style();
     const char *title = print_title(task);
     strbuf_puts(&s->out, style->bold);
-    print_line(&s->out, ask_text(task, "id", "?"), 0);
+    print_line(&s->out, get_text(task, "id", "?"), 0);
     strbuf_printf(&s->out, "%s  ", style->reset);
-    size_t used = strlen(ask_text(task, "id", "?")) + 2;
+    size_t used = strlen(get_text(task, "id", "?")) + 2;
     print_line(&s->out, title ? title : "", s->width > used + 20 ? s->width - used : 0);
     strbuf_putc(&s->out, '\n');
 }
 
 static void put_state(struct sheet *s, const json_t *task) {
-    const char *state = ask_text(task, "state", "?"), *reason = ask_text(task, "reason", NULL);
+    const char *state = get_text(task, "state", "?"), *reason = get_text(task, "reason", NULL);
     strbuf_printf(&s->out, "  %s%-*s%s%s%s%s", output_style()->dim, LABEL_WIDTH, "state",
                   output_style()->reset, print_state_colour(state), print_state(task).text,
                   output_style()->reset);
     if (reason && *reason && strcmp(reason, "none") != 0)
         strbuf_printf(&s->out, ", %s", reason);
-    if (ask_int(task, "changed_at", 0) > 0)
-        strbuf_printf(&s->out, ", %s", print_when(ask_int(task, "changed_at", 0), s->now).text);
-    if (ask_int(task, "not_before", 0) > s->now)
+    if (get_int(task, "changed_at", 0) > 0)
+        strbuf_printf(&s->out, ", %s", print_when(get_int(task, "changed_at", 0), s->now).text);
+    if (get_int(task, "not_before", 0) > s->now)
         strbuf_printf(&s->out, ", goes on %s",
-                      print_when(ask_int(task, "not_before", 0), s->now).text);
+                      print_when(get_int(task, "not_before", 0), s->now).text);
     strbuf_putc(&s->out, '\n');
 }
 
 static void put_project(struct sheet *s, const json_t *task) {
     static const char *const members[] = { "kind", "agent", "group", "parent" };
     const json_t *run = json_object_get(task, "run");
-    const char *instead_of = ask_text(run, "instead_of", NULL);
-    time_ms until = ask_int(run, "instead_until", 0);
+    const char *instead_of = get_text(run, "instead_of", NULL);
+    time_ms until = get_int(run, "instead_until", 0);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_puts(&text, ask_text(task, "project", "-"));
+    strbuf_puts(&text, get_text(task, "project", "-"));
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        const char *value = ask_text(task, members[i], NULL);
+        const char *value = get_text(task, members[i], NULL);
         if (value)
             strbuf_printf(&text, ", %s %s", members[i], value);
     }
     put_field(s, "project", "%s, priority %" PRId64, strbuf_text(&text),
-              ask_int(task, "priority", 0));
+              get_int(task, "priority", 0));
     if (instead_of) /* "codex, for claude, which opens in 2 h" */
-        put_field(s, "runs with", "%s, for %s%s%s", ask_text(run, "agent", "-"), instead_of,
+        put_field(s, "runs with", "%s, for %s%s%s", get_text(run, "agent", "-"), instead_of,
                   until > 0 ? ", which opens " : "",
                   until > 0 ? print_when(until, s->now).text : "");
 }
@@ -156,18 +156,18 @@ static void put_project(struct sheet *s, const json_t *task) {
 static void put_workspace(struct sheet *s, const json_t *task) {
     const json_t *works_in = json_object_get(task, "works_in");
     const json_t *newest = json_array_get(json_object_get(task, "runs"), 0);
-    const char *branch = ask_text(works_in, "branch", NULL);
-    const char *merge = ask_text(works_in, "merge", "none");
-    const char *partition = ask_text(task, "partition", NULL);
-    if (ask_is(task, "executor", "slurm"))
+    const char *branch = get_text(works_in, "branch", NULL);
+    const char *merge = get_text(works_in, "merge", "none");
+    const char *partition = get_text(task, "partition", NULL);
+    if (member_is(task, "executor", "slurm"))
         put_field(s, "runs in", "Slurm, %s%s", partition ? "partition " : "its default partition",
                   partition ? partition : "");
     /* Of a plain command only if it has one. */
-    if (ask_text(newest, "agent", NULL) || strcmp(ask_text(newest, "sandbox", "none"), "none") != 0)
+    if (get_text(newest, "agent", NULL) || strcmp(get_text(newest, "sandbox", "none"), "none") != 0)
         put_member(s, "sandbox", newest, "sandbox");
     put_member(s, "works in", works_in, "path");
     if (branch)
-        put_field(s, "branch", "%s, from %s%s%s", branch, ask_text(works_in, "base", "?"),
+        put_field(s, "branch", "%s, from %s%s%s", branch, get_text(works_in, "base", "?"),
                   strcmp(merge, "none") ? ", merge " : "", strcmp(merge, "none") ? merge : "");
     put_member(s, "now", json_object_get(task, "run"), "doing");
 }
@@ -176,17 +176,17 @@ static void put_workspace(struct sheet *s, const json_t *task) {
 static void put_delivery(struct sheet *s, const json_t *task) {
     const json_t *changes = json_object_get(task, "changes");
     const json_t *delivery = json_object_get(task, "delivery");
-    int64_t commits = ask_int(changes, "commits", 0), files = ask_int(changes, "files", 0);
-    const char *commit = ask_text(delivery, "commit", NULL);
+    int64_t commits = get_int(changes, "commits", 0), files = get_int(changes, "files", 0);
+    const char *commit = get_text(delivery, "commit", NULL);
     if (print_is_empty(task))
         put_field(s, "changes", "no changes");
     else if (json_is_object(changes))
         put_field(s, "changes", "%" PRId64 " commit%s, %" PRId64 " file%s, +%" PRId64 " -%" PRId64,
                   commits, commits == 1 ? "" : "s", files, files == 1 ? "" : "s",
-                  ask_int(changes, "insertions", 0), ask_int(changes, "deletions", 0));
+                  get_int(changes, "insertions", 0), get_int(changes, "deletions", 0));
     put_member(s, "work", delivery, "message");
-    if (ask_text(delivery, "removed", NULL))
-        put_field(s, "removed", "%s%s%.12s", ask_text(delivery, "removed", ""),
+    if (get_text(delivery, "removed", NULL))
+        put_field(s, "removed", "%s%s%.12s", get_text(delivery, "removed", ""),
                   commit ? "; its last commit is " : "", commit ? commit : "");
 }
 
@@ -200,11 +200,11 @@ static void put_counters(struct sheet *s, const json_t *task) {
         { "restarts", "restart", "restarts" },
     };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "attempt %" PRId64 ", iteration %" PRId64, ask_int(task, "attempt", 0),
-                  ask_int(task, "iteration", 0));
+    strbuf_printf(&text, "attempt %" PRId64 ", iteration %" PRId64, get_int(task, "attempt", 0),
+                  get_int(task, "iteration", 0));
     const json_t *counted = json_object_get(task, "counters");
     for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
-        int64_t n = ask_int(counted, counters[i].member, 0);
+        int64_t n = get_int(counted, counters[i].member, 0);
         if (n > 0)
             strbuf_printf(&text, ", %" PRId64 " %s", n,
                           n == 1 ? counters[i].one : counters[i].many);
@@ -215,11 +215,11 @@ static void put_counters(struct sheet *s, const json_t *task) {
 /* Only limited resources: usage is shown with each run. An unknown cost is not $0.00. */
 static void put_limit(struct strbuf *out, const json_t *part, const char *of, bool is_known) {
     const json_t *tokens = json_object_get(part, "tokens"), *usd = json_object_get(part, "usd");
-    double used = ask_real(usd, "used", 0);
+    double used = get_real(usd, "used", 0);
     if (json_is_integer(json_object_get(tokens, "budget")))
         strbuf_printf(out, "%s%s %s of %s tokens", out->length > 0 ? ", " : "", of,
-                      print_count(ask_int(tokens, "used", 0)).text,
-                      print_count(ask_int(tokens, "budget", 0)).text);
+                      print_count(get_int(tokens, "used", 0)).text,
+                      print_count(get_int(tokens, "budget", 0)).text);
     if (!json_is_number(json_object_get(usd, "budget")))
         return;
     strbuf_printf(out, "%s%s ", out->length > 0 ? ", " : "", of);
@@ -227,13 +227,13 @@ static void put_limit(struct strbuf *out, const json_t *part, const char *of, bo
         strbuf_puts(out, "unknown");
     else
         strbuf_printf(out, "%s$%.2f", is_known ? "" : "at least ", used);
-    strbuf_printf(out, " of %s", print_usd(ask_real(usd, "budget", 0)).text);
+    strbuf_printf(out, " of %s", print_usd(get_real(usd, "budget", 0)).text);
 }
 
 static void put_budget(struct sheet *s, const json_t *task) {
     const json_t *budget = json_object_get(task, "budget"), *run = json_object_get(budget, "run");
-    int64_t unknown = ask_int(budget, "unknown_cost_runs", 0);
-    bool is_known = ask_int(task, "attempt", 0) <= 0
+    int64_t unknown = get_int(budget, "unknown_cost_runs", 0);
+    bool is_known = get_int(task, "attempt", 0) <= 0
                     || json_is_number(json_object_get(json_object_get(run, "usd"), "used"));
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     put_limit(&line, run, "run", is_known);
@@ -261,7 +261,7 @@ static void put_spec(struct sheet *s, const json_t *task) {
     put_argv(&text, json_object_get(spec, "argv"));
     put_field(s, "command", "%s", strbuf_text(&text));
     json_object_foreach(spec, key, value) {
-        if (!ask_is_word(key, shown))
+        if (!word_in(key, shown))
             put_any(s, key, value);
     }
     if (json_is_object(json_object_get(task, "context")))
@@ -271,13 +271,13 @@ static void put_spec(struct sheet *s, const json_t *task) {
 /* --- runs ------------------------------------------------------------------------------------ */
 
 static void put_result(struct strbuf *out, const json_t *task, const json_t *run) {
-    const char *how = ask_text(run, "how", "exit"), *message = ask_text(run, "message", "");
-    const char *outcome = ask_text(run, "outcome", NULL), *agent = ask_text(run, "agent", NULL);
-    const char *reported = ask_text(run, "said", outcome);
-    const char *instead_of = ask_text(run, "instead_of", NULL);
-    int64_t code = ask_int(run, "exit_code", -1), signal = ask_int(run, "signal", 0);
+    const char *how = get_text(run, "how", "exit"), *message = get_text(run, "message", "");
+    const char *outcome = get_text(run, "outcome", NULL), *agent = get_text(run, "agent", NULL);
+    const char *reported = get_text(run, "said", outcome);
+    const char *instead_of = get_text(run, "instead_of", NULL);
+    int64_t code = get_int(run, "exit_code", -1), signal = get_int(run, "signal", 0);
     if (!outcome) {
-        strbuf_puts(out, ask_text(run, "phase", "working"));
+        strbuf_puts(out, get_text(run, "phase", "working"));
         return;
     }
     strbuf_puts(out, strcmp(outcome, "launch") == 0 ? "not launched" : outcome);
@@ -292,18 +292,18 @@ static void put_result(struct strbuf *out, const json_t *task, const json_t *run
     /* The agent, if it is not the task's: a failover, or a worker of the roster. */
     if (instead_of)
         strbuf_printf(out, ", with %s for %s", agent ? agent : "-", instead_of);
-    else if (agent && strcmp(ask_text(task, "agent", ""), agent) != 0)
+    else if (agent && strcmp(get_text(task, "agent", ""), agent) != 0)
         strbuf_printf(out, ", by %s", agent);
     strbuf_printf(out, "%s%s", *message ? ": " : "", message);
 }
 
 /* Of the newest run that has one, so that a person can resume it manually. */
 static void put_session(struct sheet *s, const json_t *task) {
-    ASK_EACH(run, json_object_get(task, "runs")) {
-        const char *session = ask_text(run, "session", NULL), *model = ask_text(run, "model", NULL);
+    EACH_ITEM(run, json_object_get(task, "runs")) {
+        const char *session = get_text(run, "session", NULL), *model = get_text(run, "model", NULL);
         if (!session)
             continue;
-        put_field(s, "session", "%s%s%s%s", session, ask_true(run, "resumed") ? ", resumed" : "",
+        put_field(s, "session", "%s%s%s%s", session, get_true(run, "resumed") ? ", resumed" : "",
                   model ? ", model " : "", model ? model : "");
         return;
     }
@@ -320,17 +320,17 @@ static void put_runs(struct sheet *s, const json_t *task) {
         { NULL },
     };
     _cleanup_(rows_finish) struct rows rows = rows_new(columns);
-    ASK_EACH(run, json_object_get(task, "runs")) {
-        time_ms began = ask_int(run, "started_at", 0), ended = ask_int(run, "ended_at", s->now);
+    EACH_ITEM(run, json_object_get(task, "runs")) {
+        time_ms began = get_int(run, "started_at", 0), ended = get_int(run, "ended_at", s->now);
         bool has_cost = json_is_number(json_object_get(run, "cost_usd"));
         _cleanup_(strbuf_finish) struct strbuf result = STRBUF_INIT;
         put_result(&result, task, run);
         rows_add(&rows, (const char *[]){
-                            print_format("%" PRId64, ask_int(run, "attempt", 0)).text,
+                            print_format("%" PRId64, get_int(run, "attempt", 0)).text,
                             print_when(began, s->now).text,
                             began > 0 ? print_span((ended > 0 ? ended : s->now) - began).text : "-",
                             print_short(print_run_tokens(run)).text,
-                            has_cost ? print_usd(ask_real(run, "cost_usd", 0)).text : "-",
+                            has_cost ? print_usd(get_real(run, "cost_usd", 0)).text : "-",
                             strbuf_text(&result),
                         });
     }
@@ -342,36 +342,36 @@ static void put_runs(struct sheet *s, const json_t *task) {
 static void put_iterations(struct sheet *s, const json_t *task) {
     const json_t *iterations = json_object_get(task, "iterations");
     int64_t before = 0;
-    ASK_EACH(one, iterations) {
+    EACH_ITEM(one, iterations) {
         _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-        int64_t number = ask_int(one, "iteration", 0);
+        int64_t number = get_int(one, "iteration", 0);
         const json_t *artifacts = json_object_get(one, "artifacts");
         if (number + 1 < before)
             put_field(s, "iterations", "%" PRId64 " to %" PRId64 " removed by retention.iterations",
                       number + 1, before - 1);
         before = number;
-        strbuf_puts(&line, ask_text(one, "folder", ""));
-        strbuf_puts(&line, ask_true(one, "feedback") ? ", feedback.md" : "");
-        ASK_EACH(artifact, artifacts) {
+        strbuf_puts(&line, get_text(one, "folder", ""));
+        strbuf_puts(&line, get_true(one, "feedback") ? ", feedback.md" : "");
+        EACH_ITEM(artifact, artifacts) {
             strbuf_printf(&line, ", artifacts/%s", json_string_value(artifact));
         }
         /* Not the empty folder of a task that ran once. */
         if (json_array_size(iterations) > 1 || json_array_size(artifacts) > 0
-            || ask_true(one, "feedback"))
+            || get_true(one, "feedback"))
             put_field(s, print_format("iteration %" PRId64, number).text, "%s", strbuf_text(&line));
     }
 }
 
 static void print_sheet(const struct cmd_call *call, const json_t *task, struct strbuf *out) {
     struct sheet s = { .width = print_width(), .now = clock_read() };
-    const char *why = ask_text(task, "why", NULL), *gate = ask_text(task, "gate", NULL);
+    const char *why = get_text(task, "why", NULL), *gate = get_text(task, "gate", NULL);
     (void)call;
     put_heading(&s, task);
     put_state(&s, task);
     put_field(&s, "why", "%s%s%s", gate ? gate : "", gate && why ? ": " : "", why ? why : "");
     put_project(&s, task);
     put_any(&s, "after", json_object_get(task, "depends_on"));
-    put_field(&s, "added", "%s", print_when(ask_int(task, "created_at", 0), s.now).text);
+    put_field(&s, "added", "%s", print_when(get_int(task, "created_at", 0), s.now).text);
     put_workspace(&s, task);
     put_delivery(&s, task);
     put_counters(&s, task);
@@ -383,5 +383,5 @@ static void print_sheet(const struct cmd_call *call, const json_t *task, struct 
     *out = s.out;
 }
 
-const struct cmd cmd_show = { "show", ASK_COMMAND("/v1/tasks/", "", .print = print_sheet),
+const struct cmd cmd_show = { "show", REQUEST_COMMAND("/v1/tasks/", "", .print = print_sheet),
                               .min_args = 1, .max_args = 1 };

@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/money.h"
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "sim/text.h"
@@ -24,12 +24,12 @@
 
 /* Dollars in millionths; -1: none. */
 static int64_t micro_usd(const json_t *item, const char *member) {
-    double dollars = ask_real(item, member, -1);
+    double dollars = get_real(item, member, -1);
     return dollars < 0 ? -1 : (int64_t)(dollars * (double)MONEY_DOLLAR + 0.5);
 }
 
 static void put_bar(const json_t *item, time_ms now, double used, double cap, struct strbuf *out) {
-    time_ms opens_at = ask_int(item, "opens_at", 0);
+    time_ms opens_at = get_int(item, "opens_at", 0);
     double part = cap > 0 ? used / cap : 1;
     if (cap < 0)
         return;
@@ -55,10 +55,10 @@ static size_t put_warning(const char *warning, struct strbuf *out) {
 
 /* One line, or none if no kind of task waits and the queue is not too long. Returns the number. */
 static size_t status_queue(const json_t *status, struct strbuf *out) {
-    size_t lines = put_warning(ask_text(status, "warning", NULL), out);
+    size_t lines = put_warning(get_text(status, "warning", NULL), out);
     const json_t *queue = json_object_get(status, "queue");
-    const char *warning = ask_text(queue, "warning", NULL);
-    int64_t soft = ask_int(queue, "soft", -1), hard = ask_int(queue, "hard", -1);
+    const char *warning = get_text(queue, "warning", NULL);
+    int64_t soft = get_int(queue, "soft", -1), hard = get_int(queue, "hard", -1);
     if (warning)
         return lines + put_warning(warning, out);
     if (json_object_size(json_object_get(queue, "depths")) == 0)
@@ -66,7 +66,7 @@ static size_t status_queue(const json_t *status, struct strbuf *out) {
     strbuf_puts(out, "queue: ");
     const char *kind, *comma = "";
     json_t *depth;
-    int64_t rest = ask_int(queue, "depth", 0);
+    int64_t rest = get_int(queue, "depth", 0);
     json_object_foreach(json_object_get(queue, "depths"), kind, depth) {
         strbuf_puts(out, comma);
         sanitize_line(kind, out);
@@ -140,7 +140,7 @@ static const struct column alert_columns[] = {
 
 static void put_running_for(struct strbuf *out, const json_t *task, time_ms now) {
     const json_t *run = json_object_get(task, "run");
-    time_ms since = ask_int(run, "started_at", ask_int(task, "changed_at", 0));
+    time_ms since = get_int(run, "started_at", get_int(task, "changed_at", 0));
     strbuf_puts(out, since > 0 ? print_span(now - since).text : "");
 }
 
@@ -150,7 +150,7 @@ static void put_tokens(struct strbuf *out, const json_t *task, time_ms now) {
 }
 
 static void put_title(struct strbuf *out, const json_t *task, time_ms now) {
-    const char *doing = ask_text(json_object_get(task, "run"), "doing", NULL);
+    const char *doing = get_text(json_object_get(task, "run"), "doing", NULL);
     const char *title = print_title(task);
     (void)now;
     if (doing)
@@ -170,16 +170,16 @@ static const struct column running_columns[] = {
 
 static void put_waiting_count(struct strbuf *out, const json_t *gate, time_ms now) {
     (void)now;
-    strbuf_puts(out, print_count(ask_int(gate, "count", 0)).text);
+    strbuf_puts(out, print_count(get_int(gate, "count", 0)).text);
 }
 
 static void put_examples(struct strbuf *out, const json_t *gate, time_ms now) {
     const json_t *ids = json_object_get(gate, "examples");
     (void)now;
-    ask_join(out, ", ", ids);
+    join_texts(out, ", ", ids);
     if (out->length == 0)
         strbuf_puts(out, EMPTY);
-    else if ((int64_t)json_array_size(ids) < ask_int(gate, "count", 0))
+    else if ((int64_t)json_array_size(ids) < get_int(gate, "count", 0))
         strbuf_puts(out, ", ...");
 }
 
@@ -223,11 +223,11 @@ static void add_limit(struct screen *s, const char *key, int64_t used, int64_t c
 /* A limit or limiter. */
 static void add_runs_limit(struct screen *s, const char *prefix, const json_t *item) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
-    const char *word = ask_text(item, "state", "open");
+    const char *word = get_text(item, "state", "open");
     bool closed = strcmp(word, "open") != 0;
-    time_ms opens_at = ask_int(item, "opens_at", 0);
-    int64_t hits = ask_int(item, "hits", 0), cap = ask_int(item, "cap", -1);
-    strbuf_printf(&key, "%s%s", prefix, ask_text(item, *prefix ? "name" : "key", "?"));
+    time_ms opens_at = get_int(item, "opens_at", 0);
+    int64_t hits = get_int(item, "hits", 0), cap = get_int(item, "cap", -1);
+    strbuf_printf(&key, "%s%s", prefix, get_text(item, *prefix ? "name" : "key", "?"));
     if (*prefix && closed)
         strbuf_puts(&state, word);
     if (*prefix && opens_at > s->now)
@@ -235,7 +235,7 @@ static void add_runs_limit(struct screen *s, const char *prefix, const json_t *i
     if (state.length > 0 && hits > 0)
         strbuf_printf(&state, ", %" PRId64 " hit%s", hits, hits == 1 ? "" : "s");
     if (cap >= 0 || s->all || strcmp(strbuf_text(&key), "runs") == 0)
-        add_limit(s, strbuf_text(&key), ask_int(item, "used", -1), cap,
+        add_limit(s, strbuf_text(&key), get_int(item, "used", -1), cap,
                   closed ? LIMIT_CLOSED : LIMIT_OPEN, &state);
 }
 
@@ -243,19 +243,19 @@ static void add_runs_limit(struct screen *s, const char *prefix, const json_t *i
 static void add_budget(struct screen *s, const json_t *item) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, tokens = STRBUF_INIT,
                                            money = STRBUF_INIT;
-    int64_t used = ask_int(item, "used", 0), cap = ask_int(item, "cap", -1);
-    int64_t reserved = ask_int(item, "reserved", 0),
-            unknown = ask_int(item, "unknown_cost_runs", 0);
+    int64_t used = get_int(item, "used", 0), cap = get_int(item, "cap", -1);
+    int64_t reserved = get_int(item, "reserved", 0),
+            unknown = get_int(item, "unknown_cost_runs", 0);
     int64_t usd_used = micro_usd(item, "usd_used"), usd_cap = micro_usd(item, "usd_cap");
     int64_t usd_reserved = micro_usd(item, "usd_reserved");
     put_bar(item, s->now, (double)used, (double)cap, &tokens);
     if (reserved > 0)
         strbuf_printf(&tokens, "%s%s reserved", tokens.length > 0 ? ", " : "",
                       print_short(reserved).text);
-    strbuf_printf(&key, "budget:%s", ask_text(item, "key", "?"));
+    strbuf_printf(&key, "budget:%s", get_text(item, "key", "?"));
     if (cap >= 0 || s->all)
-        add_limit(s, strbuf_text(&key), ask_int(item, "used", -1), cap,
-                  strcmp(ask_text(item, "state", "open"), "open") != 0 ? LIMIT_CLOSED : LIMIT_OPEN,
+        add_limit(s, strbuf_text(&key), get_int(item, "used", -1), cap,
+                  strcmp(get_text(item, "state", "open"), "open") != 0 ? LIMIT_CLOSED : LIMIT_OPEN,
                   &tokens);
     put_bar(item, s->now, (double)usd_used, (double)usd_cap, &money);
     if (usd_reserved > 0) {
@@ -267,21 +267,21 @@ static void add_budget(struct screen *s, const json_t *item) {
         strbuf_printf(&money, "%s%" PRId64 " run%s of unknown cost", money.length > 0 ? ", " : "",
                       unknown, unknown == 1 ? "" : "s");
     strbuf_clear(&key);
-    strbuf_printf(&key, "budget_usd:%s", ask_text(item, "key", "?"));
+    strbuf_printf(&key, "budget_usd:%s", get_text(item, "key", "?"));
     if (usd_cap >= 0 || (s->all && usd_used > 0))
         add_limit(s, strbuf_text(&key), usd_used, usd_cap, LIMIT_MONEY, &money);
 }
 
 static void fill_limits(struct screen *s) {
-    ASK_EACH(item, json_object_get(s->status, "limits")) {
+    EACH_ITEM(item, json_object_get(s->status, "limits")) {
         /* Limiters have more members and follow. */
-        if (strncmp(ask_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
+        if (strncmp(get_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
             add_runs_limit(s, "", item);
     }
-    ASK_EACH(item, json_object_get(s->status, "limiters")) {
+    EACH_ITEM(item, json_object_get(s->status, "limiters")) {
         add_runs_limit(s, "limiter:", item);
     }
-    ASK_EACH(item, json_object_get(s->status, "budgets")) {
+    EACH_ITEM(item, json_object_get(s->status, "budgets")) {
         add_budget(s, item);
     }
     for (struct limit *l = s->limits; l < s->limits + s->limit_count; l++) {
@@ -334,13 +334,13 @@ static void fill_sections(struct screen *s) {
     const json_t *events = json_object_get(s->status, "events");
     for (int i = 0; i < SECTION_COUNT; i++) {
         s->sections[i].rows = rows_new(table[i].columns);
-        ASK_EACH(item, table[i].member ? json_object_get(s->status, table[i].member) : NULL) {
+        EACH_ITEM(item, table[i].member ? json_object_get(s->status, table[i].member) : NULL) {
             add_item(s, i, item);
         }
     }
     s->sections[RUNNING].total =
-        (size_t)(ask_int(counts, "running", 0) + ask_int(counts, "starting", 0));
-    ASK_EACH(id, json_object_get(s->status, "external")) { /* they hold slots, too */
+        (size_t)(get_int(counts, "running", 0) + get_int(counts, "starting", 0));
+    EACH_ITEM(id, json_object_get(s->status, "external")) { /* they hold slots, too */
         add_cells(s, RUNNING,
                   (const char *[]){ json_string_value(id), NULL, NULL, NULL, NULL,
                                     "(external: a run that this daemon did not start)" });
@@ -349,8 +349,8 @@ static void fill_sections(struct screen *s) {
     /* Newest first, in any order of arrival. */
     size_t count = json_array_size(events);
     bool oldest_first = count > 1
-                        && ask_int(json_array_get(events, 0), "seq", 0)
-                               < ask_int(json_array_get(events, count - 1), "seq", 0);
+                        && get_int(json_array_get(events, 0), "seq", 0)
+                               < get_int(json_array_get(events, count - 1), "seq", 0);
     for (size_t i = 0; i < count; i++)
         add_item(s, EVENTS, json_array_get(events, oldest_first ? count - 1 - i : i));
 }
@@ -386,33 +386,33 @@ static void put_paused(struct screen *s) {
 
 static void put_head(struct screen *s) {
     const struct output_style *style = output_style();
-    time_ms started = ask_int(s->status, "started_at", 0);
-    int64_t disk = ask_int(json_object_get(s->status, "host"), "disk_free_mb", -1);
-    int64_t stuck = ask_int(s->status, "blocked_dependencies", 0);
-    put_piece(s, style->bold, "sluice %s", ask_text(s->status, "version", "?"));
-    if (ask_true(s->status, "paused"))
+    time_ms started = get_int(s->status, "started_at", 0);
+    int64_t disk = get_int(json_object_get(s->status, "host"), "disk_free_mb", -1);
+    int64_t stuck = get_int(s->status, "blocked_dependencies", 0);
+    put_piece(s, style->bold, "sluice %s", get_text(s->status, "version", "?"));
+    if (get_true(s->status, "paused"))
         put_paused(s);
-    if (ask_true(json_object_get(s->status, "store"), "full"))
+    if (get_true(json_object_get(s->status, "store"), "full"))
         put_piece(s, style->red, "DISK FULL: nothing new is taken");
     const json_t *http = json_object_get(s->status, "http");
-    if (ask_text(http, "problem", NULL))
+    if (get_text(http, "problem", NULL))
         put_piece(s, style->red, "http.listen FAILS: status --json says why");
     const json_t *sandbox = json_object_get(s->status, "sandbox");
-    if (ask_text(sandbox, "why", NULL))
+    if (get_text(sandbox, "why", NULL))
         put_piece(s, style->yellow, "sandbox none: 'sluice doctor' says why");
     if (stuck > 0)
         put_piece(s, style->yellow, "%" PRId64 " wait%s for what failed", stuck,
                   stuck == 1 ? "s" : "");
     if (started > 0)
         put_piece(s, "", "up %s", print_span(s->now - started).text);
-    put_piece(s, "", "preset %s", ask_text(s->status, "preset", "?"));
-    put_piece(s, "", "pid %" PRId64, ask_int(s->status, "pid", 0));
+    put_piece(s, "", "preset %s", get_text(s->status, "preset", "?"));
+    put_piece(s, "", "pid %" PRId64, get_int(s->status, "pid", 0));
     if (disk >= 0)
         put_piece(s, "", "disk %" PRId64 " GB free", disk / 1024);
-    if (sandbox && !ask_text(sandbox, "why", NULL))
-        put_piece(s, "", "sandbox %s", ask_text(sandbox, "auto", "?"));
-    if (ask_text(http, "url", NULL))
-        put_piece(s, "", "%s", ask_text(http, "url", ""));
+    if (sandbox && !get_text(sandbox, "why", NULL))
+        put_piece(s, "", "sandbox %s", get_text(sandbox, "auto", "?"));
+    if (get_text(http, "url", NULL))
+        put_piece(s, "", "%s", get_text(http, "url", ""));
     strbuf_putc(&s->out, '\n');
 }
 
@@ -425,9 +425,9 @@ static void put_counts(struct screen *s) {
     struct print_text texts[ARRAY_SIZE(states)];
     const char *cells[ARRAY_SIZE(states)], *colours[ARRAY_SIZE(states)];
     for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-        int64_t count = ask_int(counts, states[i], 0);
+        int64_t count = get_int(counts, states[i], 0);
         if (i == 0)
-            count += ask_int(counts, "starting", 0);
+            count += get_int(counts, "starting", 0);
         texts[i] = print_count(count);
         cells[i] = texts[i].text;
         colours[i] = count > 0 ? print_state_colour(states[i]) : output_style()->dim;
@@ -539,20 +539,20 @@ static int wait_for_news(struct client *events, int signals, const bool *news, s
     }
 }
 
-static int watch(struct ask *ask) {
-    _cleanup_(ask_finish) struct ask events = { 0 };
-    int code = ask_open(&events, ASK_RUNNING), signals = cmd_watch_interrupts(), r = 0;
+static int watch(struct request *req) {
+    _cleanup_(request_finish) struct request events = { 0 };
+    int code = request_open(&events, REQUEST_RUNNING), signals = cmd_watch_interrupts(), r = 0;
     bool news = false;
     if (code == CMD_OK
         && client_begin_events(events.client, "/v1/events", CLIENT_EVENTS_NEW, event_came, &news,
                                &events.err)
                != 200)
-        code = ask_failed(&events);
+        code = request_failed(&events);
     while (code == CMD_OK && r == 0) {
-        code = ask_get(ask, "/v1/status");
+        code = request_get(req, "/v1/status");
         if (code != CMD_OK)
             break;
-        screen_print(ask->answer, "\x1b[H\x1b[2J", true, false);
+        screen_print(req->answer, "\x1b[H\x1b[2J", true, false);
         (void)output_flush();
         news = false;
         r = wait_for_news(events.client, signals, &news, &events.err);
@@ -572,14 +572,14 @@ static int cmd_status_run(const struct cmd_call *call) {
         return cmd_usage_error(call->cmd, "'--watch' and '--json' exclude each other");
     if (watching && !terminal_is(stdout))
         return cmd_usage_error(call->cmd, "option '--watch' needs a terminal");
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = watching ? watch(&ask) : ask_get(&ask, "/v1/status");
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = watching ? watch(&req) : request_get(&req, "/v1/status");
     if (code != CMD_OK || watching)
         return code;
-    ask_warn_standby(&ask);
+    request_warn_standby(&req);
     if (call->json)
-        return ask_print(&ask);
-    screen_print(ask.answer, "", !cmd_has(call, "all") && terminal_is(stdout),
+        return request_print(&req);
+    screen_print(req.answer, "", !cmd_has(call, "all") && terminal_is(stdout),
                  cmd_has(call, "all"));
     return CMD_OK;
 }

@@ -7,28 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/program.h"
+#include "cli/request.h"
 #include "os/files.h"
 
 #define BACKUP_TIMEOUT HOURS(1) /* many gigabytes on a slow disk */
 
 static int cmd_backup_run(const struct cmd_call *call) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    if (cmd_absolute_path(call->args[0], &path, &ask.err) < 0)
-        return cmd_error(&ask.err);
-    int code = ask_open(&ask, ASK_START);
+    _cleanup_(request_finish) struct request req = { 0 };
+    if (cmd_absolute_path(call->args[0], &path, &req.err) < 0)
+        return cmd_error(&req.err);
+    int code = request_open(&req, REQUEST_START);
     if (code != CMD_OK)
         return code;
-    client_set_timeout(ask.client, BACKUP_TIMEOUT);
-    code = ask_post(&ask, json_pack("{s:o}", "path", ask_string(strbuf_text(&path))), "/v1/backup");
-    if (ask_ended(call, &ask, &code))
+    client_set_timeout(req.client, BACKUP_TIMEOUT);
+    code =
+        request_post(&req, json_pack("{s:o}", "path", json_text(strbuf_text(&path))), "/v1/backup");
+    if (request_ended(call, &req, &code))
         return code;
     return cmd_print_line("%s written: %" PRId64 " bytes in %" PRId64 " ms",
-                          ask_text(ask.answer, "path", strbuf_text(&path)),
-                          ask_int(ask.answer, "bytes", 0), ask_int(ask.answer, "took_ms", 0));
+                          get_text(req.answer, "path", strbuf_text(&path)),
+                          get_int(req.answer, "bytes", 0), get_int(req.answer, "took_ms", 0));
 }
 
 const struct cmd cmd_backup = { "backup", cmd_backup_run, 1, 1 };
@@ -45,8 +46,8 @@ static int cmd_restore_run(const struct cmd_call *call) {
         || file_open(strbuf_text(&path), &file, &err) < 0)
         return cmd_error(&err);
     file_close(file);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int status, code = ask_open(&ask, ASK_TRY);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int status, code = request_open(&req, REQUEST_TRY);
     if (code == CMD_OK) {
         cmd_warn("a daemon is running: 'sluice down' stops it, the runs go on");
         return CMD_REFUSED;
@@ -61,7 +62,7 @@ static int cmd_restore_run(const struct cmd_call *call) {
     if (status != 0) /* it has printed why; CMD_REFUSED if another daemon uses the home */
         return status == CMD_REFUSED ? CMD_REFUSED : CMD_FAILED;
     if (call->json) /* otherwise sluiced has printed it */
-        return ask_print_json(json_pack("{s:o}", "restored", ask_string(strbuf_text(&path))));
+        return output_json(json_pack("{s:o}", "restored", json_text(strbuf_text(&path))));
     return CMD_OK;
 }
 
@@ -79,19 +80,19 @@ static int take_bytes(void *ctx, const char *bytes, size_t size) {
 }
 
 static int cmd_snapshot_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_RUNNING);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_RUNNING);
     if (code != CMD_OK)
         return code;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, path = STRBUF_INIT;
     strbuf_puts(&path, "/v1/snapshot");
     if (cmd_has(call, "anonymous"))
         client_query(&path, "anonymous", "true");
-    int status = client_stream_bytes(ask.client, strbuf_text(&path), take_bytes, &out, &ask.err);
+    int status = client_stream_bytes(req.client, strbuf_text(&path), take_bytes, &out, &req.err);
     if (status != 200) {
-        if (ask.err.code >= 0)
-            error_set(&ask.err, -EIO, "the daemon answered with status %d", status);
-        return ask_failed(&ask);
+        if (req.err.code >= 0)
+            error_set(&req.err, -EIO, "the daemon answered with status %d", status);
+        return request_failed(&req);
     }
     output_rest(&out);
     return CMD_OK;
@@ -105,7 +106,7 @@ static const struct cmd_option snapshot_options[] = {
 const struct cmd cmd_snapshot = { "snapshot", cmd_snapshot_run, 0, 0, snapshot_options };
 
 /* Prints sluiced's answer as JSON, or with `print`. */
-static int ask_sluiced(const struct cmd_call *call, const char *const *argv,
+static int run_sluiced(const struct cmd_call *call, const char *const *argv,
                        void (*print)(const json_t *answer, struct strbuf *out)) {
     struct error err = { 0 };
     _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, text = STRBUF_INIT,
@@ -122,7 +123,7 @@ static int ask_sluiced(const struct cmd_call *call, const char *const *argv,
         return CMD_FAILED;
     }
     if (call->json)
-        return ask_print_json(answer);
+        return output_json(answer);
     print(answer, &out);
     output_rest(&out);
     json_decref(answer);
@@ -130,26 +131,26 @@ static int ask_sluiced(const struct cmd_call *call, const char *const *argv,
 }
 
 static int64_t rows_of(const json_t *answer, const char *table) {
-    return ask_int(json_object_get(answer, "rows"), table, 0);
+    return get_int(json_object_get(answer, "rows"), table, 0);
 }
 
 static void print_copied(const json_t *answer, struct strbuf *out) {
     cmd_put_line(out,
                  "%s: %" PRId64 " tasks, %" PRId64 " runs, %" PRId64 " events; %" PRId64
                  " rows written in %.1f s, both compared: the same",
-                 ask_true(answer, "resumed") ? "copied to the end" : "copied",
+                 get_true(answer, "resumed") ? "copied to the end" : "copied",
                  rows_of(answer, "tasks"), rows_of(answer, "runs"), rows_of(answer, "events"),
-                 ask_int(answer, "written", 0), (double)ask_int(answer, "took_ms", 0) / 1000);
-    cmd_put_line(out, "from  %s", ask_text(answer, "from", ""));
-    cmd_put_line(out, "to    %s", ask_text(answer, "to", ""));
-    if (!ask_true(answer, "is_current"))
+                 get_int(answer, "written", 0), (double)get_int(answer, "took_ms", 0) / 1000);
+    cmd_put_line(out, "from  %s", get_text(answer, "from", ""));
+    cmd_put_line(out, "to    %s", get_text(answer, "to", ""));
+    if (!get_true(answer, "is_current"))
         cmd_put_line(out, "next  sluice config set store.url=%s && sluice up",
-                     ask_text(answer, "to", ""));
+                     get_text(answer, "to", ""));
 }
 
 static int copy_run(const struct cmd_call *call) {
     const char *const argv[] = { "sluiced", "--store-copy", call->args[0], call->args[1], NULL };
-    return ask_sluiced(call, argv, print_copied);
+    return run_sluiced(call, argv, print_copied);
 }
 
 static void print_count(struct strbuf *out, const char *name, int64_t count) {
@@ -158,34 +159,34 @@ static void print_count(struct strbuf *out, const char *name, int64_t count) {
 
 static void print_shown(const json_t *answer, struct strbuf *out) {
     const json_t *rows = json_object_get(answer, "rows");
-    if (!ask_true(answer, "there")) {
-        cmd_put_line(out, "nothing is stored at '%s'", ask_text(answer, "store", "?"));
+    if (!get_true(answer, "there")) {
+        cmd_put_line(out, "nothing is stored at '%s'", get_text(answer, "store", "?"));
         return;
     }
     if (json_object_get(answer, "store"))
-        cmd_put_line(out, "%-12s %s", "store", ask_text(answer, "store", ""));
-    cmd_put_line(out, "%-12s %s%sversion %" PRId64, "kind", ask_text(answer, "backend", ""),
-                 json_object_get(answer, "backend") ? ", " : "", ask_int(answer, "version", 0));
-    int64_t bytes = ask_int(answer, "bytes", -1);
+        cmd_put_line(out, "%-12s %s", "store", get_text(answer, "store", ""));
+    cmd_put_line(out, "%-12s %s%sversion %" PRId64, "kind", get_text(answer, "backend", ""),
+                 json_object_get(answer, "backend") ? ", " : "", get_int(answer, "version", 0));
+    int64_t bytes = get_int(answer, "bytes", -1);
     if (bytes >= 0)
         cmd_put_line(out, "%-12s %.1f MB", "size", (double)bytes / 1e6);
     if (json_object_get(answer, "epoch"))
-        print_count(out, "epoch", ask_int(answer, "epoch", 0));
+        print_count(out, "epoch", get_int(answer, "epoch", 0));
     cmd_put_line(out, "%-12s %s", "left",
-                 ask_true(answer, "was_unclean") ? "not closed by its last daemon"
+                 get_true(answer, "was_unclean") ? "not closed by its last daemon"
                                                  : "closed properly");
-    if (ask_true(answer, "unfinished_copy"))
+    if (get_true(answer, "unfinished_copy"))
         cmd_put_line(out, "%-12s %s", "copy",
                      "not finished: 'sluice store copy' with the same words goes on");
-    print_count(out, "tasks", ask_int(answer, "tasks", 0));
+    print_count(out, "tasks", get_int(answer, "tasks", 0));
     if (!rows) {
-        print_count(out, "last event", ask_int(answer, "last_event", 0));
+        print_count(out, "last event", get_int(answer, "last_event", 0));
         return;
     }
     print_count(out, "runs", rows_of(answer, "runs"));
-    print_count(out, "  live", ask_int(answer, "live_runs", 0));
+    print_count(out, "  live", get_int(answer, "live_runs", 0));
     print_count(out, "events", rows_of(answer, "events"));
-    print_count(out, "last event", ask_int(answer, "last_event", 0));
+    print_count(out, "last event", get_int(answer, "last_event", 0));
     static const char *const others[] = { "projects", "groups", "agents", "limiters",
                                           "keys",     "usage",  "waits",  "notes" };
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -196,7 +197,7 @@ static void print_shown(const json_t *answer, struct strbuf *out) {
 static int show_run(const struct cmd_call *call) {
     const char *store = call->arg_count > 0 ? call->args[0] : "current";
     const char *const argv[] = { "sluiced", "--store-show", store, NULL };
-    return ask_sluiced(call, argv, print_shown);
+    return run_sluiced(call, argv, print_shown);
 }
 
 static const struct cmd store_copy = { "store copy", copy_run, 2, 2 };

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "cli/top.h"
 #include "os/clock.h"
 #include "os/terminal.h"
@@ -96,9 +96,9 @@ static int take_keys(struct session *s) {
         if (s->top.pane < TOP_LISTS && top_list_known(&s->top.lists[s->top.pane]) == 0)
             (void)top_daemon_load(&s->daemon, &s->top);
         top_input(&s->top, key);
-        if (s->top.wish == TOP_REQUEST_QUIT)
+        if (s->top.request == TOP_REQUEST_QUIT)
             return 1;
-        if (s->top.wish == TOP_REQUEST_REDRAW)
+        if (s->top.request == TOP_REQUEST_REDRAW)
             top_screen_redraw();
         top_daemon_do(&s->daemon, &s->top);
     }
@@ -141,7 +141,7 @@ static int run_screen(struct session *s) {
     take_size(s);
     draw(s); /* so that the list knows its height */
     for (bool more = true; wait_for_anything(s, more);) {
-        if (!s->top.away && top_daemon_pause(&s->daemon, &s->top, clock_read_steady()) == 0)
+        if (!s->top.unreachable && top_daemon_pause(&s->daemon, &s->top, clock_read_steady()) == 0)
             top_daemon_refresh(&s->daemon, &s->top);
         more = top_daemon_load(&s->daemon, &s->top);
         for (unsigned i = 0; i < PIECES && top_daemon_pump_log(&s->daemon, &s->top); i++)
@@ -158,7 +158,7 @@ static int run_screen(struct session *s) {
 static int print_message(const struct session *s) {
     cmd_warn("%s",
              s->top.message.length > 0 ? strbuf_text(&s->top.message) : "the daemon has gone");
-    return s->top.away ? CMD_NO_DAEMON : CMD_FAILED;
+    return s->top.unreachable ? CMD_NO_DAEMON : CMD_FAILED;
 }
 
 static int run_once(struct session *s) {
@@ -170,7 +170,7 @@ static int run_once(struct session *s) {
     top_view(&s->top, &s->cells); /* so that the list knows its height */
     while (top_daemon_load(&s->daemon, &s->top))
         continue;
-    if (s->top.away || s->top.message.length > 0)
+    if (s->top.unreachable || s->top.message.length > 0)
         return print_message(s);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     top_view(&s->top, &s->cells);
@@ -219,7 +219,7 @@ static int cmd_top_run(const struct cmd_call *call) {
     }
     if (call->json) {
         json_t *all = top_daemon_all(&s.daemon, &s.top);
-        return all ? ask_print_json(all) : print_message(&s);
+        return all ? output_json(all) : print_message(&s);
     }
     if (cmd_has(call, "once") || !terminal_is(stdout))
         return run_once(&s);

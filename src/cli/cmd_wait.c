@@ -7,9 +7,9 @@
 #include <poll.h>
 #include <string.h>
 
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "os/clock.h"
 
 #define TASKS_MAX    256u
@@ -19,49 +19,51 @@
 
 struct waiting {
     const struct cmd_call *call;
-    struct ask ask;
+    struct request req;
     time_ms deadline; /* steady clock; TIME_NEVER: none */
     struct daemon_lost lost;
 };
 
 static json_t *body_of(const struct cmd_call *call, time_ms span) {
-    return json_pack("{s:o, s:b, s:b, s:I}", "tasks", ask_args(call, 0, call->arg_count), "any",
+    return json_pack("{s:o, s:b, s:b, s:I}", "tasks", request_args(call, 0, call->arg_count), "any",
                      cmd_has(call, "any"), "patient", cmd_has(call, "keep-waiting"), "timeout_s",
                      (json_int_t)((span + 999) / 1000));
 }
 
 /* Is there no daemon, or no longer? */
-static bool is_lost(const struct ask *ask) {
-    int code = ask->err.code;
-    return !ask_was_answered(ask) ? client_is_absent(code) || code == -ECONNRESET || code == -EPIPE
-                                  : code == -ESHUTDOWN || code == -ECONNREFUSED; /* only standbys */
+static bool is_lost(const struct request *req) {
+    int code = req->err.code;
+    return !request_was_answered(req)
+               ? client_is_absent(code) || code == -ECONNRESET || code == -EPIPE
+               : code == -ESHUTDOWN || code == -ECONNREFUSED; /* only standbys */
 }
 
 /* One request, repeated after a daemon restart. */
-static int ask_once(struct waiting *w) {
+static int wait_once(struct waiting *w) {
     for (;;) {
         time_ms left = w->deadline == TIME_NEVER ? QUESTION_MAX : w->deadline - clock_read_steady();
         time_ms span = time_min(QUESTION_MAX, time_max(0, left));
-        int code = w->lost.since ? ask_open(&w->ask, ASK_TRY) : ask_open(&w->ask, ASK_RUNNING);
+        int code = w->lost.since ? request_open(&w->req, REQUEST_TRY)
+                                 : request_open(&w->req, REQUEST_RUNNING);
         if (code != CMD_OK && code != CMD_NO_DAEMON)
             return code;
         if (code == CMD_NO_DAEMON && !w->lost.since)
             return code; /* already reported: no daemon at the start */
         if (code == CMD_OK) {
-            client_set_timeout(w->ask.client, span + ANSWER_GRACE);
-            if (ask_try_post(&w->ask, body_of(w->call, span), "/v1/wait") == 0) {
+            client_set_timeout(w->req.client, span + ANSWER_GRACE);
+            if (request_try_post(&w->req, body_of(w->call, span), "/v1/wait") == 0) {
                 w->lost.since = 0;
                 return CMD_OK;
             }
-            if (!is_lost(&w->ask))
-                return ask_failed(&w->ask);
-            w->ask.client = client_close(w->ask.client);
+            if (!is_lost(&w->req))
+                return request_failed(&w->req);
+            w->req.client = client_close(w->req.client);
         }
-        if (daemon_lost_look(&w->lost, "the tasks go on") >= w->deadline) {
+        if (daemon_lost_retry(&w->lost, "the tasks go on") >= w->deadline) {
             cmd_warn("the time is over, and no daemon answers");
             return CMD_NO_DAEMON;
         }
-        (void)poll(NULL, 0, DAEMON_LOOK_AGAIN);
+        (void)poll(NULL, 0, DAEMON_RETRY_MS);
     }
 }
 
@@ -69,13 +71,13 @@ static int ask_once(struct waiting *w) {
 
 static void print_one(const json_t *task, struct strbuf *out) {
     const json_t *run = json_object_get(task, "run");
-    const char *state = ask_text(task, "state", "?"), *message = ask_text(run, "message", NULL);
-    int64_t code = ask_int(run, "exit_code", -1), signal = ask_int(run, "signal", 0);
-    print_line(out, ask_text(task, "id", "?"), 0);
+    const char *state = get_text(task, "state", "?"), *message = get_text(run, "message", NULL);
+    int64_t code = get_int(run, "exit_code", -1), signal = get_int(run, "signal", 0);
+    print_line(out, get_text(task, "id", "?"), 0);
     strbuf_printf(out, " is %s", state);
-    if (ask_true(task, "needs_person")) {
+    if (get_true(task, "needs_person")) {
         strbuf_puts(out, ": it needs a person: ");
-        print_line(out, ask_text(task, "why", "sluice why says what for"), 0);
+        print_line(out, get_text(task, "why", "sluice why says what for"), 0);
     } else if (strcmp(state, "failed") == 0 && signal > 0)
         strbuf_printf(out, ": signal %lld", (long long)signal);
     else if (strcmp(state, "failed") == 0 && message)
@@ -88,13 +90,13 @@ static void print_one(const json_t *task, struct strbuf *out) {
 /* With --any only ended tasks count, and one success is enough. */
 static int exit_code(const struct waiting *w) {
     size_t good = 0, bad = 0, person = 0;
-    if (ask_true(w->ask.answer, "timed_out"))
+    if (get_true(w->req.answer, "timed_out"))
         return CMD_TIMED_OUT;
-    ASK_EACH(task, json_object_get(w->ask.answer, "tasks")) {
-        bool is_done = ask_is(task, "state", "done");
+    EACH_ITEM(task, json_object_get(w->req.answer, "tasks")) {
+        bool is_done = member_is(task, "state", "done");
         good += is_done;
-        bad += ask_true(task, "finished") && !is_done;
-        person += ask_true(task, "needs_person");
+        bad += get_true(task, "finished") && !is_done;
+        person += get_true(task, "needs_person");
     }
     if (cmd_has(w->call, "any") ? good > 0 : bad + person == 0)
         return CMD_OK;
@@ -109,28 +111,28 @@ static int cmd_wait_run(const struct cmd_call *call) {
     if (call->arg_count > TASKS_MAX)
         return cmd_usage_error(call->cmd, "%u tasks at the most, got %zu", TASKS_MAX,
                                call->arg_count);
-    code = ask_names(call, "an ID is empty");
+    code = request_check_names(call, "an ID is empty");
     if (code != CMD_OK)
         return code;
     struct waiting w = { .call = call, .deadline = TIME_NEVER };
     if (seconds >= 0)
         w.deadline = time_add(clock_read_steady(), SECONDS(seconds));
     do
-        code = ask_once(&w);
-    while (code == CMD_OK && ask_true(w.ask.answer, "timed_out")
+        code = wait_once(&w);
+    while (code == CMD_OK && get_true(w.req.answer, "timed_out")
            && clock_read_steady() < w.deadline);
     if (code == CMD_OK) {
         _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
         if (call->json)
-            (void)ask_print(&w.ask);
+            (void)request_print(&w.req);
         else
-            ASK_EACH(task, json_object_get(w.ask.answer, "tasks")) {
+            EACH_ITEM(task, json_object_get(w.req.answer, "tasks")) {
                 print_one(task, &out);
             }
         output_rest(&out);
         code = exit_code(&w);
     }
-    ask_finish(&w.ask);
+    request_finish(&w.req);
     return code;
 }
 

@@ -3,8 +3,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "core/state_look.h"
 #include "os/clock.h"
 #include "os/terminal.h"
@@ -22,15 +22,15 @@ struct answer {
 
 static void put_summary(struct answer *a) {
     const struct output_style *style = output_style();
-    const char *state = ask_text(a->why, "state", "?"), *summary = ask_text(a->why, "summary", "");
+    const char *state = get_text(a->why, "state", "?"), *summary = get_text(a->why, "summary", "");
     size_t length = strlen(state);
     if (strncmp(summary, state, length) == 0 && strncmp(summary + length, ": ", 2) == 0)
         summary += length + 2; /* the state precedes it */
     strbuf_puts(&a->out, style->bold);
-    print_line(&a->out, ask_text(a->why, "id", "?"), 0);
+    print_line(&a->out, get_text(a->why, "id", "?"), 0);
     strbuf_printf(&a->out, "%s  %s%s%s  ", style->reset, print_state_colour(state), state,
                   style->reset);
-    print_wrapped(&a->out, summary, strlen(ask_text(a->why, "id", "?")) + strlen(state) + 4,
+    print_wrapped(&a->out, summary, strlen(get_text(a->why, "id", "?")) + strlen(state) + 4,
                   UINT_MAX);
     strbuf_putc(&a->out, '\n');
 }
@@ -38,9 +38,9 @@ static void put_summary(struct answer *a) {
 /* "lease:runs closed the limit of runs is reached (8 of 8 in use)" */
 static void put_gate(struct answer *a, const json_t *gate) {
     const struct output_style *style = output_style();
-    bool open = ask_true(gate, "open");
+    bool open = get_true(gate, "open");
     const char *mark = state_symbol(open ? TASK_DONE : TASK_FAILED, terminal_is_utf8());
-    const char *code = ask_text(gate, "gate", "?"), *first = ask_text(a->why, "first", "");
+    const char *code = get_text(gate, "gate", "?"), *first = get_text(a->why, "first", "");
     const char *colour = open ? style->dim : strcmp(code, first) == 0 ? style->red : style->yellow;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     print_gate(&text, gate, a->now);
@@ -59,13 +59,13 @@ static void put_gate(struct answer *a, const json_t *gate) {
 
 static void put_gates(struct answer *a) {
     const json_t *gates = json_object_get(a->why, "gates");
-    ASK_EACH(gate, gates) {
-        size_t length = text_columns(ask_text(gate, "gate", "?"));
+    EACH_ITEM(gate, gates) {
+        size_t length = text_columns(get_text(gate, "gate", "?"));
         a->gate_width = length > a->gate_width ? length : a->gate_width;
     }
     if (json_array_size(gates) > 0)
         strbuf_putc(&a->out, '\n');
-    ASK_EACH(gate, gates) {
+    EACH_ITEM(gate, gates) {
         put_gate(a, gate);
     }
 }
@@ -78,9 +78,9 @@ static void put_agents(struct answer *a) {
     size_t i;
     json_t *agent;
     json_array_foreach(agents, i, agent) {
-        const char *state = ask_text(agent, "state", "?");
-        time_ms opens_at = ask_int(agent, "opens_at", 0);
-        strbuf_printf(&text, "%s%s: %s", i > 0 ? between : "", ask_text(agent, "name", "?"), state);
+        const char *state = get_text(agent, "state", "?");
+        time_ms opens_at = get_int(agent, "opens_at", 0);
+        strbuf_printf(&text, "%s%s: %s", i > 0 ? between : "", get_text(agent, "name", "?"), state);
         if (opens_at > 0)
             strbuf_printf(&text, ", opens %s", print_when(opens_at, a->now).text);
         else if (strcmp(state, "closed") == 0)
@@ -94,7 +94,7 @@ static void put_agents(struct answer *a) {
 }
 
 static void put_forecast(struct answer *a) {
-    int64_t position = ask_int(a->why, "queue_position", 0);
+    int64_t position = get_int(a->why, "queue_position", 0);
     const json_t *forecast = json_object_get(a->why, "forecast");
     if (position > 0 || json_is_object(forecast))
         strbuf_putc(&a->out, '\n');
@@ -103,7 +103,7 @@ static void put_forecast(struct answer *a) {
     if (!json_is_object(forecast))
         return;
     strbuf_printf(&a->out, "should start %s", print_start(forecast, a->now).text);
-    print_line(&a->out, ask_text(forecast, "text", "when its gate opens"), 0);
+    print_line(&a->out, get_text(forecast, "text", "when its gate opens"), 0);
     strbuf_putc(&a->out, '\n');
 }
 
@@ -117,5 +117,5 @@ static void print_why(const struct cmd_call *call, const json_t *why, struct str
     *out = a.out;
 }
 
-const struct cmd cmd_why = { "why", ASK_COMMAND("/v1/tasks/", "/why", .print = print_why),
+const struct cmd cmd_why = { "why", REQUEST_COMMAND("/v1/tasks/", "/why", .print = print_why),
                              .min_args = 1, .max_args = 1 };

@@ -27,7 +27,7 @@
 
 #define START_DEADLINE SECONDS(60) /* a store of a million tasks is checked first */
 #define ANSWER_TIMEOUT SECONDS(10)
-#define LOOK_AGAIN     20 /* ms */
+#define RETRY_MS       20 /* ms */
 #define READY_FD       3
 #define EXIT_BUSY      4 /* of sluiced: another daemon has this home */
 #define TOKEN_MAX      4096
@@ -81,7 +81,7 @@ int daemon_find_program(const char *name, struct strbuf *out, struct error *err)
 /* --- finding a daemon ------------------------------------------------------------------------ */
 
 /* 1, with its pid; 0: none answers, or it is shutting down. */
-static int ask_health(const struct home *home, struct daemon_found *ret_found, struct error *err) {
+static int read_health(const struct home *home, struct daemon_found *ret_found, struct error *err) {
     const struct client_options options = { .timeout = ANSWER_TIMEOUT };
     _cleanup_(client_closep) struct client *client = NULL;
     int r = client_open(home->socket, &options, &client, err);
@@ -199,7 +199,7 @@ static int start_wait(struct start *s, struct error *err) {
     return strcmp(line, "ready") == 0 ? 0 : give_up(s, line, err);
 }
 
-static int try_to_start(struct start *s, struct error *err) {
+static int start_and_wait(struct start *s, struct error *err) {
     int r = start_begin(s, err);
     if (r >= 0)
         r = start_wait(s, err);
@@ -249,8 +249,8 @@ static int check_service(const struct start *s, struct error *err) {
 }
 
 /* 1: a daemon answers. 0: no, try again. */
-static int look_or_start(struct start *s, struct daemon_found *ret_found, struct error *err) {
-    int r = ask_health(s->home, ret_found, err);
+static int find_or_start(struct start *s, struct daemon_found *ret_found, struct error *err) {
+    int r = read_health(s->home, ret_found, err);
     if (r != 0)
         return r;
     if (s->service)
@@ -260,11 +260,11 @@ static int look_or_start(struct start *s, struct daemon_found *ret_found, struct
         ret_found->already = false;
         return r < 0 ? r : 0;
     }
-    r = try_to_start(s, err);
+    r = start_and_wait(s, err);
     if (r < 0)
         return r == -EBUSY ? 0 : r; /* another one was faster, or has not exited yet */
     ret_found->already = false;
-    r = ask_health(s->home, ret_found, err);
+    r = read_health(s->home, ret_found, err);
     return r != 0 ? r
                   : error_set(err, -EIO, "the daemon was ready and is gone again; its log is '%s'",
                               s->home->log);
@@ -278,8 +278,8 @@ static int start_in(const struct home *home, struct daemon_found *ret_found, str
     };
     struct daemon_found found = { .already = true };
     int r;
-    for (int pause = LOOK_AGAIN;; pause += LOOK_AGAIN) {
-        r = look_or_start(&s, &found, err);
+    for (int pause = RETRY_MS;; pause += RETRY_MS) {
+        r = find_or_start(&s, &found, err);
         if (r != 0)
             break;
         if (clock_read_steady() > s.deadline) {
@@ -315,7 +315,7 @@ int daemon_exec(struct error *err) {
 
 /* --- connecting ------------------------------------------------------------------------------ */
 
-static int start_aloud(void *ctx, struct error *err) {
+static int start_with_message(void *ctx, struct error *err) {
     struct daemon_found found = { 0 };
     int r = start_in(ctx, &found, err);
     if (r >= 0 && !found.already)
@@ -400,7 +400,7 @@ int daemon_connect(bool may_start, struct client **ret_client, struct error *err
     int r = find_home(&home, err);
     if (r < 0)
         return r;
-    const struct client_options options = { .start = may_start ? start_aloud : NULL,
+    const struct client_options options = { .start = may_start ? start_with_message : NULL,
                                             .peers = find_peers,
                                             .ctx = home };
     r = client_open(home->socket, &options, ret_client, err);
@@ -417,13 +417,13 @@ int daemon_connect_home(struct client **ret_client, struct error *err) {
     return r < 0 ? r : client_open(home->socket, NULL, ret_client, err);
 }
 
-time_ms daemon_lost_look(struct daemon_lost *lost, const char *goes_on) {
+time_ms daemon_lost_retry(struct daemon_lost *lost, const char *continues) {
     time_ms now = clock_read_steady();
     if (lost->since == 0)
         lost->since = now;
     if (!lost->reported && now - lost->since >= SECONDS(1)) {
         cmd_warn("the daemon has gone; waiting for it ('sluice up' starts it%s%s)",
-                 goes_on ? ", " : "", goes_on ? goes_on : "");
+                 continues ? ", " : "", continues ? continues : "");
         lost->reported = true;
     }
     return now;

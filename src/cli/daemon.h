@@ -28,8 +28,8 @@ struct daemon_lost {
     time_ms since; /* 0: not lost */
     bool reported;
 };
-#define DAEMON_LOOK_AGAIN 200 /* ms between attempts */
-time_ms daemon_lost_look(struct daemon_lost *lost, const char *goes_on);
+#define DAEMON_RETRY_MS 200 /* ms between attempts */
+time_ms daemon_lost_retry(struct daemon_lost *lost, const char *continues);
 
 struct daemon_found {
     pid_t pid;

@@ -4,12 +4,12 @@
 #include <jansson.h>
 
 #include "base/strbuf.h"
-#include "cli/ask.h"
+#include "cli/request.h"
 
 /* Every event after number `after`, oldest first, at most `most`; of one task if not NULL. Numbers
  * are dense and events never change, so the last number seen is the cursor. */
-int event_list_after(struct ask *ask, const char *task, int64_t after, size_t most, ask_each each,
-                     void *ctx);
+int event_list_after(struct request *req, const char *task, int64_t after, size_t most,
+                     request_each each, void *ctx);
 
 /* 2027-01-31 18:30:05  1207  task.state  web-17.2  from=ready to=starting */
 void event_list_line(const json_t *event, struct strbuf *out);

@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "cli/ask.h"
 #include "cli/import.h"
+#include "cli/request.h"
 #include "cli/submit.h"
 #include "os/clock.h"
 #include "os/files.h"
@@ -58,7 +58,7 @@ void import_finish(struct import *im) {
 
 static void add_remark(json_t *list, const char *source, const char *member, const char *text) {
     json_array_append_new(
-        list, json_pack("{s:o, s:o}", "source", ask_string(source), member, ask_string(text)));
+        list, json_pack("{s:o, s:o}", "source", json_text(source), member, json_text(text)));
 }
 
 /* State of another scheduler: valid items are added even if others are invalid. */
@@ -74,9 +74,9 @@ void import_add(struct import *im, const char *source, json_t *task) {
     static const char *const options[] = { "project", "agent", "kind" };
     for (size_t i = 0; i < ARRAY_SIZE(options); i++)
         if (!json_object_get(task, options[i]))
-            ask_put(task, options[i], cmd_value(im->call, options[i]));
+            set_text(task, options[i], cmd_value(im->call, options[i]));
     json_array_append_new(im->tasks, task);
-    json_array_append_new(im->sources, ask_string(source));
+    json_array_append_new(im->sources, json_text(source));
 }
 
 void import_skip(struct import *im, const char *source, const char *why) {
@@ -103,7 +103,7 @@ static json_t *body_of(const struct import *im, size_t from, size_t to) {
     for (size_t i = from; i < to; i++) {
         json_t *task = json_copy(json_array_get(im->tasks, i));
         /* A dry run adds no projects, so the daemon does not know those of these tasks. */
-        if (dry && json_object_get(im->new_projects, ask_text(task, "project", ""))) {
+        if (dry && json_object_get(im->new_projects, get_text(task, "project", ""))) {
             json_object_del(task, "project");
             json_object_del(task, "external_id");
         }
@@ -111,7 +111,7 @@ static json_t *body_of(const struct import *im, size_t from, size_t to) {
     }
     if (dry)
         json_object_set_new(body, "dry_run", json_true());
-    ask_take_options(im->call, submit_batch_options, body);
+    request_take_options(im->call, submit_batch_options, body);
     if (is_state(im)) /* a task may have the prefix of one project and belong to another */
         json_object_set_new(body, "force", json_true());
     return body;
@@ -122,7 +122,7 @@ static void take_answer(struct import *im, const json_t *answer, size_t from) {
     json_t *task;
     json_array_foreach(json_object_get(answer, "tasks"), i, task) {
         json_t *source = json_array_get(im->sources, from + i);
-        const char *result = ask_text(task, "result", "");
+        const char *result = get_text(task, "result", "");
         json_t *list = strcmp(result, "deferred") == 0 ? im->deferred : im->done;
         json_object_set(task, "source", source);
         if (strcmp(result, "new") == 0) { /* a dry run; `result` is freed here */
@@ -136,9 +136,9 @@ static void take_answer(struct import *im, const json_t *answer, size_t from) {
 }
 
 /* With --json the refusal is the result, unless something was added: that is printed later. */
-static int refused(const struct import *im, const struct ask *ask) {
+static int refused(const struct import *im, const struct request *req) {
     bool alone = json_array_size(im->done) + json_array_size(im->deferred) == 0;
-    return alone ? ask_refused(im->call, ask) : ask_failed(ask);
+    return alone ? request_refused(im->call, req) : request_failed(req);
 }
 
 /* A task was refused: tasks that need it must not start without it. */
@@ -147,7 +147,7 @@ static void unlink_refused(struct import *im, const char *name) {
     json_t *task, *need;
     json_array_foreach(im->tasks, i, task) {
         const char *source = json_string_value(json_array_get(im->sources, i));
-        if (strcmp(ask_text(task, "parent", ""), name) == 0) {
+        if (strcmp(get_text(task, "parent", ""), name) == 0) {
             json_object_del(task, "parent");
             add_remark(im->notes, source, "why", "its parent was refused: it has none now");
         }
@@ -164,25 +164,25 @@ static void unlink_refused(struct import *im, const char *name) {
     }
 }
 
-static int send_batch(struct import *im, struct ask *ask, size_t from, size_t *to) {
+static int send_batch(struct import *im, struct request *req, size_t from, size_t *to) {
     while (from < *to) {
-        if (ask_try_post(ask, body_of(im, from, *to), "/v1/tasks") == 0) {
-            take_answer(im, ask->answer, from);
+        if (request_try_post(req, body_of(im, from, *to), "/v1/tasks") == 0) {
+            take_answer(im, req->answer, from);
             return CMD_OK;
         }
-        if (ask->index < 0 || (size_t)ask->index >= *to - from)
-            return refused(im, ask);
-        size_t wrong = (size_t)ask->index;
+        if (req->index < 0 || (size_t)req->index >= *to - from)
+            return refused(im, req);
+        size_t wrong = (size_t)req->index;
         const char *source = json_string_value(json_array_get(im->sources, from + wrong));
-        (void)error_prefix(&ask->err, "%.160s", source);
+        (void)error_prefix(&req->err, "%.160s", source);
         /* An unknown name in a task is an error in the task. */
-        if (ask->err.code == -ENOENT)
-            ask->err.code = -EINVAL;
+        if (req->err.code == -ENOENT)
+            req->err.code = -EINVAL;
         if (!skips_invalid(im))
-            return refused(im, ask);
-        (void)import_refuse(im, source, &ask->err);
+            return refused(im, req);
+        (void)import_refuse(im, source, &req->err);
         if (is_state(im))
-            unlink_refused(im, ask_text(json_array_get(im->tasks, from + wrong), "name", ""));
+            unlink_refused(im, get_text(json_array_get(im->tasks, from + wrong), "name", ""));
         json_array_remove(im->tasks, from + wrong);
         json_array_remove(im->sources, from + wrong);
         --*to;
@@ -209,11 +209,11 @@ static int send_all(struct import *im) {
                                "%zu are too many to be added whole or not at all (%d); use "
                                "--keep-going",
                                json_array_size(im->tasks), BATCH_MAX);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_START);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_START);
     for (size_t from = 0; code == CMD_OK && from < json_array_size(im->tasks);) {
         size_t to = from + batch_size(im, from);
-        code = send_batch(im, &ask, from, &to);
+        code = send_batch(im, &req, from, &to);
         from = to;
         import_progress(from, json_array_size(im->tasks));
     }
@@ -221,9 +221,9 @@ static int send_all(struct import *im) {
 }
 
 static void print_remarks(const json_t *list, const char *before, struct strbuf *out) {
-    ASK_EACH(item, list) {
-        cmd_put_line(out, "%s: %s: %s", before, ask_text(item, "source", ""),
-                     ask_text(item, "why", ""));
+    EACH_ITEM(item, list) {
+        cmd_put_line(out, "%s: %s: %s", before, get_text(item, "source", ""),
+                     get_text(item, "why", ""));
         output_some(out);
     }
 }
@@ -248,24 +248,24 @@ static void print_state(const struct import *im, struct strbuf *out) {
 static void print_text(const struct import *im, struct strbuf *out) {
     size_t added = 0, already = 0;
     bool dry = cmd_has(im->call, "dry-run");
-    ASK_EACH(item, im->done) {
-        bool was_there = ask_true(item, "already");
+    EACH_ITEM(item, im->done) {
+        bool was_there = get_true(item, "already");
         already += was_there;
         added += !was_there;
-        const char *id = ask_text(item, "id", NULL), *state = NULL;
+        const char *id = get_text(item, "id", NULL), *state = NULL;
         const json_t *meta = json_object_get(json_object_get(item, "task"), "meta");
         if (was_there)
-            state = ask_text(item, "state", "?");
+            state = get_text(item, "state", "?");
         else if (is_state(im) && dry)
-            state = ask_text(json_object_get(meta, "import"), "state", "?");
+            state = get_text(json_object_get(meta, "import"), "state", "?");
         cmd_put_line(out, "%s%s%s%s%s (%s)", id ? id : "", id ? " " : "",
-                     ask_text(item, "result", "added"), state ? ": " : "", state ? state : "",
-                     ask_text(item, "source", ""));
+                     get_text(item, "result", "added"), state ? ": " : "", state ? state : "",
+                     get_text(item, "source", ""));
         output_some(out);
     }
-    ASK_EACH(item, im->deferred) {
+    EACH_ITEM(item, im->deferred) {
         cmd_put_line(out, "%s (%s)", dry ? "would be deferred" : "deferred",
-                     ask_text(item, "source", ""));
+                     get_text(item, "source", ""));
         output_some(out);
     }
     if (is_state(im))
@@ -286,7 +286,7 @@ int import_send(struct import *im) {
     if (code != CMD_OK && json_array_size(im->done) + json_array_size(im->deferred) == 0)
         return code;
     if (im->call->json) {
-        (void)ask_print_json(json_incref(im->report));
+        (void)output_json(json_incref(im->report));
     } else {
         print_text(im, &out);
         output_rest(&out);
@@ -367,9 +367,9 @@ json_t *state_item(struct state *s, const char *project, const char *id, bool *r
     if (item)
         return item;
     (void)state_project(s, project);
-    item = json_pack("{s:o, s:o, s:s, s:{s:o, s:o, s:{s:{}}}, s:[]}", "key", ask_string(key), "id",
-                     ask_string(id), "is", "waiting", "task", "external_id", ask_string(id),
-                     "project", ask_string(project), "meta", "import", "needs");
+    item = json_pack("{s:o, s:o, s:s, s:{s:o, s:o, s:{s:{}}}, s:[]}", "key", json_text(key), "id",
+                     json_text(id), "is", "waiting", "task", "external_id", json_text(id),
+                     "project", json_text(project), "meta", "import", "needs");
     json_object_set_new(s->items, key, item);
     return item;
 }
@@ -379,7 +379,7 @@ json_t *state_task(const json_t *item) {
 }
 
 const char *state_id(const json_t *item) {
-    return ask_text(item, "id", "");
+    return get_text(item, "id", "");
 }
 
 void state_title(json_t *item, const char *text) {
@@ -403,7 +403,7 @@ void state_put(json_t *item, const char *name, json_t *value) {
 }
 
 void state_put_text(json_t *item, const char *name, const char *text) {
-    ask_put(state_task(item), name, text && *text ? text : NULL);
+    set_text(state_task(item), name, text && *text ? text : NULL);
 }
 
 void state_keep(json_t *item, const char *name, json_t *value) {
@@ -412,27 +412,28 @@ void state_keep(json_t *item, const char *name, json_t *value) {
 }
 
 void state_keep_members(json_t *item, const json_t *record, const char *names) {
-    ask_copy(json_object_get(json_object_get(state_task(item), "meta"), "import"), record, names);
+    copy_members(json_object_get(json_object_get(state_task(item), "meta"), "import"), record,
+                 names);
 }
 
 void state_need(json_t *item, const char *project, const char *id) {
     _cleanup_(freep) char *key = key_of(project, id);
     json_t *needs = json_object_get(item, "needs");
-    ASK_EACH(need, needs) {
+    EACH_ITEM(need, needs) {
         if (strcmp(json_string_value(need), key) == 0)
             return;
     }
-    json_array_append_new(needs, ask_string(key));
+    json_array_append_new(needs, json_text(key));
 }
 
 void state_parent(json_t *item, const char *project, const char *id, bool waits) {
     _cleanup_(freep) char *key = key_of(project, id);
-    json_object_set_new(item, "parent", ask_string(key));
+    json_object_set_new(item, "parent", json_text(key));
     state_put(item, "parent_gate", json_string(waits ? "done" : "none"));
 }
 
 bool state_is(const json_t *item, const char *is) {
-    return ask_is(item, "is", is);
+    return member_is(item, "is", is);
 }
 
 static bool is_ended(const json_t *item) {
@@ -484,7 +485,7 @@ void state_known(struct state *s, const json_t *object, const char *known) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)object, key, value) {
-        if (ask_is_word(key, known) || json_object_get(s->ignored, key))
+        if (word_in(key, known) || json_object_get(s->ignored, key))
             continue;
         json_object_set_new(s->ignored, key, json_true());
         state_note(s, key, "this member of the records is not known and was not read");
@@ -498,11 +499,11 @@ void state_setting(struct state *s, const char *key, const json_t *value) {
     else if (json_is_real(value))
         strbuf_printf(&text, "%g", json_real_value(value));
     else if (json_is_integer(value) || json_is_boolean(value))
-        ask_dump(value, &text);
+        output_put_json(value, &text);
     while (text.length > 0 && text.text[text.length - 1] == '\n')
         text.text[--text.length] = '\0';
     if (text.length > 0)
-        json_object_set_new(s->im.settings, key, ask_string(strbuf_text(&text)));
+        json_object_set_new(s->im.settings, key, json_text(strbuf_text(&text)));
 }
 
 json_t *state_project(struct state *s, const char *name) {
@@ -529,10 +530,10 @@ static void check_links(struct state *s, json_t *item) {
             continue;
         }
         state_hold(s, item, "it needs '%s', which does not exist", strchr(key, '/') + 1);
-        state_keep(item, "missing", ask_string(strchr(key, '/') + 1));
+        state_keep(item, "missing", json_text(strchr(key, '/') + 1));
         json_array_remove(needs, i);
     }
-    const char *parent = ask_text(item, "parent", NULL);
+    const char *parent = get_text(item, "parent", NULL);
     if (!parent || json_object_get(s->items, parent))
         return;
     state_note(s, state_id(item), "its parent '%s' does not exist", strchr(parent, '/') + 1);
@@ -568,29 +569,29 @@ static void break_cycle(struct sorting *sort, const char *key) {
         for (size_t k = json_array_size(needs); k-- > 0;)
             if (strcmp(json_string_value(json_array_get(needs, k)), next) == 0)
                 json_array_remove(needs, k);
-        if (strcmp(ask_text(item, "parent", ""), next) == 0)
+        if (strcmp(get_text(item, "parent", ""), next) == 0)
             json_object_del(item, "parent");
-        state_keep(item, "cycle", ask_string(strbuf_text(&cycle)));
+        state_keep(item, "cycle", json_text(strbuf_text(&cycle)));
         state_hold(sort->state, item, "they need each other: %s", strbuf_text(&cycle));
     }
 }
 
 /* Depth first: dependencies come first. */
 static void visit(struct sorting *sort, json_t *item) {
-    const char *key = ask_text(item, "key", "");
-    int64_t mark = ask_int(item, "visited", 0);
+    const char *key = get_text(item, "key", "");
+    int64_t mark = get_int(item, "visited", 0);
     if (mark == 1)
         break_cycle(sort, key);
     if (mark != 0)
         return;
     json_object_set_new(item, "visited", json_integer(1));
-    json_array_append_new(sort->path, ask_string(key));
+    json_array_append_new(sort->path, json_text(key));
     json_auto_t *needs = json_copy(json_object_get(item, "needs"));
-    json_t *parent = json_object_get(sort->state->items, ask_text(item, "parent", ""));
-    bool waits = ask_is(state_task(item), "parent_gate", "done");
+    json_t *parent = json_object_get(sort->state->items, get_text(item, "parent", ""));
+    bool waits = member_is(state_task(item), "parent_gate", "done");
     if (parent && waits)
         json_array_append(needs, json_object_get(item, "parent"));
-    ASK_EACH(need, needs) {
+    EACH_ITEM(need, needs) {
         json_t *other = json_object_get(sort->state->items, json_string_value(need));
         if (other)
             visit(sort, other);
@@ -607,9 +608,9 @@ static int class_of(const json_t *item) {
 /* Ended, running, waiting by rank, held; then by creation time and id. */
 static int compare_items(const void *a, const void *b) {
     json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
-    double rank_x = ask_real(x, "rank", HUGE_VAL), rank_y = ask_real(y, "rank", HUGE_VAL);
-    int64_t at_x = ask_int(state_task(x), "created_at", 0);
-    int64_t at_y = ask_int(state_task(y), "created_at", 0);
+    double rank_x = get_real(x, "rank", HUGE_VAL), rank_y = get_real(y, "rank", HUGE_VAL);
+    int64_t at_x = get_int(state_task(x), "created_at", 0);
+    int64_t at_y = get_int(state_task(y), "created_at", 0);
     if (class_of(x) != class_of(y))
         return class_of(x) - class_of(y);
     if (!is_ended(x) && (rank_x < rank_y || rank_x > rank_y))
@@ -620,7 +621,7 @@ static int compare_items(const void *a, const void *b) {
 }
 
 static bool reaches(const struct state *s, const json_t *item, const char *key, json_t *seen) {
-    ASK_EACH(need, json_object_get(item, "needs")) {
+    EACH_ITEM(need, json_object_get(item, "needs")) {
         const char *next = json_string_value(need);
         if (strcmp(next, key) == 0)
             return true;
@@ -637,10 +638,10 @@ static bool reaches(const struct state *s, const json_t *item, const char *key, 
 static void set_names(json_t *const *sorted, size_t count) {
     json_auto_t *seen = json_object();
     for (size_t i = 0; i < count; i++) {
-        const char *id = state_id(sorted[i]), *key = ask_text(sorted[i], "key", "");
+        const char *id = state_id(sorted[i]), *key = get_text(sorted[i], "key", "");
         const char *name = json_object_get(seen, id) ? key : id;
         json_object_set_new(seen, id, json_true());
-        json_object_set_new(state_task(sorted[i]), "name", ask_string(name));
+        json_object_set_new(state_task(sorted[i]), "name", json_text(name));
     }
 }
 
@@ -649,32 +650,32 @@ static json_t *name_of(const struct state *s, const char *key) {
 }
 
 static void add_worker(void *ctx, const json_t *agent) {
-    if (ask_true(agent, "roster"))
-        json_object_set_new(ctx, ask_text(agent, "name", ""), json_true());
+    if (get_true(agent, "roster"))
+        json_object_set_new(ctx, get_text(agent, "name", ""), json_true());
 }
 
 /* An agent that is not on the roster takes no work: then any worker does, as there. */
 static void set_agent(struct state *s, json_t *item) {
     json_t *task = state_task(item);
-    const char *agent = ask_text(task, "agent", NULL), *given = cmd_value(s->im.call, "agent");
+    const char *agent = get_text(task, "agent", NULL), *given = cmd_value(s->im.call, "agent");
     bool has_roster = json_object_size(s->workers) > 0;
     if (json_object_get(task, "argv"))
         return;
     if (agent && has_roster && !json_object_get(s->workers, agent)) {
-        state_keep(item, "agent", ask_string(agent));
+        state_keep(item, "agent", json_text(agent));
         json_object_del(task, "agent");
         agent = NULL;
     }
     if (!agent && (given || !has_roster))
-        json_object_set_new(task, "agent", ask_string(given ? given : "claude"));
+        json_object_set_new(task, "agent", json_text(given ? given : "claude"));
 }
 
 static void finish_task(struct state *s, json_t *item) {
     const json_t *needs = json_object_get(item, "needs");
-    const char *is = ask_text(item, "is", ""), *parent = ask_text(item, "parent", NULL);
+    const char *is = get_text(item, "is", ""), *parent = get_text(item, "parent", NULL);
     if (json_array_size(needs) > 0) {
         json_t *names = json_array();
-        ASK_EACH(need, needs) {
+        EACH_ITEM(need, needs) {
             json_array_append_new(names, name_of(s, json_string_value(need)));
         }
         state_put(item, "depends_on", names);
@@ -693,31 +694,31 @@ static void finish_task(struct state *s, json_t *item) {
 }
 
 static void remove_known(void *ctx, const json_t *project) {
-    json_object_del(ctx, ask_text(project, "name", ""));
+    json_object_del(ctx, get_text(project, "name", ""));
 }
 
 /* Only projects with items, and unknown to the daemon. */
-static int add_projects(struct state *s, json_t *const *sorted, size_t count, struct ask *ask) {
+static int add_projects(struct state *s, json_t *const *sorted, size_t count, struct request *req) {
     json_t *all = json_object();
     for (size_t i = 0; i < count; i++) {
-        const char *name = ask_text(state_task(sorted[i]), "project", "");
+        const char *name = get_text(state_task(sorted[i]), "project", "");
         json_object_set(all, name, state_project(s, name));
     }
     s->im.new_projects = add_list(&s->im, "projects", all);
-    int code = ask_pages(ask, "/v1/projects?limit=1000", 1000000, remove_known, all);
+    int code = request_pages(req, "/v1/projects?limit=1000", 1000000, remove_known, all);
     const char *name;
     json_t *settings;
     if (code != CMD_OK || cmd_has(s->im.call, "dry-run"))
         return code;
     json_object_foreach(all, name, settings) {
         json_auto_t *body = json_copy(settings);
-        json_object_set_new(body, "name", ask_string(name));
-        if (ask_try_post(ask, json_incref(body), "/v1/projects") == 0)
+        json_object_set_new(body, "name", json_text(name));
+        if (request_try_post(req, json_incref(body), "/v1/projects") == 0)
             continue;
-        state_note(s, name, "the project has neither prefix nor path of there: %s", ask->err.text);
+        state_note(s, name, "the project has neither prefix nor path of there: %s", req->err.text);
         json_object_del(body, "prefix");
         json_object_del(body, "path");
-        code = ask_post(ask, json_incref(body), "/v1/projects");
+        code = request_post(req, json_incref(body), "/v1/projects");
         if (code != CMD_OK)
             break;
     }
@@ -725,13 +726,13 @@ static int add_projects(struct state *s, json_t *const *sorted, size_t count, st
 }
 
 /* Dispatch was paused there. Only on the first import: the user may have resumed since. */
-static int keep_paused(struct state *s, const json_t *item, struct ask *ask) {
+static int keep_paused(struct state *s, const json_t *item, struct request *req) {
     state_note(
         s, s->im.call->args[0],
         "dispatch was paused there: the first import pauses it here; 'sluice resume' ends that");
-    if (!item || cmd_has(s->im.call, "dry-run") || ask_try_task(ask, state_id(item)) == 0)
+    if (!item || cmd_has(s->im.call, "dry-run") || request_try_task(req, state_id(item)) == 0)
         return CMD_OK;
-    return ask_post(ask, NULL, "/v1/pause");
+    return request_post(req, NULL, "/v1/pause");
 }
 
 int state_send(struct state *s) {
@@ -749,15 +750,15 @@ int state_send(struct state *s) {
     for (size_t i = 0; i < count; i++)
         visit(&sort, list[i]);
     set_names(sort.sorted, count);
-    _cleanup_(ask_finish) struct ask ask = { 0 };
-    int code = ask_open(&ask, ASK_START);
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_START);
     if (code == CMD_OK)
-        code = ask_pages(&ask, "/v1/agents?limit=1000", 1000000, add_worker, s->workers);
+        code = request_pages(&req, "/v1/agents?limit=1000", 1000000, add_worker, s->workers);
     for (size_t i = 0; i < count; i++) {
         item = sort.sorted[i];
         /* A parent ends after the children that do not wait for it. A child that needs its parent
          * in another way waits for it; otherwise they would wait for each other. */
-        const char *parent = ask_text(item, "parent", NULL);
+        const char *parent = get_text(item, "parent", NULL);
         json_auto_t *seen = json_object();
         if (parent && reaches(s, item, parent, seen))
             state_put(item, "parent_gate", json_string("done"));
@@ -766,18 +767,18 @@ int state_send(struct state *s) {
     }
     if (code == CMD_OK && cmd_has(s->im.call, "settings") && !cmd_has(s->im.call, "dry-run")
         && json_object_size(s->im.settings) > 0)
-        code = ask_post(&ask, json_pack("{s:O}", "set", s->im.settings), "/v1/config");
+        code = request_post(&req, json_pack("{s:O}", "set", s->im.settings), "/v1/config");
     if (code == CMD_OK)
-        code = add_projects(s, sort.sorted, count, &ask);
+        code = add_projects(s, sort.sorted, count, &req);
     if (code == CMD_OK && s->paused)
-        code = keep_paused(s, count > 0 ? sort.sorted[0] : NULL, &ask);
+        code = keep_paused(s, count > 0 ? sort.sorted[0] : NULL, &req);
     free(list);
     free(sort.sorted);
     json_decref(sort.path);
     return code == CMD_OK ? import_send(&s->im) : code;
 }
 
-#define NAMES_MAX 100000
+#define NAMES_MAX 100000u
 
 static const struct yaml_limits yaml_limits = { STATE_FILE_MAX, 32, 2000000 };
 
@@ -810,6 +811,10 @@ unsigned state_mode(const struct state *s, const char *format, ...) {
     return st.st_mode;
 }
 
+static int by_version(const void *a, const void *b) {
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
 json_t *state_list(const struct state *s, const char *format, ...) {
     PRINT_ARGS(path, format);
     json_t *names = json_array();
@@ -817,14 +822,25 @@ json_t *state_list(const struct state *s, const char *format, ...) {
         return names;
     _cleanup_(fd_closep) int fd = outside_open(
         s->folder, path.length > 0 ? strbuf_text(&path) : ".", O_RDONLY | O_DIRECTORY, NULL, NULL);
-    struct dirent **entries = NULL;
-    int count = fd >= 0 ? scandirat(fd, ".", &entries, NULL, versionsort) : 0;
-    for (int i = 0; i < count; i++) {
-        if (entries[i]->d_name[0] != '.' && i < NAMES_MAX)
-            json_array_append_new(names, ask_string(entries[i]->d_name));
-        free(entries[i]);
+    char **list = NULL;
+    size_t count = 0, capacity = 0;
+    const struct dirent *entry;
+    DIR *dir = fd >= 0 ? fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0)) : NULL;
+    while (dir && count < NAMES_MAX && (entry = readdir(dir))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        list = xgrow(list, &capacity, count + 1, sizeof(*list));
+        list[count++] = xstrdup(entry->d_name);
     }
-    free(entries);
+    if (dir)
+        (void)closedir(dir);
+    if (count > 0)
+        qsort(list, count, sizeof(*list), by_version);
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(names, json_text(list[i]));
+        free(list[i]);
+    }
+    free(list);
     return names;
 }
 
@@ -843,7 +859,7 @@ static json_t *json_of(const struct yaml_node *node) {
             return json_real(yaml_real(node));
         case YAML_TEXT:
         case YAML_TYPE_MAX:
-            return ask_string(node->text);
+            return json_text(node->text);
         }
     json_t *value = node->kind == YAML_LIST ? json_array() : json_object();
     for (const struct yaml_node *at = node->first; at; at = at->next)

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/ask.h"
 #include "cli/import.h"
+#include "cli/request.h"
 
 #define RETRIES 5 /* after a failure, as in Agency */
 
@@ -34,21 +34,21 @@ static void read_supervisor(struct agency *a) {
     const char *path;
     json_auto_t *state = state_json(a->s, "supervisor-state.json");
     json_t *count;
-    ASK_EACH(entry, json_object_get(state, "queuedCards")) {
-        time_ms at = state_time(ask_text(entry, "enqueuedAt", NULL));
+    EACH_ITEM(entry, json_object_get(state, "queuedCards")) {
+        time_ms at = state_time(get_text(entry, "enqueuedAt", NULL));
         a->last = at > a->last ? at : a->last;
-        json_object_set(a->queued, file_of(ask_text(entry, "cardPath", "")), entry);
+        json_object_set(a->queued, file_of(get_text(entry, "cardPath", "")), entry);
     }
     json_object_foreach(json_object_get(state, "failureCounts"), path, count)
         json_object_set(a->failures, file_of(path), count);
     /* A list, or an object by id. */
     json_t *runs = json_object_get(state, "activeRuns"), *one;
-    ASK_EACH(run, runs) {
+    EACH_ITEM(run, runs) {
         if (json_is_object(run))
-            json_object_set(a->active, file_of(ask_text(run, "cardPath", "")), run);
+            json_object_set(a->active, file_of(get_text(run, "cardPath", "")), run);
     }
     json_object_foreach(runs, path, one)
-        json_object_set(a->active, file_of(ask_text(one, "cardPath", "")), one);
+        json_object_set(a->active, file_of(get_text(one, "cardPath", "")), one);
     if (state_mode(a->s, "run-history.json"))
         state_note(a->s, "run-history.json", "the history of runs is not brought over");
 }
@@ -57,7 +57,7 @@ static void note_missing_cards(struct agency *a) {
     const char *file;
     json_t *entry;
     json_object_foreach(a->queued, file, entry) {
-        const char *path = ask_text(entry, "cardPath", ""), *at = path;
+        const char *path = get_text(entry, "cardPath", ""), *at = path;
         while ((at = strstr(at, "/project/"))) /* an absolute path of another host */
             path = at += strlen("/project/");
         if (!json_object_get(entry, "_used"))
@@ -99,7 +99,7 @@ static const char *read_front(const char *text, json_t *front) {
                 colon++;
             strbuf_add(&value, colon, (size_t)(line + used - colon));
             if (value.length > 0 && strcmp(strbuf_text(&value), "null") != 0)
-                json_object_set_new(front, strbuf_text(&key), ask_string(strbuf_text(&value)));
+                json_object_set_new(front, strbuf_text(&key), json_text(strbuf_text(&value)));
             else if (!json_object_get(front, strbuf_text(&key)))
                 json_object_set_new(front, strbuf_text(&key), json_null());
         }
@@ -131,8 +131,8 @@ static void set_state(struct agency *a, json_t *item, const json_t *front, const
                                             { "succeeded", "done" },
                                             { "canceled", "canceled" },
                                             { NULL } };
-    const char *status = ask_text(front, "agent_status", "idle");
-    const char *flow = ask_text(front, "agent_flow", "");
+    const char *status = get_text(front, "agent_status", "idle");
+    const char *flow = get_text(front, "agent_flow", "");
     bool is_done = strcmp(column, "done") == 0;
     if (is_done)
         state_set(a->s, item, "done");
@@ -145,13 +145,13 @@ static void set_state(struct agency *a, json_t *item, const json_t *front, const
                    column);
     else if (state_is(item, "failed"))
         state_note(a->s, state_id(item), "failed: %lld failures",
-                   (long long)ask_int(item, "failures", 0));
+                   (long long)get_int(item, "failures", 0));
     if (!is_done && strcmp(flow, "plan") == 0)
         state_hold(a->s, item, "the scheduler does not run the flow 'plan'");
 }
 
 static void set_order(struct agency *a, json_t *item, const json_t *entry, const char *body) {
-    time_ms created = created_in(body), queued = state_time(ask_text(entry, "enqueuedAt", NULL));
+    time_ms created = created_in(body), queued = state_time(get_text(entry, "enqueuedAt", NULL));
     state_created(a->s, item, created);
     if (created > 0)
         state_keep(item, "created_at", json_integer(created));
@@ -172,36 +172,36 @@ struct card_path {
 
 static void fill(struct agency *a, json_t *item, const struct card_path *at, const json_t *front,
                  const char *body) {
-    const char *file = file_of(at->path), *flow = ask_text(front, "agent_flow", "");
+    const char *file = file_of(at->path), *flow = get_text(front, "agent_flow", "");
     json_t *entry = json_object_get(a->queued, file);
     const json_t *run = json_object_get(a->active, file);
-    int64_t failures = ask_int(a->failures, file, 0);
+    int64_t failures = get_int(a->failures, file, 0);
     if (entry)
         json_object_set_new(entry, "_used", json_true());
     json_object_set_new(item, "failures", json_integer(failures));
     state_known(a->s, front, keys);
     body += strspn(body, " \t\r\n");
-    state_put(item, "prompt", ask_string(body));
+    state_put(item, "prompt", json_text(body));
     const char *heading = strncmp(body, "# ", 2) == 0 ? body : strstr(body, "\n# ");
     if (heading)
         state_title(item, heading + (*heading == '\n' ? 3 : 2));
     set_state(a, item, front, at->column, entry);
     set_order(a, item, entry, body);
     /* a card that is not scheduled has no kind here */
-    if (ask_is_word(flow, "implement review research"))
+    if (word_in(flow, "implement review research"))
         state_put(item, "kind", json_string(flow));
     else if (*flow && strcmp(flow, "plan") != 0)
         state_hold(a->s, item, "'%s' is not a flow", flow);
-    state_put(item, "serial", ask_string(at->phase));
-    state_put(item, "parallelizable", json_boolean(ask_is(front, "parallelizable", "true")));
+    state_put(item, "serial", json_text(at->phase));
+    state_put(item, "parallelizable", json_boolean(member_is(front, "parallelizable", "true")));
     state_put(item, "retries", json_integer(failures < RETRIES ? RETRIES - failures : 0));
     state_keep(item, "failures", json_integer(failures));
     state_keep_members(item, front, "owner risk review branch");
-    state_keep(item, "card", ask_string(at->path));
-    const char *pipeline = ask_text(entry, "pipeline", ask_text(run, "pipeline", "implement-only"));
+    state_keep(item, "card", json_text(at->path));
+    const char *pipeline = get_text(entry, "pipeline", get_text(run, "pipeline", "implement-only"));
     if (strcmp(pipeline, "implement-only") == 0)
         return;
-    state_keep(item, "pipeline", ask_string(pipeline));
+    state_keep(item, "pipeline", json_text(pipeline));
     state_note(a->s, state_id(item), "the other steps of its pipeline '%s' are not brought over",
                pipeline);
 }
@@ -259,7 +259,7 @@ static void take_phase(struct agency *a, const char *phase) {
         json_auto_t *names = state_list(a->s, "%s", strbuf_text(&path));
         if (!S_ISDIR(state_mode(a->s, "%s", strbuf_text(&path))))
             state_note(a->s, strbuf_text(&path), "there is no such directory");
-        ASK_EACH(name, names) {
+        EACH_ITEM(name, names) {
             take_card(a, phase, columns[c], json_string_value(name));
         }
     }
@@ -268,7 +268,7 @@ static void take_phase(struct agency *a, const char *phase) {
 static int take_all(struct agency *a) {
     json_auto_t *names = state_list(a->s, "project");
     size_t phases = 0;
-    ASK_EACH(name, names) {
+    EACH_ITEM(name, names) {
         const char *phase = json_string_value(name);
         if (is_phase(phase)) {
             take_phase(a, phase);
@@ -291,7 +291,7 @@ static int agency_run(const struct cmd_call *call) {
                         .queued = state_own(&s, json_object()),
                         .failures = state_own(&s, json_object()),
                         .active = state_own(&s, json_object()) };
-    json_object_set_new(state_project(&s, a.project), "path", ask_string(s.root));
+    json_object_set_new(state_project(&s, a.project), "path", json_text(s.root));
     read_config(&a);
     read_supervisor(&a);
     code = take_all(&a);

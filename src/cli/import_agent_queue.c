@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "cli/ask.h"
 #include "cli/import.h"
+#include "cli/request.h"
 #include "import/sqlite_tables.h"
 
 struct agent_queue {
@@ -34,21 +34,21 @@ static json_t *rows_of(const struct agent_queue *q, const char *table) {
 static const json_t *row_with(const struct agent_queue *q, const char *table, const char *column,
                               const char *value) {
     const json_t *found = NULL;
-    ASK_EACH(row, rows_of(q, table)) {
-        if (value && strcmp(ask_text(row, column, ""), value) == 0)
+    EACH_ITEM(row, rows_of(q, table)) {
+        if (value && strcmp(get_text(row, column, ""), value) == 0)
             found = row;
     }
     return found;
 }
 
 static time_ms ms_of(const json_t *row, const char *column) {
-    double seconds = ask_real(row, column, 0);
+    double seconds = get_real(row, column, 0);
     return seconds > 0 && seconds < 1e11 ? (time_ms)(seconds * 1000 + 0.5) : 0;
 }
 
 static void take_line(struct state *s, json_t *row, const char *source, void *ctx) {
     struct agent_queue *q = ctx;
-    const char *table = ask_text(row, "_table", NULL);
+    const char *table = get_text(row, "_table", NULL);
     if (!table) {
         state_damaged(s, source, "the row has no _table");
         return;
@@ -95,8 +95,8 @@ static void read_config(struct agent_queue *q, const json_t *config) {
 static int read_folder(struct agent_queue *q) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     json_auto_t *config = state_yaml(q->s, NULL, "config.yaml");
-    const char *url = ask_text(json_object_get(config, "database"), "url",
-                               ask_text(config, "database_path", "agent-queue.db"));
+    const char *url = get_text(json_object_get(config, "database"), "url",
+                               get_text(config, "database_path", "agent-queue.db"));
     const char *slash = strrchr(url, '/');
     const char *name = slash ? slash + 1 : url;
     bool there = strncmp(url, "postgres", 8) != 0 && S_ISREG(state_mode(q->s, "%s", name));
@@ -110,44 +110,44 @@ static int read_folder(struct agent_queue *q) {
 }
 
 static void take_project(struct agent_queue *q, json_t *row) {
-    const char *id = ask_text(row, "id", "");
+    const char *id = get_text(row, "id", "");
     const json_t *limits = row_with(q, "project_constraints", "project_id", id);
-    const char *status = ask_text(row, "status", "ACTIVE");
+    const char *status = get_text(row, "status", "ACTIVE");
     json_t *settings = state_project(q->s, id);
-    bool one = ask_real(limits, "exclusive", 0) > 0;
+    bool one = get_real(limits, "exclusive", 0) > 0;
     json_object_set(q->projects, id, row);
-    json_object_set_new(settings, "weight", json_real(ask_real(row, "credit_weight", 1)));
+    json_object_set_new(settings, "weight", json_real(get_real(row, "credit_weight", 1)));
     json_object_set_new(
         settings, "max_running",
-        json_integer(one ? 1 : (json_int_t)ask_real(row, "max_concurrent_agents", 2)));
+        json_integer(one ? 1 : (json_int_t)get_real(row, "max_concurrent_agents", 2)));
     if (json_is_number(json_object_get(row, "budget_limit")))
         json_object_set_new(settings, "budget",
-                            json_integer((json_int_t)ask_real(row, "budget_limit", 0)));
-    if (strcmp(status, "ACTIVE") != 0 || ask_real(limits, "pause_scheduling", 0) > 0) {
+                            json_integer((json_int_t)get_real(row, "budget_limit", 0)));
+    if (strcmp(status, "ACTIVE") != 0 || get_real(limits, "pause_scheduling", 0) > 0) {
         json_object_set_new(settings, "paused", json_true());
         state_note(q->s, id, "the project is %s there: it is paused", status);
     }
-    const char *types = ask_text(limits, "max_agents_by_type", "{}");
+    const char *types = get_text(limits, "max_agents_by_type", "{}");
     if (strcmp(types, "{}") != 0)
         state_note(q->s, id, "max_agents_by_type %s is not brought over", types);
     /* Shell words, the format of the setting. */
     _cleanup_(strbuf_finish) struct strbuf paths = STRBUF_INIT;
-    ASK_EACH(workspace, rows_of(q, "workspaces")) {
-        const char *path = ask_text(workspace, "workspace_path", "");
-        if (strcmp(ask_text(workspace, "project_id", ""), id) == 0 && *path == '/'
+    EACH_ITEM(workspace, rows_of(q, "workspaces")) {
+        const char *path = get_text(workspace, "workspace_path", "");
+        if (strcmp(get_text(workspace, "project_id", ""), id) == 0 && *path == '/'
             && !strchr(path, '\''))
             strbuf_printf(&paths, "%s'%s'", paths.length > 0 ? " " : "", path);
     }
-    ask_put(settings, "workspace_paths", paths.length > 0 ? strbuf_text(&paths) : NULL);
+    set_text(settings, "workspace_paths", paths.length > 0 ? strbuf_text(&paths) : NULL);
 }
 
 static void take_agents(struct agent_queue *q) {
     json_auto_t *count = json_object();
     json_t *number;
     const char *type;
-    ASK_EACH(row, rows_of(q, "agents")) {
-        type = ask_text(row, "agent_type", "");
-        json_object_set_new(count, type, json_integer(ask_int(count, type, 0) + 1));
+    EACH_ITEM(row, rows_of(q, "agents")) {
+        type = get_text(row, "agent_type", "");
+        json_object_set_new(count, type, json_integer(get_int(count, type, 0) + 1));
     }
     json_object_foreach(count, type, number) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
@@ -159,26 +159,26 @@ static void take_agents(struct agent_queue *q) {
 
 static void set_prompt(struct agent_queue *q, json_t *item, const json_t *row) {
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
-    strbuf_printf(&prompt, "%s\n\n%s", ask_text(row, "title", ""),
-                  ask_text(row, "description", ""));
-    ASK_EACH(context, rows_of(q, "task_context")) {
-        if (strcmp(ask_text(context, "task_id", ""), state_id(item)) == 0)
+    strbuf_printf(&prompt, "%s\n\n%s", get_text(row, "title", ""),
+                  get_text(row, "description", ""));
+    EACH_ITEM(context, rows_of(q, "task_context")) {
+        if (strcmp(get_text(context, "task_id", ""), state_id(item)) == 0)
             strbuf_printf(&prompt, "\n\n%s:\n%s",
-                          ask_text(context, "label", ask_text(context, "type", "Context")),
-                          ask_text(context, "content", ""));
+                          get_text(context, "label", get_text(context, "type", "Context")),
+                          get_text(context, "content", ""));
     }
     /* A list, or its JSON text. */
     json_t *attachments = json_object_get(row, "attachments");
     json_auto_t *files = json_is_array(attachments)
                              ? json_incref(attachments)
-                             : json_loads(ask_text(row, "attachments", "[]"), 0, NULL);
+                             : json_loads(get_text(row, "attachments", "[]"), 0, NULL);
     const char *before = "\n\nAttachments:\n";
-    ASK_EACH(file, files) {
+    EACH_ITEM(file, files) {
         strbuf_printf(&prompt, "%s%s", before, json_string_value(file));
         before = "\n";
     }
-    state_title(item, ask_text(row, "title", ""));
-    state_put(item, "prompt", ask_string(strbuf_text(&prompt)));
+    state_title(item, get_text(row, "title", ""));
+    state_put(item, "prompt", json_text(strbuf_text(&prompt)));
 }
 
 static void set_state(struct agent_queue *q, json_t *item, const json_t *row) {
@@ -195,8 +195,8 @@ static void set_state(struct agent_queue *q, json_t *item, const json_t *row) {
         { "BLOCKED", "failed" },
         { NULL },
     };
-    const char *status = ask_text(row, "status", "");
-    double used = ask_real(row, "retry_count", 0), most = ask_real(row, "max_retries", 3);
+    const char *status = get_text(row, "status", "");
+    double used = get_real(row, "retry_count", 0), most = get_real(row, "max_retries", 3);
     time_ms until = ms_of(row, "resume_after");
     if (strcmp(status, "FAILED") == 0)
         state_set(q->s, item, used < most ? "waiting" : "failed");
@@ -208,42 +208,42 @@ static void set_state(struct agent_queue *q, json_t *item, const json_t *row) {
                                                         : "its plan waits for approval");
     if (state_is(item, "failed"))
         state_note(q->s, state_id(item), "failed: %s",
-                   ask_text(row_with(q, "task_results", "task_id", state_id(item)), "error_message",
+                   get_text(row_with(q, "task_results", "task_id", state_id(item)), "error_message",
                             "no reason given"));
     if (state_is(item, "review"))
         state_note(q->s, state_id(item), "it waits for approval%s%s",
-                   ask_text(row, "pr_url", NULL) ? ": " : "", ask_text(row, "pr_url", ""));
+                   get_text(row, "pr_url", NULL) ? ": " : "", get_text(row, "pr_url", ""));
     if (strcmp(status, "PAUSED") == 0 && until > q->s->now)
         state_put(item, "not_before", json_integer(until));
     state_put(item, "retries", json_integer((json_int_t)(used < most ? most - used : 0)));
 }
 
 static void set_agent_and_workspace(struct agent_queue *q, json_t *item, const json_t *row) {
-    const json_t *project = json_object_get(q->projects, ask_text(row, "project_id", ""));
-    const json_t *worker = row_with(q, "agents", "id", ask_text(row, "assigned_agent_id", NULL));
+    const json_t *project = json_object_get(q->projects, get_text(row, "project_id", ""));
+    const json_t *worker = row_with(q, "agents", "id", get_text(row, "assigned_agent_id", NULL));
     const json_t *workspace =
-        row_with(q, "workspaces", "id", ask_text(row, "preferred_workspace_id", NULL));
-    const char *profile = ask_text(row, "profile_id", NULL);
-    const char *agent = ask_text(row, "agent_type", ask_text(worker, "agent_type", NULL));
-    state_put_text(item, "agent", agent ? agent : ask_text(project, "default_agent_type", NULL));
+        row_with(q, "workspaces", "id", get_text(row, "preferred_workspace_id", NULL));
+    const char *profile = get_text(row, "profile_id", NULL);
+    const char *agent = get_text(row, "agent_type", get_text(worker, "agent_type", NULL));
+    state_put_text(item, "agent", agent ? agent : get_text(project, "default_agent_type", NULL));
     if (workspace)
-        state_put(item, "workspace", ask_string(ask_text(workspace, "workspace_path", "")));
+        state_put(item, "workspace", json_text(get_text(workspace, "workspace_path", "")));
     if (profile) {
         const json_t *is = row_with(q, "agent_profiles", "id", profile);
         state_note(q->s, state_id(item),
                    "its profile '%s' (model %s, permission mode %s, tools %s) is not brought over",
-                   profile, ask_text(is, "model", "-"), ask_text(is, "permission_mode", "-"),
-                   ask_text(is, "allowed_tools", "-"));
+                   profile, get_text(is, "model", "-"), get_text(is, "permission_mode", "-"),
+                   get_text(is, "allowed_tools", "-"));
     }
-    if (ask_real(row, "requires_approval", 0) > 0)
+    if (get_real(row, "requires_approval", 0) > 0)
         state_put(item, "review", json_true());
 }
 
 static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
-    const char *id = ask_text(row, "id", ""), *project = ask_text(row, "project_id", "");
-    const char *parent = ask_text(row, "parent_task_id", NULL);
+    const char *id = get_text(row, "id", ""), *project = get_text(row, "project_id", "");
+    const char *parent = get_text(row, "parent_task_id", NULL);
     bool is_new;
-    if (!*id || !*project || !ask_text(row, "title", NULL) || !ask_text(row, "description", NULL)) {
+    if (!*id || !*project || !get_text(row, "title", NULL) || !get_text(row, "description", NULL)) {
         state_damaged(q->s, *id ? id : "?", "its id, project, title or description is not text");
         return;
     }
@@ -272,19 +272,19 @@ static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
                        "status retry_count max_retries branch_name pr_url task_type profile_id "
                        "plan_source preferred_workspace_id assigned_agent_id");
     if (parent)
-        state_parent(item, ask_text(q->of_task, parent, project), parent, false);
+        state_parent(item, get_text(q->of_task, parent, project), parent, false);
     if (!json_object_get(q->projects, project))
         state_hold(q->s, item, "its project '%s' does not exist there", project);
 }
 
 static void take_needs(struct agent_queue *q) {
-    ASK_EACH(row, rows_of(q, "task_dependencies")) {
-        const char *id = ask_text(row, "task_id", ""),
-                   *on = ask_text(row, "depends_on_task_id", "");
-        const char *project = ask_text(q->of_task, id, "");
+    EACH_ITEM(row, rows_of(q, "task_dependencies")) {
+        const char *id = get_text(row, "task_id", ""),
+                   *on = get_text(row, "depends_on_task_id", "");
+        const char *project = get_text(q->of_task, id, "");
         json_t *item = state_find(q->s, project, id);
         if (item && *on)
-            state_need(item, ask_text(q->of_task, on, project), on);
+            state_need(item, get_text(q->of_task, on, project), on);
     }
 }
 
@@ -300,7 +300,7 @@ static void set_order(const struct agent_queue *q) {
     json_object_foreach(q->of_task, id, project) ids[at++] = id;
     qsort(ids, count, sizeof(*ids), by_text);
     for (size_t i = 0; i < count; i++) {
-        json_t *item = state_find(q->s, ask_text(q->of_task, ids[i], ""), ids[i]);
+        json_t *item = state_find(q->s, get_text(q->of_task, ids[i], ""), ids[i]);
         if (item)
             state_order(item, (double)i);
     }
@@ -310,12 +310,12 @@ static void set_order(const struct agent_queue *q) {
 static void each_task(struct agent_queue *q, bool only_index) {
     static const char *const tables[] = { "tasks", "archived_tasks" };
     for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
-        ASK_EACH(row, rows_of(q, tables[t])) {
-            const char *id = ask_text(row, "id", "");
+        EACH_ITEM(row, rows_of(q, tables[t])) {
+            const char *id = get_text(row, "id", "");
             if (!only_index)
                 take_task(q, row, t == 1);
             else if (!json_object_get(q->of_task, id))
-                json_object_set_new(q->of_task, id, ask_string(ask_text(row, "project_id", "")));
+                json_object_set_new(q->of_task, id, json_text(get_text(row, "project_id", "")));
         }
     }
 }
@@ -327,7 +327,7 @@ static void note_tables(struct agent_queue *q) {
     const char *table;
     json_t *rows;
     json_object_foreach(q->tables, table, rows) {
-        if (json_array_size(rows) > 0 && !ask_is_word(table, used))
+        if (json_array_size(rows) > 0 && !word_in(table, used))
             state_note(q->s, table, "%zu rows of this table are not brought over",
                        json_array_size(rows));
     }
@@ -347,7 +347,7 @@ static int agent_queue_run(const struct cmd_call *call) {
                                                : read_db(&q, s.root);
     if (code != CMD_OK)
         return code;
-    ASK_EACH(row, rows_of(&q, "projects")) {
+    EACH_ITEM(row, rows_of(&q, "projects")) {
         take_project(&q, row);
     }
     each_task(&q, true);

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/import.h"
 #include "cli/program.h"
+#include "cli/request.h"
 #include "os/files.h"
 
 #define BEADS_MAX (16u << 20)
@@ -62,15 +62,15 @@ struct beads {
     json_t *positions; /* id → position in `issues` */
     json_t *reasons;   /* id → why it is skipped, or "" */
     json_t *known;     /* id → its existing task in the daemon, or null */
-    struct ask ask;
+    struct request req;
 };
 
 /* The project with the longest matching prefix of the id; NULL: none. */
 static const json_t *project_of(const json_t *projects, const char *id) {
     const json_t *found = NULL;
     size_t longest = 0;
-    ASK_EACH(project, projects) {
-        const char *prefix = ask_text(project, "prefix", "");
+    EACH_ITEM(project, projects) {
+        const char *prefix = get_text(project, "prefix", "");
         size_t size = strlen(prefix);
         if (size <= longest || strncmp(prefix, id, size) != 0 || id[size] != '-')
             continue;
@@ -89,15 +89,15 @@ static const char *known_task(struct beads *b, const char *id) {
     strbuf_puts(&path, "/v1/tasks?state=all&limit=1");
     client_query(&path, "external_id", id);
     client_query(&path, "project", cmd_value(b->import->call, "project"));
-    if (ask_try_get(&b->ask, strbuf_text(&path)) == 0) {
-        const json_t *items = json_object_get(b->ask.answer, "items");
-        const char *found = ask_text(json_array_get(items, 0), "id", NULL);
+    if (request_try_get(&b->req, strbuf_text(&path)) == 0) {
+        const json_t *items = json_object_get(b->req.answer, "items");
+        const char *found = get_text(json_array_get(items, 0), "id", NULL);
         const char *dash = found ? strrchr(found, '-') : NULL;
         if (found)
             strbuf_printf(&task, "#%s", dash ? dash + 1 : found);
     }
     json_object_set_new(b->known, id,
-                        task.length > 0 ? ask_string(strbuf_text(&task)) : json_null());
+                        task.length > 0 ? json_text(strbuf_text(&task)) : json_null());
     return json_string_value(json_object_get(b->known, id));
 }
 
@@ -108,14 +108,14 @@ struct link {
 static struct link read_link(const json_t *dependency) {
     if (json_is_string(dependency))
         return (struct link){ json_string_value(dependency), "blocks" };
-    const char *id = ask_text(dependency, "depends_on_id", ask_text(dependency, "id", ""));
-    return (struct link){ id, ask_text(dependency, "type",
-                                       ask_text(dependency, "dependency_type", "blocks")) };
+    const char *id = get_text(dependency, "depends_on_id", get_text(dependency, "id", ""));
+    return (struct link){ id, get_text(dependency, "type",
+                                       get_text(dependency, "dependency_type", "blocks")) };
 }
 
 static const char *parent_of(const json_t *bead) {
-    const char *parent = ask_text(bead, "parent", ask_text(bead, "parent_id", ""));
-    ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
+    const char *parent = get_text(bead, "parent", get_text(bead, "parent_id", ""));
+    EACH_ITEM(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
         if (!*parent && strcmp(link.type, "parent-child") == 0)
             parent = link.id;
@@ -132,37 +132,37 @@ static const char *reference(struct beads *b, const char *id) {
 static bool is_closed(const struct beads *b, const char *id) {
     const json_t *position = json_object_get(b->positions, id);
     const json_t *bead = json_array_get(b->issues, (size_t)json_integer_value(position));
-    const char *status = ask_text(position ? bead : NULL, "status", "open");
-    return ask_is_word(status, "closed tombstone");
+    const char *status = get_text(position ? bead : NULL, "status", "open");
+    return word_in(status, "closed tombstone");
 }
 
 static void add_parent(struct beads *b, const json_t *bead, json_t *task) {
     const char *parent = parent_of(bead), *named = *parent ? reference(b, parent) : NULL;
     if (!*parent)
         return;
-    json_object_set_new(json_object_get(task, "meta"), "parent", ask_string(parent));
+    json_object_set_new(json_object_get(task, "meta"), "parent", json_text(parent));
     if (!named) {
         cmd_warn("%s: its parent '%s' is neither imported nor known here; kept as meta.parent",
-                 ask_text(bead, "id", "?"), parent);
+                 get_text(bead, "id", "?"), parent);
         return;
     }
-    json_object_set_new(task, "parent", ask_string(named));
+    json_object_set_new(task, "parent", json_text(named));
     json_object_set_new(task, "parent_gate",
-                        ask_string("none")); /* it contains, but does not block */
+                        json_text("none")); /* it contains, but does not block */
 }
 
 static void add_dependencies(struct beads *b, const json_t *bead, json_t *task) {
     json_auto_t *needs = json_array();
-    ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
+    EACH_ITEM(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
         const char *named =
             *link.id && strcmp(link.type, "blocks") == 0 ? reference(b, link.id) : NULL;
         if (named)
-            json_array_append_new(needs, ask_string(named));
+            json_array_append_new(needs, json_text(named));
         else if (*link.id && strcmp(link.type, "blocks") == 0 && !is_closed(b, link.id))
             cmd_warn("%s: '%s', which it depends on, is neither imported nor known here; kept as "
                      "meta.dependencies",
-                     ask_text(bead, "id", "?"), link.id);
+                     get_text(bead, "id", "?"), link.id);
     }
     if (json_array_size(needs) > 0)
         json_object_set(task, "depends_on", needs);
@@ -176,9 +176,9 @@ void import_bead_prompt(const json_t *bead, struct strbuf *out) {
                                             { "design", "Design:\n" },
                                             { "acceptance_criteria", "Acceptance criteria:\n" },
                                             { "notes", "Notes:\n" } };
-    strbuf_puts(out, ask_text(bead, "title", ""));
+    strbuf_puts(out, get_text(bead, "title", ""));
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-        const char *part = ask_text(bead, parts[i][0], "");
+        const char *part = get_text(bead, parts[i][0], "");
         if (*part)
             strbuf_printf(out, "\n\n%s%s", parts[i][1], part);
     }
@@ -198,22 +198,22 @@ static int refuse(const struct beads *b, size_t index, const char *id, const cha
 }
 
 static const char *why_skipped(const struct beads *b, const json_t *bead, const char *type) {
-    const char *status = ask_text(bead, "status", "open");
-    const json_t *project = project_of(b->projects, ask_text(bead, "id", ""));
-    if (!ask_is_word(type, "task bug feature chore"))
+    const char *status = get_text(bead, "status", "open");
+    const json_t *project = project_of(b->projects, get_text(bead, "id", ""));
+    if (!word_in(type, "task bug feature chore"))
         return "nobody works on its type: only task, bug, feature and chore";
-    if (ask_is_word(status, "closed tombstone"))
+    if (word_in(status, "closed tombstone"))
         return "it is closed";
-    if (ask_true(project, "coordination"))
+    if (get_true(project, "coordination"))
         return "its project only coordinates (projects.P.coordination)";
-    if (ask_is_word(status, "in_progress hooked") && !cmd_has(b->import->call, "force"))
+    if (word_in(status, "in_progress hooked") && !cmd_has(b->import->call, "force"))
         return "somebody works on it already; --force imports it all the same";
     return NULL;
 }
 
 /* A bead that waits for a skipped but open one would start too early. */
 static const char *blocked_by(const struct beads *b, const json_t *bead) {
-    ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
+    EACH_ITEM(dependency, json_object_get(bead, "dependencies")) {
         struct link link = read_link(dependency);
         const char *reason = json_string_value(json_object_get(b->reasons, link.id));
         if (reason && *reason && strcmp(link.type, "blocks") == 0 && !is_closed(b, link.id)
@@ -224,7 +224,7 @@ static const char *blocked_by(const struct beads *b, const json_t *bead) {
 }
 
 static const char *type_of(const json_t *bead) {
-    return ask_text(bead, "issue_type", ask_text(bead, "type", "task"));
+    return get_text(bead, "issue_type", get_text(bead, "type", "task"));
 }
 
 /* Decided before the first bead is added, because beads refer to each other. */
@@ -232,21 +232,21 @@ static void decide_skips(struct beads *b) {
     size_t i;
     json_t *bead;
     json_array_foreach(b->issues, i, bead) {
-        const char *id = ask_text(bead, "id", ""), *why = why_skipped(b, bead, type_of(bead));
+        const char *id = get_text(bead, "id", ""), *why = why_skipped(b, bead, type_of(bead));
         json_object_set_new(b->positions, id, json_integer((json_int_t)i));
-        json_object_set_new(b->reasons, id, ask_string(why ? why : ""));
+        json_object_set_new(b->reasons, id, json_text(why ? why : ""));
     }
     for (bool changed = true; changed;) {
         changed = false;
         json_array_foreach(b->issues, i, bead) {
-            const char *id = ask_text(bead, "id", "");
+            const char *id = get_text(bead, "id", "");
             const char *reason = json_string_value(json_object_get(b->reasons, id));
             const char *blocker = *reason ? NULL : blocked_by(b, bead);
             if (!blocker)
                 continue;
             _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
             strbuf_printf(&why, "it depends on '%s', which is not imported", blocker);
-            json_object_set_new(b->reasons, id, ask_string(strbuf_text(&why)));
+            json_object_set_new(b->reasons, id, json_text(strbuf_text(&why)));
             changed = true;
         }
     }
@@ -254,7 +254,7 @@ static void decide_skips(struct beads *b) {
 
 static int take_bead(struct beads *b, const json_t *bead, size_t index) {
     _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT, prompt = STRBUF_INIT;
-    const char *id = ask_text(bead, "id", ""), *type = type_of(bead);
+    const char *id = get_text(bead, "id", ""), *type = type_of(bead);
     if (!*id)
         return refuse(b, index, "", "it has no 'id'");
     const char *why = json_string_value(json_object_get(b->reasons, id));
@@ -262,7 +262,7 @@ static int take_bead(struct beads *b, const json_t *bead, size_t index) {
         import_skip(b->import, id, why);
         return CMD_OK;
     }
-    sanitize_line(ask_text(bead, "title", ""), &title);
+    sanitize_line(get_text(bead, "title", ""), &title);
     if (title.length == 0)
         return refuse(b, index, id, "it has no 'title'");
     const json_t *project = project_of(b->projects, id);
@@ -275,7 +275,7 @@ static int take_bead(struct beads *b, const json_t *bead, size_t index) {
     json_t *task =
         json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "name", id, "external_id", id, "title",
                   strbuf_text(&title), "prompt", strbuf_text(&prompt), "priority",
-                  import_bead_priority((double)ask_int(bead, "priority", 2)), "meta", meta);
+                  import_bead_priority((double)get_int(bead, "priority", 2)), "meta", meta);
     add_parent(b, bead, task);
     add_dependencies(b, bead, task);
     if (!cmd_has(b->import->call, "project"))
@@ -287,7 +287,7 @@ static int take_bead(struct beads *b, const json_t *bead, size_t index) {
 /* Dependencies come first: with --keep-going beads are added in batches. */
 static int take_after_needs(struct beads *b, json_t *taken, size_t index, unsigned depth) {
     const json_t *bead = json_array_get(b->issues, index);
-    const char *id = ask_text(bead, "id", ""), *parent = parent_of(bead);
+    const char *id = get_text(bead, "id", ""), *parent = parent_of(bead);
     if (*id && json_object_get(taken, id))
         return CMD_OK;
     json_object_set_new(taken, id, json_true());
@@ -295,7 +295,7 @@ static int take_after_needs(struct beads *b, json_t *taken, size_t index, unsign
     int code = CMD_OK;
     if (position && depth < DEPTH_MAX)
         code = take_after_needs(b, taken, (size_t)json_integer_value(position), depth + 1);
-    ASK_EACH(dependency, json_object_get(bead, "dependencies")) {
+    EACH_ITEM(dependency, json_object_get(bead, "dependencies")) {
         position = json_object_get(b->positions, read_link(dependency).id);
         if (code == CMD_OK && position && depth < DEPTH_MAX)
             code = take_after_needs(b, taken, (size_t)json_integer_value(position), depth + 1);
@@ -308,7 +308,7 @@ static void beads_finish(struct beads *b) {
     json_decref(b->positions);
     json_decref(b->reasons);
     json_decref(b->known);
-    ask_finish(&b->ask);
+    request_finish(&b->req);
 }
 
 static int beads_run(const struct cmd_call *call) {
@@ -326,9 +326,10 @@ static int beads_run(const struct cmd_call *call) {
     b.reasons = json_object();
     b.known = json_object();
     json_auto_t *taken = json_object();
-    int code = ask_open(&b.ask, ASK_START);
+    int code = request_open(&b.req, REQUEST_START);
     if (code == CMD_OK)
-        code = ask_pages(&b.ask, "/v1/projects?limit=1000", 1000000, ask_append, b.projects);
+        code =
+            request_pages(&b.req, "/v1/projects?limit=1000", 1000000, request_append, b.projects);
     if (code == CMD_OK)
         decide_skips(&b);
     for (size_t i = 0; code == CMD_OK && i < json_array_size(b.issues); i++)

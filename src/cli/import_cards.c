@@ -11,8 +11,8 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "card/card.h"
-#include "cli/ask.h"
 #include "cli/import.h"
+#include "cli/request.h"
 #include "os/files.h"
 
 struct cards {
@@ -110,20 +110,20 @@ static int make_task(const struct cards *c, const char *path, const struct card 
     json_t *meta = json_pack("{s:o}", "card", file);
     if (cmd_has(c->import->call, "mirror"))
         json_object_set_new(meta, "mirror", json_true());
-    *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", ask_string(strbuf_text(&id)),
+    *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", json_text(strbuf_text(&id)),
                           "prompt", body, "serial", serial, "meta", meta);
-    ask_put(*ret_task, "kind", card->flow);
+    set_text(*ret_task, "kind", card->flow);
     if (card->title) {
         _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
         sanitize_line(card->title, &title);
-        ask_put(*ret_task, "title", strbuf_text(&title));
+        set_text(*ret_task, "title", strbuf_text(&title));
     }
-    ask_put(*ret_task, "base_branch", card->branch);
+    set_text(*ret_task, "base_branch", card->branch);
     if (card->parallelizable != CARD_UNSET)
         json_object_set_new(*ret_task, "parallelizable",
                             json_boolean(card->parallelizable == CARD_TRUE));
     if (!cmd_has(c->import->call, "project"))
-        json_object_set_new(*ret_task, "cwd", ask_string(c->root));
+        json_object_set_new(*ret_task, "cwd", json_text(c->root));
     return 0;
 }
 

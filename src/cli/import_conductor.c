@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/ask.h"
 #include "cli/import.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 
 struct conductor {
     struct state *s;
@@ -29,7 +29,7 @@ static void note_spread(struct conductor *c, const json_t *spread) {
     _cleanup_(strbuf_finish) struct strbuf agents = STRBUF_INIT;
     const json_t *names = json_object_get(spread, "agents");
     const json_t *weights = json_object_get(spread, "weights");
-    if (!ask_true(spread, "enabled"))
+    if (!get_true(spread, "enabled"))
         return;
     for (size_t i = 0; i < json_array_size(names); i++)
         if (json_is_string(json_array_get(names, i)))
@@ -40,7 +40,7 @@ static void note_spread(struct conductor *c, const json_t *spread) {
                "work was spread over agents by weight (%s%s): that is not brought over; "
                "agents.A.failover lets others take over",
                strbuf_text(&agents),
-               ask_true(spread, "fallback_on_failure") ? ", with fallback" : "");
+               get_true(spread, "fallback_on_failure") ? ", with fallback" : "");
 }
 
 static void read_config(struct conductor *c) {
@@ -55,10 +55,10 @@ static void read_config(struct conductor *c) {
     for (size_t i = 0; i < ARRAY_SIZE(map); i++)
         if (json_integer_value(json_object_get(defaults, map[i][0])) > 0)
             state_setting(c->s, map[i][1], json_object_get(defaults, map[i][0]));
-    c->agent = ask_text(defaults, "agent", NULL);
+    c->agent = get_text(defaults, "agent", NULL);
     note_spread(c, json_object_get(defaults, "diversification"));
     const json_t *roots = json_object_get(json_object_get(config, "storage"), "extra_roots");
-    ASK_EACH(root, roots) {
+    EACH_ITEM(root, roots) {
         if (json_is_string(root))
             state_note(c->s, "config.yaml", "'%s' is one more storage root: import it as well",
                        json_string_value(root));
@@ -69,10 +69,10 @@ static void read_config(struct conductor *c) {
 
 static void read_planner(struct conductor *c) {
     json_auto_t *file = state_yaml(c->s, NULL, ".conductor/root-task-planner.yaml");
-    ASK_EACH(entry, json_object_get(file, "entries")) {
+    EACH_ITEM(entry, json_object_get(file, "entries")) {
         _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "%s/%s", ask_text(entry, "project_id", ""),
-                      ask_text(entry, "task_id", ""));
+        strbuf_printf(&key, "%s/%s", get_text(entry, "project_id", ""),
+                      get_text(entry, "task_id", ""));
         if (!json_object_get(c->planner, strbuf_text(&key))) /* the first of two counts */
             json_object_set(c->planner, strbuf_text(&key), entry);
     }
@@ -86,25 +86,25 @@ static const char run_members[] =
 /* A run whose parent is a run of the same task is a helper of the agent, not an attempt. */
 static void read_runs(struct conductor *c, struct folder *f) {
     json_auto_t *names = state_list(c->s, "%s/runs", f->path);
-    ASK_EACH(name, names) {
+    EACH_ITEM(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "%s/runs/%s/run-info.yaml", f->path, json_string_value(name));
         json_auto_t *info = state_yaml(c->s, NULL, "%s", strbuf_text(&path));
         if (info && !json_is_object(info))
             state_note(c->s, strbuf_text(&path), "the file is empty");
         state_known(c->s, info, run_members);
-        f->is_running = f->is_running || ask_is(info, "status", "running");
-        const json_t *parent = json_object_get(c->runs, ask_text(info, "parent_run_id", ""));
+        f->is_running = f->is_running || member_is(info, "status", "running");
+        const json_t *parent = json_object_get(c->runs, get_text(info, "parent_run_id", ""));
         const char *of = json_string_value(json_array_get(parent, 1));
         bool is_helper = of && strcmp(of, f->task) == 0;
-        if (json_is_object(info) && ask_is(info, "status", "running completed failed")
+        if (json_is_object(info) && member_is(info, "status", "running completed failed")
             && !is_helper)
             json_array_append(f->runs, info);
     }
 }
 
 static void add_needs(json_t *item, const char *project, const json_t *list) {
-    ASK_EACH(entry, list) {
+    EACH_ITEM(entry, list) {
         const char *at = json_string_value(entry);
         while (at && *at) {
             _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
@@ -135,11 +135,11 @@ static void read_needs(struct conductor *c, const struct folder *f, json_t *item
 static void read_parent(struct conductor *c, const struct folder *f, json_t *item) {
     struct error ignored = { 0 };
     json_auto_t *link = state_yaml(c->s, &ignored, "%s/TASK-THREAD-LINK.yaml", f->path);
-    const char *task = ask_text(link, "parent_task_id", NULL);
+    const char *task = get_text(link, "parent_task_id", NULL);
     if (task)
-        state_parent(item, ask_text(link, "parent_project_id", f->project), task, false);
-    ASK_EACH(run, f->runs) {
-        const json_t *parent = json_object_get(c->runs, ask_text(run, "parent_run_id", ""));
+        state_parent(item, get_text(link, "parent_project_id", f->project), task, false);
+    EACH_ITEM(run, f->runs) {
+        const json_t *parent = json_object_get(c->runs, get_text(run, "parent_run_id", ""));
         if (parent)
             state_parent(item, json_string_value(json_array_get(parent, 0)),
                          json_string_value(json_array_get(parent, 1)), false);
@@ -149,14 +149,14 @@ static void read_parent(struct conductor *c, const struct folder *f, json_t *ite
 static void set_state(struct conductor *c, const struct folder *f, json_t *item,
                       const json_t *entry) {
     const json_t *last = json_array_get(f->runs, json_array_size(f->runs) - 1);
-    const char *status = ask_text(last, "status", "");
+    const char *status = get_text(last, "status", "");
     unsigned done = state_mode(c->s, "%s/DONE", f->path);
     if (state_mode(c->s, "%s/CANCELLED", f->path)) {
         struct error ignored = { 0 };
         json_auto_t *why = state_yaml(c->s, &ignored, "%s/CANCELLED", f->path);
         state_set(c->s, item, "canceled");
-        if (ask_text(why, "reason", NULL))
-            state_note(c->s, f->task, "canceled: %s", ask_text(why, "reason", ""));
+        if (get_text(why, "reason", NULL))
+            state_note(c->s, f->task, "canceled: %s", get_text(why, "reason", ""));
     } else if (S_ISREG(done)) {
         state_set(c->s, item, "done");
     } else if (done) {
@@ -170,7 +170,7 @@ static void set_state(struct conductor *c, const struct folder *f, json_t *item,
         state_note(c->s, f->task, "done: its last run is completed, but there is no DONE marker");
     } else {
         state_set(c->s, item, "failed");
-        state_note(c->s, f->task, "failed: %s", ask_text(last, "error_summary", "no reason given"));
+        state_note(c->s, f->task, "failed: %s", get_text(last, "error_summary", "no reason given"));
     }
 }
 
@@ -187,9 +187,9 @@ static time_ms time_in_id(const char *id) {
 static void set_agent_and_folder(struct conductor *c, const struct folder *f, json_t *item,
                                  const json_t *request) {
     const json_t *last = json_array_get(f->runs, json_array_size(f->runs) - 1);
-    const char *agent = ask_text(last, "agent", ask_text(request, "agenttype", c->agent));
-    const char *own = ask_text(last, "cwd", ask_text(request, "projectroot", NULL));
-    const char *cwd = own ? own : ask_text(f->home, "project_root", NULL);
+    const char *agent = get_text(last, "agent", get_text(request, "agenttype", c->agent));
+    const char *own = get_text(last, "cwd", get_text(request, "projectroot", NULL));
+    const char *cwd = own ? own : get_text(f->home, "project_root", NULL);
     state_put_text(item, "agent", agent);
     state_put_text(item, "cwd", cwd && *cwd == '/' ? cwd : NULL);
 }
@@ -203,7 +203,7 @@ static void set_variables(json_t *item, const json_t *config) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         print_value(&text, value);
         json_object_set_new(
-            env, name, json_is_string(value) ? json_incref(value) : ask_string(strbuf_text(&text)));
+            env, name, json_is_string(value) ? json_incref(value) : json_text(strbuf_text(&text)));
     }
     if (json_object_size(env) > 0)
         state_put(item, "env", json_incref(env));
@@ -235,7 +235,7 @@ static void take_task(struct conductor *c, struct folder *f) {
     read_parent(c, f, item);
     set_variables(item, json_object_get(request, "config"));
     if (entry)
-        state_order(item, ask_real(entry, "order", 0));
+        state_order(item, get_real(entry, "order", 0));
     state_keep(item, "runs", json_integer((json_int_t)json_array_size(f->runs)));
 }
 
@@ -244,9 +244,9 @@ typedef void (*each_task)(struct conductor *c, struct folder *f);
 /* Maps runs to tasks before the first task is read. */
 static void index_runs(struct conductor *c, struct folder *f) {
     json_auto_t *names = state_list(c->s, "%s/runs", f->path);
-    ASK_EACH(name, names) {
+    EACH_ITEM(name, names) {
         json_object_set_new(c->runs, json_string_value(name),
-                            json_pack("[o, o]", ask_string(f->project), ask_string(f->task)));
+                            json_pack("[o, o]", json_text(f->project), json_text(f->task)));
     }
 }
 
@@ -255,7 +255,7 @@ static void each_in_project(struct conductor *c, const char *folder, const char 
     struct error ignored = { 0 };
     json_auto_t *names = state_list(c->s, "%s", folder);
     json_auto_t *home = state_yaml(c->s, &ignored, "%s/home-folders.md", folder);
-    ASK_EACH(name, names) {
+    EACH_ITEM(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         const char *task = json_string_value(name);
         strbuf_printf(&path, "%s/%s", folder, task);
@@ -275,15 +275,15 @@ static void each_in_project(struct conductor *c, const char *folder, const char 
                                         : "it is not a directory");
         json_decref(f.runs);
     }
-    const char *root = ask_text(home, "project_root", "");
+    const char *root = get_text(home, "project_root", "");
     struct stat st;
     if (*root == '/' && stat(root, &st) == 0 && S_ISDIR(st.st_mode))
-        json_object_set_new(state_project(c->s, project), "path", ask_string(root));
+        json_object_set_new(state_project(c->s, project), "path", json_text(root));
 }
 
 static void each_project(struct conductor *c, const char *folder, each_task each) {
     json_auto_t *names = state_list(c->s, "%s", folder);
-    ASK_EACH(name, names) {
+    EACH_ITEM(name, names) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         strbuf_printf(&path, "%s%s%s", folder, *folder ? "/" : "", json_string_value(name));
         if (!S_ISDIR(state_mode(c->s, "%s", strbuf_text(&path))))

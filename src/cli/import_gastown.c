@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/ask.h"
 #include "cli/import.h"
+#include "cli/request.h"
 
 #define TOWN "hq" /* the project of coordination beads */
 
@@ -29,11 +29,11 @@ static const char members[] =
     "source_repo sender";
 
 static const char *type_of(const json_t *bead) {
-    return ask_text(bead, "issue_type", "task");
+    return get_text(bead, "issue_type", "task");
 }
 
 static bool has_label(const json_t *bead, const char *label) {
-    ASK_EACH(one, json_object_get(bead, "labels")) {
+    EACH_ITEM(one, json_object_get(bead, "labels")) {
         if (json_is_string(one) && strcmp(json_string_value(one), label) == 0)
             return true;
     }
@@ -42,10 +42,10 @@ static bool has_label(const json_t *bead, const char *label) {
 
 static void take_line(struct state *s, json_t *bead, const char *source, void *ctx) {
     struct gastown *g = ctx;
-    const char *id = ask_text(bead, "id", "");
-    if (strcmp(ask_text(bead, "_type", "issue"), "issue") != 0) {
-        state_skip(s, ask_text(bead, "key", source), "a %s is not work",
-                   ask_text(bead, "_type", ""));
+    const char *id = get_text(bead, "id", "");
+    if (strcmp(get_text(bead, "_type", "issue"), "issue") != 0) {
+        state_skip(s, get_text(bead, "key", source), "a %s is not work",
+                   get_text(bead, "_type", ""));
         return;
     }
     if (!*id) {
@@ -53,7 +53,7 @@ static void take_line(struct state *s, json_t *bead, const char *source, void *c
         return;
     }
     const json_t *other = json_object_get(g->beads, id);
-    if (!other || strcmp(ask_text(bead, "updated_at", ""), ask_text(other, "updated_at", "")) > 0)
+    if (!other || strcmp(get_text(bead, "updated_at", ""), get_text(other, "updated_at", "")) > 0)
         json_object_set(g->beads, id, bead);
 }
 
@@ -95,7 +95,7 @@ static void read_routes(struct gastown *g) {
             continue;
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         json_auto_t *route = json_loadb(line, size, 0, NULL);
-        const char *folder = ask_text(route, "path", ".");
+        const char *folder = get_text(route, "path", ".");
         bool is_root = strcmp(folder, ".") == 0;
         strbuf_printf(&path, "%s%s.beads", is_root ? "" : folder, is_root ? "" : "/");
         if (route)
@@ -108,9 +108,9 @@ static void read_routes(struct gastown *g) {
 static void read_settings(struct gastown *g) {
     json_auto_t *settings = state_json(g->s, "settings/config.json");
     const json_t *scheduler = json_object_get(settings, "scheduler");
-    const char *delay = ask_text(scheduler, "spawn_delay", "");
+    const char *delay = get_text(scheduler, "spawn_delay", "");
     json_t *most = json_object_get(scheduler, "max_polecats");
-    (void)snprintf(g->agent, sizeof(g->agent), "%s", ask_text(settings, "default_agent", ""));
+    (void)snprintf(g->agent, sizeof(g->agent), "%s", get_text(settings, "default_agent", ""));
     /* 0 and less: direct dispatch. */
     if (json_is_integer(most) && json_integer_value(most) <= 0)
         json_object_set_new(g->s->im.settings, "limits.runs", json_string("unlimited"));
@@ -128,22 +128,22 @@ static void read_settings(struct gastown *g) {
     json_auto_t *state = state_json(g->s, ".runtime/scheduler-state.json");
     if (!state)
         state = state_json(g->s, ".runtime/queue-state.json");
-    g->s->paused = ask_true(state, "paused");
+    g->s->paused = get_true(state, "paused");
 }
 
 static void take_rig(struct gastown *g, const char *rig, const json_t *about) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     json_t *settings = state_project(g->s, rig);
-    const char *prefix = ask_text(json_object_get(about, "beads"), "prefix", NULL);
-    const char *repo = ask_text(about, "local_repo", "");
+    const char *prefix = get_text(json_object_get(about, "beads"), "prefix", NULL);
+    const char *repo = get_text(about, "local_repo", "");
     struct stat st;
-    ask_put(settings, "prefix", prefix);
+    set_text(settings, "prefix", prefix);
     if (*repo != '/' || stat(repo, &st) < 0) {
         strbuf_printf(&path, "%s/%s/mayor/rig", g->s->root, rig);
         repo = strbuf_text(&path);
     }
     if (stat(repo, &st) == 0 && S_ISDIR(st.st_mode))
-        json_object_set_new(settings, "path", ask_string(repo));
+        json_object_set_new(settings, "path", json_text(repo));
     else
         state_note(g->s, rig,
                    "its repository is not at '%s': set where its tasks run, with 'sluice config "
@@ -158,32 +158,32 @@ static const char *rig_agent(struct gastown *g, const char *rig) {
     if (about && !json_object_get(about, "_agent")) {
         strbuf_printf(&path, "%s/settings/config.json", rig);
         json_auto_t *settings = state_json(g->s, strbuf_text(&path));
-        const char *test = ask_text(json_object_get(settings, "merge_queue"), "test_command", NULL);
-        json_object_set_new(about, "_agent", ask_string(ask_text(settings, "agent", "")));
+        const char *test = get_text(json_object_get(settings, "merge_queue"), "test_command", NULL);
+        json_object_set_new(about, "_agent", json_text(get_text(settings, "agent", "")));
         if (test)
             state_note(g->s, strbuf_text(&path),
                        "the test command of its merge queue, '%s', is not brought over: see "
                        "'checks' of tasks",
                        test);
     }
-    const char *agent = ask_text(about, "_agent", "");
+    const char *agent = get_text(about, "_agent", "");
     return *agent ? agent : g->agent;
 }
 
 static void take_context(struct gastown *g, const char *id, const json_t *bead) {
-    json_auto_t *fields = json_loads(ask_text(bead, "description", ""), 0, NULL);
-    const char *work = ask_text(fields, "work_bead_id", "");
-    bool open = !ask_is(bead, "status", "closed");
+    json_auto_t *fields = json_loads(get_text(bead, "description", ""), 0, NULL);
+    const char *work = get_text(fields, "work_bead_id", "");
+    bool open = !member_is(bead, "status", "closed");
     const json_t *tracks = json_array_get(json_object_get(bead, "dependencies"), 0);
     if (open && !fields)
         state_damaged(g->s, id, "its description is not complete JSON; it tracks '%s'",
-                      ask_text(tracks, "depends_on_id", "?"));
+                      get_text(tracks, "depends_on_id", "?"));
     else if (open && !json_object_get(g->beads, work))
         state_damaged(g->s, id, "its bead '%s' does not exist", work);
     else if (fields && (open || !json_object_get(g->contexts, work))) {
         if (!open)
             json_object_set_new(fields, "_closed",
-                                ask_string(ask_text(bead, "close_reason", "closed")));
+                                json_text(get_text(bead, "close_reason", "closed")));
         json_object_set(g->contexts, work, fields);
     }
 }
@@ -195,14 +195,14 @@ static const json_t *open_context(const struct gastown *g, const char *id) {
 }
 
 static const char *project_of(const struct gastown *g, const char *id) {
-    const char *target = ask_text(open_context(g, id), "target_rig", NULL);
+    const char *target = get_text(open_context(g, id), "target_rig", NULL);
     const char *name;
     json_t *rig;
     size_t size = strcspn(id, "-");
     if (target && *target)
         return target;
     json_object_foreach(g->rigs, name, rig) {
-        const char *prefix = ask_text(json_object_get(rig, "beads"), "prefix", "");
+        const char *prefix = get_text(json_object_get(rig, "beads"), "prefix", "");
         if (strlen(prefix) == size && strncmp(prefix, id, size) == 0)
             return name;
     }
@@ -223,7 +223,7 @@ static const char *why_skipped(const json_t *bead) {
         { "event", "it is an event" },    { "molecule", "it is a molecule" },
         { "role", "it is a role" },       { "rig", "it is a rig" },
     };
-    const char *status = ask_text(bead, "status", "");
+    const char *status = get_text(bead, "status", "");
     for (size_t i = 0; i < ARRAY_SIZE(no_work); i++)
         if (strcmp(no_work[i][0], type_of(bead)) == 0)
             return no_work[i][1];
@@ -233,25 +233,25 @@ static const char *why_skipped(const json_t *bead) {
 }
 
 static void set_state(struct gastown *g, json_t *item, const json_t *bead) {
-    const char *status = ask_text(bead, "status", "open"), *who = ask_text(bead, "assignee", "");
+    const char *status = get_text(bead, "status", "open"), *who = get_text(bead, "assignee", "");
     const json_t *context = json_object_get(g->contexts, state_id(item));
-    bool at_work = ask_is_word(status, "hooked in_progress");
-    bool is_open = ask_is_word(status, "open blocked");
+    bool at_work = word_in(status, "hooked in_progress");
+    bool is_open = word_in(status, "open blocked");
     state_set(g->s, item, open_context(g, state_id(item)) ? "waiting" : "draft");
     if (strcmp(status, "closed") == 0)
         state_set(g->s, item, "done");
     else if (at_work && strstr(who, "/polecats/"))
         state_set(g->s, item, "running");
-    else if (!is_open || ask_is(context, "_closed", "circuit-broken"))
+    else if (!is_open || member_is(context, "_closed", "circuit-broken"))
         state_set(g->s, item, "waiting"); /* held afterwards */
-    if (is_open && ask_is(context, "_closed", "circuit-broken"))
+    if (is_open && member_is(context, "_closed", "circuit-broken"))
         state_hold(g->s, item, "its dispatch failed %lld times: %s",
-                   (long long)ask_int(context, "dispatch_failures", 0),
-                   ask_text(context, "last_failure", ""));
+                   (long long)get_int(context, "dispatch_failures", 0),
+                   get_text(context, "last_failure", ""));
     else if (at_work && !strstr(who, "/polecats/"))
         state_hold(g->s, item, "'%s' works on it", who);
     else if (strcmp(status, "deferred") == 0)
-        state_hold(g->s, item, "it is deferred until %s", ask_text(bead, "defer_until", "later"));
+        state_hold(g->s, item, "it is deferred until %s", get_text(bead, "defer_until", "later"));
     else if (!is_open && !at_work && strcmp(status, "closed") != 0)
         state_hold(g->s, item, "'%s' is not a status that is known", status);
 }
@@ -275,7 +275,7 @@ static void take_fields(struct gastown *g, json_t *item) {
     if (names.length > 0)
         state_note(g->s, state_id(item), "kept as meta.import, without effect: %s",
                    strbuf_text(&names));
-    time_ms queued = state_time(ask_text(context, "enqueued_at", NULL));
+    time_ms queued = state_time(get_text(context, "enqueued_at", NULL));
     if (queued > 0) { /* determines the order, not the bead's creation time */
         state_created(g->s, item, queued);
         state_order(item, (double)queued);
@@ -283,10 +283,10 @@ static void take_fields(struct gastown *g, json_t *item) {
 }
 
 static void set_links(struct gastown *g, json_t *item, const json_t *bead) {
-    ASK_EACH(link, json_object_get(bead, "dependencies")) {
-        const char *on = last_part(ask_text(link, "depends_on_id", ""));
-        const char *type = ask_text(link, "type", "");
-        if (strcmp(ask_text(link, "issue_id", state_id(item)), state_id(item)) != 0 || !*on)
+    EACH_ITEM(link, json_object_get(bead, "dependencies")) {
+        const char *on = last_part(get_text(link, "depends_on_id", ""));
+        const char *type = get_text(link, "type", "");
+        if (strcmp(get_text(link, "issue_id", state_id(item)), state_id(item)) != 0 || !*on)
             continue;
         if (strcmp(type, "blocks") == 0)
             state_need(item, project_of(g, on), on);
@@ -303,10 +303,10 @@ static void set_epic(struct gastown *g, json_t *item) {
     size_t children = 0;
     json_t *bead;
     json_object_foreach(g->beads, id, bead) {
-        ASK_EACH(link, json_object_get(bead, "dependencies")) {
+        EACH_ITEM(link, json_object_get(bead, "dependencies")) {
             bool is_child =
-                ask_is(link, "type", "parent-child")
-                && strcmp(last_part(ask_text(link, "depends_on_id", "")), state_id(item)) == 0;
+                member_is(link, "type", "parent-child")
+                && strcmp(last_part(get_text(link, "depends_on_id", "")), state_id(item)) == 0;
             if (!is_child || !state_find(g->s, project_of(g, id), id))
                 continue;
             state_need(item, project_of(g, id), id);
@@ -330,28 +330,28 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
     if (strcmp(type_of(bead), "convoy") == 0) {
         state_note(g->s, id,
                    "the convoy '%s' is not a task; its tasks name it as meta.import.convoy",
-                   ask_text(bead, "title", ""));
+                   get_text(bead, "title", ""));
         return;
     }
     json_t *item = state_item(g->s, project, id, NULL);
     const json_t *context = open_context(g, id);
-    const char *agent = ask_text(context, "agent", rig_agent(g, project));
+    const char *agent = get_text(context, "agent", rig_agent(g, project));
     state_known(g->s, bead, members);
-    state_title(item, ask_text(bead, "title", id));
+    state_title(item, get_text(bead, "title", id));
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
-    const char *args = ask_text(context, "args", "");
+    const char *args = get_text(context, "args", "");
     import_bead_prompt(bead, &prompt);
     strbuf_printf(&prompt, "%s%s", *args ? "\n\n" : "", args);
-    state_put(item, "prompt", ask_string(strbuf_text(&prompt)));
+    state_put(item, "prompt", json_text(strbuf_text(&prompt)));
     set_state(g, item, bead);
-    state_created(g->s, item, state_time(ask_text(bead, "created_at", NULL)));
-    state_put(item, "priority", import_bead_priority(ask_real(bead, "priority", 2)));
+    state_created(g->s, item, state_time(get_text(bead, "created_at", NULL)));
+    state_put(item, "priority", import_bead_priority(get_real(bead, "priority", 2)));
     state_put_text(item, "agent", agent);
-    state_keep(item, "type", ask_string(type_of(bead)));
-    state_keep(item, "created_at", ask_string(ask_text(bead, "created_at", "")));
+    state_keep(item, "type", json_text(type_of(bead)));
+    state_keep(item, "created_at", json_text(get_text(bead, "created_at", "")));
     state_keep_members(item, bead, "labels external_ref");
     take_fields(g, item);
-    if (!ask_is_word(type_of(bead), work))
+    if (!word_in(type_of(bead), work))
         state_hold(g->s, item, "'%s' is not a type that is known", type_of(bead));
     if (context && json_object_size(g->rigs) > 0 && !json_object_get(g->rigs, project))
         state_hold(g->s, item, "there is no rig '%s'", project);
@@ -373,11 +373,11 @@ static void take_all(struct gastown *g) {
     json_object_foreach(g->beads, id, bead) {
         json_t *item = state_find(g->s, project_of(g, id), id);
         const json_t *links = json_object_get(bead, "dependencies");
-        ASK_EACH(link, strcmp(type_of(bead), "convoy") == 0 ? links : NULL) {
-            const char *tracked = last_part(ask_text(link, "depends_on_id", ""));
+        EACH_ITEM(link, strcmp(type_of(bead), "convoy") == 0 ? links : NULL) {
+            const char *tracked = last_part(get_text(link, "depends_on_id", ""));
             json_t *member = state_find(g->s, project_of(g, tracked), tracked);
             if (member)
-                state_keep(member, "convoy", ask_string(id));
+                state_keep(member, "convoy", json_text(id));
         }
         if (item)
             set_links(g, item, bead);

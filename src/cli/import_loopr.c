@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "cli/ask.h"
 #include "cli/import.h"
+#include "cli/request.h"
 
 struct loopr {
     struct state *s;
@@ -28,23 +28,23 @@ static bool is_second(const json_t *loop) {
 }
 
 static const char *parent_of(const json_t *loop) {
-    return ask_text(loop, "parent_loop", ask_text(loop, "parent_id", NULL));
+    return get_text(loop, "parent_loop", get_text(loop, "parent_id", NULL));
 }
 
 static const char *type_of(const json_t *loop) {
-    const char *type = ask_text(loop, "loop_type", ask_text(loop, "type", "ralph"));
+    const char *type = get_text(loop, "loop_type", get_text(loop, "type", "ralph"));
     return strcmp(type, "code") == 0 ? "ralph" : type;
 }
 
 static void take_line(struct state *s, json_t *loop, const char *source, void *ctx) {
     struct loopr *l = ctx;
-    const char *id = ask_text(loop, "id", "");
+    const char *id = get_text(loop, "id", "");
     if (!*id) {
         state_damaged(s, source, "the record has no id");
         return;
     }
     const json_t *other = json_object_get(l->loops, id);
-    if (!other || ask_real(loop, "updated_at", 0) >= ask_real(other, "updated_at", 0))
+    if (!other || get_real(loop, "updated_at", 0) >= get_real(other, "updated_at", 0))
         json_object_set(l->loops, id, loop);
 }
 
@@ -57,7 +57,7 @@ static long iteration_in(const char *path) {
 }
 
 static const char *artifact_of(const json_t *loop) {
-    return ask_text(loop, "triggered_by", ask_text(loop, "input_artifact", NULL));
+    return get_text(loop, "triggered_by", get_text(loop, "input_artifact", NULL));
 }
 
 /* The first missing ancestor, or NULL. */
@@ -83,13 +83,13 @@ static const char *lost_state(const struct loopr *l, const json_t *loop, struct 
         const char *parent = parent_of(loop);
         const json_t *above = json_object_get(l->loops, parent);
         long from = iteration_in(artifact_of(loop));
-        if (ask_is(loop, "status", "pending") && from >= 0
-            && from != (long)ask_real(above, "iteration", 0)) {
+        if (member_is(loop, "status", "pending") && from >= 0
+            && from != (long)get_real(above, "iteration", 0)) {
             strbuf_printf(why, "it comes from iteration %ld of '%s', which has gone on", from,
                           parent);
             return "invalidated";
         }
-        if (ask_is(above, "status", "invalidated")) {
+        if (member_is(above, "status", "invalidated")) {
             strbuf_printf(why, "its parent '%s' was invalidated", parent);
             return "invalidated";
         }
@@ -107,9 +107,9 @@ static void set_state(struct loopr *l, json_t *item, const json_t *loop) {
                                             { "invalidated", "invalidated" },
                                             { NULL } };
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    const char *status = ask_text(loop, "status", "");
+    const char *status = get_text(loop, "status", "");
     const char *lost =
-        ask_is_word(status, "complete failed invalidated") ? NULL : lost_state(l, loop, &why);
+        word_in(status, "complete failed invalidated") ? NULL : lost_state(l, loop, &why);
     if (lost) {
         state_set(l->s, item, lost);
         state_note(l->s, state_id(item), "%s: %s", lost, strbuf_text(&why));
@@ -136,7 +136,7 @@ static void set_prompt(json_t *item, const json_t *loop) {
     const json_t *context = json_object_get(loop, "context");
     const char *type = type_of(loop);
     const char *name = strcmp(type, "spec") == 0 ? "spec_name" : "phase_name";
-    const char *title = ask_text(context, "task", ask_text(context, name, ""));
+    const char *title = get_text(context, "task", get_text(context, name, ""));
     if (!*title) {
         strbuf_printf(&fallback, "%s %s", type, state_id(item));
         title = strbuf_text(&fallback);
@@ -144,21 +144,21 @@ static void set_prompt(json_t *item, const json_t *loop) {
     state_title(item, title);
     add_part(&prompt, "", title);
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-        add_part(&prompt, "", ask_text(context, parts[i], ""));
-    add_part(&prompt, "Feedback of the iterations so far:\n", ask_text(loop, "progress", ""));
-    state_put(item, "prompt", ask_string(strbuf_text(&prompt)));
+        add_part(&prompt, "", get_text(context, parts[i], ""));
+    add_part(&prompt, "Feedback of the iterations so far:\n", get_text(loop, "progress", ""));
+    state_put(item, "prompt", json_text(strbuf_text(&prompt)));
 }
 
 static void set_artifact(const struct loopr *l, json_t *item, const json_t *loop) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    const char *artifact = artifact_of(loop), *parent = ask_text(loop, "parent_loop", NULL);
+    const char *artifact = artifact_of(loop), *parent = get_text(loop, "parent_loop", NULL);
     if (!artifact || !state_is(item, "waiting running"))
         return;
     strbuf_printf(&path, "%s/%s%s", l->s->root, l->folder, *l->folder ? "/" : "");
-    if (ask_text(loop, "triggered_by", NULL) && parent)
+    if (get_text(loop, "triggered_by", NULL) && parent)
         strbuf_printf(&path, "loops/%s/", parent);
     strbuf_puts(&path, artifact);
-    state_put(item, "artifact", ask_string(strbuf_text(&path)));
+    state_put(item, "artifact", json_text(strbuf_text(&path)));
     struct stat st;
     if (stat(strbuf_text(&path), &st) < 0)
         state_note(l->s, state_id(item), "it waits for the file '%s'", strbuf_text(&path));
@@ -166,16 +166,16 @@ static void set_artifact(const struct loopr *l, json_t *item, const json_t *loop
 
 static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
     json_t *item = state_item(l->s, l->project, id, NULL);
-    const char *type = type_of(loop), *check = ask_text(loop, "validation_command", NULL);
+    const char *type = type_of(loop), *check = get_text(loop, "validation_command", NULL);
     char digits[11] = "";
-    double created = ask_real(loop, "created_at", 0);
-    long iteration = (long)ask_real(loop, "iteration", 0) + (is_second(loop) ? 1 : 0);
+    double created = get_real(loop, "created_at", 0);
+    long iteration = (long)get_real(loop, "iteration", 0) + (is_second(loop) ? 1 : 0);
     state_known(l->s, loop, members);
     set_state(l, item, loop);
     set_prompt(item, loop);
     (void)snprintf(digits, sizeof(digits), "%.10s", id);
     state_created(l->s, item, created > 0 ? (time_ms)created : strtoll(digits, NULL, 10) * 1000);
-    if (ask_is_word(type, "plan spec phase ralph"))
+    if (word_in(type, "plan spec phase ralph"))
         state_put(item, "kind", json_string(type));
     else
         state_hold(l->s, item, "'%s' is not a type that is known", type);
@@ -184,7 +184,7 @@ static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
         state_parent(item, l->project, parent_of(loop), true);
     set_artifact(l, item, loop);
     if (check) {
-        state_put(item, "checks", json_pack("[[s,s,o]]", "sh", "-c", ask_string(check)));
+        state_put(item, "checks", json_pack("[[s,s,o]]", "sh", "-c", json_text(check)));
         state_put(item, "until", json_string("validate"));
     }
     state_keep_members(
@@ -263,7 +263,7 @@ static int set_path(struct loopr *l, const char *project) {
     if (given && cmd_absolute_path(given, &path, &err) < 0)
         return cmd_error(&err);
     if (given)
-        json_object_set_new(state_project(l->s, project), "path", ask_string(strbuf_text(&path)));
+        json_object_set_new(state_project(l->s, project), "path", json_text(strbuf_text(&path)));
     return CMD_OK;
 }
 
@@ -279,7 +279,7 @@ static int take_all(struct loopr *l) {
     json_auto_t *names = state_list(l->s, ".");
     size_t found = 0;
     int code = CMD_OK;
-    ASK_EACH(name, names) {
+    EACH_ITEM(name, names) {
         if (!S_ISDIR(state_mode(l->s, "%s/.taskstore", json_string_value(name))))
             continue;
         found++;

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/jsonc.h"
+#include "cli/request.h"
 #include "os/files.h"
 
 #define FILE_MAX   ((size_t)64 * 1024 * 1024)
@@ -97,16 +97,16 @@ static json_t *make_environment(void) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!home || cmd_absolute_path(home, &path, &err) < 0)
         return NULL;
-    return json_pack("{s:o}", "SLUICE_HOME", ask_string(strbuf_text(&path)));
+    return json_pack("{s:o}", "SLUICE_HOME", json_text(strbuf_text(&path)));
 }
 
 static json_t *make_entry(const struct agent *agent, const char *program) {
     json_t *variables = make_environment(), *entry;
     if (agent->mcp->is_one_list)
         entry = json_pack("{s:s, s:[o, s], s:b}", "type", agent->mcp->type, "command",
-                          ask_string(program), "mcp", "enabled", 1);
+                          json_text(program), "mcp", "enabled", 1);
     else
-        entry = json_pack("{s:o, s:[s]}", "command", ask_string(program), "args", "mcp");
+        entry = json_pack("{s:o, s:[s]}", "command", json_text(program), "args", "mcp");
     if (agent->mcp->type && !agent->mcp->is_one_list)
         (void)json_object_set_new(entry, "type", json_string(agent->mcp->type));
     if (variables)
@@ -230,9 +230,9 @@ static void print_lines(struct strbuf *out, char mark, const char *text) {
 static void print_change(const struct cmd_call *call, const struct change *change, bool written) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
-        (void)ask_print_json(json_pack(
-            "{s:o, s:b, s:b, s:o}", "file", ask_string(strbuf_text(&change->file)), "already",
-            change->already, "written", written, "adds", ask_string(strbuf_text(&change->added))));
+        (void)output_json(json_pack(
+            "{s:o, s:b, s:b, s:o}", "file", json_text(strbuf_text(&change->file)), "already",
+            change->already, "written", written, "adds", json_text(strbuf_text(&change->added))));
     } else if (change->already) {
         strbuf_printf(&out, "%s has it already\n", strbuf_text(&change->file));
     } else {

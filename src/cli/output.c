@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/json_write.h"
+#include "cli/cmd.h"
 #include "os/terminal.h"
 #include "sim/text.h"
 
@@ -129,4 +131,28 @@ void output_table(const struct output_table *table, size_t count, struct strbuf 
             output_some(out);
         }
     }
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static int dump_piece(const char *bytes, size_t size, void *out) {
+    strbuf_add(out, bytes, size);
+    return 0;
+}
+
+/* 15 digits: 0.1 stays 0.1 instead of 0.10000000000000001. */
+void output_put_json(const json_t *value, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    (void)json_dump_callback(value, dump_piece, &text,
+                             JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    json_escape_controls(strbuf_text(&text), text.length, out);
+    strbuf_putc(out, '\n');
+}
+
+int output_json(json_t *value) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    output_put_json(value, &out);
+    output_rest(&out);
+    json_decref(value);
+    return CMD_OK;
 }

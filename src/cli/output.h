@@ -1,6 +1,7 @@
 /* output.h: formatting and buffering of results. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/strbuf.h"
@@ -56,3 +57,10 @@ void output_row(const struct output_column *columns, size_t count, const char *c
 /* The same with a color per cell, of output_style(); NULL: none. */
 void output_row_in(const struct output_column *columns, size_t count, const char *const *cells,
                    const char *const *colours, struct strbuf *out);
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+/* Any value on one line. */
+void output_put_json(const json_t *value, struct strbuf *out);
+/* The same to stdout; takes `value`. Returns CMD_OK. */
+int output_json(json_t *value);

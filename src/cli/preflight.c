@@ -10,10 +10,10 @@
 
 #include "agent/agent.h"
 #include "base/alloc.h"
-#include "cli/ask.h"
 #include "cli/daemon.h"
 #include "cli/mcp_install.h"
 #include "cli/program.h"
+#include "cli/request.h"
 #include "os/files.h"
 
 #define SETTINGS_MAX    ((size_t)4 * 1024 * 1024)
@@ -22,11 +22,11 @@
 
 /* --- program --------------------------------------------------------------------------------- */
 
-static void look_at_program(struct preflight *p, const struct config *config,
-                            const json_t *listed) {
+static void check_program_path(struct preflight *p, const struct config *config,
+                               const json_t *listed) {
     const char *const *words = NULL;
     _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT, path = STRBUF_INIT;
-    const char *found = ask_text(listed, "found", NULL);
+    const char *found = get_text(listed, "found", NULL);
     if (config_words(config, "agents.A.command", p->agent, &words) > 0)
         p->program = xstrdup(words[0]);
     else if (p->adapter && agent_command(p->adapter, &(struct agent_launch){ 0 }, &command) > 0)
@@ -102,8 +102,8 @@ static void set_login(struct preflight *p, enum preflight_login login, const cha
 }
 
 /* A variable that runs get. One that only the shell has is worth a hint. */
-static bool look_at_variables(struct preflight *p, const struct config *config,
-                              const struct agent_preflight *row, const char **ret_shell_only) {
+static bool check_login_variables(struct preflight *p, const struct config *config,
+                                  const struct agent_preflight *row, const char **ret_shell_only) {
     const char *const *pairs = NULL, *const *unused = NULL;
     size_t count = config_words(config, "agents.A.env", p->agent, &pairs);
     const char *file = config_text(config, "agents.A.env_file", p->agent);
@@ -126,11 +126,11 @@ static bool look_at_variables(struct preflight *p, const struct config *config,
     return false;
 }
 
-static void look_at_login(struct preflight *p, const struct config *config,
-                          const struct agent_preflight *row) {
+static void check_login(struct preflight *p, const struct config *config,
+                        const struct agent_preflight *row) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     const char *shell_only = NULL;
-    if (look_at_variables(p, config, row, &shell_only))
+    if (check_login_variables(p, config, row, &shell_only))
         return;
     for (const char *const *file = row->login_files; *file; file++) {
         strbuf_clear(&path);
@@ -153,8 +153,8 @@ static void look_at_login(struct preflight *p, const struct config *config,
 
 /* --- one agent ------------------------------------------------------------------------------- */
 
-void preflight_look(struct preflight *p, const char *agent, const struct config *config,
-                    const json_t *listed, bool auto_box) {
+void preflight_check(struct preflight *p, const char *agent, const struct config *config,
+                     const json_t *listed, bool auto_box) {
     const char *const *args = NULL;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     *p = (struct preflight){ .agent = agent, .mcp = -1, .may = AGENT_MAY_AS_SET };
@@ -165,11 +165,11 @@ void preflight_look(struct preflight *p, const char *agent, const struct config 
     if (client && daemon_find_program(client, &path, NULL) < 0)
         p->client_missing = client;
     strbuf_clear(&path);
-    look_at_program(p, config, listed);
+    check_program_path(p, config, listed);
     const struct agent_preflight *row = agent_preflight(p->adapter);
     if (!row)
         return;
-    look_at_login(p, config, row);
+    check_login(p, config, row);
     if (config_words(config, "agents.A.command", agent, &args)
         == 0) { /* otherwise its options are configured */
         (void)config_words(config, "agents.A.args", agent, &args);
@@ -281,14 +281,14 @@ json_t *preflight_json(const struct preflight *p) {
     _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
     bool bad = preflight_problem(p, &problem, &fix);
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:s, s:o, s:b, s:s, s:o, s:o, s:o}", "name", ask_string(p->agent),
-        "program", p->program ? ask_string(p->program) : json_null(), "path",
-        p->path ? ask_string(p->path) : json_null(), "version",
-        *p->version ? ask_string(p->version) : json_null(), "login", logins[p->login], "login_by",
-        *p->login_by ? ask_string(p->login_by) : json_null(), "sandboxed", p->is_sandboxed, "may",
+        "{s:o, s:o, s:o, s:o, s:s, s:o, s:b, s:s, s:o, s:o, s:o}", "name", json_text(p->agent),
+        "program", p->program ? json_text(p->program) : json_null(), "path",
+        p->path ? json_text(p->path) : json_null(), "version",
+        *p->version ? json_text(p->version) : json_null(), "login", logins[p->login], "login_by",
+        *p->login_by ? json_text(p->login_by) : json_null(), "sandboxed", p->is_sandboxed, "may",
         mays[p->may], "mcp", p->mcp < 0 ? json_null() : json_boolean(p->mcp), "problem",
-        bad ? ask_string(strbuf_text(&problem)) : json_null(), "fix",
-        bad ? ask_string(strbuf_text(&fix)) : json_null());
+        bad ? json_text(strbuf_text(&problem)) : json_null(), "fix",
+        bad ? json_text(strbuf_text(&fix)) : json_null());
 }
 
 /* --- all agents ------------------------------------------------------------------------------ */
@@ -296,8 +296,8 @@ json_t *preflight_json(const struct preflight *p) {
 #define AGENTS_MAX 64
 
 static const json_t *find_listed(const json_t *listed, const char *agent) {
-    ASK_EACH(item, listed) {
-        if (strcmp(ask_text(item, "name", ""), agent) == 0)
+    EACH_ITEM(item, listed) {
+        if (strcmp(get_text(item, "name", ""), agent) == 0)
             return item;
     }
     return NULL;
@@ -314,7 +314,7 @@ void preflight_all(const struct config *config, const json_t *listed, bool auto_
     size_t count = 0, named = config_agent_count(config);
     for (size_t i = 0; i < named && count < AGENTS_MAX; i++, count++) {
         const char *name = config_agent_name(config, i);
-        preflight_look(&all[count], name, config, find_listed(listed, name), auto_box);
+        preflight_check(&all[count], name, config, find_listed(listed, name), auto_box);
     }
     named = count;
     const char *name;
@@ -324,7 +324,7 @@ void preflight_all(const struct config *config, const json_t *listed, bool auto_
             known |= strcmp(all[k].agent, name) == 0;
         if (known)
             continue;
-        preflight_look(&all[count], name, config, find_listed(listed, name), auto_box);
+        preflight_check(&all[count], name, config, find_listed(listed, name), auto_box);
         if (all[count].path)
             count++;
         else

@@ -32,8 +32,8 @@ struct preflight {
 
 /* `listed`: the agent's item of /v1/agents, which knows the PATH of runs; NULL: no daemon, use
  * ours. `auto_box`: `sandbox: auto` means a sandbox here. */
-void preflight_look(struct preflight *p, const char *agent, const struct config *config,
-                    const json_t *listed, bool auto_box);
+void preflight_check(struct preflight *p, const char *agent, const struct config *config,
+                     const json_t *listed, bool auto_box);
 void preflight_finish(struct preflight *p);
 
 /* True if something prevents it from working; sets the problem and what to do. */

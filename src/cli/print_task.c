@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "cli/ask.h"
+#include "cli/request.h"
 #include "core/state_look.h"
 #include "os/terminal.h"
 #include "sim/text.h"
@@ -41,9 +41,9 @@ struct print_text print_when(time_ms at, time_ms now) {
 }
 
 struct print_text print_start(const json_t *forecast, time_ms now) {
-    time_ms at = ask_int(forecast, "starts_at", 0);
+    time_ms at = get_int(forecast, "starts_at", 0);
     /* The time has come, with no condition: "if runs take as long as usual" alone says nothing. */
-    bool is_condition = strncmp(ask_text(forecast, "text", ""), "if ", 3) == 0;
+    bool is_condition = strncmp(get_text(forecast, "text", ""), "if ", 3) == 0;
     if (at > now)
         return print_format("%s, ", print_when(at, now).text);
     return print_format("%s", at > 0 && is_condition ? "now, " : "");
@@ -54,8 +54,8 @@ struct print_text print_since(time_ms at, time_ms now) {
 }
 
 void print_paused_by(struct strbuf *out, const json_t *object, time_ms now) {
-    const char *by = ask_text(object, "paused_by", NULL);
-    time_ms at = ask_int(object, "paused_at", 0);
+    const char *by = get_text(object, "paused_by", NULL);
+    time_ms at = get_int(object, "paused_at", 0);
     if (by) {
         strbuf_puts(out, " by ");
         print_line(out, by, 0);
@@ -98,21 +98,21 @@ struct print_text print_usd(double usd) {
 }
 
 bool print_is_empty(const json_t *task) {
-    return ask_int(json_object_get(task, "changes"), "files", -1) == 0;
+    return get_int(json_object_get(task, "changes"), "files", -1) == 0;
 }
 
 struct print_text print_state(const json_t *task) {
-    const char *state = ask_text(task, "state", "?");
-    const char *phase = ask_text(json_object_get(task, "run"), "phase", NULL);
-    const char *more = ask_text(task, "hold", phase);
+    const char *state = get_text(task, "state", "?");
+    const char *phase = get_text(json_object_get(task, "run"), "phase", NULL);
+    const char *more = get_text(task, "hold", phase);
     if (!more || strcmp(more, "working") == 0 || strcmp(more, state) == 0)
         return print_format("%.20s", state);
     return print_format("%.20s:%.20s", state, more);
 }
 
 struct print_text print_agent(const json_t *task) {
-    const char *instead_of = ask_text(json_object_get(task, "run"), "instead_of", NULL);
-    return print_format("%.28s%s%.28s", ask_text(task, "agent", "-"), instead_of ? " for " : "",
+    const char *instead_of = get_text(json_object_get(task, "run"), "instead_of", NULL);
+    return print_format("%.28s%s%.28s", get_text(task, "agent", "-"), instead_of ? " for " : "",
                         instead_of ? instead_of : "");
 }
 
@@ -140,15 +140,15 @@ int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed)
 }
 
 int64_t print_run_tokens(const json_t *run) {
-    int64_t in = ask_int(run, "tokens_in", -1), out = ask_int(run, "tokens_out", -1);
+    int64_t in = get_int(run, "tokens_in", -1), out = get_int(run, "tokens_out", -1);
     return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
 }
 
 void print_gate(struct strbuf *out, const json_t *gate, time_ms now) {
-    time_ms opens_at = ask_int(gate, "opens_at", 0), since = ask_int(gate, "since", 0);
-    if (ask_true(gate, "open"))
+    time_ms opens_at = get_int(gate, "opens_at", 0), since = get_int(gate, "since", 0);
+    if (get_true(gate, "open"))
         return;
-    strbuf_puts(out, ask_text(gate, "reason", ""));
+    strbuf_puts(out, get_text(gate, "reason", ""));
     if (opens_at > 0)
         strbuf_printf(out, " (opens %s)", print_when(opens_at, now).text);
     if (since > 0)
@@ -218,9 +218,9 @@ const char *print_title(const json_t *task) {
     const json_t *spec = json_object_get(task, "spec");
     static const char *const members[] = { "title", "prompt" };
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        const char *text = ask_text(task, members[i], NULL);
+        const char *text = get_text(task, members[i], NULL);
         if (!text || !*text)
-            text = ask_text(spec, members[i], NULL);
+            text = get_text(spec, members[i], NULL);
         if (text && *text)
             return text;
     }
@@ -247,11 +247,11 @@ struct print_text cell_percent(const json_t *object, const char *key) {
 struct print_text cell_cap(const json_t *object, const char *key) {
     return json_is_number(json_object_get(object, key))
                ? cell_number(object, key)
-               : print_format("%s", ask_text(object, key, "unlimited"));
+               : print_format("%s", get_text(object, key, "unlimited"));
 }
 
 struct print_text cell_when(const json_t *object, const char *key, time_ms now) {
-    return print_when(ask_int(object, key, 0), now);
+    return print_when(get_int(object, key, 0), now);
 }
 
 struct print_text cell_time(time_ms at) {
@@ -283,16 +283,16 @@ static void put_cell(const struct column *column, const json_t *item, time_ms no
     }
     switch (column->kind) {
     case CELL_TEXT:
-        strbuf_puts(out, key ? ask_text(item, key, "") : "");
+        strbuf_puts(out, key ? get_text(item, key, "") : "");
         break;
     case CELL_WHEN:
         strbuf_puts(out, cell_when(item, key, now).text);
         break;
     case CELL_BOOL:
-        strbuf_puts(out, ask_true(item, key) ? column->yes : column->no);
+        strbuf_puts(out, get_true(item, key) ? column->yes : column->no);
         break;
     case CELL_WORDS:
-        ask_join(out, " ", json_object_get(item, key));
+        join_texts(out, " ", json_object_get(item, key));
         break;
     case CELL_NUMBER:
         strbuf_puts(out, cell_number(item, key).text);
@@ -415,26 +415,26 @@ static void put_agent(struct strbuf *out, const json_t *task, time_ms now) {
 }
 
 static void put_age(struct strbuf *out, const json_t *task, time_ms now) {
-    time_ms since = ask_int(task, "changed_at", ask_int(task, "created_at", 0));
+    time_ms since = get_int(task, "changed_at", get_int(task, "created_at", 0));
     strbuf_puts(out, since > 0 ? print_span(now - since).text : "");
 }
 
 /* What keeps it from running or, of a run, what is unusual about it. */
 static void put_gate(struct strbuf *out, const json_t *task, time_ms now) {
     const json_t *run = json_object_get(task, "run");
-    const char *lends = ask_text(run, "lends_to", NULL);
-    const char *host = ask_text(run, "unreachable_host", NULL);
+    const char *lends = get_text(run, "lends_to", NULL);
+    const char *host = get_text(run, "unreachable_host", NULL);
     (void)now;
     if (host)
         strbuf_printf(out, "host %s unreachable", host);
     else if (lends)
         strbuf_printf(out, "lends to %s", lends);
     else
-        strbuf_puts(out, ask_text(task, "gate", print_is_empty(task) ? "no changes" : ""));
+        strbuf_puts(out, get_text(task, "gate", print_is_empty(task) ? "no changes" : ""));
 }
 
 static void put_title(struct strbuf *out, const json_t *task, time_ms now) {
-    const char *external_id = ask_text(task, "external_id", NULL), *title = print_title(task);
+    const char *external_id = get_text(task, "external_id", NULL), *title = print_title(task);
     (void)now;
     if (external_id)
         strbuf_printf(out, "[%s] ", external_id);

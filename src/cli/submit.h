@@ -6,10 +6,10 @@
 #include <jansson.h>
 
 #include "base/error.h"
-#include "cli/ask.h"
 #include "cli/cmd.h"
+#include "cli/request.h"
 
-/* Options of a request with several tasks, for ask_take_options. */
+/* Options of a request with several tasks, for request_take_options. */
 extern const char *const submit_batch_options[][2];
 
 /* The submission object of one task, with the arguments as its command or prompt. */
@@ -22,4 +22,4 @@ const char *submit_task_option(const struct cmd_call *call, const char *but);
 json_t *agent_warning_names(const json_t *tasks);
 /* Warns of problems that will prevent these agents from working. Silent inside a run and for a
  * daemon elsewhere, which cannot be checked from here. Takes `names`. */
-void agent_warning_print(struct ask *ask, json_t *names);
+void agent_warning_print(struct request *req, json_t *names);

@@ -14,9 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/time_ms.h"
-#include "cli/ask.h"
 #include "cli/formula_find.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "cli/submit.h"
 #include "os/clock.h"
 #include "os/moment.h"
@@ -39,7 +39,7 @@ struct task_verb {
 
 struct work {
     const struct task_verb *verb;
-    struct ask ask;
+    struct request req;
     json_t *extra; /* members of every request besides "tasks" */
     json_t *ids;
     json_t *done;  /* items of the answers */
@@ -47,7 +47,7 @@ struct work {
 };
 
 static void work_finish(struct work *w) {
-    ask_finish(&w->ask);
+    request_finish(&w->req);
     json_decref(w->extra);
     json_decref(w->ids);
     json_decref(w->done);
@@ -61,12 +61,12 @@ static int send_batch(struct work *w, size_t from, size_t to) {
     json_object_set_new(body, "tasks", tasks);
     char path[64];
     (void)snprintf(path, sizeof(path), "/v1/tasks/%s", w->verb->op);
-    int r = ask_try_post(&w->ask, body, path);
+    int r = request_try_post(&w->req, body, path);
     if (r == 0)
-        json_array_extend(w->done, json_object_get(w->ask.answer, "tasks"));
-    if (r == 0 && ask_text(w->ask.answer, "warning", NULL))
-        cmd_warn("%s", ask_text(w->ask.answer, "warning", ""));
-    w->deferred = w->deferred || (r == 0 && ask_int(w->ask.answer, "deferred", 0) > 0);
+        json_array_extend(w->done, json_object_get(w->req.answer, "tasks"));
+    if (r == 0 && get_text(w->req.answer, "warning", NULL))
+        cmd_warn("%s", get_text(w->req.answer, "warning", ""));
+    w->deferred = w->deferred || (r == 0 && get_int(w->req.answer, "deferred", 0) > 0);
     return r;
 }
 
@@ -75,7 +75,7 @@ static int send_all(struct work *w, size_t from, size_t to) {
     if (r != EBUSY && r != ENOENT)
         return r;
     if (to - from == 1) {
-        cmd_warn("%s (left out)", w->ask.err.text);
+        cmd_warn("%s (left out)", w->req.err.text);
         return 0;
     }
     size_t middle = from + (to - from) / 2;
@@ -105,12 +105,12 @@ static int check_states(const struct cmd_call *call, const struct task_verb *ver
 /* By number, which is never the external id of another task. */
 static void collect(void *ctx, const json_t *item) {
     struct work *w = ctx;
-    const char *id = ask_text(item, "id", NULL), *dash = id ? strrchr(id, '-') : NULL;
+    const char *id = get_text(item, "id", NULL), *dash = id ? strrchr(id, '-') : NULL;
     char number[32];
     if (!id)
         return;
     (void)snprintf(number, sizeof(number), "#%.30s", dash ? dash + 1 : id);
-    json_array_append_new(w->ids, ask_string(number));
+    json_array_append_new(w->ids, json_text(number));
 }
 
 static int do_all(const struct cmd_call *call, struct work *w) {
@@ -122,39 +122,39 @@ static int do_all(const struct cmd_call *call, struct work *w) {
     client_query(&path, "group", cmd_value(call, "group"));
     int code = states ? check_states(call, w->verb, states) : CMD_OK;
     if (code == CMD_OK)
-        code = ask_open(&w->ask, ASK_START);
+        code = request_open(&w->req, REQUEST_START);
     if (code == CMD_OK)
-        code = ask_pages(&w->ask, strbuf_text(&path), LIST_MOST, collect, w);
+        code = request_pages(&w->req, strbuf_text(&path), LIST_MOST, collect, w);
     size_t count = json_array_size(w->ids);
     for (size_t from = 0; code == CMD_OK && from < count; from += BATCH)
         if (send_all(w, from, count - from < BATCH ? count : from + BATCH) != 0)
-            code = ask_failed(&w->ask);
+            code = request_failed(&w->req);
     return code;
 }
 
 static int do_named(const struct cmd_call *call, struct work *w) {
-    json_auto_t *ids = ask_args(call, 0, call->arg_count);
+    json_auto_t *ids = request_args(call, 0, call->arg_count);
     json_array_extend(w->ids, ids);
-    int code = ask_open(&w->ask, ASK_START);
+    int code = request_open(&w->req, REQUEST_START);
     if (code != CMD_OK)
         return code;
     if (w->verb->timeout > 0)
-        client_set_timeout(w->ask.client, w->verb->timeout);
-    return send_batch(w, 0, call->arg_count) == 0 ? CMD_OK : ask_failed(&w->ask);
+        client_set_timeout(w->req.client, w->verb->timeout);
+    return send_batch(w, 0, call->arg_count) == 0 ? CMD_OK : request_failed(&w->req);
 }
 
 static void print_changed(const struct task_verb *verb, const json_t *item, struct strbuf *out) {
-    const char *id = ask_text(item, "id", "?"), *state = ask_text(item, "state", "");
-    const char *note = ask_text(item, "note", NULL);
-    if (ask_is(item, "result", "deferred"))
+    const char *id = get_text(item, "id", "?"), *state = get_text(item, "state", "");
+    const char *note = get_text(item, "note", NULL);
+    if (member_is(item, "result", "deferred"))
         strbuf_printf(out, "%s deferred\n", id);
-    else if (ask_is(item, "result", "no_effect"))
+    else if (member_is(item, "result", "no_effect"))
         strbuf_printf(out, "%s keeps its place\n", id);
-    else if (ask_true(item, "already") && verb->already)
+    else if (get_true(item, "already") && verb->already)
         strbuf_printf(out, "%s %s\n", id, verb->already);
-    else if (ask_true(item, "already"))
+    else if (get_true(item, "already"))
         strbuf_printf(out, "%s is %s already\n", id, state);
-    else if (verb->pending && ask_is_word(state, "starting running"))
+    else if (verb->pending && word_in(state, "starting running"))
         strbuf_printf(out, "%s %s%s%s\n", id, verb->pending, note ? ": " : "", note ? note : "");
     else if (*state && strcmp(state, verb->did) != 0)
         strbuf_printf(out, "%s %s: %s\n", id, verb->did, state);
@@ -165,13 +165,13 @@ static void print_changed(const struct task_verb *verb, const json_t *item, stru
 static void print_done(const struct cmd_call *call, const struct work *w) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (call->json && call->arg_count > 0) {
-        (void)ask_print(&w->ask); /* one request: its answer unchanged */
+        (void)request_print(&w->req); /* one request: its answer unchanged */
     } else if (call->json) {
-        (void)ask_print_json(json_pack("{s:O}", "tasks", w->done));
+        (void)output_json(json_pack("{s:O}", "tasks", w->done));
     } else if (json_array_size(w->done) == 0) {
         strbuf_printf(&out, "nothing to %s\n", cmd_name(call->cmd));
     }
-    ASK_EACH(item, w->done) {
+    EACH_ITEM(item, w->done) {
         if (call->json)
             break;
         print_changed(w->verb, item, &out);
@@ -188,7 +188,7 @@ static int check_ids(const struct cmd_call *call, bool has_all) {
     if (has_all && !all && call->arg_count == 0)
         return cmd_usage_error(call->cmd, "'%s' needs the IDs of tasks, or --all",
                                cmd_name(call->cmd));
-    return ask_names(call, "an ID is empty");
+    return request_check_names(call, "an ID is empty");
 }
 
 /* Filters require --all. */
@@ -225,7 +225,7 @@ static int plain_run(const struct cmd_call *call) {
     if (reason && !*reason)
         return cmd_usage_error(call->cmd, "option '--reason' is empty");
     json_t *body = json_object();
-    ask_take_members(call, body);
+    request_take_members(call, body);
     return task_verb_run(call, call->cmd->data, body);
 }
 
@@ -259,7 +259,7 @@ static int retry_run(const struct cmd_call *call) {
     json_auto_t *rules = json_array();
     const char *rule;
     for (size_t i = 0; (rule = cmd_value_at(call, "allow", i)); i++)
-        json_array_append_new(rules, ask_string(rule));
+        json_array_append_new(rules, json_text(rule));
     return task_verb_run(call, call->cmd->data,
                          json_pack("{s:O*}", "allow", json_array_size(rules) > 0 ? rules : NULL));
 }
@@ -328,35 +328,35 @@ static void print_merged(struct strbuf *out, const json_t *task) {
                                             { "empty", "has no changes: " },
                                             { "failed", "is not merged: " },
                                             { "conflict", "is not merged: " } };
-    const char *result = ask_text(task, "result", "?"), *before = "";
+    const char *result = get_text(task, "result", "?"), *before = "";
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (strcmp(words[i][0], result) == 0)
             before = words[i][1];
-    cmd_put_line(out, "%s %s%s", ask_text(task, "id", "?"), before,
-                 ask_text(task, "message", result));
+    cmd_put_line(out, "%s %s%s", get_text(task, "id", "?"), before,
+                 get_text(task, "message", result));
 }
 
 static int cmd_merge_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    int code = ask_open(&ask, ASK_START);
+    int code = request_open(&req, REQUEST_START);
     if (code != CMD_OK)
         return code;
-    client_set_timeout(ask.client, MERGE_TIMEOUT);
-    json_t *body = json_pack("{s:o}", "tasks", ask_args(call, 0, call->arg_count));
-    ask_take_members(call, body);
-    code = ask_post(&ask, body, "/v1/tasks/merge");
+    client_set_timeout(req.client, MERGE_TIMEOUT);
+    json_t *body = json_pack("{s:o}", "tasks", request_args(call, 0, call->arg_count));
+    request_take_members(call, body);
+    code = request_post(&req, body, "/v1/tasks/merge");
     if (code != CMD_OK)
         return code;
-    ASK_EACH(task, json_object_get(ask.answer, "tasks")) {
-        if (ask_is(task, "result", "conflict"))
+    EACH_ITEM(task, json_object_get(req.answer, "tasks")) {
+        if (member_is(task, "result", "conflict"))
             code = CMD_REFUSED;
-        else if (ask_is(task, "result", "failed") && code == CMD_OK)
+        else if (member_is(task, "result", "failed") && code == CMD_OK)
             code = CMD_FAILED;
         print_merged(&out, task);
     }
     if (call->json)
-        (void)ask_print(&ask);
+        (void)request_print(&req);
     else
         output_rest(&out);
     return code;
@@ -373,7 +373,7 @@ static const struct cmd_option merge_options[] = {
 const struct cmd cmd_merge = { "merge", cmd_merge_run, 1, CMD_ANY_ARGS, merge_options };
 
 static bool has_id(const json_t *list, const char *id) {
-    ASK_EACH(item, list) {
+    EACH_ITEM(item, list) {
         if (strcmp(json_string_value(item) ? json_string_value(item) : "", id) == 0)
             return true;
     }
@@ -381,10 +381,10 @@ static bool has_id(const json_t *list, const char *id) {
 }
 
 /* Reads the dependencies, and adds or removes those that are named. */
-static int read_and_change(const struct cmd_call *call, struct ask *ask, json_t **list) {
+static int read_and_change(const struct cmd_call *call, struct request *req, json_t **list) {
     json_t *names = *list, *result = json_array();
-    int code = ask_get_named(ask, call, "/v1/tasks/", "");
-    ASK_EACH(item, code == CMD_OK ? json_object_get(ask->answer, "depends_on") : NULL) {
+    int code = request_get_named(req, call, "/v1/tasks/", "");
+    EACH_ITEM(item, code == CMD_OK ? json_object_get(req->answer, "depends_on") : NULL) {
         if (json_is_string(item) && !has_id(names, json_string_value(item)))
             json_array_append(result, item);
     }
@@ -403,33 +403,33 @@ static int check_depend(const struct cmd_call *call) {
         return cmd_usage_error(call->cmd, "'--none' takes only the task");
     if (!none && call->arg_count < 2)
         return cmd_usage_error(call->cmd, "name the tasks it depends on, or use '--none'");
-    return ask_names(call, "a name is empty");
+    return request_check_names(call, "a name is empty");
 }
 
 static int cmd_depend_run(const struct cmd_call *call) {
-    _cleanup_(ask_finish) struct ask ask = { 0 };
+    _cleanup_(request_finish) struct request req = { 0 };
     int code = check_depend(call);
     if (code != CMD_OK)
         return code;
     json_t *list = json_array();
     for (size_t i = 1; i < call->arg_count; i++)
         if (!has_id(list, call->args[i]))
-            json_array_append_new(list, ask_string(call->args[i]));
+            json_array_append_new(list, json_text(call->args[i]));
     bool change = cmd_has(call, "add") || cmd_has(call, "drop");
-    code = change ? read_and_change(call, &ask, &list) : CMD_OK;
+    code = change ? read_and_change(call, &req, &list) : CMD_OK;
     if (code == CMD_OK)
-        code = ask_post(
-            &ask, json_pack("{s:o,s:O}", "task", ask_string(call->args[0]), "depends_on", list),
+        code = request_post(
+            &req, json_pack("{s:o,s:O}", "task", json_text(call->args[0]), "depends_on", list),
             "/v1/tasks/depends");
     _cleanup_(strbuf_finish) struct strbuf ids = STRBUF_INIT;
-    ask_join(&ids, ", ", list);
+    join_texts(&ids, ", ", list);
     json_decref(list);
-    if (ask_ended(call, &ask, &code))
+    if (request_ended(call, &req, &code))
         return code;
-    const json_t *task = json_array_get(json_object_get(ask.answer, "tasks"), 0);
-    return cmd_print_line("%s depends on %s: %s", ask_text(task, "id", "?"),
+    const json_t *task = json_array_get(json_object_get(req.answer, "tasks"), 0);
+    return cmd_print_line("%s depends on %s: %s", get_text(task, "id", "?"),
                           ids.length > 0 ? strbuf_text(&ids) : "nothing",
-                          ask_text(task, "state", "?"));
+                          get_text(task, "state", "?"));
 }
 
 static const struct cmd_option depend_options[] = {
@@ -457,12 +457,12 @@ static bool looks_like_id(const char *word) {
 }
 
 /* 1: the last argument is a project; 0: it is not; <0: negative exit code. */
-static int ends_in_project(const struct cmd_call *call, struct ask *ask) {
+static int ends_in_project(const struct cmd_call *call, struct request *req) {
     const char *last = call->arg_count > 1 ? call->args[call->arg_count - 1] : NULL;
     if (!last || !*last || looks_like_id(last) || cmd_has(call, "project"))
         return 0;
-    int r = ask_try_named(ask, "/v1/projects/", last, "");
-    return r == 0 ? 1 : r == ENOENT && ask_was_answered(ask) ? 0 : -ask_failed(ask);
+    int r = request_try_named(req, "/v1/projects/", last, "");
+    return r == 0 ? 1 : r == ENOENT && request_was_answered(req) ? 0 : -request_failed(req);
 }
 
 /* --meta, --var and --on, stored with the tasks. */
@@ -471,12 +471,12 @@ static int take_meta(const struct cmd_call *call, json_t *body) {
     const char *pair;
     int code = CMD_OK;
     for (size_t n = 0; code == CMD_OK && (pair = cmd_value_at(call, "meta", n)); n++)
-        code = ask_add_pair(call, pair, meta);
+        code = request_add_pair(call, pair, meta);
     for (size_t n = 0; code == CMD_OK && (pair = cmd_value_at(call, "var", n)); n++)
-        code = ask_add_pair(call, pair, vars);
+        code = request_add_pair(call, pair, vars);
     if (json_object_size(vars) > 0)
         json_object_set(meta, "vars", vars);
-    ask_put(meta, "formula", cmd_value(call, "on"));
+    set_text(meta, "formula", cmd_value(call, "on"));
     if (json_object_size(meta) > 0)
         json_object_set(body, "meta", meta);
     return code;
@@ -497,40 +497,40 @@ static int check_sling(const struct cmd_call *call) {
 /* A call of `sling`: its request and the answers so far. */
 struct sling {
     const struct cmd_call *call;
-    struct ask ask;
+    struct request req;
     json_t *body;   /* of the request, without tasks; borrowed */
     json_t *result; /* tasks, group, dry_run, deferred, warning; printed by --json */
 };
 
 static void sling_finish(struct sling *s) {
-    ask_finish(&s->ask);
+    request_finish(&s->req);
     json_decref(s->result);
 }
 
 /* Takes `body`. 0, or the errno of the refusal. */
 static int send_sling(struct sling *s, json_t *body) {
-    int r = ask_try_post(&s->ask, body, "/v1/tasks/sling");
+    int r = request_try_post(&s->req, body, "/v1/tasks/sling");
     if (r == 0) {
-        json_object_set(s->result, "tasks", json_object_get(s->ask.answer, "tasks"));
-        ask_put(s->result, "group", ask_text(s->ask.answer, "group", NULL));
-        ask_put(s->result, "warning", ask_text(s->ask.answer, "warning", NULL));
+        json_object_set(s->result, "tasks", json_object_get(s->req.answer, "tasks"));
+        set_text(s->result, "group", get_text(s->req.answer, "group", NULL));
+        set_text(s->result, "warning", get_text(s->req.answer, "warning", NULL));
     }
     return r;
 }
 
 static void print_slung(bool dry, const json_t *task, struct strbuf *out) {
-    const char *result = ask_text(task, "result", "slung"), *group = ask_text(task, "group", NULL);
-    const char *id = ask_text(task, "id", "?"), *from = ask_text(task, "moved_from", NULL);
+    const char *result = get_text(task, "result", "slung"), *group = get_text(task, "group", NULL);
+    const char *id = get_text(task, "id", "?"), *from = get_text(task, "moved_from", NULL);
     if (strcmp(result, "skipped") == 0)
         return;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (strcmp(result, "already") == 0)
-        strbuf_printf(&text, "is %s already", ask_text(task, "state", "?"));
+        strbuf_printf(&text, "is %s already", get_text(task, "state", "?"));
     else if (strcmp(result, "deferred") == 0)
         strbuf_puts(&text, dry ? "would be deferred" : "deferred");
     else
         strbuf_printf(&text, "%s%s%s%s",
-                      dry ? "would be slung" : "slung: ", dry ? "" : ask_text(task, "state", "?"),
+                      dry ? "would be slung" : "slung: ", dry ? "" : get_text(task, "state", "?"),
                       group ? ", in " : "", group ? group : "");
     cmd_put_line(out, "%s%s%s %s", from ? from : "", from ? " moved: " : "", id,
                  strbuf_text(&text));
@@ -540,21 +540,21 @@ static void print_slung(bool dry, const json_t *task, struct strbuf *out) {
 static int print_all_slung(const struct sling *s) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     const json_t *tasks = json_object_get(s->result, "tasks");
-    const char *warning = ask_text(s->result, "warning", NULL);
+    const char *warning = get_text(s->result, "warning", NULL);
     size_t count = json_array_size(tasks), skipped = 0, deferred = 0;
-    ASK_EACH(task, tasks) {
-        if (ask_is(task, "result", "skipped")) {
+    EACH_ITEM(task, tasks) {
+        if (member_is(task, "result", "skipped")) {
             skipped++;
-            cmd_warn("%s skipped: %s", ask_text(task, "id", "?"), ask_text(task, "why", "?"));
+            cmd_warn("%s skipped: %s", get_text(task, "id", "?"), get_text(task, "why", "?"));
         }
-        deferred += ask_is(task, "result", "deferred");
-        print_slung(ask_true(s->result, "dry_run"), task, &out);
+        deferred += member_is(task, "result", "deferred");
+        print_slung(get_true(s->result, "dry_run"), task, &out);
     }
     json_object_set_new(s->result, "deferred", json_integer((json_int_t)deferred));
     if (count == 0)
         strbuf_puts(&out, "nothing to sling\n");
     if (s->call->json)
-        (void)ask_print_json(json_incref(s->result));
+        (void)output_json(json_incref(s->result));
     else
         output_rest(&out);
     if (warning)
@@ -565,15 +565,15 @@ static int print_all_slung(const struct sling *s) {
 /* The steps for one task, as the body of POST /v1/tasks. */
 static int expand_for(const struct sling *s, const json_t *task, struct formula **ret_formula,
                       json_t **ret_body) {
-    const char *id = ask_text(task, "id", "");
-    const char *project = ask_text(s->body, "project", ask_text(task, "project", ""));
+    const char *id = get_text(task, "id", "");
+    const char *project = get_text(s->body, "project", get_text(task, "project", ""));
     _cleanup_(formula_dirs_finish) struct formula_dirs dirs = { 0 };
     _cleanup_(formula_values_finish) struct formula_values values = { 0 };
     struct error err = { 0 };
     formula_values_offer(&values, "task", id);
     formula_values_offer(&values, "project", project);
-    formula_values_offer(&values, "title", ask_text(task, "title", ""));
-    formula_values_offer(&values, "prompt", ask_text(json_object_get(task, "spec"), "prompt", ""));
+    formula_values_offer(&values, "title", get_text(task, "title", ""));
+    formula_values_offer(&values, "prompt", get_text(json_object_get(task, "spec"), "prompt", ""));
     int code = formula_values_take(s->call, &values);
     if (code != CMD_OK)
         return code;
@@ -590,14 +590,14 @@ static int sling_on_formula(struct sling *s, json_t *tasks) {
     _cleanup_(formula_freep) struct formula *formula = NULL;
     json_auto_t *work = json_array();
     int code = CMD_OK;
-    ASK_EACH(id, tasks) {
+    EACH_ITEM(id, tasks) {
         json_auto_t *steps = NULL;
-        if (ask_try_task(&s->ask, json_string_value(id)) != 0)
-            code = ask_failed(&s->ask);
-        else if (ask_is(s->ask.answer, "state", "draft")) { /* others have no work to replace */
+        if (request_try_task(&s->req, json_string_value(id)) != 0)
+            code = request_failed(&s->req);
+        else if (member_is(s->req.answer, "state", "draft")) { /* others have no work to replace */
             formula_freep(&formula);
             formula = NULL;
-            code = expand_for(s, s->ask.answer, &formula, &steps);
+            code = expand_for(s, s->req.answer, &formula, &steps);
             if (code == CMD_OK)
                 json_array_append_new(work, json_pack("{s:O, s:s, s:O}", "task", id, "formula",
                                                       formula_name(formula), "steps",
@@ -616,26 +616,26 @@ static int sling_on_formula(struct sling *s, json_t *tasks) {
     }
     if (send_sling(s, body) == 0)
         return CMD_OK;
-    if (formula && s->ask.index >= 0 && strncmp(s->ask.err.text, "step ", 5) == 0)
-        formula_locate(formula, (size_t)s->ask.index, &s->ask.err);
-    return ask_failed(&s->ask);
+    if (formula && s->req.index >= 0 && strncmp(s->req.err.text, "step ", 5) == 0)
+        formula_locate(formula, (size_t)s->req.index, &s->req.err);
+    return request_failed(&s->req);
 }
 
-#define LOOKED_AT 20 /* tasks whose agent is looked up */
+#define AGENTS_READ_MAX 20 /* tasks whose agent is looked up */
 
 /* The given agent, or those of the slung tasks. */
-static void warn_of_agents(const struct cmd_call *call, struct ask *ask, const json_t *slung) {
+static void warn_of_agents(const struct cmd_call *call, struct request *req, const json_t *slung) {
     json_auto_t *tasks = json_array();
     const char *agent = cmd_value(call, "agent");
     if (agent)
-        json_array_append_new(tasks, json_pack("{s:o}", "agent", ask_string(agent)));
-    for (size_t i = 0; !agent && i < json_array_size(slung) && i < LOOKED_AT; i++) {
+        json_array_append_new(tasks, json_pack("{s:o}", "agent", json_text(agent)));
+    for (size_t i = 0; !agent && i < json_array_size(slung) && i < AGENTS_READ_MAX; i++) {
         const json_t *task = json_array_get(slung, i);
-        if (strcmp(ask_text(task, "result", "slung"), "slung") == 0
-            && ask_try_task(ask, ask_text(task, "id", "")) == 0)
-            json_array_append(tasks, ask->answer);
+        if (strcmp(get_text(task, "result", "slung"), "slung") == 0
+            && request_try_task(req, get_text(task, "id", "")) == 0)
+            json_array_append(tasks, req->answer);
     }
-    agent_warning_print(ask, agent_warning_names(tasks));
+    agent_warning_print(req, agent_warning_names(tasks));
 }
 
 static int sling_named(const struct cmd_call *call, json_t *body) {
@@ -645,28 +645,28 @@ static int sling_named(const struct cmd_call *call, json_t *body) {
         .result = json_pack("{s:[], s:n, s:b, s:i, s:n}", "tasks", "group", "dry_run",
                             cmd_has(call, "dry-run"), "deferred", 0, "warning"),
     };
-    int code = ask_open(&s.ask, ASK_START);
-    int ends = code == CMD_OK ? ends_in_project(call, &s.ask) : -code;
+    int code = request_open(&s.req, REQUEST_START);
+    int ends = code == CMD_OK ? ends_in_project(call, &s.req) : -code;
     if (ends < 0)
         return -ends;
     size_t count = call->arg_count - (size_t)ends;
     const char *project = ends ? call->args[count] : cmd_value(call, "project");
-    ask_put(body, "project", project);
-    ask_put(body, "group", cmd_value(call, "group"));
-    json_auto_t *tasks = ask_args(call, 0, count);
+    set_text(body, "project", project);
+    set_text(body, "group", cmd_value(call, "group"));
+    json_auto_t *tasks = request_args(call, 0, count);
     if (cmd_has(call, "on")) {
         code = sling_on_formula(&s, tasks);
     } else {
         json_t *request = json_deep_copy(body);
         json_object_set_new(request, "partial", json_true());
         json_object_set(request, "tasks", tasks);
-        code = send_sling(&s, request) == 0 ? CMD_OK : ask_refused(call, &s.ask);
+        code = send_sling(&s, request) == 0 ? CMD_OK : request_refused(call, &s.req);
     }
     if (code != CMD_OK)
         return code;
     code = print_all_slung(&s);
     if (!cmd_has(call, "dry-run"))
-        warn_of_agents(call, &s.ask, json_object_get(s.result, "tasks"));
+        warn_of_agents(call, &s.req, json_object_get(s.result, "tasks"));
     return code;
 }
 
@@ -675,16 +675,16 @@ static int cmd_sling_run(const struct cmd_call *call) {
     if (code != CMD_OK)
         return code;
     json_auto_t *body = json_object();
-    ask_take_members(call, body);
+    request_take_members(call, body);
     code = take_meta(call, body);
     if (code == CMD_OK && cmd_has(call, "all")) {
         json_object_set_new(body, "no_group", json_true()); /* they come in batches */
         json_object_set_new(body, "partial", json_true());
-        ask_put(body, "project", cmd_value(call, "project"));
-        _cleanup_(ask_finish) struct ask ask = { 0 };
+        set_text(body, "project", cmd_value(call, "project"));
+        _cleanup_(request_finish) struct request req = { 0 };
         code = task_verb_run(call, &sling_verb, json_incref(body));
-        if (code == CMD_OK && cmd_has(call, "agent") && ask_open(&ask, ASK_TRY) == CMD_OK)
-            warn_of_agents(call, &ask, NULL);
+        if (code == CMD_OK && cmd_has(call, "agent") && request_open(&req, REQUEST_TRY) == CMD_OK)
+            warn_of_agents(call, &req, NULL);
         return code;
     }
     if (code == CMD_OK)

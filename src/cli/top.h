@@ -6,7 +6,7 @@
  *   top_input.c   a key → another state, or a request
  *   top_daemon.c  executes requests, events       top_screen.c  cells → terminal
  *
- * The loop in cmd_top.c: keys → top_input → top->wish → top_daemon → top_view → top_screen.
+ * The loop in cmd_top.c: keys → top_input → top->request → top_daemon → top_view → top_screen.
  * Private to cli/. */
 #pragma once
 
@@ -20,9 +20,9 @@
 #include "base/macros.h"
 #include "base/strbuf.h"
 #include "base/time_ms.h"
-#include "cli/ask.h"
 #include "cli/client.h"
 #include "cli/follow.h"
+#include "cli/request.h"
 #include "core/model.h"
 
 /* --- top_cells.c ------------------------------------------------------------------------------ */
@@ -389,7 +389,7 @@ struct top_verb {
     const char *to;      /* member "to" of the body; or NULL */
     const char *did;     /* "web-3 canceled" */
     const char *pending; /* instead of `did` while it is still running; or NULL */
-    const char *ask;     /* confirmation with one %s; NULL: none */
+    const char *confirm; /* confirmation with one %s; NULL: none */
 };
 
 struct top {
@@ -413,10 +413,10 @@ struct top {
 
     struct strbuf message; /* in the last line, until the next key */
     bool message_bad;
-    bool away;  /* the daemon is unreachable */
-    bool moves; /* something drawn changes every second */
+    bool unreachable; /* the daemon is unreachable */
+    bool moves;       /* something drawn changes every second */
 
-    enum top_request wish;
+    enum top_request request;
     char *target_id; /* task or project; NULL: all */
     const struct top_verb *verb;
 
@@ -435,11 +435,11 @@ const char *top_pane_states(enum top_pane pane);
 const char *top_order(const struct top *top, enum top_pane pane);
 
 /* Shows a message in the last line. */
-void top_say(struct top *top, bool bad, const char *format, ...) _printf_(3, 4);
+void top_set_message(struct top *top, bool bad, const char *format, ...) _printf_(3, 4);
 
 /* --- top_input.c ----------------------------------------------------------------------------- */
 
-/* Handles one key: changes the state, and sets top->wish for what only the loop can do. */
+/* Handles one key: changes the state, and sets top->request for what only the loop can do. */
 void top_input(struct top *top, int key);
 
 /* --- top_view.c ------------------------------------------------------------------------------ */
@@ -464,19 +464,19 @@ void top_help_fill(struct top_text *text, bool unicode);
  *     top_daemon_refresh(&d, top); top_daemon_load(&d, top); top_daemon_do(&d, top);
  *     top_daemon_close(&d);
  *
- * Nothing here ends the program: if the daemon does not answer, top->away is set and the screen
+ * Nothing here ends the program: if the daemon does not answer, top->unreachable is set and the screen
  * stays until top_daemon_listen has reconnected. */
 
 struct top_daemon {
-    struct ask ask;
+    struct request req;
     struct client *events; /* NULL: not connected */
     struct log_stream log;
-    bool log_open;   /* a log is visible */
-    bool news;       /* something happened since the last refresh */
-    time_ms heard;   /* steady clock: last data of the event stream */
-    time_ms tried;   /* steady clock: last attempt to reconnect */
-    time_ms asked;   /* steady clock: last refresh */
-    time_ms lasting; /* duration of that refresh */
+    bool log_open;        /* a log is visible */
+    bool news;            /* something happened since the last refresh */
+    time_ms received;     /* steady clock: last data of the event stream */
+    time_ms reconnected;  /* steady clock: last attempt to reconnect */
+    time_ms refreshed;    /* steady clock: last refresh */
+    time_ms refresh_time; /* duration of that refresh */
 };
 
 /* As daemon_connect, without starting one. */

@@ -22,8 +22,8 @@
 #define TRY_AGAIN     500        /* ms */
 #define SILENCE_MAX   SECONDS(60)
 #define PAGE          200  /* rows of a page */
-#define LOOK          1000 /* rows per request with a filter */
-#define LOOKS_MOST    8    /* such requests per page: then keys get their turn */
+#define FILTER_PAGE   1000 /* rows per request with a filter */
+#define REQUESTS_MOST 8    /* such requests per page: then keys get their turn */
 #define LOG_TAIL      (1024 * 1024)
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -36,11 +36,11 @@ static int event_came(void *ctx, const struct client_event *event) {
 }
 
 int top_daemon_open(struct top_daemon *d, struct error *err) {
-    if (!d->ask.client) {
-        int r = daemon_connect(false, &d->ask.client, err);
+    if (!d->req.client) {
+        int r = daemon_connect(false, &d->req.client, err);
         if (r < 0)
             return r;
-        client_set_timeout(d->ask.client, TIMEOUT);
+        client_set_timeout(d->req.client, TIMEOUT);
     }
     d->events = client_close(d->events);
     int r = daemon_connect(false, &d->events, err);
@@ -53,7 +53,7 @@ int top_daemon_open(struct top_daemon *d, struct error *err) {
         d->events = client_close(d->events);
         return status < 0 ? status : err->code < 0 ? err->code : -EIO;
     }
-    d->heard = clock_read_steady();
+    d->received = clock_read_steady();
     d->news = true;
     return 0;
 }
@@ -61,7 +61,7 @@ int top_daemon_open(struct top_daemon *d, struct error *err) {
 void top_daemon_close(struct top_daemon *d) {
     client_close(d->events);
     log_stream_finish(&d->log);
-    ask_finish(&d->ask);
+    request_finish(&d->req);
 }
 
 int top_daemon_events_fd(const struct top_daemon *d) {
@@ -72,24 +72,24 @@ int top_daemon_log_fd(const struct top_daemon *d) {
     return log_stream_fd(&d->log);
 }
 
-static void lose(struct top_daemon *d, struct top *top) {
+static void set_unreachable(struct top_daemon *d, struct top *top) {
     d->events = client_close(d->events);
     log_stream_close(&d->log);
-    top->away = true;
-    d->tried = clock_read_steady();
+    top->unreachable = true;
+    d->reconnected = clock_read_steady();
 }
 
 /* GET for display. 0, or <0: the daemon is unreachable, or a message is shown. */
 static int get(struct top_daemon *d, struct top *top, const char *path) {
-    if (top->away)
+    if (top->unreachable)
         return -ECONNREFUSED;
-    if (ask_try_get(&d->ask, path) == 0)
+    if (request_try_get(&d->req, path) == 0)
         return 0;
-    if (ask_was_answered(&d->ask) && d->ask.err.code != -ESHUTDOWN) {
-        top_say(top, true, "%s", d->ask.err.text);
-        return d->ask.err.code < 0 ? d->ask.err.code : -EIO;
+    if (request_was_answered(&d->req) && d->req.err.code != -ESHUTDOWN) {
+        top_set_message(top, true, "%s", d->req.err.text);
+        return d->req.err.code < 0 ? d->req.err.code : -EIO;
     }
-    lose(d, top);
+    set_unreachable(d, top);
     return -ECONNREFUSED;
 }
 
@@ -103,9 +103,9 @@ static void begin_log(struct top_daemon *d, struct top *top) {
     else if (r == -ENODATA)
         top->log.ended = true;
     else if (client_is_absent(r) || r == -ECONNRESET || r == -ESHUTDOWN)
-        lose(d, top);
+        set_unreachable(d, top);
     else
-        top_say(top, true, "%s", err.text);
+        top_set_message(top, true, "%s", err.text);
     top->log.ended |= r == -EIO;
 }
 
@@ -119,7 +119,7 @@ static void open_log(struct top_daemon *d, struct top *top) {
         .tail = LOG_TAIL,
     };
     d->log_open = true;
-    if (!top->away)
+    if (!top->unreachable)
         begin_log(d, top);
 }
 
@@ -135,7 +135,7 @@ bool top_daemon_pump_log(struct top_daemon *d, struct top *top) {
     if (r == 0)
         top->log.ended = true;
     else if (r < 0)
-        lose(d, top);
+        set_unreachable(d, top);
     return some || r <= 0;
 }
 
@@ -144,28 +144,28 @@ bool top_daemon_pump_log(struct top_daemon *d, struct top *top) {
 void top_daemon_listen(struct top_daemon *d, struct top *top, bool ready) {
     struct error err = { 0 };
     time_ms now = clock_read_steady();
-    if (top->away) {
-        if (now - d->tried < TRY_AGAIN)
+    if (top->unreachable) {
+        if (now - d->reconnected < TRY_AGAIN)
             return;
-        d->tried = now;
+        d->reconnected = now;
         if (top_daemon_open(d, &err) < 0)
             return;
-        top->away = false; /* everything is reloaded */
+        top->unreachable = false; /* everything is reloaded */
         if (d->log_open && !top->log.ended)
             begin_log(d, top);
         return;
     }
     if (ready)
-        d->heard = now;
-    if ((ready && client_pump(d->events, &err) <= 0) || now - d->heard > SILENCE_MAX)
-        lose(d, top);
+        d->received = now;
+    if ((ready && client_pump(d->events, &err) <= 0) || now - d->received > SILENCE_MAX)
+        set_unreachable(d, top);
 }
 
 time_ms top_daemon_pause(const struct top_daemon *d, const struct top *top, time_ms steady) {
-    time_ms passed = steady - d->asked;
-    time_ms least = time_max(REFRESH_LEAST, LEISURE * d->lasting);
-    if (top->away)
-        return time_max(TRY_AGAIN - (steady - d->tried), 1);
+    time_ms passed = steady - d->refreshed;
+    time_ms least = time_max(REFRESH_LEAST, LEISURE * d->refresh_time);
+    if (top->unreachable)
+        return time_max(TRY_AGAIN - (steady - d->reconnected), 1);
     if (d->news)
         return time_max(least - passed, 0);
     if (!top_model_moves(&top->model, top->now))
@@ -177,32 +177,32 @@ time_ms top_daemon_pause(const struct top_daemon *d, const struct top *top, time
 
 static void fill_details(struct top_daemon *d, struct top *top) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    ask_path(&path, "/v1/tasks/", top->text_id, "");
+    request_path(&path, "/v1/tasks/", top->text_id, "");
     int r = get(d, top, strbuf_text(&path));
     if (r < 0) {
         if (top->text.count == 0 && r != -ECONNREFUSED)
-            top_text_add(&top->text, TOP_ERROR, 0, "%s", d->ask.err.text);
+            top_text_add(&top->text, TOP_ERROR, 0, "%s", d->req.err.text);
         return;
     }
-    json_auto_t *task = TAKE_PTR(d->ask.answer);
+    json_auto_t *task = TAKE_PTR(d->req.answer);
     strbuf_puts(&path, "/why");
     bool known = get(d, top, strbuf_text(&path)) == 0;
     top->text_can_release = top_offers(task, "release");
-    top_details_fill(&top->text, task, known ? d->ask.answer : NULL, top->now, top->unicode);
+    top_details_fill(&top->text, task, known ? d->req.answer : NULL, top->now, top->unicode);
 }
 
 void top_daemon_refresh(struct top_daemon *d, struct top *top) {
     time_ms begin = clock_read_steady();
     d->news = false;
-    d->asked = begin;
+    d->refreshed = begin;
     if (get(d, top, "/v1/status") < 0)
         return;
-    top_model_read(&top->model, d->ask.answer);
+    top_model_read(&top->model, d->req.answer);
     for (size_t i = 0; i < TOP_LISTS; i++)
         top_list_stale(&top->lists[i]);
     if (top->mode == TOP_MODE_TEXT && top->text_id)
         fill_details(d, top);
-    d->lasting = clock_read_steady() - begin;
+    d->refresh_time = clock_read_steady() - begin;
 }
 
 /* --- lists ----------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ static void split_filter(const struct top *top, struct strbuf *path, struct strb
         _cleanup_(freep) char *copy = xstrndup(word, length);
         _cleanup_(freep) char *name = xstrndup(copy, strcspn(copy, ":"));
         const char *colon = strchr(copy, ':');
-        if (colon && colon[1] && ask_is_word(name, "project agent kind group"))
+        if (colon && colon[1] && word_in(name, "project agent kind group"))
             client_query(path, name, colon + 1);
         else
             strbuf_printf(words, "%s%s", words->length > 0 ? " " : "", copy);
@@ -233,19 +233,19 @@ static int fetch_page(void *ctx, const char *cursor, struct top_page *page, char
                       struct error *err) {
     const struct fetch *f = ctx;
     _cleanup_(freep) char *next = cursor ? xstrdup(cursor) : NULL;
-    for (unsigned looks = 0; looks < LOOKS_MOST; looks++) {
+    for (unsigned requests = 0; requests < REQUESTS_MOST; requests++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, words = STRBUF_INIT;
         strbuf_printf(&path, "/v1/tasks?state=%s&order=%s", top_pane_states(f->pane),
                       top_order(f->top, f->pane));
         split_filter(f->top, &path, &words);
         /* A page of matches cannot end inside an answer: its cursor is at the answer's end. */
-        strbuf_printf(&path, "&limit=%d", words.length > 0 ? LOOK : PAGE);
+        strbuf_printf(&path, "&limit=%d", words.length > 0 ? FILTER_PAGE : PAGE);
         client_query(&path, "cursor", next);
         int r = get(f->d, f->top, strbuf_text(&path));
         if (r < 0)
-            return error_set(err, r, "%s", f->d->ask.err.text);
-        (void)top_page_read(page, f->d->ask.answer, strbuf_text(&words), SIZE_MAX);
-        const char *answered = ask_text(f->d->ask.answer, "next", NULL);
+            return error_set(err, r, "%s", f->d->req.err.text);
+        (void)top_page_read(page, f->d->req.answer, strbuf_text(&words), SIZE_MAX);
+        const char *answered = get_text(f->d->req.answer, "next", NULL);
         free(next);
         next = answered ? xstrdup(answered) : NULL;
         if (!next || page->count >= PAGE)
@@ -256,7 +256,7 @@ static int fetch_page(void *ctx, const char *cursor, struct top_page *page, char
 }
 
 bool top_daemon_load(struct top_daemon *d, struct top *top) {
-    if (top->away || top->mode != TOP_MODE_LIST || top->pane >= TOP_LISTS)
+    if (top->unreachable || top->mode != TOP_MODE_LIST || top->pane >= TOP_LISTS)
         return false;
     struct top_list *list = &top->lists[top->pane];
     struct fetch fetch = { d, top, top->pane };
@@ -265,8 +265,8 @@ bool top_daemon_load(struct top_daemon *d, struct top *top) {
     if (!top_list_wants(list))
         return false;
     int r = top_list_load(list, fetch_page, &fetch, &err);
-    d->lasting += clock_read_steady() - begin;
-    if (r < 0 && !top->away)
+    d->refresh_time += clock_read_steady() - begin;
+    if (r < 0 && !top->unreachable)
         top_list_refuse(list); /* a filter that the daemon does not know: its message is shown */
     return true;
 }
@@ -275,43 +275,44 @@ bool top_daemon_load(struct top_daemon *d, struct top *top) {
 
 static void say_change(struct top *top, const json_t *answer) {
     const json_t *task = json_array_get(json_object_get(answer, "tasks"), 0);
-    const char *state = ask_text(task, "state", "");
+    const char *state = get_text(task, "state", "");
     const struct top_verb *verb = top->verb;
-    if (ask_true(task, "already"))
-        top_say(top, false, "%s is %s already", top->target_id, state);
+    if (get_true(task, "already"))
+        top_set_message(top, false, "%s is %s already", top->target_id, state);
     else if (verb->pending && strcmp(state, "canceled") != 0)
-        top_say(top, false, "%s %s", top->target_id, verb->pending);
+        top_set_message(top, false, "%s %s", top->target_id, verb->pending);
     else
-        top_say(top, false, "%s %s", top->target_id ? top->target_id : "everything is", verb->did);
+        top_set_message(top, false, "%s %s", top->target_id ? top->target_id : "everything is",
+                        verb->did);
 }
 
 static void do_change(struct top_daemon *d, struct top *top) {
     const struct top_verb *verb = top->verb;
-    if (top->away) {
-        top_say(top, true, "the daemon is away; nothing was changed");
+    if (top->unreachable) {
+        top_set_message(top, true, "the daemon is away; nothing was changed");
         return;
     }
     json_t *body = json_object();
     if (strncmp(verb->path, "/v1/tasks/", strlen("/v1/tasks/")) == 0)
-        json_object_set_new(body, "tasks", json_pack("[o]", ask_string(top->target_id)));
+        json_object_set_new(body, "tasks", json_pack("[o]", json_text(top->target_id)));
     else
-        ask_put(body, "project", top->target_id);
-    ask_put(body, "to", verb->to);
-    if (ask_try_post(&d->ask, body, verb->path) != 0) {
-        top_say(top, true, "%s", d->ask.err.text);
-        if (!ask_was_answered(&d->ask))
-            lose(d, top);
+        set_text(body, "project", top->target_id);
+    set_text(body, "to", verb->to);
+    if (request_try_post(&d->req, body, verb->path) != 0) {
+        top_set_message(top, true, "%s", d->req.err.text);
+        if (!request_was_answered(&d->req))
+            set_unreachable(d, top);
         return;
     }
-    say_change(top, d->ask.answer);
+    say_change(top, d->req.answer);
     d->news = true;
-    d->asked = 0; /* show the change at once */
+    d->refreshed = 0; /* show the change at once */
 }
 
 void top_daemon_do(struct top_daemon *d, struct top *top) {
-    enum top_request wish = top->wish;
-    top->wish = TOP_REQUEST_NONE;
-    switch (wish) {
+    enum top_request request = top->request;
+    top->request = TOP_REQUEST_NONE;
+    switch (request) {
     case TOP_REQUEST_DETAILS:
         top_text_clear(&top->text);
         fill_details(d, top);
@@ -338,7 +339,7 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top) {
     json_auto_t *all = json_object();
     if (get(d, top, "/v1/status") < 0)
         return NULL;
-    json_object_set_new(all, "status", TAKE_PTR(d->ask.answer));
+    json_object_set_new(all, "status", TAKE_PTR(d->req.answer));
     for (int i = 0; i < TOP_LISTS; i++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         enum top_pane pane = (enum top_pane)i;
@@ -346,7 +347,7 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top) {
                       top_order(top, pane));
         if (get(d, top, strbuf_text(&path)) < 0)
             return NULL;
-        json_object_set_new(all, top_pane_name(pane), TAKE_PTR(d->ask.answer));
+        json_object_set_new(all, top_pane_name(pane), TAKE_PTR(d->req.answer));
     }
     return TAKE_PTR(all);
 }

@@ -80,7 +80,7 @@ void top_finish(struct top *top) {
     free(top->target_id);
 }
 
-void top_say(struct top *top, bool bad, const char *format, ...) {
+void top_set_message(struct top *top, bool bad, const char *format, ...) {
     va_list args;
     strbuf_clear(&top->message);
     va_start(args, format);
@@ -89,11 +89,11 @@ void top_say(struct top *top, bool bad, const char *format, ...) {
     top->message_bad = bad;
 }
 
-static void wish(struct top *top, enum top_request what, const char *id) {
+static void set_request(struct top *top, enum top_request what, const char *id) {
     char *copy = id ? xstrdup(id) : NULL;
     free(top->target_id);
     top->target_id = copy;
-    top->wish = what;
+    top->request = what;
 }
 
 /* --- targets --------------------------------------------------------------------------------- */
@@ -116,26 +116,26 @@ static const char *target(struct top *top) {
         return top->text_id;
     const struct top_task *task = selected_task(top);
     if (!task)
-        top_say(top, true, "no task is selected");
+        top_set_message(top, true, "no task is selected");
     return task ? task->id : NULL;
 }
 
 /* --- changes --------------------------------------------------------------------------------- */
 
 static void change(struct top *top, const struct top_verb *verb, const char *id) {
-    wish(top, TOP_REQUEST_CHANGE, id);
+    set_request(top, TOP_REQUEST_CHANGE, id);
     top->verb = verb;
-    if (!verb->ask)
+    if (!verb->confirm)
         return;
     const struct top_task *task = selected_task(top);
-    const char *rest = strstr(verb->ask, "%s");
+    const char *rest = strstr(verb->confirm, "%s");
     strbuf_clear(&top->question);
-    strbuf_printf(&top->question, "%.*s%s%s", (int)(rest - verb->ask), verb->ask,
+    strbuf_printf(&top->question, "%.*s%s%s", (int)(rest - verb->confirm), verb->confirm,
                   id ? id : "everything", rest + 2);
     if (verb->key == 'c' && task && id && strcmp(task->id, id) == 0 && *task->title)
         strbuf_printf(&top->question, " %s", task->title);
     top->prompt = TOP_PROMPT_SURE;
-    top->wish = TOP_REQUEST_NONE;
+    top->request = TOP_REQUEST_NONE;
 }
 
 static void pause_or_resume(struct top *top, bool project) {
@@ -145,7 +145,7 @@ static void pause_or_resume(struct top *top, bool project) {
     }
     const struct top_task *task = selected_task(top);
     if (!task || !*task->project) {
-        top_say(top, true, "no task is selected whose project could be paused");
+        top_set_message(top, true, "no task is selected whose project could be paused");
         return;
     }
     bool paused = top_model_is_paused(&top->model, task->project);
@@ -181,14 +181,15 @@ static bool take_verb(struct top *top, int key) {
 
 static void search_on(struct top *top, bool backward) {
     if (top->search.length == 0) {
-        top_say(top, true, "nothing to look for yet: / asks for it");
+        top_set_message(top, true, "nothing to look for yet: / asks for it");
         return;
     }
     int found = top_log_search(&top->log, strbuf_text(&top->search), backward);
     if (found == 0)
-        top_say(top, true, "'%s' is not in what is kept of this log", strbuf_text(&top->search));
+        top_set_message(top, true, "'%s' is not in what is kept of this log",
+                        strbuf_text(&top->search));
     else if (found == 2)
-        top_say(top, false, "went on from the %s", backward ? "end" : "beginning");
+        top_set_message(top, false, "went on from the %s", backward ? "end" : "beginning");
 }
 
 static void end_typing(struct top *top) {
@@ -317,7 +318,7 @@ static void open_log(struct top *top, const char *stream) {
     top_log_open(&top->log, id, stream);
     top->mode = TOP_MODE_LOG;
     top_log_size(&top->log, top->width, top_view_rows(top), top->unicode);
-    wish(top, TOP_REQUEST_LOG, top->log.task);
+    set_request(top, TOP_REQUEST_LOG, top->log.task);
 }
 
 static const char *next_stream(const char *stream) {
@@ -330,7 +331,7 @@ static const char *next_stream(const char *stream) {
 
 static void close_mode(struct top *top) {
     if (top->mode == TOP_MODE_LOG) {
-        wish(top, TOP_REQUEST_CLOSE_LOG, NULL);
+        set_request(top, TOP_REQUEST_CLOSE_LOG, NULL);
         top_log_finish(&top->log);
     }
     /* Back from a log to the task's details, if they were open. */
@@ -361,7 +362,7 @@ static void open_row(struct top *top) {
     const struct top_task *task = selected_task(top);
     if (!task)
         return;
-    wish(top, TOP_REQUEST_DETAILS, task->id);
+    set_request(top, TOP_REQUEST_DETAILS, task->id);
     show_text(top);
     top->text_id = xstrdup(task->id);
 }
@@ -378,7 +379,7 @@ static void change_order(struct top *top) {
                                             { "new", "newest first" } };
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (strcmp(words[i][0], top_order(top, top->pane)) == 0)
-            top_say(top, false, "%s", words[i][1]);
+            top_set_message(top, false, "%s", words[i][1]);
 }
 
 static void take_in_log(struct top *top, int key) {
@@ -457,7 +458,7 @@ static void take_in_list(struct top *top, int key) {
         open_row(top);
         break;
     case 'q':
-        top->wish = TOP_REQUEST_QUIT;
+        top->request = TOP_REQUEST_QUIT;
         break;
     default:
         if (key >= '1' && key < '1' + TOP_PANE_MAX)
@@ -469,16 +470,16 @@ static void take_in_list(struct top *top, int key) {
 }
 
 void top_input(struct top *top, int key) {
-    top->wish = TOP_REQUEST_NONE;
+    top->request = TOP_REQUEST_NONE;
     strbuf_clear(&top->message);
     if (key == TOP_KEY_REDRAW || key == 'L' - '@') {
-        top->wish = TOP_REQUEST_REDRAW;
+        top->request = TOP_REQUEST_REDRAW;
     } else if (top->prompt == TOP_PROMPT_SURE) {
         top->prompt = TOP_PROMPT_NONE;
         if (key == 'y' || key == 'Y')
-            top->wish = TOP_REQUEST_CHANGE;
+            top->request = TOP_REQUEST_CHANGE;
         else
-            top_say(top, false, "nothing was changed");
+            top_set_message(top, false, "nothing was changed");
     } else if (top->prompt != TOP_PROMPT_NONE) {
         take_typed(top, key);
     } else if (key == '?') {

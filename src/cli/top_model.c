@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "base/safe_text.h"
 #include "base/strbuf.h"
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "core/state_look.h"
 
 #define TEXT_MOST 2000 /* bytes kept of a title or message: ten lines */
@@ -26,7 +26,7 @@ static const char *safe(struct arena *arena, const char *text) {
 }
 
 static const char *member(struct arena *arena, const json_t *object, const char *key) {
-    return safe(arena, ask_text(object, key, ""));
+    return safe(arena, get_text(object, key, ""));
 }
 
 /* --- status ---------------------------------------------------------------------------------- */
@@ -39,16 +39,16 @@ static void *new_list(struct top_model *model, const json_t *items, size_t size)
 static void add_limit(struct top_model *model, const json_t *item, const char *prefix,
                       const char *name) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
-    strbuf_printf(&key, "%s%s", prefix, ask_text(item, name, "?"));
+    strbuf_printf(&key, "%s%s", prefix, get_text(item, name, "?"));
     struct top_limit limit = {
         .key = safe(&model->arena, strbuf_text(&key)),
-        .used = ask_int(item, "used", -1),
-        .cap = ask_int(item, "cap", -1),
-        .opens_at = ask_int(item, "opens_at", 0),
+        .used = get_int(item, "used", -1),
+        .cap = get_int(item, "cap", -1),
+        .opens_at = get_int(item, "opens_at", 0),
     };
-    const char *word = ask_text(item, "state", "open");
+    const char *word = get_text(item, "state", "open");
     bool closed = strcmp(word, "open") != 0;
-    int64_t hits = ask_int(item, "hits", 0), reserved = ask_int(item, "reserved", 0);
+    int64_t hits = get_int(item, "hits", 0), reserved = get_int(item, "reserved", 0);
     if (closed)
         strbuf_puts(&state, word);
     else if (limit.cap >= 0 && limit.used >= limit.cap)
@@ -73,15 +73,15 @@ static void read_limits(struct top_model *model, const json_t *status) {
     const json_t *budgets = json_object_get(status, "budgets");
     size_t count = json_array_size(limits) + json_array_size(limiters) + json_array_size(budgets);
     model->limits = arena_alloc(&model->arena, (count + 1) * sizeof(*model->limits));
-    ASK_EACH(item, limits) {
+    EACH_ITEM(item, limits) {
         /* Limiters have more members and follow. */
-        if (strncmp(ask_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
+        if (strncmp(get_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
             add_limit(model, item, "", "key");
     }
-    ASK_EACH(item, limiters) {
+    EACH_ITEM(item, limiters) {
         add_limit(model, item, "limiter:", "name");
     }
-    ASK_EACH(item, budgets) {
+    EACH_ITEM(item, budgets) {
         add_limit(model, item, "budget:", "key");
     }
 }
@@ -93,45 +93,45 @@ void top_model_read(struct top_model *model, const json_t *status) {
     *model = (struct top_model){
         .arena = arena,
         .known = true,
-        .started_at = ask_int(status, "started_at", 0),
-        .paused_at = ask_int(status, "paused_at", 0),
-        .paused = ask_true(status, "paused"),
-        .store_full = ask_true(json_object_get(status, "store"), "full"),
-        .stuck = ask_int(status, "blocked_dependencies", 0),
-        .disk_free_mb = ask_int(host, "disk_free_mb", -1),
-        .memory_free_mb = ask_int(host, "memory_free_mb", -1),
-        .load = ask_real(host, "load", -1),
+        .started_at = get_int(status, "started_at", 0),
+        .paused_at = get_int(status, "paused_at", 0),
+        .paused = get_true(status, "paused"),
+        .store_full = get_true(json_object_get(status, "store"), "full"),
+        .stuck = get_int(status, "blocked_dependencies", 0),
+        .disk_free_mb = get_int(host, "disk_free_mb", -1),
+        .memory_free_mb = get_int(host, "memory_free_mb", -1),
+        .load = get_real(host, "load", -1),
     };
     model->version = member(&model->arena, status, "version");
     model->preset = member(&model->arena, status, "preset");
     model->paused_by = member(&model->arena, status, "paused_by");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
         model->counts[s] =
-            ask_int(json_object_get(status, "counts"), task_state_name((enum task_state)s), 0);
+            get_int(json_object_get(status, "counts"), task_state_name((enum task_state)s), 0);
     read_limits(model, status);
     const json_t *gates = json_object_get(status, "waiting_by_gate");
     model->gates = new_list(model, gates, sizeof(*model->gates));
-    ASK_EACH(gate, gates) {
+    EACH_ITEM(gate, gates) {
         model->gates[model->gate_count++] = (struct top_gate){
             .gate = member(&model->arena, gate, "gate"),
-            .count = ask_int(gate, "count", 0),
+            .count = get_int(gate, "count", 0),
         };
     }
     const json_t *alerts = json_object_get(status, "alerts");
     model->alerts = new_list(model, alerts, sizeof(*model->alerts));
-    ASK_EACH(alert, alerts) {
+    EACH_ITEM(alert, alerts) {
         model->alerts[model->alert_count++] = (struct top_alert){
             .key = member(&model->arena, alert, "key"),
             .text = member(&model->arena, alert, "text"),
-            .since = ask_int(alert, "since", 0),
+            .since = get_int(alert, "since", 0),
         };
     }
     const json_t *projects = json_object_get(status, "projects");
     model->projects = new_list(model, projects, sizeof(*model->projects));
-    ASK_EACH(project, projects) {
+    EACH_ITEM(project, projects) {
         model->projects[model->project_count++] = (struct top_project){
             .name = member(&model->arena, project, "name"),
-            .paused = ask_true(project, "paused"),
+            .paused = get_true(project, "paused"),
         };
     }
 }
@@ -173,18 +173,18 @@ static struct top_task task_of(struct arena *arena, const json_t *item) {
         .why = member(arena, item, "why"),
         .doing = member(arena, run,
                         json_is_string(json_object_get(run, "doing")) ? "doing" : "last_line"),
-        .state = task_state_find(ask_text(item, "state", "")),
+        .state = task_state_find(get_text(item, "state", "")),
         .can_release = top_offers(item, "release"),
-        .since = ask_int(run, "started_at", ask_int(item, "changed_at", 0)),
-        .not_before = ask_int(item, "not_before", 0),
+        .since = get_int(run, "started_at", get_int(item, "changed_at", 0)),
+        .not_before = get_int(item, "not_before", 0),
         .tokens = print_run_tokens(run),
-        .priority = ask_int(item, "priority", 0),
-        .attempt = ask_int(item, "attempt", 0),
+        .priority = get_int(item, "priority", 0),
+        .attempt = get_int(item, "attempt", 0),
     };
 }
 
 bool top_offers(const json_t *task, const char *action) {
-    ASK_EACH(one, json_object_get(task, "actions")) {
+    EACH_ITEM(one, json_object_get(task, "actions")) {
         if (strcmp(json_string_value(one), action) == 0)
             return true;
     }

@@ -247,8 +247,8 @@ int top_screen_key(void) {
     if (r == OK)
         return character_of(c);
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-    bool gone = poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL));
-    return gone ? -2 : -1;
+    bool closed = poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL));
+    return closed ? -2 : -1;
 }
 
 void top_screen_suspend(void) {

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/ask.h"
 #include "cli/print_task.h"
+#include "cli/request.h"
 #include "core/state_look.h"
 
 #define SMALL       12 /* lines: below this the header is one line */
@@ -455,7 +455,7 @@ static void draw_last(const struct top *top, struct top_cells *cells) {
     } else if (top->message.length > 0) {
         strbuf_puts(&line, strbuf_text(&top->message));
         style = top->message_bad ? TOP_ALERT : TOP_BOLD;
-    } else if (top->away) {
+    } else if (top->unreachable) {
         strbuf_puts(&line, "the daemon is away, trying again; 'sluice up' starts it");
         style = TOP_ALERT;
     } else if (top->mode == TOP_MODE_LIST && top->filter.length > 0) {
@@ -565,31 +565,31 @@ static void add_value(struct top_text *text, const char *name, const char *value
 /* --- why ------------------------------------------------------------------------------------- */
 
 static void add_gate(struct top_text *text, const json_t *gate, time_ms now, bool unicode) {
-    bool open = ask_true(gate, "open");
+    bool open = get_true(gate, "open");
     _cleanup_(strbuf_finish) struct strbuf reason = STRBUF_INIT;
     print_gate(&reason, gate, now);
     top_text_add(text, open ? TOP_DIM : TOP_WARNING, 4, "  %s %s %s%s",
-                 state_symbol(open ? TASK_DONE : TASK_FAILED, unicode), ask_text(gate, "gate", "?"),
+                 state_symbol(open ? TASK_DONE : TASK_FAILED, unicode), get_text(gate, "gate", "?"),
                  open ? "open" : "closed: ", strbuf_text(&reason));
 }
 
 static void add_forecast(struct top_text *text, const json_t *why, time_ms now) {
-    int64_t position = ask_int(why, "queue_position", 0);
+    int64_t position = get_int(why, "queue_position", 0);
     const json_t *forecast = json_object_get(why, "forecast");
     if (position > 0)
         top_text_add(text, TOP_PLAIN, 2, "  position %" PRId64 " in the queue", position);
     if (!json_is_object(forecast))
         return;
     top_text_add(text, TOP_PLAIN, 2, "  should start %s%s", print_start(forecast, now).text,
-                 ask_text(forecast, "text", "when its gate opens"));
+                 get_text(forecast, "text", "when its gate opens"));
 }
 
 static void add_why(struct top_text *text, const json_t *why, time_ms now, bool unicode) {
     if (!why)
         return;
     top_text_add(text, TOP_BOLD, LABEL, "%-*s%s", LABEL, "why",
-                 ask_text(why, "summary", "nothing is known"));
-    ASK_EACH(gate, json_object_get(why, "gates")) {
+                 get_text(why, "summary", "nothing is known"));
+    EACH_ITEM(gate, json_object_get(why, "gates")) {
         add_gate(text, gate, now, unicode);
     }
     add_forecast(text, why, now);
@@ -599,7 +599,7 @@ static void add_why(struct top_text *text, const json_t *why, time_ms now, bool 
 
 static void add_words(struct top_text *text, const char *name, const json_t *list) {
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
-    ask_join(&words, " ", list);
+    join_texts(&words, " ", list);
     add_value(text, name, strbuf_text(&words));
 }
 
@@ -607,33 +607,33 @@ static void add_what(struct top_text *text, const json_t *task, time_ms now) {
     static const char *const names[] = { "project", "kind", "agent", "group", "parent" };
     const json_t *spec = json_object_get(task, "spec");
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        add_value(text, names[i], ask_text(task, names[i], NULL));
+        add_value(text, names[i], get_text(task, names[i], NULL));
     add_value(text, "priority", cell_number(task, "priority").text);
     add_value(text, "iteration", cell_number(task, "iteration").text);
     add_value(text, "created", cell_when(task, "created_at", now).text);
     add_value(text, "changed", cell_when(task, "changed_at", now).text);
-    if (ask_int(task, "not_before", 0) > now)
+    if (get_int(task, "not_before", 0) > now)
         add_value(text, "not before", cell_when(task, "not_before", now).text);
     add_words(text, "needs", json_object_get(task, "depends_on"));
     add_words(text, "command", json_object_get(spec, "argv"));
-    add_value(text, "prompt", ask_text(spec, "prompt", NULL));
-    add_value(text, "last line", ask_text(json_object_get(task, "run"), "last_line", NULL));
-    add_value(text, "works in", ask_text(task, "works_in", ask_text(spec, "cwd", NULL)));
+    add_value(text, "prompt", get_text(spec, "prompt", NULL));
+    add_value(text, "last line", get_text(json_object_get(task, "run"), "last_line", NULL));
+    add_value(text, "works in", get_text(task, "works_in", get_text(spec, "cwd", NULL)));
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
 static void add_run(struct top_text *text, const json_t *run, time_ms now) {
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    time_ms started = ask_int(run, "started_at", ask_int(run, "ordered_at", 0));
-    time_ms ended = ask_int(run, "ended_at", 0);
-    const char *outcome = ask_text(run, "outcome", ask_text(run, "phase", "?"));
-    int64_t in = ask_int(run, "tokens_in", -1), out = ask_int(run, "tokens_out", -1);
-    strbuf_printf(&line, "  run %" PRId64 "  %s", ask_int(run, "attempt", 0), outcome);
+    time_ms started = get_int(run, "started_at", get_int(run, "ordered_at", 0));
+    time_ms ended = get_int(run, "ended_at", 0);
+    const char *outcome = get_text(run, "outcome", get_text(run, "phase", "?"));
+    int64_t in = get_int(run, "tokens_in", -1), out = get_int(run, "tokens_out", -1);
+    strbuf_printf(&line, "  run %" PRId64 "  %s", get_int(run, "attempt", 0), outcome);
     if (json_is_integer(json_object_get(run, "exit_code")))
-        strbuf_printf(&line, "  exit %" PRId64, ask_int(run, "exit_code", 0));
-    if (ask_int(run, "signal", 0) > 0)
-        strbuf_printf(&line, "  signal %" PRId64, ask_int(run, "signal", 0));
+        strbuf_printf(&line, "  exit %" PRId64, get_int(run, "exit_code", 0));
+    if (get_int(run, "signal", 0) > 0)
+        strbuf_printf(&line, "  signal %" PRId64, get_int(run, "signal", 0));
     if (started > 0)
         strbuf_printf(&line, "  %s", print_span((ended > 0 ? ended : now) - started).text);
     if (ended > 0)
@@ -642,7 +642,7 @@ static void add_run(struct top_text *text, const json_t *run, time_ms now) {
         strbuf_printf(&line, "  tokens %s in, %s out", print_short(in).text, print_short(out).text);
     top_text_add(text, strcmp(outcome, "failed") == 0 ? TOP_ERROR : TOP_PLAIN, 4, "%s",
                  strbuf_text(&line));
-    const char *message = ask_text(run, "message", "");
+    const char *message = get_text(run, "message", "");
     if (*message)
         top_text_add(text, TOP_DIM, 4, "    %s", message);
 }
@@ -650,12 +650,12 @@ static void add_run(struct top_text *text, const json_t *run, time_ms now) {
 void top_details_fill(struct top_text *text, const json_t *task, const json_t *why, time_ms now,
                       bool unicode) {
     struct print_text state = print_state(task);
-    enum task_state known = task_state_find(ask_text(task, "state", ""));
+    enum task_state known = task_state_find(get_text(task, "state", ""));
     const char *title = print_title(task);
     top_text_clear(text);
     bool is_plain = known == TASK_ABSENT || known == TASK_WAITING;
     top_text_add(text, is_plain ? TOP_BOLD : TOP_STATE + known, 0, "%s %s  %s",
-                 state_symbol(known, unicode), ask_text(task, "id", "?"), state.text);
+                 state_symbol(known, unicode), get_text(task, "id", "?"), state.text);
     top_text_add(text, TOP_BOLD, 0, "%s", title ? title : "");
     top_text_add(text, TOP_PLAIN, 0, "%s", "");
     add_why(text, why, now, unicode);
@@ -664,7 +664,7 @@ void top_details_fill(struct top_text *text, const json_t *task, const json_t *w
     const json_t *runs = json_object_get(task, "runs");
     if (json_array_size(runs) > 0)
         top_text_add(text, TOP_PLAIN, 0, "%s", "");
-    ASK_EACH(run, runs) {
+    EACH_ITEM(run, runs) {
         add_run(text, run, now);
     }
 }

@@ -227,21 +227,21 @@ TEST(times_on_the_screen_move_only_while_there_are_some) {
 
 TEST(nothing_is_asked_while_nothing_happens) {
     struct top top;
-    struct top_daemon d = { .asked = SECONDS(100), .lasting = 10 };
+    struct top_daemon d = { .refreshed = SECONDS(100), .refresh_time = 10 };
     begin(&top, 80, 24);
     read_status(&top, "{\"counts\":{\"ready\":5}}");
     assert_true(top_daemon_pause(&d, &top, SECONDS(130)) >= SECONDS(30));
     d.news = true; /* at once, but not again and again */
     assert_int_equal(top_daemon_pause(&d, &top, SECONDS(101)), 0);
     assert_in_range(top_daemon_pause(&d, &top, SECONDS(100) + 100), 1, 500);
-    d.lasting = SECONDS(1); /* an answer that takes long is not asked for all the time */
+    d.refresh_time = SECONDS(1); /* an answer that takes long is not asked for all the time */
     assert_true(top_daemon_pause(&d, &top, SECONDS(101)) >= SECONDS(5));
     d.news = false;
-    d.lasting = 10;
+    d.refresh_time = 10;
     read_status(&top, status); /* something runs: its tokens have no events */
     assert_in_range(top_daemon_pause(&d, &top, SECONDS(101)), SECONDS(1), SECONDS(10));
-    top.away = true;
-    d.tried = SECONDS(101);
+    top.unreachable = true;
+    d.reconnected = SECONDS(101);
     assert_in_range(top_daemon_pause(&d, &top, SECONDS(101)), 1, SECONDS(2));
     top_finish(&top);
 }
@@ -258,15 +258,15 @@ TEST(canceling_asks_first_and_means_the_task_it_named) {
     begin(&top, 80, 12);
     fill(&top, RUNNING);
     top_input(&top, 'c');
-    assert_int_equal(top.wish, TOP_REQUEST_NONE);
+    assert_int_equal(top.request, TOP_REQUEST_NONE);
     check_has(&top, "[y/n] cancel web-17? fix the login form\n");
     top_input(&top, 'n');
-    assert_int_equal(top.wish, TOP_REQUEST_NONE);
+    assert_int_equal(top.request, TOP_REQUEST_NONE);
     check_has(&top, "nothing was changed\n");
     top_input(&top, 'c');
     fill(&top, "{\"items\":[{\"id\":\"api-9\",\"state\":\"running\"}]}"); /* meanwhile */
     top_input(&top, 'y');
-    assert_int_equal(top.wish, TOP_REQUEST_CHANGE);
+    assert_int_equal(top.request, TOP_REQUEST_CHANGE);
     assert_string_equal(top.target_id, "web-17");
     assert_string_equal(top.verb->path, "/v1/tasks/cancel");
     top_finish(&top);
@@ -284,7 +284,7 @@ TEST(pausing_asks_and_a_paused_project_is_resumed) {
     top_input(&top, 'P');
     check_has(&top, "[y/n] resume web?\n");
     top_input(&top, TOP_KEY_ESCAPE);
-    assert_int_equal(top.wish, TOP_REQUEST_NONE);
+    assert_int_equal(top.request, TOP_REQUEST_NONE);
     top_input(&top, TOP_KEY_DOWN);
     top_input(&top, 'P');
     check_has(&top, "[y/n] pause api? what runs goes on\n");
@@ -306,7 +306,7 @@ TEST(other_changes_are_made_at_once) {
     fill(&top, RUNNING);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         top_input(&top, rows[i].key);
-        assert_int_equal(top.wish, TOP_REQUEST_CHANGE);
+        assert_int_equal(top.request, TOP_REQUEST_CHANGE);
         assert_string_equal(top.verb->path, rows[i].path);
         assert_true(rows[i].to ? strcmp(rows[i].to, top.verb->to) == 0 : !top.verb->to);
     }
@@ -322,7 +322,7 @@ TEST(without_a_task_nothing_is_wished) {
     begin(&top, 80, 12);
     for (const char *key = "crh+-lP"; *key; key++) {
         top_input(&top, *key);
-        assert_int_equal(top.wish, TOP_REQUEST_NONE);
+        assert_int_equal(top.request, TOP_REQUEST_NONE);
         assert_int_equal(top.prompt, TOP_PROMPT_NONE);
         assert_true(top.message_bad);
     }
@@ -415,7 +415,7 @@ TEST(a_log_is_opened_searched_and_left) {
     begin(&top, 60, 6);
     fill(&top, RUNNING);
     top_input(&top, 'l');
-    assert_int_equal(top.wish, TOP_REQUEST_LOG);
+    assert_int_equal(top.request, TOP_REQUEST_LOG);
     assert_string_equal(top.log.task, "web-17");
     check_has(&top, "web-17  output  (following)\nnothing was printed yet\n");
     static const char printed[] = "1\n2\nthe error\n4\n5\n6\n";
@@ -427,13 +427,13 @@ TEST(a_log_is_opened_searched_and_left) {
     type(&top, "f");
     check_has(&top, "(following)");
     type(&top, "e");
-    assert_int_equal(top.wish, TOP_REQUEST_LOG);
+    assert_int_equal(top.request, TOP_REQUEST_LOG);
     assert_string_equal(top.log.stream, "err");
     type(&top, "q");
-    assert_int_equal(top.wish, TOP_REQUEST_CLOSE_LOG);
+    assert_int_equal(top.request, TOP_REQUEST_CLOSE_LOG);
     assert_int_equal(top.mode, TOP_MODE_LIST);
     type(&top, "q");
-    assert_int_equal(top.wish, TOP_REQUEST_QUIT);
+    assert_int_equal(top.request, TOP_REQUEST_QUIT);
     top_finish(&top);
 }
 
