@@ -98,11 +98,7 @@ int engine_check_allow(const struct engine *engine, task_id task, struct error *
 /* --- private to engine/ ---------------------------------------------------------------------- */
 
 struct alert;
-struct live_run;
-struct run_end;
 
-enum outcome denied_outcome(const struct engine *e, const struct live_run *run,
-                            const struct run_end *end);
 /* The message of its run. */
 void denied_message(const struct agent_denial *denial, struct strbuf *out);
 

@@ -66,8 +66,6 @@ struct engine *engine_free(struct engine *e) {
     loop_timer_free(e->loop, e->timer);
     core_free(e->core);
     config_free(e->config);
-    free(e->happened.items);
-    free(e->late_ends.items);
     free(e->home);
     free(e->data);
     free(e->runs_folder);

@@ -185,7 +185,7 @@ void engine_take_back_group(struct engine *engine, uint32_t id);
 /* The next stop order for its live run kills at once; call before FACT_CANCEL. */
 void engine_stop_at_once(struct engine *engine, task_id task);
 /* Reported from inside a run or on its behalf. -1: not given. 1: part of it is not booked
- * (agents/plausible.c), and `err` has the reason. */
+ * (agents/usage.c), and `err` has the reason. */
 struct engine_usage {
     int64_t tokens_in, tokens_out, cost_micro_usd, tokens_total; /* total: 0 = not given */
 };

@@ -1,5 +1,4 @@
-/* engine_internal.h: the state of the turn: queued requests, what happened since the last turn, and
- * what this turn will write. Private to engine/. The core knows the tasks; the parts know
+/* engine_internal.h: the state of the turn: queued requests, and what this turn will write. Private to engine/. The core knows the tasks; the parts know
  * everything else (parts.h). */
 #pragma once
 
@@ -43,9 +42,8 @@ struct turn {
     LIST(struct event_row) events;   /* texts in the arena */
     struct engine_request *requests; /* of this turn, in order */
     struct engine_request *current;
-    size_t told;             /* how many happenings this turn has applied to the core */
-    struct engine_spans ran; /* of these */
-    unsigned ends;           /* ends of runs among these */
+    struct engine_spans ran; /* how long the runs took that have ended in this turn */
+    unsigned ends;           /* how many have ended */
     bool configured;         /* the configuration was replaced */
     int64_t began_us;
 };
@@ -67,8 +65,6 @@ struct engine {
     time_ms wall_at_start, steady_at_start, now;
 
     struct engine_request *queue, **queue_end;
-    LIST(struct happening) happened;  /* reported by executors; kept until committed */
-    LIST(struct happening) late_ends; /* the store is being asked what their tasks spawn */
     struct turn turn;
     struct loop_timer *timer;
     bool committing, started, ending;

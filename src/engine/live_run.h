@@ -80,17 +80,3 @@ struct live_run {
     bool is_unheard;                /* it was asked to stop before: stopping.c */
     size_t position;                /* index in engine.live */
 };
-
-/* Reported by an executor since the last turn. Kept until committed. */
-enum happening_kind { HAPPENED_STARTED, HAPPENED_VALIDATING, HAPPENED_ENDED };
-struct happening {
-    enum happening_kind kind;
-    struct run_key run;
-    time_ms at;
-    struct run_end end;
-    bool is_forced; /* `outcome` counts instead of the end: its work could not be merged */
-    bool is_fresh;  /* its work was not examined yet */
-    bool is_empty;  /* it succeeded, and its task changed no file */
-    enum outcome outcome;
-    char note[256]; /* what became of its work; "": nothing */
-};

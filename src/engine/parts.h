@@ -47,8 +47,9 @@ struct live_run;
     X(external_ids)                                                                                \
     /* the disk is measured before anything is decided, and `prune` may be due because of it */    \
     X(host)                                                                                        \
-    /* ends and starts of runs come before all other facts of a turn */                            \
     X(runs)                                                                                        \
+    /* ends and starts of runs come before all other facts of a turn */                            \
+    X(run_ends)                                                                                    \
     X(recovery)                                                                                    \
     X(executors)                                                                                   \
     X(partitions)                                                                                  \

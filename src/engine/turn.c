@@ -288,15 +288,6 @@ static void clear_turn(struct engine *e) {
     arena_reset(&t->arena);
 }
 
-static void drop_applied(struct engine *e) {
-    size_t left = e->happened.count - e->turn.told;
-    if (e->turn.told == 0)
-        return;
-    memmove(e->happened.items, e->happened.items + e->turn.told, left * sizeof(*e->happened.items));
-    e->happened.count = left;
-    e->turn.told = 0;
-}
-
 /* It is starting, but ready_since is still set. */
 static void count_queued(struct engine *e, task_id task) {
     struct task_spec spec;
@@ -332,7 +323,6 @@ static void undo(struct engine *e, const struct error *why) {
         log_warning("what happened cannot be stored; it is kept and tried again: %s", why->text);
     clear_turn(e);
     parts_step(e, STEP_UNDONE);
-    e->turn.told = 0;
     if (load_core(e, &err) < 0)
         turn_break(e, &err);
     else
@@ -363,7 +353,6 @@ static void stored(struct engine *e) {
     }
     if (wrote)
         e->retry_at = 0;
-    drop_applied(e);
     parts_step(e, STEP_STORED);
     carry_out(e);
     clear_turn(e);
@@ -397,8 +386,7 @@ static bool has_work(const struct engine *e) {
         return true;
     if (e->retry_at > e->now)
         return false;
-    return e->start_pending || e->happened.count > 0 || next_wakeup(e) <= e->now
-           || parts_have_work(e);
+    return e->start_pending || next_wakeup(e) <= e->now || parts_have_work(e);
 }
 
 static void committed(void *ctx, enum store_outcome outcome, const struct error *err) {

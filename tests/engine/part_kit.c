@@ -372,7 +372,7 @@ STAND_IN struct live_run *run_find(const struct engine *e, task_id task) {
     return NULL;
 }
 
-STAND_IN void finish_end_now(struct engine *e, struct live_run *run, const struct run_end *end) {
+STAND_IN void run_end_now(struct engine *e, struct live_run *run, const struct run_end *end) {
     (void)e;
     (void)end;
     *run = current->runs[--current->run_count];

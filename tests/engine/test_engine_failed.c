@@ -94,6 +94,29 @@ FAILED_TEST(what_ends_while_the_disk_is_full_is_recorded_once_when_it_is_not) {
         assert_int_equal(kit_state(&kit, task), TASK_DONE);
 }
 
+static int open_stuck(void **state) {
+    (void)state;
+    open_with(CALM "retry: {same_text: 2, failed: {delay_s: 0}}\n");
+    return 0;
+}
+
+TEST_WITH(an_end_that_is_applied_twice_means_the_same, open_stuck, close_it) {
+    task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
+    for (size_t i = 0; i < 2; i++) {
+        kit_wait_starts(&kit, i + 1);
+        fake_report_started(fake_start_at(i)->run);
+        kit_wait_state(&kit, task, TASK_RUNNING);
+        disk_is_full(true);
+        struct run_end end = fake_exit(1);
+        fake_report_ended(fake_start_at(i)->run, &end);
+        kit_wait_failures(&kit, (unsigned)i * 2 + 2);
+        disk_is_full(false);
+    }
+    kit_wait_state(&kit, task, TASK_FAILED);
+    assert_int_equal(kit_view(&kit, task).reason, REASON_STUCK);
+    assert_int_equal(kit_view(&kit, task).attempt, 2);
+}
+
 static int look_only(struct engine *engine, struct kit_ask *ask) {
     (void)engine;
     (void)ask;

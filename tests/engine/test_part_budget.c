@@ -129,8 +129,10 @@ TEST(a_run_beyond_its_limit_is_reported_once_and_stopped_if_configured) {
     engine_set_limits(&kit.engine, 1, &limits);
     assert_true(budget_is_stopping(&kit.engine, run));
     assert_int_equal(kit.engine.turn.stops.count, 1);
-    assert_int_equal(budget_outcome(&kit.engine, run, OUTCOME_FAILED), OUTCOME_BUDGET);
-    assert_int_equal(budget_outcome(&kit.engine, run, OUTCOME_OK), OUTCOME_OK);
+    struct strbuf why = STRBUF_INIT;
+    budget_explain_stop(&kit.engine, run, &why);
+    assert_string_equal(strbuf_text(&why), "stopped: its task has used 120 of 100 tokens");
+    strbuf_finish(&why);
     part_kit_free(&kit);
 }
 

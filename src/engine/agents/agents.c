@@ -18,11 +18,6 @@ static sym symbol_of(struct engine *e, const char *name) {
     return symbol_intern(core_symbols(e->core), name, strlen(name));
 }
 
-static int tell(struct engine *e, const struct fact *fact, struct error *err) {
-    int r = core_apply(e->core, fact, err);
-    return r < 0 ? r : 0;
-}
-
 int engine_know_agent(struct engine *e, const char *name, struct error *err) {
     int r = 0;
     struct agent_spec known;
@@ -33,11 +28,13 @@ int engine_know_agent(struct engine *e, const char *name, struct error *err) {
     if (*limiter && !core_limiter(e->core, symbol_of(e, limiter), &(struct limiter_view){ 0 })) {
         struct fact fact = { .kind = FACT_LIMITER };
         config_limiter_spec(e->config, e->core, limiter, &fact.limiter);
-        r = tell(e, &fact, err);
+        r = core_apply(e->core, &fact, err);
     }
     struct fact fact = { .kind = FACT_AGENT };
     config_agent_spec(e->config, e->core, name, &fact.agent);
-    return r == 0 ? tell(e, &fact, err) : r;
+    if (r >= 0)
+        r = core_apply(e->core, &fact, err);
+    return r < 0 ? r : 0;
 }
 
 void agents_know_all(struct engine *e) {

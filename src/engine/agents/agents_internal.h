@@ -36,12 +36,15 @@ struct session_end {
     bool resumable; /* with this very session */
 };
 /* `booked`: what was booked for it, if its agent has not reported everything. */
-void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
-                   const struct agent_usage *booked, const struct session_end *end);
-/* How many times in a row this was the failure message, including this one. */
-uint32_t session_same_text(struct engine *e, task_id task, const char *text);
-/* How many iterations in a row left the work tree unchanged. */
-uint32_t session_same_tree(struct engine *e, task_id task, const char *tree);
+void session_ended(struct engine *e, const struct live_run *run,
+                   const struct agent_outcome *reported, const struct agent_usage *booked,
+                   const struct session_end *end);
+/* The last counted failure, and how many times in a row; NULL: none. */
+const char *session_last_failure(const struct engine *e, task_id task, uint32_t *ret_count);
+void session_count_failure(struct engine *e, task_id task, const char *text);
+/* How many iterations in a row have left the work tree unchanged, if it is this one now. */
+uint32_t session_same_trees(const struct engine *e, task_id task, const char *tree);
+void session_count_tree(struct engine *e, task_id task, const char *tree);
 /* Counts a quick end (agents/runaway.c). Returns how many in a row, including this one. */
 uint32_t session_quick(struct engine *e, task_id task);
 void session_not_quick(struct engine *e, task_id task); /* resets the count */
@@ -58,30 +61,35 @@ void session_drop(struct engine *e, task_id task);      /* the task is final or 
 void session_files_read(struct engine *e, const struct live_run *run,
                         const struct agent_adapter *adapter, struct agent_reader *reader);
 
-/* --- agent end -------------------------------------------------------------------------------- */
+/* --- usage ------------------------------------------------------------------------------------ */
 
-/* The outcome of a run with this report of its agent. `plain`: the outcome without it. */
-enum outcome agent_end_outcome(const struct engine *e, const struct live_run *run,
-                               const struct run_end *end, const struct agent_outcome *said,
-                               enum outcome plain);
-/* Sets the message, unless there is one; for a denial, what was denied. */
-void agent_end_explain(const struct agent_outcome *said, enum outcome outcome, struct run_end *end);
+/* How much one run may book. Usage is reported by a program that may be wrong, or lie: in its
+ * output, a file, telemetry, or `sluice report`. It is booked into windows that others share. So a
+ * run books at most `report.run_tokens` and `report.run_usd`, and at most what is possible in its
+ * run time (`report.tokens_per_min` and `report.usd_per_min`, with ten minutes ahead).
+ *
+ * A larger claim is not booked: the known usage stays. If the run or its task has a budget, just
+ * enough is booked to use that up, so that no claim keeps a run within its budget. An alert
+ * (`usage:ID`) and an event (`run.usage_refused`) show the claim; correct.h books the truth. */
 
 /* By the prices of its model, in millionths of a dollar; -1: unknown. */
-int64_t agent_end_guess(const struct engine *e, const struct live_run *run,
-                        const struct agent_usage *used);
+int64_t usage_guess_cost(const struct engine *e, const struct live_run *run,
+                         const struct agent_usage *used);
+/* Inside a turn: books usage of the run, and updates its session. Before its end is applied. */
+void usage_book_end(struct engine *e, struct live_run *run, const struct run_end *end,
+                    const struct agent_outcome *reported);
 
-/* --- inside a turn --------------------------------------------------------------------------- */
+struct alert;
+bool plausible_alert_is_over(const struct engine *e, const struct alert *alert);
 
-/* Books usage of the run, and updates its session. Before its end is applied. */
-void agent_end_book(struct engine *e, struct live_run *run, const struct run_end *end,
-                    const struct agent_outcome *said);
-/* Sets the account's part of the fact. If it closes the account, it changes outcome and `end`. */
-void agent_end_limit(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
-                     struct fact *ended, struct run_end *end);
-/* The same failure too often in a row: OUTCOME_STUCK, with a message in `end`. */
-enum outcome agent_end_repeated(struct engine *e, const struct live_run *run, struct run_end *end,
-                                enum outcome outcome);
+/* --- account limits --------------------------------------------------------------------------- */
+
+/* The account of the run, if its limit lasts longer than limiter.max_wait_s in all; or NULL. */
+const char *limits_exhausted_account(const struct engine *e, const struct live_run *run,
+                                     const struct agent_outcome *reported);
+/* Inside a turn: sets the account's part of the fact. `closes`: it is limited for too long. */
+void limits_ended(struct engine *e, const struct live_run *run,
+                  const struct agent_outcome *reported, bool closes, struct fact *ended);
 
 /* Whether it was closed because it was limited for longer than limiter.max_wait_s. Known until it
  * reopens or the daemon ends, which is after the alert. */
@@ -93,7 +101,7 @@ void limits_opened(struct engine *e, const char *limiter);
 /* Reads the output of agents of live runs.
  *
  * Life:  listen_begin (launched, or found alive) → listen_some in each round → listen_end
- *        → listen_said, until its end is committed
+ *        → listen_reported, which runs/run_end.c copies
  * Logs are read while they grow, a few times per second at most and one slice per round of the
  * loop. Nothing is piped through the daemon: after a restart they are read again from the start.
  * Only runs of an agent's own command that its adapter understands are read, not a task's argv. */
@@ -106,32 +114,10 @@ void listen_begin(struct engine *e, const struct live_run *run,
 /* The last line of its agent for display; NULL: not read, or nothing printed. */
 const char *listen_last_line(const struct engine *e, struct run_key key);
 
-/* True: there is more to read; finish_take_end follows. */
-bool listen_end(struct engine *e, struct run_key key, const struct run_end *end);
-/* Its final report; NULL: not read, or not ended. Valid until its end is committed. */
-const struct agent_outcome *listen_said(const struct engine *e, struct run_key key);
-
-/* --- plausible -------------------------------------------------------------------------------- */
-
-/* How much one run may book. Usage is reported by a program that may be wrong, or lie: in its
- * output, a file, telemetry, or `sluice report`. It is booked into windows that others share. So a
- * run books at most `report.run_tokens` and `report.run_usd`, and at most what is possible in its
- * run time (`report.tokens_per_min` and `report.usd_per_min`, with ten minutes ahead).
- *
- * A larger claim is not booked: the known usage stays. If the run or its task has a budget, just
- * enough is booked to use that up, so that no claim keeps a run within its budget. An alert
- * (`usage:ID`) and an event (`run.usage_refused`) show the claim; correct.h books the truth. */
-
-struct alert;
-
-/* Replaces the claim by what is booked; -1: nothing. `until`: when it was claimed, or the run
- * ended. True: something was refused, and `err` has the message. Inside a turn. */
-bool plausible_bound(struct engine *e, const struct live_run *run, time_ms until,
-                     struct agent_usage *claim, struct error *err);
-
-bool plausible_alert_is_over(const struct engine *e, const struct alert *alert);
-/* The owner has corrected the bookings of this task. */
-void plausible_corrected(struct engine *e, task_id task);
+/* True: there is more to read; END_LOG of runs/run_end.c follows. */
+bool listen_end(struct engine *e, struct live_run *run, const struct run_end *end);
+/* Its final report; NULL: not read, or not completely. */
+const struct agent_outcome *listen_reported(const struct engine *e, struct run_key key);
 
 /* --- runaway ---------------------------------------------------------------------------------- */
 
@@ -144,8 +130,6 @@ void plausible_corrected(struct engine *e, task_id task);
  *
  * A delay set by the owner (`retry.*.delay_s`) is kept: then there is only the alert. Launch
  * failures are handled by the breaker, as long as `breaker.max` is finite. */
-
-struct alert;
 
 /* Counts the end of a run, and sets the minimum delay of the next attempt. Inside a turn. */
 void runaway_ended(struct engine *e, const struct live_run *run, const struct run_end *end,

@@ -8,21 +8,8 @@
 #include "config/config.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/alerts/alerts_internal.h"
-#include "engine/runs/runs_internal.h"
 
-/* --- the end of a run ------------------------------------------------------------------------ */
-
-static bool has_checks(const struct engine *e, const struct live_run *run) {
-    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    return run_read_spec(e, run, &read, NULL) == 0 && read->spec.check_count > 0;
-}
-
-/* The shim runs checks after exit code 0, and ends with that code when all of them pass. */
-enum outcome denied_outcome(const struct engine *e, const struct live_run *run,
-                            const struct run_end *end) {
-    bool passed = end->kind == RUN_END_EXIT && end->code == 0 && has_checks(e, run);
-    return passed ? OUTCOME_OK : OUTCOME_DENIED;
-}
+/* --- messages ---------------------------------------------------------------------------------- */
 
 static void put_denial(const struct agent_denial *denial, struct strbuf *out) {
     if (denial->tool[0] && denial->argument[0])
@@ -84,10 +71,10 @@ bool denied_is_held(const struct task_spec *t) {
 }
 
 bool engine_denial(const struct engine *e, task_id task, struct engine_denial *ret) {
-    struct task_spec told;
+    struct task_spec spec;
     const char *agent = NULL;
     const struct agent_denial *denial = session_denial(e, task, &agent);
-    if (!core_task_spec(e->core, task, &told) || !denied_is_held(&told) || !denial || !agent)
+    if (!core_task_spec(e->core, task, &spec) || !denied_is_held(&spec) || !denial || !agent)
         return false;
     const struct agent_adapter *adapter = own_adapter(e, agent);
     *ret = (struct engine_denial){ .agent = agent, .what = denial };
@@ -106,13 +93,13 @@ bool engine_denied_why(const struct engine *e, task_id task, struct strbuf *out)
 }
 
 int engine_check_allow(const struct engine *e, task_id task, struct error *err) {
-    struct task_spec told;
+    struct task_spec spec;
     char id[ENGINE_ID_MAX];
     const char *agent = NULL;
     const struct agent_adapter *adapter = NULL;
     (void)session_denial(e, task, &agent);
-    if (!agent && core_task_spec(e->core, task, &told) && told.agent)
-        agent = symbol_name(core_symbols(e->core), told.agent);
+    if (!agent && core_task_spec(e->core, task, &spec) && spec.agent)
+        agent = symbol_name(core_symbols(e->core), spec.agent);
     if (!agent)
         return error_set(err, -EINVAL, "task '%s' has no agent to allow something to",
                          engine_task_id(e, task, id));
@@ -137,6 +124,6 @@ void denied_see_task(struct engine *e, const struct task_spec *t) {
 }
 
 bool denied_is_over(const struct engine *e, const struct alert *alert) {
-    struct task_spec told;
-    return !core_task_spec(e->core, alert->view.task, &told) || !denied_is_held(&told);
+    struct task_spec spec;
+    return !core_task_spec(e->core, alert->view.task, &spec) || !denied_is_held(&spec);
 }

@@ -29,12 +29,12 @@
 #include "os/loop.h"
 #include "os/outside.h"
 
-#define PAUSE      250         /* ms between two reads of the same log */
-#define NO_WATCH   SECONDS(2)  /* the same without inotify */
-#define TELL_EVERY SECONDS(5)  /* tokens of a live run: each report costs a commit */
-#define SLICE      (256 << 10) /* bytes per round, of all runs */
-#define LAST_SLICE (1 << 20)   /* at the end of a run: most logs are shorter */
-#define PIECE      (64 << 10)  /* bytes per read */
+#define PAUSE       250         /* ms between two reads of the same log */
+#define NO_WATCH    SECONDS(2)  /* the same without inotify */
+#define APPLY_EVERY SECONDS(5)  /* tokens of a live run: each report costs a commit */
+#define SLICE       (256 << 10) /* bytes per round, of all runs */
+#define LAST_SLICE  (1 << 20)   /* at the end of a run: most logs are shorter */
+#define PIECE       (64 << 10)  /* bytes per read */
 
 enum { OUT, ERR, LOGS };
 static const char *const log_names[LOGS] = { "out.log", "err.log" };
@@ -50,18 +50,16 @@ struct listener {
     off_t seen[LOGS];  /* at this size: what may be the beginning of a secret is left */
     int watch[LOGS];   /* -1: not set */
     bool is_changed;   /* there may be something to read, */
-    time_ms look_at;   /* but not before; monotonic */
+    time_ms read_at;   /* but not before; monotonic */
     bool is_elsewhere; /* another host writes the logs: inotify does not fire */
-    bool has_ended;    /* with `end`; */
-    bool is_judged;    /* with `said` */
-    bool is_withheld;  /* its end was not applied yet */
-    struct run_end end;
-    struct agent_outcome said;
+    bool has_ended;    /* its end is recorded, and the rest is being read */
+    bool is_complete;  /* all was read: `reported` */
+    struct agent_outcome reported;
     struct agent_progress live; /* as last seen */
-    struct agent_usage told;
-    time_ms tell_at; /* monotonic: not before */
+    struct agent_usage applied;
+    time_ms apply_at; /* monotonic: not before */
     bool has_news;
-    time_ms go_by; /* monotonic: when to ask it to exit; TIME_NEVER: not yet, or done */
+    time_ms exit_by; /* monotonic: when to ask it to exit; TIME_NEVER: not yet, or done */
 };
 
 struct listening {
@@ -121,7 +119,7 @@ static void listen_free(struct engine *e) {
         close(l->fd);
 }
 
-static struct listener *find(const struct engine *e, struct run_key key) {
+static struct listener *listener_find(const struct engine *e, struct run_key key) {
     const struct listening *l = listening_of(e);
     for (size_t i = 0; i < l->all.count; i++)
         if (l->all.items[i]->run.task == key.task && l->all.items[i]->run.attempt == key.attempt)
@@ -136,9 +134,9 @@ const struct agent_adapter *listen_adapter(const struct engine *e, const char *a
 
 void listen_begin(struct engine *e, const struct live_run *run,
                   const struct agent_adapter *adapter) {
-    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
+    struct run_key key = run_key_of(run);
     struct strbuf folder = STRBUF_INIT;
-    if (!adapter || find(e, key))
+    if (!adapter || listener_find(e, key))
         return;
     struct listener *one = xcalloc(1, sizeof(*one));
     one->run = key;
@@ -150,21 +148,12 @@ void listen_begin(struct engine *e, const struct live_run *run,
     one->agent = run->agent ? xstrdup(run->agent) : NULL;
     one->is_changed = true;
     one->is_elsewhere = run->executor != EXECUTOR_LOCAL;
-    one->go_by = TIME_NEVER;
-    one->told = one->live.usage = (struct agent_usage){ -1, -1, -1, -1 };
+    one->exit_by = TIME_NEVER;
+    one->applied = one->live.usage = (struct agent_usage){ -1, -1, -1, -1 };
     strbuf_printf(&folder, "%s/%s", e->runs_folder, run->view.folder);
     one->folder = strbuf_take(&folder);
     *LIST_ADD(&listening_of(e)->all) = one;
     loop_again(e->loop);
-}
-
-/* The value of a variable that the run was launched with, or NULL. */
-static const char *variable(const struct run_spec *spec, const char *name) {
-    size_t length = strlen(name);
-    for (const char *const *pair = spec->env; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
-            return *pair + length + 1;
-    return NULL;
 }
 
 /* From the shim's spec: the configuration may have changed. */
@@ -177,12 +166,12 @@ static void listen_again(struct engine *e, struct live_run *run) {
     if (run_read_spec(e, run, &read, NULL) < 0) {
         adapter = listen_adapter(e, run->agent);
     } else {
-        const char *name = variable(&read->spec, "SLUICE_ADAPTER");
-        const char *session = variable(&read->spec, "SLUICE_SESSION");
+        const char *name = run_spec_variable(&read->spec, "SLUICE_ADAPTER");
+        const char *session = run_spec_variable(&read->spec, "SLUICE_SESSION");
         adapter = name ? agent_adapter_find(name) : NULL;
         if (session && !run->session) {
             run->session = xstrdup(session);
-            run->resumes = variable(&read->spec, "SLUICE_RESUMES") != NULL;
+            run->resumes = run_spec_variable(&read->spec, "SLUICE_RESUMES") != NULL;
         }
     }
     listen_begin(e, run, adapter);
@@ -209,7 +198,7 @@ static void feed(struct listening *l, struct listener *one, int log, const char 
 }
 
 const char *listen_last_line(const struct engine *e, struct run_key key) {
-    const struct listener *one = find(e, key);
+    const struct listener *one = listener_find(e, key);
     const char *line = one && one->transcript ? transcript_last_line(one->transcript) : "";
     return line[0] ? line : NULL;
 }
@@ -268,7 +257,7 @@ static bool has_grown(const struct listener *one) {
 
 static void note_change(struct engine *e, struct listener *one, time_ms pause) {
     one->is_changed = true;
-    one->look_at = time_max(one->look_at, time_add(loop_now_steady(e->loop), pause));
+    one->read_at = time_max(one->read_at, time_add(loop_now_steady(e->loop), pause));
 }
 
 static bool set_watch(const struct listening *l, struct listener *one, int log) {
@@ -285,7 +274,7 @@ static bool set_watch(const struct listening *l, struct listener *one, int log) 
 /* Everything was read. What was written between that and the watch is seen here. */
 static void wait_for_more(struct engine *e, struct listener *one) {
     one->is_changed = false;
-    one->look_at = time_add(loop_now_steady(e->loop), PAUSE);
+    one->read_at = time_add(loop_now_steady(e->loop), PAUSE);
     bool watched = set_watch(listening_of(e), one, OUT);
     watched = set_watch(listening_of(e), one, ERR) && watched;
     if (!watched)
@@ -294,7 +283,7 @@ static void wait_for_more(struct engine *e, struct listener *one) {
         note_change(e, one, PAUSE);
 }
 
-static void hear_change(struct engine *e, int watch) {
+static void note_watch_event(struct engine *e, int watch) {
     struct listening *l = listening_of(e);
     for (size_t i = 0; i < l->all.count; i++)
         for (int log = 0; log < LOGS; log++) {
@@ -307,32 +296,21 @@ static void hear_change(struct engine *e, int watch) {
         }
 }
 
-static void hear_overflow(struct engine *e) {
-    for (size_t i = 0; i < listening_of(e)->all.count; i++)
-        note_change(e, listening_of(e)->all.items[i], 0);
-}
-
 /* The watch ends with its event; IN_IGNORED follows. */
-static void hear(void *ctx, const struct inotify_event *event) {
+static void on_inotify_event(void *ctx, const struct inotify_event *event) {
     struct engine *e = ctx;
-    if (event->mask & IN_Q_OVERFLOW)
-        hear_overflow(e);
-    else if (event->mask & (IN_MODIFY | IN_IGNORED))
-        hear_change(e, event->wd);
+    for (size_t i = 0; (event->mask & IN_Q_OVERFLOW) && i < listening_of(e)->all.count; i++)
+        note_change(e, listening_of(e)->all.items[i], 0);
+    if (event->mask & (IN_MODIFY | IN_IGNORED))
+        note_watch_event(e, event->wd);
 }
 
 static void read_events(void *ctx, int fd, unsigned events) {
     (void)events;
-    inotify_read(fd, hear, ctx);
+    inotify_read(fd, on_inotify_event, ctx);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
-
-static enum agent_ended_by ended_by(const struct run_end *end) {
-    if (end->kind == RUN_END_STOPPED)
-        return AGENT_BY_STOP;
-    return end->kind == RUN_END_TIMEOUT ? AGENT_BY_TIMEOUT : AGENT_BY_ITSELF;
-}
 
 static int32_t utc_offset(time_ms now) {
     time_t seconds = (time_t)(now / 1000);
@@ -360,64 +338,63 @@ static void read_usage_file(const struct engine *e, struct listener *one) {
 }
 
 /* It was still waiting for its provider when it timed out or gave up: not a failure. */
-static void judge_waiting(struct listener *one) {
-    bool cut_off = one->said.result == AGENT_TIMEOUT || one->said.result == AGENT_CRASHED;
-    bool by_us = one->end.kind == RUN_END_STOPPED || one->end.kind == RUN_END_LOST;
+static void count_waiting_as_limited(struct listener *one, const struct run_end *end) {
+    bool cut_off = one->reported.result == AGENT_TIMEOUT || one->reported.result == AGENT_CRASHED;
+    bool by_us = end->kind == RUN_END_STOPPED || end->kind == RUN_END_LOST;
     if (!one->live.is_waiting || !cut_off || by_us)
         return;
-    one->said.result = AGENT_LIMITED;
-    if (one->said.reset_at == 0)
-        one->said.reset_at = one->live.reset_at;
+    one->reported.result = AGENT_LIMITED;
+    if (one->reported.reset_at == 0)
+        one->reported.reset_at = one->live.reset_at;
 }
 
 /* The checks began because the agent itself exited with 0. */
-static void judge(struct engine *e, struct listener *one) {
-    const struct run_end *end = &one->end;
+static void complete_report(struct engine *e, struct listener *one, const struct run_end *end) {
     bool checked = end->kind == RUN_END_CHECK;
     time_ms now = end->ended_at ? end->ended_at : loop_now(e->loop);
     struct agent_end how = { .code = checked ? 0 : end->code,
                              .signal = checked ? 0 : end->signal,
-                             .by = ended_by(end),
+                             .by = end->kind == RUN_END_STOPPED   ? AGENT_BY_STOP
+                                   : end->kind == RUN_END_TIMEOUT ? AGENT_BY_TIMEOUT
+                                                                  : AGENT_BY_ITSELF,
                              .now = now,
                              .utc_offset_s = utc_offset(now) };
-    const struct live_run *run = run_find(e, one->run.task);
+    const struct live_run *run = run_find_attempt(e, one->run);
     read_usage_file(e, one);
-    if (run && run->view.attempt == one->run.attempt)
+    if (run)
         session_files_read(e, run, one->adapter, one->reader);
     agent_reader_progress(one->reader, &one->live);
-    agent_reader_end(one->reader, &how, &one->said);
-    judge_waiting(one);
-    one->is_judged = true;
+    agent_reader_end(one->reader, &how, &one->reported);
+    count_waiting_as_limited(one, end);
+    one->is_complete = true;
     one->has_news = false;
-    one->go_by = TIME_NEVER;
+    one->exit_by = TIME_NEVER;
     unwatch(listening_of(e), one);
 }
 
-bool listen_end(struct engine *e, struct run_key key, const struct run_end *end) {
-    struct live_run *run = run_find(e, key.task);
-    struct listener *one = find(e, key);
-    if (!one && end->kind != RUN_END_LAUNCH && run && run->view.attempt == key.attempt) {
+bool listen_end(struct engine *e, struct live_run *run, const struct run_end *end) {
+    struct listener *one = listener_find(e, run_key_of(run));
+    if (!one && end->kind != RUN_END_LAUNCH) {
         listen_again(e, run); /* known for those that this daemon has launched */
-        one = find(e, key);
+        one = listener_find(e, run_key_of(run));
     }
-    if (!one || one->is_judged)
+    if (!one || one->is_complete)
         return false;
     size_t left = LAST_SLICE;
-    one->end = *end;
     one->has_ended = true;
     if (read_both(e, one, &left)) {
-        judge(e, one);
+        complete_report(e, one, end);
         return false;
     }
-    one->is_withheld = one->is_changed = true;
-    one->look_at = 0;
+    one->is_changed = true;
+    one->read_at = 0;
     loop_again(e->loop);
     return true;
 }
 
-const struct agent_outcome *listen_said(const struct engine *e, struct run_key key) {
-    const struct listener *one = find(e, key);
-    return one && one->is_judged ? &one->said : NULL;
+const struct agent_outcome *listen_reported(const struct engine *e, struct run_key key) {
+    const struct listener *one = listener_find(e, key);
+    return one && one->is_complete ? &one->reported : NULL;
 }
 
 /* --- while it is live ------------------------------------------------------------------------ */
@@ -428,25 +405,15 @@ static bool same_usage(const struct agent_usage *a, const struct agent_usage *b)
 }
 
 static void note_news(struct engine *e, struct listener *one) {
-    if (one->has_news || one->tell_at > loop_now_steady(e->loop)
-        || same_usage(&one->live.usage, &one->told))
+    if (one->has_news || one->apply_at > loop_now_steady(e->loop)
+        || same_usage(&one->live.usage, &one->applied))
         return;
     one->has_news = true;
     turn_wake(e);
 }
 
-static void look_at_live(struct engine *e, struct listener *one) {
-    time_ms now = loop_now_steady(e->loop);
-    agent_reader_progress(one->reader, &one->live);
-    note_news(e, one);
-    if (!one->live.has_ended)
-        one->go_by = TIME_NEVER;
-    else if (one->go_by == TIME_NEVER)
-        one->go_by = time_add(now, config_number(e->config, "agents.A.linger_s", one->agent));
-}
-
 /* The agent has ended and its checks run, or it was already asked. */
-static bool is_going(const struct engine *e, const struct listener *one) {
+static bool is_exiting(const struct engine *e, const struct listener *one) {
     const struct live_run *run = run_find(e, one->run.task);
     struct run_started started;
     if (!run || run->phase != PHASE_WORKING)
@@ -458,12 +425,12 @@ static bool is_going(const struct engine *e, const struct listener *one) {
 }
 
 /* Its end will be "stopped", but its final message counts. */
-static void ask_to_go(struct engine *e, struct listener *one) {
+static void ask_to_exit(struct engine *e, struct listener *one) {
     char id[ENGINE_ID_MAX];
-    if (one->go_by > loop_now_steady(e->loop) || one->has_ended)
+    if (one->exit_by > loop_now_steady(e->loop) || one->has_ended)
         return;
-    one->go_by = INT64_MAX - 1; /* once; never again, but not "not yet" */
-    if (!is_going(e, one) && !turn_is_over(e) && executors_stop(e, one->run, STOP_POLITELY) == 0)
+    one->exit_by = INT64_MAX - 1; /* once; never again, but not "not yet" */
+    if (!is_exiting(e, one) && !turn_is_over(e) && executors_stop(e, one->run, STOP_POLITELY) == 0)
         log_info("task '%s': its agent has said its last word and stays; it is asked to go",
                  engine_task_id(e, one->run.task, id));
 }
@@ -475,10 +442,10 @@ static bool listen_has_news(const struct engine *e) {
     return false;
 }
 
-static void tell_usage(struct engine *e, struct listener *one, struct live_run *run) {
+static void apply_usage(struct engine *e, struct listener *one, struct live_run *run) {
     struct agent_usage own = one->live.usage;
     if (own.cost_micro_usd < 0 && !run->is_metered) {
-        own.cost_micro_usd = agent_end_guess(e, run, &own);
+        own.cost_micro_usd = usage_guess_cost(e, run, &own);
         run->cost_is_guessed = run->cost_is_guessed || own.cost_micro_usd >= 0;
     }
     struct engine_usage usage = { .tokens_in = own.in,
@@ -488,39 +455,30 @@ static void tell_usage(struct engine *e, struct listener *one, struct live_run *
 }
 
 /* In the turn: tokens of live runs. */
-static void listen_tell(struct engine *e) {
+static void listen_apply_usage(struct engine *e) {
     for (size_t i = 0; i < listening_of(e)->all.count; i++) {
         struct listener *one = listening_of(e)->all.items[i];
         struct live_run *run = run_find(e, one->run.task);
         if (!one->has_news)
             continue;
         if (run && run->view.attempt == one->run.attempt)
-            tell_usage(e, one, run);
+            apply_usage(e, one, run);
         one->has_news = false;
-        one->told = one->live.usage;
-        one->tell_at = time_add(loop_now_steady(e->loop), TELL_EVERY);
+        one->applied = one->live.usage;
+        one->apply_at = time_add(loop_now_steady(e->loop), APPLY_EVERY);
     }
 }
 
 /* --- the round ------------------------------------------------------------------------------- */
 
-/* Its end is committed: its report is no longer needed. */
-static bool is_over(const struct engine *e, const struct listener *one) {
-    const struct live_run *run = run_find(e, one->run.task);
-    bool lives = run && run->view.attempt == one->run.attempt;
-    return !lives && !e->committing && !(one->is_judged && e->turn.told > 0);
-}
-
-static void drop_over(struct engine *e) {
+/* Frees those whose end is committed. A failed commit brings their run back. */
+static void drop_committed(struct engine *e) {
     struct listening *l = listening_of(e);
-    for (size_t i = 0; i < l->all.count;) {
-        if (!is_over(e, l->all.items[i])) {
-            i++;
-            continue;
+    for (size_t i = l->all.count; !e->committing && i-- > 0;)
+        if (!run_find_attempt(e, l->all.items[i]->run)) {
+            listener_free(l, l->all.items[i]);
+            l->all.items[i] = l->all.items[--l->all.count];
         }
-        listener_free(l, l->all.items[i]);
-        l->all.items[i] = l->all.items[--l->all.count];
-    }
 }
 
 static void read_one(struct engine *e, struct listener *one, size_t *left) {
@@ -528,28 +486,34 @@ static void read_one(struct engine *e, struct listener *one, size_t *left) {
         loop_again(e->loop);
     } else if (!one->has_ended) {
         wait_for_more(e, one);
-    } else if (!one->is_judged) {
-        judge(e, one);
-        if (one->is_withheld) {
-            one->is_withheld = false;
-            finish_hear_end(e, one->run, &one->end);
-        }
+    } else if (!one->is_complete) {
+        const struct run_end *end = run_end_find(e, one->run);
+        if (end)
+            complete_report(e, one, end);
+        run_end_continue(e, one->run, END_LOG, NULL);
         return;
     }
-    if (!one->has_ended)
-        look_at_live(e, one);
+    if (one->has_ended)
+        return;
+    agent_reader_progress(one->reader, &one->live);
+    note_news(e, one);
+    if (!one->live.has_ended)
+        one->exit_by = TIME_NEVER;
+    else if (one->exit_by == TIME_NEVER)
+        one->exit_by = time_add(loop_now_steady(e->loop),
+                                config_number(e->config, "agents.A.linger_s", one->agent));
 }
 
-static time_ms next_look(const struct listener *one) {
+static time_ms next_read(const struct listener *one) {
     time_ms next = TIME_NEVER;
-    if (one->is_judged)
+    if (one->is_complete)
         return next;
     if (one->is_changed)
-        next = one->look_at;
-    if (!one->has_ended && one->go_by < INT64_MAX - 1)
-        next = time_min(next, one->go_by);
-    if (!one->has_ended && !one->has_news && !same_usage(&one->live.usage, &one->told))
-        next = time_min(next, one->tell_at);
+        next = one->read_at;
+    if (!one->has_ended && one->exit_by < INT64_MAX - 1)
+        next = time_min(next, one->exit_by);
+    if (!one->has_ended && !one->has_news && !same_usage(&one->live.usage, &one->applied))
+        next = time_min(next, one->apply_at);
     return next;
 }
 
@@ -557,7 +521,7 @@ static void set_timer(struct engine *e) {
     struct listening *l = listening_of(e);
     time_ms next = TIME_NEVER;
     for (size_t i = 0; i < l->all.count; i++)
-        next = time_min(next, next_look(l->all.items[i]));
+        next = time_min(next, next_read(l->all.items[i]));
     if (next == TIME_NEVER)
         loop_timer_clear(e->loop, l->timer);
     else
@@ -569,21 +533,20 @@ static void listen_some(struct engine *e) {
     struct listening *l = listening_of(e);
     time_ms now = loop_now_steady(e->loop);
     size_t left = SLICE, count = l->all.count;
-    stuck_drop_over(e);
     if (count == 0)
         return;
     l->next++;
     for (size_t i = 0; i < count && i < l->all.count; i++) {
         struct listener *one = l->all.items[(l->next + i) % l->all.count];
-        if (one->is_judged)
+        if (one->is_complete)
             continue;
-        if (one->is_changed && one->look_at <= now)
+        if (one->is_changed && one->read_at <= now)
             read_one(e, one, &left);
         else if (!one->has_ended)
             note_news(e, one);
-        ask_to_go(e, one);
+        ask_to_exit(e, one);
     }
-    drop_over(e);
+    drop_committed(e);
     set_timer(e);
 }
 
@@ -597,7 +560,7 @@ const struct engine_part listen_part = {
     .state_size = sizeof(struct listening),
     .at = { [STEP_INIT] = listen_init,
             [STEP_START] = listen_start,
-            [STEP_FACTS] = listen_tell,
+            [STEP_FACTS] = listen_apply_usage,
             [STEP_ROUND_END] = listen_some,
             [STEP_FREE] = listen_free },
     .has_work = listen_has_news,

@@ -18,40 +18,17 @@ static const char *delay_key(const struct engine *e, task_id task, enum outcome 
         outcome = OUTCOME_FAILED;
     if (outcome == OUTCOME_LAUNCH && policy->retry[RETRY_LAUNCH].max != UNLIMITED)
         return NULL;
-    switch (outcome) {
-    case OUTCOME_FAILED:
-    case OUTCOME_TIMEOUT:
-        return loop && policy->failed_is_unfinished ? "retry.unfinished.delay_s"
-                                                    : "retry.failed.delay_s";
-    case OUTCOME_UNFINISHED:
-    case OUTCOME_INVALID:
-        return "retry.unfinished.delay_s";
-    case OUTCOME_LOST:
-        return "retry.lost.delay_s";
-    case OUTCOME_LAUNCH:
-        return "retry.launch.delay_s";
-    case OUTCOME_OK:
-    case OUTCOME_LIMITED:
-    case OUTCOME_CLOSED:
-    case OUTCOME_BUDGET:
-    case OUTCOME_CANCELED:
-    case OUTCOME_CONFLICT:
-    case OUTCOME_UNMERGED:
-    case OUTCOME_NEW_SESSION:
-    case OUTCOME_STUCK:
-    case OUTCOME_DENIED:
-    case OUTCOME_MAX:
-        break;
-    }
-    return NULL;
-}
-
-/* From the start of its command; if that was never seen, from its order. */
-static bool was_quick(const struct engine *e, const struct live_run *run,
-                      const struct run_end *end) {
-    time_ms from = end->started_at ? end->started_at : run->view.ordered_at;
-    time_ms to = end->ended_at ? end->ended_at : e->now;
-    return to - from < config_number(e->config, "runaway.quick_s", NULL);
+    static const char *const keys[OUTCOME_MAX] = {
+        [OUTCOME_FAILED] = "retry.failed.delay_s",
+        [OUTCOME_TIMEOUT] = "retry.failed.delay_s",
+        [OUTCOME_UNFINISHED] = "retry.unfinished.delay_s",
+        [OUTCOME_INVALID] = "retry.unfinished.delay_s",
+        [OUTCOME_LOST] = "retry.lost.delay_s",
+        [OUTCOME_LAUNCH] = "retry.launch.delay_s",
+    };
+    bool is_iteration = loop && policy->failed_is_unfinished
+                        && (outcome == OUTCOME_FAILED || outcome == OUTCOME_TIMEOUT);
+    return is_iteration ? keys[OUTCOME_UNFINISHED] : keys[outcome];
 }
 
 static void raise_alert(struct engine *e, const struct live_run *run, uint32_t count) {
@@ -69,7 +46,10 @@ static void raise_alert(struct engine *e, const struct live_run *run, uint32_t c
 void runaway_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
                    struct fact *ended) {
     const char *delay = delay_key(e, run->task, ended->ended.outcome);
-    bool quick = delay && was_quick(e, run, end);
+    /* From the start of its command; if that was never seen, from its order. */
+    time_ms from = end->started_at ? end->started_at : run->view.ordered_at;
+    time_ms took = (end->ended_at ? end->ended_at : e->now) - from;
+    bool quick = delay && took < config_number(e->config, "runaway.quick_s", NULL);
     if (!quick) {
         if (delay || ended->ended.outcome == OUTCOME_OK)
             session_not_quick(e, run->task);

@@ -63,12 +63,12 @@ static void list_names(struct search *s, const char *pattern, name_list *ret) {
         qsort(ret->items, ret->count, sizeof(*ret->items), by_name_backwards);
 }
 
-static bool find_below(struct search *s, const char *rest);
+static bool find_path(struct search *s, const char *rest);
 
 static bool find_name(struct search *s, const char *name, const char *rest) {
     size_t length = s->path.length;
     strbuf_printf(&s->path, "/%s", name);
-    if (*rest ? find_below(s, rest) : access(strbuf_text(&s->path), F_OK) == 0)
+    if (*rest ? find_path(s, rest) : access(strbuf_text(&s->path), F_OK) == 0)
         return true;
     s->path.length = length;
     s->path.text[length] = '\0';
@@ -76,7 +76,7 @@ static bool find_name(struct search *s, const char *name, const char *rest) {
 }
 
 /* Continues with the parts of `rest`; true: the path is that of an existing file. */
-static bool find_below(struct search *s, const char *rest) {
+static bool find_path(struct search *s, const char *rest) {
     size_t length = strcspn(rest, "/");
     char *part = xstrndup(rest, length);
     const char *more = rest[length] ? rest + length + 1 : "";
@@ -115,12 +115,7 @@ static void read_end(const char *path, struct strbuf *out) {
 }
 
 static const char *variable_of(void *ctx, const char *name) {
-    const struct run_spec *spec = ctx;
-    size_t length = strlen(name);
-    for (const char *const *pair = spec->env; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
-            return *pair + length + 1;
-    return NULL;
+    return run_spec_variable(ctx, name);
 }
 
 static void put_session(const char *pattern, const char *session, struct strbuf *out) {
@@ -135,7 +130,7 @@ static void read_one(const char *pattern, const char *session, struct agent_read
     struct search search = { .path = STRBUF_INIT, .left = FOLDERS_MAX };
     _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, bytes = STRBUF_INIT;
     put_session(pattern, session, &file);
-    if (find_below(&search, strbuf_text(&file) + 1))
+    if (find_path(&search, strbuf_text(&file) + 1))
         read_end(strbuf_text(&search.path), &bytes);
     if (bytes.length > 0)
         agent_reader_session_file(reader, session, strbuf_text(&bytes), bytes.length);
@@ -237,7 +232,7 @@ static void sessions_init(struct engine *e) {
     id_map_init(&s->of_task, same_task, s);
 }
 
-static void drop_talks(struct memory *m, size_t kept) {
+static void free_talks_after(struct memory *m, size_t kept) {
     while (m->talks.count > kept) {
         struct talk *last = &m->talks.items[--m->talks.count];
         free(last->agent);
@@ -246,7 +241,7 @@ static void drop_talks(struct memory *m, size_t kept) {
 }
 
 static void free_texts(struct memory *m) {
-    drop_talks(m, 0);
+    free_talks_after(m, 0);
     free(m->talks.items);
     m->talks.items = NULL;
     m->talks.capacity = 0;
@@ -267,7 +262,7 @@ static void sessions_free(struct engine *e) {
 }
 
 /* Rows follow. */
-static void sessions_forget(struct engine *e) {
+static void sessions_unload(struct engine *e) {
     sessions_free(e);
     sessions_init(e);
 }
@@ -471,10 +466,6 @@ void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bo
 
 /* --- booking --------------------------------------------------------------------------------- */
 
-static const char *session_told(const struct live_run *run, const struct agent_outcome *said) {
-    return said->session[0] ? said->session : run->session;
-}
-
 void session_hand_over(const struct engine *e, const struct live_run *run,
                        struct agent_reader *reader) {
     const struct talk *t = talk_with(find(e, run->task), run->agent);
@@ -502,19 +493,19 @@ static int64_t sum(int64_t before, int64_t more) {
 }
 
 /* The total of the session so far: never less than before, nor than what was booked for it. */
-static void add_up(struct agent_usage *had, const struct agent_usage *told,
+static void add_up(struct agent_usage *had, const struct agent_usage *reported,
                    const struct agent_usage *booked) {
-    had->in = larger(told->in, sum(had->in, booked->in));
-    had->out = larger(told->out, sum(had->out, booked->out));
-    had->cached = larger(told->cached, sum(had->cached, booked->cached));
+    had->in = larger(reported->in, sum(had->in, booked->in));
+    had->out = larger(reported->out, sum(had->out, booked->out));
+    had->cached = larger(reported->cached, sum(had->cached, booked->cached));
     had->cost_micro_usd =
-        larger(told->cost_micro_usd, sum(had->cost_micro_usd, booked->cost_micro_usd));
+        larger(reported->cost_micro_usd, sum(had->cost_micro_usd, booked->cost_micro_usd));
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
 
 /* The conversation with the agent of the run becomes the first. */
-static struct talk *talk_goes_on(struct memory *m, const char *agent) {
+static struct talk *continue_talk(struct memory *m, const char *agent) {
     struct talk *old = talk_with(m, agent), talk = { .had = { -1, -1, -1, -1 } };
     if (old) {
         talk = *old;
@@ -526,15 +517,6 @@ static struct talk *talk_goes_on(struct memory *m, const char *agent) {
     memmove(m->talks.items + 1, m->talks.items, (m->talks.count - 1) * sizeof(talk));
     m->talks.items[0] = talk;
     return &m->talks.items[0];
-}
-
-static void keep_denial(struct memory *m, const struct agent_outcome *said) {
-    free(m->denial);
-    m->denial = NULL;
-    if (said->result != AGENT_DENIED)
-        return;
-    m->denial = xcalloc(1, sizeof(*m->denial));
-    *m->denial = said->denial;
 }
 
 const struct agent_denial *session_denial(const struct engine *e, task_id task,
@@ -552,48 +534,60 @@ const char *session_predecessor(const struct engine *e, const struct live_run *r
     return agent && run->agent && strcmp(agent, run->agent) != 0 ? agent : NULL;
 }
 
-void session_ended(struct engine *e, const struct live_run *run, const struct agent_outcome *said,
-                   const struct agent_usage *booked, const struct session_end *end) {
-    const char *session = session_told(run, said);
-    if (!session && !find(e, run->task) && said->result != AGENT_DENIED)
+void session_ended(struct engine *e, const struct live_run *run,
+                   const struct agent_outcome *reported, const struct agent_usage *booked,
+                   const struct session_end *end) {
+    const char *session = reported->session[0] ? reported->session : run->session;
+    if (!session && !find(e, run->task) && reported->result != AGENT_DENIED)
         return;
     struct memory *m = find_or_make(e, run->task);
-    struct talk *t = talk_goes_on(m, run->agent);
+    struct talk *t = continue_talk(m, run->agent);
     bool same = session && t->session && strcmp(t->session, session) == 0;
     if (!same) {
         set_text(&t->session, session);
         t->had = run->resumes ? (struct agent_usage){ -1, -1, -1, -1 } : (struct agent_usage){ 0 };
     }
-    t->resumable = end->resumable && session && !said->session_is_lost;
-    t->is_short = said->is_short;
-    add_up(&t->had, &said->session_usage, booked);
-    keep_denial(m, said);
-    drop_talks(m, end->interrupted && run->agent ? TALKS_MAX : 1);
+    t->resumable = end->resumable && session && !reported->session_is_lost;
+    t->is_short = reported->is_short;
+    add_up(&t->had, &reported->session_usage, booked);
+    free(m->denial);
+    m->denial = NULL;
+    if (reported->result == AGENT_DENIED) {
+        m->denial = xcalloc(1, sizeof(*m->denial));
+        *m->denial = reported->denial;
+    }
+    free_talks_after(m, end->interrupted && run->agent ? TALKS_MAX : 1);
     write_note(e, m);
 }
 
-uint32_t session_same_text(struct engine *e, task_id task, const char *text) {
+const char *session_last_failure(const struct engine *e, task_id task, uint32_t *ret_count) {
+    const struct memory *m = find(e, task);
+    if (!m || !m->text)
+        return NULL;
+    *ret_count = m->same;
+    return m->text;
+}
+
+void session_count_failure(struct engine *e, task_id task, const char *text) {
     struct memory *m = find_or_make(e, task);
-    if (m->text && strcmp(m->text, text) == 0) {
-        m->same++;
-    } else {
+    bool is_same = m->text && strcmp(m->text, text) == 0;
+    m->same = is_same ? m->same + 1 : 1;
+    if (!is_same)
         set_text(&m->text, text);
-        m->same = 1;
-    }
     write_note(e, m);
-    return m->same;
 }
 
-uint32_t session_same_tree(struct engine *e, task_id task, const char *tree) {
+uint32_t session_same_trees(const struct engine *e, task_id task, const char *tree) {
+    const struct memory *m = find(e, task);
+    return m && m->tree && strcmp(m->tree, tree) == 0 ? m->still + 1 : 0;
+}
+
+void session_count_tree(struct engine *e, task_id task, const char *tree) {
     struct memory *m = find_or_make(e, task);
-    if (m->tree && strcmp(m->tree, tree) == 0) {
-        m->still++;
-    } else {
+    m->still = session_same_trees(e, task, tree);
+    if (m->still == 0)
         set_text(&m->tree, tree);
-        m->still = 0;
-    }
     write_note(e, m);
-    return m->still;
 }
 
 uint32_t session_quick(struct engine *e, task_id task) {
@@ -636,7 +630,7 @@ void session_drop(struct engine *e, task_id task) {
 const struct engine_part sessions_part = {
     .state_size = sizeof(struct sessions),
     .at = { [STEP_INIT] = sessions_init,
-            [STEP_UNLOAD] = sessions_forget,
+            [STEP_UNLOAD] = sessions_unload,
             [STEP_FREE] = sessions_free },
     .load_note = sessions_load,
 };

@@ -27,14 +27,9 @@ static void secret_of(const struct live_run *run, char ret[ENGINE_SECRET_SIZE]) 
     ret[ENGINE_SECRET_SIZE - 1] = '\0';
 }
 
-static struct live_run *find(const struct engine *e, task_id task, uint32_t attempt) {
-    struct live_run *run = run_find(e, task);
-    return run && run->view.attempt == attempt ? run : NULL;
-}
-
 bool engine_telemetry_secret(const struct engine *e, task_id task, uint32_t attempt,
                              char ret[ENGINE_SECRET_SIZE]) {
-    const struct live_run *run = find(e, task, attempt);
+    const struct live_run *run = run_find_attempt(e, (struct run_key){ task, attempt });
     if (!run || !run->token.is_made)
         return false;
     secret_of(run, ret);
@@ -58,7 +53,7 @@ void telemetry_variables(const struct engine *e, const struct live_run *run, con
 
 bool engine_usage_before(const struct engine *e, task_id task, uint32_t attempt,
                          struct engine_usage *ret) {
-    const struct live_run *run = find(e, task, attempt);
+    const struct live_run *run = run_find_attempt(e, (struct run_key){ task, attempt });
     if (!run || run->view.ordered_at >= engine_started_at(e))
         return false;
     *ret = (struct engine_usage){ .tokens_in = run->view.tokens_in,
@@ -69,7 +64,7 @@ bool engine_usage_before(const struct engine *e, task_id task, uint32_t attempt,
 
 int engine_hear_usage(struct engine *e, task_id task, uint32_t attempt,
                       const struct engine_usage *usage, struct error *err) {
-    struct live_run *run = find(e, task, attempt);
+    struct live_run *run = run_find_attempt(e, (struct run_key){ task, attempt });
     char id[ENGINE_ID_MAX];
     if (!run)
         return error_set(err, -ENOENT, "attempt %u of task '%s' does not live", attempt,

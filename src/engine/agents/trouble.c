@@ -42,15 +42,16 @@ static void set_text(char **field, const char *text) {
     *field = copy;
 }
 
-static struct trouble *set(struct engine *e, const char *key, const struct engine_trouble *told) {
+static struct trouble *set(struct engine *e, const char *key,
+                           const struct engine_trouble *trouble) {
     struct trouble *t = find(e, key);
     if (!t) {
         t = LIST_ADD(&troubles_of(e)->all);
         *t = (struct trouble){ .key = xstrdup(key) };
     }
-    set_text(&t->agent, told->agent);
-    set_text(&t->message, told->message);
-    set_text(&t->fix, told->fix);
+    set_text(&t->agent, trouble->agent);
+    set_text(&t->message, trouble->message);
+    set_text(&t->fix, trouble->fix);
     return t;
 }
 
@@ -71,22 +72,22 @@ static void trouble_load(struct engine *e, const struct note_row *row) {
     if (!key)
         return;
     json_t *note = json_loads(row->text, 0, NULL);
-    struct engine_trouble told = {
+    struct engine_trouble text = {
         .agent = json_string_value(json_object_get(note, "agent")),
         .message = json_string_value(json_object_get(note, "message")),
         .fix = json_string_value(json_object_get(note, "fix")),
     };
-    (void)set(e, key, &told);
+    (void)set(e, key, &text);
     json_decref(note);
 }
 
 static void keep(struct engine *e, enum trouble_kind kind, const char *name,
-                 const struct engine_trouble *told) {
+                 const struct engine_trouble *trouble) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     put_key(&key, kind, name);
-    (void)set(e, strbuf_text(&key), told);
-    json_t *json = json_pack("{s:s, s:s, s:s}", "agent", told->agent, "message", told->message,
-                             "fix", told->fix);
+    (void)set(e, strbuf_text(&key), trouble);
+    json_t *json = json_pack("{s:s, s:s, s:s}", "agent", trouble->agent, "message",
+                             trouble->message, "fix", trouble->fix);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     json_decref(json);
     if (!text)
@@ -98,25 +99,25 @@ static void keep(struct engine *e, enum trouble_kind kind, const char *name,
 
 /* --- the end of a run ------------------------------------------------------------------------ */
 
-static void put_fix(const struct engine *e, const char *agent, const struct agent_outcome *said,
+static void put_fix(const struct engine *e, const char *agent, const struct agent_outcome *reported,
                     struct strbuf *out) {
     const struct agent_adapter *adapter = listen_adapter(e, agent);
-    if (said->result == AGENT_BILLING)
+    if (reported->result == AGENT_BILLING)
         strbuf_puts(out, "pay the bill or add credit at the provider");
     else if (!adapter || !agent_print_login(adapter, agent, out))
         strbuf_puts(out, "log in again, or set the right key");
 }
 
 static void account_closes(struct engine *e, const struct live_run *run,
-                           const struct agent_outcome *said) {
+                           const struct agent_outcome *reported) {
     _cleanup_(strbuf_finish) struct strbuf fix = STRBUF_INIT;
-    struct task_spec told = { 0 };
-    if (!core_task_spec(e->core, run->task, &told) || !told.run_limiter)
+    struct task_spec spec = { 0 };
+    if (!core_task_spec(e->core, run->task, &spec) || !spec.run_limiter)
         return;
-    put_fix(e, run->agent, said, &fix);
-    keep(e, TROUBLE_ACCOUNT, symbol_name(core_symbols(e->core), told.run_limiter),
+    put_fix(e, run->agent, reported, &fix);
+    keep(e, TROUBLE_ACCOUNT, symbol_name(core_symbols(e->core), spec.run_limiter),
          &(struct engine_trouble){
-             .agent = run->agent, .message = said->message, .fix = strbuf_text(&fix) });
+             .agent = run->agent, .message = reported->message, .fix = strbuf_text(&fix) });
 }
 
 static void launch_failed(struct engine *e, const struct live_run *run, const struct run_end *end) {
@@ -130,12 +131,13 @@ static void launch_failed(struct engine *e, const struct live_run *run, const st
 }
 
 void trouble_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
-                   const struct agent_outcome *said, const struct fact *ended) {
+                   const struct agent_outcome *reported, const struct fact *ended) {
     if (!run->agent)
         return;
-    bool refused = said && (said->result == AGENT_AUTH || said->result == AGENT_BILLING);
+    bool refused =
+        reported && (reported->result == AGENT_AUTH || reported->result == AGENT_BILLING);
     if (ended->ended.outcome == OUTCOME_CLOSED && refused)
-        account_closes(e, run, said);
+        account_closes(e, run, reported);
     else if (ended->ended.outcome == OUTCOME_LAUNCH && !ended->ended.before_agent)
         launch_failed(e, run, end);
 }

@@ -609,32 +609,16 @@ void budget_changed(struct engine *e, task_id task) {
 
 /* --- its end --------------------------------------------------------------------------------- */
 
-enum outcome budget_outcome(const struct engine *e, const struct live_run *run,
-                            enum outcome outcome) {
-    struct task_spec spec;
-    bool wished = core_task_spec(e->core, run->task, &spec) && spec.stop != STOP_NONE;
-    if (outcome == OUTCOME_OK || wished || !budget_is_stopping(e, run))
-        return outcome;
-    return OUTCOME_BUDGET;
-}
-
-void budget_ends(struct engine *e, const struct live_run *run, struct fact *ended,
-                 struct run_end *end) {
+void budget_explain_stop(const struct engine *e, const struct live_run *run, struct strbuf *out) {
     const struct allowance *a = allowance_find(e, run->task);
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct passed p;
-    if (ended->ended.outcome != OUTCOME_BUDGET || !a || !budget_is_stopping(e, run))
-        return;
-    ended->ended.reset_at = e->now; /* the gate of its window or its own budget holds it back */
-    if (a->by_window)
-        strbuf_puts(&text, "stopped: the budget of the window is used up (budget_stops_runs)");
-    else if (find_passed(e, run, &p)) {
-        strbuf_puts(&text, p.bound == BOUND_TOKENS || p.bound == BOUND_USD ? "stopped: its task "
-                                                                           : "stopped: it ");
-        put_used(&text, &p);
+    if (a && a->by_window)
+        strbuf_puts(out, "stopped: the budget of the window is used up (budget_stops_runs)");
+    else if (a && find_passed(e, run, &p)) {
+        strbuf_puts(out, p.bound == BOUND_TOKENS || p.bound == BOUND_USD ? "stopped: its task "
+                                                                         : "stopped: it ");
+        put_used(out, &p);
     }
-    if (text.length > 0)
-        snprintf(end->message, sizeof(end->message), "%s", strbuf_text(&text));
 }
 
 /* Nothing is kept for a plain command without reports and limits. */

@@ -28,12 +28,8 @@ void budget_reported(struct engine *e, struct live_run *run);
 void budget_changed(struct engine *e, task_id task);
 /* The attempt was asked to stop and has not ended since. */
 bool budget_is_stopping(const struct engine *e, const struct live_run *run);
-/* The outcome of a run that was stopped for a budget; otherwise `outcome`. */
-enum outcome budget_outcome(const struct engine *e, const struct live_run *run,
-                            enum outcome outcome);
-/* Before the end is applied: sets when the task may continue, and the reason of the end. */
-void budget_ends(struct engine *e, const struct live_run *run, struct fact *ended,
-                 struct run_end *end);
+/* Which budget it was; "": unknown. */
+void budget_explain_stop(const struct engine *e, const struct live_run *run, struct strbuf *out);
 /* After the end was applied. `result`: NULL without an agent. */
 void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
                   const struct agent_outcome *result);

@@ -21,13 +21,12 @@ static void delivery_path(const struct engine *e, const char *id, struct strbuf 
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-static void stat_told(struct job *job, const struct helper_end *end) {
+static void stat_read(struct job *job, const struct helper_end *end) {
     job->changes.known = end->code == 0 && delivery_take_stat(end->output, &job->changes);
     job->diff->after(job);
 }
 
 void delivery_measure(struct job *job, void (*after)(struct job *job)) {
-    struct git_line line;
     struct diff_work *work = job->diff;
     if (job->outcome != OUTCOME_OK || job->changes.known || !work || !work->all.from[0]
         || !work->all.to[0]) {
@@ -35,12 +34,13 @@ void delivery_measure(struct job *job, void (*after)(struct job *job)) {
         return;
     }
     work->after = after;
-    GIT_LINE(&line, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--shortstat",
-             work->all.from, work->all.to, "--");
-    diff_read(job, line.argv, STAT_MAX, stat_told);
+    diff_git(job,
+             WORDS("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--shortstat",
+                   work->all.from, work->all.to, "--"),
+             STAT_MAX, stat_read);
 }
 
-static void commits_told(struct job *job, const struct helper_end *end) {
+static void commits_counted(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
     if (end->code == 0 && git_output_line(end->output, 0, &count))
         job->changes.commits = strtoimax(strbuf_text(&count), NULL, 10);
@@ -49,18 +49,19 @@ static void commits_told(struct job *job, const struct helper_end *end) {
 
 /* Merged work is counted from the base, everything else from where the branch left it. */
 void delivery_count(struct job *job, job_step then) {
-    struct git_line line;
     if (job->is_counted || !job->changes.known || !job->diff) {
         then(job, NULL);
         return;
     }
     job->is_counted = true;
     job->diff->then = then;
-    GIT_LINE(&line, "rev-list", "--count", "HEAD",
-             job_text(job, "^%s",
-                      job->is_merged && job->base_hash[0] ? job->base_hash : job->diff->all.from),
-             "--");
-    diff_read(job, line.argv, STAT_MAX, commits_told);
+    diff_git(
+        job,
+        WORDS("rev-list", "--count", "HEAD",
+              job_text(job, "^%s",
+                       job->is_merged && job->base_hash[0] ? job->base_hash : job->diff->all.from),
+              "--"),
+        STAT_MAX, commits_counted);
 }
 
 /* --- the event -------------------------------------------------------------------------------- */

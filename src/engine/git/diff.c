@@ -100,37 +100,29 @@ static const char *const *build_env(struct job *job) {
 }
 
 /* If the worktree was removed, git finds the repository. */
-static void run(struct job *job, const char *const *argv, size_t most, job_step then) {
+static void run_command(struct job *job, struct job_call call, size_t most, job_step then) {
     time_ms span = config_number(job->e->config, "git.timeout_s", NULL);
     bool has_worktree = job->diff->cwd == job->path;
-    const struct job_call call = {
-        .argv = argv,
-        .cwd = job->diff->cwd,
-        .git_dir = has_worktree ? job->record.git_dir : NULL,
-        .work_tree = has_worktree ? job->path : NULL,
-        .more = build_env(job),
-        .timeout = span < SPAN ? span : SPAN,
-        .output_max = most > 0 ? most : OUTPUT_MAX,
-        .as_run = has_worktree,
-        .is_offline = true,
-        .reads = most > 0,
-    };
+    call.cwd = job->diff->cwd;
+    call.git_dir = has_worktree ? job->record.git_dir : NULL;
+    call.work_tree = has_worktree ? job->path : NULL;
+    call.more = build_env(job);
+    call.timeout = span < SPAN ? span : SPAN;
+    call.output_max = most > 0 ? most : OUTPUT_MAX;
+    call.as_run = has_worktree;
+    call.is_offline = true;
+    call.reads = most > 0;
     job_call(job, &call, then);
 }
 
-/* Runs git with our index and without filters. */
-static void diff_run(struct job *job, const char *const *argv, job_step then) {
-    run(job, argv, 0, then);
-}
-
-void diff_read(struct job *job, const char *const *argv, size_t most, job_step then) {
-    run(job, argv, most, then);
+void diff_git(struct job *job, const char *const *words, size_t most, job_step then) {
+    run_command(job, (struct job_call){ .git = words }, most, then);
 }
 
 /* --- filters and index ------------------------------------------------------------------------ */
 
 /* An empty command disables a filter, unless the filter is required. */
-static void turn_off(struct job *job, const struct helper_end *end) {
+static void disable_filters(struct job *job, const struct helper_end *end) {
     const char **pairs = arena_alloc(&job->arena, (2 * FILTERS_MAX + 2) * sizeof(*pairs));
     size_t count = 0, n = 0;
     for (const char *at = end->output; at < end->output + end->size && count < FILTERS_MAX;
@@ -145,7 +137,7 @@ static void turn_off(struct job *job, const struct helper_end *end) {
     job->diff->filters = pairs;
 }
 
-static void filters_told(struct job *job, const struct helper_end *end) {
+static void filters_listed(struct job *job, const struct helper_end *end) {
     struct diff_work *work = job->diff;
     size_t names = 0;
     for (size_t i = 0; i < end->size; i++)
@@ -157,31 +149,29 @@ static void filters_told(struct job *job, const struct helper_end *end) {
         work->then(job, &failed);
         return;
     }
-    turn_off(job, end);
+    disable_filters(job, end);
     const char *from = job_text(job, "%s/index", job->record.git_dir);
-    const char *const argv[] = { "cp", "--", from, work->index, NULL };
     remove_index(work);
-    diff_run(job, argv, work->then);
+    run_command(job, (struct job_call){ .argv = WORDS("cp", "--", from, work->index) }, 0,
+                work->then);
 }
 
 /* Lists the filters and copies the index of the worktree; `then` gets the end of the copy, or of
  * the step that failed. */
 static void diff_copy_index(struct job *job, const char *name, job_step then) {
-    struct git_line line;
     job->diff->then = then;
     job->diff->index = job_text(job, "%s/%s", job->record.git_dir, name);
-    GIT_LINE(&line, "config", "--null", "--name-only", "--get-regexp",
-             "^filter\\..*\\.(clean|smudge|process|required)$");
-    diff_read(job, line.argv, OUTPUT_MAX, filters_told);
+    diff_git(job,
+             WORDS("config", "--null", "--name-only", "--get-regexp",
+                   "^filter\\..*\\.(clean|smudge|process|required)$"),
+             OUTPUT_MAX, filters_listed);
 }
 
 /* `$@` is git. A name that ends with a slash is a nested repository. */
 static void add_names(struct job *job, const char *script, job_step then) {
-    struct git_line line;
-    const char *argv[GIT_WORDS_MAX + 6] = { "sh", "-c", script, job->diff->index };
-    GIT_LINE(&line, "-c", "core.safecrlf=false");
-    memcpy(argv + 4, line.argv, (line.count + 1) * sizeof(*argv));
-    diff_run(job, argv, then);
+    const struct job_call call = { .argv = WORDS("sh", "-c", script, job->diff->index),
+                                   .git = WORDS("-c", "core.safecrlf=false") };
+    run_command(job, call, 0, then);
 }
 
 static void diff_add_new(struct job *job, job_step then) {
@@ -222,7 +212,7 @@ static bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX],
  * After a crash the end is processed again, perhaps when the base already has this work: then the
  * record made just before the merge stays. */
 
-static void go_on(struct job *job) {
+static void continue_end(struct job *job) {
     void (*after)(struct job * job) = job->diff->after;
     job->err = (struct error){ 0 };
     after(job);
@@ -247,49 +237,47 @@ static void write_both(struct job *job) {
     (void)unlink(strbuf_text(&next)); /* left from an earlier use of this task id */
 }
 
-static void give_up(struct job *job, const struct helper_end *end, const char *what) {
+static void record_unknown(struct job *job, const struct helper_end *end, const char *what) {
     (void)job_worked(job, end, what);
     log_warning("what '%s' has changed is not recorded: %s", job->id,
                 job->err.code < 0 ? job->err.text : "git has told nothing");
     job->diff->all.to[0] = job->diff->one.to[0] = '\0';
     write_both(job);
-    go_on(job);
+    continue_end(job);
 }
 
-static void held(struct job *job, const struct helper_end *end) {
+static void ref_written(struct job *job, const struct helper_end *end) {
     (void)end; /* git keeps the tree for a while anyway */
     write_both(job);
-    go_on(job);
+    continue_end(job);
 }
 
 static void tree_written(struct job *job, const struct helper_end *end) {
     struct diff_work *work = job->diff;
-    struct git_line line;
     if (end->code != 0 || !git_hash(end->output, work->one.to)) {
-        give_up(job, end, "git write-tree");
+        record_unknown(job, end, "git write-tree");
         return;
     }
     memcpy(work->all.to, work->one.to, sizeof(work->all.to));
-    GIT_LINE(&line, "update-ref", job_text(job, "refs/worktree/sluice/%" PRIu32, work->iteration),
-             work->one.to);
-    diff_run(job, line.argv, held);
+    diff_git(job,
+             WORDS("update-ref", job_text(job, "refs/worktree/sluice/%" PRIu32, work->iteration),
+                   work->one.to),
+             0, ref_written);
 }
 
-static void added(struct job *job, const struct helper_end *end) {
-    struct git_line line;
+static void names_added_to_index(struct job *job, const struct helper_end *end) {
     if (end->code != 0) {
-        give_up(job, end, "git update-index");
+        record_unknown(job, end, "git update-index");
         return;
     }
-    GIT_LINE(&line, "write-tree");
-    diff_read(job, line.argv, GIT_HASH_MAX, tree_written);
+    diff_git(job, WORDS("write-tree"), GIT_HASH_MAX, tree_written);
 }
 
-static void copied(struct job *job, const struct helper_end *end) {
+static void index_copied(struct job *job, const struct helper_end *end) {
     if (end->code != 0)
-        give_up(job, end, "the index");
+        record_unknown(job, end, "the index");
     else
-        diff_add_all(job, added);
+        diff_add_all(job, names_added_to_index);
 }
 
 /* Where this iteration began. A record of a base change or of an earlier attempt comes first. */
@@ -308,12 +296,12 @@ static void find_begin(struct job *job) {
     diff_record_finish(&before);
 }
 
-static void base_told(struct job *job, const struct helper_end *end) {
+static void base_found(struct job *job, const struct helper_end *end) {
     struct diff_work *work = job->diff;
     struct diff_record old = { 0 };
     char head[GIT_HASH_MAX];
     if (end->code != 0 || !diff_take_base(end->output, head, work->all.from)) {
-        give_up(job, end, "git rev-parse");
+        record_unknown(job, end, "git rev-parse");
         return;
     }
     bool is_merged = strcmp(head, work->all.from) == 0 && diff_find_record(job, 0, &old)
@@ -324,15 +312,15 @@ static void base_told(struct job *job, const struct helper_end *end) {
     }
     diff_record_finish(&old);
     if (is_merged) {
-        go_on(job);
+        continue_end(job);
         return;
     }
     find_begin(job);
-    diff_copy_index(job, "sluice-index-end", copied);
+    diff_copy_index(job, "sluice-index-end", index_copied);
 }
 
 /* A record of an earlier attempt is no longer true. */
-static void forget(const struct job *job, uint32_t iteration) {
+static void remove_records(const struct job *job, uint32_t iteration) {
     _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT, one = STRBUF_INIT;
     diff_record_path(job->e, job->id, 0, &all);
     diff_record_path(job->e, job->id, iteration, &one);
@@ -342,13 +330,12 @@ static void forget(const struct job *job, uint32_t iteration) {
 
 void diff_keep(struct job *job, void (*after)(struct job *job)) {
     const struct live_run *run = run_find(job->e, job->key.task);
-    struct git_line line;
     if (job->diff || !run) { /* a retried delivery has it already */
         after(job);
         return;
     }
     if (host_of(job->e)->disk_low) {
-        forget(job, run->iteration);
+        remove_records(job, run->iteration);
         after(job);
         return;
     }
@@ -358,8 +345,8 @@ void diff_keep(struct job *job, void (*after)(struct job *job)) {
     work->all.repository = xstrdup(job->record.repository);
     work->all.base = xstrdup(job->record.base);
     job->doing = "notes what it has changed";
-    GIT_LINE(&line, "rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base));
-    diff_run(job, line.argv, base_told);
+    diff_git(job, WORDS("rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base)), 0,
+             base_found);
 }
 
 void diff_keep_merge(struct job *job) {
@@ -407,7 +394,7 @@ static void answer(struct job *job) {
 }
 
 /* Drops a partial last record, which would look complete. */
-static void take(struct strbuf *out, const struct helper_end *end, char separator) {
+static void append_records(struct strbuf *out, const struct helper_end *end, char separator) {
     size_t size = end->size;
     while (end->cut && size > 0 && end->output[size - 1] != separator)
         size--;
@@ -417,7 +404,7 @@ static void take(struct strbuf *out, const struct helper_end *end, char separato
 static bool fall_back(struct job *job);
 
 /* Also after a git that succeeded: it may have seen a worktree that was being removed. */
-static bool worked(struct job *job, const struct helper_end *end, const char *what) {
+static bool diff_worked(struct job *job, const struct helper_end *end, const char *what) {
     if (fall_back(job))
         return false;
     if (end->code == 0 || end->cut)
@@ -440,54 +427,55 @@ static bool worked(struct job *job, const struct helper_end *end, const char *wh
 
 /* --- git diff --------------------------------------------------------------------------------- */
 
-static void ask(struct job *job, const char *how, size_t most, job_step then) {
+static void run_diff(struct job *job, const char *how, size_t most, job_step then) {
     const struct diff_work *work = job->diff;
-    struct git_line line;
     const char *to = work->is_live ? "--" : work->one.to;
     /* Names in a patch are quoted, those in a list end in NUL. */
     const char *more = strcmp(how, "--patch") == 0 ? "--abbrev=12" : "-z";
-    GIT_LINE(&line, "-c", "core.quotePath=false", "-c", "core.safecrlf=false", "diff",
-             "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--no-relative",
-             "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--ignore-submodules=dirty",
-             how, more, work->one.from, to, work->is_live ? NULL : "--");
-    diff_read(job, line.argv, most, then);
+    diff_git(job,
+             WORDS("-c", "core.quotePath=false", "-c", "core.safecrlf=false", "diff",
+                   "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames",
+                   "--no-relative", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short",
+                   "--ignore-submodules=dirty", how, more, work->one.from, to,
+                   work->is_live ? NULL : "--"),
+             most, then);
 }
 
-static void patch_told(struct job *job, const struct helper_end *end) {
-    if (!worked(job, end, "git diff"))
+static void patch_read(struct job *job, const struct helper_end *end) {
+    if (!diff_worked(job, end, "git diff"))
         return;
-    take(&job->diff->patch, end, '\n');
+    append_records(&job->diff->patch, end, '\n');
     job->diff->cut |= end->cut;
     job_end(job);
 }
 
-static void files_told(struct job *job, const struct helper_end *end) {
-    if (!worked(job, end, "git diff"))
+static void files_listed(struct job *job, const struct helper_end *end) {
+    if (!diff_worked(job, end, "git diff"))
         return;
-    take(&job->diff->numstat, end, '\0');
+    append_records(&job->diff->numstat, end, '\0');
     job->diff->cut |= end->cut;
     if (job->diff->question.stat)
         job_end(job);
     else
-        ask(job, "--patch", DIFF_PATCH_MAX, patch_told);
+        run_diff(job, "--patch", DIFF_PATCH_MAX, patch_read);
 }
 
 /* --- the current worktree --------------------------------------------------------------------- */
 
 static void names_added(struct job *job, const struct helper_end *end) {
-    if (worked(job, end, "git add"))
-        ask(job, "--numstat", NUMSTAT_MAX, files_told);
+    if (diff_worked(job, end, "git add"))
+        run_diff(job, "--numstat", NUMSTAT_MAX, files_listed);
 }
 
-static void diff_copied(struct job *job, const struct helper_end *end) {
-    if (worked(job, end, "the index"))
+static void live_index_copied(struct job *job, const struct helper_end *end) {
+    if (diff_worked(job, end, "the index"))
         diff_add_new(job, names_added);
 }
 
-static void diff_base_told(struct job *job, const struct helper_end *end) {
+static void live_base_found(struct job *job, const struct helper_end *end) {
     struct diff_work *work = job->diff;
     char head[GIT_HASH_MAX], from[GIT_HASH_MAX];
-    if (!worked(job, end, "git rev-parse"))
+    if (!diff_worked(job, end, "git rev-parse"))
         return;
     if (!diff_take_base(end->output, head, from)) {
         error_set(&job->err, -ENOENT, "'%s' and its base '%s' have no commit in common", job->id,
@@ -500,19 +488,18 @@ static void diff_base_told(struct job *job, const struct helper_end *end) {
                      && strcmp(work->all.to, head) == 0;
     if (work->one.from[0] == '\0')
         memcpy(work->one.from, is_merged ? work->all.from : from, sizeof(work->one.from));
-    diff_copy_index(job, "sluice-index-diff", diff_copied);
+    diff_copy_index(job, "sluice-index-diff", live_index_copied);
 }
 
 static void diff_begin(struct job *job) {
-    struct git_line line;
     if (fall_back(job))
         return;
     if (!job->diff->is_live) {
-        ask(job, "--numstat", NUMSTAT_MAX, files_told);
+        run_diff(job, "--numstat", NUMSTAT_MAX, files_listed);
         return;
     }
-    GIT_LINE(&line, "rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base));
-    diff_run(job, line.argv, diff_base_told);
+    diff_git(job, WORDS("rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base)), 0,
+             live_base_found);
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */
@@ -554,16 +541,16 @@ static int choose_iteration(struct job *job, uint32_t now, struct error *err) {
     if (n > 1 && work->one.from[0] == '\0' && diff_find_record(job, n - 1, &before))
         memcpy(work->one.from, before.to, sizeof(before.to));
     diff_record_finish(&before);
-    bool is_going_on = run && run->iteration == n && job->has_record;
-    work->is_live = is_going_on;
-    if ((n > 1 || !is_going_on) && work->one.from[0] == '\0')
+    bool is_unfinished = run && run->iteration == n && job->has_record;
+    work->is_live = is_unfinished;
+    if ((n > 1 || !is_unfinished) && work->one.from[0] == '\0')
         return not_recorded(job, err);
-    if (!is_going_on && work->one.to[0] == '\0')
+    if (!is_unfinished && work->one.to[0] == '\0')
         return not_recorded(job, err);
     return 0;
 }
 
-static int choose(struct job *job, uint32_t now, struct error *err) {
+static int choose_trees(struct job *job, uint32_t now, struct error *err) {
     struct diff_work *work = job->diff;
     if (work->question.iteration > 0)
         return choose_iteration(job, now, err);
@@ -576,19 +563,19 @@ static int choose(struct job *job, uint32_t now, struct error *err) {
 }
 
 /* git takes a moment to remove it, and deletes its files first. */
-static bool is_there(struct job *job) {
+static bool worktree_exists(struct job *job) {
     struct worktree_record now = { 0 };
-    bool is_there = worktree_record_read(job->e->data, job->id, &now, NULL) == 0 && !now.removing
-                    && worktree_find(job->path, &job->record) == 0;
+    bool worktree_exists = worktree_record_read(job->e->data, job->id, &now, NULL) == 0
+                           && !now.removing && worktree_find(job->path, &job->record) == 0;
     worktree_record_finish(&now);
-    return is_there;
+    return worktree_exists;
 }
 
 /* The worktree is removed after its task has ended, perhaps just now: then the record is used.
- * True: the query goes on with that, or there is none and the job has ended. */
+ * True: the query continues with that, or the record does not exist and the job has ended. */
 static bool fall_back(struct job *job) {
     struct diff_work *work = job->diff;
-    if (!job->has_record || is_there(job))
+    if (!job->has_record || worktree_exists(job))
         return false;
     job->has_record = false;
     work->cwd = job->record.repository;
@@ -600,10 +587,10 @@ static bool fall_back(struct job *job) {
     work->cut = false;
     if (!diff_find_record(job, 0, &work->all))
         work->all = (struct diff_record){ .base = xstrdup(job->record.base) };
-    if (choose(job, UINT32_MAX, &job->err) < 0)
+    if (choose_trees(job, UINT32_MAX, &job->err) < 0)
         job_end(job);
     else
-        ask(job, "--numstat", NUMSTAT_MAX, files_told);
+        run_diff(job, "--numstat", NUMSTAT_MAX, files_listed);
     return true;
 }
 
@@ -633,7 +620,7 @@ static int prepare(struct job *job, struct error *err) {
     bool is_noted = diff_find_record(job, 0, &work->all);
     if (!job->has_record && !is_noted)
         return has_record ? not_recorded(job, err) : no_worktree(e, job, err);
-    int r = choose(job, core_task(e->core, job->key.task, &view) ? view.iteration : 0, err);
+    int r = choose_trees(job, core_task(e->core, job->key.task, &view) ? view.iteration : 0, err);
     if (r < 0)
         return r;
     const char *repository = has_record ? job->record.repository : work->all.repository;
@@ -648,17 +635,13 @@ static int prepare(struct job *job, struct error *err) {
     return 0;
 }
 
-static unsigned count_waiting(const struct engine *e) {
-    unsigned count = 0;
-    for (const struct job *job = workspaces_of(e)->jobs; job; job = job->next)
-        count += job->kind == JOB_DIFF;
-    return count;
-}
-
 int engine_diff(struct engine *e, const struct diff_question *question, diff_ready ready, void *ctx,
                 struct error *err) {
     char id[ENGINE_ID_MAX];
-    if (count_waiting(e) >= WAITING_MAX)
+    unsigned waiting = 0;
+    for (const struct job *other = workspaces_of(e)->jobs; other; other = other->next)
+        waiting += other->kind == JOB_DIFF;
+    if (waiting >= WAITING_MAX)
         return error_set(err, -EAGAIN, "%u diffs are being made: ask again", WAITING_MAX);
     struct job *job = job_new(e, JOB_DIFF, engine_task_id(e, question->task, id));
     struct diff_work *work = diff_work_new(job);

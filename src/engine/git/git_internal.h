@@ -45,8 +45,15 @@ const char *workspace_path(const struct engine *e, task_id task, const char **re
 
 /* --- after the end ---------------------------------------------------------------------------- */
 
-/* True: the end is withheld; finish_note_outcome follows. */
-bool workspace_finish(struct engine *e, struct run_key run, const struct run_end *end);
+/* Whether the run worked in a worktree; the caller owns the record. */
+bool workspace_has_work(const struct engine *e, const struct live_run *run,
+                        struct worktree_record *ret_record);
+/* Saves, commits and delivers that work; END_DELIVERY of runs/run_end.c follows, perhaps before this
+ * returns. Takes the record. `so_far`: end and outcome without the delivery. True: the work is a
+ * success to deliver. */
+struct end_delivery;
+bool workspace_finish(struct engine *e, const struct live_run *run,
+                      const struct worktree_record *record, const struct end_delivery *so_far);
 /* The pool path that the run used and its task shall request; 0: none, or it already does. */
 sym pool_left_in(const struct engine *e, const struct live_run *run);
 /* Its end was applied: the path is free. */
@@ -72,13 +79,13 @@ struct workspace_place {
     char *path;
     char *prefix; /* worktree: the project's folder in it; NULL: not a worktree */
     char *branch, *base;
-    bool is_new;  /* worktree: not prepared yet */
-    bool is_told; /* pool, without a request: the core knows that it is locked */
-    int claim;    /* pool: lock against other homes; -1: none */
+    bool is_new;   /* worktree: not prepared yet */
+    bool has_lock; /* pool, without a request: the core knows that it is locked */
+    int claim;     /* pool: lock against other homes; -1: none */
 };
 
 /* The last user of a pool path: its next attempt wants it back. */
-struct habit {
+struct pool_user {
     char *path;
     task_id task;
 };
@@ -91,7 +98,7 @@ struct leftover {
 struct workspaces {
     struct job *jobs; /* in order of arrival */
     LIST(struct workspace_place) places;
-    LIST(struct habit) habits;
+    LIST(struct pool_user) pool_users;
     LIST(struct leftover) leftovers;
     time_ms expire_at; /* when to check finished work against its retention */
     time_ms room_at;   /* when to check all worktrees for space to free */
@@ -101,27 +108,13 @@ static inline struct workspaces *workspaces_of(const struct engine *e) {
     return e->part[PART_workspaces];
 }
 
-struct workspace_place *workspace_find(const struct engine *e,
-                                       task_id task); /* NULL: no workspace */
-struct workspace_place *workspace_take(struct engine *e, struct run_key key, const char *path);
-void workspace_tell_lock(struct engine *e, const char *path, task_id task); /* 0: free */
+struct workspace_place *workspace_find(const struct engine *e, task_id task); /* or NULL */
 const struct project *workspace_project(const struct engine *e, task_id task);
 bool workspace_makes_worktrees(const struct engine *e, const struct project *project);
-char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt); /* or NULL */
 /* Whether an earlier attempt worked below that path. */
 bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
                           const char *path);
 void job_free(struct job *job);
-
-/* --- claims ----------------------------------------------------------------------------------- */
-
-struct workspace_claim {
-    const char *path;
-    const char *root, *folder; /* the run, as in rundir.h */
-};
-/* 0 and a descriptor to keep (-1: the path is not writable for us). -EBUSY: a run of another home
- * is there, or the same folder has another name here. */
-int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err);
 
 /* --- job -------------------------------------------------------------------------------------- */
 
@@ -150,7 +143,7 @@ struct job {
     void (*done)(struct job *job); /* on failure `err` has a code */
     char *lane;                    /* NULL: concurrent with all others */
     const char *doing;             /* shown to users */
-    struct aside *aside;
+    struct aside *helper;
     job_step then;
     struct loop_timer *timer;
     struct error err;
@@ -162,7 +155,8 @@ struct job {
     enum outcome outcome;             /* JOB_FINISH */
     char *path, *branch, *branch_ref; /* of the worktree */
     struct worktree_record record;
-    struct run_spec_read *told; /* the spec that its run's shim got; NULL: not read, or deleted */
+    struct run_spec_read
+        *shim_spec; /* the spec that its run's shim got; NULL: not read, or deleted */
 
     /* JOB_FINISH */
     struct run_end end;
@@ -199,7 +193,7 @@ struct job {
     bool running, paused;
     bool has_record, branch_is_there;
     bool anonymous;    /* git has no committer identity */
-    bool is_forced;    /* `outcome` overrides the end */
+    bool is_forced;    /* `outcome` counts instead of what the end means */
     bool can_stop;     /* nothing is merged yet */
     bool is_stopped;   /* end the job when its command has ended */
     bool is_rebased;   /* it has a new base: its checks must pass again */
@@ -221,19 +215,23 @@ char *job_text(struct job *job, const char *format, ...) _printf_(2, 3);
 
 /* --- commands of jobs ------------------------------------------------------------------------- */
 
+/* The words of a git command, which are copied. */
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
 /* A git command on refs and objects of the repository. */
-void job_git(struct job *job, const struct git_line *line, job_step then);
+void job_git(struct job *job, const char *const *words, job_step then);
 /* The same; `then` gets standard output only. */
-void job_git_ask(struct job *job, const struct git_line *line, job_step then);
+void job_git_read(struct job *job, const char *const *words, job_step then);
 /* For commands that move shared refs: the next daemon lets them finish. Killed halfway, they leave
  * a stale lock. */
-void job_git_for_others(struct job *job, const struct git_line *line, job_step then);
+void job_git_for_others(struct job *job, const char *const *words, job_step then);
 /* In the worktree, with the limits of the run, outside its sandbox: for commands that read the
  * index and the files but run no filters. For the others: worktree_as_run. */
-void job_git_in_worktree(struct job *job, const struct git_line *line, job_step then);
+void job_git_in_worktree(struct job *job, const char *const *words, job_step then);
 
 struct job_call {
-    const char *const *argv;
+    const char *const *argv; /* of another program; with `git`: before that, at most 7 words */
+    const char *const *git;  /* words of a git command; or NULL */
     const char *cwd;         /* NULL: the worktree */
     const char *git_dir;     /* NULL: git searches from `cwd`. Else the record has its common_dir */
     const char *work_tree;   /* with git_dir */
@@ -252,7 +250,7 @@ void job_call(struct job *job, const struct job_call *call, job_step then);
 void job_stop(struct job *job);
 /* The spec of the last run in the worktree; NULL: none has started there. Error: unknown. */
 int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err);
-/* Reads `told` of this attempt, unless it is set. */
+/* Reads `shim_spec` of this attempt, unless it is set. */
 int job_read_spec(struct job *job, uint32_t attempt, struct error *err);
 
 /* --- pauses and ends -------------------------------------------------------------------------- */
@@ -282,7 +280,7 @@ void worktree_delete(struct job *job, job_step then);
 /* A git command that may execute what the run wrote (filters, merge drivers): in the sandbox of the
  * run, if it had one. Its objects and commits are imported before `then`, unless `more` such
  * commands follow at once. */
-void worktree_as_run(struct job *job, const struct git_line *line, bool more, job_step then);
+void worktree_as_run(struct job *job, const char *const *words, bool more, job_step then);
 /* Creates what git needs in that sandbox; <0: `err` of the job. */
 int worktree_lend(struct job *job);
 /* Imports the commits of a run in a sandbox, then deletes the originals. `then`: with `err` on
@@ -294,6 +292,7 @@ void worktree_import_discard(struct job *job, job_step then);
 void worktree_commit(struct job *job, const char *message, job_step after);
 /* The last step: unlocks the worktree and reports the end. */
 void worktree_end_finish(struct job *job);
+void worktree_end_step(struct job *job, const struct helper_end *end); /* the same, as a step */
 /* It cannot be finished as intended: `outcome`. */
 void worktree_end_fail(struct job *job, enum outcome outcome, const char *format, ...)
     _printf_(3, 4);
@@ -301,9 +300,11 @@ void worktree_end_fail(struct job *job, enum outcome outcome, const char *format
  * retried after a pause, git.retries times; then OUTCOME_UNMERGED. The agent is not at fault. */
 void worktree_end_again(struct job *job, const char *format, ...) _printf_(2, 3);
 /* What became of a successful result. */
-void worktree_end_note(struct job *job, const char *format, ...) _printf_(2, 3);
+#define WORKTREE_END_NOTE(job_, ...)                                                               \
+    ((void)snprintf((job_)->note, sizeof((job_)->note), __VA_ARGS__))
 /* Why the run counts as failed. */
-void worktree_end_explain(struct job *job, const char *format, ...) _printf_(2, 3);
+#define WORKTREE_END_EXPLAIN(job_, ...)                                                            \
+    ((void)snprintf((job_)->end.message, sizeof((job_)->end.message), __VA_ARGS__))
 
 /* --- deliveries.c: what became of the work ---------------------------------------------------- */
 
@@ -353,8 +354,9 @@ void diff_work_finish(struct job *job); /* a pending callback learns that no ans
 /* False: nothing recorded. */
 bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret);
 
-/* The same for output: standard output only, at most `most` bytes. */
-void diff_read(struct job *job, const char *const *argv, size_t most, job_step then);
+/* Runs git with our index and without filters. `most`: `then` gets that many bytes of standard output
+ * only; 0: both outputs, as for messages. */
+void diff_git(struct job *job, const char *const *words, size_t most, job_step then);
 
 /* --- the end of a run ------------------------------------------------------------------------- */
 

@@ -53,16 +53,12 @@ struct job *job_find(const struct engine *e, enum job_kind kind, task_id task) {
 
 /* --- lanes ------------------------------------------------------------------------------------ */
 
-static bool lane_is_taken(const struct job *job) {
-    for (const struct job *other = workspaces_of(job->e)->jobs; other; other = other->next)
-        if (other->running && other->lane && strcmp(other->lane, job->lane) == 0)
-            return true;
-    return false;
-}
-
+/* Unless another job has its lane. */
 static void job_start(struct job *job) {
-    if (job->lane && lane_is_taken(job))
-        return;
+    for (const struct job *other = workspaces_of(job->e)->jobs; job->lane && other;
+         other = other->next)
+        if (other->running && other->lane && strcmp(other->lane, job->lane) == 0)
+            return;
     job->running = true;
     job->begin(job);
 }
@@ -85,12 +81,12 @@ void job_begin(struct job *job) {
 }
 
 void job_free(struct job *job) {
-    helper_kill(job->aside);
+    helper_kill(job->helper);
     loop_timer_free(job->e->loop, job->timer);
     if (job->lock >= 0)
         close(job->lock);
     worktree_record_finish(&job->record);
-    run_spec_read_free(&job->told);
+    run_spec_read_free(&job->shim_spec);
     strbuf_finish(&job->output);
     strbuf_finish(&job->kept);
     diff_work_finish(job);
@@ -146,9 +142,9 @@ bool job_worked(struct job *job, const struct helper_end *end, const char *what)
     else if (end->signal)
         error_set(&job->err, -EIO, "%s: signal %d", what, end->signal);
     else {
-        _cleanup_(strbuf_finish) struct strbuf sentence = STRBUF_INIT;
-        git_error_message(end->output, &sentence);
-        error_set(&job->err, -EIO, "%s: %.180s", what, strbuf_text(&sentence));
+        _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT;
+        git_error_message(end->output, &message);
+        error_set(&job->err, -EIO, "%s: %.180s", what, strbuf_text(&message));
     }
     return false;
 }
@@ -203,8 +199,8 @@ static void add_own(struct env *env, const struct engine *e, const char *name) {
 }
 
 /* The environment of a person, without what could make git prompt or wait for one. */
-static void add_usual(struct env *env, const struct job *job, const char *const *names,
-                      size_t count) {
+static void add_default(struct env *env, const struct job *job, const char *const *names,
+                        size_t count) {
     static const char *const always[] = {
         "GIT_TERMINAL_PROMPT=0",
         "GIT_ASKPASS=true",
@@ -215,7 +211,7 @@ static void add_usual(struct env *env, const struct job *job, const char *const 
         "LC_ALL=C",
         "EMAIL=sluice@localhost",
     };
-    static const char *const nobody[] = {
+    static const char *const identity[] = {
         "GIT_AUTHOR_NAME=Sluice",
         "GIT_AUTHOR_EMAIL=sluice@localhost",
         "GIT_COMMITTER_NAME=Sluice",
@@ -227,26 +223,11 @@ static void add_usual(struct env *env, const struct job *job, const char *const 
     add_own(env, job->e, "SSH_AUTH_SOCK");
     add_all(env, always, ARRAY_SIZE(always));
     if (job->anonymous)
-        add_all(env, nobody, ARRAY_SIZE(nobody));
-}
-
-static void add_place(struct env *env, struct job *job, const struct job_call *call) {
-    if (!call->git_dir)
-        return;
-    add(env, job_text(job, "GIT_DIR=%s", call->git_dir));
-    add(env, job_text(job, "GIT_COMMON_DIR=%s", job->record.common_dir));
-    if (call->work_tree)
-        add(env, job_text(job, "GIT_WORK_TREE=%s", call->work_tree));
-}
-
-/* The mark lets the next daemon kill what this one has left. */
-static void add_mark(struct env *env, struct job *job, bool outlives) {
-    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    helper_mark(outlives ? "" : job->e->data, &mark);
-    add(env, job_text(job, "%s", strbuf_text(&mark)));
+        add_all(env, identity, ARRAY_SIZE(identity));
 }
 
 static const char *const *build_env(struct job *job, const struct job_call *call) {
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     const char *const *names = NULL;
     size_t count = call->env ? count_pairs(call->env)
                              : config_words(job->e->config, "tasks.env", NULL, &names);
@@ -256,14 +237,21 @@ static const char *const *build_env(struct job *job, const struct job_call *call
     if (call->env)
         add_all(&env, call->env, count);
     else
-        add_usual(&env, job, names, count);
-    add_place(&env, job, call);
+        add_default(&env, job, names, count);
+    if (call->git_dir) {
+        add(&env, job_text(job, "GIT_DIR=%s", call->git_dir));
+        add(&env, job_text(job, "GIT_COMMON_DIR=%s", job->record.common_dir));
+    }
+    if (call->git_dir && call->work_tree)
+        add(&env, job_text(job, "GIT_WORK_TREE=%s", call->work_tree));
     if (call->is_offline) {
         add(&env, "GIT_NO_LAZY_FETCH=1");
         add(&env, "GIT_ALLOW_PROTOCOL=none");
     }
     add_all(&env, call->more, more);
-    add_mark(&env, job, call->outlives);
+    /* The mark lets the next daemon kill what this one has left. */
+    helper_mark(call->outlives ? "" : job->e->data, &mark);
+    add(&env, job_text(job, "%s", strbuf_text(&mark)));
     env.pairs[env.count] = NULL;
     return env.pairs;
 }
@@ -274,13 +262,13 @@ static const char *const *build_env(struct job *job, const struct job_call *call
  * run in a sandbox cannot change it, and one without has no sandbox to lose. */
 int job_read_spec(struct job *job, uint32_t attempt, struct error *err) {
     const struct live_run *run = run_find(job->e, job->key.task);
-    if (job->told)
+    if (job->shim_spec)
         return 0;
     if (run && run->view.attempt == attempt)
-        return run_read_spec(job->e, run, &job->told, err);
+        return run_read_spec(job->e, run, &job->shim_spec, err);
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, job->id, attempt);
-    return rundir_read_spec(job->e->runs_folder, strbuf_text(&folder), NULL, &job->told, err);
+    return rundir_read_spec(job->e->runs_folder, strbuf_text(&folder), NULL, &job->shim_spec, err);
 }
 
 /* Its number; 0: none has started, or its task is unknown. Then only `git status` runs, which does
@@ -307,7 +295,7 @@ int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err
         r = job_read_spec(job, attempt - 1, &why);
     if (r < 0)
         return error_set(err, r, "it is not known in which sandbox its run was: %.150s", why.text);
-    *ret = &job->told->spec;
+    *ret = &job->shim_spec->spec;
     return 0;
 }
 
@@ -315,7 +303,7 @@ int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err
 
 static void step_ended(void *ctx, const struct helper_end *end) {
     struct job *job = ctx;
-    job->aside = NULL;
+    job->helper = NULL;
     if (turn_is_over(job->e)) /* the next daemon starts it over */
         return;
     if (job->is_stopped) {
@@ -345,9 +333,18 @@ void job_call(struct job *job, const struct job_call *call, job_step then) {
         not_started(job, &err, then);
         return;
     }
+    const char *argv[GIT_WORDS_MAX + 8];
+    struct git_line line = { 0 };
+    size_t words = count_pairs(call->argv);
+    if (call->git) {
+        git_line_make(&line, call->git);
+        memcpy(argv + words, line.argv, (line.count + 1) * sizeof(*argv));
+        for (size_t i = 0; i < words; i++)
+            argv[i] = call->argv[i];
+    }
     time_ms timeout = config_number(job->e->config, "git.timeout_s", NULL);
     const struct guard_call guarded = {
-        .command = { .argv = call->argv,
+        .command = { .argv = call->git ? argv : call->argv,
                      .cwd = call->cwd ? call->cwd : job->path,
                      .env = build_env(job, call),
                      .timeout = call->timeout > 0 ? call->timeout : timeout,
@@ -360,42 +357,42 @@ void job_call(struct job *job, const struct job_call *call, job_step then) {
         .ended = step_ended,
         .ctx = job,
     };
-    if (guard_start(job->e, &guarded, &job->aside, &err) < 0)
+    if (guard_start(job->e, &guarded, &job->helper, &err) < 0)
         not_started(job, &err, then);
 }
 
-static void call_repository(struct job *job, const struct git_line *line, struct job_call call,
+static void call_repository(struct job *job, const char *const *words, struct job_call call,
                             job_step then) {
-    call.argv = line->argv;
+    call.git = words;
     call.cwd = job->record.repository;
     if (job->record.common_dir && *job->record.common_dir) /* else git searches for it */
         call.git_dir = job->record.common_dir;
     job_call(job, &call, then);
 }
 
-void job_git(struct job *job, const struct git_line *line, job_step then) {
-    call_repository(job, line, (struct job_call){ .is_offline = true }, then);
+void job_git(struct job *job, const char *const *words, job_step then) {
+    call_repository(job, words, (struct job_call){ .is_offline = true }, then);
 }
 
-void job_git_ask(struct job *job, const struct git_line *line, job_step then) {
-    call_repository(job, line, (struct job_call){ .is_offline = true, .reads = true }, then);
+void job_git_read(struct job *job, const char *const *words, job_step then) {
+    call_repository(job, words, (struct job_call){ .is_offline = true, .reads = true }, then);
 }
 
-void job_git_for_others(struct job *job, const struct git_line *line, job_step then) {
-    call_repository(job, line, (struct job_call){ .is_offline = true, .outlives = true }, then);
+void job_git_for_others(struct job *job, const char *const *words, job_step then) {
+    call_repository(job, words, (struct job_call){ .is_offline = true, .outlives = true }, then);
 }
 
-void job_git_in_worktree(struct job *job, const struct git_line *line, job_step then) {
+void job_git_in_worktree(struct job *job, const char *const *words, job_step then) {
     const struct job_call call = {
-        .argv = line->argv, .git_dir = job->record.git_dir, .work_tree = job->path, .as_run = true
+        .git = words, .git_dir = job->record.git_dir, .work_tree = job->path, .as_run = true
     };
     job_call(job, &call, then);
 }
 
 void job_stop(struct job *job) {
-    if (job->aside) {
+    if (job->helper) {
         job->is_stopped = true;
-        helper_stop(job->aside);
+        helper_stop(job->helper);
     } else
         worktree_end_finish(job);
 }

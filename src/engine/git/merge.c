@@ -32,7 +32,7 @@
 
 #define CHECK_OUTPUT (64u << 10)
 
-static void look(struct job *job);
+static void compare_with_base(struct job *job, const struct helper_end *end);
 static void move_base(struct job *job);
 
 static void fail_with(struct job *job) {
@@ -51,13 +51,13 @@ static bool worked(struct job *job, const struct helper_end *end, const char *wh
 static void merged(struct job *job) {
     job->record.rebasing = false;
     job->is_merged = true;
-    worktree_end_note(job, "merged into '%s' at %.12s", job->record.base, job->head);
+    WORKTREE_END_NOTE(job, "merged into '%s' at %.12s", job->record.base, job->head);
     worktree_end_finish(job);
 }
 
 static void try_again(struct job *job) {
     if (++job->tries < TRIES_MAX)
-        look(job);
+        compare_with_base(job, NULL);
     else
         worktree_end_again(job, "'%s' moved %d times while it was tried", job->record.base,
                            TRIES_MAX);
@@ -74,15 +74,15 @@ static void updated(struct job *job, const struct helper_end *end) {
 
 /* If a fast-forward is still possible, files in that work tree were in the way, and git names them;
  * if it names none, git failed. */
-static void refusal_asked(struct job *job, const struct helper_end *end) {
+static void refusal_explained(struct job *job, const struct helper_end *end) {
     if (end->code != 0) {
         try_again(job);
         return;
     }
-    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT, sentence = STRBUF_INIT;
-    git_error_message(strbuf_text(&job->output), &sentence);
+    _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT, message = STRBUF_INIT;
+    git_error_message(strbuf_text(&job->output), &message);
     if (git_blockers(strbuf_text(&job->output), NAMES_SHOWN, &names) == 0)
-        worktree_end_again(job, "git merge --ff-only: %s", strbuf_text(&sentence));
+        worktree_end_again(job, "git merge --ff-only: %s", strbuf_text(&message));
     else
         worktree_end_fail(
             job, OUTCOME_CONFLICT,
@@ -92,7 +92,7 @@ static void refusal_asked(struct job *job, const struct helper_end *end) {
 }
 
 /* The checkout may have switched to another branch at this moment. */
-static void arrival_asked(struct job *job, const struct helper_end *end) {
+static void arrival_checked(struct job *job, const struct helper_end *end) {
     if (end->code == 0)
         merged(job);
     else
@@ -100,10 +100,9 @@ static void arrival_asked(struct job *job, const struct helper_end *end) {
 }
 
 static void forwarded(struct job *job, const struct helper_end *end) {
-    struct git_line line;
     if (end->code == 0) {
-        GIT_LINE(&line, "merge-base", "--is-ancestor", job->head, job->base_ref);
-        job_git(job, &line, arrival_asked);
+        job_git(job, WORDS("merge-base", "--is-ancestor", job->head, job->base_ref),
+                arrival_checked);
         return;
     }
     if (end->timed_out || end->error || end->signal) {
@@ -112,8 +111,8 @@ static void forwarded(struct job *job, const struct helper_end *end) {
     }
     strbuf_clear(&job->output);
     strbuf_puts(&job->output, end->output);
-    GIT_LINE(&line, "merge-base", "--is-ancestor", job->base_ref, job->branch_ref);
-    job_git(job, &line, refusal_asked);
+    job_git(job, WORDS("merge-base", "--is-ancestor", job->base_ref, job->branch_ref),
+            refusal_explained);
 }
 
 /* The checkout that git named, if it belongs to this repository: the name comes from files that a
@@ -135,7 +134,6 @@ static bool find_checkout(const struct job *job, const char *named,
 }
 
 static void forward(struct job *job, const char *named) {
-    struct git_line line;
     struct repository_checkout checkout;
     if (!find_checkout(job, named, &checkout)) {
         worktree_end_again(job,
@@ -143,9 +141,8 @@ static void forward(struct job *job, const char *named) {
                            job->record.base, named, job->record.repository);
         return;
     }
-    GIT_LINE(&line, "merge", "--ff-only", "--quiet", job->branch_ref);
     const char *top = job_text(job, "%s", strbuf_text(&checkout.top));
-    const struct job_call call = { .argv = line.argv,
+    const struct job_call call = { .git = WORDS("merge", "--ff-only", "--quiet", job->branch_ref),
                                    .cwd = top,
                                    .git_dir = strbuf_text(&checkout.git_dir),
                                    .work_tree = top,
@@ -154,27 +151,25 @@ static void forward(struct job *job, const char *named) {
     repository_checkout_finish(&checkout);
 }
 
-static void checkouts_asked(struct job *job, const struct helper_end *end) {
+static void checkouts_listed(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
-    struct git_line line;
     if (!worked(job, end, "git worktree list"))
         return;
     if (git_find_checkout(end->output, job->record.base, &where)) {
         forward(job, strbuf_text(&where));
         return;
     }
-    GIT_LINE(&line, "update-ref", "-m", job_text(job, "sluice: %s", job->id), job->base_ref,
-             job->head, job->base_hash);
-    job_git_for_others(job, &line, updated);
+    job_git_for_others(job,
+                       WORDS("update-ref", "-m", job_text(job, "sluice: %s", job->id),
+                             job->base_ref, job->head, job->base_hash),
+                       updated);
 }
 
 static void move_base(struct job *job) {
-    struct git_line line;
     job->doing = "moves the base branch";
     job->can_stop = false;
     diff_keep_merge(job);
-    GIT_LINE(&line, "worktree", "list", "--porcelain");
-    job_git(job, &line, checkouts_asked);
+    job_git(job, WORDS("worktree", "list", "--porcelain"), checkouts_listed);
 }
 
 /* --- checks after a rebase -------------------------------------------------------------------- */
@@ -195,12 +190,6 @@ static void append_log(struct job *job, const struct helper_end *end) {
         strbuf_add(&shown, end->output, end->size);
     if (fd >= 0 && shown.length > 0 && write(fd, shown.text, shown.length) < 0)
         return; /* it is reported anyway */
-}
-
-/* Commits of its checks are discarded with their sandbox. */
-static void not_passed(struct job *job, const struct helper_end *end) {
-    (void)end;
-    worktree_end_finish(job);
 }
 
 static void passed(struct job *job, const struct helper_end *end) {
@@ -226,15 +215,15 @@ static void checked(struct job *job, const struct helper_end *end) {
     job->record.rebasing = false; /* the next iteration works on the new base */
     (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
     diff_keep_rebase(job);
-    worktree_end_explain(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
+    WORKTREE_END_EXPLAIN(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
                          job->check + 1, end->timed_out ? " (it took too long)" : "");
-    worktree_import_discard(job, not_passed);
+    worktree_import_discard(job, worktree_end_step); /* with the commits of its checks */
 }
 
 /* That of the run; its temporary folder no longer exists. */
 static const char *const *check_env(struct job *job) {
     size_t count = 0, n = 0;
-    const char *const *own = secrets_add_to(job->e, job->key, &job->told->spec, &job->arena);
+    const char *const *own = secrets_add_to(job->e, job->key, &job->shim_spec->spec, &job->arena);
     while (own[count])
         count++;
     const char **env = arena_alloc(&job->arena, (count + 1) * sizeof(*env));
@@ -246,7 +235,7 @@ static const char *const *check_env(struct job *job) {
 }
 
 static void next_check(struct job *job) {
-    if (job->check >= job->told->spec.check_count) {
+    if (job->check >= job->shim_spec->spec.check_count) {
         worktree_import_discard(job, passed);
         return;
     }
@@ -254,10 +243,10 @@ static void next_check(struct job *job) {
         fail_with(job);
         return;
     }
-    const struct run_command *check = &job->told->spec.checks[job->check];
+    const struct run_command *check = &job->shim_spec->spec.checks[job->check];
     const struct job_call call = {
         .argv = check->argv,
-        .cwd = job->told->spec.cwd,
+        .cwd = job->shim_spec->spec.cwd,
         .env = check_env(job),
         .timeout = check->timeout > 0 ? check->timeout : CHECK_MAX,
         .output_max = CHECK_OUTPUT,
@@ -281,7 +270,7 @@ static void check_again(struct job *job) {
 
 /* --- rebase ----------------------------------------------------------------------------------- */
 
-static void given_up(struct job *job, const struct helper_end *end) {
+static void rebase_abandoned(struct job *job, const struct helper_end *end) {
     if (end->code != 0) { /* started over, it is aborted again */
         (void)worked(job, end, "git checkout");
         return;
@@ -296,14 +285,14 @@ static void given_up(struct job *job, const struct helper_end *end) {
         fail_with(job);
 }
 
-static void conflicts_asked(struct job *job, const struct helper_end *end) {
+static void conflicts_listed(struct job *job, const struct helper_end *end) {
     strbuf_clear(&job->output);
     if (end->code == 0)
         (void)git_names(end->output, NAMES_SHOWN, &job->output);
-    worktree_abandon_rebase(job, given_up);
+    worktree_abandon_rebase(job, rebase_abandoned);
 }
 
-static void head_asked(struct job *job, const struct helper_end *end) {
+static void head_read(struct job *job, const struct helper_end *end) {
     if (!worked(job, end, "git rev-parse"))
         return;
     if (git_hash(end->output, job->head))
@@ -313,38 +302,35 @@ static void head_asked(struct job *job, const struct helper_end *end) {
 }
 
 static void rebased(struct job *job, const struct helper_end *end) {
-    struct git_line line;
     if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error
         && strstr(end->output, "empty ident")) {
         job->anonymous = true;
-        look(job);
+        compare_with_base(job, NULL);
         return;
     }
     if (!job_worked(job, end, "git rebase")) {
-        GIT_LINE(&line, "diff", "--no-ext-diff", "--no-textconv", "--name-only", "--diff-filter=U");
-        job_git_in_worktree(job, &line, conflicts_asked);
+        job_git_in_worktree(
+            job, WORDS("diff", "--no-ext-diff", "--no-textconv", "--name-only", "--diff-filter=U"),
+            conflicts_listed);
         return;
     }
     job->is_rebased = true;
-    GIT_LINE(&line, "rev-parse", "--verify", job->branch_ref);
-    job_git(job, &line, head_asked);
+    job_git(job, WORDS("rev-parse", "--verify", job->branch_ref), head_read);
 }
 
 static void rebase(struct job *job) {
-    struct git_line line;
     job->doing = "rebases onto the base branch";
     job->record.rebasing = true;
     if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0) {
         fail_with(job);
         return;
     }
-    GIT_LINE(&line, "rebase", "--quiet", job->base_hash);
-    worktree_as_run(job, &line, false, rebased);
+    worktree_as_run(job, WORDS("rebase", "--quiet", job->base_hash), false, rebased);
 }
 
 /* --- current state ---------------------------------------------------------------------------- */
 
-static void looked(struct job *job, const struct helper_end *end) {
+static void compared_with_base(struct job *job, const struct helper_end *end) {
     char fork[GIT_HASH_MAX] = ""; /* where the branch left the base; "": no common commit */
     if (!worked(job, end, "git rev-parse"))
         return;
@@ -355,10 +341,10 @@ static void looked(struct job *job, const struct helper_end *end) {
                            job->record.base);
     } else if (strcmp(fork, job->head) == 0) {
         if (delivery_is_empty(&job->changes))
-            worktree_end_note(job, "no changes: there is nothing to merge into '%s'",
+            WORKTREE_END_NOTE(job, "no changes: there is nothing to merge into '%s'",
                               job->record.base);
         else
-            worktree_end_note(job, "'%s' has all of it (%.12s)", job->record.base, job->base_hash);
+            WORKTREE_END_NOTE(job, "'%s' has all of it (%.12s)", job->record.base, job->base_hash);
         job->base_hash[0] = '\0'; /* its commits are counted from where it left the base */
         job->is_merged = job->was_merged = true;
         job->record.rebasing = false;
@@ -372,17 +358,13 @@ static void looked(struct job *job, const struct helper_end *end) {
     }
 }
 
-static void look(struct job *job) {
-    struct git_line line;
-    job->doing = "compares with the base branch";
-    GIT_LINE(&line, "rev-parse", job->branch_ref, job->base_ref,
-             job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--");
-    job_git(job, &line, looked);
-}
-
-static void committed(struct job *job, const struct helper_end *end) {
+static void compare_with_base(struct job *job, const struct helper_end *end) {
     (void)end;
-    look(job);
+    job->doing = "compares with the base branch";
+    job_git(job,
+            WORDS("rev-parse", job->branch_ref, job->base_ref,
+                  job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--"),
+            compared_with_base);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -392,7 +374,7 @@ static void try_lock(void *ctx) {
     const char *message = job_text(job, "%s\n\nSluice-Task: %s",
                                    *job->record.title ? job->record.title : job->id, job->id);
     if (flock(job->lock, LOCK_EX | LOCK_NB) == 0)
-        worktree_commit(job, message, committed);
+        worktree_commit(job, message, compare_with_base);
     else if (errno != EWOULDBLOCK && errno != EINTR)
         worktree_end_again(job, "cannot lock the repository: %s", strerror(errno));
     else if (loop_now_steady(job->e->loop) >= job->lock_until)
@@ -508,7 +490,7 @@ static enum merge_result result_of(const struct job *job) {
 }
 
 /* A run that was ordered meanwhile has waited for it. */
-static void let_go_on(struct engine *e, task_id task) {
+static void resume_task(struct engine *e, task_id task) {
     struct task_view view;
     if (run_find(e, task)) {
         launch_later(e, task);
@@ -517,7 +499,7 @@ static void let_go_on(struct engine *e, task_id task) {
         workspace_task_final(e, task);
 }
 
-static void hand_merged(struct job *job) {
+static void merge_done(struct job *job) {
     struct merging *m = job->merging;
     if (!job->is_merged && m->old_base) { /* its base is the one it was made from */
         free(job->record.base);
@@ -527,7 +509,7 @@ static void hand_merged(struct job *job) {
     delivery_keep_merge(job);
     conclude(job, result_of(job));
     answer(job);
-    let_go_on(job->e, job->key.task);
+    resume_task(job->e, job->key.task);
 }
 
 /* --- a worktree to merge from ----------------------------------------------------------------- */
@@ -551,10 +533,10 @@ static void no_worktree(struct job *job) {
     }
     delivery_finish(&delivery);
     answer(job);
-    let_go_on(job->e, job->key.task);
+    resume_task(job->e, job->key.task);
 }
 
-static void hand_made(struct job *made) {
+static void worktree_made(struct job *made) {
     struct engine *e = made->e;
     if (made->err.code < 0) {
         no_worktree(made);
@@ -573,7 +555,7 @@ static void hand_made(struct job *made) {
     job->outcome = OUTCOME_OK;
     job->end = (struct run_end){ .kind = RUN_END_EXIT };
     job->begin = begin_merge;
-    job->done = hand_merged;
+    job->done = merge_done;
     job->doing = "waits for another merge in this repository";
     job_set_lane(job, "merges", job->record.repository);
     job_begin(job);
@@ -581,30 +563,29 @@ static void hand_made(struct job *made) {
 
 /* --- dry run ---------------------------------------------------------------------------------- */
 
-static void tried(struct job *job, const struct helper_end *end) {
+static void dry_run_merged(struct job *job, const struct helper_end *end) {
     const char *names = strchr(end->output, '\n');
     if (end->code == 0) {
         conclude(job, MERGE_POSSIBLE);
-        worktree_end_note(job, "can be merged into '%s'", job->record.base);
+        WORKTREE_END_NOTE(job, "can be merged into '%s'", job->record.base);
     } else if (end->code == 1 && names) {
         conclude(job, MERGE_CONFLICT);
         (void)git_names(names + 1, MANUAL_NAMES_SHOWN, &job->output);
-        worktree_end_note(job, "conflicts with '%s' in %.200s", job->record.base,
+        WORKTREE_END_NOTE(job, "conflicts with '%s' in %.200s", job->record.base,
                           strbuf_text(&job->output));
     } else {
         (void)job_worked(job, end, "git merge-tree, which needs git 2.38 or later");
         conclude(job, MERGE_FAILED);
-        worktree_end_note(job, "%.250s", job->err.text);
+        WORKTREE_END_NOTE(job, "%.250s", job->err.text);
     }
     job_end(job);
 }
 
-static void compared(struct job *job, const struct helper_end *end) {
+static void dry_run_compared(struct job *job, const struct helper_end *end) {
     char head[GIT_HASH_MAX], base[GIT_HASH_MAX], fork[GIT_HASH_MAX] = "";
-    struct git_line line;
     if (end->code != 0 || !git_output_hash(end->output, 0, head)
         || !git_output_hash(end->output, 1, base)) {
-        worktree_end_note(job, "there is no branch '%s' or no branch '%s' in '%.100s'", job->branch,
+        WORKTREE_END_NOTE(job, "there is no branch '%s' or no branch '%s' in '%.100s'", job->branch,
                           job->record.base, job->record.repository);
         conclude(job, MERGE_FAILED);
         job_end(job);
@@ -613,25 +594,22 @@ static void compared(struct job *job, const struct helper_end *end) {
     (void)git_output_hash(end->output, 4, fork);
     if (strcmp(fork, head) == 0) {
         conclude(job, MERGE_ALREADY);
-        worktree_end_note(job, "'%s' has all of it", job->record.base);
+        WORKTREE_END_NOTE(job, "'%s' has all of it", job->record.base);
         job_end(job);
         return;
     }
-    GIT_LINE(&line, "merge-tree", "--write-tree", "--name-only", "--no-messages", job->base_ref,
-             job->branch_ref);
-    job_git_ask(job, &line, tried);
+    job_git_read(job,
+                 WORDS("merge-tree", "--write-tree", "--name-only", "--no-messages", job->base_ref,
+                       job->branch_ref),
+                 dry_run_merged);
 }
 
-static void begin_trial(struct job *job) {
-    struct git_line line;
+static void dry_run_begin(struct job *job) {
     job->base_ref = job_text(job, "refs/heads/%s", job->record.base);
-    GIT_LINE(&line, "rev-parse", job->branch_ref, job->base_ref,
-             job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--");
-    job_git_ask(job, &line, compared);
-}
-
-static void trial_done(struct job *job) {
-    answer(job);
+    job_git_read(job,
+                 WORDS("rev-parse", job->branch_ref, job->base_ref,
+                       job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--"),
+                 dry_run_compared);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -685,7 +663,7 @@ static int check(const struct engine *e, const struct merge_question *q, struct 
 }
 
 /* A task that never ran in a worktree has no branch. */
-static int check_place(const struct engine *e, const struct job *job, struct error *err) {
+static int check_branch(const struct engine *e, const struct job *job, struct error *err) {
     const struct project *project = workspace_project(e, job->key.task);
     struct task_view view;
     if (*job->record.repository && core_task(e->core, job->key.task, &view) && view.attempt > 0
@@ -706,7 +684,7 @@ int engine_merge(struct engine *e, const struct merge_question *q, merge_ready r
     struct job *job = job_new(e, q->dry_run ? JOB_MERGE : JOB_MAKE, engine_task_id(e, q->task, id));
     job->key = (struct run_key){ .task = q->task, .attempt = view.attempt + 1 };
     fill_record(e, job);
-    r = check_place(e, job, err);
+    r = check_branch(e, job, err);
     if (r < 0) {
         job_free(job);
         return r;
@@ -720,8 +698,8 @@ int engine_merge(struct engine *e, const struct merge_question *q, merge_ready r
         free(job->record.base);
         job->record.base = xstrdup(q->into);
     }
-    job->begin = q->dry_run ? begin_trial : worktree_make_begin;
-    job->done = q->dry_run ? trial_done : hand_made;
+    job->begin = q->dry_run ? dry_run_begin : worktree_make_begin;
+    job->done = q->dry_run ? answer : worktree_made;
     job->doing = "waits until others have their worktrees";
     job_set_lane(job, q->dry_run ? "diffs" : "worktrees", job->record.repository);
     job_begin(job);

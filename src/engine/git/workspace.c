@@ -28,6 +28,11 @@
  * held while the run is live. So the claim of a killed daemon is valid exactly until its run ends.
  * It is removed at the end of the run. */
 
+struct workspace_claim {
+    const char *path;
+    const char *root, *folder; /* the run, as in rundir.h */
+};
+
 #define CLAIM_MAX 8192
 #define RACES_MAX 5 /* retries if the file was just removed */
 
@@ -115,12 +120,6 @@ static int write_claim(int fd, const struct workspace_claim *claim, struct error
     return error_set(err, -code, "cannot claim workspace '%s': %s", claim->path, strerror(code));
 }
 
-/* Without access we cannot know that the run has ended. */
-static bool is_alive(const char *root, const char *folder) {
-    int r = rundir_is_locked(root, folder);
-    return r > 0 || r == -EACCES;
-}
-
 /* 0: locked, and ours. -EAGAIN: it was just removed. */
 static int take(int fd, const char *file, const struct workspace_claim *claim, struct error *err) {
     char text[CLAIM_MAX];
@@ -130,9 +129,13 @@ static int take(int fd, const char *file, const struct workspace_claim *claim, s
                                     : error_set_errno(err, "lock", file);
     if (!is_same_file(fd, file))
         return -EAGAIN;
-    bool is_other = read_claim(fd, text, &root, &folder)
-                    && (strcmp(root, claim->root) != 0 || strcmp(folder, claim->folder) != 0);
-    return is_other && is_alive(root, folder) ? refuse(claim->path, fd, err) : 0;
+    if (!read_claim(fd, text, &root, &folder)
+        || (strcmp(root, claim->root) == 0 && strcmp(folder, claim->folder) == 0))
+        return 0;
+    int locked = rundir_is_locked(root, folder);
+    bool may_live =
+        locked > 0 || locked == -EACCES; /* without access we cannot know that it ended */
+    return may_live ? refuse(claim->path, fd, err) : 0;
 }
 
 /* A file of another user is at best readable; then the path stays unclaimed. */
@@ -162,7 +165,9 @@ static int try_claim(const char *file, const struct workspace_claim *claim, int 
     return r;
 }
 
-int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err) {
+/* 0 and a descriptor to keep (-1: the path is not writable for us). -EBUSY: a run of another home
+ * is there, or the same folder has another name here. */
+static int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
     int r = find_file(claim->path, &file, err);
     if (r < 0)
@@ -180,6 +185,81 @@ static void workspace_unclaim(const char *path, int fd) {
     if (fd >= 0 && find_file(path, &file, NULL) == 0 && is_same_file(fd, strbuf_text(&file)))
         (void)unlink(strbuf_text(&file));
     fd_closep(&fd);
+}
+
+/* --- who works where -------------------------------------------------------------------------- */
+
+static void workspace_place_finish(struct workspace_place *place) {
+    fd_closep(&place->claim);
+    free(place->path);
+    free(place->prefix);
+    free(place->branch);
+    free(place->base);
+}
+
+struct workspace_place *workspace_find(const struct engine *e, task_id task) {
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
+        if (workspaces_of(e)->places.items[i].task == task)
+            return &workspaces_of(e)->places.items[i];
+    return NULL;
+}
+
+static struct workspace_place *workspace_take(struct engine *e, struct run_key key,
+                                              const char *path) {
+    workspace_release(e, key.task);
+    struct workspace_place *place = LIST_ADD(&workspaces_of(e)->places);
+    *place = (struct workspace_place){
+        .task = key.task, .attempt = key.attempt, .path = xstrdup(path), .claim = -1
+    };
+    return place;
+}
+
+/* `task` 0: the path is free. */
+static void workspace_apply_lock(struct engine *e, const char *path, task_id task) {
+    struct fact fact = { .kind = FACT_WORKSPACE };
+    fact.workspace.id = symbol_intern(core_symbols(e->core), path, strlen(path));
+    fact.workspace.locked_by = task;
+    (void)core_apply(e->core, &fact, NULL);
+}
+
+void workspace_release(struct engine *e, task_id task) {
+    struct workspace_place *place = workspace_find(e, task);
+    if (!place)
+        return;
+    if (place->has_lock)
+        workspace_apply_lock(e, place->path, 0);
+    workspace_unclaim(place->path, place->claim);
+    place->claim = -1;
+    workspace_place_finish(place);
+    *place = workspaces_of(e)->places.items[--workspaces_of(e)->places.count];
+}
+
+static void workspaces_apply_locks(struct engine *e) {
+    for (size_t i = 0; i < workspaces_of(e)->places.count; i++) {
+        const struct workspace_place *place = &workspaces_of(e)->places.items[i];
+        if (place->has_lock)
+            workspace_apply_lock(e, place->path, place->task);
+    }
+}
+
+const struct project *workspace_project(const struct engine *e, task_id task) {
+    struct task_view view;
+    return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
+}
+
+/* Where a run works, from its shim's spec. The key of an ended run is deleted. */
+static char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt) {
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    const struct live_run *run = run_find(e, engine_task_of_id(e, id, NULL));
+    bool is_live = run && run->view.attempt == attempt;
+    rundir_name(&folder, id, attempt);
+    if (attempt == 0
+        || rundir_read_spec(e->runs_folder, strbuf_text(&folder),
+                            is_live ? run_proof_key(&run->proof) : NULL, &read, NULL)
+               < 0)
+        return NULL;
+    return xstrdup(read->spec.cwd);
 }
 
 /* --- the pool --------------------------------------------------------------------------------- */
@@ -228,11 +308,11 @@ static const char *pool_find(const struct pool *pool, const char *folder) {
 }
 
 /* The path that the core keeps for the task; NULL: none. */
-static const char *wish_of(const struct engine *e, task_id task) {
-    struct task_spec told;
-    if (!core_task_spec(e->core, task, &told) || !told.workspace)
+static const char *requested_path(const struct engine *e, task_id task) {
+    struct task_spec spec;
+    if (!core_task_spec(e->core, task, &spec) || !spec.workspace)
         return NULL;
-    return symbol_name(core_symbols(e->core), told.workspace);
+    return symbol_name(core_symbols(e->core), spec.workspace);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
@@ -246,27 +326,27 @@ static bool path_is_free(const struct engine *e, const char *path) {
     return !symbol || !core_lease(e->core, LEASE_WORKSPACE, symbol, &used, &cap) || used == 0;
 }
 
-static struct habit *habit_find(const struct engine *e, const char *path) {
-    for (size_t i = 0; i < workspaces_of(e)->habits.count; i++)
-        if (strcmp(workspaces_of(e)->habits.items[i].path, path) == 0)
-            return &workspaces_of(e)->habits.items[i];
+static struct pool_user *last_user_find(const struct engine *e, const char *path) {
+    for (size_t i = 0; i < workspaces_of(e)->pool_users.count; i++)
+        if (strcmp(workspaces_of(e)->pool_users.items[i].path, path) == 0)
+            return &workspaces_of(e)->pool_users.items[i];
     return NULL;
 }
 
-static void note_habit(struct engine *e, const char *path, task_id task) {
-    struct habit *habit = habit_find(e, path);
-    if (!habit) {
-        habit = LIST_ADD(&workspaces_of(e)->habits);
-        *habit = (struct habit){ .path = xstrdup(path) };
+static void set_last_user(struct engine *e, const char *path, task_id task) {
+    struct pool_user *user = last_user_find(e, path);
+    if (!user) {
+        user = LIST_ADD(&workspaces_of(e)->pool_users);
+        *user = (struct pool_user){ .path = xstrdup(path) };
     }
-    habit->task = task;
+    user->task = task;
 }
 
 /* An unfinished task used it last and will return. */
 static bool is_wanted_back(const struct engine *e, const char *path) {
-    const struct habit *habit = habit_find(e, path);
+    const struct pool_user *user = last_user_find(e, path);
     struct task_view view;
-    return habit && core_task(e->core, habit->task, &view) && !task_state_is_final(view.state);
+    return user && core_task(e->core, user->task, &view) && !task_state_is_final(view.state);
 }
 
 /* --- taking it -------------------------------------------------------------------------------- */
@@ -281,14 +361,12 @@ static int claim(struct engine *e, const struct live_run *run, const char *path,
 }
 
 static void pool_take(struct engine *e, const struct live_run *run, const char *path, int fd) {
-    const char *wish = wish_of(e, run->task);
-    bool is_wished = wish && strcmp(wish, path) == 0;
-    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
-    struct workspace_place *place = workspace_take(e, key, path);
+    const char *wanted = requested_path(e, run->task);
+    struct workspace_place *place = workspace_take(e, run_key_of(run), path);
     place->claim = fd;
-    place->is_told = !is_wished;
-    if (place->is_told)
-        workspace_tell_lock(e, path, run->task);
+    place->has_lock = !wanted || strcmp(wanted, path) != 0;
+    if (place->has_lock)
+        workspace_apply_lock(e, path, run->task);
 }
 
 static int try_to_take(struct engine *e, const struct live_run *run, const char *path,
@@ -308,14 +386,14 @@ static int try_to_take(struct engine *e, const struct live_run *run, const char 
 static int take_any(struct engine *e, const struct live_run *run, const struct pool *pool,
                     struct error *err) {
     int r = 0;
-    for (int wanted = 0; wanted < 2; wanted++)
+    for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < pool->count; i++) {
             const char *path = pool->paths[i];
-            if (!path_is_free(e, path) || is_wanted_back(e, path) != (wanted == 1))
+            if (!path_is_free(e, path) || is_wanted_back(e, path) != (pass == 1))
                 continue;
             r = try_to_take(e, run, path, err);
             if (r == 0) {
-                note_habit(e, path, run->task);
+                set_last_user(e, path, run->task);
                 return 0;
             }
         }
@@ -328,19 +406,19 @@ static int pool_prepare(struct engine *e, const struct live_run *run, const char
                         struct error *err) {
     const struct project *project = workspace_project(e, run->task);
     struct pool pool = pool_of(e, project);
-    const char *wish = wish_of(e, run->task);
-    if (wish && !asked && !pool_has(&pool, wish))
-        wish = NULL; /* its previous path no longer exists */
-    if (pool.count == 0 && (!wish || wish[0] != '/'))
+    const char *wanted = requested_path(e, run->task);
+    if (wanted && !asked && !pool_has(&pool, wanted))
+        wanted = NULL; /* its previous path no longer exists */
+    if (pool.count == 0 && (!wanted || wanted[0] != '/'))
         return 0; /* a bare name is a lock, not a folder */
-    if (pool.count > 0 && wish && !pool_has(&pool, wish))
-        return error_set(err, -ENOENT, "workspace '%s' is none of project '%s' any more", wish,
+    if (pool.count > 0 && wanted && !pool_has(&pool, wanted))
+        return error_set(err, -ENOENT, "workspace '%s' is none of project '%s' any more", wanted,
                          project->view.name);
-    if (!wish)
+    if (!wanted)
         return take_any(e, run, &pool, err);
-    int r = try_to_take(e, run, wish, err);
+    int r = try_to_take(e, run, wanted, err);
     if (r == 0 && pool.count > 0)
-        note_habit(e, wish, run->task);
+        set_last_user(e, wanted, run->task);
     return r;
 }
 
@@ -359,8 +437,8 @@ static const char *path_of_run(const struct engine *e, const struct live_run *ru
 sym pool_left_in(const struct engine *e, const struct live_run *run) {
     struct pool pool = pool_of(e, workspace_project(e, run->task));
     const char *path = pool.count > 0 ? path_of_run(e, run, &pool) : NULL;
-    const char *wish = wish_of(e, run->task);
-    if (!path || (wish && strcmp(wish, path) == 0))
+    const char *wanted = requested_path(e, run->task);
+    if (!path || (wanted && strcmp(wanted, path) == 0))
         return 0;
     return symbol_intern(core_symbols(e->core), path, strlen(path));
 }
@@ -383,28 +461,20 @@ static void pool_adopt(struct engine *e, const struct live_run *run) {
     if (!run->is_away && claim(e, run, path, &fd, &err) < 0)
         log_warning("task '%s' runs in a workspace that is not its own any more: %s", id, err.text);
     pool_take(e, run, path, fd);
-    note_habit(e, path, run->task);
+    set_last_user(e, path, run->task);
 }
 
 /* --- before the launch and after the end ------------------------------------------------------ */
 
-#define LOOK_IF_OLD    MINUTES(10)
-#define LOOK_WHILE_LOW MINUTES(10) /* work may have been merged or committed */
-
-static void workspace_place_finish(struct workspace_place *place) {
-    fd_closep(&place->claim);
-    free(place->path);
-    free(place->prefix);
-    free(place->branch);
-    free(place->base);
-}
+#define EXPIRE_EVERY    MINUTES(10)
+#define MAKE_ROOM_EVERY MINUTES(10) /* work may have been merged or committed */
 
 /* Stops running jobs; the next daemon starts them over. */
 static void workspaces_free(struct engine *e) {
     struct workspaces *all = workspaces_of(e);
     for (const struct job *job = all->jobs; job; job = job->next)
-        if (job->aside)
-            helper_stop(job->aside); /* all at once: each is waited for below */
+        if (job->helper)
+            helper_stop(job->helper); /* all at once: each is waited for below */
     while (all->jobs) {
         struct job *job = all->jobs;
         all->jobs = job->next;
@@ -412,14 +482,14 @@ static void workspaces_free(struct engine *e) {
     }
     for (size_t i = 0; i < all->places.count; i++)
         workspace_place_finish(&all->places.items[i]);
-    for (size_t i = 0; i < all->habits.count; i++)
-        free(all->habits.items[i].path);
+    for (size_t i = 0; i < all->pool_users.count; i++)
+        free(all->pool_users.items[i].path);
     for (size_t i = 0; i < all->leftovers.count; i++) {
         free(all->leftovers.items[i].path);
         free(all->leftovers.items[i].why);
     }
     free(all->places.items);
-    free(all->habits.items);
+    free(all->pool_users.items);
     free(all->leftovers.items);
 }
 
@@ -430,80 +500,16 @@ static bool workspaces_are_preparing(const struct engine *e) {
     return false;
 }
 
-/* --- lookup ----------------------------------------------------------------------------------- */
-
-struct workspace_place *workspace_find(const struct engine *e, task_id task) {
-    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
-        if (workspaces_of(e)->places.items[i].task == task)
-            return &workspaces_of(e)->places.items[i];
-    return NULL;
-}
-
-struct workspace_place *workspace_take(struct engine *e, struct run_key key, const char *path) {
-    workspace_release(e, key.task);
-    struct workspace_place *place = LIST_ADD(&workspaces_of(e)->places);
-    *place = (struct workspace_place){
-        .task = key.task, .attempt = key.attempt, .path = xstrdup(path), .claim = -1
-    };
-    return place;
-}
-
-void workspace_tell_lock(struct engine *e, const char *path, task_id task) {
-    struct fact fact = { .kind = FACT_WORKSPACE };
-    fact.workspace.id = symbol_intern(core_symbols(e->core), path, strlen(path));
-    fact.workspace.locked_by = task;
-    (void)core_apply(e->core, &fact, NULL);
-}
-
-void workspace_release(struct engine *e, task_id task) {
-    struct workspace_place *place = workspace_find(e, task);
-    if (!place)
-        return;
-    if (place->is_told)
-        workspace_tell_lock(e, place->path, 0);
-    workspace_unclaim(place->path, place->claim);
-    place->claim = -1;
-    workspace_place_finish(place);
-    *place = workspaces_of(e)->places.items[--workspaces_of(e)->places.count];
-}
-
-static void workspaces_tell(struct engine *e) {
-    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
-        if (workspaces_of(e)->places.items[i].is_told)
-            workspace_tell_lock(e, workspaces_of(e)->places.items[i].path,
-                                workspaces_of(e)->places.items[i].task);
-}
-
-const struct project *workspace_project(const struct engine *e, task_id task) {
-    struct task_view view;
-    return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
-}
-
-/* Where a run works, from its shim's spec. The key of an ended run is deleted. */
-char *workspace_of_run(const struct engine *e, const char *id, uint32_t attempt) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    const struct live_run *run = run_find(e, engine_task_of_id(e, id, NULL));
-    bool is_live = run && run->view.attempt == attempt;
-    rundir_name(&folder, id, attempt);
-    if (attempt == 0
-        || rundir_read_spec(e->runs_folder, strbuf_text(&folder),
-                            is_live ? run_proof_key(&run->proof) : NULL, &read, NULL)
-               < 0)
-        return NULL;
-    return xstrdup(read->spec.cwd);
-}
-
 /* --- worktrees -------------------------------------------------------------------------------- */
 
 static void made(struct job *job) {
     struct engine *e = job->e;
-    struct live_run *run = run_find(e, job->key.task);
-    if (!run || run->view.attempt != job->key.attempt)
+    struct live_run *run = run_find_attempt(e, job->key);
+    if (!run)
         return;
     if (job->err.code < 0) {
         run->launch_cause = LAUNCH_WORKSPACE;
-        finish_note_end(e, run, RUN_END_LAUNCH, &job->err);
+        run_end_unlaunched(e, run, RUN_END_LAUNCH, &job->err);
         return;
     }
     struct workspace_place *place = workspace_take(e, job->key, job->path);
@@ -528,13 +534,6 @@ static const char *merge_of(const struct engine *e, const struct project *projec
     return merge ? merge : engine_project_merge(e->config, project->view.name);
 }
 
-/* The owner did not configure it, so its failures are reported but fail nothing. */
-static bool merge_is_implied(const struct engine *e, const struct project *project,
-                             const json_t *spec) {
-    return !member(spec, "merge") && !json_is_true(json_object_get(spec, "no_merge"))
-           && !config_is_set(e->config, "projects.P.merge", project->view.name);
-}
-
 static int prepare_worktree(struct engine *e, const struct live_run *run, const json_t *spec,
                             const char *title, struct error *err) {
     const struct project *project = workspace_project(e, run->task);
@@ -549,7 +548,7 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
                          project->view.name, project->view.name);
     char id[ENGINE_ID_MAX];
     struct job *job = job_new(e, JOB_MAKE, engine_task_id(e, run->task, id));
-    job->key = (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+    job->key = run_key_of(run);
     job->begin = worktree_make_begin;
     job->doing = "waits until others have their worktrees";
     job->done = made;
@@ -558,7 +557,9 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
         .base = xstrdup(base),
         .prefix = xstrdup(""),
         .merge = xstrdup(merge_of(e, project, spec)),
-        .implied = merge_is_implied(e, project, spec),
+        /* The owner did not configure it, so its failures are reported but fail nothing. */
+        .implied = !member(spec, "merge") && !json_is_true(json_object_get(spec, "no_merge"))
+                   && !config_is_set(e->config, "projects.P.merge", project->view.name),
         .title = xstrndup(title ? title : id, strcspn(title ? title : id, "\n")),
         .git_dir = xstrdup(""),
         .common_dir = xstrdup(""),
@@ -632,28 +633,30 @@ const char *workspace_path(const struct engine *e, task_id task, const char **re
 
 static void finished(struct job *job) {
     delivery_keep(job);
-    const struct finish_note note = { .outcome = job->is_forced ? &job->outcome : NULL,
-                                      .text = job->note,
-                                      .is_empty = delivery_is_empty(&job->changes) };
-    finish_note_outcome(job->e, job->key, &job->end, &note);
+    const struct end_delivery delivery = { .end = &job->end,
+                                           .is_failed = job->is_forced,
+                                           .outcome = job->outcome,
+                                           .note = job->note,
+                                           .changed_nothing = delivery_is_empty(&job->changes) };
+    run_end_continue(job->e, job->key, END_DELIVERY, &(struct end_result){ .delivery = &delivery });
 }
 
-static bool is_below(const char *folder, const char *path) {
+static bool is_inside(const char *folder, const char *path) {
     size_t length = strlen(folder);
     return strncmp(folder, path, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
 /* The task may have had a worktree before, and this run worked elsewhere. */
-static bool ran_in(const struct engine *e, const char *id, struct run_key key, const char *path) {
-    _cleanup_(freep) char *folder = workspace_of_run(e, id, key.attempt);
+static bool ran_in(const struct engine *e, const char *id, uint32_t attempt, const char *path) {
+    _cleanup_(freep) char *folder = workspace_of_run(e, id, attempt);
     _cleanup_(freep) char *real = realpath(path, NULL); /* runs in a sandbox get this one */
-    return folder && (is_below(path, folder) || (real && is_below(real, folder)));
+    return folder && (is_inside(path, folder) || (real && is_inside(real, folder)));
 }
 
 bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
                           const char *path) {
     for (uint32_t attempt = before; attempt-- > 1;)
-        if (ran_in(e, id, (struct run_key){ .attempt = attempt }, path))
+        if (ran_in(e, id, attempt, path))
             return true;
     return false;
 }
@@ -675,49 +678,52 @@ static bool has_worked_in(const struct engine *e, const struct live_run *run, co
                           const char *path) {
     const struct workspace_place *place = workspace_find(e, run->task);
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
     if (place && place->attempt == run->view.attempt)
         return strcmp(place->path, path) == 0;
-    return ran_in(e, id, key, path) || run_read_spec(e, run, &read, NULL) < 0;
+    return ran_in(e, id, run->view.attempt, path) || run_read_spec(e, run, &read, NULL) < 0;
 }
 
-bool workspace_finish(struct engine *e, struct run_key key, const struct run_end *end) {
-    const struct live_run *run = run_find(e, key.task);
+bool workspace_has_work(const struct engine *e, const struct live_run *run,
+                        struct worktree_record *ret_record) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct worktree_record record = { 0 };
     char id[ENGINE_ID_MAX];
-    if (!run || run->view.attempt != key.attempt
-        || worktree_record_read(e->data, engine_task_id(e, key.task, id), &record, NULL) < 0)
+    if (worktree_record_read(e->data, engine_task_id(e, run->task, id), &record, NULL) < 0)
         return false;
-    struct job *job = job_new(e, JOB_FINISH, id);
-    if (!has_worked_in(e, run, id, job->path)) {
+    worktree_path(e->data, id, &path);
+    if (!has_worked_in(e, run, id, strbuf_text(&path))) {
         worktree_record_finish(&record);
-        job_free(job);
         return false;
     }
-    job->key = key;
-    job->record = record;
-    job->end = *end;
-    if (!record.prepared && has_prepared(e, run, end)) {
+    *ret_record = record;
+    return true;
+}
+
+bool workspace_finish(struct engine *e, const struct live_run *run,
+                      const struct worktree_record *record, const struct end_delivery *so_far) {
+    char id[ENGINE_ID_MAX];
+    struct job *job = job_new(e, JOB_FINISH, engine_task_id(e, run->task, id));
+    job->key = run_key_of(run);
+    job->record = *record;
+    job->end = *so_far->end;
+    job->outcome = so_far->outcome;
+    job->is_forced = so_far->is_failed;
+    if (!record->prepared && has_prepared(e, run, so_far->end)) {
         job->record.prepared = true;
         /* If this fails it is prepared once more. */
         (void)worktree_record_write(e->data, id, &job->record, NULL);
     }
-    /* A result that was not merged because of its spawn file must stay failed, even if the file is
-     * valid later. */
-    job->outcome = finish_outcome(e, run, &job->end, &job->is_forced);
     job->begin = worktree_end_begin;
     job->done = finished;
-    bool is_good = job->outcome == OUTCOME_OK && strcmp(record.merge, "none") != 0;
-    if (is_good && strcmp(record.merge, "direct") == 0
-        && !merge_waits_for_person(e, key.task, record.merge)) {
-        job_set_lane(job, "merges", record.repository);
+    bool delivers = job->outcome == OUTCOME_OK && strcmp(record->merge, "none") != 0;
+    if (delivers && strcmp(record->merge, "direct") == 0
+        && !merge_waits_for_person(e, run->task, record->merge)) {
+        job_set_lane(job, "merges", record->repository);
         job->doing = "waits for another merge in this repository";
         job->can_stop = true;
     }
-    if (is_good)
-        finish_note_validating(e, key);
     job_begin(job);
-    return true;
+    return delivers;
 }
 
 void workspace_stop(struct engine *e, task_id task) {
@@ -761,29 +767,18 @@ static void cleaned(struct job *job) {
                 strbuf_text(&job->kept));
 }
 
-static struct job *find_cleaning(const struct engine *e, const char *id) {
-    for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
-        if (job->kind == JOB_CLEAN && strcmp(job->id, id) == 0)
-            return job;
-    return NULL;
-}
-
-static bool is_merged_by_person(const struct engine *e, task_id task) {
-    const struct job *make = job_find(e, JOB_MAKE, task);
-    return (make && make->merging) || job_find(e, JOB_MERGE, task);
-}
-
 static void clean(struct engine *e, const char *id, task_id task, bool is_orphan) {
     struct worktree_record record = { 0 };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     worktree_path(e->data, id, &path);
-    struct job *cleaning = find_cleaning(e, id);
-    if (task && is_merged_by_person(e, task))
-        return; /* it is checked after that */
-    if (cleaning) {
-        cleaning->is_orphan |= is_orphan; /* its task was deleted meanwhile: report what is kept */
-        return;
-    }
+    const struct job *make = task ? job_find(e, JOB_MAKE, task) : NULL;
+    if ((make && make->merging) || (task && job_find(e, JOB_MERGE, task)))
+        return; /* a person merges it; it is checked after that */
+    for (struct job *job = workspaces_of(e)->jobs; job; job = job->next)
+        if (job->kind == JOB_CLEAN && strcmp(job->id, id) == 0) {
+            job->is_orphan |= is_orphan; /* its task was deleted meanwhile: report what is kept */
+            return;
+        }
     bool has_record = worktree_record_read(e->data, id, &record, NULL) == 0;
     if (!has_record && access(strbuf_text(&path), F_OK) != 0)
         return; /* most have none */
@@ -812,7 +807,7 @@ void workspace_forget(struct engine *e, const char *id) {
     clean(e, id, 0, true);
 }
 
-static void look_at(void *ctx, const char *id) {
+static void clean_if_final(void *ctx, const char *id) {
     struct engine *e = ctx;
     struct task_view view;
     task_id task = engine_task_of_id(e, id, NULL);
@@ -823,7 +818,7 @@ static void look_at(void *ctx, const char *id) {
 }
 
 /* Finished work past its retention. */
-static void look_if_old(void *ctx, const char *id) {
+static void clean_if_old(void *ctx, const char *id) {
     const struct engine *e = ctx;
     struct task_view view;
     task_id task = engine_task_of_id(e, id, NULL);
@@ -838,15 +833,15 @@ void workspaces_expire(struct engine *e) {
                     || config_number(e->config, "retention.worktree_days", NULL) != TIME_NEVER;
     if (!are_kept || workspaces_of(e)->expire_at > e->now)
         return;
-    workspaces_of(e)->expire_at = time_add(e->now, LOOK_IF_OLD);
-    worktree_for_each(e->data, look_if_old, e);
+    workspaces_of(e)->expire_at = time_add(e->now, EXPIRE_EVERY);
+    worktree_for_each(e->data, clean_if_old, e);
 }
 
 void workspaces_make_room(struct engine *e) {
     if (workspaces_of(e)->room_at > e->now)
         return;
-    workspaces_of(e)->room_at = time_add(e->now, LOOK_WHILE_LOW);
-    worktree_for_each(e->data, look_at, e);
+    workspaces_of(e)->room_at = time_add(e->now, MAKE_ROOM_EVERY);
+    worktree_for_each(e->data, clean_if_final, e);
 }
 
 /* --- daemon start ----------------------------------------------------------------------------- */
@@ -860,12 +855,12 @@ static void workspaces_start(struct engine *e) {
     if (access(strbuf_text(&folder), F_OK) != 0)
         return;
     (void)helper_sweep(e->data); /* two gits must not work there at once */
-    worktree_for_each(e->data, look_at, e);
+    worktree_for_each(e->data, clean_if_final, e);
 }
 
 const struct engine_part workspaces_part = {
     .state_size = sizeof(struct workspaces),
-    .at = { [STEP_LOADED] = workspaces_tell,
+    .at = { [STEP_LOADED] = workspaces_apply_locks,
             [STEP_START] = workspaces_start,
             [STEP_CARRY_OUT] = clean_final_tasks,
             [STEP_FREE] = workspaces_free },
@@ -881,7 +876,9 @@ const char *engine_run_doing(const struct engine *e, task_id task) {
     if (secrets_are_read_for(e, task))
         return "reads its secrets";
     const struct live_run *run = run_find(e, task);
-    return run && run->prepares && !run->view.started_at ? "prepares its worktree" : NULL;
+    if (run && run->prepares && !run->view.started_at)
+        return "prepares its worktree";
+    return run_end_doing(e, task);
 }
 
 void engine_workspace(const struct engine *e, task_id task, struct engine_workspace *ret) {

@@ -36,15 +36,14 @@ static void forgotten(struct job *job, const struct helper_end *end) {
     job_end(job);
 }
 
-static void gone(struct job *job, const struct helper_end *end) {
+static void worktree_removed(struct job *job, const struct helper_end *end) {
     (void)end; /* a branch that was moved meanwhile stays */
     worktree_import_discard(job, forgotten);
 }
 
 static void drop_branch(struct job *job) {
-    struct git_line line;
-    GIT_LINE(&line, "update-ref", "-d", job->branch_ref, job->head);
-    job_git_for_others(job, &line, gone);
+    job_git_for_others(job, WORDS("update-ref", "-d", job->branch_ref, job->head),
+                       worktree_removed);
 }
 
 static bool note_removing(struct job *job, bool removing) {
@@ -58,80 +57,63 @@ static void removed(struct job *job, const struct helper_end *end) {
             (void)note_removing(job, false);
         keep(job, "%s", job->err.text);
     } else if (job->branch_is_there)
-        gone(job, end);
+        worktree_removed(job, end);
     else
         drop_branch(job);
 }
 
 /* Without --force git would check the status once more, outside the sandbox of the run. */
 static void unlocked(struct job *job, const struct helper_end *end) {
-    struct git_line line;
     (void)end; /* if it is still locked, git reports it */
-    if (!note_removing(job, true))
+    if (note_removing(job, true))
+        job_git(job, WORDS("worktree", "remove", "--force", job->path), removed);
+    else
         keep(job, "%s", job->err.text);
-    else {
-        GIT_LINE(&line, "worktree", "remove", "--force", job->path);
-        job_git(job, &line, removed);
-    }
 }
 
-static void submodules_asked(struct job *job, const struct helper_end *end) {
-    struct git_line line;
+static void submodules_listed(struct job *job, const struct helper_end *end) {
     if (end->code != 1) {
         keep(job, end->code == 0 ? "it has submodules, whose commits may be nowhere else"
                                  : "git cannot tell whether it has submodules");
-        return;
-    }
-    if (!worktree_is_locked(&job->record)) {
+    } else if (worktree_is_locked(&job->record)) {
+        job_git(job, WORDS("worktree", "unlock", job->path), unlocked);
+    } else {
         unlocked(job, NULL);
-        return;
     }
-    GIT_LINE(&line, "worktree", "unlock", job->path);
-    job_git(job, &line, unlocked);
 }
 
 /* `branch_is_there`: it stays. */
 static void remove_now(struct job *job, bool with_branch) {
     static const char script[] = "{ \"$@\" || echo '160000 '; } | grep -q '^160000 '";
-    struct git_line line;
     job->branch_is_there = !with_branch;
-    GIT_LINE(&line, "ls-files", "--stage");
-    const char *argv[GIT_WORDS_MAX + 5] = { "sh", "-c", script, "sh" };
-    memcpy(argv + 4, line.argv, (line.count + 1) * sizeof(*argv));
-    const struct job_call call = {
-        .argv = argv, .git_dir = job->record.git_dir, .work_tree = job->path, .is_offline = true
-    };
-    job_call(job, &call, submodules_asked);
+    const struct job_call call = { .argv = WORDS("sh", "-c", script, "sh"),
+                                   .git = WORDS("ls-files", "--stage"),
+                                   .git_dir = job->record.git_dir,
+                                   .work_tree = job->path,
+                                   .is_offline = true };
+    job_call(job, &call, submodules_listed);
 }
 
 /* --- may it be removed? ----------------------------------------------------------------------- */
-
-static bool is_done(const struct job *job) {
-    struct task_view view;
-    return core_task(job->e->core, job->key.task, &view) && view.state == TASK_DONE;
-}
-
-/* Whether merged work is kept for now (retention.merged_days). Deleted tasks have no record. */
-static bool is_wanted(const struct job *job) {
-    return !job->is_orphan && !host_of(job->e)->disk_low
-           && config_number(job->e->config, "retention.merged_days", NULL) > 0
-           && !delivery_is_old(job->e, job->key.task, "retention.merged_days");
-}
 
 static void keep_commits(struct job *job) {
     keep(job, "%s commit%s not in '%s'", job->count, strcmp(job->count, "1") == 0 ? " is" : "s are",
          job->record.base);
 }
 
-static void remove_it(struct job *job, bool with_branch) {
-    if (is_wanted(job))
+/* Merged work is kept for retention.merged_days; deleted tasks have no record of it. */
+static void remove_merged(struct job *job) {
+    bool is_kept = !job->is_orphan && !host_of(job->e)->disk_low
+                   && config_number(job->e->config, "retention.merged_days", NULL) > 0
+                   && !delivery_is_old(job->e, job->key.task, "retention.merged_days");
+    if (is_kept)
         keep(job, "it is kept for retention.merged_days");
     else
-        remove_now(job, with_branch);
+        remove_now(job, true);
 }
 
 /* Nothing is lost if the branch has what is checked out. */
-static void tip_asked(struct job *job, const struct helper_end *end) {
+static void tip_resolved(struct job *job, const struct helper_end *end) {
     char tip[GIT_HASH_MAX];
     if (end->code != 0 || !git_hash(end->output, tip) || strcmp(tip, job->head) != 0) {
         keep_commits(job);
@@ -144,19 +126,9 @@ static void tip_asked(struct job *job, const struct helper_end *end) {
     remove_now(job, false);
 }
 
-/* Removes only the folder. */
-static void squeeze(struct job *job) {
-    struct git_line line;
-    if (worktree_in_progress(job->record.git_dir)) {
-        keep_commits(job);
-        return;
-    }
-    GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
-    job_git(job, &line, tip_asked);
-}
-
 static void counted(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
+    struct task_view view;
     if (!job_worked(job, end, "git rev-list")) {
         keep(job, "%s", job->err.text);
         return;
@@ -165,34 +137,33 @@ static void counted(struct job *job, const struct helper_end *end) {
     job->count = job_text(job, "%s", strbuf_text(&count));
     job->is_handed_over =
         (strcmp(job->record.merge, "local") == 0 || strcmp(job->record.merge, "mr") == 0)
-        && is_done(job);
+        && core_task(job->e->core, job->key.task, &view) && view.state == TASK_DONE;
+    bool may_go = job->is_handed_over || host_of(job->e)->disk_low
+                  || delivery_is_old(job->e, job->key.task, "retention.worktree_days");
     if (strcmp(strbuf_text(&count), "0") == 0)
-        remove_it(job, true);
-    else if (job->is_handed_over || host_of(job->e)->disk_low
-             || delivery_is_old(job->e, job->key.task, "retention.worktree_days"))
-        squeeze(job);
+        remove_merged(job);
+    else if (may_go && !worktree_in_progress(job->record.git_dir)) /* only the folder */
+        job_git(job, WORDS("rev-parse", "--verify", "--quiet", job->branch_ref), tip_resolved);
     else
         keep_commits(job);
 }
 
 /* Its fourth line is where it left the base. If that equals HEAD, the base has all of it. */
-static void head_asked(struct job *job, const struct helper_end *end) {
-    struct git_line line;
+static void head_read(struct job *job, const struct helper_end *end) {
     char from[GIT_HASH_MAX];
     if (!git_output_hash(end->output, 0, job->head)) {
         keep(job, "git cannot tell what is checked out there");
         return;
     }
     if (git_output_hash(end->output, 3, from) && strcmp(job->head, from) == 0) {
-        remove_it(job, true);
+        remove_merged(job);
         return;
     }
-    GIT_LINE(&line, "rev-list", "--count", job->head, job_text(job, "^%s", job->record.base));
-    job_git(job, &line, counted);
+    job_git(job, WORDS("rev-list", "--count", job->head, job_text(job, "^%s", job->record.base)),
+            counted);
 }
 
-static void status_asked(struct job *job, const struct helper_end *end) {
-    struct git_line line;
+static void status_read(struct job *job, const struct helper_end *end) {
     if (!job_worked(job, end, "git status")) {
         keep(job, "%s", job->err.text);
         return;
@@ -202,13 +173,13 @@ static void status_asked(struct job *job, const struct helper_end *end) {
         keep(job, "it has changes that are not committed");
         return;
     }
-    GIT_LINE(&line, "rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base), "--");
-    const struct job_call call = { .argv = line.argv,
+    const struct job_call call = { .git = WORDS("rev-parse", "HEAD",
+                                                job_text(job, "%s...HEAD", job->record.base), "--"),
                                    .git_dir = job->record.git_dir,
                                    .work_tree = job->path,
                                    .is_offline = true,
                                    .reads = true };
-    job_call(job, &call, head_asked);
+    job_call(job, &call, head_read);
 }
 
 /* --- unfinished operations, unknown worktrees ------------------------------------------------- */
@@ -220,31 +191,26 @@ static void branch_counted(struct job *job, const struct helper_end *end) {
     if (end->code == 0 && strcmp(strbuf_text(&count), "0") == 0)
         drop_branch(job);
     else
-        gone(job, end);
+        worktree_removed(job, end);
 }
 
-static void branch_asked(struct job *job, const struct helper_end *end) {
-    struct git_line line;
+static void branch_resolved(struct job *job, const struct helper_end *end) {
     if (end->code != 0 || !git_hash(end->output, job->head)) {
-        gone(job, end);
+        worktree_removed(job, end);
         return;
     }
-    GIT_LINE(&line, "rev-list", "--count", job->head, job_text(job, "^%s", job->record.base));
-    job_git(job, &line, branch_counted);
+    job_git(job, WORDS("rev-list", "--count", job->head, job_text(job, "^%s", job->record.base)),
+            branch_counted);
 }
 
 static void pruned(struct job *job, const struct helper_end *end) {
-    struct git_line line;
     (void)end;
-    GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
-    job_git(job, &line, branch_asked);
+    job_git(job, WORDS("rev-parse", "--verify", "--quiet", job->branch_ref), branch_resolved);
 }
 
 static void prune(struct job *job, const struct helper_end *end) {
-    struct git_line line;
     (void)end;
-    GIT_LINE(&line, "worktree", "prune");
-    job_git(job, &line, pruned);
+    job_git(job, WORDS("worktree", "prune"), pruned);
 }
 
 void worktree_delete(struct job *job, job_step then) {
@@ -257,16 +223,11 @@ static void half_removed(struct job *job, const struct helper_end *end) {
     worktree_delete(job, prune);
 }
 
-static bool is_needed(const struct job *job) {
-    struct task_view view;
-    return !job->is_orphan && core_task(job->e->core, job->key.task, &view)
-           && !task_state_is_final(view.state);
-}
-
 void worktree_clean_begin(struct job *job) {
-    struct git_line line;
     struct strbuf git_dir = STRBUF_INIT;
-    if (is_needed(job)) { /* it was retried meanwhile */
+    struct task_view view;
+    if (!job->is_orphan && core_task(job->e->core, job->key.task, &view)
+        && !task_state_is_final(view.state)) { /* it was retried meanwhile */
         job_end(job);
         return;
     }
@@ -281,8 +242,7 @@ void worktree_clean_begin(struct job *job) {
     } else if (there == -ENOENT) {
         prune(job, NULL);
     } else if (!job->record.made || (job->record.removing && there == -EUCLEAN)) {
-        GIT_LINE(&line, "worktree", "remove", "--force", "--force", job->path);
-        job_git(job, &line, half_removed);
+        job_git(job, WORDS("worktree", "remove", "--force", "--force", job->path), half_removed);
     } else if (there == -EPERM) {
         keep(job, WORKTREE_FOREIGN, job->path);
     } else if (there < 0) {
@@ -290,8 +250,9 @@ void worktree_clean_begin(struct job *job) {
     } else {
         /* Git would read a nested repository with the settings of that. Uncommitted work there is
          * not lost: a worktree with a nested repository is never removed. */
-        GIT_LINE(&line, "status", "--porcelain", "--untracked-files=normal",
-                 "--ignore-submodules=dirty");
-        worktree_as_run(job, &line, false, status_asked);
+        worktree_as_run(
+            job,
+            WORDS("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty"),
+            false, status_read);
     }
 }

@@ -20,22 +20,6 @@
 #define WIP       "WIP: saved before recovery"
 #define PAUSE_MAX MINUTES(5)
 
-void worktree_end_note(struct job *job, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
-    (void)vsnprintf(job->note, sizeof(job->note), format, args);
-    va_end(args);
-}
-
-void worktree_end_explain(struct job *job, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
-    (void)vsnprintf(job->end.message, sizeof(job->end.message), format, args);
-    va_end(args);
-}
-
 void worktree_end_fail(struct job *job, enum outcome outcome, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -68,7 +52,7 @@ void worktree_end_again(struct job *job, const char *format, ...) {
         return;
     }
     if (job->deliveries++ >= most && job->record.implied) {
-        worktree_end_note(job, "not committed: %.160s; its files are in '%.60s'", why, job->path);
+        WORKTREE_END_NOTE(job, "not committed: %.159s; its files are in '%.60s'", why, job->path);
         worktree_end_finish(job);
         return;
     }
@@ -97,16 +81,19 @@ static void unlocked(struct job *job, const struct helper_end *end) {
 }
 
 static void counted(struct job *job, const struct helper_end *end) {
-    struct git_line line;
     (void)end;
-    GIT_LINE(&line, "worktree", "unlock", job->path);
-    job_git(job, &line, unlocked);
+    job_git(job, WORDS("worktree", "unlock", job->path), unlocked);
 }
 
 void worktree_end_finish(struct job *job) {
     job->can_stop = false;
     unlock_merges(job);
     delivery_count(job, counted);
+}
+
+void worktree_end_step(struct job *job, const struct helper_end *end) {
+    (void)end;
+    worktree_end_finish(job);
 }
 
 /* --- committing ------------------------------------------------------------------------------- */
@@ -134,9 +121,8 @@ static void committed(struct job *job, const struct helper_end *end) {
 }
 
 static void try_commit(struct job *job) {
-    struct git_line line;
-    GIT_LINE(&line, "commit", "--quiet", "--no-verify", "-m", job->message);
-    worktree_as_run(job, &line, false, committed);
+    worktree_as_run(job, WORDS("commit", "--quiet", "--no-verify", "-m", job->message), false,
+                    committed);
 }
 
 static void index_taken_over(struct job *job, bool worked) {
@@ -156,38 +142,32 @@ static void compared(struct job *job, const struct helper_end *end) {
 }
 
 static void all_added(struct job *job, const struct helper_end *end) {
-    struct git_line line;
     if (!job_worked(job, end, "git add")) {
         commit_failed(job);
         return;
     }
-    GIT_LINE(&line, "diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv");
-    worktree_as_run(job, &line, true, compared);
+    worktree_as_run(job, WORDS("diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"),
+                    true, compared);
 }
 
 void worktree_commit(struct job *job, const char *message, job_step after) {
-    struct git_line line;
     job->message = message;
     job->after_commit = after;
-    GIT_LINE(&line, "add", "--all");
-    worktree_as_run(job, &line, true, all_added);
+    worktree_as_run(job, WORDS("add", "--all"), true, all_added);
 }
 
 /* --- unfinished rebases ----------------------------------------------------------------------- */
 
 /* `git rebase --abort` would refuse to overwrite the files that the rebase itself wrote. */
-static void quitted(struct job *job, const struct helper_end *end) {
-    struct git_line line;
+static void rebase_quit(struct job *job, const struct helper_end *end) {
     (void)end; /* there may have been none */
-    GIT_LINE(&line, "checkout", "--quiet", "--force", job->branch);
-    worktree_as_run(job, &line, false, job->after_abandon);
+    worktree_as_run(job, WORDS("checkout", "--quiet", "--force", job->branch), false,
+                    job->after_abandon);
 }
 
 void worktree_abandon_rebase(struct job *job, job_step then) {
-    struct git_line line;
     job->after_abandon = then;
-    GIT_LINE(&line, "rebase", "--quit");
-    job_git_in_worktree(job, &line, quitted);
+    job_git_in_worktree(job, WORDS("rebase", "--quit"), rebase_quit);
 }
 
 /* --- merge: local, mr ------------------------------------------------------------------------- */
@@ -195,10 +175,10 @@ void worktree_abandon_rebase(struct job *job, job_step then) {
 static void left_on_branch(struct job *job, const struct helper_end *end) {
     (void)end;
     if (delivery_is_empty(&job->changes))
-        worktree_end_note(job, "no changes: no file on branch '%s' differs from '%s'", job->branch,
+        WORKTREE_END_NOTE(job, "no changes: no file on branch '%s' differs from '%s'", job->branch,
                           job->record.base);
     else
-        worktree_end_note(
+        WORKTREE_END_NOTE(
             job, "its commits are on branch '%s'%s", job->branch,
             strcmp(job->record.merge, "direct") == 0 ? ", and are merged when it is approved" : "");
     worktree_end_finish(job);
@@ -209,7 +189,7 @@ static void handed_over(struct job *job, const struct helper_end *end) {
     strbuf_puts(&job->output, end->output);
     git_error_message(end->output, &last);
     if (end->code == 0) {
-        worktree_end_note(job, "merge request for '%s': %.150s", job->branch,
+        WORKTREE_END_NOTE(job, "merge request for '%s': %.150s", job->branch,
                           last.length ? strbuf_text(&last) : "done");
         worktree_end_finish(job);
         return;
@@ -266,13 +246,13 @@ static void hand_over(struct job *job, const struct helper_end *end) {
 /* No branch of that name was requested: the rest is committed where the agent committed. */
 static void left_elsewhere(struct job *job, const struct helper_end *end) {
     (void)end;
-    worktree_end_note(job,
+    WORKTREE_END_NOTE(job,
                       "its worktree '%.120s' is not on its branch '%.60s': its commits are there",
                       job->path, job->branch);
     worktree_end_finish(job);
 }
 
-static void on_branch(struct job *job, const struct helper_end *end) {
+static void head_read(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
     if (end->code != 1 && !job_worked(job, end, "git symbolic-ref")) {
         worktree_end_again(job, "%s", job->err.text);
@@ -293,22 +273,19 @@ static void on_branch(struct job *job, const struct helper_end *end) {
                           end->code == 0 ? strbuf_text(&head) : "no branch", job->branch);
         return;
     }
-    if (job->merging)
+    bool is_direct = strcmp(job->record.merge, "direct") == 0
+                     && !merge_waits_for_person(job->e, job->key.task, job->record.merge);
+    if (job->merging || is_direct)
         merge_begin(job);
-    else if (strcmp(job->record.merge, "mr") == 0)
-        worktree_commit(job, message, hand_over);
-    else if (strcmp(job->record.merge, "direct") != 0
-             || merge_waits_for_person(job->e, job->key.task, job->record.merge))
-        worktree_commit(job, message, left_on_branch);
     else
-        merge_begin(job);
+        worktree_commit(job, message,
+                        strcmp(job->record.merge, "mr") == 0 ? hand_over : left_on_branch);
 }
 
 void worktree_deliver(struct job *job) {
-    struct git_line line;
     const char *busy = worktree_in_progress(job->record.git_dir);
     if (busy && job->record.implied && !job->merging) {
-        worktree_end_note(job, "not committed: a %s is unfinished in its worktree '%s'", busy,
+        WORKTREE_END_NOTE(job, "not committed: a %s is unfinished in its worktree '%s'", busy,
                           job->path);
         worktree_end_finish(job);
         return;
@@ -319,42 +296,32 @@ void worktree_deliver(struct job *job) {
         return;
     }
     job->doing = "commits its work";
-    GIT_LINE(&line, "symbolic-ref", "--quiet", "--short", "HEAD");
-    job_git_in_worktree(job, &line, on_branch);
+    job_git_in_worktree(job, WORDS("symbolic-ref", "--quiet", "--short", "HEAD"), head_read);
 }
 
-static void saved(struct job *job, const struct helper_end *end) {
-    (void)end;
-    worktree_end_finish(job);
-}
-
-/* The project requires every task to change something. */
-static bool is_refused(const struct job *job) {
+static void continue_with_outcome(struct job *job) {
     const struct project *project = workspace_project(job->e, job->key.task);
-    return delivery_is_empty(&job->changes) && strcmp(job->record.merge, "none") != 0 && project
-           && strcmp(config_text(job->e->config, "projects.P.no_changes", project->view.name),
-                     "fail")
-                  == 0;
-}
-
-static void go_on(struct job *job) {
-    bool is_good = job->outcome == OUTCOME_OK;
+    bool delivers = job->outcome == OUTCOME_OK && strcmp(job->record.merge, "none") != 0;
+    bool must_change =
+        project
+        && strcmp(config_text(job->e->config, "projects.P.no_changes", project->view.name), "fail")
+               == 0;
     bool is_over = job->outcome == OUTCOME_FAILED || job->outcome == OUTCOME_TIMEOUT
                    || job->outcome == OUTCOME_LOST || job->outcome == OUTCOME_CANCELED;
-    if (is_good && is_refused(job))
+    if (delivers && must_change && delivery_is_empty(&job->changes))
         worktree_end_fail(job, OUTCOME_INVALID,
                           "it changed no file, and projects.P.no_changes is 'fail'");
-    else if (is_good && strcmp(job->record.merge, "none") != 0)
+    else if (delivers)
         worktree_deliver(job);
     else if (is_over && !worktree_in_progress(job->record.git_dir)) {
         job->doing = "saves what it has left";
-        worktree_commit(job, WIP, saved);
+        worktree_commit(job, WIP, worktree_end_step);
     } else
         worktree_end_finish(job);
 }
 
 static void measure(struct job *job) {
-    delivery_measure(job, go_on);
+    delivery_measure(job, continue_with_outcome);
 }
 
 static void abandoned(struct job *job, const struct helper_end *end) {
@@ -364,15 +331,6 @@ static void abandoned(struct job *job, const struct helper_end *end) {
     }
     job->is_rebased = true; /* or was, before the daemon was killed: its checks have not passed */
     diff_keep(job, measure);
-}
-
-/* Why a good result cannot be delivered. */
-static void note_missing(struct job *job, int there) {
-    if (there == -EPERM)
-        worktree_end_explain(job, WORKTREE_FOREIGN ": nothing is delivered", job->path);
-    else
-        worktree_end_explain(job, "its worktree '%.180s' is %s", job->path,
-                             there == -EXDEV ? "a copy of another" : "gone");
 }
 
 static void imported(struct job *job, bool worked) {
@@ -396,7 +354,11 @@ void worktree_end_begin(struct job *job) {
             && !job->record.implied) {
             job->outcome = OUTCOME_FAILED;
             job->is_forced = true;
-            note_missing(job, there);
+            if (there == -EPERM)
+                WORKTREE_END_EXPLAIN(job, WORKTREE_FOREIGN ": nothing is delivered", job->path);
+            else
+                WORKTREE_END_EXPLAIN(job, "its worktree '%.180s' is %s", job->path,
+                                     there == -EXDEV ? "a copy of another" : "gone");
         }
         if (there == -EPERM) {
             log_warning("what '%s' has left is not saved: " WORKTREE_FOREIGN, job->id, job->path);

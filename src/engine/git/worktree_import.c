@@ -67,13 +67,11 @@ static void head_set(struct job *job, const struct helper_end *end) {
 }
 
 static void set_head(struct job *job) {
-    struct git_line line;
     if (job->tips.is_on_branch || !job->tips.head[0]) {
         worktree_import_discard(job, discarded);
         return;
     }
-    GIT_LINE(&line, "update-ref", "--no-deref", "HEAD", job->tips.head);
-    job_git_in_worktree(job, &line, head_set);
+    job_git_in_worktree(job, WORDS("update-ref", "--no-deref", "HEAD", job->tips.head), head_set);
 }
 
 /* --- the branch ------------------------------------------------------------------------------- */
@@ -85,19 +83,19 @@ static void branch_moved(struct job *job, const struct helper_end *end) {
 
 /* A branch that its owner moved meanwhile is not overwritten. */
 static void move_branch(struct job *job) {
-    struct git_line line;
     const struct private_git_tips *tips = &job->tips;
     if (!tips->branch[0] || strcmp(tips->branch, tips->begin) == 0) {
         set_head(job);
         return;
     }
-    GIT_LINE(&line, "update-ref", "-m", "sluice: what its run has committed", job->branch_ref,
-             tips->branch, tips->begin);
-    job_git_for_others(job, &line, branch_moved);
+    job_git_for_others(job,
+                       WORDS("update-ref", "-m", "sluice: what its run has committed",
+                             job->branch_ref, tips->branch, tips->begin),
+                       branch_moved);
 }
 
 /* A killed daemon may have moved it. */
-static void branch_asked(struct job *job, const struct helper_end *end) {
+static void branch_resolved(struct job *job, const struct helper_end *end) {
     char now[GIT_HASH_MAX];
     if (end->code == 0 && git_output_hash(end->output, 0, now)
         && strcmp(now, job->tips.branch) == 0)
@@ -106,21 +104,20 @@ static void branch_asked(struct job *job, const struct helper_end *end) {
         move_branch(job);
 }
 
-static void ask_branch(struct job *job) {
-    struct git_line line;
-    GIT_LINE(&line, "rev-parse", "--verify", "--quiet", job->branch_ref);
-    job_git_ask(job, &line, branch_asked);
+static void resolve_branch(struct job *job) {
+    job_git_read(job, WORDS("rev-parse", "--verify", "--quiet", job->branch_ref), branch_resolved);
 }
 
 /* --- the objects ------------------------------------------------------------------------------ */
 
-static void taken(struct job *job, const struct helper_end *end) {
+static void objects_imported(struct job *job, const struct helper_end *end) {
     if (worked(job, end, "git"))
-        ask_branch(job);
+        resolve_branch(job);
 }
 
 /* The number of objects in it; <0: not a pack. */
-static int look_at_pack(const char *path, uint32_t *ret_count, off_t *ret_size, struct error *err) {
+static int read_pack_header(const char *path, uint32_t *ret_count, off_t *ret_size,
+                            struct error *err) {
     uint32_t head[PACK_HEAD_WORDS];
     _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, ret_size, err);
     if (fd < 0)
@@ -134,30 +131,27 @@ static int look_at_pack(const char *path, uint32_t *ret_count, off_t *ret_size, 
 static void packed(struct job *job, const struct helper_end *end) {
     static const char script[] = "file=$1; shift; exec \"$@\" <\"$file\"";
     const char *path = job_text(job, "%s/common/" PACK, folder_of(job));
-    struct git_line line;
     uint32_t count = 0;
     off_t size = 0;
     if (!worked(job, end, "git pack-objects"))
         return;
-    if (look_at_pack(path, &count, &size, &job->err) < 0) {
+    if (read_pack_header(path, &count, &size, &job->err) < 0) {
         end_with(job, false);
         return;
     }
     if (count == 0) {
-        ask_branch(job);
+        resolve_branch(job);
         return;
     }
-    if (count < UNPACKED_COUNT && size < UNPACKED_BYTES)
-        GIT_LINE(&line, "unpack-objects", "-q", "--strict");
-    else
-        GIT_LINE(&line, "index-pack", "--stdin", "--fix-thin", "--strict");
-    const char *argv[GIT_WORDS_MAX + 8] = { "sh", "-c", script, "sh", path };
-    memcpy(argv + 5, line.argv, (line.count + 1) * sizeof(*argv));
-    const struct job_call call = { .argv = argv,
+    bool is_small = count < UNPACKED_COUNT && size < UNPACKED_BYTES;
+    const struct job_call call = { .argv = WORDS("sh", "-c", script, "sh", path),
+                                   .git = is_small ? WORDS("unpack-objects", "-q", "--strict")
+                                                   : WORDS("index-pack", "--stdin", "--fix-thin",
+                                                           "--strict"),
                                    .cwd = job->record.repository,
                                    .git_dir = job->record.common_dir,
                                    .is_offline = true };
-    job_call(job, &call, taken);
+    job_call(job, &call, objects_imported);
 }
 
 /* As the run, in its sandbox, where the common folder is the private one. */
@@ -169,12 +163,10 @@ static void pack(struct job *job) {
     const char *names =
         job_text(job, "%s\n%s\n%s%s", tips->branch[0] ? tips->branch : tips->begin,
                  tips->head[0] ? tips->head : tips->begin, tips->begin[0] ? "^" : "", tips->begin);
-    struct git_line line;
-    GIT_LINE(&line, "pack-objects", "--revs", "--indexed-objects", "--local", "--thin",
-             "--delta-base-offset", "--quiet", "--stdout");
-    const char *argv[GIT_WORDS_MAX + 8] = { "sh", "-c", script, "sh", path, names };
-    memcpy(argv + 6, line.argv, (line.count + 1) * sizeof(*argv));
-    const struct job_call call = { .argv = argv,
+    const struct job_call call = { .argv = WORDS("sh", "-c", script, "sh", path, names),
+                                   .git = WORDS("pack-objects", "--revs", "--indexed-objects",
+                                                "--local", "--thin", "--delta-base-offset",
+                                                "--quiet", "--stdout"),
                                    .git_dir = job->record.git_dir,
                                    .work_tree = job->path,
                                    .as_run = true,
@@ -201,7 +193,7 @@ void worktree_import(struct job *job, void (*then)(struct job *job, bool worked)
     if (tips->has_objects)
         pack(job);
     else if (!is_same)
-        ask_branch(job);
+        resolve_branch(job);
     else
         set_head(job);
 }
@@ -234,7 +226,7 @@ int worktree_lend(struct job *job) {
     return private_git_make(folder, job->record.common_dir, job->branch, &job->err);
 }
 
-static void taken_over(struct job *job, bool worked) {
+static void commits_imported(struct job *job, bool worked) {
     struct helper_end end = job->as_run_end;
     job_step then = job->after_as_run;
     if (!worked && end.code == 0) {
@@ -245,17 +237,17 @@ static void taken_over(struct job *job, bool worked) {
     then(job, &end);
 }
 
-static void keep_end(struct job *job, const struct helper_end *end) {
+static void import_after(struct job *job, const struct helper_end *end) {
     job->as_run_end = *end;
     job->as_run_end.output = job_text(job, "%s", end->output);
     job->as_run_end.why = end->why ? job_text(job, "%s", end->why) : NULL;
     job->err = (struct error){ 0 };
-    worktree_import(job, taken_over);
+    worktree_import(job, commits_imported);
 }
 
-void worktree_as_run(struct job *job, const struct git_line *line, bool more, job_step then) {
+void worktree_as_run(struct job *job, const char *const *words, bool more, job_step then) {
     const struct run_spec *run = NULL;
-    const struct job_call call = { .argv = line->argv,
+    const struct job_call call = { .git = words,
                                    .git_dir = job->record.git_dir,
                                    .work_tree = job->path,
                                    .as_run = true,
@@ -274,5 +266,5 @@ void worktree_as_run(struct job *job, const struct git_line *line, bool more, jo
         return;
     }
     job->after_as_run = then;
-    job_call(job, &call, more ? then : keep_end);
+    job_call(job, &call, more ? then : import_after);
 }

@@ -18,6 +18,13 @@ static void fail(struct job *job) {
     job_end(job);
 }
 
+static bool worked(struct job *job, const struct helper_end *end, const char *what) {
+    bool ok = job_worked(job, end, what);
+    if (!ok)
+        fail(job);
+    return ok;
+}
+
 static void locked(struct job *job, const struct helper_end *end) {
     (void)end; /* the lock only protects it from people; run without it */
     job_end(job);
@@ -28,13 +35,11 @@ static const char *lock_reason(struct job *job) {
 }
 
 static void lock(struct job *job) {
-    struct git_line line;
     if (worktree_is_locked(&job->record)) { /* by the previous attempt, whose daemon was killed */
         job_end(job);
         return;
     }
-    GIT_LINE(&line, "worktree", "lock", "--reason", lock_reason(job), job->path);
-    job_git(job, &line, locked);
+    job_git(job, WORDS("worktree", "lock", "--reason", lock_reason(job), job->path), locked);
 }
 
 /* --- a new one -------------------------------------------------------------------------------- */
@@ -47,12 +52,10 @@ static void made(struct job *job) {
 
 /* In a new worktree only what was just copied can be untracked. Work is saved with `git add --all`,
  * and agents do the same: what git does not ignore would be committed and merged. */
-static void untracked_asked(struct job *job, const struct helper_end *end) {
+static void untracked_listed(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-    if (!job_worked(job, end, "git ls-files")) {
-        fail(job);
+    if (!worked(job, end, "git ls-files"))
         return;
-    }
     if (git_output_line(end->output, 0, &name) && name.length > 0) {
         error_set(&job->err, -EINVAL,
                   "'%.150s' was copied, but git does not ignore it, so it would be committed: add "
@@ -67,7 +70,6 @@ static void untracked_asked(struct job *job, const struct helper_end *end) {
 static void copy(struct job *job) {
     const struct project *project = workspace_project(job->e, job->key.task);
     struct copy_files what = { job->record.repository, job->path, job->record.prefix, NULL, 0 };
-    struct git_line line;
     if (project)
         what.count =
             config_words(job->e->config, "projects.P.copy", project->view.name, &what.patterns);
@@ -77,17 +79,15 @@ static void copy(struct job *job) {
     } else if (copied == 0) {
         made(job);
     } else {
-        GIT_LINE(&line, "ls-files", "--others", "--exclude-standard");
-        job_git_in_worktree(job, &line, untracked_asked);
+        job_git_in_worktree(job, WORDS("ls-files", "--others", "--exclude-standard"),
+                            untracked_listed);
     }
 }
 
 /* No run has used it yet: record what its `.git` says now. */
 static void added(struct job *job, const struct helper_end *end) {
-    if (!job_worked(job, end, "git worktree add")) {
-        fail(job);
+    if (!worked(job, end, "git worktree add"))
         return;
-    }
     if (worktree_find(job->path, &job->record) < 0) {
         error_set(&job->err, -EUCLEAN, "git made '%s' in another repository than '%s'", job->path,
                   job->record.repository);
@@ -98,32 +98,24 @@ static void added(struct job *job, const struct helper_end *end) {
 }
 
 static void add(struct job *job) {
-    struct git_line line;
     job->doing = "makes its worktree";
     if (!job_write_record(job))
         return;
     if (job->has_record) /* the git that created it may have been killed */
         worktree_break_locks(&job->record, job->branch);
-    if (job->branch_is_there)
-        GIT_LINE(&line, "worktree", "add", "--lock", "--reason", lock_reason(job), job->path,
-                 job->branch);
-    else
-        GIT_LINE(&line, "worktree", "add", "--lock", "--reason", lock_reason(job), "--no-track",
-                 "-b", job->branch, job->path, job->record.base);
-    const struct job_call call = { .argv = line.argv,
+    const struct job_call call = { .git = job->branch_is_there
+                                              ? WORDS("worktree", "add", "--lock", "--reason",
+                                                      lock_reason(job), job->path, job->branch)
+                                              : WORDS("worktree", "add", "--lock", "--reason",
+                                                      lock_reason(job), "--no-track", "-b",
+                                                      job->branch, job->path, job->record.base),
                                    .cwd = job->record.repository,
                                    .git_dir = job->record.common_dir };
     job_call(job, &call, added);
 }
 
-static void no_base(struct job *job) {
-    error_set(&job->err, -ENOENT, "'%s' has no %s '%s'", job->record.repository,
-              strcmp(job->record.merge, "direct") == 0 ? "branch" : "commit", job->record.base);
-    fail(job);
-}
-
 /* An unknown name is printed unchanged, and ends the list. */
-static void branches_asked(struct job *job, const struct helper_end *end) {
+static void branches_resolved(struct job *job, const struct helper_end *end) {
     char hash[GIT_HASH_MAX];
     if (end->code < 0) {
         (void)job_worked(job, end, "git rev-parse");
@@ -131,7 +123,9 @@ static void branches_asked(struct job *job, const struct helper_end *end) {
         return;
     }
     if (!git_output_hash(end->output, 0, hash)) {
-        no_base(job);
+        error_set(&job->err, -ENOENT, "'%s' has no %s '%s'", job->record.repository,
+                  strcmp(job->record.merge, "direct") == 0 ? "branch" : "commit", job->record.base);
+        fail(job);
         return;
     }
     job->branch_is_there = git_output_hash(end->output, 1, hash);
@@ -153,16 +147,17 @@ static void branches_asked(struct job *job, const struct helper_end *end) {
     add(job);
 }
 
-static void ask_branches(struct job *job) {
-    struct git_line line;
+static void resolve_branches(struct job *job) {
     bool is_direct = strcmp(job->record.merge, "direct") == 0;
-    GIT_LINE(&line, "rev-parse",
-             job_text(job, "%s%s^{commit}", is_direct ? "refs/heads/" : "", job->record.base),
-             job->branch_ref, "--");
-    job_git_ask(job, &line, branches_asked);
+    job_git_read(
+        job,
+        WORDS("rev-parse",
+              job_text(job, "%s%s^{commit}", is_direct ? "refs/heads/" : "", job->record.base),
+              job->branch_ref, "--"),
+        branches_resolved);
 }
 
-static void reason_asked(struct job *job, const struct helper_end *end) {
+static void repository_not_found(struct job *job, const struct helper_end *end) {
     if (job_worked(job, end, "git rev-parse"))
         error_set(&job->err, -EIO, "git does not say where the repository of '%s' is",
                   job->record.repository);
@@ -170,23 +165,22 @@ static void reason_asked(struct job *job, const struct helper_end *end) {
 }
 
 /* Only here git finds the repository itself: the owner's folder; git refuses other users' ones. */
-static void ask_git(struct job *job, bool reads, const char *const *words, job_step then) {
-    struct git_line line;
-    git_line_make(&line, words);
+static void find_git(struct job *job, bool reads, const char *const *words, job_step then) {
     const struct job_call call = {
-        .argv = line.argv, .cwd = job->record.repository, .is_offline = true, .reads = reads
+        .git = words, .cwd = job->record.repository, .is_offline = true, .reads = reads
     };
     job_call(job, &call, then);
 }
 
 /* "/repo/.git", "sub/dir/", "refs/heads/main" */
-static void place_asked(struct job *job, const struct helper_end *end) {
+static void repository_found(struct job *job, const struct helper_end *end) {
     static const char heads[] = "refs/heads/";
     _cleanup_(strbuf_finish) struct strbuf common = STRBUF_INIT, prefix = STRBUF_INIT,
                                            head = STRBUF_INIT;
     if (!git_output_line(end->output, 0, &common) || *strbuf_text(&common) != '/'
         || !git_output_line(end->output, 1, &prefix)) {
-        ask_git(job, false, (const char *const[]){ "rev-parse", "--git-dir", NULL }, reason_asked);
+        find_git(job, false, (const char *const[]){ "rev-parse", "--git-dir", NULL },
+                 repository_not_found);
         return;
     }
     (void)git_output_line(end->output, 2, &head);
@@ -205,10 +199,10 @@ static void place_asked(struct job *job, const struct helper_end *end) {
         free(job->record.base);
         job->record.base = xstrdup(strbuf_text(&head) + strlen(heads));
     }
-    ask_branches(job);
+    resolve_branches(job);
 }
 
-static void ask_place(struct job *job) {
+static void find_repository(struct job *job) {
     static const char *const words[] = { "rev-parse",
                                          "--path-format=absolute",
                                          "--git-common-dir",
@@ -216,21 +210,19 @@ static void ask_place(struct job *job) {
                                          "--symbolic-full-name",
                                          "HEAD",
                                          NULL };
-    ask_git(job, true, words, place_asked);
+    find_git(job, true, words, repository_found);
 }
 
 /* --- unfinished worktrees --------------------------------------------------------------------- */
 
 static void pruned(struct job *job, const struct helper_end *end) {
     (void)end; /* the next steps report what is wrong with the repository */
-    ask_place(job);
+    find_repository(job);
 }
 
 static void prune(struct job *job, const struct helper_end *end) {
-    struct git_line line;
     (void)end;
-    GIT_LINE(&line, "worktree", "prune");
-    job_git(job, &line, pruned);
+    job_git(job, WORDS("worktree", "prune"), pruned);
 }
 
 static void removed(struct job *job, const struct helper_end *end) {
@@ -239,19 +231,15 @@ static void removed(struct job *job, const struct helper_end *end) {
 }
 
 static void discard(struct job *job) {
-    struct git_line line;
     job->doing = "makes its worktree again";
-    GIT_LINE(&line, "worktree", "remove", "--force", "--force", job->path);
-    job_git(job, &line, removed);
+    job_git(job, WORDS("worktree", "remove", "--force", "--force", job->path), removed);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
 
 static void abandoned(struct job *job, const struct helper_end *end) {
-    if (!job_worked(job, end, "git checkout")) {
-        fail(job);
+    if (!worked(job, end, "git checkout"))
         return;
-    }
     job->record.rebasing = job->record.removing = false;
     if (job_write_record(job))
         lock(job);
@@ -319,5 +307,5 @@ void worktree_make_begin(struct job *job) {
     else if (job->has_record)
         discard(job);
     else
-        ask_place(job);
+        find_repository(job);
 }

@@ -738,7 +738,7 @@ static bool is_ended_by_marker(struct engine *e, struct live_run *run) {
     if (view.until != UNTIL_DONE || marker_look(e, run->task) != MARKER_FILE)
         return false;
     error_set(&err, -EALREADY, "its DONE marker was there before it was launched");
-    finish_note_end(e, run, RUN_END_EXIT, &err);
+    run_end_unlaunched(e, run, RUN_END_EXIT, &err);
     return true;
 }
 
@@ -753,9 +753,9 @@ static void launch_task(struct engine *e, task_id task, const struct spec_row *r
         return;
     if (spec.stop != STOP_NONE) {
         error_set(&err, -ECANCELED, "it was stopped before it was launched");
-        finish_note_end(e, run, RUN_END_STOPPED, &err);
+        run_end_unlaunched(e, run, RUN_END_STOPPED, &err);
     } else if (!is_ended_by_marker(e, run) && launch_spec(e, run, row, &err) < 0) {
-        finish_note_end(e, run, RUN_END_LAUNCH, &err);
+        run_end_unlaunched(e, run, RUN_END_LAUNCH, &err);
     }
 }
 

@@ -177,7 +177,7 @@ static void record_end(struct engine *e, struct live_run *run) {
         end = (struct run_end){ .kind = RUN_END_LOST, .code = -1 };
     if (run->view.started_at == 0)
         run->view.started_at = end.started_at;
-    finish_record_end(e, run, &end);
+    run_end_record(e, run, &end);
     run_remove(e, run->task);
 }
 

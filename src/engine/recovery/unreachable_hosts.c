@@ -323,7 +323,7 @@ static void lose(struct engine *e, struct live_run *run, struct unreachable_host
     *LIST_ADD(&host->forgotten) =
         (struct run_key){ .task = run->task, .attempt = run->view.attempt };
     session_drop(e, run->task);
-    finish_end_now(e, run, &end);
+    run_end_now(e, run, &end);
 }
 
 int engine_forget_host(struct engine *e, const char *name, const char *by, uint32_t *ret_runs,

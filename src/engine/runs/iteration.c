@@ -175,14 +175,6 @@ static int write_plainly(const char *path, const struct strbuf *text, struct err
     return 0;
 }
 
-/* Without it no agent knows of the marker, and one that has finished is launched again. */
-static void add_done_line(const struct engine *e, const struct live_run *run, struct strbuf *out) {
-    struct task_spec told = { 0 };
-    const char *line = config_text(e->config, "loop.done_line", NULL);
-    if (core_task_spec(e->core, run->task, &told) && told.until == UNTIL_DONE && line && *line)
-        strbuf_printf(out, "\n\n%s\n", line);
-}
-
 /* An agent that takes over in the same folder must not mistake its state for the initial one. */
 static void add_predecessor(const struct engine *e, const struct live_run *run,
                             struct strbuf *out) {
@@ -200,12 +192,17 @@ int iteration_prompt(const struct engine *e, const struct live_run *run, const c
     char id[ENGINE_ID_MAX];
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     const char *prefix = config_text(e->config, "loop.prefix", NULL);
+    const char *done_line = config_text(e->config, "loop.done_line", NULL);
+    struct task_spec spec = { 0 };
+    (void)core_task_spec(e->core, run->task, &spec);
     engine_task_id(e, run->task, id);
     if (run->view.attempt > 1 && prefix && *prefix)
         strbuf_printf(out, "%s\n\n", prefix);
     add_predecessor(e, run, out);
     strbuf_puts(out, prompt);
-    add_done_line(e, run, out);
+    /* Without it no agent knows of the marker, and one that has finished is launched again. */
+    if (spec.until == UNTIL_DONE && done_line && *done_line)
+        strbuf_printf(out, "\n\n%s\n", done_line);
     int r = add_feedback(e, id, run->iteration, out, err);
     if (r < 0)
         return r;
@@ -268,16 +265,11 @@ const struct engine_part iterations_part = {
 #define EACH_END    16u
 #define ENTRIES_MAX 10000u /* deleted here, if they cannot be moved */
 
-static bool is_there(const struct engine *e, const char *folder) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", e->runs_folder, folder);
-    return access(strbuf_text(&path), F_OK) == 0;
-}
-
 static bool drop_run(struct engine *e, const char *id, uint32_t attempt) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT, path = STRBUF_INIT;
     rundir_name(&folder, id, attempt);
-    if (!is_there(e, strbuf_text(&folder)))
+    strbuf_printf(&path, "%s/%s", e->runs_folder, strbuf_text(&folder));
+    if (access(strbuf_text(&path), F_OK) < 0)
         return false;
     executor_forget_folder(e->executor, strbuf_text(&folder));
     return true;

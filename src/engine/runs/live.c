@@ -35,17 +35,14 @@ bool engine_live(const struct engine *e, task_id task, struct engine_live *ret) 
 
 /* From the shim's spec; the configuration may have changed. */
 const char *engine_run_adapter(const struct engine *e, task_id task, uint32_t attempt) {
-    static const char variable[] = "SLUICE_ADAPTER=";
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    const struct agent_adapter *adapter = NULL;
     char id[ENGINE_ID_MAX];
     rundir_name(&folder, engine_task_id(e, task, id), attempt);
     if (rundir_read_spec(e->runs_folder, strbuf_text(&folder), NULL, &read, NULL) < 0)
         return NULL;
-    for (const char *const *pair = read->spec.env; !adapter && *pair; pair++)
-        if (strncmp(*pair, variable, strlen(variable)) == 0)
-            adapter = agent_adapter_find(*pair + strlen(variable));
+    const char *name = run_spec_variable(&read->spec, "SLUICE_ADAPTER");
+    const struct agent_adapter *adapter = name ? agent_adapter_find(name) : NULL;
     return adapter ? agent_adapter_name(adapter) : NULL;
 }
 
@@ -55,9 +52,9 @@ static const char *text_in(const json_t *value, unsigned depth);
 
 /* Text for people before text for programs. */
 static const char *text_of_object(const json_t *object, unsigned depth) {
-    static const char *const told[] = { "text", "command", "result", "content", "message" };
-    for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
-        const char *text = text_in(json_object_get(object, told[i]), depth + 1);
+    static const char *const names[] = { "text", "command", "result", "content", "message" };
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *text = text_in(json_object_get(object, names[i]), depth + 1);
         if (text)
             return text;
     }
@@ -142,21 +139,18 @@ static bool read_end(const struct engine *e, const char *path, struct strbuf *ou
     ssize_t n = engine_read_log(e, fd, &range, space, &tail);
     if (n <= 0)
         return false;
-    size_t begin = 0; /* after the truncated line, if another follows */
+    /* Begins after the truncated line, if another follows. */
     const char *newline = from > 0 ? memchr(tail, '\n', (size_t)n - 1) : NULL;
-    if (newline)
-        begin = (size_t)(newline - tail) + 1;
-    return put_line(tail + begin, (size_t)n - begin, out);
+    const char *begin = newline ? newline + 1 : tail;
+    return put_line(begin, (size_t)(tail + n - begin), out);
 }
 
 bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) {
     static const char *const names[] = { "/out.log", "/err.log" };
     const struct live_run *run = run_find(e, task);
-    const char *said =
-        run ? listen_last_line(e, (struct run_key){ .task = task, .attempt = run->view.attempt })
-            : NULL;
-    if (said) {
-        strbuf_puts(out, said);
+    const char *line = run ? listen_last_line(e, run_key_of(run)) : NULL;
+    if (line) {
+        strbuf_puts(out, line);
         return true;
     }
     for (size_t i = 0; run && i < ARRAY_SIZE(names); i++) {
@@ -175,7 +169,7 @@ bool engine_last_line(const struct engine *e, task_id task, struct strbuf *out) 
  * of the other. A worktree, a pool, or a task that wants its folder alone (`workspace`) keeps them
  * apart; then there is nothing to report. */
 
-#define LOOKED_MAX 200u /* runs; each is compared with all others */
+#define COMPARED_MAX 200u /* runs; each is compared with all others */
 
 const char *engine_task_folder(const struct engine *e, const char *project, const char *agent,
                                const char *cwd) {
@@ -206,7 +200,7 @@ task_id engine_agent_in_folder(const struct engine *e, const char *folder) {
 
 static const struct live_run *find_other(const struct engine *e, const struct live_run *run,
                                          size_t from) {
-    for (size_t i = from; i < run_count(e) && i < from + LOOKED_MAX; i++) {
+    for (size_t i = from; i < run_count(e) && i < from + COMPARED_MAX; i++) {
         const struct live_run *other = run_live_at(e, i);
         if (other->task != run->task && works(e, other) && strcmp(other->cwd, run->cwd) == 0)
             return other;
@@ -216,7 +210,7 @@ static const struct live_run *find_other(const struct engine *e, const struct li
 
 bool engine_shared_folder(const struct engine *e, task_id task, struct strbuf *out) {
     char id[ENGINE_ID_MAX];
-    for (size_t i = 0; i < run_count(e) && (task || i < LOOKED_MAX); i++) {
+    for (size_t i = 0; i < run_count(e) && (task || i < COMPARED_MAX); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!works(e, run) || (task && run->task != task))
             continue;

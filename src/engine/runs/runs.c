@@ -39,12 +39,19 @@ struct live_run *run_find(const struct engine *e, task_id task) {
     return handle ? run_at(e, handle) : NULL;
 }
 
+struct live_run *run_find_attempt(const struct engine *e, struct run_key key) {
+    struct live_run *run = run_find(e, key.task);
+    return run && run->view.attempt == key.attempt ? run : NULL;
+}
+
+struct run_key run_key_of(const struct live_run *run) {
+    return (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+}
+
 struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt) {
-    struct live_run *run = run_find(e, task);
-    if (run)
-        run_remove(e, task);
+    run_remove(e, task); /* of an earlier attempt */
     uint32_t handle = slab_alloc(&runs_of(e)->slab);
-    run = run_at(e, handle);
+    struct live_run *run = run_at(e, handle);
     *run = (struct live_run){ .task = task, .cost_micro_usd = -1, .tokens_cached = -1 };
     run->view.attempt = attempt;
     run->view.tokens_in = run->view.tokens_out = -1;
@@ -114,16 +121,16 @@ static int by_number(const void *a, const void *b) {
 }
 
 size_t engine_live_tasks(const struct engine *e, task_id *ret_tasks, size_t max) {
-    if (max == 0 || runs_of(e)->live.count == 0)
-        return runs_of(e)->live.count;
-    task_id *tasks = xcalloc(runs_of(e)->live.count, sizeof(*tasks));
-    for (size_t i = 0; i < runs_of(e)->live.count; i++)
+    size_t count = run_count(e);
+    if (max == 0 || count == 0)
+        return count;
+    task_id *tasks = xcalloc(count, sizeof(*tasks));
+    for (size_t i = 0; i < count; i++)
         tasks[i] = run_live_at(e, i)->task;
-    qsort(tasks, runs_of(e)->live.count, sizeof(*tasks), by_number);
-    memcpy(ret_tasks, tasks,
-           (max < runs_of(e)->live.count ? max : runs_of(e)->live.count) * sizeof(*tasks));
+    qsort(tasks, count, sizeof(*tasks), by_number);
+    memcpy(ret_tasks, tasks, (max < count ? max : count) * sizeof(*tasks));
     free(tasks);
-    return runs_of(e)->live.count;
+    return count;
 }
 
 bool engine_live_run(const struct engine *e, task_id task, struct engine_run *ret) {
@@ -145,12 +152,17 @@ int run_read_spec(const struct engine *e, const struct live_run *run, struct run
     return rundir_read_spec(e->runs_folder, run->view.folder, run_proof_key(&run->proof), ret, err);
 }
 
+const char *run_spec_variable(const struct run_spec *spec, const char *name) {
+    size_t length = strlen(name);
+    for (const char *const *pair = spec->env; pair && *pair; pair++)
+        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
+            return *pair + length + 1;
+    return NULL;
+}
+
 const struct engine_part runs_part = {
     .state_size = sizeof(struct runs),
-    .at = { [STEP_INIT] = runs_init,
-            [STEP_UNLOAD] = runs_unload,
-            [STEP_FACTS] = finish_tell_happened,
-            [STEP_FREE] = runs_free },
+    .at = { [STEP_INIT] = runs_init, [STEP_UNLOAD] = runs_unload, [STEP_FREE] = runs_free },
 };
 
 /* --- proofs ----------------------------------------------------------------------------------- */
@@ -176,10 +188,10 @@ static void set_shim(struct run_proof *proof, const struct executor_shim *shim) 
 }
 
 bool run_proof_learn(struct engine *e, struct live_run *run) {
-    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
     struct error err = { 0 };
     struct executor *ex = executor_of(e, run->executor, &err);
-    struct executor_shim shim = ex ? executor_shim(ex, key) : (struct executor_shim){ 0 };
+    struct executor_shim shim =
+        ex ? executor_shim(ex, run_key_of(run)) : (struct executor_shim){ 0 };
     if (shim.pid == 0 || shim.pid == run->proof.shim.pid)
         return false;
     set_shim(&run->proof, &shim);

@@ -1,12 +1,16 @@
 /* runs_internal.h: live runs, their start and their end. Private to engine/. */
 #pragma once
 
+#include "agent/agent.h"
 #include "engine/agents.h"
 #include "engine/engine_internal.h"
+#include "engine/tasks/tasks_internal.h"
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
 struct live_run *run_find(const struct engine *e, task_id task);
+struct live_run *run_find_attempt(const struct engine *e, struct run_key key);
+struct run_key run_key_of(const struct live_run *run);
 size_t run_count(const struct engine *e);
 struct live_run *run_live_at(const struct engine *e, size_t index);
 struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt);
@@ -14,6 +18,9 @@ void run_remove(struct engine *e, task_id task);
 /* The spec that the shim got; refused if it was changed since. */
 int run_read_spec(const struct engine *e, const struct live_run *run, struct run_spec_read **ret,
                   struct error *err);
+
+/* The value of a variable that the run was launched with; NULL: not set. */
+const char *run_spec_variable(const struct run_spec *spec, const char *name);
 
 /* A start order that is committed. */
 void launch_later(struct engine *e, task_id task);
@@ -32,35 +39,96 @@ void stopping_heard(struct engine *e, struct live_run *run); /* its command runs
 bool stopping_holds(struct engine *e, struct engine_request *request);
 bool stopping_drop(struct engine *e, struct engine_request *request); /* false: not held */
 
-/* --- finish.c -------------------------------------------------------------------------------- */
+/* --- run_end.c: the end of a run ---------------------------------------------------------------
+ *
+ * One pipeline from the record of the executor to the rows of the task. Each stage completes at
+ * once or starts something slow; then the part that does it calls run_end_continue with what it has
+ * found out. Only run_end.c knows which stage is next, and only run_outcome_decide knows what the
+ * facts mean. Outside of a turn, except for the last step. */
 
-extern const struct executor_events finish_events;
-/* Applies what happened to the core. */
-void finish_tell_happened(struct engine *e);
-/* As if reported by the executor: an end without a run. */
-void finish_note_end(struct engine *e, const struct live_run *run, enum run_end_kind kind,
-                     const struct error *why);
-/* What became of the work of a run whose end was withheld (git_internal.h). */
-struct finish_note {
-    const enum outcome *outcome; /* NULL: by the end */
-    const char *text;
-    bool is_empty; /* its task changed no file */
+enum end_stage {
+    END_LOG,      /* the output of its agent is read to the end: agents/listen.c */
+    END_TREE,     /* its work tree is hashed: stuck.c */
+    END_CHILDREN, /* what its task spawns is known: spawning.c */
+    END_DELIVERY, /* its work is committed, and merged or handed over: git/workspace.c */
+    END_READY,    /* the next turn applies the end, in one commit */
 };
-void finish_note_outcome(struct engine *e, struct run_key run, const struct run_end *end,
-                         const struct finish_note *note);
-void finish_note_validating(struct engine *e, struct run_key run);
-/* Reported by the executor, now or before the store had to be asked. */
-void finish_take_end(struct engine *e, struct run_key run, const struct run_end *end);
-/* The same, after all output of its agent was read. */
-void finish_hear_end(struct engine *e, struct run_key run, const struct run_end *end);
-/* What the end of a run means for its task. `ret_bad_file`: everything succeeded but its spawn
- * file; `end` has the message. */
-enum outcome finish_outcome(struct engine *e, const struct live_run *run, struct run_end *end,
-                            bool *ret_bad_file);
+
+/* What became of the work of a run in a worktree. */
+struct end_delivery {
+    const struct run_end *end; /* its own, or that of a check after a rebase, or of a stop */
+    bool is_failed;            /* with `outcome` */
+    enum outcome outcome;
+    const char *note;
+    bool changed_nothing; /* its task changed no file */
+};
+/* One member, by the stage; END_LOG and END_CHILDREN have none. */
+struct end_result {
+    const char *tree; /* END_TREE; NULL: unknown */
+    const struct end_delivery *delivery;
+};
+
+extern const struct executor_events run_end_events;
+/* A launch that did not happen: ends without a run. */
+void run_end_unlaunched(struct engine *e, const struct live_run *run, enum run_end_kind kind,
+                        const struct error *why);
+/* The stage is complete. Ignored if the run does not wait for it. */
+void run_end_continue(struct engine *e, struct run_key run, enum end_stage stage,
+                      const struct end_result *result);
+/* The recorded end of a run that waits in a stage; NULL: none. */
+const struct run_end *run_end_find(const struct engine *e, struct run_key run);
+/* What a run whose end is recorded still waits for, as text; NULL: nothing. */
+const char *run_end_doing(const struct engine *e, task_id task);
 /* Inside a turn: records this end at once. Frees `run`. */
-void finish_end_now(struct engine *e, struct live_run *run, const struct run_end *end);
+void run_end_now(struct engine *e, struct live_run *run, const struct run_end *end);
 /* Records the end of an attempt that others have followed; no other effect. */
-void finish_record_end(struct engine *e, const struct live_run *run, struct run_end *end);
+void run_end_record(struct engine *e, const struct live_run *run, struct run_end *end);
+
+/* --- run_outcome.c ---------------------------------------------------------------------------- */
+
+/* Everything that an outcome depends on. Facts that are not known yet are zero. */
+struct end_facts {
+    const struct run_end *end;
+    const struct agent_outcome *reported; /* NULL: its output is not read */
+    enum until until;
+    enum marker marker;      /* with UNTIL_DONE */
+    bool stop_requested;     /* by the core */
+    bool has_account;        /* that can be limited or closed */
+    bool must_print;         /* it has an agent that does not end silently */
+    bool resumes;            /* it continues an earlier session */
+    bool checks_passed;      /* with AGENT_DENIED: it had checks, and all have passed */
+    bool gave_up_waiting;    /* its provider asked it to wait, and it ended soon after */
+    const char *denial;      /* with AGENT_DENIED: the message */
+    const char *budget_stop; /* it was stopped because a budget is used up: the message, or "" */
+
+    const char *spawn_error; /* its children cannot be added; NULL: they can, or are not known */
+    bool delivery_failed;    /* with `delivery_outcome`; `end` has the message */
+    enum outcome delivery_outcome;
+    const char *delivery_note;
+    bool changed_nothing;
+
+    /* Known when the end is applied. */
+    const char *marker_message;                  /* with MARKER_NO_FILE */
+    const char *tree;                            /* of its work; NULL: unknown */
+    int64_t most_same_trees, most_same_failures; /* the settings; 0: off */
+    uint32_t same_trees;           /* iterations that left the tree unchanged, with this one */
+    const char *last_failure;      /* or NULL */
+    uint32_t same_failures;        /* how often that was the failure, without this one */
+    const char *exhausted_account; /* limited for longer than limiter.max_wait_s; or NULL */
+};
+
+struct end_verdict {
+    enum outcome outcome;
+    char message[256];
+    char own_message[256]; /* without the report of the agent */
+    char failure[320];     /* to be counted (session_count_failure); "": none */
+    bool counts_tree;      /* the tree is to be counted (session_count_tree) */
+    bool closes_account;   /* `exhausted_account` */
+};
+
+void run_outcome_decide(const struct end_facts *facts, struct end_verdict *ret);
+/* It printed something, or ran for a while: it was launched successfully. */
+bool run_end_showed_life(const struct run_end *end);
 
 /* --- agents.c -------------------------------------------------------------------------------- */
 
@@ -74,22 +142,17 @@ void agents_stay_known(struct engine *e, const struct config *old);
 
 /* The task as submitted is known. */
 void spawning_launched(struct live_run *run, const char *spec, size_t size, bool spawns);
-/* The store must be asked first: the end is applied again when it has answered. */
-bool spawning_must_wait(struct engine *e, struct live_run *run, const struct happening *end);
-/* Whether the children could be added. Called before merging work that another iteration would have
- * to fix, and after spawning_must_wait; on failure `end` has the message. */
-enum outcome spawning_check(struct engine *e, const struct live_run *run, struct run_end *end);
-/* After success: the outcome once its children are added; on failure `end` has the message. */
-enum outcome spawning_children(struct engine *e, const struct live_run *run, struct run_end *end);
+/* True: what its task spawns is unknown, and the store is asked; END_CHILDREN follows. */
+bool spawning_must_ask(struct engine *e, struct live_run *run);
+/* Adds the tasks of its spawn file as children, if there is one. `check_only`: whether they could
+ * be added, before work is merged that another iteration would have to fix. */
+int spawning_add_children(struct engine *e, const struct live_run *run, bool check_only,
+                          struct error *err);
 
 /* --- stuck ------------------------------------------------------------------------------------ */
 
-/* True: its work tree is examined first; finish_take_end follows. */
-bool stuck_look(struct engine *e, struct run_key key, const struct run_end *end);
-/* In the turn that applies the end: OUTCOME_STUCK, with a message in `end`, at the limit. */
-enum outcome stuck_judge(struct engine *e, const struct live_run *run, struct run_end *end,
-                         enum outcome outcome);
-void stuck_drop_over(struct engine *e); /* those whose end is committed */
+/* True: its work tree is hashed first; END_TREE follows. */
+bool stuck_hash_tree(struct engine *e, const struct live_run *run, const struct run_end *end);
 
 /* --- iteration -------------------------------------------------------------------------------- */
 

@@ -7,13 +7,10 @@
  * the store, and the end waits for the answer before anything is done with its work. */
 #include "engine/runs/runs_internal.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/json_write.h"
 
 void spawning_launched(struct live_run *run, const char *spec, size_t size, bool spawns) {
     free(run->spawner);
@@ -28,65 +25,30 @@ struct spawner_question {
     struct run_key run;
 };
 
-static bool same_run(struct run_key a, struct run_key b) {
-    return a.task == b.task && a.attempt == b.attempt;
-}
-
-/* Continues the end that waited for the answer: examines its work, or applies it next turn. */
-static void tell_late_end(struct engine *e, struct run_key run) {
-    for (size_t i = 0; i < e->late_ends.count; i++) {
-        if (!same_run(e->late_ends.items[i].run, run))
-            continue;
-        struct happening late = e->late_ends.items[i];
-        e->late_ends.items[i] = e->late_ends.items[--e->late_ends.count];
-        if (late.is_fresh)
-            finish_take_end(e, late.run, &late.end);
-        else
-            *LIST_ADD(&e->happened) = late;
-        turn_wake(e);
-        return;
-    }
-}
-
 static void spawner_answered(void *ctx, const struct store_answer *answer,
                              const struct error *err) {
     struct spawner_question *q = ctx;
-    struct live_run *run = run_find(q->e, q->run.task);
+    struct live_run *run = run_find_attempt(q->e, q->run);
     if (err)
         turn_break(q->e, err);
-    else if (run && run->view.attempt == q->run.attempt)
+    else if (run)
         spawning_launched(run, answer->count > 0 ? answer->specs[0].json : "",
                           answer->count > 0 ? answer->specs[0].json_size : 0, true);
-    tell_late_end(q->e, q->run);
+    run_end_continue(q->e, q->run, END_CHILDREN, NULL);
     free(q);
 }
 
-bool spawning_must_wait(struct engine *e, struct live_run *run, const struct happening *end) {
+bool spawning_must_ask(struct engine *e, struct live_run *run) {
     if (run->spawner_known || !e->spawn)
         return false;
     struct spawner_question *q = xcalloc(1, sizeof(*q));
-    *q = (struct spawner_question){ .e = e, .run = end->run };
+    *q = (struct spawner_question){ .e = e, .run = run_key_of(run) };
     struct store_question question = { .kind = ASK_SPECS, .tasks = &run->task, .task_count = 1 };
     store_ask(e->store, &question, spawner_answered, q);
-    if (run->spawner_known)
-        return false;
-    *LIST_ADD(&e->late_ends) = *end;
-    return true;
+    return !run->spawner_known; /* the store may have answered at once */
 }
 
 /* --- spawning -------------------------------------------------------------------------------- */
-
-static void write_event(struct engine *e, const struct live_run *run, int count) {
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_int(&w, "children", count);
-    json_put_int(&w, "iteration", run->iteration);
-    json_write_object_end(&w);
-    engine_event(e, "task.spawned", run->task, run->view.attempt, strbuf_text(&data));
-    strbuf_finish(&data);
-}
 
 static int spawn(struct engine *e, const struct live_run *run, const char *shown, bool check_only,
                  struct error *err) {
@@ -102,49 +64,25 @@ static int spawn(struct engine *e, const struct live_run *run, const char *shown
                                   .folder = strbuf_text(&folder),
                                   .check_only = check_only };
     int r = e->spawn(e->spawn_ctx, e, &order, err);
-    if (r >= 0 && !check_only)
-        write_event(e, run, r);
-    return r < 0 ? r : 0;
+    if (r < 0 || check_only)
+        return r < 0 ? r : 0;
+    char data[64];
+    snprintf(data, sizeof(data), "{\"children\":%d,\"iteration\":%" PRIu32 "}", r, run->iteration);
+    engine_event(e, "task.spawned", run->task, run->view.attempt, data);
+    return 0;
 }
 
-/* A task that will be invalidated or orphaned has no use for children. */
-static bool is_unwanted(const struct engine *e, task_id task) {
-    struct task_spec told;
-    return core_task_spec(e->core, task, &told)
-           && (told.stop == STOP_INVALIDATE || told.stop == STOP_ORPHAN);
-}
-
-static int spawn_if_asked(struct engine *e, const struct live_run *run, bool check_only,
+int spawning_add_children(struct engine *e, const struct live_run *run, bool check_only,
                           struct error *err) {
-    if (!run->spawner || !e->spawn || is_unwanted(e, run->task))
+    struct task_spec spec = { 0 };
+    if (!run->spawner || !e->spawn)
         return 0;
+    (void)core_task_spec(e->core, run->task, &spec);
+    if (spec.stop == STOP_INVALIDATE || spec.stop == STOP_ORPHAN)
+        return 0; /* it has no use for children */
     json_t *json = json_loads(run->spawner, 0, NULL);
     const char *shown = json_string_value(json_object_get(json, "spawn"));
     int r = shown ? spawn(e, run, shown, check_only, err) : 0;
     json_decref(json);
     return r;
-}
-
-/* The outcome of a success with a bad file. */
-static enum outcome outcome_of_bad(const struct engine *e, task_id task) {
-    struct task_view view = { .until = UNTIL_EXIT };
-    (void)core_task(e->core, task, &view);
-    return view.until == UNTIL_VALIDATE ? OUTCOME_INVALID : OUTCOME_FAILED;
-}
-
-static enum outcome try_children(struct engine *e, const struct live_run *run, bool check_only,
-                                 struct run_end *end) {
-    struct error err = { 0 };
-    if (spawn_if_asked(e, run, check_only, &err) == 0)
-        return OUTCOME_OK;
-    snprintf(end->message, sizeof(end->message), "%.250s", err.text);
-    return outcome_of_bad(e, run->task);
-}
-
-enum outcome spawning_check(struct engine *e, const struct live_run *run, struct run_end *end) {
-    return try_children(e, run, true, end);
-}
-
-enum outcome spawning_children(struct engine *e, const struct live_run *run, struct run_end *end) {
-    return try_children(e, run, false, end);
 }

@@ -6,29 +6,23 @@
  * are temporary. Without git the answer is unknown, and the loop continues. */
 #include "engine/runs/runs_internal.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/agents/agents_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "workspace/git.h"
 
-struct stuck {
+struct tree_hash {
     struct engine *e;
-    struct run_key key;
-    struct run_end end;
-    struct aside *aside;
-    bool is_done;
-    char tree[GIT_HASH_MAX]; /* "": unknown */
+    struct run_key run;
+    struct aside *helper;
 };
 
-struct all_stuck {
-    LIST(struct stuck *) all; /* work trees being examined */
+struct stuck {
+    LIST(struct tree_hash *) running;
 };
 
-static struct all_stuck *stuck_of(const struct engine *e) {
+static struct stuck *stuck_of(const struct engine *e) {
     return e->part[PART_stuck];
 }
 
@@ -43,28 +37,31 @@ static const char script[] =
     "export GIT_ALTERNATE_OBJECT_DIRECTORIES=\"$objects\"\n"
     "git -c core.fsmonitor=false -c core.hooksPath=/dev/null add -A && git write-tree\n";
 
-static struct stuck *find(const struct engine *e, struct run_key key) {
-    for (size_t i = 0; i < stuck_of(e)->all.count; i++)
-        if (stuck_of(e)->all.items[i]->key.task == key.task
-            && stuck_of(e)->all.items[i]->key.attempt == key.attempt)
-            return stuck_of(e)->all.items[i];
-    return NULL;
+static void hashed(void *ctx, const struct helper_end *end) {
+    struct tree_hash *hash = ctx;
+    struct stuck *stuck = stuck_of(hash->e);
+    char tree[GIT_HASH_MAX];
+    bool is_known = end->code == 0 && git_hash(end->output, tree);
+    size_t i = 0;
+    while (stuck->running.items[i] != hash)
+        i++;
+    stuck->running.items[i] = stuck->running.items[--stuck->running.count];
+    run_end_continue(hash->e, hash->run, END_TREE,
+                     &(struct end_result){ .tree = is_known ? tree : NULL });
+    free(hash);
 }
 
-static void looked(void *ctx, const struct helper_end *end) {
-    struct stuck *one = ctx;
-    one->aside = NULL;
-    one->is_done = true;
-    if (end->code != 0 || !git_hash(end->output, one->tree))
-        one->tree[0] = '\0';
-    finish_take_end(one->e, one->key, &one->end);
-}
-
-/* The repository of the run's work tree is unknown, so git finds it, below a guard. */
-static bool start(struct stuck *one, const struct run_spec *run) {
-    struct engine *e = one->e;
+bool stuck_hash_tree(struct engine *e, const struct live_run *run, const struct run_end *end) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    struct task_view view;
+    if (config_number(e->config, "loop.stuck_iterations", NULL) == 0
+        || !core_task(e->core, run->task, &view)
+        || (view.until != UNTIL_DONE && view.until != UNTIL_VALIDATE)
+        || (end->kind != RUN_END_EXIT && end->kind != RUN_END_CHECK))
+        return false; /* no other iteration follows */
+    if (run_read_spec(e, run, &read, NULL) < 0)
+        return false;
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    const char *const argv[] = { "sh", "-c", script, NULL };
     const char *env[8] = { "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0" };
     size_t n = 3;
     for (char *const *pair = e->options.environment; pair && *pair && n < 6; pair++)
@@ -73,89 +70,38 @@ static bool start(struct stuck *one, const struct run_spec *run) {
             env[n++] = *pair;
     helper_mark(e->data, &mark);
     env[n] = strbuf_text(&mark);
+    struct tree_hash *hash = xcalloc(1, sizeof(*hash));
+    *hash = (struct tree_hash){ .e = e, .run = run_key_of(run) };
+    /* The repository of its work tree is unknown: git finds it, below a guard. */
     const struct guard_call call = {
-        .command = { .argv = argv,
-                     .cwd = run->cwd,
+        .command = { .argv = (const char *const[]){ "sh", "-c", script, NULL },
+                     .cwd = read->spec.cwd,
                      .env = env,
                      .timeout = config_number(e->config, "git.timeout_s", NULL) },
-        .run = run,
-        .ended = looked,
-        .ctx = one,
+        .run = &read->spec,
+        .ended = hashed,
+        .ctx = hash,
     };
-    return guard_start(e, &call, &one->aside, NULL) == 0;
-}
-
-/* Only if another iteration may follow. */
-static bool is_asked_for(const struct engine *e, struct run_key key, const struct run_end *end) {
-    struct task_view view;
-    if (config_number(e->config, "loop.stuck_iterations", NULL) == 0
-        || !core_task(e->core, key.task, &view))
-        return false;
-    return (view.until == UNTIL_DONE || view.until == UNTIL_VALIDATE)
-           && (end->kind == RUN_END_EXIT || end->kind == RUN_END_CHECK);
-}
-
-bool stuck_look(struct engine *e, struct run_key key, const struct run_end *end) {
-    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    const struct live_run *run = run_find(e, key.task);
-    if (!run || run->view.attempt != key.attempt || !is_asked_for(e, key, end) || find(e, key)
-        || run_read_spec(e, run, &read, NULL) < 0)
-        return false;
-    struct stuck *one = xcalloc(1, sizeof(*one));
-    *one = (struct stuck){ .e = e, .key = key, .end = *end };
-    if (!start(one, &read->spec)) {
-        free(one);
+    if (guard_start(e, &call, &hash->helper, NULL) < 0) {
+        free(hash);
         return false;
     }
-    *LIST_ADD(&stuck_of(e)->all) = one;
+    *LIST_ADD(&stuck_of(e)->running) = hash;
     return true;
 }
 
-enum outcome stuck_judge(struct engine *e, const struct live_run *run, struct run_end *end,
-                         enum outcome outcome) {
-    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
-    const struct stuck *one = find(e, key);
-    int64_t most = config_number(e->config, "loop.stuck_iterations", NULL);
-    bool iterates = outcome == OUTCOME_UNFINISHED || outcome == OUTCOME_INVALID;
-    if (!one || !one->is_done || !one->tree[0] || !iterates || most == 0)
-        return outcome;
-    uint32_t same = session_same_tree(e, run->task, one->tree);
-    if ((int64_t)same < most)
-        return outcome;
-    snprintf(end->message, sizeof(end->message),
-             "%" PRIu32 " iterations have changed nothing in its work tree (loop.stuck_iterations)",
-             same);
-    return OUTCOME_STUCK;
-}
-
-static bool is_over(const struct engine *e, const struct stuck *one) {
-    const struct live_run *run = run_find(e, one->key.task);
-    bool lives = run && run->view.attempt == one->key.attempt;
-    return !lives && !e->committing && !one->aside && e->turn.told == 0;
-}
-
-void stuck_drop_over(struct engine *e) {
-    for (size_t i = 0; i < stuck_of(e)->all.count;) {
-        if (!is_over(e, stuck_of(e)->all.items[i])) {
-            i++;
-            continue;
-        }
-        free(stuck_of(e)->all.items[i]);
-        stuck_of(e)->all.items[i] = stuck_of(e)->all.items[--stuck_of(e)->all.count];
-    }
-}
-
-/* Kills running checks; the end is applied again. */
+/* The next daemon starts them again with the end of the run. */
 static void stuck_free(struct engine *e) {
-    for (size_t i = 0; i < stuck_of(e)->all.count; i++) {
-        helper_kill(stuck_of(e)->all.items[i]->aside);
-        free(stuck_of(e)->all.items[i]);
+    struct stuck *stuck = stuck_of(e);
+    for (size_t i = 0; i < stuck->running.count; i++) {
+        helper_kill(stuck->running.items[i]->helper);
+        free(stuck->running.items[i]);
     }
-    free(stuck_of(e)->all.items);
-    *stuck_of(e) = (struct all_stuck){ 0 };
+    free(stuck->running.items);
+    *stuck = (struct stuck){ 0 };
 }
 
 const struct engine_part stuck_part = {
-    .state_size = sizeof(struct all_stuck),
+    .state_size = sizeof(struct stuck),
     .at = { [STEP_FREE] = stuck_free },
 };

@@ -123,7 +123,7 @@ static int make_local(struct engine *e, struct error *err) {
         .shim_path = e->shim_path,
         .use_cgroup = strcmp(config_text(e->config, "executor.cgroup", NULL), "off") != 0,
     };
-    struct executor_events events = finish_events;
+    struct executor_events events = run_end_events;
     events.ctx = e;
     return executor_local_new(e->loop, &options, &events, &e->executor, err);
 }
@@ -147,7 +147,7 @@ static int make_slurm(struct engine *e, struct error *err) {
     };
     executors_environment(e, env);
     executors_programs(e, paths, &options);
-    struct executor_events events = finish_events;
+    struct executor_events events = run_end_events;
     events.ctx = e;
     int r = executor_slurm_new(e->loop, &options, &events, &executors_of(e)->slurm, err);
     for (size_t i = 0; i < EXECUTORS_PROGRAMS; i++)

@@ -487,6 +487,19 @@ int marker_complain(const struct engine *e, task_id task, struct error *err) {
                      strbuf_text(&path));
 }
 
+int engine_mark_done(struct engine *e, task_id task, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    launch_marker_path(e, task, &path);
+    struct error why = { 0 };
+    int fd = outside_open(AT_FDCWD, strbuf_text(&path), O_WRONLY | O_CREAT | O_EXCL, NULL, &why);
+    if (fd == -EEXIST)
+        return marker_look(e, task) == MARKER_FILE ? 1 : marker_complain(e, task, err);
+    if (fd < 0)
+        return error_set(err, fd, "cannot make the DONE marker: %s", why.text);
+    close(fd);
+    return 0;
+}
+
 static bool is_held_by_marker(const struct engine *e, task_id task) {
     struct task_view t;
     return core_task(e->core, task, &t) && t.state == TASK_HELD && t.hold == HOLD_MARKER;

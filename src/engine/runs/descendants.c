@@ -1,4 +1,5 @@
-/* below.c: see below.h. In the turn that cancels the parent, so that new children never start. */
+/* descendants.c: see below.h. Descendants are canceled in the turn that cancels their parent, so that
+ * new children never start. */
 #include "engine/below.h"
 
 #include <stdlib.h>
@@ -11,10 +12,10 @@
 #define RESOURCES_MAX 16
 
 bool below_is_handed(const struct core *core, task_id task, task_id *ret_parent) {
-    struct task_spec told;
-    if (!core_task_spec(core, task, &told) || !told.parent || told.parent_gate != PARENT_NONE)
+    struct task_spec spec;
+    if (!core_task_spec(core, task, &spec) || !spec.parent || spec.parent_gate != PARENT_NONE)
         return false;
-    *ret_parent = told.parent;
+    *ret_parent = spec.parent;
     return true;
 }
 
@@ -34,22 +35,19 @@ struct tasks {
     size_t count, capacity;
 };
 
-static void take_children(const struct core *core, task_id task, struct tasks *list) {
-    size_t most = 16;
-    do {
-        most *= 4;
-        list->items = xgrow(list->items, &list->capacity, most, sizeof(*list->items));
-        list->count = core_task_children(core, task, list->items, most);
-    } while (list->count == most);
-}
-
 void below_walk(const struct core *core, task_id top, bool (*each)(void *ctx, task_id task),
                 void *ctx) {
     struct tasks open = { 0 }, children = { 0 };
     task_id task = top, parent;
     bool goes_on = true;
     do {
-        take_children(core, task, &children);
+        size_t most = 16;
+        do {
+            most *= 4;
+            children.items =
+                xgrow(children.items, &children.capacity, most, sizeof(*children.items));
+            children.count = core_task_children(core, task, children.items, most);
+        } while (children.count == most);
         for (size_t i = 0; goes_on && i < children.count; i++) {
             if (!below_is_handed(core, children.items[i], &parent))
                 continue;

@@ -1,0 +1,469 @@
+/* usage.c: the tokens and the money that runs have used: what a run may book (agents_internal.h),
+ * its reports, its end, and corrections by the owner (correct.h). */
+#include "engine/correct.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/json_write.h"
+#include "base/money.h"
+#include "engine/agents/agents_internal.h"
+#include "engine/alerts/alerts_internal.h"
+#include "engine/budget.h"
+#include "engine/runs/runs_internal.h"
+
+/* --- plausible claims ------------------------------------------------------------------------- */
+
+#define AHEAD MINUTES(10) /* a run may begin with a burst, and reports may be late */
+
+struct refusal {
+    int64_t tokens, most_tokens; /* tokens -1: not refused */
+    int64_t usd, most_usd;       /* in millionths; the same */
+    time_ms lived;
+};
+
+static int64_t known(int64_t value) {
+    return value > 0 ? value : 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* The maximum that a run of this age may book. */
+static int64_t most_of(const struct engine *e, const char *cap, const char *rate, time_ms lived) {
+    int64_t most = config_number(e->config, cap, NULL);
+    int64_t per_minute = config_number(e->config, rate, NULL);
+    if (per_minute == UNLIMITED)
+        return most;
+    double by_now = (double)per_minute * (double)time_add(lived, AHEAD) / (double)MINUTES(1);
+    return by_now < (double)USAGE_MOST ? smaller(most, (int64_t)by_now) : most;
+}
+
+/* What just exceeds the budget of the run or of its task; -1: no budget. */
+static int64_t passes(int64_t run_limit, int64_t task_limit, int64_t task_used) {
+    int64_t left = task_limit == UNLIMITED ? UNLIMITED : usage_larger(0, task_limit - task_used);
+    int64_t least = smaller(run_limit, left);
+    return least == UNLIMITED ? -1 : least + 1;
+}
+
+/* Booked for an implausible claim; never less than before, never more than is plausible. */
+static int64_t booked_instead(int64_t passing, int64_t most, int64_t before) {
+    int64_t instead = passing < 0 ? -1 : smaller(passing, most);
+    return instead > before ? instead : -1;
+}
+
+static void bound_tokens(const struct engine *e, const struct live_run *run, struct refusal *r,
+                         struct agent_usage *claim) {
+    const struct allowance *a = allowance_find(e, run->task);
+    int64_t in = known(run->view.tokens_in), out = known(run->view.tokens_out);
+    int64_t reported = usage_larger(in, smaller(claim->in, USAGE_MOST))
+                       + usage_larger(out, smaller(claim->out, USAGE_MOST));
+    if (reported <= r->most_tokens || reported <= in + out)
+        return;
+    int64_t passing =
+        passes(allowance_run_limit(e, run->task).tokens, allowance_limit(e, run->task).tokens,
+               a ? a->used.tokens + a->handed.tokens : 0);
+    int64_t instead = booked_instead(passing, r->most_tokens, in + out);
+    r->tokens = reported;
+    claim->in = claim->cached = -1;
+    claim->out = instead < 0 ? -1 : instead - in;
+}
+
+static void bound_money(const struct engine *e, const struct live_run *run, struct refusal *r,
+                        struct agent_usage *claim) {
+    const struct allowance *a = allowance_find(e, run->task);
+    int64_t before = known(run->cost_micro_usd);
+    if (claim->cost_micro_usd <= r->most_usd || claim->cost_micro_usd <= before)
+        return;
+    int64_t passing =
+        passes(allowance_run_limit(e, run->task).usd, allowance_limit(e, run->task).usd,
+               a ? a->used.usd + a->handed.usd : 0);
+    r->usd = claim->cost_micro_usd;
+    claim->cost_micro_usd = booked_instead(passing, r->most_usd, before);
+}
+
+/* --- reporting ------------------------------------------------------------------------------- */
+
+static void print_key(const struct engine *e, task_id task, struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    strbuf_printf(out, "usage:%s", engine_task_id(e, task, id));
+}
+
+static void put_number(struct json_writer *w, const char *key, int64_t number) {
+    json_write_key(w, key);
+    if (number < 0 || number == UNLIMITED)
+        json_write_null(w);
+    else
+        json_write_int(w, number);
+}
+
+static void write_event(struct engine *e, const struct live_run *run, const struct refusal *r) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    put_number(&w, "tokens", r->tokens);
+    put_number(&w, "most_tokens", r->most_tokens);
+    put_number(&w, "micro_usd", r->usd);
+    put_number(&w, "most_micro_usd", r->most_usd);
+    put_number(&w, "lived_ms", r->lived);
+    json_write_object_end(&w);
+    engine_event(e, "run.usage_refused", run->task, run->view.attempt, strbuf_text(&data));
+}
+
+/* Once for a task, until it was corrected. */
+static void report_refusal(struct engine *e, const struct live_run *run, const struct refusal *r,
+                           struct error *err) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, claim = STRBUF_INIT, by = STRBUF_INIT;
+    print_key(e, run->task, &key);
+    const char *and = r->tokens >= 0 && r->usd >= 0 ? " and " : "";
+    if (r->tokens >= 0)
+        strbuf_printf(&claim, "%" PRId64 " tokens%s", r->tokens, and);
+    if (r->usd >= 0)
+        money_put(&claim, r->usd);
+    strbuf_printf(&by, "%s%s%s", r->tokens >= 0 ? "report.run_tokens, report.tokens_per_min" : "",
+                  *and? ", " : "", r->usd >= 0 ? "report.run_usd, report.usd_per_min" : "");
+    engine_task_id(e, run->task, id);
+    (void)error_set(err, -ERANGE,
+                    "%s after %" PRId64 " s is more than one run may book (%s): it was not booked",
+                    strbuf_text(&claim), r->lived / 1000, strbuf_text(&by));
+    if (alert_raise(e, strbuf_text(&key), run->task, run->view.attempt,
+                    "'%s' reported %s after %" PRId64 " s, more than one run may book (%s): it was "
+                    "not booked; 'sluice budget %s --booked-tokens N --booked-usd X' books what is "
+                    "true",
+                    id, strbuf_text(&claim), r->lived / 1000, strbuf_text(&by), id))
+        write_event(e, run, r);
+}
+
+/* Replaces the claim by what is booked; -1: nothing. `until`: when it was claimed, or the run
+ * ended. True: something was refused, and `err` has the message. */
+static bool plausible_bound(struct engine *e, const struct live_run *run, time_ms until,
+                            struct agent_usage *claim, struct error *err) {
+    time_ms lived = run->view.started_at > 0 ? time_max(0, until - run->view.started_at) : 0;
+    struct refusal r = {
+        .tokens = -1,
+        .usd = -1,
+        .most_tokens = most_of(e, "report.run_tokens", "report.tokens_per_min", lived),
+        .most_usd = most_of(e, "report.run_usd", "report.usd_per_min", lived),
+        .lived = lived,
+    };
+    bound_tokens(e, run, &r, claim);
+    bound_money(e, run, &r, claim);
+    if (r.tokens < 0 && r.usd < 0)
+        return false;
+    report_refusal(e, run, &r, err);
+    return true;
+}
+
+/* --- end of the alert ------------------------------------------------------------------------ */
+
+/* Usage outside the window no longer counts. */
+bool plausible_alert_is_over(const struct engine *e, const struct alert *alert) {
+    struct task_view view;
+    return !core_task(e->core, alert->view.task, &view)
+           || e->now >= time_add(alert->view.since, config_policy(e->config)->fair_window);
+}
+
+/* --- reports of live runs --------------------------------------------------------------------- */
+
+/* Tokens are stored as input and output. A total that is not split is stored as output: the known
+ * input is subtracted, whichever report comes first. */
+static int64_t rest_of(int64_t total, int64_t in) {
+    return total > in ? total - (in > 0 ? in : 0) : 0;
+}
+
+/* The stored output before this claim. If it is the rest of a total, a claim of input splits that
+ * again. */
+static int64_t written_of_total(const struct live_run *run, const struct agent_usage *claim) {
+    int64_t in = run->view.tokens_in, out = run->view.tokens_out;
+    if (run->tokens_total > 0 && out == rest_of(run->tokens_total, in))
+        return rest_of(run->tokens_total, usage_larger(in, claim->in));
+    bool was_total = in < 0 && claim->in > 0 && claim->out >= 0; /* of an earlier daemon */
+    return was_total ? out - claim->in : out;
+}
+
+int engine_report_usage(struct engine *e, task_id task, const struct engine_usage *usage,
+                        struct error *err) {
+    struct live_run *run = run_find(e, task);
+    char id[ENGINE_ID_MAX];
+    if (!run)
+        return error_set(err, -EBUSY, "task '%s' has no live run to report for",
+                         engine_task_id(e, task, id));
+    struct agent_usage claim = { .in = usage->tokens_in,
+                                 .out = usage->tokens_out,
+                                 .cached = -1,
+                                 .cost_micro_usd = usage->cost_micro_usd };
+    int64_t rest = rest_of(usage->tokens_total, usage_larger(run->view.tokens_in, claim.in));
+    if (rest > 0)
+        claim.out = usage_larger(claim.out, rest);
+    bool refused = plausible_bound(e, run, e->now, &claim, err);
+    run->view.tokens_out = usage_larger(written_of_total(run, &claim), claim.out);
+    run->view.tokens_in = usage_larger(run->view.tokens_in, claim.in);
+    if (usage->tokens_total > 0 && run->view.tokens_out == claim.out)
+        run->tokens_total = claim.out + (run->view.tokens_in > 0 ? run->view.tokens_in : 0);
+    run->cost_micro_usd = usage_larger(run->cost_micro_usd, claim.cost_micro_usd);
+    struct fact fact = { .kind = FACT_RUN_TOKENS,
+                         .task = task,
+                         .attempt = run->view.attempt,
+                         .tokens = run_tokens(run),
+                         .money = run->cost_micro_usd };
+    int r = fact.tokens >= 0 || fact.money >= 0 ? engine_apply(e, &fact, err) : 0;
+    if (r < 0)
+        return r;
+    rows_write_run(e, run);
+    budget_reported(e, run);
+    return refused;
+}
+
+/* --- the end of a run ------------------------------------------------------------------------- */
+
+/* Thousandths of a dollar per million tokens; -1: not configured. */
+static int64_t price_of(const struct engine *e, const char *pattern, const char *model) {
+    return config_is_set(e->config, pattern, model) ? config_number(e->config, pattern, model) : -1;
+}
+
+/* In millionths of a dollar; -1: unknown. */
+static int64_t cost_of(const struct engine *e, const char *model, const struct agent_usage *used) {
+    int64_t in = price_of(e, "prices.M.in", model), out = price_of(e, "prices.M.out", model);
+    int64_t cached = price_of(e, "prices.M.cached", model);
+    if (in < 0 || out < 0 || used->in < 0 || used->out < 0)
+        return -1;
+    int64_t hits = used->cached > 0 && used->cached <= used->in ? used->cached : 0;
+    double sum = (double)(used->in - hits) * (double)in
+                 + (double)hits * (double)(cached >= 0 ? cached : in)
+                 + (double)used->out * (double)out;
+    return sum / 1000.0 < (double)USAGE_MOST ? (int64_t)(sum / 1000.0 + 0.5) : USAGE_MOST;
+}
+
+int64_t usage_guess_cost(const struct engine *e, const struct live_run *run,
+                         const struct agent_usage *used) {
+    const char *model = config_text(e->config, "agents.A.model", run->agent);
+    return *model ? cost_of(e, model, used) : -1;
+}
+
+/* Others may have been caused by the conversation: then a new one begins. */
+static const bool is_resumable[AGENT_RESULT_MAX] = {
+    [AGENT_LIMITED] = true,   [AGENT_OVERLOADED] = true, [AGENT_AUTH] = true,
+    [AGENT_BILLING] = true,   [AGENT_MAX_TURNS] = true,  [AGENT_BUDGET] = true,
+    [AGENT_CANCELLED] = true, [AGENT_TIMEOUT] = true,    [AGENT_CRASHED] = true,
+    [AGENT_DENIED] = true,
+};
+
+static void set_text(char **field, const char *text) {
+    if (!*text)
+        return;
+    free(*field);
+    *field = xstrdup(text);
+}
+
+void usage_book_end(struct engine *e, struct live_run *run, const struct run_end *end,
+                    const struct agent_outcome *reported) {
+    struct agent_usage own = reported->usage, booked = { -1, -1, -1, -1 };
+    struct agent_outcome believed = *reported;
+    const char *model =
+        reported->model[0] ? reported->model : config_text(e->config, "agents.A.model", run->agent);
+    time_ms until = end->ended_at ? end->ended_at : e->now;
+    if (plausible_bound(e, run, until, &own, NULL))
+        believed.session_usage = booked; /* nor does the session get it */
+    if (!reported->is_short)
+        telemetry_yield(run, &own);
+    if (run->cost_is_guessed && own.cost_micro_usd >= 0)
+        run->cost_micro_usd = -1;           /* its own number takes precedence */
+    if (own.cost_micro_usd < 0 && *model) { /* plausible tokens may still be expensive */
+        struct agent_usage cost = { -1, -1, -1, cost_of(e, model, &own) };
+        (void)plausible_bound(e, run, until, &cost, NULL);
+        own.cost_micro_usd = cost.cost_micro_usd;
+    }
+    run->view.tokens_in = usage_larger(run->view.tokens_in, own.in);
+    run->view.tokens_out = usage_larger(run->view.tokens_out, own.out);
+    run->tokens_cached = usage_larger(run->tokens_cached, own.cached);
+    run->cost_micro_usd = usage_larger(run->cost_micro_usd, own.cost_micro_usd);
+    if (reported->is_short && run->is_metered)
+        booked = (struct agent_usage){ run->view.tokens_in, run->view.tokens_out,
+                                       run->tokens_cached, run->cost_micro_usd };
+    /* An unreported session may never have begun; only a lost run may have lost its log. */
+    bool has_session = reported->session[0] || end->kind == RUN_END_LOST;
+    struct session_end left = { .interrupted = is_resumable[reported->result],
+                                .resumable = is_resumable[reported->result] && has_session };
+    session_ended(e, run, &believed, &booked, &left);
+    set_text(&run->session, reported->session);
+    set_text(&run->model, model);
+    run->said = agent_result_name(reported->result);
+}
+
+/* --- corrections ------------------------------------------------------------------------------ */
+
+/* A window is a list of buckets, and a run was booked into the one in which its end was applied: that
+ * of its end or, if no daemon was running then, a later one. Amounts are taken back from the bucket
+ * of its end, then from later ones, then from earlier ones, from none more than it has. */
+
+struct booked {
+    int64_t in, out, cached, usd; /* -1: unknown */
+};
+
+static int64_t tokens_of(const struct booked *b) {
+    return b->in < 0 && b->out < 0 ? -1 : known(b->in) + known(b->out);
+}
+
+struct buckets {
+    LIST(struct usage_spec) list; /* oldest first */
+};
+
+static void add_bucket(void *ctx, const struct usage_spec *bucket) {
+    *LIST_ADD(&((struct buckets *)ctx)->list) = *bucket;
+}
+
+/* Takes up to `wanted` of `there`; subtracts it from `ret`. */
+static int64_t take(int64_t there, int64_t wanted, int64_t *ret) {
+    int64_t taken = there < wanted ? there : wanted;
+    taken = known(taken);
+    *ret -= taken;
+    return taken;
+}
+
+static void take_from(struct engine *e, const struct usage_spec *bucket,
+                      struct usage_spec *wanted) {
+    int64_t unpriced = 0;
+    struct fact fact = { .kind = FACT_USAGE,
+                         .usage = { .project = bucket->project, .at = bucket->at } };
+    wanted->tokens -= take(bucket->tokens, wanted->tokens, &fact.usage.tokens);
+    wanted->money -= take(bucket->money, wanted->money, &fact.usage.money);
+    wanted->unpriced -= (int32_t)take(bucket->unpriced, wanted->unpriced, &unpriced);
+    fact.usage.unpriced = (int32_t)unpriced;
+    if (fact.usage.tokens || fact.usage.money || fact.usage.unpriced)
+        (void)engine_apply(e, &fact, NULL);
+}
+
+static void take_back(struct engine *e, sym project, time_ms at, struct usage_spec wanted) {
+    struct buckets b = { 0 };
+    core_usage(e->core, project, add_bucket, &b);
+    size_t first = 0; /* the last one that began before its end */
+    for (size_t i = 0; i < b.list.count; i++)
+        first = b.list.items[i].at <= at ? i : first;
+    for (size_t i = first; i < b.list.count; i++)
+        take_from(e, &b.list.items[i], &wanted);
+    for (size_t i = first; i-- > 0;)
+        take_from(e, &b.list.items[i], &wanted);
+    free(b.list.items);
+}
+
+static void correct_windows(struct engine *e, sym project, time_ms at, const struct booked *old,
+                            const struct booked *now) {
+    int64_t tokens = known(tokens_of(now)) - known(tokens_of(old));
+    int64_t money = known(now->usd) - known(old->usd);
+    bool priced = old->usd < 0 && now->usd >= 0;
+    struct fact more = { .kind = FACT_USAGE,
+                         .usage = { .project = project,
+                                    .tokens = known(tokens),
+                                    .reports = tokens_of(old) < 0 && tokens_of(now) >= 0,
+                                    .money = known(money),
+                                    .priced = priced,
+                                    .at = at } };
+    take_back(e, project, at,
+              (struct usage_spec){
+                  .tokens = known(-tokens), .money = known(-money), .unpriced = priced });
+    if (more.usage.tokens || more.usage.reports || more.usage.money || more.usage.priced)
+        (void)engine_apply(e, &more, NULL);
+}
+
+static void correct_task(struct engine *e, const struct run_row *row, const struct task_view *view,
+                         const struct booked *old, const struct booked *now) {
+    struct allowance *a = allowance_get(e, row->task);
+    struct engine_amounts limit = allowance_run_limit(e, row->task);
+    a->used.tokens = known(a->used.tokens + known(tokens_of(now)) - known(tokens_of(old)));
+    a->used.usd = known(a->used.usd + known(now->usd) - known(old->usd));
+    if (old->usd < 0 && now->usd >= 0 && a->unknown > 0)
+        a->unknown--;
+    if (row->attempt == view->attempt) {
+        a->last = (struct engine_amounts){ .tokens = tokens_of(now), .usd = now->usd };
+        a->is_over = a->is_over && (a->last.tokens > limit.tokens || a->last.usd > limit.usd);
+        a->by_agent = false;
+    }
+    allowance_write(e, a);
+    allowance_see_state(e, row->task, view->state); /* a final one returns the rest */
+    budget_look(e, row->task);
+}
+
+static void correct_rows(struct engine *e, const struct run_row *row, const struct task_view *view,
+                         const struct booked *old, const struct booked *now) {
+    struct run_row changed = *row;
+    changed.tokens_in = now->in;
+    changed.tokens_out = now->out;
+    changed.tokens_cached = now->cached;
+    changed.cost_micro_usd = now->usd;
+    store_put_run(e->turn.batch, &changed);
+    store_add_spent(e->turn.batch,
+                    &(struct spent_row){
+                        .project = symbol_name(core_symbols(e->core), view->project),
+                        .agent = row->agent,
+                        .at = row->ended_at,
+                        .tokens_in = known(now->in) - known(old->in),
+                        .tokens_out = known(now->out) - known(old->out),
+                        .tokens_cached = known(now->cached) - known(old->cached),
+                        .cost_micro_usd = known(now->usd) - known(old->usd),
+                        .unknown_tokens = (tokens_of(now) < 0) - (tokens_of(old) < 0),
+                        .unknown_cost = (now->usd < 0) - (old->usd < 0),
+                    });
+    turn_wrote(e);
+}
+
+static void put_pair(struct json_writer *w, const char *key, int64_t old, int64_t now) {
+    json_put_array(w, key);
+    for (int i = 0; i < 2; i++) {
+        int64_t number = i == 0 ? old : now;
+        if (number < 0)
+            json_write_null(w);
+        else
+            json_write_int(w, number);
+    }
+    json_write_array_end(w);
+}
+
+static void write_correction(struct engine *e, const struct run_row *row, const struct booked *old,
+                             const struct booked *now, const char *by) {
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &data, false);
+    json_write_object_begin(&w);
+    put_pair(&w, "tokens", tokens_of(old), tokens_of(now));
+    put_pair(&w, "micro_usd", old->usd, now->usd);
+    if (by)
+        json_put_string(&w, "by", by);
+    json_write_object_end(&w);
+    engine_event(e, "run.corrected", row->task, row->attempt, strbuf_text(&data));
+}
+
+int engine_correct_run(struct engine *e, const struct run_row *row,
+                       const struct engine_correction *c, struct error *err) {
+    struct booked old = { row->tokens_in, row->tokens_out, row->tokens_cached,
+                          row->cost_micro_usd };
+    struct booked now = old;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    struct task_view view;
+    char id[ENGINE_ID_MAX];
+    engine_task_id(e, row->task, id);
+    if (!core_task(e->core, row->task, &view))
+        return error_set(err, -ENOENT, "task '%s' is not known any more: no window has its runs",
+                         id);
+    if (!row->ended)
+        return error_set(err, -EBUSY,
+                         "attempt %u of task '%s' has not ended: wait for it, or cancel it",
+                         row->attempt, id);
+    if (c->tokens_in >= 0 || c->tokens_out >= 0) {
+        now.in = known(c->tokens_in);
+        now.out = known(c->tokens_out);
+        now.cached = now.cached > now.in ? now.in : now.cached;
+    }
+    if (c->cost_micro_usd >= 0)
+        now.usd = c->cost_micro_usd;
+    correct_windows(e, view.project, row->ended_at, &old, &now);
+    correct_rows(e, row, &view, &old, &now);
+    correct_task(e, row, &view, &old, &now);
+    write_correction(e, row, &old, &now, c->by);
+    print_key(e, row->task, &key);
+    alert_clear(e, strbuf_text(&key));
+    return 0;
+}
