@@ -57,8 +57,6 @@ static int apply_names(const struct change *c) {
 static int apply_all(struct engine *e, const struct config *old, struct error *err) {
     struct change c = { e->core, e->config, old, err };
     int r = apply_names(&c);
-    if (r == 0)
-        run_token_configure(e, old);
     PARTS_TRY(r, apply_config, e, err);
     return r;
 }

@@ -56,6 +56,13 @@ int parts_try(struct engine *e, enum engine_try step, struct error *err) {
     return r;
 }
 
+bool parts_hold_answer(struct engine *e, struct engine_request *request) {
+    for (const struct engine_part *const *part = parts_with.holds_answer; *part; part++)
+        if ((*part)->holds_answer(e, request))
+            return true;
+    return false;
+}
+
 bool parts_have_work(const struct engine *e) {
     for (const struct engine_part *const *part = parts_with.has_work; *part; part++)
         if ((*part)->has_work(e))

@@ -25,6 +25,7 @@
 
 struct config;
 struct engine;
+struct engine_request;
 struct live_run;
 
 /* The order matters within a step. Where two parts have hooks in the same step, the reason is given
@@ -136,6 +137,9 @@ struct engine_part {
     /* The first of `count` orders that are left of a decision; its event is written. */
     void (*ordered)(struct engine *e, const struct order *orders, size_t count);
     void (*publish)(struct engine *e, const struct event_row *event); /* a committed event */
+    /* True: the part has the request now, and calls `done` later. */
+    bool (*holds_answer)(struct engine *e, struct engine_request *request);
+    bool (*abandoned)(struct engine *e, struct engine_request *request); /* drops it, if held */
 
     /* Rows, while they are loaded. A task is not in the core yet, and its spec may be adjusted. A
      * note goes to every part, which ignores those of others. */
@@ -175,6 +179,8 @@ ENGINE_PARTS(PART_DECLARATION)
     X(applied)                                                                                     \
     X(ordered)                                                                                     \
     X(publish)                                                                                     \
+    X(holds_answer)                                                                                \
+    X(abandoned)                                                                                   \
     X(load_project)                                                                                \
     X(load_group)                                                                                  \
     X(load_external)                                                                               \
@@ -209,6 +215,7 @@ extern struct parts_with {
 
 void parts_step(struct engine *e, enum engine_step step);
 int parts_try(struct engine *e, enum engine_try step, struct error *err);
+bool parts_hold_answer(struct engine *e, struct engine_request *request);
 bool parts_have_work(const struct engine *e);
 time_ms parts_next_wakeup(const struct engine *e);
 bool parts_are_launching(const struct engine *e);

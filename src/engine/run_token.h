@@ -47,8 +47,6 @@ void engine_limit_children(struct engine *engine, const char *key);
 /* --- inside the engine ----------------------------------------------------------------------- */
 
 void run_token_make(struct run_token *token);
-/* A changed capability.running takes effect at once, for all tasks whose runs have children. */
-void run_token_configure(struct engine *engine, const struct config *old);
 /* For a run that was found with it. */
 void run_token_adopt(struct run_token *token, const char *text);
 /* Its command has it. */

@@ -14,11 +14,10 @@
 #include <string.h>
 
 #include "base/json_write.h"
-#include "engine/agents/agents_internal.h"
 #include "engine/engine.h"
+#include "engine/engine_internal.h"
 #include "engine/note.h"
 #include "engine/redaction.h"
-#include "engine/runs/runs_internal.h"
 #include "os/clock.h"
 #include "os/log.h"
 
@@ -105,7 +104,7 @@ void engine_request_abandon(struct engine *e, struct engine_request *request) {
         while (*e->queue_end)
             e->queue_end = &(*e->queue_end)->next;
     } else if (!request_unlink(&e->turn.requests, request)) {
-        (void)stopping_drop(e, request);
+        PARTS_CALL(abandoned, e, request);
     }
 }
 
@@ -141,7 +140,7 @@ static void answer_requests(struct engine *e, enum store_outcome outcome, const 
         struct engine_request *request = e->turn.requests;
         e->turn.requests = request->next;
         request->next = NULL;
-        if (outcome == STORE_OK && stopping_holds(e, request))
+        if (outcome == STORE_OK && parts_hold_answer(e, request))
             continue;
         bool concerned = request->wrote && outcome != STORE_OK;
         request->done(e, request, concerned ? outcome : STORE_OK, concerned ? err : NULL);
@@ -149,16 +148,6 @@ static void answer_requests(struct engine *e, enum store_outcome outcome, const 
 }
 
 /* --- doing ----------------------------------------------------------------------------------- */
-
-/* Its account is in backoff now. */
-static void note_limited(struct engine *e, struct live_run *run) {
-    struct task_spec spec;
-    struct limiter_view account = { 0 };
-    if (core_task_spec(e->core, run->task, &spec))
-        (void)core_limiter(e->core, spec.run_limiter, &account);
-    run->limited_until = time_max(account.backoff_until, e->now);
-    rows_write_run(e, run);
-}
 
 int engine_apply(struct engine *e, const struct fact *fact, struct error *err) {
     PARTS_CALL(applying, e, fact);
@@ -168,12 +157,7 @@ int engine_apply(struct engine *e, const struct fact *fact, struct error *err) {
         e->turn.current->cancels = true;
     if (r != 0)
         return r;
-    if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
-        session_drop(e, fact->task);
     PARTS_CALL(applied, e, fact);
-    struct live_run *run = fact->kind == FACT_RUN_LIMITED ? run_find(e, fact->task) : NULL;
-    if (run)
-        note_limited(e, run);
     turn_wrote(e);
     return 0;
 }
@@ -259,10 +243,8 @@ static void take_orders(struct engine *e) {
             break;
         case ORDER_CHANGE:
             turn_write_state(e, o);
-            if (task_state_is_final(o->to)) {
+            if (task_state_is_final(o->to))
                 *LIST_ADD(&e->turn.finals) = o->task;
-                session_drop(e, o->task);
-            }
             warn_of_drain(e, o);
             break;
         case ORDER_GROUP:

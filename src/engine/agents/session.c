@@ -627,10 +627,23 @@ void session_drop(struct engine *e, task_id task) {
     turn_wrote(e);
 }
 
+static void sessions_applied(struct engine *e, const struct fact *fact) {
+    if (fact->kind == FACT_DELETE || fact->kind == FACT_FORGET)
+        session_drop(e, fact->task);
+}
+
+static void sessions_ordered(struct engine *e, const struct order *order, size_t count) {
+    (void)count;
+    if (order->kind == ORDER_CHANGE && task_state_is_final(order->to))
+        session_drop(e, order->task);
+}
+
 const struct engine_part sessions_part = {
     .state_size = sizeof(struct sessions),
     .at = { [STEP_INIT] = sessions_init,
             [STEP_UNLOAD] = sessions_unload,
             [STEP_FREE] = sessions_free },
+    .applied = sessions_applied,
+    .ordered = sessions_ordered,
     .load_note = sessions_load,
 };

@@ -160,9 +160,41 @@ const char *run_spec_variable(const struct run_spec *spec, const char *name) {
     return NULL;
 }
 
+void engine_limit_children(struct engine *e, const char *key) {
+    struct fact fact = { .kind = FACT_RESOURCE };
+    fact.resource.id = symbol_intern(core_symbols(e->core), key, strlen(key));
+    fact.resource.cap = config_number(e->config, "capability.running", NULL);
+    (void)core_apply(e->core, &fact, NULL);
+}
+
+/* capability.running may have changed. */
+static int runs_apply_config(struct engine *e, struct error *err) {
+    const struct symbol_table *symbols = core_symbols(e->core);
+    (void)err;
+    for (sym name = 1; name <= symbols->count; name++)
+        if (strncmp(symbol_name(symbols, name), CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
+            engine_limit_children(e, symbol_name(symbols, name));
+    return 0;
+}
+
+/* Its account is in backoff now. */
+static void runs_applied(struct engine *e, const struct fact *fact) {
+    struct live_run *run = fact->kind == FACT_RUN_LIMITED ? run_find(e, fact->task) : NULL;
+    struct task_spec spec;
+    struct limiter_view account = { 0 };
+    if (!run)
+        return;
+    if (core_task_spec(e->core, run->task, &spec))
+        (void)core_limiter(e->core, spec.run_limiter, &account);
+    run->limited_until = time_max(account.backoff_until, e->now);
+    rows_write_run(e, run);
+}
+
 const struct engine_part runs_part = {
     .state_size = sizeof(struct runs),
     .at = { [STEP_INIT] = runs_init, [STEP_UNLOAD] = runs_unload, [STEP_FREE] = runs_free },
+    .applied = runs_applied,
+    .apply_config = runs_apply_config,
 };
 
 /* --- proofs ----------------------------------------------------------------------------------- */
@@ -307,21 +339,4 @@ bool engine_run_spans_of(const struct engine *e, task_id task, time_ms *ret_time
     *ret_idle = spec->spec.idle_timeout;
     run_spec_read_free(&spec);
     return true;
-}
-
-void engine_limit_children(struct engine *e, const char *key) {
-    struct fact fact = { .kind = FACT_RESOURCE };
-    fact.resource.id = symbol_intern(core_symbols(e->core), key, strlen(key));
-    fact.resource.cap = config_number(e->config, "capability.running", NULL);
-    (void)core_apply(e->core, &fact, NULL);
-}
-
-void run_token_configure(struct engine *e, const struct config *old) {
-    if (config_number(old, "capability.running", NULL)
-        == config_number(e->config, "capability.running", NULL))
-        return;
-    const struct symbol_table *symbols = core_symbols(e->core);
-    for (sym name = 1; name <= symbols->count; name++)
-        if (strncmp(symbol_name(symbols, name), CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
-            engine_limit_children(e, symbol_name(symbols, name));
 }

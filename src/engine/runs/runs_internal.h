@@ -24,7 +24,6 @@ const char *run_spec_variable(const struct run_spec *spec, const char *name);
 
 /* A start order that is committed. */
 void launch_later(struct engine *e, task_id task);
-void launch_stop(struct engine *e, const struct order *order);
 /* Its command must be seen to run within the configured time from now on. */
 void launch_set_deadline(struct engine *e, struct live_run *run);
 /* The marker file of a task with until: done. */

@@ -79,4 +79,6 @@ bool stopping_drop(struct engine *e, struct engine_request *request) {
 const struct engine_part stopping_part = {
     .state_size = sizeof(struct stopping),
     .at = { [STEP_INIT] = stopping_init, [STEP_FREE] = stopping_finish },
+    .holds_answer = stopping_holds,
+    .abandoned = stopping_drop,
 };
