@@ -87,4 +87,4 @@ void acp_session_cancel(struct acp_session *s);
 /* Ends with a failure that is not the agent's answer. */
 void acp_session_fail(struct acp_session *s, const char *message);
 /* The agent has closed its output, or exited with this code (128 + N: signal N). */
-void acp_session_gone(struct acp_session *s, int code);
+void acp_session_agent_exited(struct acp_session *s, int code);

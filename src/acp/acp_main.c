@@ -350,7 +350,7 @@ static void run(struct client *c) {
             break;
         read_agent(c);
     }
-    acp_session_gone(&c->session, c->agent.code);
+    acp_session_agent_exited(&c->session, c->agent.code);
     flush_log(c);
 }
 

@@ -67,7 +67,7 @@ void acp_session_fail(struct acp_session *s, const char *message) {
         fail(s, 0, message);
 }
 
-void acp_session_gone(struct acp_session *s, int code) {
+void acp_session_agent_exited(struct acp_session *s, int code) {
     if (s->phase == ACP_OVER)
         return;
     log_failure(s, "gone", code, NULL);

@@ -63,7 +63,7 @@ static const struct error_phrase reasons[] = {
     { AGENT_FAILED, LIST("max_tokens") },
     { AGENT_MAX_TURNS, LIST("max_turn_requests") },
     { AGENT_REFUSED, LIST("refusal") },
-    { AGENT_CANCELLED, LIST("cancelled") },
+    { AGENT_CANCELED, LIST("cancelled") },
     { 0 },
 };
 
@@ -185,7 +185,7 @@ static void on_end(struct agent_notes *notes, const struct json_value *values) {
         if (count > 0 && count <= UINT32_MAX)
             notes->denial.count = (uint32_t)count;
     }
-    if (result != AGENT_OK && !(is_denied && result == AGENT_CANCELLED))
+    if (result != AGENT_OK && !(is_denied && result == AGENT_CANCELED))
         agent_mark(notes, result);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "the agent ended its turn with '%s'", values[REASON].text);

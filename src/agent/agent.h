@@ -34,7 +34,7 @@ enum agent_result {
     AGENT_REFUSED,
     AGENT_MAX_TURNS,
     AGENT_BUDGET, /* its own spending limit */
-    AGENT_CANCELLED,
+    AGENT_CANCELED,
     AGENT_TIMEOUT,
     AGENT_CRASHED, /* exited without a final message, and was not stopped */
     AGENT_FAILED,

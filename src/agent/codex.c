@@ -49,7 +49,7 @@ static const struct error_phrase phrases[] = {
                           "hit your spend cap", "to use codex with your chatgpt plan, upgrade") },
     { AGENT_CONTEXT_FULL, LIST("ran out of room in the model") },
     { AGENT_REFUSED, LIST("reason: content_filter", "flagged for possible cybersecurity risk") },
-    { AGENT_CANCELLED, LIST("turn aborted", "interrupted (ctrl-c)") },
+    { AGENT_CANCELED, LIST("turn aborted", "interrupted (ctrl-c)") },
     { AGENT_BUDGET, LIST("session budget") },
     { AGENT_OVERLOADED, LIST("model is at capacity", "experiencing high demand",
                              "stream disconnected before completion", "request timed out",

@@ -132,7 +132,7 @@ static void on_info(struct agent_notes *notes, const struct json_value *values) 
 static void on_abort(struct agent_notes *notes, const struct json_value *values) {
     (void)values;
     agent_set_ended(notes);
-    agent_mark(notes, AGENT_CANCELLED);
+    agent_mark(notes, AGENT_CANCELED);
 }
 
 static void on_result(struct agent_notes *notes, const struct json_value *values) {

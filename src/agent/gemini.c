@@ -64,7 +64,7 @@ static const struct error_phrase phrases[] = {
     { AGENT_MAX_TURNS, LIST("maximum session turns", "max session turns") },
     { AGENT_CONTEXT_FULL, LIST("exceeds the maximum number of tokens") },
     { AGENT_REFUSED, LIST("prohibited_content", "prohibited content") },
-    { AGENT_CANCELLED, LIST("operation cancelled") },
+    { AGENT_CANCELED, LIST("operation cancelled") },
     { AGENT_OVERLOADED, LIST("model is overloaded") },
     { 0 },
 };
@@ -72,7 +72,7 @@ static const struct error_phrase phrases[] = {
 static const struct error_phrase error_types[] = {
     { AGENT_AUTH, LIST("FatalAuthenticationError") },
     { AGENT_MAX_TURNS, LIST("FatalTurnLimitedError") },
-    { AGENT_CANCELLED, LIST("FatalCancellationError") },
+    { AGENT_CANCELED, LIST("FatalCancellationError") },
     { AGENT_LIMITED, LIST("TerminalQuotaError", "RetryableQuotaError") },
     { 0 },
 };
@@ -289,7 +289,7 @@ static void gemini_judge(struct agent_notes *notes, const struct agent_end *end)
         { 502 & 0xff, AGENT_OVERLOADED },
         { 503 & 0xff, AGENT_OVERLOADED },
         { 504 & 0xff, AGENT_OVERLOADED },
-        { 130, AGENT_CANCELLED },
+        { 130, AGENT_CANCELED },
     };
     /* As a shell shows it: 173 looks like a signal to a caller that sees only the number. */
     int code = end->code >= 0 ? end->code : 128 + end->signal;

@@ -42,7 +42,7 @@ static const struct error_phrase error_names[] = {
     { AGENT_AUTH, LIST("ProviderAuthError") },
     { AGENT_CONTEXT_FULL, LIST("ContextOverflowError") },
     { AGENT_REFUSED, LIST("ContentFilterError") },
-    { AGENT_CANCELLED, LIST("MessageAbortedError") },
+    { AGENT_CANCELED, LIST("MessageAbortedError") },
     { AGENT_FAILED, LIST("MessageOutputLengthError") },
     { 0 },
 };

@@ -147,11 +147,11 @@ void agent_reader_progress(const struct agent_reader *reader, struct agent_progr
 static enum agent_result choose(const struct agent_notes *notes, enum agent_ended_by by) {
     static const enum agent_result order[] = {
         AGENT_AUTH,    AGENT_BILLING,   AGENT_LIMITED, AGENT_OVERLOADED, AGENT_CONTEXT_FULL,
-        AGENT_REFUSED, AGENT_MAX_TURNS, AGENT_BUDGET,  AGENT_TIMEOUT,    AGENT_CANCELLED,
+        AGENT_REFUSED, AGENT_MAX_TURNS, AGENT_BUDGET,  AGENT_TIMEOUT,    AGENT_CANCELED,
         AGENT_CRASHED, AGENT_FAILED,    AGENT_DENIED,
     };
     _Static_assert(ARRAY_SIZE(order) == AGENT_RESULT_MAX - 1, "a result has no place");
-    enum agent_result stopped = by == AGENT_BY_TIMEOUT ? AGENT_TIMEOUT : AGENT_CANCELLED;
+    enum agent_result stopped = by == AGENT_BY_TIMEOUT ? AGENT_TIMEOUT : AGENT_CANCELED;
     if (!notes->has_ended)
         return by == AGENT_BY_ITSELF ? AGENT_CRASHED : stopped;
     for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
@@ -159,7 +159,7 @@ static enum agent_result choose(const struct agent_notes *notes, enum agent_ende
             continue;
         /* A failure caused by stopping it: "stopped" is more specific. */
         bool was_stopped =
-            by != AGENT_BY_ITSELF && (order[i] == AGENT_CANCELLED || order[i] == AGENT_FAILED);
+            by != AGENT_BY_ITSELF && (order[i] == AGENT_CANCELED || order[i] == AGENT_FAILED);
         return was_stopped ? stopped : order[i];
     }
     return AGENT_OK;

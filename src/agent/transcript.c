@@ -422,7 +422,8 @@ static void on_event(void *ctx, const struct json_value *values) {
         row->value(t, &values[row->want]);
 }
 
-struct transcript *transcript_new(const struct agent_adapter *adapter, enum transcript_look look) {
+struct transcript *transcript_new(const struct agent_adapter *adapter,
+                                  enum transcript_layout look) {
     const struct transcript_family *family = adapter ? adapter->transcript : NULL;
     if (!family)
         return NULL;

@@ -19,7 +19,7 @@
 
 #define TRANSCRIPT_LINE_MAX 500 /* bytes of transcript_last_line */
 
-enum transcript_look {
+enum transcript_layout {
     TRANSCRIPT_PLAIN,
     TRANSCRIPT_COLOUR,
     TRANSCRIPT_BRIEF, /* only for transcript_last_line: a few kilobytes of memory, texts are cut */
@@ -27,7 +27,7 @@ enum transcript_look {
 
 struct transcript;
 /* NULL: the agent's output is text already. */
-struct transcript *transcript_new(const struct agent_adapter *adapter, enum transcript_look look);
+struct transcript *transcript_new(const struct agent_adapter *adapter, enum transcript_layout look);
 struct transcript *transcript_free(struct transcript *t); /* accepts NULL */
 void transcript_feed(struct transcript *t, const char *bytes, size_t size, struct strbuf *out);
 /* Ends the output, including a last line without a newline, and resets the transcript. */

@@ -19,8 +19,8 @@
 #include "agent/transcript.h"
 #include "api/server_internal.h"
 #include "base/alloc.h"
-#include "engine/away.h"
 #include "engine/executors.h"
+#include "engine/hosts.h"
 #include "engine/redaction.h"
 #include "os/outside.h"
 

@@ -385,7 +385,7 @@ static int find_message(int fd, const struct bus_message *message, struct error 
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     reader.gap_max = BUS_GAP_MAX;
     bus_reader_borrow(&reader, fd);
-    return bus_reader_seek_behind(&reader, message->id, message->at - SEARCH_SLACK, err);
+    return bus_reader_seek_after(&reader, message->id, message->at - SEARCH_SLACK, err);
 }
 
 static void make_id(struct bus *bus, time_ms now, char ret_id[BUS_ID_MAX]) {

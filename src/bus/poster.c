@@ -167,7 +167,7 @@ static bool has_file(const struct bus_poster *poster, const struct bus_place *pl
     return bus_path(&poster->bus, place, &path, NULL) == 0 && access(strbuf_text(&path), F_OK) == 0;
 }
 
-void bus_forget(struct bus_poster *poster, const char *project, const char *task) {
+void bus_remove_later(struct bus_poster *poster, const char *project, const char *task) {
     const struct bus_message where = { .project = project, .task = task };
     if (poster->open > 0 || has_file(poster, &(struct bus_place){ project, task }))
         enqueue(poster, &where, (struct posting){ .kind = REMOVE });

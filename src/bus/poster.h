@@ -23,7 +23,7 @@ void bus_post(struct bus_poster *poster, const struct bus_message *message, bool
               bus_posted done, void *ctx);
 /* The task was deleted: removes its file, after messages posted before. One lock attempt; if that
  * fails, the file stays. */
-void bus_forget(struct bus_poster *poster, const char *project, const char *task);
+void bus_remove_later(struct bus_poster *poster, const char *project, const char *task);
 /* bus_retire, in queue order. */
 void bus_retire_later(struct bus_poster *poster, const char *project, time_ms before);
 bool bus_poster_is_idle(const struct bus_poster *poster); /* no `done` is pending */

@@ -362,7 +362,7 @@ static int search(struct bus_reader *r, struct search *s, struct error *err) {
     return got;
 }
 
-int bus_reader_seek_behind(struct bus_reader *r, const char *id, time_ms since, struct error *err) {
+int bus_reader_seek_after(struct bus_reader *r, const char *id, time_ms since, struct error *err) {
     uint64_t size = (uint64_t)file_size(r);
     struct search s = { .id = id };
     for (uint64_t block = BLOCK;; block *= BLOCK_MORE) {

@@ -53,7 +53,7 @@ int bus_reader_seek_tail(struct bus_reader *reader, size_t count, uint64_t most,
                          void *ctx, struct error *err);
 /* Positions after the last message with this id. 0: not found. Searches backwards from the end,
  * while messages are not older than `since` (0: to the beginning). */
-int bus_reader_seek_behind(struct bus_reader *reader, const char *id, time_ms since,
-                           struct error *err);
+int bus_reader_seek_after(struct bus_reader *reader, const char *id, time_ms since,
+                          struct error *err);
 /* A former `reader->end`. -EINVAL: no message ends there. */
 int bus_reader_seek_to(struct bus_reader *reader, uint64_t end, struct error *err);

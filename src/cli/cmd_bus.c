@@ -377,7 +377,7 @@ static int read_call(struct reading *r) {
 static int seek(struct reading *r) {
     int got = 0;
     if (r->since) {
-        got = bus_reader_seek_behind(&r->reader, r->since, 0, &r->err);
+        got = bus_reader_seek_after(&r->reader, r->since, 0, &r->err);
         if (got == 0)
             return error_set(&r->err, -ENXIO, "there is no message '%.80s' in '%s'", r->since,
                              strbuf_text(&r->target.path));

@@ -222,8 +222,8 @@ bool slurm_word_is_valid(const char *word) {
 }
 
 /* The last one counts. */
-const char *config_place(const struct config *config, const char *key, const char *project,
-                         const char *agent) {
+const char *config_slurm_value(const struct config *config, const char *key, const char *project,
+                               const char *agent) {
     struct levels levels = levels_of(project, agent);
     const char *value = NULL;
     for (size_t i = 0; !value && i < LEVELS; i++) {

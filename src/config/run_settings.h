@@ -16,8 +16,8 @@ const char *config_executor(const struct config *config, const char *project, co
 /* Does any project or agent use Slurm? */
 bool config_uses_slurm(const struct config *config);
 /* The value of a Slurm key ("partition", "account", …); NULL: none. */
-const char *config_place(const struct config *config, const char *key, const char *project,
-                         const char *agent);
+const char *config_slurm_value(const struct config *config, const char *key, const char *project,
+                               const char *agent);
 /* Is this a Slurm key, and is the value valid? The message names the key. */
 int slurm_value_check(const char *key, const char *value, struct error *err);
 /* "partition=gpu": same for a word of a setting. */

@@ -272,7 +272,7 @@ static void put_project(const struct verdict *v, const struct symbol_table *symb
     if (v->inactive) {
         strbuf_printf(out, "project '%s' is not active; change it with: ", key);
         strbuf_printf(out, "sluice project set %s active=true", key);
-    } else if (v->pause.cause == PAUSE_ASKED) {
+    } else if (v->pause.cause == PAUSE_REQUESTED) {
         strbuf_printf(out, "project '%s' is paused", key);
         put_pauser(v, symbols, out);
         strbuf_printf(out, "; go on with: sluice resume %s", key);

@@ -23,7 +23,7 @@
 /* Who paused starts, and when; for display only. */
 enum pause_cause {
     PAUSE_CONFIGURED,      /* by a setting */
-    PAUSE_ASKED,           /* by a user, who may resume it */
+    PAUSE_REQUESTED,       /* by a user, who may resume it */
     PAUSE_SECTION_REMOVED, /* its section, with its caps, was removed */
     PAUSE_DELETED,         /* the project was deleted; its finished tasks still exist */
 };

@@ -166,10 +166,10 @@ static void handle(void *ctx, const struct event_row *event) {
     e->seq = event->seq;
     e->task = event->task;
     e->attempt = event->attempt;
-    struct store_question question = {
-        .kind = ASK_RUNS, .task = e->task, .before = (uint64_t)e->attempt + 1, .limit = 1
+    struct store_query question = {
+        .kind = QUERY_RUNS, .task = e->task, .before = (uint64_t)e->attempt + 1, .limit = 1
     };
-    store_ask(engine_store(c->engine), &question, run_answered, e);
+    store_query(engine_store(c->engine), &question, run_answered, e);
 }
 
 /* --- the address ------------------------------------------------------------------------------ */

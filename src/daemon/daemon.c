@@ -323,18 +323,18 @@ static void after_turn(void *ctx) {
 /* A standby has no engine and knows no runs, but still refuses their processes. */
 static enum server_peer identify(void *ctx, pid_t pid) {
     static const enum server_peer peers[] = {
-        [KIN_NONE] = SERVER_PEER_OWNER,
-        [KIN_RUN] = SERVER_PEER_RUN,
-        [KIN_UNKNOWN] = SERVER_PEER_UNKNOWN,
+        [ORIGIN_OUTSIDE] = SERVER_PEER_OWNER,
+        [ORIGIN_RUN] = SERVER_PEER_RUN,
+        [ORIGIN_UNKNOWN] = SERVER_PEER_UNKNOWN,
     };
     struct engine *engine = ((struct daemon *)ctx)->engine;
-    return peers[executor_kin(engine ? engine_executor(engine) : NULL, pid)];
+    return peers[executor_process_origin(engine ? engine_executor(engine) : NULL, pid)];
 }
 
 /* Changes at once when a standby takes over. */
 static uint64_t identities(void *ctx) {
     struct engine *engine = ((struct daemon *)ctx)->engine;
-    return engine ? 1 + executor_kin_epoch(engine_executor(engine)) : 0;
+    return engine ? 1 + executor_origin_epoch(engine_executor(engine)) : 0;
 }
 
 /* --- start ------------------------------------------------------------------------------------ */

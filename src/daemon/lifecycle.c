@@ -247,7 +247,7 @@ static void retire_old(void *ctx) {
 
 static void task_deleted(void *ctx, const char *project, const char *id) {
     const struct lifecycle *l = ctx;
-    bus_forget(l->poster, project, id);
+    bus_remove_later(l->poster, project, id);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

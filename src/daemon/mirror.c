@@ -164,9 +164,9 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
         mark_plain(m, job->task);
     if (path && *path == '/' && wanted) {
         job->path = xstrdup(path);
-        struct store_question runs = { .kind = ASK_RUNS, .task = job->task, .limit = 1 };
+        struct store_query runs = { .kind = QUERY_RUNS, .task = job->task, .limit = 1 };
         if (job->status == CARD_FAILED || job->explains)
-            store_ask(engine_store(m->engine), &runs, runs_answered, job);
+            store_query(engine_store(m->engine), &runs, runs_answered, job);
         else
             (void)worker_submit(m->worker, &job->base);
     } else {
@@ -274,8 +274,8 @@ static void handle(void *ctx, const struct event_row *event) {
     job->line =
         line_of(m, event, status, why ? json_string_value(json_object_get(data, "reason")) : NULL);
     json_decref(data);
-    struct store_question question = { .kind = ASK_SPECS, .tasks = &job->task, .task_count = 1 };
-    store_ask(engine_store(m->engine), &question, spec_answered, job);
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = &job->task, .task_count = 1 };
+    store_query(engine_store(m->engine), &question, spec_answered, job);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

@@ -25,9 +25,9 @@
 #include "daemon/services.h"
 #include "daemon/webhook.h"
 #include "engine/data_folder.h"
+#include "engine/engine.h"
 #include "engine/follow.h"
-#include "engine/notifier.h"
-#include "executor/aside.h"
+#include "executor/helper_process.h"
 #include "os/log.h"
 #include "os/loop.h"
 
@@ -78,7 +78,7 @@ struct entry {
 /* One channel in a test. */
 struct trial {
     struct notify *notify;
-    struct aside *helper;
+    struct helper_process *helper;
     enum channel channel;
     bool tried, ok;
     struct strbuf text;
@@ -90,10 +90,10 @@ struct notify {
     struct follower *follower;
     struct news_reader reader;
     QUEUE(struct entry) waiting;
-    struct aside *helper;        /* the command of the first entry; NULL: none runs */
-    enum channel channel;        /* channel of the running command */
-    bool wants_news, has_config; /* cached per configuration */
-    bool saving;                 /* the cursor is being written */
+    struct helper_process *helper; /* the command of the first entry; NULL: none runs */
+    enum channel channel;          /* channel of the running command */
+    bool wants_news, has_config;   /* cached per configuration */
+    bool saving;                   /* the cursor is being written */
     bool warned_desktop;
     struct webhook *webhook;
     struct {
@@ -281,8 +281,8 @@ struct command {
 };
 
 /* 0: `ended` will be called. 1: the channel is off. */
-static int command_start(const struct notify *n, const struct command *c, struct aside **ret_helper,
-                         struct error *err) {
+static int command_start(const struct notify *n, const struct command *c,
+                         struct helper_process **ret_helper, struct error *err) {
     const char *const *words = NULL;
     const char *desktop[DESKTOP_WORDS] = { NULL };
     if (!channel_is_on(n, c->channel, NULL))

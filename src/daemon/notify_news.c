@@ -318,11 +318,11 @@ static void runs_answered(void *ctx, const struct store_answer *answer, const st
 
 static void spec_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct completion *c = ctx;
-    struct store_question runs = { .kind = ASK_RUNS, .task = c->news->number, .limit = 1 };
+    struct store_query runs = { .kind = QUERY_RUNS, .task = c->news->number, .limit = 1 };
     if (!err && answer->count > 0)
         c->news->title = clean_for(c->engine, answer->specs[0].title);
     if (c->news->kind == NEWS_FAILED)
-        store_ask(engine_store(c->engine), &runs, runs_answered, c);
+        store_query(engine_store(c->engine), &runs, runs_answered, c);
     else
         complete(c);
 }
@@ -330,9 +330,9 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
 void news_complete(struct engine *engine, struct news *n, news_completed done, void *ctx) {
     struct completion *c = xcalloc(1, sizeof(*c));
     *c = (struct completion){ engine, n, done, ctx };
-    struct store_question question = { .kind = ASK_SPECS, .tasks = &n->number, .task_count = 1 };
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = &n->number, .task_count = 1 };
     if (n->number)
-        store_ask(engine_store(engine), &question, spec_answered, c);
+        store_query(engine_store(engine), &question, spec_answered, c);
     else
         complete(c);
 }

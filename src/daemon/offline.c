@@ -35,8 +35,8 @@ static int fail(const struct error *err) {
 
 /* Describes the store in one line, without changing it, whatever its version. */
 static int describe_store(const char *url, struct strbuf *out, struct error *err) {
-    struct store_look found = { 0 };
-    int r = store_look(url, &found, err);
+    struct store_summary found = { 0 };
+    int r = store_summary(url, &found, err);
     if (r < 0)
         return r;
     if (!found.there) {
@@ -320,7 +320,7 @@ int daemon_store_copy(const struct home *home, const char *from, const char *to)
 /* --- sluiced --store-show --------------------------------------------------------------------- */
 
 struct shown {
-    struct store_look look;
+    struct store_summary look;
     struct store_report report;
     struct store_digest digest;
     struct store_info info;
@@ -385,7 +385,7 @@ int daemon_store_show(const struct home *home, const char *word) {
     int r = find_store(home, word, &url, &err);
     if (r >= 0) {
         store_show_url(url, shown.place);
-        r = store_look(url, &shown.look, &err);
+        r = store_summary(url, &shown.look, &err);
     }
     /* An older version is not migrated for this. */
     if (r >= 0 && shown.look.there && shown.look.version == STORE_VERSION)

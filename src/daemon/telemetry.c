@@ -162,7 +162,7 @@ static int apply_usage(struct engine *engine, struct engine_request *request) {
                                       .tokens_out = used.out,
                                       .cost_micro_usd = used.cost_micro_usd };
         if (usage.tokens_in >= 0 || usage.tokens_out >= 0 || usage.cost_micro_usd >= 0)
-            (void)engine_hear_usage(engine, m->task, m->attempt, &usage, NULL);
+            (void)engine_take_telemetry(engine, m->task, m->attempt, &usage, NULL);
     }
     return 0;
 }

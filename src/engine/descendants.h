@@ -10,12 +10,12 @@
 struct engine;
 
 /* Whether its parent handed it down. */
-bool below_is_handed(const struct core *core, task_id task, task_id *ret_parent);
+bool is_handed_down(const struct core *core, task_id task, task_id *ret_parent);
 /* Whether a run added it, with its token. If so, it has the children key of run_token.h. */
-bool below_is_of_run(struct core *core, task_id task);
+bool is_added_by_run(struct core *core, task_id task);
 /* Calls `each` for all descendants of `top` until it returns false. */
-void below_walk(const struct core *core, task_id top, bool (*each)(void *ctx, task_id task),
-                void *ctx);
+void descendants_walk(const struct core *core, task_id top, bool (*each)(void *ctx, task_id task),
+                      void *ctx);
 
 /* Inside a turn: cancels all descendants. `now`: kills their runs at once. */
-void engine_cancel_below(struct engine *engine, task_id task, bool now);
+void engine_cancel_descendants(struct engine *engine, task_id task, bool now);

@@ -61,6 +61,6 @@ struct slurm_finding {
 
 typedef void (*engine_slurm_checked)(void *ctx);
 /* True: the findings can be read now; false: `checked` is called once, from the loop. */
-bool engine_look_at_slurm(struct engine *engine, engine_slurm_checked checked, void *ctx);
+bool engine_check_slurm(struct engine *engine, engine_slurm_checked checked, void *ctx);
 /* NULL after the last. */
 const struct slurm_finding *engine_slurm_finding(const struct engine *engine, size_t index);

@@ -75,8 +75,8 @@ struct live_run {
     enum launch_cause launch_cause; /* of a launch that fails before its shim runs */
     bool stop_now;                  /* a stop order kills at once */
     bool is_alive;                  /* found alive when the daemon started */
-    bool is_away;                   /* on another host: hosts.h */
-    bool is_heard;                  /* its shim has reported that its command runs or has ended */
-    bool is_unheard;                /* it was asked to stop before: stopping.c */
+    bool is_unreachable;            /* on another host: hosts.h */
+    bool is_confirmed;              /* its shim has reported that its command runs or has ended */
+    bool is_unconfirmed;            /* it was asked to stop before: stopping.c */
     size_t position;                /* index in engine.live */
 };

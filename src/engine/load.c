@@ -31,14 +31,14 @@ static int load_limiter(void *ctx, const struct limiter_row *row, struct error *
     struct engine *e = ctx;
     struct fact fact = { .kind = FACT_LIMITER };
     config_limiter_spec(e->config, e->core, row->name, &fact.limiter);
-    fact.limiter.backoff_until = row->told.backoff_until;
-    fact.limiter.hits = row->told.hits;
-    fact.limiter.closed = row->told.closed;
-    fact.limiter.backoff_since = row->told.backoff_since;
-    fact.limiter.last_hit = row->told.last_hit;
-    fact.limiter.in_backoff = row->told.in_backoff;
-    fact.limiter.ramp_since = row->told.ramp_since;
-    fact.limiter.last_success = row->told.last_success;
+    fact.limiter.backoff_until = row->spec.backoff_until;
+    fact.limiter.hits = row->spec.hits;
+    fact.limiter.closed = row->spec.closed;
+    fact.limiter.backoff_since = row->spec.backoff_since;
+    fact.limiter.last_hit = row->spec.last_hit;
+    fact.limiter.in_backoff = row->spec.in_backoff;
+    fact.limiter.ramp_since = row->spec.ramp_since;
+    fact.limiter.last_success = row->spec.last_success;
     return apply(e, &fact, err);
 }
 
@@ -49,9 +49,9 @@ static int load_agent(void *ctx, const struct agent_row *row, struct error *err)
     if (r < 0)
         return r;
     config_agent_spec(e->config, e->core, row->name, &fact.agent);
-    fact.agent.launch_failures = row->told.launch_failures;
-    fact.agent.openings = row->told.openings;
-    fact.agent.closed_until = row->told.closed_until;
+    fact.agent.launch_failures = row->spec.launch_failures;
+    fact.agent.openings = row->spec.openings;
+    fact.agent.closed_until = row->spec.closed_until;
     return apply(e, &fact, err);
 }
 
@@ -153,7 +153,7 @@ static size_t split_resources(struct engine *e, const char *text, sym ret[RESOUR
 static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     struct engine *e = ctx;
     sym resources[RESOURCES_MAX];
-    struct task_spec spec = row->told;
+    struct task_spec spec = row->spec;
     int r = know_names(e, row, err);
     if (r < 0)
         return r;
@@ -162,7 +162,7 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     TASK_SYMBOLS(TAKE_SYMBOL)
 #undef TAKE_SYMBOL
     spec.reason = row->reason;
-    spec.look = rows_look(&spec); /* as it is on disk */
+    spec.look = rows_digest(&spec); /* as it is on disk */
     spec.resources = resources;
     spec.resource_count = split_resources(e, row->resources, resources);
     spec.depends_on = row->depends_on;

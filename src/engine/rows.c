@@ -36,10 +36,10 @@ static const char *name_of(const struct engine *e, sym symbol) {
     return symbol ? symbol_name(core_symbols(e->core), symbol) : NULL;
 }
 
-uint64_t rows_look(const struct task_spec *spec) {
+uint64_t rows_digest(const struct task_spec *spec) {
     uint64_t digest = 0;
-#define SEE_TOLD(member) digest = hash_mix(digest, (uint64_t)spec->member);
-#define SEE_BOTH(member) SEE_TOLD(member)
+#define SEE_SPEC(member) digest = hash_mix(digest, (uint64_t)spec->member);
+#define SEE_BOTH(member) SEE_SPEC(member)
 #define SEE_SAME(member)
 #define SEE_ROW(member)
 #define SEE(r, since, name, type, place, member, usual, flags)                                     \
@@ -55,8 +55,8 @@ uint64_t rows_look(const struct task_spec *spec) {
  * written, or if dependencies changed. Dependencies of a final task that are deleted are not a
  * change: its age stays. */
 static void change_task(struct engine *e, const struct task_row *row, bool rewired) {
-    uint64_t digest = rows_look(&row->told);
-    bool seen = digest != row->told.look || (rewired && !task_state_is_final(row->told.state));
+    uint64_t digest = rows_digest(&row->spec);
+    bool seen = digest != row->spec.look || (rewired && !task_state_is_final(row->spec.state));
     core_set_tag(e->core, row->id, digest);
     store_change_task(e->turn.batch, row,
                       (rewired ? STORE_CHANGE_NEEDS : 0) | (seen ? STORE_CHANGE_SEEN : 0));
@@ -65,15 +65,15 @@ static void change_task(struct engine *e, const struct task_row *row, bool rewir
 /* Everything but the two lists. */
 static bool fill_task(struct engine *e, task_id task, struct task_row *ret) {
     *ret = (struct task_row){ .id = task, .changed_at = e->now };
-    if (!core_task_spec(e->core, task, &ret->told))
+    if (!core_task_spec(e->core, task, &ret->spec))
         return false;
-#define TAKE_NAME(member) ret->member = name_of(e, ret->told.member);
+#define TAKE_NAME(member) ret->member = name_of(e, ret->spec.member);
     TASK_SYMBOLS(TAKE_NAME)
 #undef TAKE_NAME
-    ret->reason = ret->told.reason;
+    ret->reason = ret->spec.reason;
     /* Stored as ready_since; max_wait uses ready_clock. */
-    ret->told.ready_since = ret->told.enqueued_at;
-    ret->told.enqueued_at = 0;
+    ret->spec.ready_since = ret->spec.enqueued_at;
+    ret->spec.enqueued_at = 0;
     return true;
 }
 
@@ -115,13 +115,13 @@ static void write_task(void *ctx, task_id task) {
         PARTS_CALL(task_changed, e, task, NULL);
         return;
     }
-    PARTS_CALL(task_changed, e, task, &row.told);
+    PARTS_CALL(task_changed, e, task, &row.spec);
     bool rewired = is_new || e->turn.rewired == task;
     if (rewired)
         fill_depends(e, &row);
     if (is_new) {
         row.resources = join_resources(e, task);
-        core_set_tag(e->core, task, rows_look(&row.told));
+        core_set_tag(e->core, task, rows_digest(&row.spec));
         store_add_task(e->turn.batch, &row);
     } else {
         change_task(e, &row, rewired);
@@ -139,7 +139,7 @@ void rows_write_task(struct engine *e, task_id task) {
 static void write_agent(void *ctx, sym agent) {
     struct engine *e = ctx;
     struct agent_row row = { .name = name_of(e, agent) };
-    if (!core_agent_spec(e->core, agent, &row.told))
+    if (!core_agent_spec(e->core, agent, &row.spec))
         return;
     store_put_agent(e->turn.batch, &row);
     PARTS_CALL(agent_changed, e, &row);
@@ -147,20 +147,20 @@ static void write_agent(void *ctx, sym agent) {
 
 /* Only a hit that begins a pause counts; later ones extend it. */
 static void write_limited_event(struct engine *e, const struct limiter_row *row) {
-    if (!row->told.in_backoff || row->told.backoff_since != e->now || row->told.hits == 0)
+    if (!row->spec.in_backoff || row->spec.backoff_since != e->now || row->spec.hits == 0)
         return;
     struct event_data data;
     struct json_writer *w = event_begin(&data);
     json_put_string(w, "limiter", row->name);
-    json_put_int(w, "until", row->told.backoff_until);
-    json_put_int(w, "hits", row->told.hits);
+    json_put_int(w, "until", row->spec.backoff_until);
+    json_put_int(w, "hits", row->spec.hits);
     event_end(e, &data, "limiter.limited", 0, 0);
 }
 
 static void write_limiter(void *ctx, sym limiter) {
     struct engine *e = ctx;
     struct limiter_row row = { .name = name_of(e, limiter) };
-    if (!core_limiter_spec(e->core, limiter, &row.told))
+    if (!core_limiter_spec(e->core, limiter, &row.spec))
         return;
     store_put_limiter(e->turn.batch, &row);
     PARTS_CALL(limiter_changed, e, &row);

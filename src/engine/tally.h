@@ -1,5 +1,5 @@
 /* tally.h: usage and outcomes of runs since this daemon started, for its metrics. Counted after the
- * commit. Long-term sums are in the store (ASK_SPENT). */
+ * commit. Long-term sums are in the store (QUERY_SPENT). */
 #pragma once
 
 #include "base/metric.h"

@@ -38,5 +38,5 @@ bool engine_usage_before(const struct engine *engine, task_id task, uint32_t att
                          struct engine_usage *ret);
 
 /* Inside a turn. -1: not reported. Values smaller than before are ignored. */
-int engine_hear_usage(struct engine *engine, task_id task, uint32_t attempt,
-                      const struct engine_usage *usage, struct error *err);
+int engine_take_telemetry(struct engine *engine, task_id task, uint32_t attempt,
+                          const struct engine_usage *usage, struct error *err);

@@ -61,8 +61,8 @@ int executor_start(struct executor *ex, struct run_key run, const char *folder,
 bool executor_is_busy(const struct executor *ex);
 
 enum stop_how {
-    STOP_POLITELY, /* stop signal, grace, KILL */
-    STOP_AT_ONCE,  /* KILL */
+    STOP_GRACEFULLY,  /* stop signal, grace, KILL */
+    STOP_IMMEDIATELY, /* KILL */
 };
 /* -ENOENT: no such live run. */
 int executor_stop(struct executor *ex, struct run_key run, enum stop_how how);
@@ -123,14 +123,14 @@ bool executor_describe_run(const struct executor *ex, struct run_key run, struct
 /* Does this process belong to a run, of this executor or of any other daemon of this user? `ex` may
  * be NULL (standby). A daemon that itself runs inside a run treats other processes of that run as
  * its owner's. */
-enum executor_kin {
-    KIN_NONE,
-    KIN_RUN,
-    KIN_UNKNOWN, /* it has ended or cannot be seen: refuse it */
+enum executor_process_origin {
+    ORIGIN_OUTSIDE,
+    ORIGIN_RUN,
+    ORIGIN_UNKNOWN, /* it has ended or cannot be seen: refuse it */
 };
-enum executor_kin executor_kin(const struct executor *ex, pid_t pid);
-/* Changes when executor_kin may answer differently for a process that was asked about before. */
-uint64_t executor_kin_epoch(const struct executor *ex);
+enum executor_process_origin executor_process_origin(const struct executor *ex, pid_t pid);
+/* Changes when executor_process_origin may answer differently for a process that was asked about before. */
+uint64_t executor_origin_epoch(const struct executor *ex);
 const char *executor_boot_id(const struct executor *ex);
 const char *executor_host(const struct executor *ex);
 

@@ -66,7 +66,7 @@ struct executor {
     uint32_t live;
     struct executor_sweep sweep; /* callbacks for external runs */
     struct trash *trash;
-    uint64_t kin_epoch; /* incremented when the shim of a run becomes known after its start */
+    uint64_t origin_epoch; /* incremented when the shim of a run becomes known after its start */
     char host[256];
     char boot_id[40];
     struct executor_feature features[EXECUTOR_FEATURES_MAX];
@@ -98,5 +98,6 @@ void executor_report_end(struct executor_run *run);
 void executor_report_external(struct executor_run *run, const char *task, uint32_t attempt,
                               const struct run_started *who);
 
-/* executor_kin with another directory than /proc, for tests. */
-enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid);
+/* executor_process_origin with another directory than /proc, for tests. */
+enum executor_process_origin process_origin_in(const struct executor *ex, const char *proc,
+                                               pid_t pid);

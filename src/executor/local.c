@@ -267,7 +267,7 @@ static void accept_end(struct local_run *run, const char *text) {
         return;
     run->base.end = end;
     run->base.has_end = true;
-    signal_shim(run, STOP_AT_ONCE);
+    signal_shim(run, STOP_IMMEDIATELY);
 }
 
 static void handle_message(struct local_run *run, char *what) {
@@ -434,11 +434,12 @@ static int watch_shim(struct local_run *run, int pidfd, struct error *err) {
 /* Requests a stop. The shim applies the grace period of the spec (src/shim/watch.c). */
 static void signal_shim(struct local_run *run, enum stop_how how) {
     if (run->pidfd < 0) { /* sent once the shim is known */
-        run->stop_how = run->stop_asked && run->stop_how == STOP_AT_ONCE ? STOP_AT_ONCE : how;
+        run->stop_how =
+            run->stop_asked && run->stop_how == STOP_IMMEDIATELY ? STOP_IMMEDIATELY : how;
         run->stop_asked = true;
         return;
     }
-    (void)proc_signal(run->pidfd, how == STOP_AT_ONCE ? SIGUSR1 : SIGTERM);
+    (void)proc_signal(run->pidfd, how == STOP_IMMEDIATELY ? SIGUSR1 : SIGTERM);
 }
 
 /* Runs that no pidfd reports: examined in the next round, and then every few milliseconds. */
@@ -534,7 +535,7 @@ static void set_over(struct local_run *run, bool same_boot) {
 
 static void set_shim(struct local_run *run, pid_t shim) {
     if (run->shim != shim)
-        run->ex->base.kin_epoch++;
+        run->ex->base.origin_epoch++;
     run->shim = shim;
 }
 
@@ -756,7 +757,7 @@ static void shim_spawned(void *ctx, pid_t pid, int error) {
         return;
     }
     run->shim = pid;
-    run->ex->base.kin_epoch++;
+    run->ex->base.origin_epoch++;
     int pidfd = proc_open(pid);
     if (pidfd < 0 || watch_shim(run, pidfd, NULL) < 0)
         set_pending(run, LOCAL_HIDDEN);
@@ -1090,60 +1091,62 @@ static bool is_above_daemon(const char *proc, pid_t pid) {
 }
 
 /* One walk from the process to the top. */
-static enum executor_kin walk_ancestors(const struct local *ex, const char *proc, pid_t pid) {
+static enum executor_process_origin walk_ancestors(const struct local *ex, const char *proc,
+                                                   pid_t pid) {
     uint64_t child_start = UINT64_MAX;
     for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
         struct proc_stat process = { 0 };
         if (is_shim_of_run(ex, pid))
-            return KIN_RUN;
+            return ORIGIN_RUN;
         if (proc_read(proc, pid, &process) < 0)
-            return i > 0 && is_hidden(proc, pid) ? KIN_NONE : KIN_UNKNOWN;
+            return i > 0 && is_hidden(proc, pid) ? ORIGIN_OUTSIDE : ORIGIN_UNKNOWN;
         if (strncmp(process.name, SHIM_NAME, strlen(SHIM_NAME)) == 0 && !is_above_daemon(proc, pid))
-            return KIN_RUN;
+            return ORIGIN_RUN;
         /* A parent younger than its child: its pid was reused. */
         if (process.start > child_start)
-            return KIN_UNKNOWN;
+            return ORIGIN_UNKNOWN;
         child_start = process.start;
         pid = process.parent;
         if (pid <= 1)
-            return KIN_NONE;
+            return ORIGIN_OUTSIDE;
     }
-    return KIN_UNKNOWN;
+    return ORIGIN_UNKNOWN;
 }
 
-static enum executor_kin kin_by_cgroup(const char *proc, pid_t pid) {
+static enum executor_process_origin origin_by_cgroup(const char *proc, pid_t pid) {
     char file[256];
     (void)snprintf(file, sizeof(file), "%.200s/%d/cgroup", proc, (int)pid);
     _cleanup_(freep) char *path = cgroup_read_path(file);
     if (path && !cgroup_is_in_slot(path, "/")) /* most are in no slot */
-        return KIN_NONE;
+        return ORIGIN_OUTSIDE;
     (void)snprintf(file, sizeof(file), "%.200s/self/cgroup", proc);
     _cleanup_(freep) char *own = cgroup_read_path(file);
     if (!own) /* no cgroup v2 on this host */
-        return KIN_NONE;
+        return ORIGIN_OUTSIDE;
     if (!path)
-        return KIN_UNKNOWN;
-    return cgroup_is_in_slot(path, own) ? KIN_RUN : KIN_NONE;
+        return ORIGIN_UNKNOWN;
+    return cgroup_is_in_slot(path, own) ? ORIGIN_RUN : ORIGIN_OUTSIDE;
 }
 
 /* An ancestor that ends during the walk leaves a gap, and its children have a new parent: if the
  * process is alive, the walk is repeated. A process that has ended, or whose ancestors keep ending,
  * stays unknown. */
-enum executor_kin kin_in(const struct executor *ex, const char *proc, pid_t pid) {
-    enum executor_kin kin = KIN_UNKNOWN;
+enum executor_process_origin process_origin_in(const struct executor *ex, const char *proc,
+                                               pid_t pid) {
+    enum executor_process_origin kin = ORIGIN_UNKNOWN;
     if (pid < 1) /* outside our pid namespace */
-        return KIN_UNKNOWN;
+        return ORIGIN_UNKNOWN;
     if (pid == 1)
-        return KIN_NONE;
-    for (unsigned i = 0; i < WALKS_MAX && kin == KIN_UNKNOWN; i++)
+        return ORIGIN_OUTSIDE;
+    for (unsigned i = 0; i < WALKS_MAX && kin == ORIGIN_UNKNOWN; i++)
         kin = walk_ancestors((const struct local *)ex, proc, pid);
-    return kin == KIN_NONE ? kin_by_cgroup(proc, pid) : kin;
+    return kin == ORIGIN_OUTSIDE ? origin_by_cgroup(proc, pid) : kin;
 }
 
-enum executor_kin executor_kin(const struct executor *ex, pid_t pid) {
-    return kin_in(ex, "/proc", pid);
+enum executor_process_origin executor_process_origin(const struct executor *ex, pid_t pid) {
+    return process_origin_in(ex, "/proc", pid);
 }
 
-uint64_t executor_kin_epoch(const struct executor *ex) {
-    return ex->kin_epoch;
+uint64_t executor_origin_epoch(const struct executor *ex) {
+    return ex->origin_epoch;
 }

@@ -1290,7 +1290,7 @@ static int slurm_stop(struct executor *base, struct run_key key, enum stop_how h
     struct slurm_run *run = run_table_find(&ex->base.runs, key);
     if (!run || run->state == SLURM_OVER)
         return -ENOENT;
-    if (run->stop_requested && (run->stop_how == how || run->stop_how == STOP_AT_ONCE))
+    if (run->stop_requested && (run->stop_how == how || run->stop_how == STOP_IMMEDIATELY))
         return 0;
     run->stop_requested = true;
     run->stop_how = how;
@@ -1369,7 +1369,7 @@ static bool is_due(const struct slurm_run *run, time_ms now) {
 
 static void advance_stop(struct slurm_run *run, time_ms now) {
     struct slurm *ex = run->ex;
-    time_ms wait = run->stop_how == STOP_POLITELY ? run->order.grace : 0;
+    time_ms wait = run->stop_how == STOP_GRACEFULLY ? run->order.grace : 0;
     if (run->stop_step == STEP_CANCEL)
         wait = ex->kill_wait;
     run->stop_at = time_add(now, time_add(wait, STEP_MARGIN));
@@ -1396,10 +1396,10 @@ static void signal_due_runs(struct slurm *ex, const struct slurm_run *first, tim
         ex->cancel_jobs[ex->cancel_count++] = run->job;
         advance_stop(run, now);
     }
-    call_scancel(ex, step == STEP_CANCEL    ? cancel
-                     : step == STEP_KILL    ? kill
-                     : how == STOP_POLITELY ? grace_first
-                                            : at_once);
+    call_scancel(ex, step == STEP_CANCEL      ? cancel
+                     : step == STEP_KILL      ? kill
+                     : how == STOP_GRACEFULLY ? grace_first
+                                              : at_once);
 }
 
 static void cancel_unwanted(struct slurm *ex) {

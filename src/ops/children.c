@@ -11,9 +11,9 @@
 #include "base/money.h"
 #include "engine/agents.h"
 #include "engine/allowance.h"
-#include "engine/below.h"
+#include "engine/descendants.h"
+#include "engine/engine.h"
 #include "engine/executors.h"
-#include "engine/groups.h"
 #include "engine/loops.h"
 #include "engine/redaction.h"
 #include "engine/run_token.h"
@@ -324,7 +324,7 @@ int children_complete(struct op_call *call) {
 /* The number of ancestors that added it as a run, and the first of them. */
 static uint32_t level_of(const struct core *core, task_id task, task_id *ret_top) {
     uint32_t level = 0;
-    while (below_is_handed(core, task, &task))
+    while (is_handed_down(core, task, &task))
         level++;
     *ret_top = task;
     return level;
@@ -340,7 +340,7 @@ static int check_count(struct op_call *call, task_id top, size_t added) {
     int64_t most = config_number(engine_config(call->engine), "capability.children", NULL);
     int64_t left = most;
     if (left > 0)
-        below_walk(engine_core(call->engine), top, count_one, &left);
+        descendants_walk(engine_core(call->engine), top, count_one, &left);
     if ((int64_t)added <= left)
         return 0;
     return op_fail(call, -EACCES,

@@ -8,11 +8,11 @@
 
 #include "base/alloc.h"
 #include "core/action.h"
+#include "engine/agents.h"
 #include "engine/alert.h"
-#include "engine/below.h"
-#include "engine/denied.h"
+#include "engine/descendants.h"
 #include "engine/loops.h"
-#include "engine/merges.h"
+#include "engine/worktrees.h"
 #include "ops/print.h"
 
 struct acting {
@@ -192,7 +192,7 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
                                &(struct fact){ .kind = FACT_AGAIN, .task = step_at(steps, k) },
                                NULL);
     if (a->fact == FACT_CANCEL)
-        engine_cancel_below(call->engine, fact.task, op_flag(call, "now"));
+        engine_cancel_descendants(call->engine, fact.task, op_flag(call, "now"));
     if (!s->already[i] && (a->fact == FACT_APPROVE || a->fact == FACT_REJECT)) {
         /* The next iteration reads the reason. */
         const char *reason = op_text(call, "reason");
@@ -307,8 +307,8 @@ static int run(struct op_call *call) {
                    ? act(call)
                    : op_fail(call, -E2BIG, "more than %u such tasks at once", STORE_ANSWER_MAX);
     s->contexts = arena_alloc(op_arena(call), s->count * sizeof(json_t *));
-    struct store_question question = {
-        .kind = ASK_SPECS, .tasks = queried, .task_count = count, .limit = count
+    struct store_query question = {
+        .kind = QUERY_SPECS, .tasks = queried, .task_count = count, .limit = count
     };
     return op_query(call, &question, take_contexts, act);
 }

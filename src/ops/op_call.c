@@ -15,9 +15,9 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "engine/failing.h"
-#include "engine/merges.h"
+#include "engine/engine.h"
 #include "engine/redaction.h"
+#include "engine/worktrees.h"
 #include "ops/op_internal.h"
 #include "ops/print.h"
 #include "ops/rights.h"
@@ -139,7 +139,7 @@ struct op_private {
     bool over;    /* has its result; only the answer is missing */
     bool filled;  /* the answer is printed, waiting for the commit */
     bool abandoned;
-    struct store_question question;
+    struct store_query question;
     op_take_answer take;
     void *state;
     void (*state_finish)(void *state);
@@ -337,13 +337,13 @@ static void take_stored(void *ctx, const struct store_answer *stored, const stru
     op_wake(call, err ? -EIO : 0, err);
 }
 
-int op_query(struct op_call *call, const struct store_question *question, op_take_answer take,
+int op_query(struct op_call *call, const struct store_query *question, op_take_answer take,
              op_step then) {
     struct op_private *p = call->own;
     p->question = *question;
     p->take = take;
     int r = op_wait(call, then);
-    store_ask(engine_store(call->engine), &p->question, take_stored, call);
+    store_query(engine_store(call->engine), &p->question, take_stored, call);
     return r;
 }
 
@@ -647,7 +647,7 @@ static int keys_begin(struct op_call *call) {
     p->leads = true;
     p->next_in_flight = *bucket_of(call);
     *bucket_of(call) = call;
-    struct store_question question = { .kind = ASK_KEY, .key = call->key };
+    struct store_query question = { .kind = QUERY_KEY, .key = call->key };
     return op_query(call, &question, take_known, key_is_known);
 }
 

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/notifier.h"
+#include "engine/engine.h"
 #include "executor/executor.h"
 #include "ops/op_internal.h"
 #include "ops/print.h"

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "engine/data_folder.h"
+#include "engine/executors.h"
 #include "engine/run_token.h"
 #include "engine/sandboxes.h"
-#include "engine/slurm_look.h"
 #include "engine/worktrees.h"
 #include "executor/executor.h"
 #include "ops/print.h"
@@ -353,7 +353,7 @@ static int print_all(struct op_call *call) {
 }
 
 static int run(struct op_call *call) {
-    return op_wait_ready(call, engine_look_at_slurm, print_all);
+    return op_wait_ready(call, engine_check_slurm, print_all);
 }
 
 const struct op op_daemon_doctor = {

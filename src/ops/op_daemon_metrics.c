@@ -7,7 +7,7 @@
 #include "base/metric.h"
 #include "core/core.h"
 #include "engine/alert.h"
-#include "engine/away.h"
+#include "engine/hosts.h"
 #include "engine/sandboxes.h"
 #include "engine/tally.h"
 #include "ops/print.h"

@@ -10,9 +10,8 @@
 #include "core/core.h"
 #include "engine/alert.h"
 #include "engine/data_folder.h"
-#include "engine/live.h"
+#include "engine/runs.h"
 #include "engine/sandboxes.h"
-#include "engine/shared_folder.h"
 #include "executor/executor.h"
 #include "ops/print.h"
 #include "ops/queue_room.h"
@@ -329,7 +328,7 @@ static void take_events(struct op_call *call, const struct store_answer *answer)
 }
 
 static int query_events(struct op_call *call) {
-    struct store_question question = { .kind = ASK_EVENTS_BACK, .limit = EVENTS_SHOWN };
+    struct store_query question = { .kind = QUERY_EVENTS_BACK, .limit = EVENTS_SHOWN };
     return op_query(call, &question, take_events, print);
 }
 

@@ -46,11 +46,11 @@ static void take_events(struct op_call *call, const struct store_answer *answer)
 static int query(struct op_call *call) {
     const struct reading *s = reading_of(call);
     size_t limit = op_limit(call);
-    struct store_question question = { .kind = s->back ? ASK_EVENTS_BACK : ASK_EVENTS,
-                                       .task = s->task,
-                                       .after = s->back ? 0 : s->from,
-                                       .before = s->back ? s->from : 0,
-                                       .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
+    struct store_query question = { .kind = s->back ? QUERY_EVENTS_BACK : QUERY_EVENTS,
+                                    .task = s->task,
+                                    .after = s->back ? 0 : s->from,
+                                    .before = s->back ? s->from : 0,
+                                    .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
     return op_query(call, &question, take_events, op_done);
 }
 

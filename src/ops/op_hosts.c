@@ -2,7 +2,7 @@
  *
  * Only a person can know that a host is lost for good: one that does not respond may still be
  * working. */
-#include "engine/away.h"
+#include "engine/hosts.h"
 #include "ops/print.h"
 
 /* clang-format off */

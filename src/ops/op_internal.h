@@ -59,7 +59,7 @@ typedef void (*op_take_answer)(struct op_call *call, const struct store_answer *
 
 /* What `question` points to must live as long as the call. If the store cannot be read, the call
  * fails and neither `take` nor `then` is called. */
-int op_query(struct op_call *call, const struct store_question *question, op_take_answer take,
+int op_query(struct op_call *call, const struct store_query *question, op_take_answer take,
              op_step then);
 /* The last step of rights.h: continues with the operation. Idempotency keys belong to `owner`: two
  * tokens, two runs, or a run and its owner may choose the same key without getting each other's

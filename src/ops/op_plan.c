@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "engine/live_snapshot.h"
 #include "engine/outlook.h"
 #include "ops/print.h"
 

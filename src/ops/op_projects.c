@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "config/settings.h"
-#include "engine/below.h"
+#include "engine/descendants.h"
 #include "ops/print.h"
 
 static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
@@ -146,7 +146,7 @@ static size_t each_unfinished(struct op_call *call, const struct engine_project 
             continue;
         struct fact fact = { .kind = FACT_CANCEL, .task = task };
         (void)engine_apply(call->engine, &fact, NULL);
-        engine_cancel_below(call->engine, task, false);
+        engine_cancel_descendants(call->engine, task, false);
     }
     return count;
 }

@@ -9,9 +9,8 @@
 #include "base/money.h"
 #include "base/nearest.h"
 #include "base/number.h"
-#include "engine/away.h"
-#include "engine/correct.h"
-#include "engine/live.h"
+#include "engine/hosts.h"
+#include "engine/runs.h"
 #include "ops/print.h"
 
 static void take_runs(struct op_call *call, const struct store_answer *answer) {
@@ -37,10 +36,10 @@ static int run_task_runs(struct op_call *call) {
     if (r < 0)
         return r;
     size_t limit = op_limit(call);
-    struct store_question question = { .kind = ASK_RUNS,
-                                       .task = task,
-                                       .before = before,
-                                       .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
+    struct store_query question = { .kind = QUERY_RUNS,
+                                    .task = task,
+                                    .before = before,
+                                    .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
     return op_query(call, &question, take_runs, op_done);
 }
 
@@ -70,11 +69,11 @@ struct listing {
     task_id live_before;  /* only live runs with smaller numbers; 0: no live runs */
     struct run_row *runs; /* one for each row; their texts are in the arena */
     size_t limit;
-    struct store_place place; /* of the last one that was read */
-    size_t requested;         /* rows requested from the store */
-    unsigned looked;          /* ended runs read so far */
-    bool over;                /* no more ended runs */
-    bool more_lives;          /* the page ended among the live runs */
+    struct store_cursor place; /* of the last one that was read */
+    size_t requested;          /* rows requested from the store */
+    unsigned looked;           /* ended runs read so far */
+    bool over;                 /* no more ended runs */
+    bool more_lives;           /* the page ended among the live runs */
 };
 
 static struct listing *listing_of(struct op_call *call) {
@@ -125,7 +124,7 @@ static int take_place(struct op_call *call, struct listing *l) {
     const char *given = op_text(call, "after"), *text = given;
     uint64_t at, task, attempt;
     l->live_before = UINT64_MAX;
-    l->place = (struct store_place){ .ended_at = time_min(l->until, TIME_NEVER) };
+    l->place = (struct store_cursor){ .ended_at = time_min(l->until, TIME_NEVER) };
     if (!text)
         return 0;
     if (*text == 'l' && (text++, read_part(&text, '\0', &l->live_before)))
@@ -134,7 +133,7 @@ static int take_place(struct op_call *call, struct listing *l) {
     l->live_before = 0;
     if (*given == 'e' && read_part(&text, '.', &at) && read_part(&text, '.', &task)
         && read_part(&text, '\0', &attempt) && attempt <= UINT32_MAX) {
-        l->place = (struct store_place){ (time_ms)at, task, (uint32_t)attempt };
+        l->place = (struct store_cursor){ (time_ms)at, task, (uint32_t)attempt };
         return 0;
     }
     return op_fail(call, -EINVAL, "'%s' is no place in this list: take `next` of its answer",
@@ -213,7 +212,7 @@ static void take_ended(struct op_call *call, const struct store_answer *answer) 
     size_t i = 0;
     for (; i < answer->count && l->rows.count < l->limit; i++) {
         const struct run_row *run = &answer->runs[i];
-        l->place = (struct store_place){ run->ended_at, run->task, run->attempt };
+        l->place = (struct store_cursor){ run->ended_at, run->task, run->attempt };
         if (fits(call, l, run))
             keep_run(call, l, run);
     }
@@ -265,8 +264,8 @@ static int query_ended(struct op_call *call) {
     l->requested = l->limit - l->rows.count + 1;
     if (filtered || l->requested > STORE_ANSWER_MAX)
         l->requested = STORE_ANSWER_MAX;
-    struct store_question question = {
-        .kind = ASK_ENDED, .since = l->since, .place = l->place, .limit = l->requested
+    struct store_query question = {
+        .kind = QUERY_ENDED, .since = l->since, .place = l->place, .limit = l->requested
     };
     return op_query(call, &question, take_ended, query_ended);
 }
@@ -605,10 +604,10 @@ static int run_correct(struct op_call *call) {
     if (r < 0)
         return r;
     s->attempt = op_number(call, "attempt", 0);
-    struct store_question question = { .kind = ASK_RUNS,
-                                       .task = s->task,
-                                       .before = s->attempt ? (uint64_t)s->attempt + 1 : 0,
-                                       .limit = 2 };
+    struct store_query question = { .kind = QUERY_RUNS,
+                                    .task = s->task,
+                                    .before = s->attempt ? (uint64_t)s->attempt + 1 : 0,
+                                    .limit = 2 };
     return op_query(call, &question, take_row, correct);
 }
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/groups.h"
-#include "engine/shared_folder.h"
+#include "engine/engine.h"
+#include "engine/runs.h"
 #include "ops/children.h"
 #include "ops/queue_room.h"
 #include "ops/task_batch.h"

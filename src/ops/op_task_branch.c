@@ -1,8 +1,7 @@
 /* op_task_branch.c: shows the changes of a task's branch, and merges it. */
 #include <string.h>
 
-#include "engine/diff.h"
-#include "engine/merges.h"
+#include "engine/worktrees.h"
 #include "ops/print.h"
 
 /* clang-format off */

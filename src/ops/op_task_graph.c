@@ -407,8 +407,8 @@ static int query_titles(struct op_call *call) {
         return begin_print(call);
     size_t count = left < STORE_ANSWER_MAX ? left : STORE_ANSWER_MAX;
     d->at += count;
-    struct store_question question = {
-        .kind = ASK_TITLES, .tasks = d->buffer + from, .task_count = count, .limit = count
+    struct store_query question = {
+        .kind = QUERY_TITLES, .tasks = d->buffer + from, .task_count = count, .limit = count
     };
     return op_query(call, &question, take_titles, rest_for_titles);
 }

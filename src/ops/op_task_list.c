@@ -318,10 +318,10 @@ static int search_on(struct op_call *call) {
 static int search(struct op_call *call) {
     struct listing *l = op_state(call, sizeof(*l), NULL);
     take_page(call, l);
-    struct store_question question = { .kind = ASK_TITLES,
-                                       .tasks = l->rows.tasks,
-                                       .task_count = l->rows.count,
-                                       .limit = l->rows.count };
+    struct store_query question = { .kind = QUERY_TITLES,
+                                    .tasks = l->rows.tasks,
+                                    .task_count = l->rows.count,
+                                    .limit = l->rows.count };
     return l->rows.count > 0 ? op_query(call, &question, take_if_text, search_on) : search_on(call);
 }
 

@@ -2,10 +2,9 @@
 #include <unistd.h>
 
 #include "base/json_span.h"
-#include "engine/deliveries.h"
-#include "engine/diff.h"
 #include "engine/executors.h"
 #include "engine/loops.h"
+#include "engine/worktrees.h"
 #include "ops/print.h"
 #include "os/outside.h"
 
@@ -140,9 +139,9 @@ static void take_runs(struct op_call *call, const struct store_answer *answer) {
 }
 
 static int query_runs(struct op_call *call) {
-    struct store_question question = { .kind = ASK_RUNS,
-                                       .task = showing_of(call)->task,
-                                       .limit = RUNS_SHOWN };
+    struct store_query question = { .kind = QUERY_RUNS,
+                                    .task = showing_of(call)->task,
+                                    .limit = RUNS_SHOWN };
     return op_query(call, &question, take_runs, print);
 }
 
@@ -189,8 +188,8 @@ static int run(struct op_call *call) {
     s->task = op_task(call);
     if (!s->task)
         return call->err.code;
-    struct store_question question = {
-        .kind = ASK_SPECS, .tasks = &s->task, .task_count = 1, .limit = 1
+    struct store_query question = {
+        .kind = QUERY_SPECS, .tasks = &s->task, .task_count = 1, .limit = 1
     };
     return op_query(call, &question, take_spec, query_runs);
 }

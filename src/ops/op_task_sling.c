@@ -1164,7 +1164,7 @@ static int query_specs(struct op_call *call) {
             print_answer(call, s);
         return r;
     }
-    struct store_question question = { .kind = ASK_SPECS, .tasks = tasks, .task_count = count };
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = tasks, .task_count = count };
     return op_query(call, &question, take_specs, query_specs);
 }
 

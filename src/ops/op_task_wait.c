@@ -105,7 +105,7 @@ static int query_runs(struct op_call *call) {
         print_int(&w, "waited_ms", engine_now(call->engine) - s->began);
         return op_end(&w);
     }
-    struct store_question question = { .kind = ASK_RUNS, .task = s->tasks[s->queried], .limit = 1 };
+    struct store_query question = { .kind = QUERY_RUNS, .task = s->tasks[s->queried], .limit = 1 };
     return op_query(call, &question, take_run, query_runs);
 }
 

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "engine/away.h"
 #include "engine/executors.h"
+#include "engine/hosts.h"
 #include "engine/loops.h"
-#include "engine/partition.h"
-#include "engine/shared_folder.h"
+#include "engine/runs.h"
 #include "ops/print.h"
 
 struct last_end {
@@ -272,7 +271,7 @@ static int run(struct op_call *call) {
         return call->err.code;
     if (t.state != TASK_FAILED && !(waits(t.state) && t.attempt > 0))
         return query_forecast(call);
-    struct store_question question = { .kind = ASK_RUNS, .task = task, .limit = 1 };
+    struct store_query question = { .kind = QUERY_RUNS, .task = task, .limit = 1 };
     return op_query(call, &question, take_run, query_forecast);
 }
 

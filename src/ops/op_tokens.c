@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "engine/access.h"
-#include "engine/page_code.h"
 #include "ops/print.h"
 #include "os/log.h"
 

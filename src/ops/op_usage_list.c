@@ -115,13 +115,13 @@ static int run(struct op_call *call) {
     if (r < 0)
         return r;
     size_t limit = op_limit(call);
-    struct store_question question = { .kind = ASK_SPENT,
-                                       .days = page->days,
-                                       .by_agent = page->by_agent,
-                                       .since = page->since,
-                                       .before_time = page->until,
-                                       .after = page->skip,
-                                       .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
+    struct store_query question = { .kind = QUERY_SPENT,
+                                    .days = page->days,
+                                    .by_agent = page->by_agent,
+                                    .since = page->since,
+                                    .before_time = page->until,
+                                    .after = page->skip,
+                                    .limit = limit < STORE_ANSWER_MAX ? limit + 1 : limit };
     return op_query(call, &question, take_sums, print);
 }
 

@@ -12,19 +12,16 @@
 #include "base/money.h"
 #include "core/action.h"
 #include "core/core.h"
+#include "engine/agents.h"
 #include "engine/alert.h"
 #include "engine/allowance.h"
 #include "engine/await.h"
-#include "engine/away.h"
-#include "engine/deliveries.h"
-#include "engine/denied.h"
 #include "engine/executors.h"
 #include "engine/external_ids.h"
-#include "engine/live.h"
+#include "engine/hosts.h"
 #include "engine/loops.h"
-#include "engine/partition.h"
+#include "engine/runs.h"
 #include "engine/sandboxes.h"
-#include "engine/trouble.h"
 #include "engine/worktrees.h"
 
 #define EXTERNAL_MAX 50u
@@ -378,8 +375,8 @@ int op_query_titles(struct op_call *call, struct op_rows *rows, op_step then) {
     rows->changed = arena_alloc(op_arena(call), (rows->count + 1) * sizeof(*rows->changed));
     if (rows->count == 0)
         return then(call);
-    struct store_question question = {
-        .kind = ASK_TITLES, .tasks = rows->tasks, .task_count = rows->count, .limit = rows->count
+    struct store_query question = {
+        .kind = QUERY_TITLES, .tasks = rows->tasks, .task_count = rows->count, .limit = rows->count
     };
     return op_query(call, &question, take_titles, then);
 }

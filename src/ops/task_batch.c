@@ -18,7 +18,7 @@
 #include "engine/allowance.h"
 #include "engine/executors.h"
 #include "engine/external_ids.h"
-#include "engine/shared_folder.h"
+#include "engine/runs.h"
 #include "engine/worktrees.h"
 #include "ops/children.h"
 #include "ops/op_internal.h"
@@ -87,7 +87,7 @@ static int choose_executor(const struct batch *batch, struct submission *s, stru
         return r;
     const char *partition = json_string_value(json_object_get(s->slurm, "partition"));
     if (!partition)
-        partition = config_place(config, "partition", s->project, s->agent);
+        partition = config_slurm_value(config, "partition", s->project, s->agent);
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     strbuf_printf(&key, SLURM_KEY "%s", partition ? partition : SLURM_NO_PARTITION);
     submission_add_resource(s, strbuf_text(&key), batch->arena);

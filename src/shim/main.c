@@ -61,7 +61,8 @@ static int prepare(struct shim *s, int argc, char **argv) {
     }
     (void)setsid();           /* already done by the daemon, unless started manually */
     (void)!fchdir(FD_FOLDER); /* short names for its files, and no mount is kept busy */
-    (void)prctl(PR_SET_NAME, "sluice-shim"); /* whatever the file is called, for executor_kin */
+    (void)prctl(PR_SET_NAME,
+                "sluice-shim"); /* whatever the file is called, for executor_process_origin */
     s->handle = argc > 2 && s->kill_wait == 0 ? argv[2] : NULL;
     s->end.code = -1;
     return 0;

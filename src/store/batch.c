@@ -61,8 +61,8 @@ static bool is_text(const char *text) {
 }
 
 static bool is_task(const struct task_row *row) {
-    return is_number(row->id) && is_text(row->project) && row->told.state > TASK_ABSENT
-           && row->told.state < TASK_STATE_MAX && (row->depends_on_count == 0 || row->depends_on);
+    return is_number(row->id) && is_text(row->project) && row->spec.state > TASK_ABSENT
+           && row->spec.state < TASK_STATE_MAX && (row->depends_on_count == 0 || row->depends_on);
 }
 
 /* store_FUNCTION: adds a row that must be valid. */
@@ -113,7 +113,7 @@ void store_delete_task(struct store_batch *batch, task_id task) {
     add_number(batch, WRITE_DELETE, ROW_TASK, task);
 }
 
-void store_take_numbers(struct store_batch *batch, task_id last) {
+void store_assign_numbers(struct store_batch *batch, task_id last) {
     add_number(batch, WRITE_NUMBERS, ROW_TASK, last);
 }
 

@@ -12,13 +12,13 @@
  *           SIZED: a text whose size_t follows it in the struct. NAME: a text that many rows share,
  *           stored as its number in the table `name`. WORD(LIST): an enum, stored as the number of
  *           its word. FLAGS, FINAL, DAYS: see row_type.h
- *   place   ROW: a member of the row. TOLD: of its `told`. BOTH: of both; a text is a symbol in
- *           `told`. SAME: a member that another column also has. NONE: the statement computes it
+ *   place   ROW: a member of the row. SPEC: of its `spec`. BOTH: of both; a text is a symbol in
+ *           `spec`. SAME: a member that another column also has. NONE: the statement computes it
  *   member  in C
  *   usual   for a number: its value in rows of older versions, and in a task without progress
  *   flags   enum column_flag
  *
- * To add a column: a member in rows.h, or in the core's struct of `told`; one line at the end
+ * To add a column: a member in rows.h, or in the core's struct of `spec`; one line at the end
  * of its list here, with the next version as `since`; set STORE_VERSION to that version. A member
  * without a line does not compile (row_type.c), nor does a line of a future version. See also
  * CONTRIBUTING.md. */
@@ -45,29 +45,29 @@ enum column_flag {
 #define TASK_COLUMNS(X, r)                                                                        \
     X(r, 1, number,           NUMBER,            BOTH, id,               0, COLUMN_ID | COLUMN_VARIES) \
     X(r, 1, project,          NAME,              BOTH, project,          0, COLUMN_FIXED)            \
-    X(r, 1, created_at,       NUMBER,            TOLD, created_at,       0, COLUMN_FIXED)            \
+    X(r, 1, created_at,       NUMBER,            SPEC, created_at,       0, COLUMN_FIXED)            \
     X(r, 1, kind,             NAME,              BOTH, kind,             0, COLUMN_SEEN)             \
     X(r, 1, agent,            NAME,              BOTH, agent,            0, COLUMN_SEEN)             \
     X(r, 1, limiter,          NAME,              BOTH, limiter,          0, COLUMN_SEEN)             \
     X(r, 1, workspace,        TEXT,              BOTH, workspace,        0, COLUMN_SEEN)             \
     X(r, 1, serial,           TEXT,              BOTH, serial,           0, COLUMN_SEEN)             \
     X(r, 1, resources,        TEXT,              ROW,  resources,        0, COLUMN_FIXED)            \
-    X(r, 1, state,            WORD(STATE),       TOLD, state,            0, COLUMN_SEEN)             \
+    X(r, 1, state,            WORD(STATE),       SPEC, state,            0, COLUMN_SEEN)             \
     X(r, 1, reason,           WORD(REASON),      BOTH, reason,           0, COLUMN_SEEN)             \
     X(r, 1, changed_at,       NUMBER,            ROW,  changed_at,       0, COLUMN_AGE)              \
     X(r, 1, final_at,         FINAL,             SAME, changed_at,       0, COLUMN_AGE)              \
-    X(r, 1, priority,         NUMBER,            TOLD, priority,         0, COLUMN_SEEN)             \
-    X(r, 1, parent,           NUMBER,            TOLD, parent,           0, COLUMN_SEEN)             \
-    X(r, 1, parent_iteration, NUMBER,            TOLD, parent_iteration, 0, 0)                       \
-    X(r, 1, ready_since,      NUMBER,            TOLD, ready_since,      0, 0)                       \
-    X(r, 1, ready_clock,      NUMBER,            TOLD, ready_clock,      0, 0)                       \
-    X(r, 1, until,            WORD(UNTIL),       TOLD, until,            0, 0)                       \
-    X(r, 1, parent_gate,      WORD(PARENT_GATE), TOLD, parent_gate,      0, 0)                       \
-    X(r, 1, flags,            FLAGS,             SAME, told,             0, 0)                       \
-    X(r, 1, retry_max,        NUMBER,            TOLD, retry_max,        0, COLUMN_SEEN)             \
-    X(r, 1, grp,              NUMBER,            TOLD, group,            0, COLUMN_SEEN)
+    X(r, 1, priority,         NUMBER,            SPEC, priority,         0, COLUMN_SEEN)             \
+    X(r, 1, parent,           NUMBER,            SPEC, parent,           0, COLUMN_SEEN)             \
+    X(r, 1, parent_iteration, NUMBER,            SPEC, parent_iteration, 0, 0)                       \
+    X(r, 1, ready_since,      NUMBER,            SPEC, ready_since,      0, 0)                       \
+    X(r, 1, ready_clock,      NUMBER,            SPEC, ready_clock,      0, 0)                       \
+    X(r, 1, until,            WORD(UNTIL),       SPEC, until,            0, 0)                       \
+    X(r, 1, parent_gate,      WORD(PARENT_GATE), SPEC, parent_gate,      0, 0)                       \
+    X(r, 1, flags,            FLAGS,             SAME, spec,             0, 0)                       \
+    X(r, 1, retry_max,        NUMBER,            SPEC, retry_max,        0, COLUMN_SEEN)             \
+    X(r, 1, grp,              NUMBER,            SPEC, group,            0, COLUMN_SEEN)
 
-/* Names of a task, which are texts in its row and symbols in `told`: X(member). */
+/* Names of a task, which are texts in its row and symbols in `spec`: X(member). */
 #define TASK_SYMBOLS(X) TASK_COLUMNS(TASK_SYMBOL, X) PROGRESS_COLUMNS(TASK_SYMBOL, X)
 #define TASK_SYMBOL(X, since, name, type, place, member, usual, flags)                            \
     TASK_SYMBOL_##type(X, place, member)
@@ -95,22 +95,22 @@ enum column_flag {
  * PostgreSQL. */
 #define PROGRESS_COLUMNS(X, r)                                                                    \
     X(r, 1, task,             NUMBER,            SAME, id,               0, COLUMN_ID)               \
-    X(r, 1, iteration,        NUMBER,            TOLD, iteration,        1, COLUMN_SEEN)             \
-    X(r, 1, attempt,          NUMBER,            TOLD, attempt,          0, COLUMN_SEEN)             \
-    X(r, 1, hold,             WORD(HOLD),        TOLD, hold,             0, COLUMN_SEEN)             \
-    X(r, 1, not_before,       NUMBER,            TOLD, not_before,       0, COLUMN_SEEN)             \
-    X(r, 1, phase,            WORD(PHASE),       TOLD, phase,            0, 0)                       \
-    X(r, 1, started_at,       NUMBER,            TOLD, started_at,       0, 0)                       \
-    X(r, 1, stop,             WORD(STOP),        TOLD, stop,             0, 0)                       \
+    X(r, 1, iteration,        NUMBER,            SPEC, iteration,        1, COLUMN_SEEN)             \
+    X(r, 1, attempt,          NUMBER,            SPEC, attempt,          0, COLUMN_SEEN)             \
+    X(r, 1, hold,             WORD(HOLD),        SPEC, hold,             0, COLUMN_SEEN)             \
+    X(r, 1, not_before,       NUMBER,            SPEC, not_before,       0, COLUMN_SEEN)             \
+    X(r, 1, phase,            WORD(PHASE),       SPEC, phase,            0, 0)                       \
+    X(r, 1, started_at,       NUMBER,            SPEC, started_at,       0, 0)                       \
+    X(r, 1, stop,             WORD(STOP),        SPEC, stop,             0, 0)                       \
     X(r, 1, run_agent,        NAME,              BOTH, run_agent,        0, 0)                       \
     X(r, 1, run_limiter,      NAME,              BOTH, run_limiter,      0, 0)                       \
-    X(r, 1, failures,         NUMBER,            TOLD, failures,         0, 0)                       \
-    X(r, 1, launch_failures,  NUMBER,            TOLD, launch_failures,  0, 0)                       \
-    X(r, 1, losses,           NUMBER,            TOLD, losses,           0, 0)                       \
-    X(r, 1, restarts,         NUMBER,            TOLD, restarts,         0, 0)                       \
-    X(r, 1, breaker_openings, NUMBER,            TOLD, breaker_openings, 0, 0)                       \
-    X(r, 7, lender,           NUMBER,            TOLD, lender,           0, 0)                       \
-    X(r, 7, borrowed,         SMALL,             TOLD, borrowed,         0, 0)
+    X(r, 1, failures,         NUMBER,            SPEC, failures,         0, 0)                       \
+    X(r, 1, launch_failures,  NUMBER,            SPEC, launch_failures,  0, 0)                       \
+    X(r, 1, losses,           NUMBER,            SPEC, losses,           0, 0)                       \
+    X(r, 1, restarts,         NUMBER,            SPEC, restarts,         0, 0)                       \
+    X(r, 1, breaker_openings, NUMBER,            SPEC, breaker_openings, 0, 0)                       \
+    X(r, 7, lender,           NUMBER,            SPEC, lender,           0, 0)                       \
+    X(r, 7, borrowed,         SMALL,             SPEC, borrowed,         0, 0)
 
 #define SPEC_COLUMNS(X, r)                                                                        \
     X(r, 1, number,           NUMBER,            ROW,  id,               0, COLUMN_ID | COLUMN_VARIES) \
@@ -183,21 +183,21 @@ enum column_flag {
 
 #define LIMITER_COLUMNS(X, r)                                                                     \
     X(r, 1, name,             NAME,              ROW,  name,             0, COLUMN_ID)               \
-    X(r, 1, backoff_until,    NUMBER,            TOLD, backoff_until,    0, 0)                       \
-    X(r, 1, hits,             NUMBER,            TOLD, hits,             0, 0)                       \
-    X(r, 1, closed,           BOOL,              TOLD, closed,           0, 0)                       \
-    X(r, 1, backoff_since,    NUMBER,            TOLD, backoff_since,    0, 0)                       \
-    X(r, 1, last_hit,         NUMBER,            TOLD, last_hit,         0, 0)                       \
-    X(r, 1, in_backoff,       BOOL,              TOLD, in_backoff,       0, 0)                       \
-    X(r, 1, ramp_since,       NUMBER,            TOLD, ramp_since,       0, 0)                       \
-    X(r, 5, last_success,     NUMBER,            TOLD, last_success,     0, 0)
+    X(r, 1, backoff_until,    NUMBER,            SPEC, backoff_until,    0, 0)                       \
+    X(r, 1, hits,             NUMBER,            SPEC, hits,             0, 0)                       \
+    X(r, 1, closed,           BOOL,              SPEC, closed,           0, 0)                       \
+    X(r, 1, backoff_since,    NUMBER,            SPEC, backoff_since,    0, 0)                       \
+    X(r, 1, last_hit,         NUMBER,            SPEC, last_hit,         0, 0)                       \
+    X(r, 1, in_backoff,       BOOL,              SPEC, in_backoff,       0, 0)                       \
+    X(r, 1, ramp_since,       NUMBER,            SPEC, ramp_since,       0, 0)                       \
+    X(r, 5, last_success,     NUMBER,            SPEC, last_success,     0, 0)
 
 #define AGENT_COLUMNS(X, r)                                                                       \
     X(r, 1, name,             NAME,              ROW,  name,             0, COLUMN_ID)               \
-    X(r, 1, idle,             BOOL,              TOLD, idle,             0, 0)                       \
-    X(r, 1, launch_failures,  NUMBER,            TOLD, launch_failures,  0, 0)                       \
-    X(r, 1, openings,         NUMBER,            TOLD, openings,         0, 0)                       \
-    X(r, 1, closed_until,     NUMBER,            TOLD, closed_until,     0, 0)
+    X(r, 1, idle,             BOOL,              SPEC, idle,             0, 0)                       \
+    X(r, 1, launch_failures,  NUMBER,            SPEC, launch_failures,  0, 0)                       \
+    X(r, 1, openings,         NUMBER,            SPEC, openings,         0, 0)                       \
+    X(r, 1, closed_until,     NUMBER,            SPEC, closed_until,     0, 0)
 
 #define USAGE_COLUMNS(X, r)                                                                       \
     X(r, 1, project,          NAME,              ROW,  project,          0, COLUMN_KEY)              \

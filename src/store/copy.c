@@ -124,7 +124,7 @@ static int commit(struct copy *copy, bool noted, struct error *err) {
 static void write_totals(struct store_batch *batch, const struct store_totals *totals) {
     store_put_pause(batch, &totals->pause);
     if (totals->last_task > 0)
-        store_take_numbers(batch, totals->last_task);
+        store_assign_numbers(batch, totals->last_task);
     if (totals->last_event == 0)
         return;
     store_add_event(batch,

@@ -520,7 +520,7 @@ static void memory_commit(struct store *base, const struct store_batch *batch) {
 
 struct query {
     const struct memory_data *data;
-    const struct store_question *question;
+    const struct store_query *question;
     struct arena arena;
     char *rows;
     size_t count;
@@ -549,11 +549,11 @@ static sym symbol_of(const struct query *query, const char *name) {
 static void add_spec(struct query *query, task_id id) {
     const struct spec_row *spec = find(query->data, ROW_SPEC, id);
     const struct task_row *task = find(query->data, ROW_TASK, id);
-    enum store_question_kind kind = query->question->kind;
-    struct spec_row row = { .id = id, .title = spec && kind == ASK_TITLES ? spec->title : NULL };
-    if (kind == ASK_CHANGED ? !task : !spec)
+    enum store_query_kind kind = query->question->kind;
+    struct spec_row row = { .id = id, .title = spec && kind == QUERY_TITLES ? spec->title : NULL };
+    if (kind == QUERY_CHANGED ? !task : !spec)
         return;
-    bool is_complete = kind == ASK_SPECS || kind == ASK_EXTERNAL;
+    bool is_complete = kind == QUERY_SPECS || kind == QUERY_EXTERNAL;
     struct spec_row *added = add(query, ROW_SPEC, is_complete ? spec : &row);
     added->changed_at = task ? task->changed_at : 0;
 }
@@ -572,7 +572,7 @@ static void query_external(struct query *query) {
 }
 
 static void query_runs(struct query *query) {
-    const struct store_question *question = query->question;
+    const struct store_query *question = query->question;
     const struct memory_table *runs = rows_of(query, ROW_RUN);
     struct memory_key after = { .high = question->place.task,
                                 .low = (uint64_t)question->place.attempt + 1 };
@@ -590,9 +590,9 @@ static void query_runs(struct query *query) {
 }
 
 static void query_events(struct query *query) {
-    const struct store_question *question = query->question;
+    const struct store_query *question = query->question;
     const struct memory_table *events = rows_of(query, ROW_EVENT);
-    bool back = question->kind == ASK_EVENTS_BACK;
+    bool back = question->kind == QUERY_EVENTS_BACK;
     size_t first = memory_table_position(events, key_of(question->after + 1));
     size_t end =
         question->before ? memory_table_position(events, key_of(question->before)) : events->count;
@@ -614,7 +614,7 @@ static void query_key(struct query *query) {
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-typedef bool (*is_wanted)(const struct store_question *question, const void *row);
+typedef bool (*is_wanted)(const struct store_query *question, const void *row);
 typedef int (*row_order)(const void *a, const void *b);
 
 /* Pointers to the matching rows, in order. */
@@ -644,7 +644,7 @@ static int by_key(const void *a, const void *b) {
     return strcmp(x->key, y->key);
 }
 
-static bool is_behind_key(const struct store_question *question, const void *row) {
+static bool is_behind_key(const struct store_query *question, const void *row) {
     return !question->key || strcmp(((const struct key_row *)row)->key, question->key) > 0;
 }
 
@@ -659,9 +659,9 @@ static int by_change(const void *a, const void *b) {
     return order ? order : COMPARE(x->id, y->id);
 }
 
-static bool is_expired(const struct store_question *question, const void *row) {
+static bool is_expired(const struct store_query *question, const void *row) {
     const struct task_row *task = row;
-    return task_state_is_final(task->told.state) && task->changed_at < question->before_time;
+    return task_state_is_final(task->spec.state) && task->changed_at < question->before_time;
 }
 
 static void query_expired(struct query *query) {
@@ -681,8 +681,8 @@ static int by_end(const void *a, const void *b) {
     return order ? order : COMPARE(y->attempt, x->attempt);
 }
 
-static bool has_ended_before(const struct store_question *question, const void *row) {
-    const struct store_place *place = &question->place;
+static bool has_ended_before(const struct store_query *question, const void *row) {
+    const struct store_cursor *place = &question->place;
     const struct run_row end = { .ended_at = place->ended_at,
                                  .task = place->task,
                                  .attempt = place->attempt };
@@ -708,7 +708,7 @@ static int by_span(const void *a, const void *b, void *ctx) {
 }
 
 static void query_spent(struct query *query) {
-    const struct store_question *question = query->question;
+    const struct store_query *question = query->question;
     const struct memory_table *table = rows_of(query, question->days ? TABLE_DAYS : ROW_SPENT);
     struct spent_row *all = arena_alloc(&query->arena, (table->count + 1) * sizeof(*all));
     size_t count = 0, kept = 0;
@@ -731,17 +731,17 @@ static void query_spent(struct query *query) {
     }
 }
 
-static void memory_query(struct store *base, const struct store_question *question,
+static void memory_query(struct store *base, const struct store_query *question,
                          store_answered done, void *ctx) {
     static void (*const functions[])(struct query * query) = {
-        [ASK_SPECS] = query_each,      [ASK_RUNS] = query_runs,
-        [ASK_EVENTS] = query_events,   [ASK_EVENTS_BACK] = query_events,
-        [ASK_KEY] = query_key,         [ASK_EXTERNAL] = query_external,
-        [ASK_EXPIRED] = query_expired, [ASK_CHANGED] = query_each,
-        [ASK_TITLES] = query_each,     [ASK_ENDED] = query_ended,
-        [ASK_SPENT] = query_spent,     [ASK_KEYS] = query_keys,
+        [QUERY_SPECS] = query_each,      [QUERY_RUNS] = query_runs,
+        [QUERY_EVENTS] = query_events,   [QUERY_EVENTS_BACK] = query_events,
+        [QUERY_KEY] = query_key,         [QUERY_EXTERNAL] = query_external,
+        [QUERY_EXPIRED] = query_expired, [QUERY_CHANGED] = query_each,
+        [QUERY_TITLES] = query_each,     [QUERY_ENDED] = query_ended,
+        [QUERY_SPENT] = query_spent,     [QUERY_KEYS] = query_keys,
     };
-    _Static_assert(ARRAY_SIZE(functions) == STORE_QUESTION_MAX, "a question has no function");
+    _Static_assert(ARRAY_SIZE(functions) == QUERY_KIND_MAX, "a question has no function");
     struct query query = { .data = ((struct memory_store *)base)->data, .question = question };
     query.rows = arena_alloc(&query.arena, question->limit * store_answer_row(question->kind));
     functions[question->kind](&query);

@@ -130,7 +130,7 @@ void pg_write_finish(struct pg_store *store); /* frees */
 /* --- postgres_read.c ------------------------------------------------------------------------- */
 
 int pg_damaged(struct pg_store *store, const char *what, struct error *err);
-void pg_query(struct store *base, const struct store_question *question, store_answered done,
+void pg_query(struct store *base, const struct store_query *question, store_answered done,
               void *ctx);
 void pg_query_size(struct pg_store *store);
 void pg_query_result(void *ctx, const PGresult *result); /* callback of the reader, as above */
@@ -138,4 +138,4 @@ void pg_query_result(void *ctx, const PGresult *result); /* callback of the read
 void pg_query_end_first(struct pg_store *store, const struct error *err);
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err);
-int pg_summary(const char *url, struct store_look *ret_look, struct error *err);
+int pg_summary(const char *url, struct store_summary *ret_look, struct error *err);

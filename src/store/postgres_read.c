@@ -138,12 +138,12 @@ int pg_damaged(struct pg_store *store, const char *what, struct error *err) {
 
 struct pg_pending {
     struct pg_pending *next;
-    enum store_question_kind kind; /* STORE_QUESTION_MAX: database size, internal */
+    enum store_query_kind kind; /* QUERY_KIND_MAX: database size, internal */
     store_answered done;
     void *ctx;
 };
 
-static void expect(struct pg_store *store, enum store_question_kind kind, store_answered done,
+static void expect(struct pg_store *store, enum store_query_kind kind, store_answered done,
                    void *ctx) {
     struct pg_pending *pending = xcalloc(1, sizeof(*pending));
     *pending = (struct pg_pending){ .kind = kind, .done = done, .ctx = ctx };
@@ -156,7 +156,7 @@ static void sync_reader(struct pg_store *store) {
         pg_link_wait(&store->reader);
 }
 
-void pg_query(struct store *base, const struct store_question *q, store_answered done, void *ctx) {
+void pg_query(struct store *base, const struct store_query *q, store_answered done, void *ctx) {
     struct pg_store *store = (struct pg_store *)base;
     struct sql_query what;
     struct pg_bulk values;
@@ -181,7 +181,7 @@ void pg_query(struct store *base, const struct store_question *q, store_answered
 }
 
 void pg_query_size(struct pg_store *store) {
-    expect(store, STORE_QUESTION_MAX, NULL, NULL);
+    expect(store, QUERY_KIND_MAX, NULL, NULL);
     pg_link_send(&store->reader, statement_texts[STATEMENT_GET_SIZE].name,
                  &(struct pg_values){ 0 });
     sync_reader(store);
@@ -191,7 +191,7 @@ void pg_query_result(void *ctx, const PGresult *result) {
     struct pg_store *store = ctx;
     _cleanup_(freep) struct pg_pending *pending = QUEUE_TAKE(&store->pending);
     assert(pending);
-    bool is_size = pending->kind == STORE_QUESTION_MAX;
+    bool is_size = pending->kind == QUERY_KIND_MAX;
     struct error err = { 0 };
     struct row_names names = { &store->names, false };
     size_t size = is_size ? sizeof(task_id) : store_answer_row(pending->kind);
@@ -364,7 +364,7 @@ int pg_load(struct store *base, const struct store_reader *reader, struct store_
 
 /* --- read-only inspection -------------------------------------------------------------------- */
 
-static int read_summary(struct pg_link *link, struct store_look *look, struct error *err) {
+static int read_summary(struct pg_link *link, struct store_summary *look, struct error *err) {
     _cleanup_(pg_result_free) PGresult *result = NULL;
     int r = pg_schema_inspect(link, STORE_VERSION, &look->version, err);
     if (r < 0 || look->version == 0)
@@ -385,7 +385,7 @@ static int read_summary(struct pg_link *link, struct store_look *look, struct er
     return 0;
 }
 
-int pg_summary(const char *url, struct store_look *ret_look, struct error *err) {
+int pg_summary(const char *url, struct store_summary *ret_look, struct error *err) {
     _cleanup_(pg_target_finish) struct pg_target target = { 0 };
     _cleanup_(pg_link_close) struct pg_link link = { 0 };
     int r = pg_target_parse(url, &target, err);

@@ -22,8 +22,8 @@
     .is_signed = _Generic(((struct r *)NULL)->member, int32_t: true, int64_t: true, default: false)
 #define AT_ROW(r, member)  MEMBER(r, member)
 #define AT_SAME(r, member) MEMBER(r, member)
-#define AT_TOLD(r, member) MEMBER(r, told.member)
-#define AT_BOTH(r, member) MEMBER(r, member), .twin = OFFSET(r, told.member)
+#define AT_SPEC(r, member) MEMBER(r, spec.member)
+#define AT_BOTH(r, member) MEMBER(r, member), .twin = OFFSET(r, spec.member)
 #define AT_NONE(r, member) .at = 0
 #define COLUMN(r, since_, name_, type_, place, member, usual_, flags_)                             \
     { .name = #name_, .type = COLUMN_##type_, AT_##place(r, member), .usual = (usual_),            \
@@ -40,16 +40,16 @@ const struct row_type row_types[] = { ROW_KINDS(TYPE) };
 /* --- completeness of the lists --------------------------------------------------------------- */
 
 #define COUNT_ROW  0,
-#define COUNT_TOLD
+#define COUNT_SPEC
 #define COUNT_BOTH 0,
 #define COUNT_SAME
 #define COUNT_NONE
-#define TOLD_ROW
-#define TOLD_TOLD  0,
-#define TOLD_BOTH  0,
-#define TOLD_SAME
+#define SPEC_ROW
+#define SPEC_SPEC  0,
+#define SPEC_BOTH  0,
+#define SPEC_SAME
 #define IN_ROW(r, since, name, type, place, member, usual, flags)  COUNT_##place
-#define IN_TOLD(r, since, name, type, place, member, usual, flags) TOLD_##place
+#define IN_SPEC(r, since, name, type, place, member, usual, flags) SPEC_##place
 #define IN_FLAGS(member, bit, most)                                0,
 /* One initializer for each member: too few are missing, too many are excess. */
 #define EVERY_MEMBER(type, ...)                                                                    \
@@ -57,8 +57,8 @@ const struct row_type row_types[] = { ROW_KINDS(TYPE) };
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 EVERY_MEMBER(task_row, TASK_COLUMNS(IN_ROW, _) PROGRESS_COLUMNS(IN_ROW, _)
-             0 /* depends_on */, 0 /* its count */, { 0 } /* told */)
-EVERY_MEMBER(task_spec, TASK_COLUMNS(IN_TOLD, _) PROGRESS_COLUMNS(IN_TOLD, _) TASK_FLAGS(IN_FLAGS)
+             0 /* depends_on */, 0 /* its count */, { 0 } /* spec */)
+EVERY_MEMBER(task_spec, TASK_COLUMNS(IN_SPEC, _) PROGRESS_COLUMNS(IN_SPEC, _) TASK_FLAGS(IN_FLAGS)
              0 /* depends_on */, 0 /* its count */, 0 /* resources */, 0 /* their count */,
              0 /* enqueued_at: rows have it as ready_since */, 0 /* look */)
 EVERY_MEMBER(spec_row, SPEC_COLUMNS(IN_ROW, _) 0 /* json_size */, 0 /* changed_at */)
@@ -66,8 +66,8 @@ EVERY_MEMBER(run_row, RUN_COLUMNS(IN_ROW, _))
 EVERY_MEMBER(event_row, EVENT_COLUMNS(IN_ROW, _))
 EVERY_MEMBER(project_row, PROJECT_COLUMNS(IN_ROW, _))
 EVERY_MEMBER(group_row, GROUP_COLUMNS(IN_ROW, _))
-EVERY_MEMBER(limiter_row, LIMITER_COLUMNS(IN_ROW, _) { 0 } /* told */)
-EVERY_MEMBER(agent_row, AGENT_COLUMNS(IN_ROW, _) { 0 } /* told */)
+EVERY_MEMBER(limiter_row, LIMITER_COLUMNS(IN_ROW, _) { 0 } /* spec */)
+EVERY_MEMBER(agent_row, AGENT_COLUMNS(IN_ROW, _) { 0 } /* spec */)
 EVERY_MEMBER(usage_row, USAGE_COLUMNS(IN_ROW, _))
 EVERY_MEMBER(wait_row, WAIT_COLUMNS(IN_ROW, _))
 EVERY_MEMBER(key_row, KEY_COLUMNS(IN_ROW, _))
@@ -89,13 +89,13 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct agent_spec) == 80, "is it a 
 /* --- values ---------------------------------------------------------------------------------- */
 
 int64_t task_flags(const struct task_row *row) {
-#define BITS(member, bit, most) | (int64_t)row->told.member *(bit)
+#define BITS(member, bit, most) | (int64_t)row->spec.member *(bit)
     return 0 TASK_FLAGS(BITS);
 #undef BITS
 }
 
 void task_take_flags(struct task_row *row, int64_t flags) {
-#define BITS(member, bit, most) row->told.member = (unsigned)(flags / (bit)) & (most);
+#define BITS(member, bit, most) row->spec.member = (unsigned)(flags / (bit)) & (most);
     TASK_FLAGS(BITS)
 #undef BITS
 }
@@ -186,15 +186,15 @@ static char *copy_task(struct task_row *copy, char *free) {
         copy->depends_on = memcpy(free, copy->depends_on, size);
     else
         copy->depends_on = NULL;
-    struct task_spec *told = &copy->told;
-#define CLEAR(member) told->member = 0;
+    struct task_spec *spec = &copy->spec;
+#define CLEAR(member) spec->member = 0;
     TASK_SYMBOLS(CLEAR)
 #undef CLEAR
-    told->depends_on = NULL;
-    told->resources = NULL;
-    told->depends_on_count = told->resource_count = 0;
-    told->id = copy->id;
-    told->reason = copy->reason;
+    spec->depends_on = NULL;
+    spec->resources = NULL;
+    spec->depends_on_count = spec->resource_count = 0;
+    spec->id = copy->id;
+    spec->reason = copy->reason;
     return free + size;
 }
 

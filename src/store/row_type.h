@@ -38,7 +38,7 @@ union any_row {
 struct column {
     const char *name;
     uint16_t at;    /* offset in the row */
-    uint16_t twin;  /* of the same number in `told`; 0: none */
+    uint16_t twin;  /* of the same number in `spec`; 0: none */
     uint16_t flags; /* enum column_flag */
     uint8_t size;   /* of the member */
     uint8_t type;   /* enum column_type */
@@ -121,7 +121,7 @@ static inline bool column_is_null(const struct column *c, const void *row) {
     if (column_is_text(c))
         return !column_text(c, row);
     if (c->type == COLUMN_FINAL)
-        return !task_state_is_final(((const struct task_row *)row)->told.state);
+        return !task_state_is_final(((const struct task_row *)row)->spec.state);
     return (c->flags & COLUMN_OPTIONAL) && column_number(c, row) == 0;
 }
 
@@ -225,7 +225,7 @@ uint64_t row_hash(enum row_kind kind, const void *row, uint64_t hash);
 
 /* --- copies in one allocation ---------------------------------------------------------------- */
 
-/* The symbols and lists of a copied task's `told` are empty: its texts have the same values. */
+/* The symbols and lists of a copied task's `spec` are empty: its texts have the same values. */
 void *row_copy(enum row_kind kind, const void *row, struct arena *arena);
 void *row_clone(enum row_kind kind, const void *row); /* one allocation: end with free */
 /* Clears what is not stored: the rest of a limiter or agent comes from the configuration. */

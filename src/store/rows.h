@@ -19,8 +19,8 @@ struct task_row {
     size_t depends_on_count;
     enum reason reason; /* of the last change */
     time_ms changed_at; /* last user-visible change; see store_change_task */
-    /* Only the plain values of `told` are used: the symbols and lists are the texts above. */
-    struct task_spec told;
+    /* Only the plain values of `spec` are used: the symbols and lists are the texts above. */
+    struct task_spec spec;
 };
 
 /* The submission as JSON, and what lists show of it. It never changes, except for the context
@@ -110,11 +110,11 @@ struct group_row {
 /* Run-time state of a limiter or agent; the rest comes from the configuration. */
 struct limiter_row {
     const char *name;
-    struct limiter_spec told; /* its plain run-time values */
+    struct limiter_spec spec; /* its plain run-time values */
 };
 struct agent_row {
     const char *name;
-    struct agent_spec told;
+    struct agent_spec spec;
 };
 
 /* A project's usage in one bucket of the window; added to the stored row. */

@@ -52,9 +52,9 @@ struct scan {
     task_id *tasks; /* all of them, for their specs */
     size_t task_count, task_capacity;
     bool answered;
-    size_t count;                   /* of rows in the last answer */
-    struct store_question question; /* the next one: continues after the rows already read */
-    char *key;                      /* its */
+    size_t count;                /* of rows in the last answer */
+    struct store_query question; /* the next one: continues after the rows already read */
+    char *key;                   /* its */
 };
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static int scan_loaded(struct scan *scan) {
 static void continue_after(struct scan *scan, enum store_table table, const void *row) {
     const struct run_row *run = row;
     if (table == STORE_RUNS)
-        scan->question.place = (struct store_place){ .task = run->task, .attempt = run->attempt };
+        scan->question.place = (struct store_cursor){ .task = run->task, .attempt = run->attempt };
     if (table == STORE_EVENTS)
         scan->question.after = ((const struct event_row *)row)->seq;
     if (table == STORE_KEYS) {
@@ -136,10 +136,10 @@ static void pass_rows(void *ctx, const struct store_answer *answer, const struct
     }
 }
 
-static int query(struct scan *scan, enum store_table table, const struct store_question *question) {
+static int query(struct scan *scan, enum store_table table, const struct store_query *question) {
     struct asking asking = { scan, table };
     scan->answered = false;
-    store_ask(scan->store, question, pass_rows, &asking);
+    store_query(scan->store, question, pass_rows, &asking);
     assert(scan->answered); /* it was opened without a loop */
     return scan->r;
 }
@@ -148,26 +148,26 @@ static int scan_specs(struct scan *scan) {
     int r = 0;
     for (size_t at = 0; r >= 0 && at < scan->task_count; at += STORE_ANSWER_MAX) {
         size_t rest = scan->task_count - at;
-        struct store_question question = { .kind = ASK_SPECS,
-                                           .tasks = scan->tasks + at,
-                                           .task_count =
-                                               rest < STORE_ANSWER_MAX ? rest : STORE_ANSWER_MAX };
+        struct store_query question = { .kind = QUERY_SPECS,
+                                        .tasks = scan->tasks + at,
+                                        .task_count =
+                                            rest < STORE_ANSWER_MAX ? rest : STORE_ANSWER_MAX };
         r = query(scan, STORE_SPECS, &question);
     }
     return r;
 }
 
 static int scan_rest(struct scan *scan, enum store_table table) {
-    struct store_question *question = &scan->question;
+    struct store_query *question = &scan->question;
     bool is_spent = table == STORE_HOURS || table == STORE_DAYS;
-    *question = (struct store_question){ .kind = table == STORE_RUNS     ? ASK_RUNS
-                                                 : table == STORE_EVENTS ? ASK_EVENTS
-                                                 : table == STORE_KEYS   ? ASK_KEYS
-                                                                         : ASK_SPENT,
-                                         .apart = is_spent,
-                                         .days = table == STORE_DAYS,
-                                         .since = INT64_MIN,
-                                         .before_time = TIME_NEVER };
+    *question = (struct store_query){ .kind = table == STORE_RUNS     ? QUERY_RUNS
+                                              : table == STORE_EVENTS ? QUERY_EVENTS
+                                              : table == STORE_KEYS   ? QUERY_KEYS
+                                                                      : QUERY_SPENT,
+                                      .apart = is_spent,
+                                      .days = table == STORE_DAYS,
+                                      .since = INT64_MIN,
+                                      .before_time = TIME_NEVER };
     int r;
     do {
         r = query(scan, table, question);

@@ -674,7 +674,7 @@ int sql_load_task(struct sql_loader *loader, const struct task_row *row,
 }
 
 /* The value of a statement's parameter: the member of the question that has its name. */
-static struct sql_value value_of(const struct store_question *q, const struct sql_column *param,
+static struct sql_value value_of(const struct store_query *q, const struct sql_column *param,
                                  const struct names *names) {
     sym project = q->project ? symbol_find(&names->table, q->project, strlen(q->project)) : 0;
     const struct {
@@ -702,31 +702,31 @@ static struct sql_value value_of(const struct store_question *q, const struct sq
     return (struct sql_value){ 0 };
 }
 
-static enum statement statement_of(const struct store_question *q) {
+static enum statement statement_of(const struct store_query *q) {
     static const struct {
         enum statement any, of_task; /* of_task 0: the same */
     } statements[] = {
-        [ASK_SPECS] = { STATEMENT_GET_SPEC },
-        [ASK_CHANGED] = { STATEMENT_GET_CHANGED },
-        [ASK_TITLES] = { STATEMENT_GET_TITLE },
-        [ASK_RUNS] = { STATEMENT_GET_ALL_RUNS, STATEMENT_GET_RUNS },
-        [ASK_EVENTS] = { STATEMENT_GET_EVENTS, STATEMENT_GET_TASK_EVENTS },
-        [ASK_EVENTS_BACK] = { STATEMENT_GET_EVENTS_BACK, STATEMENT_GET_TASK_EVENTS_BACK },
-        [ASK_KEY] = { STATEMENT_GET_KEY },
-        [ASK_KEYS] = { STATEMENT_GET_KEYS },
-        [ASK_EXTERNAL] = { STATEMENT_GET_EXTERNAL },
-        [ASK_EXPIRED] = { STATEMENT_GET_EXPIRED },
-        [ASK_ENDED] = { STATEMENT_GET_ENDED },
-        [ASK_SPENT] = { STATEMENT_GET_SPENT_BY_PROJECT },
+        [QUERY_SPECS] = { STATEMENT_GET_SPEC },
+        [QUERY_CHANGED] = { STATEMENT_GET_CHANGED },
+        [QUERY_TITLES] = { STATEMENT_GET_TITLE },
+        [QUERY_RUNS] = { STATEMENT_GET_ALL_RUNS, STATEMENT_GET_RUNS },
+        [QUERY_EVENTS] = { STATEMENT_GET_EVENTS, STATEMENT_GET_TASK_EVENTS },
+        [QUERY_EVENTS_BACK] = { STATEMENT_GET_EVENTS_BACK, STATEMENT_GET_TASK_EVENTS_BACK },
+        [QUERY_KEY] = { STATEMENT_GET_KEY },
+        [QUERY_KEYS] = { STATEMENT_GET_KEYS },
+        [QUERY_EXTERNAL] = { STATEMENT_GET_EXTERNAL },
+        [QUERY_EXPIRED] = { STATEMENT_GET_EXPIRED },
+        [QUERY_ENDED] = { STATEMENT_GET_ENDED },
+        [QUERY_SPENT] = { STATEMENT_GET_SPENT_BY_PROJECT },
     };
-    _Static_assert(ARRAY_SIZE(statements) == STORE_QUESTION_MAX, "a question has no statement");
-    if (q->kind == ASK_SPENT && (q->apart || q->by_agent))
+    _Static_assert(ARRAY_SIZE(statements) == QUERY_KIND_MAX, "a question has no statement");
+    if (q->kind == QUERY_SPENT && (q->apart || q->by_agent))
         return q->apart ? STATEMENT_GET_SPENT_APART : STATEMENT_GET_SPENT_BY_AGENT;
     enum statement of_task = q->task ? statements[q->kind].of_task : 0;
     return of_task ? of_task : statements[q->kind].any;
 }
 
-bool sql_query(const struct store_question *q, const struct names *names, struct sql_query *ret) {
+bool sql_query(const struct store_query *q, const struct names *names, struct sql_query *ret) {
     struct sql_column params[SQL_COLUMNS_MAX];
     *ret = (struct sql_query){ .statement = statement_of(q) };
     unsigned count = sql_columns(ret->statement, params);
@@ -734,5 +734,5 @@ bool sql_query(const struct store_question *q, const struct names *names, struct
     if (params[0].type != 'L') /* else one row for each of the tasks */
         for (; ret->count < count; ret->count++)
             ret->values[ret->count] = value_of(q, &params[ret->count], names);
-    return q->kind != ASK_EXTERNAL || (ret->values[0].number && q->key);
+    return q->kind != QUERY_EXTERNAL || (ret->values[0].number && q->key);
 }

@@ -157,24 +157,24 @@ struct sql_query {
     unsigned count;
 };
 /* False: no row can match. The tasks of a query are not among the values. */
-bool sql_query(const struct store_question *question, const struct names *names,
+bool sql_query(const struct store_query *question, const struct names *names,
                struct sql_query *ret);
 /* One row of an answer, store_answer_row bytes. Inlined like row_read. */
-static inline __attribute__((always_inline)) void sql_read(enum store_question_kind kind, void *row,
+static inline __attribute__((always_inline)) void sql_read(enum store_query_kind kind, void *row,
                                                            const struct row_source *from,
                                                            const void *ctx,
                                                            struct row_names *names) {
-    if (kind == ASK_EXPIRED) {
+    if (kind == QUERY_EXPIRED) {
         *(task_id *)row = (task_id)from->number(ctx, 0);
         return;
     }
     enum row_kind of = store_answer_kind(kind);
     memset(row, 0, row_types[of].size);
-    if (kind == ASK_CHANGED || kind == ASK_TITLES) {
+    if (kind == QUERY_CHANGED || kind == QUERY_TITLES) {
         struct spec_row *spec = row;
         spec->id = (task_id)from->number(ctx, 0);
         spec->changed_at = from->number(ctx, 1);
-        spec->title = kind == ASK_TITLES ? from->text(ctx, 2) : NULL;
+        spec->title = kind == QUERY_TITLES ? from->text(ctx, 2) : NULL;
         return;
     }
     int next = row_read(&row_types[of], row, from, ctx, 0, names);

@@ -397,7 +397,7 @@ struct sqlite_thread {
 /* A question that arrived while the thread had the connection. */
 struct sqlite_waiting {
     struct sqlite_waiting *next;
-    struct store_question question;
+    struct store_query question;
     task_id *tasks;
     char *key, *project;
     store_answered done;
@@ -414,7 +414,7 @@ static void commit(void *ctx, struct worker_job *job) {
 
 /* --- queries ------------------------------------------------------------------------------- */
 
-void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
+void sqlite_thread_keep(struct sqlite_store *store, const struct store_query *question,
                         store_answered done, void *ctx) {
     struct sqlite_waiting *w = xcalloc(1, sizeof(*w));
     w->question = *question;

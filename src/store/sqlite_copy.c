@@ -94,7 +94,7 @@ static int check_origin(sqlite3 *db, const char *path, int64_t *ret_version, int
     return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "read", rc, err);
 }
 
-static int read_summary(sqlite3 *db, const char *path, struct store_look *ret_look,
+static int read_summary(sqlite3 *db, const char *path, struct store_summary *ret_look,
                         struct error *err) {
     int64_t epoch, version = 0, clean = 1, totals[2] = { 0 }, copying = 0;
     int r = check_origin(db, path, &version, &epoch, err);
@@ -115,16 +115,16 @@ static int read_summary(sqlite3 *db, const char *path, struct store_look *ret_lo
                             &copying);
     if (rc != SQLITE_OK)
         return sqlite_error(db, path, "read", rc, err);
-    *ret_look = (struct store_look){ .there = true,
-                                     .was_unclean = clean == 0,
-                                     .unfinished = copying != 0,
-                                     .version = (uint32_t)version,
-                                     .tasks = (uint64_t)totals[0],
-                                     .last_event = (uint64_t)totals[1] };
+    *ret_look = (struct store_summary){ .there = true,
+                                        .was_unclean = clean == 0,
+                                        .unfinished = copying != 0,
+                                        .version = (uint32_t)version,
+                                        .tasks = (uint64_t)totals[0],
+                                        .last_event = (uint64_t)totals[1] };
     return 0;
 }
 
-int sqlite_summary(const char *url, struct store_look *ret_look, struct error *err) {
+int sqlite_summary(const char *url, struct store_summary *ret_look, struct error *err) {
     struct stat st;
     _cleanup_(freep) char *restored = path_with_suffix(url, "-restored");
     /* Complete and decided: the next start puts it in place. */

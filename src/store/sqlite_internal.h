@@ -89,7 +89,7 @@ void sqlite_progress(const struct sqlite_store *store, const char *what, unsigne
 bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch);
 bool sqlite_thread_is_busy(const struct sqlite_store *store);
 /* Queues a query until the commit is done. It is copied. */
-void sqlite_thread_keep(struct sqlite_store *store, const struct store_question *question,
+void sqlite_thread_keep(struct sqlite_store *store, const struct store_query *question,
                         store_answered done, void *ctx);
 
 /* --- sqlite_schema.c ------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ int sqlite_put_meta(struct sqlite_store *store, const char *key, int64_t value);
 /* Writes the names that are not stored yet. */
 int sqlite_names_write(struct sqlite_store *store);
 int sqlite_names_load(struct sqlite_store *store, struct error *err);
-void sqlite_query(struct store *base, const struct store_question *question, store_answered done,
+void sqlite_query(struct store *base, const struct store_query *question, store_answered done,
                   void *ctx);
 int sqlite_load(struct store *base, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
@@ -131,7 +131,7 @@ int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err)
 int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err);
 /* Completes an interrupted restore, if any. */
 int sqlite_finish_restore(const struct sqlite_file *file, char ret_kept[512], struct error *err);
-int sqlite_summary(const char *url, struct store_look *ret_look, struct error *err);
+int sqlite_summary(const char *url, struct store_summary *ret_look, struct error *err);
 int sqlite_backup_begin(struct store *base, const char *path, struct error *err);
 int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err);
 bool sqlite_backup_cancel(struct store *base);

@@ -314,7 +314,7 @@ static const struct row_source source = { number_at, text_at, size_at, NULL };
 
 struct query {
     struct sqlite_store *store;
-    const struct store_question *question;
+    const struct store_query *question;
     struct row_names names;
     struct arena arena;
     char *rows;
@@ -322,7 +322,7 @@ struct query {
 };
 
 static void read_row(struct query *query, sqlite3_stmt *stmt) {
-    enum store_question_kind kind = query->question->kind;
+    enum store_query_kind kind = query->question->kind;
     size_t size = store_answer_row(kind);
     enum row_kind of = store_answer_kind(kind);
     union any_row row;
@@ -341,7 +341,7 @@ static int read_rows(struct query *query, sqlite3_stmt *stmt) {
 
 /* One row for each of the tasks. */
 static int read_each(struct query *query, sqlite3_stmt *stmt) {
-    const struct store_question *question = query->question;
+    const struct store_query *question = query->question;
     int rc = SQLITE_OK;
     for (size_t i = 0;
          rc == SQLITE_OK && i < question->task_count && query->count < question->limit; i++) {
@@ -364,7 +364,7 @@ static int bind_query(struct query *query, const struct sql_query *what, sqlite3
     return what->count == 0 ? read_each(query, stmt) : read_rows(query, stmt);
 }
 
-void sqlite_query(struct store *base, const struct store_question *question, store_answered done,
+void sqlite_query(struct store *base, const struct store_query *question, store_answered done,
                   void *ctx) {
     struct sqlite_store *store = (struct sqlite_store *)base;
     struct sql_query what;
@@ -487,7 +487,7 @@ static int read_needs(struct loader *loader, struct task_scan *scan, struct task
 }
 
 static int load_task(struct loader *loader, struct task_scan *scan) {
-    struct task_row row = { .told = { .iteration = 1 } }; /* else no progress is 0 */
+    struct task_row row = { .spec = { .iteration = 1 } }; /* else no progress is 0 */
     (void)row_read(&row_types[ROW_TASK], &row, &source, scan->tasks.stmt, 0, &loader->all.names);
     int r = skip_to(loader, &scan->progress, row.id);
     if (r > 0)

@@ -102,10 +102,10 @@ int store_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err
     return backend->holder(url, ret_who, err);
 }
 
-int store_look(const char *url, struct store_look *ret_look, struct error *err) {
+int store_summary(const char *url, struct store_summary *ret_look, struct error *err) {
     assert(url && *url && ret_look);
     const struct store_backend *backend = backend_of(url);
-    struct store_look look = { 0 };
+    struct store_summary look = { 0 };
     int r = backend->summary ? backend->summary(url, &look, err) : 0;
     if (r < 0)
         return r;
@@ -184,18 +184,18 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
     return 0;
 }
 
-enum row_kind store_answer_kind(enum store_question_kind kind) {
+enum row_kind store_answer_kind(enum store_query_kind kind) {
     static const enum row_kind kinds[] = {
-        [ASK_SPECS] = ROW_SPEC,       [ASK_CHANGED] = ROW_SPEC, [ASK_TITLES] = ROW_SPEC,
-        [ASK_RUNS] = ROW_RUN,         [ASK_EVENTS] = ROW_EVENT, [ASK_EVENTS_BACK] = ROW_EVENT,
-        [ASK_KEY] = ROW_KEY,          [ASK_KEYS] = ROW_KEY,     [ASK_EXTERNAL] = ROW_SPEC,
-        [ASK_EXPIRED] = ROW_KIND_MAX, [ASK_ENDED] = ROW_RUN,    [ASK_SPENT] = ROW_SPENT,
+        [QUERY_SPECS] = ROW_SPEC,       [QUERY_CHANGED] = ROW_SPEC, [QUERY_TITLES] = ROW_SPEC,
+        [QUERY_RUNS] = ROW_RUN,         [QUERY_EVENTS] = ROW_EVENT, [QUERY_EVENTS_BACK] = ROW_EVENT,
+        [QUERY_KEY] = ROW_KEY,          [QUERY_KEYS] = ROW_KEY,     [QUERY_EXTERNAL] = ROW_SPEC,
+        [QUERY_EXPIRED] = ROW_KIND_MAX, [QUERY_ENDED] = ROW_RUN,    [QUERY_SPENT] = ROW_SPENT,
     };
-    _Static_assert(ARRAY_SIZE(kinds) == STORE_QUESTION_MAX, "a question has no rows");
+    _Static_assert(ARRAY_SIZE(kinds) == QUERY_KIND_MAX, "a question has no rows");
     return kinds[kind];
 }
 
-size_t store_answer_row(enum store_question_kind kind) {
+size_t store_answer_row(enum store_query_kind kind) {
     enum row_kind of = store_answer_kind(kind);
     return of == ROW_KIND_MAX ? sizeof(task_id) : row_types[of].size;
 }
@@ -275,10 +275,10 @@ void store_finish_commit(struct store *store, enum store_outcome outcome, const 
     store->done(store->done_ctx, outcome, outcome == STORE_OK ? NULL : err);
 }
 
-void store_ask(struct store *store, const struct store_question *question, store_answered done,
-               void *ctx) {
+void store_query(struct store *store, const struct store_query *question, store_answered done,
+                 void *ctx) {
     assert(store && question && done);
-    assert(question->kind < STORE_QUESTION_MAX);
+    assert(question->kind < QUERY_KIND_MAX);
     assert(question->task_count == 0 || question->tasks);
     if (store->broken.code) {
         struct error err = { 0 };
@@ -286,7 +286,7 @@ void store_ask(struct store *store, const struct store_question *question, store
         done(ctx, &(struct store_answer){ 0 }, &err);
         return;
     }
-    struct store_question bounded = *question;
+    struct store_query bounded = *question;
     if (bounded.limit == 0 || bounded.limit > STORE_ANSWER_MAX)
         bounded.limit = STORE_ANSWER_MAX;
     store->backend->query(store, &bounded, done, ctx);

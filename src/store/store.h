@@ -1,6 +1,6 @@
 /* store.h: durable storage; what is acknowledged is on disk.
  *
- * Life:      store_open → store_load (once) → store_commit, store_ask … → store_close
+ * Life:      store_open → store_load (once) → store_commit, store_query … → store_close
  * Writing:   a batch is filled with rows and committed atomically: one transaction, one fsync. The
  *            outcome comes by callback, now (memory, SQLite on a fast disk) or later (a slow disk,
  *            a network database); meanwhile no other batch may be committed, but queries may be
@@ -9,7 +9,7 @@
  *   FAILED   nothing of it is; the store continues. -ENOSPC: the disk is full; -EEXIST: a number, a
  *            key or an external id is taken; -ENOENT: a task to be changed does not exist.
  *   UNKNOWN  it may be or not; the store answers nothing more. The daemon must restart.
- * Reading:   store_ask (question.h); at most STORE_ANSWER_MAX rows. Answers show committed state.
+ * Reading:   store_query (question.h); at most STORE_ANSWER_MAX rows. Answers show committed state.
  * Exclusive: one process has a store open; a second open fails with -EBUSY, and may wait (await.h).
  *
  * Adding a backend
@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/metric.h"
 #include "store/columns.h"
-#include "store/question.h"
+#include "store/query.h"
 #include "store/rows.h"
 
 #define STORE_RESERVE ((int64_t)64 << 20)
@@ -82,14 +82,14 @@ struct store *store_close(struct store *store); /* accepts NULL, returns NULL */
 
 /* Inspects a store that is not in use (-EBUSY) without changing it: nothing is migrated, created or
  * counted. Checked completely; errors as those of store_open. */
-struct store_look {
+struct store_summary {
     bool there; /* otherwise nothing else is known */
     bool was_unclean;
     bool unfinished;  /* an unfinished copy: store_load refuses it */
     uint32_t version; /* of its schema; older: the next store_open migrates it */
     uint64_t tasks, last_event;
 };
-int store_look(const char *url, struct store_look *ret_look, struct error *err);
+int store_summary(const char *url, struct store_summary *ret_look, struct error *err);
 
 /* --- start ----------------------------------------------------------------------------------- */
 
@@ -147,7 +147,7 @@ void store_put_context(struct store_batch *batch, task_id task, const char *cont
  * missing. */
 void store_delete_task(struct store_batch *batch, task_id task);
 /* Marks numbers up to this one as assigned, though no row has them. */
-void store_take_numbers(struct store_batch *batch, task_id last);
+void store_assign_numbers(struct store_batch *batch, task_id last);
 void store_put_run(struct store_batch *batch, const struct run_row *row);
 /* Copies a row of an answer; end with free. */
 struct run_row *run_row_clone(const struct run_row *row);

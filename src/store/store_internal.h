@@ -75,13 +75,13 @@ struct store_backend {
                 struct store_report *ret_report, struct error *err);
     void (*show)(const char *url, char ret_shown[STORE_SHOWN_MAX]); /* or NULL: unchanged */
     /* or NULL: nothing is kept */
-    int (*summary)(const char *url, struct store_look *ret_look, struct error *err);
+    int (*summary)(const char *url, struct store_summary *ret_look, struct error *err);
     void (*close)(struct store *store);
     int (*load)(struct store *store, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);
     void (*ahead)(struct store *store, const struct store_batch *batch); /* or NULL: all at once */
     void (*commit)(struct store *store, const struct store_batch *batch);
-    void (*query)(struct store *store, const struct store_question *question, store_answered done,
+    void (*query)(struct store *store, const struct store_query *question, store_answered done,
                   void *ctx);
     time_ms (*maintain)(struct store *store, time_ms idle_ms); /* or NULL: nothing to do */
     /* All three, none, or only the first, which reports why a backup is not supported. One at a
@@ -143,8 +143,8 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
 /* --- answers --------------------------------------------------------------------------------- */
 
 /* The row kind of an answer; ROW_KIND_MAX: task numbers. */
-enum row_kind store_answer_kind(enum store_question_kind kind);
-size_t store_answer_row(enum store_question_kind kind); /* bytes of one row */
+enum row_kind store_answer_kind(enum store_query_kind kind);
+size_t store_answer_row(enum store_query_kind kind); /* bytes of one row */
 struct store_answer store_answer_of(const void *rows, size_t count);
 
 /* From now on nothing is answered; the first reason is kept. */

@@ -35,7 +35,7 @@ TEST(reasons_have_results) {
     expect(OPEN END("\"max_tokens\""), AGENT_FAILED);
     expect(OPEN END("\"max_turn_requests\""), AGENT_MAX_TURNS);
     expect(OPEN END("\"refusal\""), AGENT_REFUSED);
-    expect(OPEN END("\"cancelled\""), AGENT_CANCELLED);
+    expect(OPEN END("\"cancelled\""), AGENT_CANCELED);
     expect(OPEN END("\"\""), AGENT_FAILED);
     expect(OPEN END("7"), AGENT_FAILED);
 }
@@ -62,7 +62,7 @@ TEST(a_denial_is_not_a_success) {
     outcome = outcome_of(OPEN DENIED END("\"cancelled\""));
     expect_result(&outcome, AGENT_DENIED);
     assert_string_equal(outcome.message, "not permitted: execute: ls");
-    expect(OPEN DENIED END("\"cancelled\",\"stopped\":true"), AGENT_CANCELLED);
+    expect(OPEN DENIED END("\"cancelled\",\"stopped\":true"), AGENT_CANCELED);
     expect(OPEN DENIED END("\"refusal\""), AGENT_REFUSED);
     /* The event was in a part of the log that is lost. */
     outcome = outcome_of(

@@ -106,7 +106,7 @@ TEST(its_fields_name_the_trouble) {
         { RESULT("\"subtype\":\"error_max_budget_usd\",\"is_error\":true"), AGENT_BUDGET },
         { RESULT("\"subtype\":\"error_during_execution\",\"is_error\":true,\"terminal_reason\":"
                  "\"aborted_tools\""),
-          AGENT_CANCELLED },
+          AGENT_CANCELED },
         { BAD("\"api_error\":\"max_output_tokens\",\"result\":\"API Error: … 128000 output token "
               "maximum.\""),
           AGENT_FAILED },
@@ -336,14 +336,14 @@ TEST(how_it_was_ended_counts_when_it_had_not_finished) {
                                "\"terminal_reason\":\"aborted_streaming\"");
     struct agent_outcome outcome =
         fake_run("claude", (struct fake_run){ .out = half, .signal = 15, .by = AGENT_BY_STOP });
-    expect_result(&outcome, AGENT_CANCELLED);
+    expect_result(&outcome, AGENT_CANCELED);
     outcome =
         fake_run("claude", (struct fake_run){ .out = half, .signal = 15, .by = AGENT_BY_TIMEOUT });
     expect_result(&outcome, AGENT_TIMEOUT);
     outcome = fake_run("claude", (struct fake_run){ .out = half, .code = 143 });
     expect_result(&outcome, AGENT_CRASHED);
     outcome = fake_run("claude", (struct fake_run){ .out = aborted });
-    expect_result(&outcome, AGENT_CANCELLED);
+    expect_result(&outcome, AGENT_CANCELED);
     expect_tokens(&outcome, 4312, 25, 4000);
     outcome = fake_run("claude", (struct fake_run){ .out = aborted, .by = AGENT_BY_TIMEOUT });
     expect_result(&outcome, AGENT_TIMEOUT);
@@ -449,7 +449,7 @@ TEST(of_a_plain_program_the_exit_code_is_the_word) {
     outcome = fake_run("plain", (struct fake_run){ .code = 1, .by = AGENT_BY_TIMEOUT });
     expect_result(&outcome, AGENT_TIMEOUT);
     outcome = fake_run("plain", (struct fake_run){ .code = 0, .by = AGENT_BY_STOP });
-    expect_result(&outcome, AGENT_CANCELLED);
+    expect_result(&outcome, AGENT_CANCELED);
 }
 
 #define TABLES_OF_AGENTS 5 /* in docs/agents.md */

@@ -100,7 +100,7 @@ TEST(each_error_text_has_its_result) {
         { FAILED("unexpected status 400 Bad Request: context_length_exceeded"),
           AGENT_CONTEXT_FULL },
         { FAILED("This content was flagged for possible cybersecurity risk."), AGENT_REFUSED },
-        { FAILED("turn aborted. Something went wrong?"), AGENT_CANCELLED },
+        { FAILED("turn aborted. Something went wrong?"), AGENT_CANCELED },
         { FAILED("Incomplete response returned, reason: max_output_tokens"), AGENT_FAILED },
         { FAILED("something nobody has seen before"), AGENT_FAILED },
         { "{\"type\":\"turn.failed\"}\n", AGENT_FAILED },

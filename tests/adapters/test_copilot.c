@@ -156,7 +156,7 @@ TEST(being_interrupted_is_a_last_word) {
     static const char lines[] = TURN "{\"type\":\"abort\",\"data\":{\"reason\":\"user_abort\"}}\n";
     struct agent_outcome outcome =
         fake_run("copilot", (struct fake_run){ .out = lines, .code = 130 });
-    expect_result(&outcome, AGENT_CANCELLED);
+    expect_result(&outcome, AGENT_CANCELED);
     outcome =
         fake_run("copilot", (struct fake_run){ .out = lines, .code = 130, .by = AGENT_BY_TIMEOUT });
     expect_result(&outcome, AGENT_TIMEOUT);

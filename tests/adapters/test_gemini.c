@@ -123,7 +123,7 @@ TEST(its_exit_codes_are_words) {
     expect_code(53, AGENT_MAX_TURNS);
     expect_code(54, AGENT_FAILED);
     expect_code(55, AGENT_FAILED);
-    expect_code(130, AGENT_CANCELLED);
+    expect_code(130, AGENT_CANCELED);
     expect_code(400 & 0xff, AGENT_FAILED);
     expect_code(401 & 0xff, AGENT_AUTH);
     expect_code(403 & 0xff, AGENT_AUTH);
@@ -161,7 +161,7 @@ TEST(each_error_has_its_meaning) {
           AGENT_OVERLOADED },
         { FAILURE("Error", "exception TypeError: fetch failed sending request"), 1,
           AGENT_OVERLOADED },
-        { FAILURE("FatalCancellationError", "Operation cancelled."), 130, AGENT_CANCELLED },
+        { FAILURE("FatalCancellationError", "Operation cancelled."), 130, AGENT_CANCELED },
         { FAILURE("Error", "INSUFFICIENT_G1_CREDITS_BALANCE"), 429 & 0xff, AGENT_BILLING },
         { FAILURE("Error", "something nobody has seen before"), 1, AGENT_FAILED },
         { "{\"type\":\"result\",\"status\":\"error\"}\n", 1, AGENT_FAILED },

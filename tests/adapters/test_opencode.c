@@ -91,7 +91,7 @@ TEST(each_error_has_its_meaning) {
                  AGENT_CONTEXT_FULL);
     expect_error(ERROR("ContextOverflowError", "{}"), AGENT_CONTEXT_FULL);
     expect_error(ERROR("ContentFilterError", "{\"message\":\"x\"}"), AGENT_REFUSED);
-    expect_error(ERROR("MessageAbortedError", "{\"message\":\"x\"}"), AGENT_CANCELLED);
+    expect_error(ERROR("MessageAbortedError", "{\"message\":\"x\"}"), AGENT_CANCELED);
     expect_error(ERROR("UnknownError", "{\"message\":\"connect ECONNREFUSED 127.0.0.1\"}"),
                  AGENT_OVERLOADED);
     expect_error(ERROR("UnknownError", "{\"message\":\"ProviderModelNotFoundError\"}"),

@@ -20,7 +20,7 @@
 static bool writes;
 
 /* In pieces of `piece` bytes. */
-static void render(const char *agent, enum transcript_look look, const char *bytes, size_t size,
+static void render(const char *agent, enum transcript_layout look, const char *bytes, size_t size,
                    size_t piece, struct strbuf *out) {
     struct transcript *t = transcript_new(agent_adapter_find(agent), look);
     assert_non_null(t);

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/away.h"
 #include "engine/executors.h"
+#include "engine/hosts.h"
 #include "engine/redaction.h"
 
 struct fake_world fake;

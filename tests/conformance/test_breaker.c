@@ -24,7 +24,7 @@ TEST(f084_third_launch_failure_in_a_row_breaks_for_good) {
     world_pass(w, DAYS(365));
     world_decide(w);
     ASSERT_NONE_STARTED(w);
-    world_tell(w, FACT_RETRY, "bead"); /* someone acts */
+    world_apply_kind(w, FACT_RETRY, "bead"); /* someone acts */
     world_decide(w);
     ASSERT_STARTED(w, "bead");
     assert_int_equal(world_view(w, "bead").launch_failures, 0);
@@ -71,7 +71,7 @@ TEST(f009_scheduled_work_ends_as_dispatched_broken_or_cleared) {
     WORLD(w, "gastown");
     world_set(w, "limits.runs", "0"); /* direct */
     world_add(w, "dispatched", (struct given){ .state = TASK_DRAFT });
-    world_tell(w, FACT_SLING, "dispatched");
+    world_apply_kind(w, FACT_SLING, "dispatched");
     ASSERT_STATE(w, "dispatched", TASK_READY);
     world_decide(w);
     ASSERT_STATE(w, "dispatched", TASK_STARTING);
@@ -80,7 +80,7 @@ TEST(f009_scheduled_work_ends_as_dispatched_broken_or_cleared) {
     world_ends(w, "broken", OUTCOME_LAUNCH);
     ASSERT_FAILED(w, "broken", REASON_BREAKER);
     world_add(w, "cleared", (struct given){ 0 });
-    world_tell(w, FACT_CLEAR, "cleared");
+    world_apply_kind(w, FACT_CLEAR, "cleared");
     ASSERT_STATE(w, "cleared", TASK_DRAFT);
     world_decide(w);
     ASSERT_NONE_STARTED(w);

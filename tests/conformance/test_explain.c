@@ -125,7 +125,7 @@ static void open_gates_before_the_leases(struct world *w) {
     ASSERT_BLOCKED(w, "task", "project");
     world_set(w, "projects.p.paused", "false");
     ASSERT_BLOCKED(w, "task", "held");
-    world_tell(w, FACT_RELEASE, "task");
+    world_apply_kind(w, FACT_RELEASE, "task");
     ASSERT_BLOCKED(w, "task", "dependency");
     world_depend(w, "task", NULL);
     ASSERT_BLOCKED(w, "task", "artifact");

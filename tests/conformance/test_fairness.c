@@ -290,9 +290,9 @@ TEST(f158_plan_is_orders_and_nothing_happens_until_it_is_applied) {
     world_decide(w);
     ASSERT_NONE_STARTED(w);
     ASSERT_STATE(w, "A1", TASK_STARTING);
-    world_tell(w, FACT_RUN_STARTED, "A1");
+    world_apply_kind(w, FACT_RUN_STARTED, "A1");
     ASSERT_STATE(w, "A1", TASK_RUNNING);
-    world_tell(w, FACT_ORDER_REFUSED, "A2");
+    world_apply_kind(w, FACT_ORDER_REFUSED, "A2");
     world_decide(w);
     ASSERT_STARTED(w, "A2");
 }

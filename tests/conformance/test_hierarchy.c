@@ -54,7 +54,7 @@ TEST(f025_deleted_parent_fails_all_descendants) {
     WORLD(w, "loopr");
     add_tree(w);
     world_add(w, "bystander", (struct given){ .kind = "ralph" });
-    world_tell(w, FACT_DELETE, "plan");
+    world_apply_kind(w, FACT_DELETE, "plan");
     world_decide(w);
     ASSERT_BECAME(w, TASK_FAILED, "spec", "phase", "ralph");
     ASSERT_FAILED(w, "spec", REASON_ORPHANED);
@@ -67,8 +67,8 @@ TEST(f025_running_descendant_is_stopped_and_fails_whatever_its_end) {
     add_tree(w);
     finish_down_to(w, "phase");
     ASSERT_STARTED(w, "ralph");
-    world_tell(w, FACT_RUN_STARTED, "ralph");
-    world_tell(w, FACT_DELETE, "plan");
+    world_apply_kind(w, FACT_RUN_STARTED, "ralph");
+    world_apply_kind(w, FACT_DELETE, "plan");
     world_decide(w);
     ASSERT_STOPPED(w, "ralph");
     ASSERT_STATE(w, "ralph", TASK_RUNNING);
@@ -83,9 +83,9 @@ TEST(f025_running_descendant_is_stopped_and_fails_whatever_its_end) {
 TEST(f025_retried_orphan_runs_without_its_parent) {
     WORLD(w, "loopr");
     add_tree(w);
-    world_tell(w, FACT_DELETE, "plan");
-    world_tell(w, FACT_RETRY, "spec");
-    world_tell(w, FACT_RETRY, "phase");
+    world_apply_kind(w, FACT_DELETE, "plan");
+    world_apply_kind(w, FACT_RETRY, "spec");
+    world_apply_kind(w, FACT_RETRY, "phase");
     world_decide(w);
     ASSERT_STARTED(w, "spec");
     ASSERT_BLOCKED(w, "phase", "parent");
@@ -111,7 +111,7 @@ TEST(f026_children_of_an_older_iteration_are_invalidated_deepest_first) {
     world_ends(w, "phase", OUTCOME_OK);
     world_ends(w, "ralph", OUTCOME_OK); /* the deepest is done already: also that is void */
     world_ends(w, "second phase", OUTCOME_OK);
-    world_tell(w, FACT_AGAIN, "plan");
+    world_apply_kind(w, FACT_AGAIN, "plan");
     world_decide(w);
     ASSERT_BECAME(w, TASK_INVALIDATED, "ralph", "phase", "second phase", "spec");
     ASSERT_REASON(w, "spec", REASON_INVALIDATED);
@@ -124,7 +124,7 @@ TEST(f026_new_children_come_from_the_new_artifact) {
     add_tree(w);
     finish_down_to(w, "plan");
     world_ends(w, "spec", OUTCOME_OK);
-    world_tell(w, FACT_AGAIN, "plan");
+    world_apply_kind(w, FACT_AGAIN, "plan");
     world_decide(w);
     world_ends(w, "plan", OUTCOME_OK);
     world_add(w, "stale",
@@ -150,8 +150,8 @@ TEST(f026_running_child_stops_gracefully_and_its_success_does_not_count) {
     WORLD(w, "loopr");
     add_tree(w);
     finish_down_to(w, "plan");
-    world_tell(w, FACT_RUN_STARTED, "spec");
-    world_tell(w, FACT_AGAIN, "plan");
+    world_apply_kind(w, FACT_RUN_STARTED, "spec");
+    world_apply_kind(w, FACT_AGAIN, "plan");
     world_decide(w);
     ASSERT_STOPPED(w, "spec");
     ASSERT_STATE(w, "spec", TASK_RUNNING);
@@ -283,7 +283,7 @@ TEST(f147_group_closes_by_itself_and_opens_again_with_new_work) {
     world_add(w, "second", (struct given){ .group = 7 });
     world_decide(w);
     assert_int_equal(group_orders(w, TASK_WAITING), 1);
-    world_tell(w, FACT_CANCEL, "second");
+    world_apply_kind(w, FACT_CANCEL, "second");
     world_ends(w, "second", OUTCOME_CANCELED);
     assert_int_equal(group_orders(w, TASK_DONE), 1);
 }

@@ -27,7 +27,7 @@ static struct world *one_place(const char *preset) {
     world_add(w, "parent", (struct given){ 0 });
     world_decide(w);
     ASSERT_STARTED(w, "parent");
-    world_tell(w, FACT_RUN_STARTED, "parent");
+    world_apply_kind(w, FACT_RUN_STARTED, "parent");
     add_child(w, "child", "parent");
     world_decide(w);
     ASSERT_NONE_STARTED(w);
@@ -55,7 +55,7 @@ TEST(t15_chain_of_three_that_wait_ends_with_one_place) {
     waits(w, "parent");
     world_decide(w);
     ASSERT_STARTED(w, "child");
-    world_tell(w, FACT_RUN_STARTED, "child");
+    world_apply_kind(w, FACT_RUN_STARTED, "child");
     add_child(w, "grandchild", "child");
     waits(w, "child");
     world_decide(w);
@@ -99,7 +99,7 @@ TEST(t15_nothing_is_lent_while_there_are_places) {
     world_set(w, "limits.runs", "3");
     world_add(w, "parent", (struct given){ 0 });
     world_decide(w);
-    world_tell(w, FACT_RUN_STARTED, "parent");
+    world_apply_kind(w, FACT_RUN_STARTED, "parent");
     add_child(w, "child", "parent");
     world_add(w, "stranger", (struct given){ 0 });
     waits(w, "parent");
@@ -112,7 +112,7 @@ TEST(t15_nothing_is_lent_while_there_are_places) {
 
 TEST(t15_strangers_borrow_nothing) {
     _cleanup_(world_freep) struct world *w = one_place("sluice");
-    world_tell(w, FACT_CANCEL, "child");
+    world_apply_kind(w, FACT_CANCEL, "child");
     world_add(w, "stranger", (struct given){ .priority = 1 });
     waits(w, "parent");
     world_decide(w);
@@ -124,7 +124,7 @@ TEST(t15_locks_are_not_lent) {
     world_set(w, "limits.runs", "1");
     world_add(w, "parent", (struct given){ .workspace = "desk" });
     world_decide(w);
-    world_tell(w, FACT_RUN_STARTED, "parent");
+    world_apply_kind(w, FACT_RUN_STARTED, "parent");
     world_add(w, "child",
               (struct given){ .parent = "parent", .parent_gate = "none", .workspace = "desk" });
     waits(w, "parent");
@@ -154,7 +154,7 @@ TEST(t15_refused_order_gives_the_place_back_to_the_parent) {
     ASSERT_STARTED(w, "child");
     phase(w, "parent", PHASE_WORKING);
     world_add(w, "next", (struct given){ .priority = 1 });
-    world_tell(w, FACT_ORDER_REFUSED, "child");
+    world_apply_kind(w, FACT_ORDER_REFUSED, "child");
     world_decide(w);
     ASSERT_NONE_STARTED(w);
     ASSERT_STATE(w, "child", TASK_READY);

@@ -98,7 +98,7 @@ TEST(f051_waiting_run_goes_on_with_a_place_or_leaves_by_cancel) {
     add_tasks(w, "task", 3, (struct given){ 0 });
     world_decide(w);
     ASSERT_BLOCKED(w, "task2", "lease:runs");
-    world_tell(w, FACT_CANCEL, "task2");
+    world_apply_kind(w, FACT_CANCEL, "task2");
     ASSERT_STATE(w, "task2", TASK_CANCELED);
     world_ends(w, "task1", OUTCOME_OK);
     ASSERT_STARTED(w, "task3");
@@ -146,7 +146,7 @@ TEST(f052_root_place_comes_back_by_clear_cancel_and_delete) {
         world_decide(w);
         world_ends(w, "loop", OUTCOME_UNFINISHED);
         ASSERT_NONE_STARTED(w);
-        world_tell(w, ways[i], "loop");
+        world_apply_kind(w, ways[i], "loop");
         world_decide(w);
         ASSERT_STARTED(w, "next");
     }
@@ -207,7 +207,7 @@ TEST(f150_many_slings_do_not_start_many_workers) {
     world_set(w, "pace.batch", "100");
     add_tasks(w, "bead", 100, (struct given){ .state = TASK_DRAFT });
     for (int i = 1; i <= 100; i++)
-        world_tell(w, FACT_SLING, world_text(w, "bead%d", i));
+        world_apply_kind(w, FACT_SLING, world_text(w, "bead%d", i));
     world_decide(w);
     ASSERT_START_COUNT(w, 5); /* whatever the rig: the machine and the account are shared */
     for (int i = 1; i <= 95; i++) {
@@ -222,7 +222,7 @@ TEST(f024_direct_dispatch_of_a_group_has_no_capacity_control) {
     WORLD(w, "gastown");
     add_tasks(w, "tracked", 40, (struct given){ .state = TASK_DRAFT, .group = 1 });
     for (int i = 1; i <= 40; i++)
-        world_tell(w, FACT_SLING, world_text(w, "tracked%d", i));
+        world_apply_kind(w, FACT_SLING, world_text(w, "tracked%d", i));
     world_decide(w);
     ASSERT_START_COUNT(w, 40);
 }
@@ -354,7 +354,7 @@ TEST(f096_order_takes_its_places_and_a_refused_one_leaves_no_trace) {
     ASSERT_STARTED(w, "card");
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "1 of 1");
     ASSERT_PLACES(w, LEASE_KIND, "implement", "1 of 1");
-    world_tell(w, FACT_ORDER_REFUSED, "card");
+    world_apply_kind(w, FACT_ORDER_REFUSED, "card");
     ASSERT_STATE(w, "card", TASK_READY);
     ASSERT_PLACES(w, LEASE_RUNS, NULL, "0 of 1");
     ASSERT_PLACES(w, LEASE_KIND, "implement", "0 of 1");

@@ -408,7 +408,7 @@ TEST(t14_age_counts_from_creation_waiting_from_readiness) {
     world_add(w, "held", (struct given){ .kind = "ralph" });
     world_hold(w, "held", 0);
     world_pass(w, HOURS(2));
-    world_tell(w, FACT_RELEASE, "held");
+    world_apply_kind(w, FACT_RELEASE, "held");
     ASSERT_SCORE(w, "held", 150);
     assert_int_equal(world_view(w, "held").waited, 0);
     assert_false(world_view(w, "held").overdue);

@@ -21,7 +21,7 @@ TEST(f055_t05_no_cap_0_and_minus_1_dispatch_at_once) {
             world_set(w, "limits.runs", direct[i]);
         add_tasks(w, "bead", 9, (struct given){ .state = TASK_DRAFT });
         for (int n = 1; n <= 9; n++)
-            world_tell(w, FACT_SLING, world_text(w, "bead%d", n));
+            world_apply_kind(w, FACT_SLING, world_text(w, "bead%d", n));
         world_decide(w);
         ASSERT_START_COUNT(w, 9);
     }
@@ -225,7 +225,7 @@ TEST(f091_plan_says_what_goes_what_is_skipped_and_why) {
     world_set(w, "pace.batch", "1");
     world_decide(w);
     ASSERT_BLOCKED(w, "bead2", "pace"); /* batch */
-    world_tell(w, FACT_ORDER_REFUSED, "bead1");
+    world_apply_kind(w, FACT_ORDER_REFUSED, "bead1");
     world_decide(w);
     ASSERT_STARTED(w, "bead1"); /* an order that was not carried out is not counted */
 }

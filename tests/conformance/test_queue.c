@@ -86,11 +86,11 @@ TEST(f132_gauge_rises_with_a_waiter_and_falls_with_its_place_or_cancel) {
     assert_int_equal(core_queue_depth(w->core, 0), 4);
     world_decide(w);
     assert_int_equal(core_queue_depth(w->core, 0), 3);
-    world_tell(w, FACT_CANCEL, "task2");
+    world_apply_kind(w, FACT_CANCEL, "task2");
     assert_int_equal(core_queue_depth(w->core, 0), 2);
     world_ends(w, "task1", OUTCOME_OK);
     assert_int_equal(core_queue_depth(w->core, 0), 1);
-    world_tell(w, FACT_DELETE, "task4");
+    world_apply_kind(w, FACT_DELETE, "task4");
     assert_int_equal(core_queue_depth(w->core, 0), 0);
 }
 
@@ -113,7 +113,7 @@ TEST(f101_work_in_progress_is_not_scheduled_cleared_or_deleted) {
     WORLD(w, "gastown");
     world_add(w, "bead", (struct given){ 0 });
     world_decide(w);
-    world_tell(w, FACT_RUN_STARTED, "bead");
+    world_apply_kind(w, FACT_RUN_STARTED, "bead");
     assert_int_equal(world_try(w, FACT_SLING, "bead"), 1);
     assert_int_equal(world_try(w, FACT_CLEAR, "bead"), -EBUSY);
     assert_int_equal(world_try(w, FACT_HOLD, "bead"), -EBUSY);
@@ -128,16 +128,16 @@ TEST(f125_clear_takes_one_or_all_out_of_the_queue) {
     add_tasks(w, "bead", 4, (struct given){ 0 });
     world_decide(w);
     ASSERT_STARTED(w, "bead1");
-    world_tell(w, FACT_CLEAR, "bead2");
+    world_apply_kind(w, FACT_CLEAR, "bead2");
     ASSERT_STATE(w, "bead2", TASK_DRAFT);
     world_hold(w, "bead3", 0);
     for (int i = 3; i <= 4; i++)
-        world_tell(w, FACT_CLEAR, world_text(w, "bead%d", i));
+        world_apply_kind(w, FACT_CLEAR, world_text(w, "bead%d", i));
     assert_int_equal(core_queue_depth(w->core, 0), 0);
     world_pass(w, HOURS(1));
     world_ends(w, "bead1", OUTCOME_OK);
     ASSERT_NONE_STARTED(w);
-    world_tell(w, FACT_SLING, "bead4"); /* and it can come back */
+    world_apply_kind(w, FACT_SLING, "bead4"); /* and it can come back */
     world_decide(w);
     ASSERT_STARTED(w, "bead4");
 }
@@ -155,15 +155,15 @@ TEST(f005_f116_scheduling_never_changes_what_was_submitted) {
                               .created_ago = HOURS(3),
                               .state = TASK_DRAFT });
     struct task_view before = world_view(w, "bead");
-    world_tell(w, FACT_SLING, "bead");
+    world_apply_kind(w, FACT_SLING, "bead");
     world_decide(w);
     world_ends(w, "bead", OUTCOME_LAUNCH);
     world_ends(w, "bead", OUTCOME_FAILED);
     world_sleep(w);
     world_ends(w, "bead", OUTCOME_LOST);
     world_ends(w, "bead", OUTCOME_CONFLICT);
-    world_tell(w, FACT_RETRY, "bead");
-    world_tell(w, FACT_CLEAR, "bead");
+    world_apply_kind(w, FACT_RETRY, "bead");
+    world_apply_kind(w, FACT_CLEAR, "bead");
     struct task_view after = world_view(w, "bead");
     assert_int_equal(after.project, before.project);
     assert_int_equal(after.kind, before.kind);

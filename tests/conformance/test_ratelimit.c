@@ -108,7 +108,7 @@ TEST(f073_nothing_new_starts_while_limited_what_runs_goes_on) {
     world_set(w, "limits.runs", "2");
     add_callers(w, 3);
     world_decide(w);
-    world_tell(w, FACT_RUN_STARTED, "call1");
+    world_apply_kind(w, FACT_RUN_STARTED, "call1");
     struct fact limited = { .kind = FACT_RUN_LIMITED,
                             .task = world_number(w, "call1"),
                             .attempt = 1 };
@@ -135,7 +135,7 @@ TEST(f075_validating_run_needs_no_account) {
     add_callers(w, 3);
     world_decide(w);
     ASSERT_STARTED(w, "call1");
-    world_tell(w, FACT_RUN_STARTED, "call1");
+    world_apply_kind(w, FACT_RUN_STARTED, "call1");
     world_validating(w, "call1"); /* its place on the account is free */
     ASSERT_PLACES(w, LEASE_LIMITER, "account", "0 of 1");
     world_decide(w);

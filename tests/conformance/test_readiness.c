@@ -21,12 +21,12 @@ TEST(f003_pending_running_complete_failed_invalidated) {
     ASSERT_STATE(w, "child", TASK_WAITING);
     world_decide(w);
     ASSERT_STATE(w, "parent", TASK_STARTING);
-    world_tell(w, FACT_RUN_STARTED, "parent");
+    world_apply_kind(w, FACT_RUN_STARTED, "parent");
     ASSERT_STATE(w, "parent", TASK_RUNNING);
     world_end(w, "parent", OUTCOME_OK, -1);
     ASSERT_STATE(w, "parent", TASK_DONE);
     ASSERT_STATE(w, "child", TASK_READY);
-    world_tell(w, FACT_AGAIN, "parent");
+    world_apply_kind(w, FACT_AGAIN, "parent");
     ASSERT_STATE(w, "child", TASK_INVALIDATED);
     world_decide(w);
     world_end(w, "parent", OUTCOME_CONFLICT, -1);
@@ -44,10 +44,10 @@ TEST(f003_queued_running_succeeded_failed_canceled) {
     ASSERT_STATE(w, "good", TASK_DONE);
     world_ends(w, "bad", OUTCOME_FAILED);
     ASSERT_FAILED(w, "bad", REASON_RETRIES);
-    world_tell(w, FACT_CANCEL, "withdrawn"); /* without a run: at once */
+    world_apply_kind(w, FACT_CANCEL, "withdrawn"); /* without a run: at once */
     ASSERT_STATE(w, "withdrawn", TASK_CANCELED);
-    world_tell(w, FACT_RUN_STARTED, "stopped");
-    world_tell(w, FACT_CANCEL, "stopped"); /* with one: when it has stopped */
+    world_apply_kind(w, FACT_RUN_STARTED, "stopped");
+    world_apply_kind(w, FACT_CANCEL, "stopped"); /* with one: when it has stopped */
     ASSERT_STATE(w, "stopped", TASK_RUNNING);
     world_decide(w);
     ASSERT_STOPPED(w, "stopped");
@@ -166,7 +166,7 @@ TEST(f018_failed_dependency_keeps_them_waiting_and_its_retry_revives) {
     world_decide(w);
     ASSERT_NONE_STARTED(w);
     ASSERT_BLOCKED(w, "second", "dependency");
-    world_tell(w, FACT_RETRY, "first");
+    world_apply_kind(w, FACT_RETRY, "first");
     world_decide(w);
     world_ends(w, "first", OUTCOME_OK);
     ASSERT_STARTED(w, "second");
@@ -190,7 +190,7 @@ TEST(f018_missing_dependency_waits_visibly_deleted_one_fails) {
     world_decide(w);
     ASSERT_BLOCKED(w, "task", "dependency");
     world_add(w, "not there yet", (struct given){ .state = TASK_DRAFT });
-    world_tell(w, FACT_DELETE, "not there yet");
+    world_apply_kind(w, FACT_DELETE, "not there yet");
     ASSERT_FAILED(w, "task", REASON_DEPENDENCY);
 }
 
@@ -237,7 +237,7 @@ TEST(f021_dependency_is_ready_when_marked_done_or_its_run_succeeded) {
     world_decide(w);
     world_ends(w, "completed", OUTCOME_OK);
     ASSERT_BLOCKED(w, "task", "dependency");
-    world_tell(w, FACT_MARKED, "marked");
+    world_apply_kind(w, FACT_MARKED, "marked");
     ASSERT_STATE(w, "marked", TASK_DONE);
     world_decide(w);
     ASSERT_STARTED(w, "task");
@@ -252,7 +252,7 @@ TEST(f021_dependency_that_runs_again_is_not_ready) {
     world_decide(w);
     world_ends(w, "first", OUTCOME_OK);
     ASSERT_STATE(w, "second", TASK_READY);
-    world_tell(w, FACT_AGAIN, "first");
+    world_apply_kind(w, FACT_AGAIN, "first");
     ASSERT_STATE(w, "second", TASK_WAITING);
     ASSERT_BLOCKED(w, "second", "dependency");
 }
@@ -264,7 +264,7 @@ TEST(f022_own_done_mark_ends_the_wait_at_once) {
     world_decide(w);
     ASSERT_BLOCKED(w, "second", "dependency");
     ASSERT_WAKES_IN(w, TIME_NEVER); /* an event ends the wait, without polling */
-    world_tell(w, FACT_MARKED, "second");
+    world_apply_kind(w, FACT_MARKED, "second");
     world_decide(w);
     ASSERT_BECAME(w, TASK_DONE, "second");
     ASSERT_REASON(w, "second", REASON_MARKED);
@@ -284,7 +284,7 @@ TEST(f027_dependencies_then_root_place_then_run_place_then_children) {
     ASSERT_BLOCKED(w, "task", "dependency");
     world_depend(w, "task", NULL);
     ASSERT_BLOCKED(w, "task", "lease:roots");
-    world_tell(w, FACT_MARKED, "first"); /* its root place comes back */
+    world_apply_kind(w, FACT_MARKED, "first"); /* its root place comes back */
     ASSERT_BLOCKED(w, "task", "lease:runs");
     world_external(w, "main", 0);
     world_set(w, "limits.runs", "2");
@@ -309,7 +309,7 @@ TEST(f023_scheduled_work_is_eligible_only_when_unblocked) {
     world_decide(w);
     ASSERT_STARTED(w, "unblocked");
     ASSERT_BLOCKED(w, "blocked", "dependency");
-    world_tell(w, FACT_SLING, "blocker");
+    world_apply_kind(w, FACT_SLING, "blocker");
     world_decide(w);
     world_ends(w, "blocker", OUTCOME_OK);
     ASSERT_STARTED(w, "blocked"); /* across rigs */

@@ -44,7 +44,7 @@ TEST(f076_f086_task_that_has_had_its_launches_is_not_launched_again) {
     world_decide(w);
     ASSERT_NONE_STARTED(w); /* checked before the launch, not after it */
     ASSERT_FAILED(w, "spent", REASON_RESTARTS);
-    world_tell(w, FACT_RETRY, "spent");
+    world_apply_kind(w, FACT_RETRY, "spent");
     world_decide(w);
     ASSERT_STARTED(w, "spent");
 }
@@ -90,7 +90,7 @@ TEST(f077_no_new_attempt_once_the_mark_is_there) {
     world_decide(w);
     world_ends(w, "between attempts", OUTCOME_UNFINISHED);
     ASSERT_STARTED(w, "queued");
-    world_tell(w, FACT_MARKED, "between attempts");
+    world_apply_kind(w, FACT_MARKED, "between attempts");
     ASSERT_STATE(w, "between attempts", TASK_DONE);
     world_pass(w, SECONDS(1));
     world_ends(w, "queued", OUTCOME_OK);
@@ -134,7 +134,7 @@ TEST(f109_queued_task_whose_mark_is_there_is_dropped) {
     world_set(w, "limits.roots", "1");
     world_add(w, "runs", (struct given){ .state = TASK_RUNNING, .attempt = 1 });
     world_add(w, "already done", (struct given){ 0 });
-    world_tell(w, FACT_MARKED, "already done");
+    world_apply_kind(w, FACT_MARKED, "already done");
     world_ends(w, "runs", OUTCOME_OK);
     ASSERT_NONE_STARTED(w);
     ASSERT_STATE(w, "already done", TASK_DONE);
@@ -227,7 +227,7 @@ TEST(f079_success_resets_the_counter) {
     world_add(w, "card", (struct given){ .kind = "implement", .failures = 5, .attempt = 5 });
     world_decide(w);
     world_ends(w, "card", OUTCOME_OK);
-    world_tell(w, FACT_AGAIN, "card");
+    world_apply_kind(w, FACT_AGAIN, "card");
     world_decide(w);
     world_ends(w, "card", OUTCOME_FAILED);
     ASSERT_STATE(w, "card", TASK_HELD);
@@ -251,8 +251,8 @@ TEST(f081_manual_rerun_clears_counter_and_timer) {
     world_decide(w);
     world_ends(w, "backs off", OUTCOME_FAILED);
     ASSERT_STATE(w, "backs off", TASK_HELD);
-    world_tell(w, FACT_CLEAR, "backs off");
-    world_tell(w, FACT_SLING, "backs off");
+    world_apply_kind(w, FACT_CLEAR, "backs off");
+    world_apply_kind(w, FACT_SLING, "backs off");
     world_decide(w);
     ASSERT_STARTED(w, "backs off"); /* now, not in 30 s */
     assert_int_equal(world_view(w, "backs off").failures, 0);
@@ -261,7 +261,7 @@ TEST(f081_manual_rerun_clears_counter_and_timer) {
     world_sleep(w);
     world_ends(w, "backs off", OUTCOME_FAILED);
     ASSERT_FAILED(w, "backs off", REASON_RETRIES);
-    world_tell(w, FACT_RETRY, "backs off");
+    world_apply_kind(w, FACT_RETRY, "backs off");
     world_decide(w);
     ASSERT_STARTED(w, "backs off");
     assert_int_equal(world_view(w, "backs off").failures, 0);

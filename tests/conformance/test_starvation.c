@@ -242,7 +242,7 @@ TEST(f035_reservation_is_dropped_with_its_task) {
     world_add(w, "late", (struct given){ .needs = { "gpu" } });
     world_ends(w, "gpu user", OUTCOME_OK);
     ASSERT_NONE_STARTED(w);
-    world_tell(w, FACT_CANCEL, "both");
+    world_apply_kind(w, FACT_CANCEL, "both");
     world_decide(w);
     ASSERT_STARTED(w, "late");
 }

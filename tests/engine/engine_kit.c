@@ -367,9 +367,9 @@ static void count_events(void *ctx, const struct store_answer *answer, const str
 
 size_t kit_events(struct kit *kit, const char *kind, task_id task) {
     struct counting counting = { .kind = kind };
-    struct store_question question = { .kind = ASK_EVENTS, .task = task };
+    struct store_query question = { .kind = QUERY_EVENTS, .task = task };
     do {
-        store_ask(kit->store, &question, count_events, &counting);
+        store_query(kit->store, &question, count_events, &counting);
         question.after = counting.last;
     } while (counting.last > 0);
     return counting.found;
@@ -393,8 +393,8 @@ static void take_run(void *ctx, const struct store_answer *answer, const struct 
 }
 
 bool kit_last_run(struct kit *kit, task_id task, struct run_row *ret) {
-    struct store_question question = { .kind = ASK_RUNS, .task = task, .limit = 1 };
+    struct store_query question = { .kind = QUERY_RUNS, .task = task, .limit = 1 };
     *ret = (struct run_row){ 0 };
-    store_ask(kit->store, &question, take_run, ret);
+    store_query(kit->store, &question, take_run, ret);
     return ret->task == task;
 }

@@ -14,7 +14,7 @@ struct late {
 };
 
 struct waiting {
-    struct store_question question;
+    struct store_query question;
     store_answered done;
     void *ctx;
 };
@@ -78,14 +78,14 @@ static void late_commit(struct store *base, const struct store_batch *batch) {
     }
 }
 
-static void late_ask(struct store *base, const struct store_question *question, store_answered done,
+static void late_ask(struct store *base, const struct store_query *question, store_answered done,
                      void *ctx) {
-    if (question->kind == ASK_SPECS && now.lost_specs)
+    if (question->kind == QUERY_SPECS && now.lost_specs)
         done(ctx, &(struct store_answer){ 0 }, NULL);
     else if (now.hold_answers && now.count < QUESTIONS_MAX)
         now.questions[now.count++] = (struct waiting){ *question, done, ctx };
     else
-        store_ask(((struct late *)base)->memory, question, done, ctx);
+        store_query(((struct late *)base)->memory, question, done, ctx);
 }
 
 static void late_give_up(struct store *base, const struct error *why) {
@@ -161,7 +161,7 @@ void late_give_answers(void) {
         questions[i] = now.questions[i];
     now.count = 0;
     for (size_t i = 0; i < count; i++)
-        store_ask(now.store->memory, &questions[i].question, questions[i].done, questions[i].ctx);
+        store_query(now.store->memory, &questions[i].question, questions[i].done, questions[i].ctx);
 }
 
 void late_fail_answers(void) {

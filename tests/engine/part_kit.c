@@ -256,8 +256,8 @@ size_t store_batch_count(const struct store_batch *batch) {
     return part_log.batch;
 }
 
-void store_ask(struct store *store, const struct store_question *question, store_answered done,
-               void *ctx) {
+void store_query(struct store *store, const struct store_query *question, store_answered done,
+                 void *ctx) {
     (void)store;
     part_log.questions++;
     part_log.question = *question;

@@ -26,7 +26,7 @@ extern struct part_log {
     uint32_t group;
     task_id event_task;
     size_t batch; /* what store_batch_count returns */
-    struct store_question question;
+    struct store_query question;
     unsigned questions;
     store_answered answered; /* of the last question; NULL: none, or answered */
     void *answered_ctx;

@@ -127,7 +127,7 @@ ENGINE_TEST(a_canceled_run_is_stopped_and_keeps_its_place_until_it_has_ended) {
     kit_wait_state(&kit, task, TASK_RUNNING);
     assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     assert_int_equal(fake_stop_count(), 1);
-    assert_int_equal(fake_stop_at(0)->how, STOP_POLITELY);
+    assert_int_equal(fake_stop_at(0)->how, STOP_GRACEFULLY);
     assert_int_equal(kit_state(&kit, task), TASK_RUNNING);
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1, .signal = SIGTERM };
     fake_report_ended(last_start()->run, &end);

@@ -137,8 +137,8 @@ static void take_run(void *ctx, const struct store_answer *answer, const struct 
 
 static struct ended run_of(task_id task, uint32_t attempt) {
     struct ended ended = { .task = task, .attempt = attempt };
-    struct store_question question = { .kind = ASK_RUNS, .task = task };
-    store_ask(kit.store, &question, take_run, &ended);
+    struct store_query question = { .kind = QUERY_RUNS, .task = task };
+    store_query(kit.store, &question, take_run, &ended);
     return ended;
 }
 
@@ -483,7 +483,7 @@ FIXTURE_TEST(who_stays_after_its_result_is_asked_to_go) {
     kit_wait_state(&kit, task, TASK_RUNNING);
     prints(0, "claude/ok-stream", 0);
     kit_wait(&kit, has_stop, NULL, "the run is asked to go");
-    assert_int_equal(fake_stop_at(0)->how, STOP_POLITELY);
+    assert_int_equal(fake_stop_at(0)->how, STOP_GRACEFULLY);
     struct run_end end = { .kind = RUN_END_STOPPED,
                            .code = -1,
                            .signal = 15,

@@ -273,7 +273,7 @@ ON_HOST_A(what_a_forgotten_host_still_runs_is_killed_when_it_is_back) {
     assert_int_equal(kit.report.away, 1);
     assert_int_equal(fake_stop_count(), 1);
     assert_int_equal(fake_stop_at(0)->run.attempt, 1);
-    assert_int_equal(fake_stop_at(0)->how, STOP_AT_ONCE);
+    assert_int_equal(fake_stop_at(0)->how, STOP_IMMEDIATELY);
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1, .started_at = 1 };
     fake_report_ended(forgotten, &end);
     kit_settle(&kit);

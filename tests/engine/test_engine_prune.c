@@ -41,7 +41,7 @@ static void put_task(struct store_batch *batch, task_id id, enum task_state stat
     struct task_row row = {
         .id = id,
         .project = "web",
-        .told = { .id = id,
+        .spec = { .id = id,
                   .priority = 100,
                   .iteration = 1,
                   .attempt = 1,
@@ -130,7 +130,7 @@ static void a_crowd_in_front(struct store_batch *batch) {
         struct task_row row = {
             .id = id,
             .project = "web",
-            .told = { .id = id,
+            .spec = { .id = id,
                       .iteration = 1,
                       .state = id == 450 ? TASK_DRAFT : TASK_DONE,
                       .parallelizable = true,
@@ -161,7 +161,7 @@ static void a_chain(struct store_batch *batch) {
     put_task(batch, 102, TASK_DONE, today - DAYS(1));
     struct task_row behind = { .id = 102,
                                .project = "web",
-                               .told = { .id = 102,
+                               .spec = { .id = 102,
                                          .priority = 100,
                                          .iteration = 1,
                                          .attempt = 1,
@@ -189,8 +189,8 @@ PRUNE_TEST(who_needed_a_task_that_goes_keeps_its_own_age) {
     kit_start(&kit);
     wait_deleted(101);
     kit_settle(&kit);
-    struct store_question question = { .kind = ASK_CHANGED, .tasks = &behind, .task_count = 1 };
-    store_ask(kit.store, &question, take_age, &changed_at);
+    struct store_query question = { .kind = QUERY_CHANGED, .tasks = &behind, .task_count = 1 };
+    store_query(kit.store, &question, take_age, &changed_at);
     assert_int_equal(changed_at, today - DAYS(1));
 }
 

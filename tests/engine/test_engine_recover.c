@@ -63,7 +63,7 @@ RECOVER_TEST(a_stop_that_was_ordered_is_sent_again_by_the_next_daemon) {
     kit_restart(&kit); /* the daemon may have died just before it sent the first one */
     assert_int_equal(fake_stop_count(), 2);
     assert_int_equal(fake_stop_at(1)->run.task, task);
-    assert_int_equal(fake_stop_at(1)->how, STOP_POLITELY);
+    assert_int_equal(fake_stop_at(1)->how, STOP_GRACEFULLY);
     end_last((struct run_end){ .kind = RUN_END_STOPPED, .code = -1, .started_at = 1 });
     kit_wait_state(&kit, task, TASK_CANCELED);
 }
@@ -161,15 +161,15 @@ RECOVER_TEST(the_second_cancel_kills_at_once) {
     assert_int_equal(kit_apply(&kit, FACT_CANCEL, task), 0);
     assert_true(kit_run(&kit, cancel_now, NULL) >= 0);
     assert_int_equal(fake_stop_count(), 2);
-    assert_int_equal(fake_stop_at(0)->how, STOP_POLITELY);
-    assert_int_equal(fake_stop_at(1)->how, STOP_AT_ONCE);
+    assert_int_equal(fake_stop_at(0)->how, STOP_GRACEFULLY);
+    assert_int_equal(fake_stop_at(1)->how, STOP_IMMEDIATELY);
     struct run_row run;
     assert_true(kit_last_run(&kit, task, &run));
     assert_int_equal(run.phase, PHASE_STOPPING);
     fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
     kit_restart(&kit); /* nor is the next daemon more patient */
     assert_int_equal(fake_stop_count(), 3);
-    assert_int_equal(fake_stop_at(2)->how, STOP_AT_ONCE);
+    assert_int_equal(fake_stop_at(2)->how, STOP_IMMEDIATELY);
 }
 
 /* --- launches -------------------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static bool is_stopped(struct kit *k, void *ctx) {
 RECOVER_TEST(a_launch_that_takes_too_long_is_ended_and_tried_again) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait(&kit, is_stopped, NULL, "the launch is ended");
-    assert_int_equal(fake_stop_at(0)->how, STOP_AT_ONCE);
+    assert_int_equal(fake_stop_at(0)->how, STOP_IMMEDIATELY);
     end_last((struct run_end){ .kind = RUN_END_STOPPED, .code = -1 });
     kit_wait_starts(&kit, 2);
     assert_int_equal(kit_view(&kit, task).launch_failures, 1);
@@ -228,7 +228,7 @@ static void call_it_running(struct store_batch *batch) {
     struct task_row row = {
         .id = 1,
         .project = "web",
-        .told = { .id = 1,
+        .spec = { .id = 1,
                   .priority = 100,
                   .iteration = 1,
                   .attempt = 3,
@@ -288,8 +288,8 @@ RECOVER_TEST(a_task_that_is_deleted_in_the_turn_that_brought_it_leaves_nothing) 
     assert_int_equal(kit_do(&kit, &delete), 0);
     assert_int_equal(kit_state(&kit, add.first), TASK_ABSENT);
     size_t specs = 9;
-    struct store_question question = { .kind = ASK_SPECS, .tasks = &add.first, .task_count = 1 };
-    store_ask(kit.store, &question, count_specs, &specs);
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = &add.first, .task_count = 1 };
+    store_query(kit.store, &question, count_specs, &specs);
     assert_int_equal(specs, 0);
     struct kit_ask again = kit_ask_add(&kit, "web", "{\"argv\":[\"a\"]}");
     again.draft.external_id = "card-1"; /* unique: no task has it any more */

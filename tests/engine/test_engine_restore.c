@@ -66,10 +66,10 @@ static void take_first(void *ctx, const struct store_answer *answer, const struc
 
 static struct run_row run_on_record(task_id task, uint32_t attempt) {
     struct run_row row = { 0 };
-    struct store_question question = {
-        .kind = ASK_RUNS, .task = task, .before = attempt + 1, .limit = 1
+    struct store_query question = {
+        .kind = QUERY_RUNS, .task = task, .before = attempt + 1, .limit = 1
     };
-    store_ask(kit.store, &question, take_first, &row);
+    store_query(kit.store, &question, take_first, &row);
     if (row.attempt != attempt)
         fail_msg("attempt %u of task %u is not on record", attempt, (unsigned)task);
     return row;

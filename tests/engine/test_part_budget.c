@@ -60,9 +60,9 @@ TEST(a_grant_is_taken_from_the_parent_and_its_rest_goes_back) {
     engine_hand(&kit.engine, 1, 2, (struct engine_amounts){ .tokens = 400, .usd = ALLOWANCE_NONE });
     assert_int_equal(engine_left(&kit.engine, 1).tokens, 600);
     allowance_get(&kit.engine, 2)->used.tokens = 150;
-    allowance_see_state(&kit.engine, 2, TASK_CANCELED);
+    allowance_state_changed(&kit.engine, 2, TASK_CANCELED);
     assert_int_equal(engine_left(&kit.engine, 1).tokens, 850);
-    allowance_see_state(&kit.engine, 2, TASK_CANCELED); /* once */
+    allowance_state_changed(&kit.engine, 2, TASK_CANCELED); /* once */
     assert_int_equal(engine_left(&kit.engine, 1).tokens, 850);
     part_kit_free(&kit);
 }
@@ -75,10 +75,10 @@ TEST(a_reopened_child_takes_as_much_of_its_rest_as_is_left) {
     limit_tokens(&kit, 1, 1000);
     struct engine_amounts some = { .tokens = 400, .usd = ALLOWANCE_NONE };
     engine_hand(&kit.engine, 1, 2, some);
-    allowance_see_state(&kit.engine, 2, TASK_CANCELED);
+    allowance_state_changed(&kit.engine, 2, TASK_CANCELED);
     some.tokens = 900;
     engine_hand(&kit.engine, 1, 3, some);
-    allowance_see_state(&kit.engine, 2, TASK_WAITING);
+    allowance_state_changed(&kit.engine, 2, TASK_WAITING);
     assert_int_equal(engine_left(&kit.engine, 1).tokens, 0);
     assert_int_equal(allowance_find(&kit.engine, 2)->granted.tokens, 100);
     part_kit_free(&kit);

@@ -55,7 +55,7 @@ TEST(a_stored_cursor_is_where_it_goes_on) {
     follow_part.load_note(&kit.engine, &note);
     loaded(&kit);
     part_kit_step(&kit, STEP_ROUND_END);
-    assert_int_equal(part_log.question.kind, ASK_EVENTS);
+    assert_int_equal(part_log.question.kind, QUERY_EVENTS);
     assert_int_equal(part_log.question.after, 7);
     const struct event_row rows[] = { { .seq = 8 }, { .seq = 9 }, { .seq = 10 } };
     part_kit_answer(&(struct store_answer){ .count = 3, .events = rows });

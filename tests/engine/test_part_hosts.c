@@ -26,8 +26,8 @@ TEST(a_local_run_of_another_host_is_unreachable) {
     struct part_kit kit;
     part_kit_new(&kit, &unreachable_hosts_part, PART_unreachable_hosts);
     struct live_run *ours = load_run(&kit, 1, "here"), *theirs = load_run(&kit, 2, "there");
-    assert_false(ours->is_away);
-    assert_true(theirs->is_away);
+    assert_false(ours->is_unreachable);
+    assert_true(theirs->is_unreachable);
     part_kit_step(&kit, STEP_LOADED);
     assert_string_equal(part_log.note_name, "host:there");
     assert_int_equal(engine_unreachable_count(&kit.engine), 1);

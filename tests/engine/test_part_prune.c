@@ -20,7 +20,7 @@ TEST(old_tasks_are_deleted_unless_another_needs_them) {
     part_kit_add_task(&kit, 3, 2);
     (void)part_kit_apply(&kit, FACT_HOLD, 3);
     part_kit_step(&kit, STEP_BEFORE_DECIDE);
-    assert_int_equal(part_log.question.kind, ASK_EXPIRED);
+    assert_int_equal(part_log.question.kind, QUERY_EXPIRED);
     assert_int_equal(part_log.question.before_time, kit.engine.now - DAYS(30));
     const task_id old[] = { 1, 2 };
     part_kit_answer(&(struct store_answer){ .count = 2, .tasks = old });

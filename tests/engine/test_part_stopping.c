@@ -20,12 +20,12 @@ TEST(a_cancel_is_answered_when_every_shim_has_replied) {
     part_kit_new(&kit, &stopping_part, PART_stopping);
     answered = 0;
     assert_false(stopping_holds(&kit.engine, &request));
-    stopping_told(&kit.engine, &one);
-    stopping_told(&kit.engine, &other);
+    stopping_sent(&kit.engine, &one);
+    stopping_sent(&kit.engine, &other);
     assert_true(stopping_holds(&kit.engine, &request));
-    stopping_heard(&kit.engine, &one);
+    stopping_confirmed(&kit.engine, &one);
     assert_int_equal(answered, 0);
-    stopping_heard(&kit.engine, &other);
+    stopping_confirmed(&kit.engine, &other);
     assert_int_equal(answered, 1);
     part_kit_free(&kit);
 }
@@ -35,7 +35,7 @@ TEST(a_run_whose_command_was_seen_holds_nothing_back) {
     struct live_run run = { .view = { .started_at = 1 } };
     struct engine_request request = { .done = done, .cancels = true };
     part_kit_new(&kit, &stopping_part, PART_stopping);
-    stopping_told(&kit.engine, &run);
+    stopping_sent(&kit.engine, &run);
     assert_false(stopping_holds(&kit.engine, &request));
     part_kit_free(&kit);
 }
@@ -46,7 +46,7 @@ TEST(other_requests_do_not_wait_and_an_abandoned_one_is_dropped) {
     struct engine_request cancel = { .done = done, .cancels = true }, other = { .done = done };
     part_kit_new(&kit, &stopping_part, PART_stopping);
     answered = 0;
-    stopping_told(&kit.engine, &run);
+    stopping_sent(&kit.engine, &run);
     assert_false(stopping_holds(&kit.engine, &other));
     assert_true(stopping_holds(&kit.engine, &cancel));
     assert_true(stopping_drop(&kit.engine, &cancel));
@@ -60,7 +60,7 @@ TEST(the_end_of_the_daemon_answers_all) {
     struct engine_request request = { .done = done, .cancels = true };
     part_kit_new(&kit, &stopping_part, PART_stopping);
     answered = 0;
-    stopping_told(&kit.engine, &run);
+    stopping_sent(&kit.engine, &run);
     assert_true(stopping_holds(&kit.engine, &request));
     part_kit_free(&kit);
     assert_int_equal(answered, 1);

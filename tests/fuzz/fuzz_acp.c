@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             acp_session_take(&s, at, length);
         at += length + 1;
     }
-    acp_session_gone(&s, 1);
+    acp_session_agent_exited(&s, 1);
     assert(s.phase == ACP_OVER);
     (void)check_lines(&s.log);
     assert(check_lines(&s.to_agent) == 0);

@@ -311,7 +311,7 @@ int world_try(struct world *w, enum fact_kind kind, const char *task) {
         w, &(struct fact){ .kind = kind, .task = world_number(w, task), .attempt = view.attempt });
 }
 
-void world_tell(struct world *w, enum fact_kind kind, const char *task) {
+void world_apply_kind(struct world *w, enum fact_kind kind, const char *task) {
     must(w, world_try(w, kind, task), fact_kind_name(kind));
 }
 
@@ -344,7 +344,7 @@ void world_artifact(struct world *w, const char *task, bool present) {
 void world_end_as(struct world *w, const char *task, struct ending ending) {
     struct task_view view = world_view(w, task);
     if (view.state == TASK_STARTING && ending.outcome != OUTCOME_LAUNCH)
-        world_tell(w, FACT_RUN_STARTED, task);
+        world_apply_kind(w, FACT_RUN_STARTED, task);
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = view.id, .attempt = view.attempt };
     fact.ended.outcome = ending.outcome;
     fact.ended.tokens = ending.tokens;

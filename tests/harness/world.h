@@ -102,7 +102,7 @@ int world_try_add(struct world *w, const char *task, struct given given,
                   void (*spoil)(struct task_spec *spec));
 
 /* Facts that say nothing but which task (and which attempt: its last). */
-void world_tell(struct world *w, enum fact_kind kind, const char *task);
+void world_apply_kind(struct world *w, enum fact_kind kind, const char *task);
 int world_try(struct world *w, enum fact_kind kind, const char *task);
 int world_apply(struct world *w, const struct fact *fact);
 

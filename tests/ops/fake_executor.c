@@ -72,7 +72,7 @@ int executor_stop(struct executor *ex, struct run_key run, enum stop_how how) {
     if (!r || !r->live)
         return -ENOENT;
     r->stopped = true;
-    r->killed = how == STOP_AT_ONCE;
+    r->killed = how == STOP_IMMEDIATELY;
     return 0;
 }
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "engine/access.h"
 #include "engine/engine_internal.h"
-#include "engine/page_code.h"
 #include "fixture.h"
 #include "harness/patience.h"
 #include "harness/test.h"

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "engine/notifier.h"
+#include "engine/engine.h"
 #include "fixture.h"
 #include "harness/test.h"
 

@@ -17,10 +17,10 @@
     "\"y\"}]}"
 
 /* The names that the linker gives them. */
-void late_ask(struct store *store, const struct store_question *question, store_answered done,
-              void *ctx) __asm__("__wrap_store_ask");
-void real_ask(struct store *store, const struct store_question *question, store_answered done,
-              void *ctx) __asm__("__real_store_ask");
+void late_ask(struct store *store, const struct store_query *question, store_answered done,
+              void *ctx) __asm__("__wrap_store_query");
+void real_ask(struct store *store, const struct store_query *question, store_answered done,
+              void *ctx) __asm__("__real_store_query");
 void bad_commit(struct store *store, struct store_batch *batch, store_committed done,
                 void *ctx) __asm__("__wrap_store_commit");
 void real_commit(struct store *store, struct store_batch *batch, store_committed done,
@@ -40,14 +40,14 @@ static struct {
     } slow_one;
     struct {
         struct store *store;
-        struct store_question question;
+        struct store_query question;
         store_answered done;
         void *ctx;
     } kept[16];
     size_t count;
 } held;
 
-void late_ask(struct store *store, const struct store_question *question, store_answered done,
+void late_ask(struct store *store, const struct store_query *question, store_answered done,
               void *ctx) {
     if (!held.late) {
         real_ask(store, question, done, ctx);

@@ -50,7 +50,7 @@ BOTH_WAYS(a_live_run_is_found_and_its_end_reported) {
     assert_int_equal(adopt(stage, 1), ADOPTED_ALIVE);
     assert_int_equal(executor_live(stage->ex), 1);
     stage_await_started(stage, 1);
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->code, 3);
@@ -85,7 +85,7 @@ BOTH_WAYS(an_end_that_was_seen_before_does_not_kill_the_next_run_of_its_cgroup) 
     assert_int_equal(adopt(stage, 1), ADOPTED_ENDED);
     assert_int_equal(stage_await_end(stage, 1)->code, 0);
     assert_int_equal(adopt(stage, 2), ADOPTED_ALIVE);
-    stage_stop(stage, 2, STOP_AT_ONCE);
+    stage_stop(stage, 2, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 2)->kind, RUN_END_STOPPED);
     stage_free(stage);
 }
@@ -114,7 +114,7 @@ BOTH_WAYS(a_stop_of_a_run_that_is_still_hidden_is_kept) {
     stage_start(stage, 1, &spec);
     stage_restart(stage);
     assert_int_equal(adopt(stage, 1), ADOPTED_ALIVE);
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
 }
@@ -234,7 +234,7 @@ BOTH_WAYS(what_runs_in_the_slot_of_an_earlier_run_is_left_alone) {
     assert_int_equal(adopt(stage, 2), ADOPTED_ALIVE);
     assert_int_equal(stage_await_end(stage, 1)->code, 0);
     stage_await_started(stage, 2);
-    stage_stop(stage, 2, STOP_POLITELY);
+    stage_stop(stage, 2, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, 2)->code, 3);
     stage_free(stage);
 }
@@ -357,7 +357,7 @@ ONE_WAY(a_foreign_process_is_never_taken_for_a_shim) {
     close(fd);
     stage_restart(stage);
     assert_int_equal(adopt(stage, 1), ADOPTED_ALIVE);
-    stage_stop(stage, 1, STOP_AT_ONCE); /* would end this test */
+    stage_stop(stage, 1, STOP_IMMEDIATELY); /* would end this test */
     assert_int_equal(kill(shim, SIGKILL), 0);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
     reap_others();

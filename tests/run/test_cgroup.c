@@ -206,7 +206,7 @@ BOTH_WAYS(a_shim_has_the_lock_on_its_slot) {
         assert_int_equal(errno, EWOULDBLOCK);
         (void)close(fd);
     }
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     (void)stage_await_end(stage, 1);
     stage_free(stage);
 }

@@ -120,7 +120,7 @@ BOTH_WAYS(a_stop_ends_the_checks) {
     CHECKS(&spec, { hang, 0 }, { mark, 0 });
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "check.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     char path[STAGE_PATH];

@@ -106,7 +106,7 @@ ONE_WAY(without_descriptors_the_deadline_is_kept) {
     spec = stage_spec(stage, HOSTILE("polite"));
     stage_start(stage, ++task, &spec);
     stage_await_text(stage, task, "out.log", "ready");
-    stage_stop(stage, task, STOP_POLITELY);
+    stage_stop(stage, task, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, task)->code, 3);
     stage_free(stage);
 }
@@ -116,7 +116,7 @@ WITHOUT_CGROUP(a_kernel_without_pidfds_still_kills_the_tree) {
     struct run_spec spec = stage_spec(stage, HOSTILE("tree", "3", "3"));
     stage_start(stage, 1, &spec);
     stage_await_registered(stage, 1 + 3 + 9 + 27);
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(stage_survivors(stage), 0);
     stage_free(stage);

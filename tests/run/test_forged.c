@@ -229,7 +229,7 @@ static void zero_lock(const struct stage *stage) {
 static bool is_watched(struct stage *stage, void *ctx) {
     (void)ctx;
     return executor_shim(stage->ex, (struct run_key){ 1, 1 }).pid > 0
-           && executor_stop(stage->ex, (struct run_key){ 1, 1 }, STOP_AT_ONCE) == 0;
+           && executor_stop(stage->ex, (struct run_key){ 1, 1 }, STOP_IMMEDIATELY) == 0;
 }
 
 BOTH_WAYS(a_run_that_has_wiped_its_lock_is_found_by_the_store) {
@@ -275,7 +275,7 @@ BOTH_WAYS(in_another_pid_namespace_the_store_is_not_asked) {
     shim.space++;
     assert_int_equal(adopt(stage, &key, &shim), ADOPTED_ALIVE);
     stage_await_started(stage, 1);
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
 }

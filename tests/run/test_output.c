@@ -219,7 +219,7 @@ ONE_WAY(a_silent_run_wakes_no_process) {
     stage_await_text(stage, 1, "out.log", "ready");
     struct silence silence = { .shim = stage_who(stage, 1).shim };
     stage_await(stage, is_silent, &silence, "silence: nothing may wake a shim whose run is silent");
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
 }

@@ -165,7 +165,7 @@ BOTH_WAYS(a_stop_ends_it_and_the_command_never_begins) {
     spec.grace = 50;
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "prepare.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     (void)stage_await_end(stage, 1);
     expect_not_begun(stage, RUN_END_STOPPED);
     says(&stage->runs[1].end, "prepared");

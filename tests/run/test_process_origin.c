@@ -21,7 +21,7 @@ static pid_t printed_pid(struct stage *stage, task_id task) {
 }
 
 static void end(struct stage *stage) {
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     (void)stage_await_end(stage, 1);
     stage_free(stage);
 }
@@ -32,9 +32,9 @@ BOTH_WAYS(the_command_of_a_run_is_of_a_run) {
         stage_spec(stage, ARGV("sh", "-c", "echo pid $$; echo ready; exec sleep 1000"));
     stage_start(stage, 1, &spec);
     pid_t pid = printed_pid(stage, 1);
-    assert_int_equal(executor_kin(stage->ex, pid), KIN_RUN);
-    assert_int_equal(executor_kin(stage->ex, getpid()), KIN_NONE);
-    assert_int_equal(executor_kin(stage->ex, 1), KIN_NONE);
+    assert_int_equal(executor_process_origin(stage->ex, pid), ORIGIN_RUN);
+    assert_int_equal(executor_process_origin(stage->ex, getpid()), ORIGIN_OUTSIDE);
+    assert_int_equal(executor_process_origin(stage->ex, 1), ORIGIN_OUTSIDE);
     end(stage);
 }
 
@@ -45,7 +45,7 @@ BOTH_WAYS(so_is_one_whose_parents_are_dead) {
         ARGV("sh", "-c",
              "(setsid sh -c 'echo pid $$; echo ready; exec sleep 1000' &) ; exec sleep 1000"));
     stage_start(stage, 1, &spec);
-    assert_int_equal(executor_kin(stage->ex, printed_pid(stage, 1)), KIN_RUN);
+    assert_int_equal(executor_process_origin(stage->ex, printed_pid(stage, 1)), ORIGIN_RUN);
     end(stage);
 }
 
@@ -57,19 +57,20 @@ ONE_WAY(and_after_a_restart) {
     stage_start(stage, 1, &spec);
     pid_t pid = printed_pid(stage, 1);
     stage_restart(stage);
-    assert_int_equal(executor_kin(stage->ex, pid), KIN_RUN); /* before the run is known */
-    assert_int_equal(executor_kin(NULL, pid), KIN_RUN);      /* a standby knows none */
+    assert_int_equal(executor_process_origin(stage->ex, pid),
+                     ORIGIN_RUN);                                     /* before the run is known */
+    assert_int_equal(executor_process_origin(NULL, pid), ORIGIN_RUN); /* a standby knows none */
     stage_folder(1, folder);
     assert_int_equal(
         executor_adopt(stage->ex, (struct run_key){ 1, 1 }, folder,
                        &(struct executor_known){ .boot_id = executor_boot_id(stage->ex) }),
         ADOPTED_ALIVE);
     /* Its shim is in the table as soon as it is adopted, before the loop runs. */
-    assert_int_equal(executor_kin_epoch(stage->ex), 1);
-    assert_int_equal(executor_kin(stage->ex, pid), KIN_RUN);
+    assert_int_equal(executor_origin_epoch(stage->ex), 1);
+    assert_int_equal(executor_process_origin(stage->ex, pid), ORIGIN_RUN);
     stage_await_started(stage, 1);
-    assert_int_equal(executor_kin(stage->ex, pid), KIN_RUN);
-    assert_int_equal(executor_kin_epoch(stage->ex), 1);
+    assert_int_equal(executor_process_origin(stage->ex, pid), ORIGIN_RUN);
+    assert_int_equal(executor_origin_epoch(stage->ex), 1);
     end(stage);
 }
 
@@ -96,8 +97,10 @@ BOTH_WAYS(one_whose_shim_was_killed_is_known_by_its_cgroup) {
     assert_int_equal(kill(shim, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)shim, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
     /* The executor has not heard of it yet: the loop does not run. */
-    assert_int_equal(executor_kin(stage->ex, pid), is_in_slot(pid) ? KIN_RUN : KIN_NONE);
-    assert_int_equal(executor_kin(NULL, pid), is_in_slot(pid) ? KIN_RUN : KIN_NONE);
+    assert_int_equal(executor_process_origin(stage->ex, pid),
+                     is_in_slot(pid) ? ORIGIN_RUN : ORIGIN_OUTSIDE);
+    assert_int_equal(executor_process_origin(NULL, pid),
+                     is_in_slot(pid) ? ORIGIN_RUN : ORIGIN_OUTSIDE);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_LOST);
     (void)kill(
         pid, SIGKILL); /* without a cgroup it is found by its TMPDIR, which it does not have here */
@@ -114,7 +117,7 @@ ONE_WAY(the_origin_of_an_ended_process_is_unknown) {
         _exit(0);
     assert_true(pid > 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(executor_kin(stage->ex, pid), KIN_UNKNOWN);
+    assert_int_equal(executor_process_origin(stage->ex, pid), ORIGIN_UNKNOWN);
     end(stage);
 }
 
@@ -163,8 +166,8 @@ static struct fake fake_new(struct stage *stage) {
     return fake;
 }
 
-static enum executor_kin kin_of(const struct fake *fake, pid_t pid) {
-    return kin_in(fake->stage->ex, fake->proc, pid);
+static enum executor_process_origin kin_of(const struct fake *fake, pid_t pid) {
+    return process_origin_in(fake->stage->ex, fake->proc, pid);
 }
 
 ONE_WAY(who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger) {
@@ -179,14 +182,14 @@ ONE_WAY(who_lives_is_never_unknown_and_a_hole_above_is_never_a_stranger) {
     put_process(&fake, NO_PID + 4, "sh", stage_who(stage, 1).shim, 10); /* in our table */
     put_process(&fake, NO_PID + 5, "sh", NO_PID, 10);     /* its parent ends at this moment */
     put_process(&fake, NO_PID + 6, "sh", NO_PID + 6, 10); /* the walk ends */
-    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_NONE);
-    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_NONE);
-    assert_int_equal(kin_of(&fake, NO_PID + 3), KIN_NONE);
-    assert_int_equal(kin_of(&fake, NO_PID + 4), KIN_RUN);
-    assert_int_equal(kin_of(&fake, NO_PID + 5), KIN_UNKNOWN);
-    assert_int_equal(kin_of(&fake, NO_PID + 6), KIN_UNKNOWN);
-    assert_int_equal(kin_of(&fake, 0), KIN_UNKNOWN); /* outside of our pid namespace */
-    assert_int_equal(kin_of(&fake, NO_PID), KIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, NO_PID + 1), ORIGIN_OUTSIDE);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), ORIGIN_OUTSIDE);
+    assert_int_equal(kin_of(&fake, NO_PID + 3), ORIGIN_OUTSIDE);
+    assert_int_equal(kin_of(&fake, NO_PID + 4), ORIGIN_RUN);
+    assert_int_equal(kin_of(&fake, NO_PID + 5), ORIGIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, NO_PID + 6), ORIGIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, 0), ORIGIN_UNKNOWN); /* outside of our pid namespace */
+    assert_int_equal(kin_of(&fake, NO_PID), ORIGIN_UNKNOWN);
     end(stage);
 }
 
@@ -197,14 +200,14 @@ ONE_WAY(any_shim_above_counts_unless_the_daemon_is_below_it_too) {
     put_process(&fake, NO_PID + 2, "sh", NO_PID + 1, 11);
     put_process(&fake, NO_PID + 3, "sluice-shim-che", 1, 10); /* sluice-shim-checked */
     put_process(&fake, NO_PID + 4, "sh", NO_PID + 3, 11);
-    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_RUN);
-    assert_int_equal(kin_of(&fake, NO_PID + 4), KIN_RUN);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), ORIGIN_RUN);
+    assert_int_equal(kin_of(&fake, NO_PID + 4), ORIGIN_RUN);
     put_process(&fake, getpid(), "sluiced", NO_PID + 1, 20); /* a run has started this daemon */
     put_process(&fake, NO_PID + 5, "sluice-shim", getpid(), 21);
     put_process(&fake, NO_PID + 6, "sh", NO_PID + 5, 22);
-    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_NONE);
-    assert_int_equal(kin_of(&fake, NO_PID + 4), KIN_RUN); /* another run */
-    assert_int_equal(kin_of(&fake, NO_PID + 6), KIN_RUN); /* one of ours */
+    assert_int_equal(kin_of(&fake, NO_PID + 2), ORIGIN_OUTSIDE);
+    assert_int_equal(kin_of(&fake, NO_PID + 4), ORIGIN_RUN); /* another run */
+    assert_int_equal(kin_of(&fake, NO_PID + 6), ORIGIN_RUN); /* one of ours */
     stage_free(stage);
 }
 
@@ -214,8 +217,8 @@ ONE_WAY(a_number_that_was_given_again_is_no_parent) {
     put_process(&fake, NO_PID + 1, "bash", 1, 12);
     put_process(&fake, NO_PID + 2, "sh", NO_PID + 1, 11); /* older than its parent */
     put_process(&fake, NO_PID + 3, "sh", NO_PID + 1, 12);
-    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_UNKNOWN);
-    assert_int_equal(kin_of(&fake, NO_PID + 3), KIN_NONE);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), ORIGIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, NO_PID + 3), ORIGIN_OUTSIDE);
     stage_free(stage);
 }
 
@@ -224,14 +227,14 @@ ONE_WAY(what_the_kernel_hides_ends_the_walk) {
     struct stage *stage = STAGE(state);
     struct fake fake = fake_new(stage);
     char init[2 * STAGE_PATH];
-    put_process(&fake, NO_PID + 1, "sh", getppid(), 10);      /* lives, and is not in the folder */
-    put_process(&fake, NO_PID + 2, "sh", NO_PID, 10);         /* lives nowhere */
-    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_UNKNOWN); /* nothing is hidden here */
+    put_process(&fake, NO_PID + 1, "sh", getppid(), 10); /* lives, and is not in the folder */
+    put_process(&fake, NO_PID + 2, "sh", NO_PID, 10);    /* lives nowhere */
+    assert_int_equal(kin_of(&fake, NO_PID + 1), ORIGIN_UNKNOWN); /* nothing is hidden here */
     (void)snprintf(init, sizeof(init), "%s/1/stat", fake.proc);
     assert_int_equal(unlink(init), 0);
-    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_NONE);
-    assert_int_equal(kin_of(&fake, NO_PID + 2), KIN_UNKNOWN);
-    assert_int_equal(kin_of(&fake, getppid()), KIN_UNKNOWN); /* nor is the one who asks */
+    assert_int_equal(kin_of(&fake, NO_PID + 1), ORIGIN_OUTSIDE);
+    assert_int_equal(kin_of(&fake, NO_PID + 2), ORIGIN_UNKNOWN);
+    assert_int_equal(kin_of(&fake, getppid()), ORIGIN_UNKNOWN); /* nor is the one who asks */
     stage_free(stage);
 }
 
@@ -239,23 +242,24 @@ ONE_WAY(a_slot_of_any_daemon_counts_unless_the_daemon_is_in_it_too) {
     struct stage *stage = STAGE(state);
     struct fake fake = fake_new(stage);
     put_process(&fake, NO_PID + 1, "sh", 1, 10);
-    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_NONE); /* no cgroups here */
+    assert_int_equal(kin_of(&fake, NO_PID + 1), ORIGIN_OUTSIDE); /* no cgroups here */
     put_cgroup(&fake, "self", "/user.slice");
-    assert_int_equal(kin_of(&fake, NO_PID + 1), KIN_UNKNOWN); /* it has none: it has ended */
+    assert_int_equal(kin_of(&fake, NO_PID + 1), ORIGIN_UNKNOWN); /* it has none: it has ended */
     static const struct {
         const char *path;
-        enum executor_kin kin, inside; /* inside: of a daemon that is in /s/sluice-00000000/1.1 */
+        enum executor_process_origin kin,
+            inside; /* inside: of a daemon that is in /s/sluice-00000000/1.1 */
     } cases[] = {
-        { "/", KIN_NONE, KIN_NONE },
-        { "/user.slice/sluice.service", KIN_NONE, KIN_NONE },
-        { "/sluice-web.service/1.1", KIN_NONE, KIN_NONE },
-        { "/s/sluice-00000000", KIN_NONE, KIN_NONE },
-        { "/s/sluice-00000000/daemon", KIN_NONE, KIN_NONE },
-        { "/s/sluice-00000000/1.1", KIN_RUN, KIN_NONE },
-        { "/s/sluice-00000000/1.1/deep", KIN_RUN, KIN_NONE },
-        { "/s/sluice-00000000/1.10", KIN_RUN, KIN_RUN },
-        { "/s/sluice-0123abcd/1700000000000.12", KIN_RUN, KIN_RUN },
-        { "/s/sluice-00000000/1.1/sluice-0123abcd/2.1", KIN_RUN, KIN_RUN },
+        { "/", ORIGIN_OUTSIDE, ORIGIN_OUTSIDE },
+        { "/user.slice/sluice.service", ORIGIN_OUTSIDE, ORIGIN_OUTSIDE },
+        { "/sluice-web.service/1.1", ORIGIN_OUTSIDE, ORIGIN_OUTSIDE },
+        { "/s/sluice-00000000", ORIGIN_OUTSIDE, ORIGIN_OUTSIDE },
+        { "/s/sluice-00000000/daemon", ORIGIN_OUTSIDE, ORIGIN_OUTSIDE },
+        { "/s/sluice-00000000/1.1", ORIGIN_RUN, ORIGIN_OUTSIDE },
+        { "/s/sluice-00000000/1.1/deep", ORIGIN_RUN, ORIGIN_OUTSIDE },
+        { "/s/sluice-00000000/1.10", ORIGIN_RUN, ORIGIN_RUN },
+        { "/s/sluice-0123abcd/1700000000000.12", ORIGIN_RUN, ORIGIN_RUN },
+        { "/s/sluice-00000000/1.1/sluice-0123abcd/2.1", ORIGIN_RUN, ORIGIN_RUN },
     };
     char folder[16];
     (void)snprintf(folder, sizeof(folder), "%d", NO_PID + 1);

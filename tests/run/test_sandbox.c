@@ -233,7 +233,7 @@ BOTH_WAYS(signals_reach_the_command_and_not_the_sandbox) {
     struct run_spec spec = boxed(stage, HOSTILE("polite"));
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->code, 3);
@@ -241,13 +241,13 @@ BOTH_WAYS(signals_reach_the_command_and_not_the_sandbox) {
     spec.stop_signal = SIGINT;
     stage_start(stage, 2, &spec);
     stage_await_text(stage, 2, "out.log", "ready");
-    stage_stop(stage, 2, STOP_POLITELY);
+    stage_stop(stage, 2, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, 2)->code, 3);
     assert_string_equal(stage_file(stage, 2, "out.log"), "ready\ngot INT\n");
     spec = boxed(stage, HOSTILE("stopped"));
     stage_start(stage, 3, &spec);
     stage_await_text(stage, 3, "out.log", "ready");
-    stage_stop(stage, 3, STOP_POLITELY);
+    stage_stop(stage, 3, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, 3)->code, 3);
     finish(stage);
 }
@@ -259,7 +259,7 @@ BOTH_WAYS(who_ignores_the_stop_is_killed) {
     stage_start(stage, 1, &spec);
     stage_await_registered(stage, 4);
     assert_true(survivors(stage) >= 4); /* this way of counting sees them */
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->signal, SIGKILL);
@@ -274,7 +274,7 @@ BOTH_WAYS(a_stop_may_come_at_any_moment_of_the_start) {
         stage_start(stage, task, &spec);
         for (task_id i = 0; task > 4 && i < task * 500; i++)
             (void)sched_yield();
-        stage_stop(stage, task, task % 2 ? STOP_POLITELY : STOP_AT_ONCE);
+        stage_stop(stage, task, task % 2 ? STOP_GRACEFULLY : STOP_IMMEDIATELY);
     }
     for (task_id task = 1; task <= 16; task++)
         assert_int_equal(stage_await_end(stage, task)->kind, RUN_END_STOPPED);

@@ -99,7 +99,7 @@ ONE_WAY(no_file_and_no_command_line_has_them) {
     stage_start(stage, 1, &open);
     stage_await_text(stage, 1, "out.log", "ready");
     assert_true(run_has(stage, 1, KEY)); /* the search works */
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     (void)stage_await_end(stage, 1);
 
     spec.secrets = SECRETS(PAIR);
@@ -107,7 +107,7 @@ ONE_WAY(no_file_and_no_command_line_has_them) {
     stage_await_text(stage, 2, "out.log", "ready");
     assert_false(run_has(stage, 2, KEY));
     assert_false(folder_has("/proc", "/cmdline", KEY));
-    stage_stop(stage, 2, STOP_AT_ONCE);
+    stage_stop(stage, 2, STOP_IMMEDIATELY);
     (void)stage_await_end(stage, 2);
     assert_false(run_has(stage, 2, KEY));
     stage_free(stage);

@@ -79,7 +79,7 @@ FIXTURE_TEST(a_run_that_ends_before_sbatch_answers_has_ended) {
     stage_start(fake->stage, 2, &spec);
     fake_await_calls(fake, "squeue", asked + 3);
     assert_int_equal(fake->stage->runs[1].ended_times, 1); /* and is not followed any more */
-    stage_stop(fake->stage, 2, STOP_AT_ONCE);
+    stage_stop(fake->stage, 2, STOP_IMMEDIATELY);
     (void)stage_await_end(fake->stage, 2);
 }
 
@@ -137,7 +137,7 @@ FIXTURE_TEST(a_job_that_comes_after_its_run_was_given_up_does_nothing) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, MARK);
     fake_start_pending(fake, 1, &spec);
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     fake_await_job(fake, 1, "state", "CANCELLED");
     fake_call(fake, "scontrol", "release 1");
@@ -157,7 +157,7 @@ FIXTURE_TEST(of_two_jobs_of_one_run_one_begins_and_the_other_goes) {
     fake_call(fake, "scontrol", "release 2");
     fake_await_doing(fake, 1, "on node n1 (job 2)"); /* the run is where it began */
     fake_await_job(fake, 1, "state", "CANCELLED");
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
 }
 
@@ -173,13 +173,13 @@ FIXTURE_TEST(a_number_that_slurm_gives_out_twice_belongs_to_the_later_run) {
     stage_start(fake->stage, 2, &spec);
     stage_await_started(fake->stage, 2);
     assert_string_equal(stage_file(fake->stage, 2, "job"), "1\n");
-    stage_stop(fake->stage, 1, STOP_AT_ONCE);
+    stage_stop(fake->stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     unsigned asked = fake_calls(fake, "squeue");
     fake_await_calls(fake, "squeue", asked + 3);
     assert_false(fake->stage->runs[2].ended); /* the stop was not meant for it */
     assert_int_equal(fake_calls(fake, "scancel"), 0);
-    stage_stop(fake->stage, 2, STOP_AT_ONCE);
+    stage_stop(fake->stage, 2, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(fake->stage, 2)->kind, RUN_END_STOPPED);
 }
 
@@ -199,7 +199,7 @@ FIXTURE_TEST(a_job_whose_comment_is_another_one_is_known_by_its_number_and_name)
     assert_false(
         fake->stage->runs[1].ended); /* else it would be started a second time, beside this one */
     assert_int_equal(fake_calls(fake, "sbatch"), 1);
-    stage_stop(fake->stage, 1, STOP_AT_ONCE);
+    stage_stop(fake->stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(fake_calls(fake, "scancel --quiet --batch --signal=USR1 1"), 1);
 }
@@ -435,7 +435,7 @@ FIXTURE_TEST(a_stop_while_the_controller_is_unreachable_comes_later) {
     stage_start(fake->stage, 1, &spec);
     stage_await_started(fake->stage, 1);
     fake_set(fake, "away", "");
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     fake_await_calls(fake, "scancel", 1);
     fake_clear(fake, "away");
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);

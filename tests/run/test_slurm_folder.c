@@ -125,7 +125,7 @@ TEST(a_stop_ends_a_run_whose_folder_cannot_be_closed) {
     stage_restart(fake->stage);
     spoil(fake, 1, "begin");
     assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE);
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     fake_clear(fake, "away");
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(fake_jobs(fake), 0); /* and is not submitted for it */
@@ -192,7 +192,7 @@ TEST(a_stop_takes_the_job_of_a_folder_that_cannot_be_closed) {
     struct fake *fake = fake_new();
     start_pending(fake);
     spoil(fake, 1, "begin");
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     fake_await_job(fake, 1, "state", "CANCELLED");
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     fake_free(fake);
@@ -202,7 +202,7 @@ TEST(a_stop_submits_nothing_where_the_folder_cannot_be_closed) {
     struct fake *fake = fake_new();
     start_unsubmitted(fake);
     spoil(fake, 1, "begin");
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED); /* without Slurm */
     fake_clear(fake, "away");
     assert_int_equal(fake_jobs(fake), 0);

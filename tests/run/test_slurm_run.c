@@ -107,7 +107,7 @@ FIXTURE_TEST(a_polite_stop_reaches_the_shim_alone) {
     struct run_spec spec = stage_spec(fake->stage, HOSTILE("polite"));
     stage_start(fake->stage, 1, &spec);
     stage_await_text(fake->stage, 1, "out.log", "ready");
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->code, 3); /* it ended itself */
@@ -121,8 +121,8 @@ FIXTURE_TEST(at_once_is_not_polite) {
     spec.grace = HOURS(1);
     stage_start(fake->stage, 1, &spec);
     stage_await_text(fake->stage, 1, "out.log", "ready");
-    stage_stop(fake->stage, 1, STOP_POLITELY);
-    stage_stop(fake->stage, 1, STOP_AT_ONCE);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
+    stage_stop(fake->stage, 1, STOP_IMMEDIATELY);
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->signal, SIGKILL);
@@ -132,7 +132,7 @@ FIXTURE_TEST(a_pending_run_is_stopped_before_it_begins) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("sh", "-c", "echo ran"));
     fake_start_pending(fake, 1, &spec);
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(fake->stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_false(fake->stage->runs[1].started);
@@ -145,7 +145,7 @@ FIXTURE_TEST(a_run_that_was_not_submitted_yet_is_stopped_without_slurm) {
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     stage_start(fake->stage, 1, &spec);
     fake_await_doing(fake, 1, "slurmctld is away: submitting again in");
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(fake_jobs(fake), 0);
 }
@@ -156,7 +156,7 @@ FIXTURE_TEST(a_stop_while_sbatch_is_at_work_takes_its_job_back) {
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     stage_start(fake->stage, 1, &spec);
     fake_await_doing(fake, 1, "being submitted");
-    stage_stop(fake->stage, 1, STOP_AT_ONCE);
+    stage_stop(fake->stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
     fake_await_job(fake, 1, "state", "CANCELLED");
 }
@@ -165,7 +165,7 @@ FIXTURE_TEST(a_run_that_is_over_cannot_be_stopped) {
     struct fake *fake = *state;
     struct run_spec spec = stage_spec(fake->stage, ARGV("true"));
     (void)stage_run(fake->stage, 1, &spec);
-    assert_int_equal(executor_stop(fake->stage->ex, (struct run_key){ 1, 1 }, STOP_POLITELY),
+    assert_int_equal(executor_stop(fake->stage->ex, (struct run_key){ 1, 1 }, STOP_GRACEFULLY),
                      -ENOENT);
 }
 
@@ -180,7 +180,7 @@ FIXTURE_TEST(a_living_run_is_found_again) {
     assert_int_equal(fake_adopt(fake, 1), ADOPTED_ALIVE);
     assert_false(fake->stage->runs[1].started); /* never from inside the call */
     stage_await_started(fake->stage, 1);
-    stage_stop(fake->stage, 1, STOP_POLITELY);
+    stage_stop(fake->stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(fake->stage, 1)->kind, RUN_END_STOPPED);
 }
 
@@ -308,7 +308,7 @@ FIXTURE_TEST(the_sweep_of_this_host_leaves_runs_of_slurm_alone) {
     assert_int_equal(sweep.left, 1);
     assert_int_equal(stage->externals, 0);
     local = executor_free(local);
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     (void)stage_await_end(stage, 1);
 }
 

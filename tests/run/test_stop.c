@@ -15,7 +15,7 @@ BOTH_WAYS(a_polite_command_ends_itself) {
     struct run_spec spec = stage_spec(stage, HOSTILE("polite"));
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->code, 3); /* its own exit code is reported, too */
@@ -29,7 +29,7 @@ ONE_WAY(the_stop_signal_of_the_spec_is_used) {
     spec.stop_signal = SIGINT;
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     assert_string_equal(stage_file(stage, 1, "out.log"), "ready\ngot INT\n");
     stage_free(stage);
@@ -42,7 +42,7 @@ BOTH_WAYS(who_ignores_the_stop_is_killed_after_the_grace) {
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
     time_ms asked = clock_read_steady();
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->signal, SIGKILL);
@@ -56,8 +56,8 @@ BOTH_WAYS(at_once_does_not_wait_for_the_grace) {
     spec.grace = HOURS(1);
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->signal, SIGKILL);
@@ -71,7 +71,7 @@ BOTH_WAYS(a_stop_right_after_the_start_is_kept) {
     spec.grace = 0;
     for (task_id task = 1; task <= 10; task++) {
         stage_start(stage, task, &spec);
-        stage_stop(stage, task, task % 2 ? STOP_POLITELY : STOP_AT_ONCE);
+        stage_stop(stage, task, task % 2 ? STOP_GRACEFULLY : STOP_IMMEDIATELY);
     }
     for (task_id task = 1; task <= 10; task++)
         assert_int_equal(stage_await_end(stage, task)->kind, RUN_END_STOPPED);
@@ -87,7 +87,7 @@ ONE_WAY(other_signals_do_not_end_a_shim) {
     pid_t shim = stage_who(stage, 1).shim;
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         assert_int_equal(kill(shim, signals[i]), 0);
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->code, 3);
@@ -99,7 +99,7 @@ ONE_WAY(a_stopped_process_is_woken_to_end) {
     struct run_spec spec = stage_spec(stage, HOSTILE("stopped"));
     stage_start(stage, 1, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, 1)->code, 3);
     stage_free(stage);
 }
@@ -108,8 +108,8 @@ ONE_WAY(no_run_can_be_stopped_twice_or_after_the_end) {
     struct stage *stage = STAGE(state);
     struct run_spec spec = stage_spec(stage, HOSTILE("exit", "0"));
     assert_int_equal(stage_run(stage, 1, &spec)->code, 0);
-    assert_int_equal(executor_stop(stage->ex, (struct run_key){ 1, 1 }, STOP_AT_ONCE), -ENOENT);
-    assert_int_equal(executor_stop(stage->ex, (struct run_key){ 9, 1 }, STOP_AT_ONCE), -ENOENT);
+    assert_int_equal(executor_stop(stage->ex, (struct run_key){ 1, 1 }, STOP_IMMEDIATELY), -ENOENT);
+    assert_int_equal(executor_stop(stage->ex, (struct run_key){ 9, 1 }, STOP_IMMEDIATELY), -ENOENT);
     stage_free(stage);
 }
 
@@ -122,7 +122,7 @@ ONE_WAY(a_program_that_does_not_come_can_be_stopped) {
     struct run_spec spec = stage_spec(stage, HOSTILE("ignore"));
     spec.stdin_path = "pipe";
     stage_start(stage, 1, &spec);
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     spec.command.timeout = 100;
     stage_start(stage, 2, &spec);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);

@@ -112,7 +112,7 @@ ONE_WAY(a_second_sweep_finds_nothing_new) {
     assert_int_equal(executor_sweep(stage->ex, &sweep, &err), 0);
     assert_int_equal(sweep.removed, 0);
     assert_int_equal(stage->externals, 0);
-    stage_stop(stage, 3, STOP_AT_ONCE);
+    stage_stop(stage, 3, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 3)->kind, RUN_END_STOPPED);
     assert_int_equal(executor_sweep(stage->ex, &sweep, &err), 0);
     assert_int_equal(sweep.removed, 1);
@@ -157,7 +157,7 @@ ONE_WAY(who_lives_is_not_forgotten) {
     stage_start(stage, 1, &spec);
     executor_forget(stage->ex, "test-1");
     assert_false(is_deleted(stage, (void *)(uintptr_t) "test-1/1/lock"));
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
 }

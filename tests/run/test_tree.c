@@ -37,7 +37,7 @@ BOTH_WAYS(a_stop_reaches_those_with_their_own_session) {
     spec.grace = 100;
     stage_start(stage, 1, &spec);
     stage_await_registered(stage, 21);
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(stage_survivors(stage), 0);
@@ -49,7 +49,7 @@ BOTH_WAYS(a_large_tree_is_killed_whole) {
     struct run_spec spec = stage_spec(stage, HOSTILE("tree", "5", "3"));
     stage_start(stage, 1, &spec);
     stage_await_registered(stage, 1 + 5 + 25 + 125);
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(stage_survivors(stage), 0);
     stage_free(stage);
@@ -60,7 +60,7 @@ BOTH_WAYS(a_chain_deeper_than_any_walk_is_killed) {
     struct run_spec spec = stage_spec(stage, HOSTILE("tree", "1", "60"));
     stage_start(stage, 1, &spec);
     stage_await_registered(stage, 61);
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(stage_survivors(stage), 0);
     stage_free(stage);
@@ -71,7 +71,7 @@ BOTH_WAYS(children_of_other_threads_are_found) {
     struct run_spec spec = stage_spec(stage, HOSTILE("threads"));
     stage_start(stage, 1, &spec);
     stage_await_registered(stage, 2);
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
 }

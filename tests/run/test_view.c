@@ -201,7 +201,7 @@ ONE_WAY(a_shim_needs_less_than_a_megabyte) {
     long kilobytes = shim_kilobytes(stage_who(stage, 1).shim);
     print_message("the shim has %ld kB resident\n", kilobytes);
     assert_in_range(kilobytes, 1, 1024);
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     stage_free(stage);
 }

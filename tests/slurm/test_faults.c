@@ -376,7 +376,7 @@ FAULT(a_job_whose_comment_was_changed_is_still_followed) {
     (void)cluster_say("scontrol update jobid=%lu starttime=now+3600", job);
     (void)cluster_say("scontrol release %lu", job);
     cluster_await_doing(stage, 1, "BeginTime");
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     assert_int_equal(cluster_await_end(stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(cluster_lines(stage, "ran"), 0);
     stage_free(stage);

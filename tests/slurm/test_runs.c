@@ -81,7 +81,7 @@ TEST(a_running_one_is_asked_to_stop) {
     struct stage *stage = cluster_stage();
     cluster_start(stage, 1, HOSTILE("polite"));
     stage_await_text(stage, 1, "out.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     const struct run_end *end = stage_await_end(stage, 1);
     assert_int_equal(end->kind, RUN_END_STOPPED);
     assert_int_equal(end->code, 3); /* its own exit code is reported, too */
@@ -100,8 +100,8 @@ TEST(who_ignores_the_stop_is_killed) {
     stage_start(stage, 2, &spec);
     stage_await_text(stage, 1, "out.log", "ready");
     stage_await_text(stage, 2, "out.log", "ready");
-    stage_stop(stage, 1, STOP_POLITELY);
-    stage_stop(stage, 2, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
+    stage_stop(stage, 2, STOP_IMMEDIATELY);
     for (task_id task = 1; task <= 2; task++) {
         const struct run_end *end = stage_await_end(stage, task);
         assert_int_equal(end->kind, RUN_END_STOPPED);
@@ -127,11 +127,11 @@ TEST(one_that_waits_in_slurm_is_stopped_and_never_begins) {
     stage_await_text(stage, 1, "out.log", "ready");
     stage_start(stage, 2, &second);
     cluster_await_doing(stage, 2, "Resources");
-    stage_stop(stage, 2, STOP_POLITELY);
+    stage_stop(stage, 2, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, 2)->kind, RUN_END_STOPPED);
     assert_false(stage->runs[2].started);
     cluster_await_state(stage, 2, "CANCELLED");
-    stage_stop(stage, 1, STOP_POLITELY);
+    stage_stop(stage, 1, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, 1)->kind, RUN_END_STOPPED);
     assert_int_equal(cluster_lines(stage, "ran"), 0);
     stage_free(stage);
@@ -141,7 +141,7 @@ TEST(a_stop_right_after_the_start_is_kept) {
     struct stage *stage = cluster_stage();
     for (task_id task = 1; task <= 10; task++) {
         cluster_start(stage, task, HOSTILE("ignore"));
-        stage_stop(stage, task, task % 2 ? STOP_POLITELY : STOP_AT_ONCE);
+        stage_stop(stage, task, task % 2 ? STOP_GRACEFULLY : STOP_IMMEDIATELY);
     }
     for (task_id task = 1; task <= 10; task++)
         assert_int_equal(stage_await_end(stage, task)->kind, RUN_END_STOPPED);
@@ -167,7 +167,7 @@ TEST(a_job_is_what_the_run_asked_for) {
             fail_msg("the job is not%s: %s", wanted[i], job);
     assert_null(
         strstr(job, " TimeLimit=UNLIMITED")); /* a node that hangs does not keep it for ever */
-    stage_stop(stage, 1, STOP_AT_ONCE);
+    stage_stop(stage, 1, STOP_IMMEDIATELY);
     (void)stage_await_end(stage, 1);
     stage_free(stage);
 }
@@ -245,7 +245,7 @@ TEST(the_next_executor_finds_all_runs_again) {
     assert_int_equal(adopt(stage, SUBMITTED), ADOPTED_ALIVE);
     assert_int_equal(stage_await_end(stage, OVER)->code, 2);
     stage_await_started(stage, LIVES);
-    stage_stop(stage, LIVES, STOP_POLITELY);
+    stage_stop(stage, LIVES, STOP_GRACEFULLY);
     assert_int_equal(stage_await_end(stage, LIVES)->kind, RUN_END_STOPPED);
     assert_int_equal(stage_await_end(stage, WAITS)->code, 4);
     assert_int_equal(stage_await_end(stage, SUBMITTED)->code, 5);

@@ -127,7 +127,7 @@ static void add_world(struct store_batch *batch) {
                                                     .paused_at = 3,
                                                     .created_at = 4 });
     store_put_limiter(batch, &(struct limiter_row){ .name = "anthropic",
-                                                    .told = { .backoff_until = 1,
+                                                    .spec = { .backoff_until = 1,
                                                               .hits = 2,
                                                               .closed = true,
                                                               .backoff_since = 3,
@@ -139,7 +139,7 @@ static void add_world(struct store_batch *batch) {
         batch,
         &(struct agent_row){
             .name = "claude",
-            .told = { .idle = true, .launch_failures = 1, .openings = 2, .closed_until = 3 } });
+            .spec = { .idle = true, .launch_failures = 1, .openings = 2, .closed_until = 3 } });
     store_put_group(batch, &(struct group_row){ .id = 7,
                                                 .name = "night",
                                                 .owned = true,
@@ -193,7 +193,7 @@ void copy_kit_make_rich(struct copy_kit *f, const char *url) {
     add_world(f->batch);
     kit_commit(store, f->batch);
     store_delete_task(f->batch, 20);
-    store_take_numbers(f->batch, 31);
+    store_assign_numbers(f->batch, 31);
     store_prune_events(f->batch, 4);
     store_prune_spent(f->batch, false, DAYS(3) + HOURS(15));
     kit_commit(store, f->batch);

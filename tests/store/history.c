@@ -28,7 +28,7 @@ static struct task_row some_row(struct history *h, task_id id, char kind[16]) {
     struct task_row row = kit_task(id + rng_below(&h->rng, 100));
     some_name(h, kind, "kind");
     if (rng_below(&h->rng, 3) == 0) { /* one that never started */
-        row.told = (struct task_spec){ .state = TASK_WAITING, .iteration = 1 };
+        row.spec = (struct task_spec){ .state = TASK_WAITING, .iteration = 1 };
         row.run_agent = row.run_limiter = NULL;
     }
     row.id = id;
@@ -65,7 +65,7 @@ static void change_task(struct history *h, struct store_batch *batch) {
     store_change_task(batch, &row, needs | STORE_CHANGE_SEEN);
     if (rng_below(&h->rng, 4) == 0) { /* and something that users do not see */
         row.changed_at++;
-        row.told.ready_clock++;
+        row.spec.ready_clock++;
         store_change_task(batch, &row, needs);
     }
 }
@@ -101,8 +101,8 @@ static void put_world(struct history *h, struct store_batch *batch) {
     }
     struct group_row group = { .id = 1 + n % 4, .name = name, .owned = n % 2, .closed_at = n };
     struct limiter_row limiter = { .name = name,
-                                   .told = { .hits = n, .backoff_until = n, .last_success = n } };
-    struct agent_row agent = { .name = name, .told = { .openings = n, .closed_until = n } };
+                                   .spec = { .hits = n, .backoff_until = n, .last_success = n } };
+    struct agent_row agent = { .name = name, .spec = { .openings = n, .closed_until = n } };
     struct usage_row usage = { .project = n % 5 ? name : NULL, .bucket = n % 3 * 300000 };
     usage.tokens = n;
     usage.money = n * 7;

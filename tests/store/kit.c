@@ -107,10 +107,10 @@ static void pass_answer(void *ctx, const struct store_answer *answer, const stru
     has_come(&asking->came);
 }
 
-void kit_ask(struct store *store, const struct store_question *question, store_answered done,
+void kit_ask(struct store *store, const struct store_query *question, store_answered done,
              void *ctx) {
     struct asking asking = { .done = done, .ctx = ctx };
-    store_ask(store, question, pass_answer, &asking);
+    store_query(store, question, pass_answer, &asking);
     wait_for(&asking.came);
 }
 
@@ -220,7 +220,7 @@ struct task_row kit_task(task_id id) {
         .run_limiter = n % 7 ? NULL : "openai",
         .depends_on = needs_of_kit,
         .depends_on_count = n % 4,
-        .told = { .id = id,
+        .spec = { .id = id,
                   .priority = -5 + (int32_t)n,
                   .parent = id / 2,
                   .parent_iteration = n + 1,

@@ -26,8 +26,8 @@ int kit_file_close(void **state);
 struct store *kit_open(const char *url, struct store_report *ret_report);
 struct store_totals kit_load(struct store *store, const struct store_reader *reader);
 void kit_commit(struct store *store, struct store_batch *batch); /* must be OK; clears the batch */
-/* As store_ask; returns when the answer has come. */
-void kit_ask(struct store *store, const struct store_question *question, store_answered done,
+/* As store_query; returns when the answer has come. */
+void kit_ask(struct store *store, const struct store_query *question, store_answered done,
              void *ctx);
 /* NULL: stores are opened without one, and must answer at once. Else the loop brings what comes later. */
 extern struct loop *kit_loop;

@@ -18,7 +18,7 @@ static const char *or_none(const char *text) {
 }
 
 void kit_print_task(const struct task_row *row, struct strbuf *out) {
-    const struct task_spec *t = &row->told;
+    const struct task_spec *t = &row->spec;
     strbuf_printf(out, "task %" PRIu64 " %" PRIu64 " project=%s kind=%s agent=%s limiter=%s",
                   row->id, t->id, or_none(row->project), or_none(row->kind), or_none(row->agent),
                   or_none(row->limiter));
@@ -129,7 +129,7 @@ static int dump_project(void *ctx, const struct project_row *row, struct error *
 
 static int dump_limiter(void *ctx, const struct limiter_row *row, struct error *err) {
     (void)err;
-    const struct limiter_spec *t = &row->told;
+    const struct limiter_spec *t = &row->spec;
     strbuf_printf(&((struct loaded *)ctx)->loose,
                   "limiter %s until=%" PRId64 " hits=%u closed=%d since=%" PRId64 " last=%" PRId64
                   " in_backoff=%d ramp=%" PRId64,
@@ -143,7 +143,7 @@ static int dump_limiter(void *ctx, const struct limiter_row *row, struct error *
 
 static int dump_agent(void *ctx, const struct agent_row *row, struct error *err) {
     (void)err;
-    const struct agent_spec *t = &row->told;
+    const struct agent_spec *t = &row->spec;
     strbuf_printf(&((struct loaded *)ctx)->loose,
                   "agent %s idle=%d launch_failures=%u openings=%u closed=%" PRId64 "\n", row->name,
                   t->idle, t->launch_failures, t->openings, t->closed_until);
@@ -233,16 +233,16 @@ static void dump_answer(void *ctx, const struct store_answer *answer, const stru
     }
 }
 
-static void ask(struct store *store, const struct store_question *question, struct dump *dump) {
+static void ask(struct store *store, const struct store_query *question, struct dump *dump) {
     dump->kind = store_answer_kind(question->kind);
     kit_ask(store, question, dump_answer, dump);
 }
 
 static void dump_by_task(struct store *store, struct dump *dump, task_id last_task) {
     for (task_id task = 1; task <= last_task; task++) {
-        struct store_question spec = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
-        struct store_question runs = { .kind = ASK_RUNS, .task = task };
-        struct store_question events = { .kind = ASK_EVENTS_BACK, .task = task, .limit = 3 };
+        struct store_query spec = { .kind = QUERY_SPECS, .tasks = &task, .task_count = 1 };
+        struct store_query runs = { .kind = QUERY_RUNS, .task = task };
+        struct store_query events = { .kind = QUERY_EVENTS_BACK, .task = task, .limit = 3 };
         ask(store, &spec, dump);
         ask(store, &runs, dump);
         ask(store, &events, dump);
@@ -276,17 +276,17 @@ void kit_dump(struct store *store, struct strbuf *out) {
     dump_by_task(store, &dump, totals.last_task);
     dump.last_event = 0;
     do {
-        struct store_question events = { .kind = ASK_EVENTS, .after = dump.last_event };
+        struct store_query events = { .kind = QUERY_EVENTS, .after = dump.last_event };
         ask(store, &events, &dump);
     } while (dump.count == STORE_ANSWER_MAX);
-    struct store_question expired = { .kind = ASK_EXPIRED, .before_time = TIME_NEVER };
+    struct store_query expired = { .kind = QUERY_EXPIRED, .before_time = TIME_NEVER };
     ask(store, &expired, &dump);
     for (unsigned i = 1; i <= KIT_KEYS; i++) {
         char key[32];
         (void)snprintf(key, sizeof(key), "key-%u", i);
-        struct store_question by_key = { .kind = ASK_KEY, .key = key };
-        struct store_question web = { .kind = ASK_EXTERNAL, .key = key, .project = "web" };
-        struct store_question api = { .kind = ASK_EXTERNAL, .key = key, .project = "api" };
+        struct store_query by_key = { .kind = QUERY_KEY, .key = key };
+        struct store_query web = { .kind = QUERY_EXTERNAL, .key = key, .project = "web" };
+        struct store_query api = { .kind = QUERY_EXTERNAL, .key = key, .project = "api" };
         ask(store, &by_key, &dump);
         ask(store, &web, &dump);
         ask(store, &api, &dump);

@@ -32,7 +32,7 @@ static void take_keys(void *ctx, const struct store_answer *answer, const struct
 static void expect_keys(struct suite *suite, const char *behind, size_t limit,
                         const char *expected) {
     struct keys keys = { .text = STRBUF_INIT };
-    struct store_question question = { .kind = ASK_KEYS, .key = behind, .limit = limit };
+    struct store_query question = { .kind = QUERY_KEYS, .key = behind, .limit = limit };
     kit_ask(suite->store, &question, take_keys, &keys);
     assert_string_equal(strbuf_text(&keys.text), expected);
     strbuf_finish(&keys.text);
@@ -67,7 +67,7 @@ SUITE_RULE(keys_come_page_by_page) {
     do {
         char behind[64];
         (void)snprintf(behind, sizeof(behind), "%s", keys.last);
-        struct store_question question = { .kind = ASK_KEYS, .key = *behind ? behind : NULL };
+        struct store_query question = { .kind = QUERY_KEYS, .key = *behind ? behind : NULL };
         kit_ask(suite->store, &question, take_keys, &keys);
         assert_true(strcmp(keys.last, behind) > 0 || keys.count == 0);
         seen += keys.count;
@@ -91,12 +91,12 @@ static void take_sums(void *ctx, const struct store_answer *answer, const struct
 
 static void expect_sums(struct suite *suite, bool days, size_t after, const char *expected) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    struct store_question question = { .kind = ASK_SPENT,
-                                       .apart = true,
-                                       .days = days,
-                                       .since = INT64_MIN,
-                                       .before_time = TIME_NEVER,
-                                       .after = after };
+    struct store_query question = { .kind = QUERY_SPENT,
+                                    .apart = true,
+                                    .days = days,
+                                    .since = INT64_MIN,
+                                    .before_time = TIME_NEVER,
+                                    .after = after };
     kit_ask(suite->store, &question, take_sums, &out);
     assert_string_equal(strbuf_text(&out), expected);
 }
@@ -179,9 +179,9 @@ SUITE_RULE(an_epoch_can_be_put_above_that_of_another_store) {
 
 /* To look at; memory shows nothing before it is opened. */
 static void expect_unfinished(struct suite *suite, bool unfinished) {
-    struct store_look look = { 0 };
+    struct store_summary look = { 0 };
     struct error err = { 0 };
-    assert_int_equal(store_look(suite->url, &look, &err), 0);
+    assert_int_equal(store_summary(suite->url, &look, &err), 0);
     assert_true(!look.there || look.unfinished == unfinished);
 }
 

@@ -36,7 +36,7 @@ static void print_numbers(void *ctx, const struct store_answer *answer, const st
     }
 }
 
-static void expect(struct suite *suite, struct store_question question, const char *expected) {
+static void expect(struct suite *suite, struct store_query question, const char *expected) {
     struct numbers found = { .kind = store_answer_kind(question.kind) };
     kit_ask(suite->store, &question, print_numbers, &found);
     assert_string_equal(strbuf_text(&found.text), expected);
@@ -50,7 +50,7 @@ static void fill(struct suite *suite) {
         char external[32];
         (void)snprintf(external, sizeof(external), "card-%u", (unsigned)id);
         spec.external_id = external;
-        row.told.state = id <= 3 ? TASK_WAITING : TASK_DONE;
+        row.spec.state = id <= 3 ? TASK_WAITING : TASK_DONE;
         row.changed_at = 1000 - (time_ms)id;
         store_add_task(suite->batch, &row);
         store_add_spec(suite->batch, &spec);
@@ -70,7 +70,7 @@ static void fill(struct suite *suite) {
 SUITE_RULE(specs_come_in_the_order_asked_for) {
     fill(suite);
     static const task_id wanted[] = { 5, 99, 2, 5, UINT64_MAX, 1 };
-    struct store_question question = { .kind = ASK_SPECS, .tasks = wanted, .task_count = 6 };
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = wanted, .task_count = 6 };
     expect(suite, question, "5 2 5 1");
     question.limit = 2;
     expect(suite, question, "5 2");
@@ -90,7 +90,7 @@ static void take_changes(void *ctx, const struct store_answer *answer, const str
 
 SUITE_RULE(when_tasks_changed_comes_without_what_they_are) {
     static const task_id wanted[] = { 5, 99, 2, UINT64_MAX };
-    struct store_question question = { .kind = ASK_CHANGED, .tasks = wanted, .task_count = 4 };
+    struct store_query question = { .kind = QUERY_CHANGED, .tasks = wanted, .task_count = 4 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     for (task_id id = 1; id <= 5; id++) {
         struct task_row row = kit_task(id);
@@ -113,7 +113,7 @@ static void take_titles(void *ctx, const struct store_answer *answer, const stru
 
 SUITE_RULE(titles_come_without_the_rest) {
     static const task_id wanted[] = { 5, 99, 2, UINT64_MAX };
-    struct store_question question = { .kind = ASK_TITLES, .tasks = wanted, .task_count = 4 };
+    struct store_query question = { .kind = QUERY_TITLES, .tasks = wanted, .task_count = 4 };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     for (task_id id = 1; id <= 5; id++) {
         struct task_row row = kit_task(id);
@@ -143,9 +143,9 @@ static void take_places(void *ctx, const struct store_answer *answer, const stru
         strbuf_printf(ctx, " %u.%u", (unsigned)answer->runs[i].task, answer->runs[i].attempt);
 }
 
-static void expect_ended(struct suite *suite, struct store_question question, const char *runs) {
+static void expect_ended(struct suite *suite, struct store_query question, const char *runs) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    question.kind = ASK_ENDED;
+    question.kind = QUERY_ENDED;
     kit_ask(suite->store, &question, take_places, &out);
     assert_string_equal(strbuf_text(&out), runs);
 }
@@ -158,13 +158,13 @@ SUITE_RULE(runs_that_ended_come_latest_first) {
     put_end(suite, 3, 1, 200);
     put_end(suite, 4, 1, 0); /* lives */
     kit_commit(suite->store, suite->batch);
-    const struct store_place begin = { .ended_at = TIME_NEVER };
-    expect_ended(suite, (struct store_question){ .place = begin }, " 2.2 2.1 1.2 3.1 1.1");
-    expect_ended(suite, (struct store_question){ .place = begin, .since = 200, .limit = 2 },
+    const struct store_cursor begin = { .ended_at = TIME_NEVER };
+    expect_ended(suite, (struct store_query){ .place = begin }, " 2.2 2.1 1.2 3.1 1.1");
+    expect_ended(suite, (struct store_query){ .place = begin, .since = 200, .limit = 2 },
                  " 2.2 2.1");
-    struct store_question rest = { .place = { 300, 2, 1 }, .since = 200 };
+    struct store_query rest = { .place = { 300, 2, 1 }, .since = 200 };
     expect_ended(suite, rest, " 1.2 3.1");
-    rest.place = (struct store_place){ 200, 3, 1 };
+    rest.place = (struct store_cursor){ 200, 3, 1 };
     expect_ended(suite, rest, "");
 }
 
@@ -181,9 +181,9 @@ static void take_spent(void *ctx, const struct store_answer *answer, const struc
     }
 }
 
-static void expect_spent(struct suite *suite, struct store_question question, const char *sums) {
+static void expect_spent(struct suite *suite, struct store_query question, const char *sums) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    question.kind = ASK_SPENT;
+    question.kind = QUERY_SPENT;
     if (question.before_time == 0)
         question.before_time = TIME_NEVER;
     kit_ask(suite->store, &question, take_spent, &out);
@@ -213,16 +213,16 @@ SUITE_RULE(what_was_used_is_summed_by_hour_and_by_day) {
     spend(suite, "api", "claude", HOURS(48));
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
-    expect_spent(suite, (struct store_question){ .by_agent = false },
+    expect_spent(suite, (struct store_query){ .by_agent = false },
                  "30 web/- 3,2,30 9,6,3 21 0,1\n31 api/- 1,1,10 3,2,1 7 0,0\n"
                  "48 api/- 1,1,10 3,2,1 7 0,0\n");
-    expect_spent(suite, (struct store_question){ .by_agent = true, .before_time = HOURS(31) },
+    expect_spent(suite, (struct store_query){ .by_agent = true, .before_time = HOURS(31) },
                  "30 -/- 1,0,10 3,2,1 7 0,1\n30 -/claude 2,2,20 6,4,2 14 0,0\n");
-    expect_spent(suite, (struct store_question){ .days = true, .since = HOURS(25) },
+    expect_spent(suite, (struct store_query){ .days = true, .since = HOURS(25) },
                  "48 api/- 1,1,10 3,2,1 7 0,0\n");
-    expect_spent(suite, (struct store_question){ .days = true, .by_agent = true, .after = 1 },
+    expect_spent(suite, (struct store_query){ .days = true, .by_agent = true, .after = 1 },
                  "24 -/claude 3,3,30 9,6,3 21 0,0\n48 -/claude 1,1,10 3,2,1 7 0,0\n");
-    expect_spent(suite, (struct store_question){ .days = true, .by_agent = true, .limit = 1 },
+    expect_spent(suite, (struct store_query){ .days = true, .by_agent = true, .limit = 1 },
                  "24 -/- 1,0,10 3,2,1 7 0,1\n");
 }
 
@@ -236,13 +236,13 @@ SUITE_RULE(sums_outlive_their_tasks_and_are_pruned_by_themselves) {
     store_delete_task(suite->batch, 1);
     store_prune_spent(suite->batch, false, HOURS(25));
     kit_commit(suite->store, suite->batch);
-    expect_ended(suite, (struct store_question){ .place = { .ended_at = TIME_NEVER } }, "");
-    expect_spent(suite, (struct store_question){ .days = false }, "25 web/- 1,1,10 3,2,1 7 0,0\n");
-    expect_spent(suite, (struct store_question){ .days = true },
+    expect_ended(suite, (struct store_query){ .place = { .ended_at = TIME_NEVER } }, "");
+    expect_spent(suite, (struct store_query){ .days = false }, "25 web/- 1,1,10 3,2,1 7 0,0\n");
+    expect_spent(suite, (struct store_query){ .days = true },
                  "0 web/- 1,1,10 3,2,1 7 0,0\n24 web/- 1,1,10 3,2,1 7 0,0\n");
     store_prune_spent(suite->batch, true, DAYS(1));
     kit_commit(suite->store, suite->batch);
-    expect_spent(suite, (struct store_question){ .days = true }, "24 web/- 1,1,10 3,2,1 7 0,0\n");
+    expect_spent(suite, (struct store_query){ .days = true }, "24 web/- 1,1,10 3,2,1 7 0,0\n");
 }
 
 static void changed_at(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -255,26 +255,26 @@ SUITE_RULE(a_spec_says_when_its_task_changed) {
     fill(suite);
     static const task_id wanted = 4;
     time_ms at = 0;
-    struct store_question question = { .kind = ASK_SPECS, .tasks = &wanted, .task_count = 1 };
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = &wanted, .task_count = 1 };
     kit_ask(suite->store, &question, changed_at, &at);
     assert_int_equal(at, 996);
     struct task_row row = kit_task(4);
     row.changed_at = 1234;
     store_change_task(suite->batch, &row, STORE_CHANGE_SEEN);
     kit_commit(suite->store, suite->batch);
-    question = (struct store_question){ .kind = ASK_EXTERNAL, .key = "card-4", .project = "api" };
+    question = (struct store_query){ .kind = QUERY_EXTERNAL, .key = "card-4", .project = "api" };
     kit_ask(suite->store, &question, changed_at, &at);
     assert_int_equal(at, 1234);
 }
 
 SUITE_RULE(the_newest_runs_come_first) {
     fill(suite);
-    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 2 }, "5 4 3 2 1");
-    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 2, .before = 4, .limit = 2 },
+    expect(suite, (struct store_query){ .kind = QUERY_RUNS, .task = 2 }, "5 4 3 2 1");
+    expect(suite, (struct store_query){ .kind = QUERY_RUNS, .task = 2, .before = 4, .limit = 2 },
            "3 2");
-    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 2, .before = 1 }, "");
-    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 1 }, "");
-    expect(suite, (struct store_question){ .kind = ASK_RUNS, .task = 99 }, "");
+    expect(suite, (struct store_query){ .kind = QUERY_RUNS, .task = 2, .before = 1 }, "");
+    expect(suite, (struct store_query){ .kind = QUERY_RUNS, .task = 1 }, "");
+    expect(suite, (struct store_query){ .kind = QUERY_RUNS, .task = 99 }, "");
 }
 
 static void take_all_places(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -283,10 +283,10 @@ static void take_all_places(void *ctx, const struct store_answer *answer, const 
         strbuf_printf(ctx, "%u/%u ", (unsigned)answer->runs[i].task, answer->runs[i].attempt);
 }
 
-static void expect_all_runs(struct suite *suite, struct store_place behind, size_t limit,
+static void expect_all_runs(struct suite *suite, struct store_cursor behind, size_t limit,
                             const char *places) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    struct store_question question = { .kind = ASK_RUNS, .place = behind, .limit = limit };
+    struct store_query question = { .kind = QUERY_RUNS, .place = behind, .limit = limit };
     kit_ask(suite->store, &question, take_all_places, &out);
     assert_string_equal(strbuf_text(&out), places);
 }
@@ -298,32 +298,32 @@ SUITE_RULE(all_runs_come_by_task_and_attempt) {
             store_put_run(suite->batch, &run);
         }
     kit_commit(suite->store, suite->batch);
-    expect_all_runs(suite, (struct store_place){ 0 }, 0, "1/1 1/2 2/1 2/2 3/1 3/2 ");
-    expect_all_runs(suite, (struct store_place){ .task = 1, .attempt = 1 }, 2, "1/2 2/1 ");
-    expect_all_runs(suite, (struct store_place){ .task = 2, .attempt = 7 }, 0, "3/1 3/2 ");
-    expect_all_runs(suite, (struct store_place){ .task = 3, .attempt = 2 }, 0, "");
+    expect_all_runs(suite, (struct store_cursor){ 0 }, 0, "1/1 1/2 2/1 2/2 3/1 3/2 ");
+    expect_all_runs(suite, (struct store_cursor){ .task = 1, .attempt = 1 }, 2, "1/2 2/1 ");
+    expect_all_runs(suite, (struct store_cursor){ .task = 2, .attempt = 7 }, 0, "3/1 3/2 ");
+    expect_all_runs(suite, (struct store_cursor){ .task = 3, .attempt = 2 }, 0, "");
 }
 
 SUITE_RULE(events_come_forward_and_back) {
     fill(suite);
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS }, "1 2 3 4 5 6 7 8 9");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .after = 7 }, "8 9");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .after = 9 }, "");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .limit = 2 }, "1 2");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .task = 2 }, "2 5 8");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .task = 2, .after = 2, .limit = 1 },
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS }, "1 2 3 4 5 6 7 8 9");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS, .after = 7 }, "8 9");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS, .after = 9 }, "");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS, .limit = 2 }, "1 2");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS, .task = 2 }, "2 5 8");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS, .task = 2, .after = 2, .limit = 1 },
            "5");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS_BACK }, "9 8 7 6 5 4 3 2 1");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS_BACK, .before = 3 }, "2 1");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS_BACK, .before = 8, .task = 1 },
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS_BACK }, "9 8 7 6 5 4 3 2 1");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS_BACK, .before = 3 }, "2 1");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS_BACK, .before = 8, .task = 1 },
            "7 4 1");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS_BACK, .limit = 1, .task = 1 }, "7");
-    expect(suite, (struct store_question){ .kind = ASK_EVENTS, .task = 77 }, "");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS_BACK, .limit = 1, .task = 1 }, "7");
+    expect(suite, (struct store_query){ .kind = QUERY_EVENTS, .task = 77 }, "");
 }
 
 SUITE_RULE(an_external_id_is_found_in_its_project) {
     fill(suite); /* odd numbers: web */
-    struct store_question question = { .kind = ASK_EXTERNAL, .key = "card-3", .project = "web" };
+    struct store_query question = { .kind = QUERY_EXTERNAL, .key = "card-3", .project = "web" };
     expect(suite, question, "3");
     question.project = "api";
     expect(suite, question, "");
@@ -338,7 +338,7 @@ SUITE_RULE(an_external_id_is_found_in_its_project) {
 
 SUITE_RULE(final_tasks_expire_oldest_first) {
     fill(suite); /* 4, 5, 6 are final and changed at 996, 995, 994 */
-    struct store_question question = { .kind = ASK_EXPIRED, .before_time = 996 };
+    struct store_query question = { .kind = QUERY_EXPIRED, .before_time = 996 };
     expect(suite, question, "6 5");
     question.before_time = 997;
     expect(suite, question, "6 5 4");
@@ -353,11 +353,11 @@ SUITE_RULE(final_tasks_expire_oldest_first) {
     expect(suite, question, "");
     /* A task that runs again does not expire. */
     struct task_row row = kit_task(6);
-    row.told.state = TASK_WAITING;
+    row.spec.state = TASK_WAITING;
     store_change_task(suite->batch, &row, STORE_CHANGE_SEEN);
     store_delete_task(suite->batch, 5);
     kit_commit(suite->store, suite->batch);
-    question = (struct store_question){ .kind = ASK_EXPIRED, .before_time = TIME_NEVER };
+    question = (struct store_query){ .kind = QUERY_EXPIRED, .before_time = TIME_NEVER };
     expect(suite, question, "4");
 }
 
@@ -367,7 +367,7 @@ SUITE_RULE(an_answer_has_a_most) {
         store_add_event(suite->batch, &event);
     }
     kit_commit(suite->store, suite->batch);
-    struct store_question question = { .kind = ASK_EVENTS, .limit = STORE_ANSWER_MAX + 1 };
+    struct store_query question = { .kind = QUERY_EVENTS, .limit = STORE_ANSWER_MAX + 1 };
     struct numbers found = { .kind = ROW_EVENT };
     kit_ask(suite->store, &question, print_numbers, &found);
     char last[32];
@@ -403,8 +403,7 @@ static void delete_and_read_on(void *ctx, const struct store_answer *answer,
     store_delete_task(suite->batch, answer->specs[0].id);
     kit_commit(suite->store, suite->batch);
     task_id task = answer->specs[0].id;
-    expect(suite, (struct store_question){ .kind = ASK_SPECS, .tasks = &task, .task_count = 1 },
-           "");
+    expect(suite, (struct store_query){ .kind = QUERY_SPECS, .tasks = &task, .task_count = 1 }, "");
     assert_string_equal(answer->specs[0].json, "{\"prompt\":\"do it\"}");
     assert_string_equal(answer->specs[0].external_id, "card-2");
 }
@@ -412,6 +411,6 @@ static void delete_and_read_on(void *ctx, const struct store_answer *answer,
 SUITE_RULE(an_answer_outlives_a_commit_in_its_callback) {
     fill(suite);
     task_id task = 2;
-    struct store_question question = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = &task, .task_count = 1 };
     kit_ask(suite->store, &question, delete_and_read_on, suite);
 }

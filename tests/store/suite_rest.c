@@ -154,7 +154,7 @@ SUITE_RULE(a_project_keeps_its_prefix) {
 SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones) {
     struct group_row group = { .id = 3, .name = "night", .owned = true, .created_at = 10 };
     struct limiter_row limiter = { .name = "anthropic",
-                                   .told = { .backoff_until = 1,
+                                   .spec = { .backoff_until = 1,
                                              .hits = 2,
                                              .closed = true,
                                              .backoff_since = 3,
@@ -164,7 +164,7 @@ SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones) {
                                              .last_success = 6 } };
     struct agent_row agent = {
         .name = "claude",
-        .told = { .idle = true, .launch_failures = 1, .openings = 2, .closed_until = 3 }
+        .spec = { .idle = true, .launch_failures = 1, .openings = 2, .closed_until = 3 }
     };
     store_put_group(suite->batch, &group);
     store_put_limiter(suite->batch, &limiter);
@@ -179,8 +179,8 @@ SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones) {
 
     group.closed = true;
     group.closed_at = 20;
-    limiter.told = (struct limiter_spec){ .hits = 9 };
-    agent.told = (struct agent_spec){ .openings = 9 };
+    limiter.spec = (struct limiter_spec){ .hits = 9 };
+    agent.spec = (struct agent_spec){ .openings = 9 };
     store_put_group(suite->batch, &group);
     store_put_limiter(suite->batch, &limiter);
     store_put_agent(suite->batch, &agent);

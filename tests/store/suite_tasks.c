@@ -48,13 +48,13 @@ SUITE_RULE(every_field_of_a_task_comes_back) {
 
 SUITE_RULE(extreme_values_come_back) {
     struct task_row row = kit_task(3);
-    row.told.priority = INT32_MIN;
-    row.told.not_before = INT64_MAX;
-    row.told.created_at = INT64_MIN;
-    row.told.iteration = row.told.attempt = row.told.group = UINT32_MAX;
-    row.told.failures = row.told.breaker_openings = UINT16_MAX;
-    row.told.retry_max = INT32_MAX;
-    row.told.parent = INT64_MAX;
+    row.spec.priority = INT32_MIN;
+    row.spec.not_before = INT64_MAX;
+    row.spec.created_at = INT64_MIN;
+    row.spec.iteration = row.spec.attempt = row.spec.group = UINT32_MAX;
+    row.spec.failures = row.spec.breaker_openings = UINT16_MAX;
+    row.spec.retry_max = INT32_MAX;
+    row.spec.parent = INT64_MAX;
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     kit_print_task(&row, &expected);
     store_add_task(suite->batch, &row);
@@ -101,10 +101,10 @@ SUITE_RULE(a_change_leaves_what_scheduling_does_not_change) {
     store_change_task(suite->batch, &changed, STORE_CHANGE_SEEN);
     kit_commit(suite->store, suite->batch);
 
-    changed.told.id = 15;
+    changed.spec.id = 15;
     changed.project = row.project;
     changed.resources = row.resources;
-    changed.told.created_at = row.told.created_at;
+    changed.spec.created_at = row.spec.created_at;
     changed.depends_on = row.depends_on;
     changed.depends_on_count = row.depends_on_count;
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
@@ -172,26 +172,26 @@ static time_ms changed_at(struct suite *suite, struct task_row *row, unsigned wh
 
 static size_t expired_before(struct suite *suite, time_ms before) {
     size_t count = 0;
-    struct store_question question = { .kind = ASK_EXPIRED, .before_time = before };
+    struct store_query question = { .kind = QUERY_EXPIRED, .before_time = before };
     kit_ask(suite->store, &question, count_answer, &count);
     return count;
 }
 
-/* Whether users see a change is the engine's to say: rows_look. */
+/* Whether users see a change is the engine's to say: rows_digest. */
 SUITE_RULE(changed_at_moves_when_users_see_a_change) {
     struct task_row row = kit_task(1);
-    row.told.state = TASK_HELD;
-    row.told.hold = HOLD_PERSON;
+    row.spec.state = TASK_HELD;
+    row.spec.hold = HOLD_PERSON;
     row.changed_at = 100;
     store_add_task(suite->batch, &row);
     kit_commit(suite->store, suite->batch);
-    row.told.priority++;
+    row.spec.priority++;
     assert_int_equal(changed_at(suite, &row, 0), 100);
     assert_int_equal(changed_at(suite, &row, STORE_CHANGE_NEEDS), 100);
     assert_int_equal(changed_at(suite, &row, STORE_CHANGE_SEEN), 103);
     assert_int_equal(expired_before(suite, TIME_NEVER), 0);
-    row.told.state = TASK_DONE;
-    row.told.hold = HOLD_NONE;
+    row.spec.state = TASK_DONE;
+    row.spec.hold = HOLD_NONE;
     assert_int_equal(changed_at(suite, &row, STORE_CHANGE_SEEN | STORE_CHANGE_NEEDS), 104);
     assert_int_equal(changed_at(suite, &row, STORE_CHANGE_NEEDS), 104); /* and so its age */
     assert_int_equal(expired_before(suite, 104), 0);
@@ -221,7 +221,7 @@ static void compare_context(void *ctx, const struct store_answer *answer, const 
 }
 
 static void suite_expect_context(struct suite *suite, task_id task, const char *expected) {
-    struct store_question question = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = &task, .task_count = 1 };
     kit_ask(suite->store, &question, compare_context, (void *)expected);
 }
 
@@ -261,12 +261,12 @@ SUITE_RULE(progress_can_be_taken_back) {
     kit_commit(suite->store, suite->batch);
     struct task_row fresh = { .id = 13,
                               .project = row.project,
-                              .told = { .state = TASK_DRAFT, .iteration = 1 } };
+                              .spec = { .state = TASK_DRAFT, .iteration = 1 } };
     store_change_task(suite->batch, &fresh, STORE_CHANGE_NEEDS | STORE_CHANGE_SEEN);
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
-    fresh.told.id = 13;
-    fresh.told.created_at = row.told.created_at;
+    fresh.spec.id = 13;
+    fresh.spec.created_at = row.spec.created_at;
     fresh.resources = row.resources;
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     kit_print_task(&fresh, &expected);
@@ -281,7 +281,7 @@ SUITE_RULE(every_part_of_the_progress_counts) {
                                 .project = "web",
                                 .run_agent = id == 1 ? "codex" : NULL,
                                 .run_limiter = id == 2 ? "openai" : NULL,
-                                .told = { .id = id,
+                                .spec = { .id = id,
                                           .state = TASK_RUNNING,
                                           .iteration = id == 3 ? 0 : 1,
                                           .attempt = id == 4,
@@ -383,8 +383,8 @@ SUITE_RULE(the_highest_number_outlives_its_task) {
 }
 
 SUITE_RULE(numbers_can_be_taken_without_a_task) {
-    store_take_numbers(suite->batch, 40);
-    store_take_numbers(suite->batch, 17); /* those are among them */
+    store_assign_numbers(suite->batch, 40);
+    store_assign_numbers(suite->batch, 17); /* those are among them */
     kit_commit(suite->store, suite->batch);
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 40);
     suite_reopen(suite);
@@ -414,13 +414,13 @@ SUITE_RULE(a_batch_is_written_whole_or_not_at_all) {
     struct event_row second = kit_event(2, 2);
     struct project_row project = { .name = "new", .prefix = "n" };
     struct group_row group = { .id = 1, .name = "night" };
-    struct limiter_row limiter = { .name = "a new account", .told = { .hits = 3 } };
-    struct agent_row agent = { .name = "a new agent", .told = { .openings = 3 } };
+    struct limiter_row limiter = { .name = "a new account", .spec = { .hits = 3 } };
+    struct agent_row agent = { .name = "a new agent", .spec = { .openings = 3 } };
     struct key_row new_key = { .key = "key-2", .at = 6 };
     other.kind = "a name that is new";
     store_add_task(suite->batch, &other);
     store_add_spec(suite->batch, &spec);
-    row.told.priority = 77;
+    row.spec.priority = 77;
     store_change_task(suite->batch, &row, STORE_CHANGE_NEEDS);
     store_put_run(suite->batch, &run);
     store_add_event(suite->batch, &second);
@@ -434,7 +434,7 @@ SUITE_RULE(a_batch_is_written_whole_or_not_at_all) {
     store_add_key(suite->batch, &new_key);
     store_prune_keys(suite->batch, 6);
     store_put_pause(suite->batch, &(struct pause_row){ .paused = true });
-    store_take_numbers(suite->batch, 77);
+    store_assign_numbers(suite->batch, 77);
     store_delete_task(suite->batch, 1);
     store_add_event(suite->batch, &second); /* its number is taken */
     suite_expect_failed(suite, -EEXIST);
@@ -449,9 +449,9 @@ SUITE_RULE(writes_of_a_batch_happen_in_their_order) {
     struct task_row row = kit_task(1);
     store_add_task(suite->batch, &row);
     store_delete_task(suite->batch, 1);
-    row.told.priority = 5;
+    row.spec.priority = 5;
     store_add_task(suite->batch, &row);
-    row.told.priority = 6;
+    row.spec.priority = 6;
     store_change_task(suite->batch, &row, 0);
     kit_commit(suite->store, suite->batch);
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
@@ -559,7 +559,7 @@ static void check_answer(void *ctx, const struct store_answer *answer, const str
 }
 
 static void check_asked(struct suite *suite, struct columns_check *check, enum row_kind kind,
-                        struct store_question question) {
+                        struct store_query question) {
     struct columns_asked asked = { check, kind };
     kit_ask(suite->store, &question, check_answer, &asked);
 }
@@ -577,13 +577,13 @@ static void check_columns(struct suite *suite, struct columns_check *check, task
                                          .ctx = check };
     memset(check->found, 0, sizeof(check->found));
     (void)kit_load(suite->store, &reader);
-    check_asked(suite, check, ROW_EVENT, (struct store_question){ .kind = ASK_EVENTS });
-    check_asked(suite, check, ROW_KEY, (struct store_question){ .kind = ASK_KEYS });
+    check_asked(suite, check, ROW_EVENT, (struct store_query){ .kind = QUERY_EVENTS });
+    check_asked(suite, check, ROW_KEY, (struct store_query){ .kind = QUERY_KEYS });
     check_asked(suite, check, ROW_SPEC,
-                (struct store_question){ .kind = ASK_SPECS, .tasks = &spec, .task_count = 1 });
+                (struct store_query){ .kind = QUERY_SPECS, .tasks = &spec, .task_count = 1 });
     check_asked(
         suite, check, ROW_SPENT,
-        (struct store_question){ .kind = ASK_SPENT, .apart = true, .before_time = TIME_NEVER });
+        (struct store_query){ .kind = QUERY_SPENT, .apart = true, .before_time = TIME_NEVER });
     for (enum row_kind kind = 0; kind < ROW_KIND_MAX; kind++)
         if (check->found[kind] != (kind != ROW_PROGRESS && kind != ROW_PAUSE))
             fail_msg("a row of %s does not come back", row_types[kind].table);

@@ -96,10 +96,10 @@ static void keep_spent(void *ctx, const struct store_answer *answer, const struc
 
 static void spent_text(struct store *store, struct strbuf *out) {
     for (int days = 0; days <= 1; days++) {
-        struct store_question question = {
-            .kind = ASK_SPENT, .days = days, .apart = true, .before_time = TIME_NEVER
+        struct store_query question = {
+            .kind = QUERY_SPENT, .days = days, .apart = true, .before_time = TIME_NEVER
         };
-        store_ask(store, &question, keep_spent, out);
+        store_query(store, &question, keep_spent, out);
     }
 }
 
@@ -145,7 +145,7 @@ TEST_WITH(numbers_that_were_given_are_not_given_again, copy_kit_begin, copy_kit_
         struct store *store = kit_open(a, NULL);
         copy_kit_add_tasks(f->batch, 1, 3);
         store_prune_events(f->batch, 100);
-        store_take_numbers(f->batch, 40);
+        store_assign_numbers(f->batch, 40);
         kit_commit(store, f->batch);
         store_close(store);
         copy_kit_copy(f, a, b);

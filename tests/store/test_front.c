@@ -48,7 +48,7 @@ static void later_commit(struct store *store, const struct store_batch *batch) {
     seen.commits++;
 }
 
-static void later_query(struct store *store, const struct store_question *question,
+static void later_query(struct store *store, const struct store_query *question,
                         store_answered done, void *ctx) {
     (void)store;
     seen.asks++;
@@ -128,7 +128,7 @@ TEST_WITH(an_answer_may_come_later, set_up, tear_down) {
     assert_int_equal(seen.commits, 1);
     assert_int_equal(f->answers, 0);
     /* Meanwhile questions are answered; care waits. */
-    store_ask(f->store, &(struct store_question){ .kind = ASK_EVENTS }, answered, f);
+    store_query(f->store, &(struct store_query){ .kind = QUERY_EVENTS }, answered, f);
     assert_int_equal(f->answers, 1);
     assert_true(store_maintain(f->store, 0) == TIME_NEVER);
     assert_int_equal(seen.cares, 0);
@@ -239,7 +239,7 @@ TEST_WITH(after_an_unknown_outcome_nothing_is_answered, set_up, tear_down) {
     assert_int_equal(seen.commits, 1); /* the backend is not asked any more */
     assert_int_equal(f->outcome, STORE_UNKNOWN);
     assert_string_equal(f->err.text, "the store has stopped: the disk is broken");
-    store_ask(f->store, &(struct store_question){ .kind = ASK_EVENTS }, answered, f);
+    store_query(f->store, &(struct store_query){ .kind = QUERY_EVENTS }, answered, f);
     assert_int_equal(seen.asks, 0);
     assert_int_equal(f->err.code, -EIO);
     struct store_totals totals = { 0 };
@@ -272,14 +272,14 @@ TEST_WITH(the_next_commit_may_come_from_the_answer, set_up, tear_down) {
 
 TEST_WITH(a_question_has_a_limit, set_up, tear_down) {
     struct fixture *f = *state;
-    struct store_question question = { .kind = ASK_EVENTS };
-    store_ask(f->store, &question, answered, f);
+    struct store_query question = { .kind = QUERY_EVENTS };
+    store_query(f->store, &question, answered, f);
     assert_int_equal(seen.last_limit, STORE_ANSWER_MAX);
     question.limit = 7;
-    store_ask(f->store, &question, answered, f);
+    store_query(f->store, &question, answered, f);
     assert_int_equal(seen.last_limit, 7);
     question.limit = SIZE_MAX;
-    store_ask(f->store, &question, answered, f);
+    store_query(f->store, &question, answered, f);
     assert_int_equal(seen.last_limit, STORE_ANSWER_MAX);
 }
 

@@ -112,7 +112,7 @@ FIXTURE_TEST(a_question_is_answered_when_its_connection_is_lost) {
     struct error err = { 0 };
     open_store("");
     end_reader();
-    kit_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, take_error, &err);
+    kit_ask(store, &(struct store_query){ .kind = QUERY_EVENTS }, take_error, &err);
     assert_int_equal(err.code, -ECONNRESET);
 }
 
@@ -208,7 +208,7 @@ FIXTURE_TEST(a_question_is_told_once_when_the_other_connection_is_lost) {
     int calls = 0;
     open_store("");
     PGconn *other = lock_tables();
-    store_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, count_answer, &calls);
+    store_query(store, &(struct store_query){ .kind = QUERY_EVENTS }, count_answer, &calls);
     end_writer();
     wait_until_broken();
     assert_int_equal(calls, 1);
@@ -358,7 +358,7 @@ FIXTURE_TEST(what_is_given_up_is_told_before_that_returns) {
     open_store("");
     add_note("mine");
     store_commit(store, batch, keep_outcome, &outcome);
-    store_ask(store, &(struct store_question){ .kind = ASK_EVENTS }, take_error, &reported);
+    store_query(store, &(struct store_query){ .kind = QUERY_EVENTS }, take_error, &reported);
     error_set(&why, -EIO, "nobody waits");
     store_give_up(store, &why);
     assert_int_equal(outcome, STORE_UNKNOWN);
@@ -379,9 +379,9 @@ FIXTURE_TEST(a_store_can_be_closed_where_its_loss_is_told) {
     struct error err = { 0 };
     open_store("");
     end_reader();
-    struct store_question question = { .kind = ASK_EVENTS };
-    store_ask(store, &question, close_when_lost, &calls);
-    store_ask(store, &question, close_when_lost, &calls);
+    struct store_query question = { .kind = QUERY_EVENTS };
+    store_query(store, &question, close_when_lost, &calls);
+    store_query(store, &question, close_when_lost, &calls);
     assert_int_equal(loop_run(kit_loop, &err), 0);
     assert_int_equal(calls, 1);
 }

@@ -372,19 +372,19 @@ FIXTURE_TEST(a_migration_that_fails_leaves_the_old_version) {
 }
 
 FIXTURE_TEST(looking_changes_nothing) {
-    struct store_look look = { 0 };
+    struct store_summary look = { 0 };
     struct error err = { 0 };
-    assert_int_equal(store_look(url, &look, &err), 0);
+    assert_int_equal(store_summary(url, &look, &err), 0);
     assert_false(look.there);
     put_note();
-    if (store_look(url, &look, &err) < 0)
+    if (store_summary(url, &look, &err) < 0)
         fail_msg("%s", err.text);
     assert_true(look.there);
     assert_int_equal(look.version, STORE_VERSION);
     run("SELECT epoch FROM store");
     assert_string_equal(value, "1");
     struct store *store = kit_open(url, NULL);
-    assert_int_equal(store_look(url, &look, &err), -EBUSY);
+    assert_int_equal(store_summary(url, &look, &err), -EBUSY);
     store_close(store);
 }
 

@@ -296,8 +296,8 @@ FIXTURE_TEST(a_look_reads_the_log_and_leaves_it) {
     kit_copy_folder(f->folder, dead);
     assert_int_equal(file_read(log, 64 << 20, &before, &f->err), 0);
     assert_true(before.length > 0);
-    struct store_look look = { 0 };
-    assert_int_equal(store_look(path, &look, &f->err), 0);
+    struct store_summary look = { 0 };
+    assert_int_equal(store_summary(path, &look, &f->err), 0);
     assert_true(look.was_unclean);
     assert_int_equal(look.tasks, kit_load(f->store, &(struct store_reader){ 0 }).tasks);
     assert_int_equal(file_read(log, 64 << 20, &after, &f->err), 0);
@@ -305,7 +305,7 @@ FIXTURE_TEST(a_look_reads_the_log_and_leaves_it) {
     assert_memory_equal(after.text, before.text, before.length);
     assert_int_equal(unlink(log), 0); /* it would heal that */
     spoil(path, 0);
-    assert_int_equal(store_look(path, &look, &f->err), -EUCLEAN);
+    assert_int_equal(store_summary(path, &look, &f->err), -EUCLEAN);
     expect_text(f, "sluice restore --yes FILE");
     kit_remove_folder(dead);
 }

@@ -116,7 +116,7 @@ static enum store_outcome end_a_run(struct store *store, uint32_t attempt) {
     struct store_batch *batch = store_batch_new();
     struct task_row row = kit_task(1);
     struct run_row run = kit_run(1, attempt);
-    row.told.state = TASK_DONE;
+    row.spec.state = TASK_DONE;
     store_change_task(batch, &row, STORE_CHANGE_SEEN);
     store_put_run(batch, &run);
     enum store_outcome outcome = kit_try(store, batch, NULL);

@@ -98,8 +98,8 @@ FIXTURE_TEST(an_older_file_gets_the_sums_of_its_runs) {
 /* A doctor looks at a store without being the one who migrates it. */
 FIXTURE_TEST(a_look_migrates_nothing) {
     struct kit_file *f = *state;
-    struct store_look look = { 0 };
-    assert_int_equal(store_look(f->path, &look, &f->err), 0);
+    struct store_summary look = { 0 };
+    assert_int_equal(store_summary(f->path, &look, &f->err), 0);
     assert_false(look.there);
     assert_int_equal(access(f->path, F_OK), -1);
     for (unsigned version = 1; version <= STORE_VERSION; version++) {
@@ -107,7 +107,7 @@ FIXTURE_TEST(a_look_migrates_nothing) {
         kit_remove_files(f->folder);
         build_fixture(f->path, version);
         assert_int_equal(file_read(f->path, 64 << 20, &before, &f->err), 0);
-        assert_int_equal(store_look(f->path, &look, &f->err), 0);
+        assert_int_equal(store_summary(f->path, &look, &f->err), 0);
         assert_int_equal(file_read(f->path, 64 << 20, &after, &f->err), 0);
         assert_int_equal(after.length, before.length);
         assert_memory_equal(after.text, before.text, before.length);
@@ -117,7 +117,7 @@ FIXTURE_TEST(a_look_migrates_nothing) {
         struct store_totals totals = kit_load(store, &(struct store_reader){ 0 });
         assert_int_equal(look.tasks, totals.tasks);
         assert_int_equal(look.last_event, totals.last_event);
-        assert_int_equal(store_look(f->path, &look, &f->err), -EBUSY);
+        assert_int_equal(store_summary(f->path, &look, &f->err), -EBUSY);
         store_close(store);
     }
 }

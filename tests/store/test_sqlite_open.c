@@ -277,7 +277,7 @@ static int read_on(void *ctx, const struct task_row *row, struct error *err) {
     (void)ctx;
     (void)err;
     assert_true(row->id > 0 && row->project);
-    assert_true(row->told.state < TASK_STATE_MAX && row->reason < REASON_MAX);
+    assert_true(row->spec.state < TASK_STATE_MAX && row->reason < REASON_MAX);
     return 0;
 }
 
@@ -308,8 +308,8 @@ FIXTURE_TEST(random_damage_does_no_harm) {
             r = store_load(store, &(struct store_reader){ .task = read_on }, &totals, &f->err);
         refused += r < 0;
         for (task_id task = 1; store && task <= 300; task += 7) {
-            struct store_question question = { .kind = ASK_SPECS, .tasks = &task, .task_count = 1 };
-            store_ask(store, &question, read_answer, NULL);
+            struct store_query question = { .kind = QUERY_SPECS, .tasks = &task, .task_count = 1 };
+            store_query(store, &question, read_answer, NULL);
         }
         store_close(store);
     }

@@ -115,9 +115,9 @@ static void commit(struct scene *s, task_id id) {
 static void ask(struct scene *s, task_id id) {
     task_id tasks[] = { id };
     s->answered = false;
-    store_ask(s->store,
-              &(struct store_question){ .kind = ASK_SPECS, .tasks = tasks, .task_count = 1 },
-              has_answered, s);
+    store_query(s->store,
+                &(struct store_query){ .kind = QUERY_SPECS, .tasks = tasks, .task_count = 1 },
+                has_answered, s);
     tasks[0] = 0;
 }
 
@@ -237,8 +237,8 @@ FIXTURE_TEST(one_that_is_called_off_before_it_began_makes_no_copy) {
     s->answered = true;
     run(s);
     (void)store_maintain(s->store, 0);
-    struct store_look found = { 0 };
-    assert_int_equal(store_look(copy, &found, NULL), 0);
+    struct store_summary found = { 0 };
+    assert_int_equal(store_summary(copy, &found, NULL), 0);
     assert_false(found.there);
 }
 

@@ -156,7 +156,7 @@ POSTER_TEST(the_file_of_a_task_goes_behind_what_was_posted_to_it) {
     char path[128];
     snprintf(path, sizeof(path), "%s/bus/web/web-1.md", home);
     post_to_task("web-1", "0");
-    bus_forget(poster, "web", "web-1");
+    bus_remove_later(poster, "web", "web-1");
     post(NULL, "0");
     wait_answers(2);
     assert_int_equal(answers.results[0], 0);
@@ -165,7 +165,7 @@ POSTER_TEST(the_file_of_a_task_goes_behind_what_was_posted_to_it) {
 }
 
 POSTER_TEST(the_thread_sleeps_if_the_files_do_not_exist) {
-    bus_forget(poster, "web", "web-1");
+    bus_remove_later(poster, "web", "web-1");
     bus_retire_later(poster, "web", 1731667252000);
     assert_true(bus_poster_is_idle(poster));
 }

@@ -329,13 +329,13 @@ READER_TEST(the_place_behind_a_message_is_found) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post_many(3000);
     open_reader(&reader);
-    assert_int_equal(bus_reader_seek_behind(&reader, "M7", 0, NULL), 1);
+    assert_int_equal(bus_reader_seek_after(&reader, "M7", 0, NULL), 1);
     expect_next(&reader, "M8");
     uint64_t end = reader.end;
-    assert_int_equal(bus_reader_seek_behind(&reader, "M3000", 0, NULL), 1);
+    assert_int_equal(bus_reader_seek_after(&reader, "M3000", 0, NULL), 1);
     assert_string_equal(rest(&reader), "");
-    assert_int_equal(bus_reader_seek_behind(&reader, "X", 0, NULL), 0);
-    assert_int_equal(bus_reader_seek_behind(&reader, "M7", 1731667252124, NULL), 0); /* too old */
+    assert_int_equal(bus_reader_seek_after(&reader, "X", 0, NULL), 0);
+    assert_int_equal(bus_reader_seek_after(&reader, "M7", 1731667252124, NULL), 0); /* too old */
     assert_int_equal(bus_reader_seek_to(&reader, end, NULL), 0);
     expect_next(&reader, "M9");
     assert_int_equal(bus_reader_seek_to(&reader, end - 1, NULL), -EINVAL);
@@ -347,5 +347,5 @@ READER_TEST(a_file_that_is_not_there_has_no_messages) {
     assert_int_equal(bus_reader_open(&reader, "/nowhere/web.md", NULL), 0);
     assert_string_equal(rest(&reader), "");
     assert_int_equal(bus_reader_seek_tail(&reader, 5, 0, NULL, NULL, NULL), 0);
-    assert_int_equal(bus_reader_seek_behind(&reader, "M1", 0, NULL), 0);
+    assert_int_equal(bus_reader_seek_after(&reader, "M1", 0, NULL), 0);
 }

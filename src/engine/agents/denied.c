@@ -1,4 +1,4 @@
-#include "engine/denied.h"
+#include "engine/agents.h"
 
 #include <errno.h>
 #include <inttypes.h>

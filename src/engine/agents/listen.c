@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "agent/transcript.h"
-#include "engine/executors_internal.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
+#include "engine/slurm/slurm_internal.h"
 #include "os/files.h"
 #include "os/log.h"
 #include "os/loop.h"
@@ -430,7 +430,8 @@ static void ask_to_exit(struct engine *e, struct listener *one) {
     if (one->exit_by > loop_now_steady(e->loop) || one->has_ended)
         return;
     one->exit_by = INT64_MAX - 1; /* once; never again, but not "not yet" */
-    if (!is_exiting(e, one) && !turn_is_over(e) && executors_stop(e, one->run, STOP_POLITELY) == 0)
+    if (!is_exiting(e, one) && !turn_is_over(e)
+        && executors_stop(e, one->run, STOP_GRACEFULLY) == 0)
         log_info("task '%s': its agent has said its last word and stays; it is asked to go",
                  engine_task_id(e, one->run.task, id));
 }
@@ -552,7 +553,7 @@ static void listen_some(struct engine *e) {
 
 static void listen_start(struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++)
-        if (!run_live_at(e, i)->is_away)
+        if (!run_live_at(e, i)->is_unreachable)
             listen_again(e, run_live_at(e, i));
 }
 

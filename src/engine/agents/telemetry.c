@@ -62,8 +62,8 @@ bool engine_usage_before(const struct engine *e, task_id task, uint32_t attempt,
     return true;
 }
 
-int engine_hear_usage(struct engine *e, task_id task, uint32_t attempt,
-                      const struct engine_usage *usage, struct error *err) {
+int engine_take_telemetry(struct engine *e, task_id task, uint32_t attempt,
+                          const struct engine_usage *usage, struct error *err) {
     struct live_run *run = run_find_attempt(e, (struct run_key){ task, attempt });
     char id[ENGINE_ID_MAX];
     if (!run)

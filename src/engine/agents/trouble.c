@@ -1,4 +1,4 @@
-#include "engine/trouble.h"
+#include "engine/agents.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* usage.c: the tokens and the money that runs have used: what a run may book (agents_internal.h),
  * its reports, its end, and corrections by the owner (correct.h). */
-#include "engine/correct.h"
+#include "engine/runs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/money.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/alerts/alerts_internal.h"
-#include "engine/budget.h"
+#include "engine/budget/budget_internal.h"
 #include "engine/runs/runs_internal.h"
 
 /* --- plausible claims ------------------------------------------------------------------------- */
@@ -246,9 +246,9 @@ int64_t usage_guess_cost(const struct engine *e, const struct live_run *run,
 
 /* Others may have been caused by the conversation: then a new one begins. */
 static const bool is_resumable[AGENT_RESULT_MAX] = {
-    [AGENT_LIMITED] = true,   [AGENT_OVERLOADED] = true, [AGENT_AUTH] = true,
-    [AGENT_BILLING] = true,   [AGENT_MAX_TURNS] = true,  [AGENT_BUDGET] = true,
-    [AGENT_CANCELLED] = true, [AGENT_TIMEOUT] = true,    [AGENT_CRASHED] = true,
+    [AGENT_LIMITED] = true,  [AGENT_OVERLOADED] = true, [AGENT_AUTH] = true,
+    [AGENT_BILLING] = true,  [AGENT_MAX_TURNS] = true,  [AGENT_BUDGET] = true,
+    [AGENT_CANCELED] = true, [AGENT_TIMEOUT] = true,    [AGENT_CRASHED] = true,
     [AGENT_DENIED] = true,
 };
 
@@ -383,8 +383,8 @@ static void correct_task(struct engine *e, const struct run_row *row, const stru
         a->by_agent = false;
     }
     allowance_write(e, a);
-    allowance_see_state(e, row->task, view->state); /* a final one returns the rest */
-    budget_look(e, row->task);
+    allowance_state_changed(e, row->task, view->state); /* a final one returns the rest */
+    budget_check(e, row->task);
 }
 
 static void correct_rows(struct engine *e, const struct run_row *row, const struct task_view *view,

@@ -442,13 +442,13 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
 static void ask_some(struct engine *e) {
     struct alerts *a = alerts_of(e);
     size_t left = a->heads.count - a->asked;
-    struct store_question question = { .kind = ASK_CHANGED,
-                                       .tasks = a->heads.items + a->asked,
-                                       .task_count = left < ASKED_EACH ? left : ASKED_EACH };
+    struct store_query question = { .kind = QUERY_CHANGED,
+                                    .tasks = a->heads.items + a->asked,
+                                    .task_count = left < ASKED_EACH ? left : ASKED_EACH };
     a->asked += question.task_count;
     a->asking = true;
     if (question.task_count > 0)
-        store_ask(e->store, &question, answered, e);
+        store_query(e->store, &question, answered, e);
     else
         answered(e, &(struct store_answer){ 0 }, NULL);
 }
@@ -540,7 +540,7 @@ static void account_closed(struct engine *e, const char *key, const char *name) 
 }
 
 static void alerts_limiter_changed(struct engine *e, const struct limiter_row *row) {
-    if (!row->told.closed) {
+    if (!row->spec.closed) {
         limits_opened(e, row->name);
         return;
     }
@@ -557,7 +557,7 @@ static void alerts_limiter_changed(struct engine *e, const struct limiter_row *r
 }
 
 static void alerts_agent_changed(struct engine *e, const struct agent_row *row) {
-    if (row->told.openings == 0)
+    if (row->spec.openings == 0)
         return;
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
     strbuf_printf(&key, "agent:%s", row->name);
@@ -568,7 +568,7 @@ static void alerts_agent_changed(struct engine *e, const struct agent_row *row) 
         "program "
         "('sluice agent list', agents.%s.command), then 'sluice agent clear %s'; else it is tried "
         "again by itself, later each time",
-        row->name, row->told.launch_failures, strbuf_text(&why), row->name, row->name);
+        row->name, row->spec.launch_failures, strbuf_text(&why), row->name, row->name);
 }
 
 /* A group with a member that depends on a failed task will not finish by itself. */

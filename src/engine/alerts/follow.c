@@ -202,14 +202,14 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
 }
 
 static void ask(struct follower *f) {
-    struct store_question question = {
-        .kind = ASK_EVENTS,
+    struct store_query question = {
+        .kind = QUERY_EVENTS,
         .after = f->next - 1,
         .limit = (size_t)(f->cursor + FOLLOW_AHEAD + 1 - f->next),
     };
     f->asking = true;
     f->asked = f->engine->committed_event;
-    store_ask(f->engine->store, &question, answered, f);
+    store_query(f->engine->store, &question, answered, f);
 }
 
 /* Hands the next events to followers that lag. */

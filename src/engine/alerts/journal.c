@@ -72,12 +72,12 @@ static void journal_limiter_changed(struct engine *e, const struct limiter_row *
     if (!symbol)
         return;
     make_room(j, symbol);
-    if (row->told.hits > j->hits.items[symbol])
+    if (row->spec.hits > j->hits.items[symbol])
         log_warning("Rate limited, backing off globally limiter=%s retry_after_secs=%" PRId64
                     " consecutive_hits=%" PRIu32,
-                    row->name, (time_max(row->told.backoff_until - e->now, 0) + 999) / 1000,
-                    row->told.hits);
-    j->hits.items[symbol] = row->told.hits;
+                    row->name, (time_max(row->spec.backoff_until - e->now, 0) + 999) / 1000,
+                    row->spec.hits);
+    j->hits.items[symbol] = row->spec.hits;
 }
 
 /* Once for each pause, while something waits behind it. */

@@ -226,7 +226,7 @@ void engine_set_limits(struct engine *e, task_id task, const struct engine_limit
     if (limits->run.usd != ALLOWANCE_NONE || limits->task.usd != ALLOWANCE_NONE)
         a->by_agent = false; /* the limit that it was asked to stop at has changed */
     allowance_write(e, a);
-    budget_look(e, task);
+    budget_check(e, task);
     budget_changed(e, task);
 }
 
@@ -360,7 +360,7 @@ static void take_again(struct engine *e, struct allowance *a) {
     budget_check_later(e, a->task);
 }
 
-void allowance_see_state(struct engine *e, task_id task, enum task_state state) {
+void allowance_state_changed(struct engine *e, task_id task, enum task_state state) {
     struct allowance *a = allowance_find(e, task);
     if (!a)
         return;
@@ -374,7 +374,7 @@ void allowance_see_state(struct engine *e, task_id task, enum task_state state) 
 
 static void allowance_task_changed(struct engine *e, task_id task, const struct task_spec *spec) {
     if (spec)
-        allowance_see_state(e, task, spec->state);
+        allowance_state_changed(e, task, spec->state);
     else
         allowance_forget(e, task);
 }
@@ -382,7 +382,7 @@ static void allowance_task_changed(struct engine *e, task_id task, const struct 
 /* A task that is reopened takes the rest of its grant again before the decision. */
 static void allowance_applied(struct engine *e, const struct fact *fact) {
     if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY)
-        allowance_see_state(e, fact->task, TASK_WAITING);
+        allowance_state_changed(e, fact->task, TASK_WAITING);
 }
 
 const struct engine_part allowances_part = {
@@ -653,7 +653,7 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
     allowance_write(e, a);
     if (passed && !run->is_over_budget)
         write_event(e, run, &p, false);
-    budget_look(e, run->task);
+    budget_check(e, run->task);
 }
 
 /* --- hold and release ------------------------------------------------------------------------ */
@@ -682,7 +682,7 @@ static void hold(struct engine *e, task_id task) {
         (void)engine_apply(e, &(struct fact){ .kind = FACT_SPENT, .task = task }, NULL);
 }
 
-void budget_look(struct engine *e, task_id task) {
+void budget_check(struct engine *e, task_id task) {
     struct task_view view;
     struct passed p;
     bool spent = find_spent(e, task, &p);
@@ -734,7 +734,7 @@ static void check_if_held(struct engine *e, task_id task) {
     bool held = core_task(e->core, task, &view) && view.state == TASK_HELD
                 && view.hold == HOLD_BUDGET && view.not_before == 0;
     if (held || allowance_is_spent(e, task))
-        budget_look(e, task);
+        budget_check(e, task);
     else
         list_spent(e, task, false);
 }
@@ -746,7 +746,7 @@ static void budget_turn(struct engine *e) {
         for (size_t i = 0; i < allowances_of(e)->all.count; i++)
             check_if_held(e, allowances_of(e)->all.items[i].task);
     for (size_t i = 0; i < b->changed.count; i++)
-        budget_look(e, b->changed.items[i]);
+        budget_check(e, b->changed.items[i]);
     b->changed.count = 0;
     for (size_t i = 0; i < b->spent.count; i++)
         hold(e, b->spent.items[i]);

@@ -35,7 +35,7 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
                   const struct agent_outcome *result);
 
 /* The limits or the usage changed: hold or release the task. */
-void budget_look(struct engine *e, task_id task);
+void budget_check(struct engine *e, task_id task);
 /* A final task need not be held; a reopened one may have to be. */
 void budget_state_changed(struct engine *e, task_id task, bool is_final);
 /* The same in the next turn, because the core accepts no facts after its decision. */
@@ -74,4 +74,4 @@ struct engine_amounts allowance_limit(const struct engine *e, task_id task);
 struct engine_amounts allowance_run_limit(const struct engine *e, task_id task);
 
 /* The task became final or was reopened: the rest of its grant goes to its parent, or back. */
-void allowance_see_state(struct engine *e, task_id task, enum task_state state);
+void allowance_state_changed(struct engine *e, task_id task, enum task_state state);

@@ -1,7 +1,7 @@
 /* deliveries.c: what became of the work of a run in a worktree. See deliveries.h, git_internal.h.
  * Changes are counted from the trees that diff_keep recorded, so the worktree is not read again. A
  * failure to count them blocks nothing. */
-#include "engine/deliveries.h"
+#include "engine/worktrees.h"
 
 #include <errno.h>
 #include <inttypes.h>

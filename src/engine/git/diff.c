@@ -5,7 +5,7 @@
  * of the run is used: two object names, if git still has them.
  *
  * One at a time per repository, and few at once: reading must not load the machine. */
-#include "engine/diff.h"
+#include "engine/worktrees.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,9 +4,9 @@
 #include <jansson.h>
 
 #include "base/arena.h"
-#include "engine/diff.h"
 #include "engine/engine_internal.h"
-#include "executor/aside.h"
+#include "engine/worktrees.h"
+#include "executor/helper_process.h"
 #include "workspace/delivery.h"
 #include "workspace/git.h"
 #include "workspace/private_git.h"
@@ -143,7 +143,7 @@ struct job {
     void (*done)(struct job *job); /* on failure `err` has a code */
     char *lane;                    /* NULL: concurrent with all others */
     const char *doing;             /* shown to users */
-    struct aside *helper;
+    struct helper_process *helper;
     job_step then;
     struct loop_timer *timer;
     struct error err;

@@ -15,12 +15,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "engine/deliveries.h"
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
-#include "engine/merges.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
+#include "engine/worktrees.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "workspace/repository.h"

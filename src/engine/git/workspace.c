@@ -458,7 +458,7 @@ static void pool_adopt(struct engine *e, const struct live_run *run) {
     const char *path = pool_find(&pool, folder);
     if (!path)
         return;
-    if (!run->is_away && claim(e, run, path, &fd, &err) < 0)
+    if (!run->is_unreachable && claim(e, run, path, &fd, &err) < 0)
         log_warning("task '%s' runs in a workspace that is not its own any more: %s", id, err.text);
     pool_take(e, run, path, fd);
     set_last_user(e, path, run->task);

@@ -16,7 +16,7 @@ static void over(void *ctx, pid_t pid, enum guard_over how) {
     free(guard);
 }
 
-int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_helper,
+int guard_start(struct engine *e, const struct guard_call *call, struct helper_process **ret_helper,
                 struct error *err) {
     struct run_spec spec = call->run ? *call->run : (struct run_spec){ .run = call->name };
     if (!call->in_sandbox) {

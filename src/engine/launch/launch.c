@@ -570,7 +570,7 @@ static int build_checks(struct launch *l, struct error *err) {
  * changed since, and so may its agent. */
 static time_ms span_of(const struct launch *l, const char *member, time_ms configured) {
     time_ms span = seconds_of(l, member, configured);
-    return configured != TIME_NEVER && below_is_of_run(l->e->core, l->run->task)
+    return configured != TIME_NEVER && is_added_by_run(l->e->core, l->run->task)
                ? time_min(span, configured)
                : span;
 }
@@ -735,7 +735,7 @@ static bool is_ended_by_marker(struct engine *e, struct live_run *run) {
     struct error err = { 0 };
     struct task_view view = { .until = UNTIL_EXIT };
     (void)core_task(e->core, run->task, &view);
-    if (view.until != UNTIL_DONE || marker_look(e, run->task) != MARKER_FILE)
+    if (view.until != UNTIL_DONE || marker_read(e, run->task) != MARKER_FILE)
         return false;
     error_set(&err, -EALREADY, "its DONE marker was there before it was launched");
     run_end_unlaunched(e, run, RUN_END_EXIT, &err);
@@ -813,11 +813,11 @@ static void launch_some(struct engine *e) {
         launch_of(e)->done = launch_of(e)->tasks.count = 0;
     else
         turn_wake(e);
-    struct store_question question = { .kind = ASK_SPECS,
-                                       .tasks = q->tasks,
-                                       .task_count = q->count };
+    struct store_query question = { .kind = QUERY_SPECS,
+                                    .tasks = q->tasks,
+                                    .task_count = q->count };
     launch_of(e)->questions++;
-    store_ask(e->store, &question, specs_answered, q);
+    store_query(e->store, &question, specs_answered, q);
 }
 
 /* --- stops ----------------------------------------------------------------------------------- */
@@ -825,10 +825,10 @@ static void launch_some(struct engine *e) {
 static void send_stop(struct engine *e, const struct order *order) {
     struct live_run *run = run_find(e, order->task);
     struct run_key key = { .task = order->task, .attempt = order->attempt };
-    if (!run || run->view.attempt != order->attempt || run->is_away || turn_is_over(e))
+    if (!run || run->view.attempt != order->attempt || run->is_unreachable || turn_is_over(e))
         return;
-    if (executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY) == 0)
-        stopping_told(e, run);
+    if (executors_stop(e, key, run->stop_now ? STOP_IMMEDIATELY : STOP_GRACEFULLY) == 0)
+        stopping_sent(e, run);
     workspace_stop(e, order->task);
     secrets_stop(e, order->task);
 }
@@ -883,7 +883,7 @@ static void launch_check_deadlines(struct engine *e) {
         struct run_key key = { .task = run->task, .attempt = run->view.attempt };
         if (run->launch_deadline <= e->now && !move_deadline(e, run)) {
             run->launch_deadline = TIME_NEVER;
-            (void)executors_stop(e, key, STOP_AT_ONCE); /* see outcome_of_stop */
+            (void)executors_stop(e, key, STOP_IMMEDIATELY); /* see outcome_of_stop */
         }
         launch_of(e)->check_at = time_min(launch_of(e)->check_at, run->launch_deadline);
     }
@@ -928,7 +928,7 @@ static void launch_starts(struct engine *e) {
 }
 
 static void launch_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
-    if (row->started_at == 0 && !run->is_away)
+    if (row->started_at == 0 && !run->is_unreachable)
         launch_set_deadline(e, run);
 }
 

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "engine/engine_internal.h"
 #include "engine/sandboxes.h"
-#include "executor/aside.h"
+#include "executor/helper_process.h"
 #include "sandbox/sandbox.h"
 
 /* --- launch box ------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ char *box_text(struct launch_box *box, const char *format, ...) _printf_(2, 3);
 /* --- guard ------------------------------------------------------------------------------------ */
 
 /* Helper processes that may execute what a run wrote. They have a shim and a cgroup of their own
- * (src/executor/aside.h), so they count as a run. */
+ * (src/executor/helper_process.h), so they count as a run. */
 
 struct guard_call {
     struct helper_spec command;
@@ -59,7 +59,7 @@ struct guard_call {
     void *ctx;
 };
 /* As helper_start. */
-int guard_start(struct engine *e, const struct guard_call *call, struct aside **ret_helper,
+int guard_start(struct engine *e, const struct guard_call *call, struct helper_process **ret_helper,
                 struct error *err);
 
 /* --- context ---------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 #include "engine/runs/runs_internal.h"
 #include "engine/sandboxes.h"
 #include "engine/slurm/slurm_internal.h"
-#include "executor/sandbox_trial.h"
+#include "executor/helper_process.h"
 #include "os/files.h"
 #include "os/home.h"
 #include "os/log.h"

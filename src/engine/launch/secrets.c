@@ -7,7 +7,7 @@
 #include "base/env_text.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
-#include "executor/aside.h"
+#include "executor/helper_process.h"
 #include "os/files.h"
 #include "os/log.h"
 
@@ -37,14 +37,14 @@ struct secrets {
     struct secrets *next;
     struct engine *e;
     struct run_key key;
-    char *agent, *project; /* owners; agent NULL: without the agent's */
-    unsigned step;         /* the next */
-    struct aside *helper;  /* the running command; or NULL */
-    bool is_adopted;       /* already running: read only for redaction */
-    char *names;           /* with is_adopted: its names, separated by blanks */
-    struct error err;      /* code 0: none */
-    LIST(char *) pairs;    /* NAME=VALUE */
-    char *token;           /* the same; NULL: unknown */
+    char *agent, *project;         /* owners; agent NULL: without the agent's */
+    unsigned step;                 /* the next */
+    struct helper_process *helper; /* the running command; or NULL */
+    bool is_adopted;               /* already running: read only for redaction */
+    char *names;                   /* with is_adopted: its names, separated by blanks */
+    struct error err;              /* code 0: none */
+    LIST(char *) pairs;            /* NAME=VALUE */
+    char *token;                   /* the same; NULL: unknown */
 };
 
 struct all_secrets {
@@ -491,7 +491,7 @@ void secrets_stop(struct engine *e, task_id task) {
 static void adopt(struct engine *e, const struct live_run *run) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     static const char token[] = "SLUICE_TOKEN=";
-    if (run->is_away || run_read_spec(e, run, &read, NULL) < 0)
+    if (run->is_unreachable || run_read_spec(e, run, &read, NULL) < 0)
         return;
     struct secrets *s = secrets_new(e, run);
     s->is_adopted = true;

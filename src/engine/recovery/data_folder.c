@@ -190,7 +190,7 @@ static bool is_elsewhere(const struct live_run *run, const char *here) {
 static int data_place_check(const struct engine *e, struct error *err) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
-        if (!run->is_away && is_elsewhere(run, e->runs_folder))
+        if (!run->is_unreachable && is_elsewhere(run, e->runs_folder))
             return error_set(err, -EINVAL,
                              "the run '%s' has not ended, and is in '%s', not in '%s': daemons of "
                              "one host, and those that use Slurm, need one 'data.folder'",
@@ -203,7 +203,7 @@ static int data_place_check(const struct engine *e, struct error *err) {
 static const char *data_place_missing(const struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
-        if (!run->is_away && run->place && is_same(run->place, e->runs_folder)
+        if (!run->is_unreachable && run->place && is_same(run->place, e->runs_folder)
             && !has_folder(e->runs_folder, run->view.folder))
             return run->view.folder;
     }

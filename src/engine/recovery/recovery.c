@@ -240,7 +240,7 @@ static void stop_again(struct engine *e, const struct live_run *run, struct run_
     struct task_spec spec;
     bool wished = core_task_spec(e->core, run->task, &spec) && spec.stop != STOP_NONE;
     if (wished || budget_is_stopping(e, run))
-        (void)executors_stop(e, key, run->stop_now ? STOP_AT_ONCE : STOP_POLITELY);
+        (void)executors_stop(e, key, run->stop_now ? STOP_IMMEDIATELY : STOP_GRACEFULLY);
 }
 
 static void count_adopted(struct engine *e, enum adopted what) {
@@ -253,7 +253,7 @@ static void adopt_all(struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++) {
         struct live_run *run = run_live_at(e, i);
         struct run_key key = { .task = run->task, .attempt = run->view.attempt };
-        if (run->is_away)
+        if (run->is_unreachable)
             continue;
         struct executor_known known = { .boot_id = run->boot_id,
                                         .key = run_proof_key(&run->proof),
@@ -365,7 +365,7 @@ static void raise_numbers(struct engine *e) {
     if (recovery_of(e)->last_folder <= e->last_task)
         return;
     e->last_task = recovery_of(e)->last_folder;
-    store_take_numbers(e->turn.batch, e->last_task);
+    store_assign_numbers(e->turn.batch, e->last_task);
 }
 
 /* Whether the rows know a run folder. A newer attempt is the run of its task, unless that is
@@ -382,7 +382,7 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
     if (engine_executor_kind(e, id) != executors_of(e)->sweeping)
         return true; /* the executor that has it is asked, too */
     const struct live_run *run = run_find(e, id);
-    if (task_state_is_final(view.state) || (run && (run->is_alive || run->is_away)))
+    if (task_state_is_final(view.state) || (run && (run->is_alive || run->is_unreachable)))
         return false;
     note_claim(e, id, attempt);
     return true;

@@ -67,7 +67,7 @@ static uint32_t count_runs(const struct engine *e, const char *host) {
     uint32_t count = 0;
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
-        count += run->is_away && strcmp(run->host, host) == 0;
+        count += run->is_unreachable && strcmp(run->host, host) == 0;
     }
     return count;
 }
@@ -116,9 +116,9 @@ static void hosts_load(struct engine *e, const struct note_row *row) {
 }
 
 static void hosts_load_run(struct engine *e, struct live_run *run, const struct run_row *row) {
-    run->is_away = run->executor == EXECUTOR_LOCAL && row->host && *row->host
-                   && strcmp(row->host, own_host(e)) != 0;
-    run->host = run->is_away ? xstrdup(row->host) : NULL;
+    run->is_unreachable = run->executor == EXECUTOR_LOCAL && row->host && *row->host
+                          && strcmp(row->host, own_host(e)) != 0;
+    run->host = run->is_unreachable ? xstrdup(row->host) : NULL;
 }
 
 static void drop_own_host(struct engine *e) {
@@ -131,7 +131,7 @@ static void drop_own_host(struct engine *e) {
 static void hosts_loaded(struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
-        if (!run->is_away || find_host(e, run->host))
+        if (!run->is_unreachable || find_host(e, run->host))
             continue;
         struct unreachable_host *host = LIST_ADD(&hosts_of(e)->all);
         *host = (struct unreachable_host){ .name = xstrdup(run->host), .since = e->now };
@@ -159,7 +159,7 @@ static bool kill_forgotten(struct engine *e, struct run_key key) {
     if (rundir_is_locked(e->runs_folder, strbuf_text(&folder)) <= 0
         || executor_adopt(e->executor, key, strbuf_text(&folder), &known) != ADOPTED_ALIVE)
         return false;
-    (void)executor_stop(e->executor, key, STOP_AT_ONCE);
+    (void)executor_stop(e->executor, key, STOP_IMMEDIATELY);
     log_warning("run '%s' still lived, though this host was forgotten: it is killed",
                 strbuf_text(&folder));
     return true;
@@ -196,7 +196,7 @@ struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
     struct engine_host_state host = { .name = own_host(e), .is_ours = true };
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
-        host.runs += run->executor == EXECUTOR_LOCAL && !run->is_away;
+        host.runs += run->executor == EXECUTOR_LOCAL && !run->is_unreachable;
     }
     return host;
 }
@@ -204,13 +204,14 @@ struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
 uint32_t engine_unreachable_count(const struct engine *e) {
     uint32_t count = 0;
     for (size_t i = 0; hosts_of(e)->all.count > 0 && i < run_count(e); i++)
-        count += run_live_at(e, i)->is_away;
+        count += run_live_at(e, i)->is_unreachable;
     return count;
 }
 
 bool engine_unreachable_run(const struct engine *e, task_id task, struct engine_host_state *ret) {
     const struct live_run *run = hosts_of(e)->all.count > 0 ? run_find(e, task) : NULL;
-    const struct unreachable_host *host = run && run->is_away ? find_host(e, run->host) : NULL;
+    const struct unreachable_host *host =
+        run && run->is_unreachable ? find_host(e, run->host) : NULL;
     if (host)
         *ret = state_of(e, host);
     return host != NULL;
@@ -270,7 +271,7 @@ uint32_t engine_unreachable_holders(const struct engine *e, const struct verdict
         return 0;
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
-        if (!run->is_away || !holds(e, run->task, v))
+        if (!run->is_unreachable || !holds(e, run->task, v))
             continue;
         *ret_host = run->host;
         count++;
@@ -346,7 +347,7 @@ int engine_forget_host(struct engine *e, const char *name, const char *by, uint3
     host->forgotten_at = e->now;
     for (size_t i = run_count(e); i-- > 0;) { /* removal moves the last one here */
         struct live_run *run = run_live_at(e, i);
-        if (run->is_away && strcmp(run->host, name) == 0)
+        if (run->is_unreachable && strcmp(run->host, name) == 0)
             lose(e, run, host);
     }
     write_note(e, host);

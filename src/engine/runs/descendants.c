@@ -1,6 +1,6 @@
 /* descendants.c: see below.h. Descendants are canceled in the turn that cancels their parent, so that
  * new children never start. */
-#include "engine/below.h"
+#include "engine/descendants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define RESOURCES_MAX 16
 
-bool below_is_handed(const struct core *core, task_id task, task_id *ret_parent) {
+bool is_handed_down(const struct core *core, task_id task, task_id *ret_parent) {
     struct task_spec spec;
     if (!core_task_spec(core, task, &spec) || !spec.parent || spec.parent_gate != PARENT_NONE)
         return false;
@@ -19,7 +19,7 @@ bool below_is_handed(const struct core *core, task_id task, task_id *ret_parent)
     return true;
 }
 
-bool below_is_of_run(struct core *core, task_id task) {
+bool is_added_by_run(struct core *core, task_id task) {
     sym resources[RESOURCES_MAX];
     size_t count = core_task_resources(core, task, resources, RESOURCES_MAX);
     for (size_t i = 0; i < count; i++)
@@ -35,8 +35,8 @@ struct tasks {
     size_t count, capacity;
 };
 
-void below_walk(const struct core *core, task_id top, bool (*each)(void *ctx, task_id task),
-                void *ctx) {
+void descendants_walk(const struct core *core, task_id top, bool (*each)(void *ctx, task_id task),
+                      void *ctx) {
     struct tasks open = { 0 }, children = { 0 };
     task_id task = top, parent;
     bool goes_on = true;
@@ -49,7 +49,7 @@ void below_walk(const struct core *core, task_id top, bool (*each)(void *ctx, ta
             children.count = core_task_children(core, task, children.items, most);
         } while (children.count == most);
         for (size_t i = 0; goes_on && i < children.count; i++) {
-            if (!below_is_handed(core, children.items[i], &parent))
+            if (!is_handed_down(core, children.items[i], &parent))
                 continue;
             goes_on = each(ctx, children.items[i]);
             open.items = xgrow(open.items, &open.capacity, open.count + 1, sizeof(*open.items));
@@ -75,7 +75,7 @@ static bool cancel_one(void *ctx, task_id task) {
     return true;
 }
 
-void engine_cancel_below(struct engine *engine, task_id task, bool now) {
+void engine_cancel_descendants(struct engine *engine, task_id task, bool now) {
     struct canceling c = { .engine = engine, .now = now };
-    below_walk(engine_core(engine), task, cancel_one, &c);
+    descendants_walk(engine_core(engine), task, cancel_one, &c);
 }

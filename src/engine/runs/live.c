@@ -4,7 +4,7 @@
  * is read on demand; nothing is cached or followed. A user's own command may print the events of an
  * agent, too: then the text in one of the last events is the line. The line is raw output of the
  * run: front ends must sanitize it. */
-#include "engine/live.h"
+#include "engine/runs.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -14,7 +14,6 @@
 #include "engine/agents/agents_internal.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/shared_folder.h"
 #include "os/files.h"
 #include "os/outside.h"
 

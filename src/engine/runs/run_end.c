@@ -14,17 +14,16 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "engine/agents.h"
 #include "engine/agents/agents_internal.h"
-#include "engine/budget.h"
-#include "engine/denied.h"
-#include "engine/executors_internal.h"
+#include "engine/budget/budget_internal.h"
 #include "engine/forecast/forecast_internal.h"
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
+#include "engine/slurm/slurm_internal.h"
 #include "engine/tasks/tasks_internal.h"
-#include "engine/trouble.h"
 
 #define LIMIT_PATIENCE MINUTES(10) /* agents retry a few times before they give up */
 
@@ -140,7 +139,7 @@ static void collect_facts(const struct engine *e, const struct live_run *run,
         .changed_nothing = ending->changed_nothing,
     };
     if (f->until == UNTIL_DONE)
-        f->marker = marker_look(e, run->task);
+        f->marker = marker_read(e, run->task);
     if (f->reported && f->reported->result == AGENT_DENIED) {
         f->checks_passed = checks_passed(e, run, f->end);
         denied_message(&f->reported->denial, &texts->denial);
@@ -154,7 +153,7 @@ static void collect_history(const struct engine *e, const struct live_run *run,
                             const struct run_ending *ending, struct fact_texts *texts,
                             struct end_facts *f) {
     if (f->marker == MARKER_NO_FILE) {
-        (void)marker_complain(e, run->task, &texts->marker);
+        (void)marker_error(e, run->task, &texts->marker);
         f->marker_message = texts->marker.text;
     }
     if (f->budget_stop) {
@@ -330,7 +329,7 @@ const char *run_end_doing(const struct engine *e, task_id task) {
 static void note_reply(struct engine *e, struct run_key key) {
     struct live_run *run = run_find_attempt(e, key);
     if (run)
-        stopping_heard(e, run);
+        stopping_confirmed(e, run);
 }
 
 static void on_started(void *ctx, struct run_key run, time_ms at) {

@@ -92,7 +92,7 @@ static enum outcome by_result(const struct end_facts *f, enum outcome plain) {
         return f->has_account ? OUTCOME_CLOSED : OUTCOME_FAILED;
     case AGENT_BUDGET:
         return OUTCOME_BUDGET;
-    case AGENT_CANCELLED: /* by whom? A machine that shuts down cancels no task. */
+    case AGENT_CANCELED: /* by whom? A machine that shuts down cancels no task. */
         return f->end->kind == RUN_END_STOPPED ? OUTCOME_LOST : OUTCOME_CANCELED;
     case AGENT_TIMEOUT:
         return OUTCOME_TIMEOUT;
@@ -127,7 +127,7 @@ static enum outcome by_report(const struct end_facts *f, enum outcome plain) {
         return plain;
     /* Without a final message, the cause of the end is known better than by the adapter. */
     bool has_final_message = f->reported->result != AGENT_CRASHED
-                             && f->reported->result != AGENT_CANCELLED
+                             && f->reported->result != AGENT_CANCELED
                              && f->reported->result != AGENT_TIMEOUT;
     if (!has_final_message && (f->end->kind == RUN_END_STOPPED || f->end->kind == RUN_END_TIMEOUT))
         return plain;

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "engine/executors_internal.h"
-#include "engine/run_proof.h"
+#include "engine/live_run.h"
 #include "engine/run_token.h"
 #include "engine/runs/runs_internal.h"
+#include "engine/slurm/slurm_internal.h"
 #include "os/random.h"
 
 struct runs {
@@ -81,7 +81,7 @@ void run_remove(struct engine *e, task_id task) {
     if (!handle)
         return;
     struct live_run *run = run_at(e, handle);
-    stopping_heard(e, run);
+    stopping_confirmed(e, run);
     uint32_t last = runs_of(e)->live.items[--runs_of(e)->live.count];
     runs_of(e)->live.items[run->position] = last;
     run_at(e, last)->position = run->position;
@@ -93,7 +93,7 @@ void run_remove(struct engine *e, task_id task) {
 static void runs_free(struct engine *e) {
     struct runs *r = runs_of(e);
     for (size_t i = 0; i < r->live.count; i++) {
-        stopping_heard(e, run_live_at(e, i));
+        stopping_confirmed(e, run_live_at(e, i));
         run_free_texts(run_live_at(e, i));
     }
     free(r->live.items);

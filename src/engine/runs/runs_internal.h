@@ -32,8 +32,9 @@ void launch_remove_marker(const struct engine *e, const char *id);
 
 /* --- stopping.c ------------------------------------------------------------------------------ */
 
-void stopping_told(struct engine *e, struct live_run *run);  /* its shim has the stop */
-void stopping_heard(struct engine *e, struct live_run *run); /* its command runs, or never will */
+void stopping_sent(struct engine *e, struct live_run *run); /* its shim has the stop */
+void stopping_confirmed(struct engine *e,
+                        struct live_run *run); /* its command runs, or never will */
 /* True: this request is answered later. */
 bool stopping_holds(struct engine *e, struct engine_request *request);
 bool stopping_drop(struct engine *e, struct engine_request *request); /* false: not held */

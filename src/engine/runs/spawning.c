@@ -43,8 +43,8 @@ bool spawning_must_ask(struct engine *e, struct live_run *run) {
         return false;
     struct spawner_question *q = xcalloc(1, sizeof(*q));
     *q = (struct spawner_question){ .e = e, .run = run_key_of(run) };
-    struct store_question question = { .kind = ASK_SPECS, .tasks = &run->task, .task_count = 1 };
-    store_ask(e->store, &question, spawner_answered, q);
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = &run->task, .task_count = 1 };
+    store_query(e->store, &question, spawner_answered, q);
     return !run->spawner_known; /* the store may have answered at once */
 }
 

@@ -45,18 +45,18 @@ static void stopping_finish(struct engine *e) {
     *stopping_of(e) = (struct stopping){ 0 };
 }
 
-void stopping_told(struct engine *e, struct live_run *run) {
-    if (run->is_heard || run->is_unheard || run->view.started_at)
+void stopping_sent(struct engine *e, struct live_run *run) {
+    if (run->is_confirmed || run->is_unconfirmed || run->view.started_at)
         return;
-    run->is_unheard = true;
+    run->is_unconfirmed = true;
     stopping_of(e)->unheard++;
 }
 
-void stopping_heard(struct engine *e, struct live_run *run) {
-    run->is_heard = true;
-    if (!run->is_unheard)
+void stopping_confirmed(struct engine *e, struct live_run *run) {
+    run->is_confirmed = true;
+    if (!run->is_unconfirmed)
         return;
-    run->is_unheard = false;
+    run->is_unconfirmed = false;
     if (stopping_of(e)->unheard > 0 && --stopping_of(e)->unheard == 0)
         answer_all(e);
 }

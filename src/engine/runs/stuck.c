@@ -15,7 +15,7 @@
 struct tree_hash {
     struct engine *e;
     struct run_key run;
-    struct aside *helper;
+    struct helper_process *helper;
 };
 
 struct stuck {

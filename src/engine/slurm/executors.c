@@ -67,7 +67,7 @@ bool engine_run_is_remote(const struct engine *e, const char *token) {
     uint32_t attempt;
     task_id task = engine_find_token(e, token, &attempt);
     const struct live_run *run = task ? run_find(e, task) : NULL;
-    return run && (run->executor == EXECUTOR_SLURM || run->is_away);
+    return run && (run->executor == EXECUTOR_SLURM || run->is_unreachable);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */

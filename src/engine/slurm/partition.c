@@ -19,7 +19,7 @@
 #include "config/run_settings.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
-#include "executor/aside.h"
+#include "executor/helper_process.h"
 #include "os/log.h"
 
 #define ASK_TIMEOUT SECONDS(30)
@@ -33,7 +33,7 @@ struct partition {
 
 struct partitions {
     LIST(struct partition) all;
-    struct aside *asking;
+    struct helper_process *asking;
     struct loop_timer *timer;
     time_ms asked_at;    /* monotonic; 0: never */
     time_ms answered_at; /* the same, of the last valid answer */
@@ -203,7 +203,7 @@ static void arm(struct engine *e) {
 
 /* What a run takes of a partition that is counted in CPUs. */
 static int64_t cpus_of_run(const struct config *config) {
-    const char *text = config_place(config, "cpus", NULL, NULL);
+    const char *text = config_slurm_value(config, "cpus", NULL, NULL);
     int64_t cpus = 1;
     return text && number_parse_int(text, &cpus, NULL) == 0 && cpus > 0 ? cpus : 1;
 }

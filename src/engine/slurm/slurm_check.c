@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "config/run_settings.h"
 #include "engine/slurm/slurm_internal.h"
-#include "executor/aside.h"
+#include "executor/helper_process.h"
 #include "executor/slurm.h"
 #include "os/clock.h"
 #include "os/files.h"
@@ -29,7 +29,7 @@ enum { PING, PARTITIONS, CONFIG, QUESTIONS };
 
 struct question {
     struct slurm_check *check;
-    struct aside *helper;
+    struct helper_process *helper;
     char *answer; /* NULL: none */
 };
 
@@ -118,16 +118,16 @@ static bool has_partition(const char *list, const char *name) {
 
 /* The first configured partition that does not exist. */
 static const char *missing_partition(const struct config *config, const char *list) {
-    const char *name = config_place(config, "partition", NULL, NULL);
+    const char *name = config_slurm_value(config, "partition", NULL, NULL);
     if (name && !has_partition(list, name))
         return name;
     for (size_t i = 0; i < config_project_count(config); i++) {
-        name = config_place(config, "partition", config_project_name(config, i), NULL);
+        name = config_slurm_value(config, "partition", config_project_name(config, i), NULL);
         if (name && !has_partition(list, name))
             return name;
     }
     for (size_t i = 0; i < config_agent_count(config); i++) {
-        name = config_place(config, "partition", NULL, config_agent_name(config, i));
+        name = config_slurm_value(config, "partition", NULL, config_agent_name(config, i));
         if (name && !has_partition(list, name))
             return name;
     }
@@ -336,7 +336,7 @@ static void ask(struct slurm_check *l) {
     }
 }
 
-bool engine_look_at_slurm(struct engine *e, engine_slurm_checked checked, void *ctx) {
+bool engine_check_slurm(struct engine *e, engine_slurm_checked checked, void *ctx) {
     struct slurm_check *l = executors_of(e)->check;
     if (!engine_uses_slurm(e))
         return true;

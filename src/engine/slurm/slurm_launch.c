@@ -27,7 +27,7 @@ static const char *place_value(const struct placing *p, const char *key) {
     if (json_is_string(value))
         return json_string_value(value);
     if (!json_is_integer(value))
-        return config_place(p->config, key, p->project, p->agent);
+        return config_slurm_value(p->config, key, p->project, p->agent);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "%" PRId64, (int64_t)json_integer_value(value));
     return arena_strdup(p->arena, strbuf_text(&text));

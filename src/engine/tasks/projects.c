@@ -125,7 +125,7 @@ static void pause_set(struct engine_pause *pause, const char *by, time_ms at) {
 
 static struct pause pause_spec(struct core *core, const struct engine_pause *pause) {
     return (struct pause){
-        .cause = PAUSE_ASKED,
+        .cause = PAUSE_REQUESTED,
         .by = pause->by ? symbol_intern(core_symbols(core), pause->by, strlen(pause->by)) : 0,
         .at = pause->at,
     };

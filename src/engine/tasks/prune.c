@@ -70,7 +70,7 @@ static void ask_expired(struct engine *e) {
     if (host_of(e)->disk_low)
         keep = time_min(keep, config_number(e->config, "retention.low_disk_days", NULL));
     int64_t excess = finished_count(e) - config_number(e->config, "retention.tasks", NULL);
-    struct store_question question = { .kind = ASK_EXPIRED, .after = p->needed };
+    struct store_query question = { .kind = QUERY_EXPIRED, .after = p->needed };
     question.before_time = keep == TIME_NEVER ? 0 : e->now - keep;
     p->asked = TASKS_EACH;
     if (excess > 0) { /* the oldest, at any age */
@@ -80,7 +80,7 @@ static void ask_expired(struct engine *e) {
     question.limit = p->asked;
     p->asking_tasks = question.before_time > 0;
     if (p->asking_tasks)
-        store_ask(e->store, &question, expired_answered, e);
+        store_query(e->store, &question, expired_answered, e);
 }
 
 /* True: there are more. Needed tasks are excluded from the next query. */
@@ -124,8 +124,8 @@ static void ask_middle(struct engine *e) {
     }
     p->middle = p->low + (p->high - p->low) / 2;
     p->asking_events = true;
-    struct store_question question = { .kind = ASK_EVENTS, .after = p->middle - 1, .limit = 1 };
-    store_ask(e->store, &question, middle_answered, e);
+    struct store_query question = { .kind = QUERY_EVENTS, .after = p->middle - 1, .limit = 1 };
+    store_query(e->store, &question, middle_answered, e);
 }
 
 static void ask_old_events(struct engine *e) {

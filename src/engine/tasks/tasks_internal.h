@@ -39,9 +39,9 @@ struct alert;
 bool marker_alert_is_over(const struct engine *e, const struct alert *alert);
 /* It may wait now: then an existing marker ends that in the next turn. */
 void watch_note_marker(struct engine *e, task_id task);
-enum marker marker_look(const struct engine *e, task_id task);
+enum marker marker_read(const struct engine *e, task_id task);
 /* The message for MARKER_NO_FILE. */
-int marker_complain(const struct engine *e, task_id task, struct error *err);
+int marker_error(const struct engine *e, task_id task, struct error *err);
 
 /* --- artifacts ----------------------------------------------------------------------------- */
 

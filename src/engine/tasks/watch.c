@@ -449,12 +449,12 @@ static void artifacts_read_some(struct engine *e) {
         return;
     struct artifact_question *q = xcalloc(1, sizeof(*q));
     *q = (struct artifact_question){ .e = e, .generation = w->generation };
-    struct store_question question = { .kind = ASK_SPECS,
-                                       .tasks = w->unread.items + w->read,
-                                       .task_count = left < READ_EACH ? left : READ_EACH };
+    struct store_query question = { .kind = QUERY_SPECS,
+                                    .tasks = w->unread.items + w->read,
+                                    .task_count = left < READ_EACH ? left : READ_EACH };
     w->read += question.task_count;
     w->asking = true;
-    store_ask(e->store, &question, specs_answered, q);
+    store_query(e->store, &question, specs_answered, q);
 }
 
 /* --- markers, and the kernel ------------------------------------------------------------------ */
@@ -465,7 +465,7 @@ static void artifacts_read_some(struct engine *e) {
 
 /* --- markers --------------------------------------------------------------------------------- */
 
-enum marker marker_look(const struct engine *e, task_id task) {
+enum marker marker_read(const struct engine *e, task_id task) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
     launch_marker_path(e, task, &path);
@@ -480,7 +480,7 @@ enum marker marker_look(const struct engine *e, task_id task) {
     return S_ISREG(st.st_mode) ? MARKER_FILE : MARKER_NO_FILE;
 }
 
-int marker_complain(const struct engine *e, task_id task, struct error *err) {
+int marker_error(const struct engine *e, task_id task, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     launch_marker_path(e, task, &path);
     return error_set(err, -EISDIR, "the DONE marker '%s' is not a file; remove it",
@@ -493,7 +493,7 @@ int engine_mark_done(struct engine *e, task_id task, struct error *err) {
     struct error why = { 0 };
     int fd = outside_open(AT_FDCWD, strbuf_text(&path), O_WRONLY | O_CREAT | O_EXCL, NULL, &why);
     if (fd == -EEXIST)
-        return marker_look(e, task) == MARKER_FILE ? 1 : marker_complain(e, task, err);
+        return marker_read(e, task) == MARKER_FILE ? 1 : marker_error(e, task, err);
     if (fd < 0)
         return error_set(err, fd, "cannot make the DONE marker: %s", why.text);
     close(fd);
@@ -515,7 +515,7 @@ static bool may_be_held(const struct task_view *t) {
 void marker_hold(struct engine *e, task_id task) {
     struct task_view t;
     if (!core_task(e->core, task, &t) || t.until != UNTIL_DONE || !may_be_held(&t)
-        || marker_look(e, task) != MARKER_NO_FILE)
+        || marker_read(e, task) != MARKER_NO_FILE)
         return;
     struct fact fact = { .kind = FACT_HOLD, .task = task, .marker = true };
     if (engine_apply(e, &fact, NULL) != 0)
@@ -523,7 +523,7 @@ void marker_hold(struct engine *e, task_id task) {
     char id[ENGINE_ID_MAX];
     struct error why = { 0 };
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    (void)marker_complain(e, task, &why);
+    (void)marker_error(e, task, &why);
     strbuf_printf(&key, "marker:%s", engine_task_id(e, task, id));
     alert_raise(e, strbuf_text(&key), task, 0, "'%s' is held: %s, and it goes on", id, why.text);
 }
@@ -553,7 +553,7 @@ static bool waits_for_marker(const struct engine *e, task_id task) {
 
 void watch_note_marker(struct engine *e, task_id task) {
     marker_hold(e, task); /* at once: its next attempt may be due in this turn */
-    if (waits_for_marker(e, task) && marker_look(e, task) == MARKER_FILE)
+    if (waits_for_marker(e, task) && marker_read(e, task) == MARKER_FILE)
         *LIST_ADD(&watch_of(e)->marked) = task;
 }
 
@@ -578,7 +578,7 @@ static void apply_marked(struct engine *e) {
     struct watch *w = watch_of(e);
     for (size_t i = 0; i < w->marked.count; i++) {
         struct fact fact = { .kind = FACT_MARKED, .task = w->marked.items[i] };
-        enum marker marker = marker_look(e, fact.task);
+        enum marker marker = marker_read(e, fact.task);
         if (marker == MARKER_NO_FILE)
             marker_hold(e, fact.task);
         else if (marker == MARKER_NONE && is_held_by_marker(e, fact.task))

@@ -1,4 +1,4 @@
-/* test_config_place.c: where runs happen: whose word counts, and what Slurm may be asked for. */
+/* test_config_slurm.c: where runs happen: whose word counts, and what Slurm may be asked for. */
 #include <errno.h>
 #include <string.h>
 
@@ -28,8 +28,8 @@ static void set(const char *key, const char *value) {
 
 TEST_WITH(nothing_is_set, set_up, tear_down) {
     assert_string_equal(config_executor(config, "web", "claude"), "local");
-    assert_null(config_place(config, "partition", "web", "claude"));
-    assert_null(config_place(config, "partition", NULL, NULL));
+    assert_null(config_slurm_value(config, "partition", "web", "claude"));
+    assert_null(config_slurm_value(config, "partition", NULL, NULL));
 }
 
 TEST_WITH(project_goes_before_agent_goes_before_all, set_up, tear_down) {
@@ -57,17 +57,17 @@ TEST_WITH(each_key_is_looked_for_by_itself, set_up, tear_down) {
     set("tasks.slurm", "partition=all qos=low cpus=2");
     set("agents.claude.slurm", "qos=agents account=bots");
     set("projects.web.slurm", "account=web");
-    assert_string_equal(config_place(config, "account", "web", "claude"), "web");
-    assert_string_equal(config_place(config, "account", "db", "claude"), "bots");
-    assert_string_equal(config_place(config, "qos", "web", "claude"), "agents");
-    assert_string_equal(config_place(config, "partition", "web", "claude"), "all");
-    assert_string_equal(config_place(config, "cpus", NULL, NULL), "2");
-    assert_null(config_place(config, "gres", "web", "claude"));
+    assert_string_equal(config_slurm_value(config, "account", "web", "claude"), "web");
+    assert_string_equal(config_slurm_value(config, "account", "db", "claude"), "bots");
+    assert_string_equal(config_slurm_value(config, "qos", "web", "claude"), "agents");
+    assert_string_equal(config_slurm_value(config, "partition", "web", "claude"), "all");
+    assert_string_equal(config_slurm_value(config, "cpus", NULL, NULL), "2");
+    assert_null(config_slurm_value(config, "gres", "web", "claude"));
 }
 
 TEST_WITH(the_last_word_of_a_list_counts, set_up, tear_down) {
     set("tasks.slurm", "partition=a partition=b");
-    assert_string_equal(config_place(config, "partition", NULL, NULL), "b");
+    assert_string_equal(config_slurm_value(config, "partition", NULL, NULL), "b");
 }
 
 TEST_WITH(values_fit, set_up, tear_down) {
@@ -134,7 +134,7 @@ TEST_WITH(settings_take_the_same, set_up, tear_down) {
     assert_non_null(strstr(err.text, "projects.web.slurm"));
     assert_non_null(strstr(err.text, "partition, account, qos, gres, constraint, cpus or options"));
     set("projects.web.slurm", "'options=--exclusive --mem-bind=local' cpus=4");
-    assert_string_equal(config_place(config, "options", "web", NULL),
+    assert_string_equal(config_slurm_value(config, "options", "web", NULL),
                         "--exclusive --mem-bind=local");
 }
 

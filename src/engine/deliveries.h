@@ -1,3 +1,0 @@
-/* deliveries.h: moved to worktrees.h. */
-#pragma once
-#include "engine/worktrees.h" // IWYU pragma: export

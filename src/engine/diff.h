@@ -1,3 +1,0 @@
-/* diff.h: moved to worktrees.h. */
-#pragma once
-#include "engine/worktrees.h" // IWYU pragma: export

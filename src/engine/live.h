@@ -1,3 +1,0 @@
-/* live.h: moved to runs.h. */
-#pragma once
-#include "engine/runs.h" // IWYU pragma: export

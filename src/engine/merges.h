@@ -1,3 +1,0 @@
-/* merges.h: moved to worktrees.h. */
-#pragma once
-#include "engine/worktrees.h" // IWYU pragma: export

@@ -1,3 +1,0 @@
-/* notifier.h: moved to engine.h. */
-#pragma once
-#include "engine/engine.h" // IWYU pragma: export

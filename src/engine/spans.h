@@ -1,3 +1,0 @@
-/* spans.h: moved to engine.h. */
-#pragma once
-#include "engine/engine.h" // IWYU pragma: export

@@ -1,3 +1,0 @@
-/* trouble.h: moved to agents.h. */
-#pragma once
-#include "engine/agents.h" // IWYU pragma: export

@@ -1,3 +1,0 @@
-#pragma once
-#include "executor/helper_process.h"
-#define aside helper_process

@@ -1,2 +1,0 @@
-#pragma once
-#include "executor/helper_process.h"
