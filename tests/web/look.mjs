@@ -8,7 +8,7 @@
 //
 //   const { lines, faults } = await page.evaluate(look, { parts: PARTS, within: 'main' })
 //
-// A line is a part, children the part that it lies in:   h2 "Running" 13px/650 #1b2126 on #f6f5f1
+// A line is a part, below the part that it lies in:   h2 "Running" 13px/650 #1b2126 on #f6f5f1
 // Size, weight and colours are printed where they differ from those of the part around it.
 //
 // A fault is what no page may have: a part or a text that lies over another, is outside the screen, has no size, or a
@@ -42,7 +42,7 @@ export const PARTS = [
     ['.rows > li', 'x row'],
     ['.rows .what', 'paint'],
     ['.rows .title', 'paint'],
-    ['.rows .classes', 'paint'],
+    ['.rows .said', 'paint'],
     ['.rows .mark', 'h'],
     ['.facts', 'paint'],
     ['.facts dt', 'say'],
@@ -281,7 +281,7 @@ export function look({ parts, within }) {
                 top: middle - 3,
                 bottom: middle + 3,
             });
-            // A line that is cut off above or children its middle is scrolled away.
+            // A line that is cut off above or below its middle is scrolled away.
             if (part.width > 2 && part.height > 5) texts.push({ node, el, ...part });
         }
     }
@@ -290,7 +290,7 @@ export function look({ parts, within }) {
     for (let i = 0; i < texts.length; i++)
         for (let j = i + 1; j < texts.length && texts[j].top < texts[i].bottom; j++) {
             const [a, b] = [texts[i], texts[j]];
-            // The head of the page on a phone stays while the page moves children it.
+            // The head of the page on a phone stays while the page moves below it.
             if (a.node !== b.node && over(a, b) && top?.contains(a.el) === top?.contains(b.el))
                 faults.push(
                     `the text "${words(a.el).slice(0, 24)}" lies over "${words(b.el).slice(0, 24)}"`,
