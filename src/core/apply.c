@@ -454,8 +454,11 @@ static void fill_task(struct core *c, uint32_t task, const struct task_spec *spe
     t->attempt = spec->attempt;
     t->until = (uint8_t)spec->until;
     t->parent_gate = (uint8_t)spec->parent_gate;
-    t->retry_max = spec->retry_max;
-    t->tag = spec->look;
+    /* Its counters have 16 bits, too. */
+    t->retry_max = (uint16_t)(spec->retry_max < 0                    ? RETRY_MAX_DEFAULT
+                              : spec->retry_max >= RETRY_MAX_DEFAULT ? RETRY_MAX_DEFAULT - 1
+                                                                     : spec->retry_max);
+    t->tag = spec->tag;
     t->failures = spec->failures;
     t->launch_failures = spec->launch_failures;
     t->losses = spec->losses;

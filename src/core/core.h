@@ -97,7 +97,7 @@ void verdict_account(const struct verdict *v, const struct symbol_table *symbols
  * has reported is in core_task. False: no such task. */
 bool core_task_spec(const struct core *core, task_id task, struct task_spec *ret);
 /* An opaque number of the caller, returned in the task's spec. */
-void core_set_tag(struct core *core, task_id task, uint64_t tag);
+void core_set_tag(struct core *core, task_id task, uint32_t tag);
 /* Fills at most `max`; returns the total. Excludes dependencies that were done when they were
  * forgotten or deleted. */
 size_t core_task_depends(const struct core *core, task_id task, task_id *ret, size_t max);

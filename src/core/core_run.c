@@ -261,7 +261,8 @@ static void end_failed(struct core *c, uint32_t task, const struct fact *fact,
         end_unfinished(c, task, fact, REASON_RESTARTS);
         return;
     }
-    amount max = t->retry_max >= 0 ? t->retry_max : c->policy.retry[RETRY_FAILED].max;
+    amount max =
+        t->retry_max != RETRY_MAX_DEFAULT ? t->retry_max : c->policy.retry[RETRY_FAILED].max;
     count_up(&t->failures);
     if (t->failures > max) {
         task_become(c, task, change_to(TASK_FAILED, spent_reason));

@@ -231,6 +231,7 @@ struct task_spec {
     unsigned keeps;
     int32_t retry_max; /* overrides the row "run failed"; -1 = as in the policy */
     uint32_t group;    /* 0 = none */
+    uint32_t tag;      /* owned by the caller: see core_set_tag */
     /* From the store: */
     uint16_t failures, launch_failures, losses, restarts;
     uint16_t breaker_openings; /* how often its breaker has opened */
@@ -240,10 +241,9 @@ struct task_spec {
     enum stop_request stop;
     sym run_agent, run_limiter; /* of a live run; 0 or unknown: those of its task */
     bool run_unlimited;         /* of a live run: it has no limiter */
-    task_id lender;             /* of a live run: the task whose slots it uses; or 0 */
-    unsigned borrowed;          /* enum lend: which of them */
+    unsigned borrowed;          /* enum lend: slots of `lender` that a live run uses */
+    task_id lender;             /* the task whose slots those are; or 0 */
     time_ms ready_clock;        /* ready_since, on the clock of FACT_WAIT */
-    uint64_t look;              /* owned by the caller: see core_set_tag */
 };
 
 struct sling_spec {

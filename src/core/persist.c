@@ -68,7 +68,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
         .artifact_missing = t->flags & TASK_ARTIFACT_MISSING,
         .bound = t->flags & TASK_BOUND,
         .keeps = (t->flags & (unsigned)TASK_KEEPS) >> TASK_KEEPS_SHIFT,
-        .retry_max = t->retry_max,
+        .retry_max = t->retry_max == RETRY_MAX_DEFAULT ? -1 : t->retry_max,
         .group = t->group,
         .failures = t->failures,
         .launch_failures = t->launch_failures,
@@ -76,7 +76,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
         .restarts = t->restarts,
         .breaker_openings = t->breaker_openings,
         .reason = t->reason,
-        .look = t->tag,
+        .tag = t->tag,
     };
     if (t->state == TASK_READY) {
         ret->ready_clock = t->ready_clock;
@@ -88,7 +88,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
     return true;
 }
 
-void core_set_tag(struct core *c, task_id id, uint64_t tag) {
+void core_set_tag(struct core *c, task_id id, uint32_t tag) {
     uint32_t handle = task_find_added(c, id);
     if (handle)
         task_at(c, handle)->tag = tag;

@@ -40,13 +40,15 @@ enum task_flag {
 
 #define TASK_KEEPS (KEEP_ALL << TASK_KEEPS_SHIFT)
 
+#define RETRY_MAX_DEFAULT UINT16_MAX
+
 struct task {
     task_id id;
     time_ms created_at;
     time_ms enqueued_at; /* of a ready or starting task when it became ready; else created_at */
     time_ms ready_clock; /* its domain's clock when it became ready */
     time_ms not_before;  /* when it leaves `held` or `draining`; 0: not by itself */
-    uint64_t tag;        /* owned by the caller: see core_set_tag */
+    uint32_t tag;        /* owned by the caller: see core_set_tag */
     uint32_t project;    /* index */
     uint32_t cls;        /* while ready */
     uint32_t park;       /* parked here, or woken from here */
@@ -61,13 +63,15 @@ struct task {
     uint32_t kind, agent, limiter;          /* indexes; limiter: own or its agent's */
     uint32_t iteration, attempt, parent_iteration;
     int32_t priority;
-    int32_t retry_max;
+    uint16_t retry_max; /* RETRY_MAX_DEFAULT: as in the policy */
     uint16_t depth;
     uint16_t failures, launch_failures, losses, restarts, breaker_openings;
     uint16_t flags;
-    uint8_t state, hold, reason, until, parent_gate;
-    uint8_t lack; /* enum lack, while listed */
+    uint8_t state, hold, reason;
+    uint8_t until : 3, parent_gate : 2;
+    uint8_t lack : 3; /* enum lack, while listed */
 };
+_Static_assert(sizeof(struct task) == 168, "a waiting task costs memory a million times");
 
 /* The first prerequisite that a waiting task lacks. */
 enum lack {

@@ -120,7 +120,7 @@ int load_core(struct engine *e, struct error *err);
 /* Everything that changed in this turn except runs. */
 void rows_write_all(struct engine *e);
 /* A hash of what users see of a task (columns.h: COLUMN_SEEN). */
-uint64_t rows_digest(const struct task_spec *spec);
+uint32_t rows_digest(const struct task_spec *spec);
 #define PACE_NOTE "pace" /* the name of the note that keeps the progress of the tick */
 void rows_write_task(struct engine *e, task_id task); /* one that existed before this turn */
 void rows_write_run(struct engine *e, const struct live_run *run);

@@ -162,7 +162,7 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     TASK_SYMBOLS(TAKE_SYMBOL)
 #undef TAKE_SYMBOL
     spec.reason = row->reason;
-    spec.look = rows_digest(&spec); /* as it is on disk */
+    spec.tag = rows_digest(&spec); /* as it is on disk */
     spec.resources = resources;
     spec.resource_count = split_resources(e, row->resources, resources);
     spec.depends_on = row->depends_on;

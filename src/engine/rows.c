@@ -36,7 +36,7 @@ static const char *name_of(const struct engine *e, sym symbol) {
     return symbol ? symbol_name(core_symbols(e->core), symbol) : NULL;
 }
 
-uint64_t rows_digest(const struct task_spec *spec) {
+uint32_t rows_digest(const struct task_spec *spec) {
     uint64_t digest = 0;
 #define SEE_SPEC(member) digest = hash_mix(digest, (uint64_t)spec->member);
 #define SEE_BOTH(member) SEE_SPEC(member)
@@ -48,15 +48,15 @@ uint64_t rows_digest(const struct task_spec *spec) {
     }
     TASK_COLUMNS(SEE, _)
     PROGRESS_COLUMNS(SEE, _)
-    return digest;
+    return (uint32_t)(digest ^ digest >> 32);
 }
 
 /* Writes the row of an existing task. Users see a change if the hash differs from the last one
  * written, or if dependencies changed. Dependencies of a final task that are deleted are not a
  * change: its age stays. */
 static void change_task(struct engine *e, const struct task_row *row, bool rewired) {
-    uint64_t digest = rows_digest(&row->spec);
-    bool seen = digest != row->spec.look || (rewired && !task_state_is_final(row->spec.state));
+    uint32_t digest = rows_digest(&row->spec);
+    bool seen = digest != row->spec.tag || (rewired && !task_state_is_final(row->spec.state));
     core_set_tag(e->core, row->id, digest);
     store_change_task(e->turn.batch, row,
                       (rewired ? STORE_CHANGE_NEEDS : 0) | (seen ? STORE_CHANGE_SEEN : 0));

@@ -49,21 +49,21 @@ static const struct member unseen[] = {
     MEMBER(depends_on_count),
     MEMBER(resources),
     MEMBER(resource_count),
-    MEMBER(look),
+    MEMBER(tag),
     MEMBER(id),
 };
 
-static uint64_t look_with(const struct member *member, unsigned char value) {
+static uint64_t digest_with(const struct member *member, unsigned char value) {
     struct task_spec spec;
     memset(&spec, 0, sizeof(spec));
     *((unsigned char *)&spec + member->at) = value;
     return rows_digest(&spec);
 }
 
-TEST(a_change_that_users_see_has_another_look) {
+TEST(a_change_that_users_see_has_another_digest) {
     for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
-        if (look_with(&seen[i], 1) == look_with(&seen[i], 0))
-            fail_msg("%s changes, and nobody sees it", seen[i].name);
+        if (digest_with(&seen[i], 1) == digest_with(&seen[i], 0))
+            fail_msg("%s changes, but its digest is the same", seen[i].name);
 }
 
 TEST(two_changes_do_not_cancel_each_other) {
@@ -71,9 +71,9 @@ TEST(two_changes_do_not_cancel_each_other) {
     assert_int_not_equal(rows_digest(&a), rows_digest(&b));
 }
 
-TEST(what_the_core_keeps_for_itself_does_not_change_the_look) {
+TEST(what_the_core_keeps_for_itself_does_not_change_the_digest) {
     for (size_t i = 0; i < ARRAY_SIZE(unseen); i++)
-        if (look_with(&unseen[i], 1) != look_with(&unseen[i], 0))
+        if (digest_with(&unseen[i], 1) != digest_with(&unseen[i], 0))
             fail_msg("%s changes, and users see it", unseen[i].name);
 }
 
