@@ -1,6 +1,5 @@
 /* plain.c: adapter for any program. The exit code decides; the last line is the message. */
 #include "agent/reader_internal.h"
-#include "base/macros.h"
 
 static void plain_text(struct agent_notes *notes, const char *line, enum agent_stream from) {
     if (from == AGENT_STREAM_OUT)

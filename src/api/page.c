@@ -8,7 +8,6 @@
 
 #include "api/response.h"
 #include "api/server_internal.h"
-#include "os/files.h"
 #include "os/outside.h"
 #include "web/web.h"
 

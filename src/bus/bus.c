@@ -17,7 +17,6 @@
 #include "base/alloc.h"
 #include "bus/reader.h"
 #include "os/clock.h"
-#include "os/files.h"
 #include "os/outside.h"
 
 /* A file that was appended to, until bus_sync. */

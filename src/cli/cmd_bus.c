@@ -4,7 +4,6 @@
  * inotify instead of polling. */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,13 @@
 /* cmd_debug.c: `debug outcome` reads the output of an agent as the daemon does, `debug events`
  * prints the stored events. `debug scheduler` is in cmd_plan.c. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "agent/agent.h"
-#include "base/alloc.h"
 #include "base/json_write.h"
 #include "cli/event_list.h"
-#include "cli/print_task.h"
 #include "cli/request.h"
 #include "os/clock.h"
 #include "os/files.h"

@@ -16,7 +16,6 @@
  *   limited                accounts that were limited: name, times, until
  *   gates                  tasks waiting now: gate, count
  * All texts are untrusted: page.c sanitizes them. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

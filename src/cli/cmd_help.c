@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/request.h"
 
 static void print_options(const struct cmd_option *list, struct strbuf *out) {
     for (; list && list->name; list++) {

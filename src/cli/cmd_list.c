@@ -3,7 +3,6 @@
  * The list is fetched in pages until the limit is reached, and each page is printed at once, so a
  * list of a million tasks starts immediately and needs no memory. Its columns are the table
  * print_task_columns in print_task.c. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/nearest.h"

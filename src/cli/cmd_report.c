@@ -3,7 +3,6 @@
  * The environment identifies the run. A run outlives the daemon: without one, the DONE marker is
  * created here for the next daemon; the numbers are lost, and the exit code shows it. This command
  * never starts a daemon: a run must not become its parent. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

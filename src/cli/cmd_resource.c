@@ -6,10 +6,8 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/money.h"
 #include "base/number.h"
 #include "base/time_ms.h"

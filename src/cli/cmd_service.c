@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/macros.h"
 #include "cli/daemon.h"

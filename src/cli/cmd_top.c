@@ -2,17 +2,13 @@
  *
  * It sleeps until one of them arrives. While something runs, or a countdown is visible, it wakes
  * once a second to update times, without a request. */
-#include <errno.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
-#include "cli/print_task.h"
-#include "cli/request.h"
 #include "cli/top.h"
 #include "os/clock.h"
 #include "os/terminal.h"

@@ -5,14 +5,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/daemon.h"
 #include "cli/follow.h"
-#include "cli/output.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 

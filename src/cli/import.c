@@ -16,7 +16,6 @@
 #include "cli/request.h"
 #include "cli/submit.h"
 #include "os/clock.h"
-#include "os/files.h"
 #include "os/outside.h"
 #include "os/terminal.h"
 #include "yaml/yaml.h"

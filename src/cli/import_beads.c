@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/alloc.h"
 #include "cli/daemon.h"
 #include "cli/import.h"
 #include "cli/program.h"

@@ -4,7 +4,6 @@
 #include "cli/request.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "cli/daemon.h"

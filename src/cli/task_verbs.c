@@ -12,10 +12,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/time_ms.h"
 #include "cli/formula_find.h"
-#include "cli/print_task.h"
 #include "cli/request.h"
 #include "cli/submit.h"
 #include "os/clock.h"

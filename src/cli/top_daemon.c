@@ -10,9 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/safe_text.h"
 #include "cli/daemon.h"
-#include "cli/print_task.h"
 #include "os/clock.h"
 
 #define TIMEOUT       SECONDS(5)

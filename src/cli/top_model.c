@@ -10,7 +10,6 @@
 #include "base/safe_text.h"
 #include "base/strbuf.h"
 #include "cli/print_task.h"
-#include "cli/request.h"
 #include "core/state_look.h"
 
 #define TEXT_MOST 2000 /* bytes kept of a title or message: ten lines */

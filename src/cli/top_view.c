@@ -8,11 +8,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/print_task.h"
-#include "cli/request.h"
 #include "core/state_look.h"
 
 #define SMALL       12 /* lines: below this the header is one line */

@@ -6,7 +6,6 @@
  * is written. */
 #include "config/config_edit.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "config/config_show.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 #include "base/json_write.h"

@@ -4,8 +4,6 @@
  * docs/rules.md §5 is its specification. */
 #include "core/core_run.h"
 
-#include <assert.h>
-
 #include "base/alloc.h"
 #include "core/fair.h"
 #include "core/gates.h"

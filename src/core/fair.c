@@ -5,7 +5,6 @@
  * them. */
 #include "core/fair.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"

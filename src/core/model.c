@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "base/macros.h"
 #include "core/action.h"
 #include "core/order.h"
 

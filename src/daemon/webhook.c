@@ -24,7 +24,6 @@
 #include "daemon/notify_news.h"
 #include "engine/alert.h"
 #include "engine/follow.h"
-#include "os/files.h"
 #include "os/log.h"
 #include "os/loop.h"
 #include "os/outside.h"

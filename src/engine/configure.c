@@ -4,7 +4,6 @@
  * that were removed get the defaults; removed projects are also paused (tasks/projects.c). Raising
  * a cap starts work in this turn, lowering one kills nothing. */
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 #include "engine/forecast/forecast_internal.h"

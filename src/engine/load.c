@@ -2,7 +2,6 @@
  * the same state, so there is one way to build it. Names that the configuration no longer has (an
  * agent that was removed while its tasks wait) get the defaults: a task on disk is never
  * refused. */
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>

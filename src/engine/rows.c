@@ -2,8 +2,6 @@
  * nothing here guesses which fact touches which task. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/json_write.h"

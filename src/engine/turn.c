@@ -8,10 +8,8 @@
  * The price: when the commit FAILED, the core knows things that never happened. It is rebuilt from
  * the rows by the code that runs after a crash; reports of the executor are kept and applied
  * again. */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "engine/engine.h"

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/number.h"
 #include "executor/executor_internal.h"
-#include "os/files.h"
 #include "os/outside.h"
 
 /* --- calls of the engine ---------------------------------------------------------------------- */

@@ -13,7 +13,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "os/files.h"
 #include "os/loop.h"
 #include "os/outside.h"
 #include "rundir/remove.h"

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/macros.h"
 #include "os/fd.h"
 #include "os/outside.h"
 #include "os/worker.h"

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "os/files.h"
 #include "os/outside.h"
 
 #define COPY_MAX (INT64_C(4) << 30)

@@ -9,7 +9,6 @@
  * ask for. */
 #include "mcp/mcp.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

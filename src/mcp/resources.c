@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/macros.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "mcp/mcp_internal.h"

@@ -19,7 +19,6 @@
 #include "engine/run_token.h"
 #include "engine/sandboxes.h"
 #include "ops/op_internal.h"
-#include "os/files.h"
 #include "os/outside.h"
 #include "taskfile/task_member.h"
 #include "taskfile/taskfile.h"

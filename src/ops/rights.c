@@ -133,13 +133,14 @@ static int check_descendants(struct op_call *call) {
 }
 
 static int check_reach(struct op_call *call) {
+    struct task_view view = { 0 };
+    const char *id = op_text(call, "task"), *name = op_text(call, "name"), *own;
     int r;
     switch (call->op->reach) {
     case OP_REACH_ALL:
     case OP_REACH_CHILDREN: /* children_complete and children_admit */
         return 0;
     case OP_REACH_SELF:
-        const char *id = op_text(call, "task");
         if (!id || op_find_task(call, call->engine, id, &(struct error){ 0 }) == call->run.task)
             return 0;
         return op_fail(call, -EACCES, "run '%s' reports of itself, not of '%s'", call->caller,
@@ -148,14 +149,12 @@ static int check_reach(struct op_call *call) {
         return check_seen(call, op_text(call, "id"));
     case OP_REACH_LIST:
         r = check_seen(call, op_text(call, "parent"));
-        return r < 0 ? r : check_seen(call, op_text(call, "task"));
+        return r < 0 ? r : check_seen(call, id);
     case OP_REACH_DESCENDANTS:
         return check_descendants(call);
     case OP_REACH_PROJECT:
-        struct task_view view = { 0 };
-        const char *name = op_text(call, "name");
         (void)core_task(engine_core(call->engine), call->run.task, &view);
-        const char *own = op_name_of(call->engine, view.project);
+        own = op_name_of(call->engine, view.project);
         if (own && strcmp(own, name) == 0)
             return 0;
         return op_fail(call, -EACCES, "run '%s' belongs to project '%s', not to '%s'", call->caller,

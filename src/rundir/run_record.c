@@ -4,7 +4,6 @@
  * sent through the pipe to the daemon if no disk accepts it. */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,7 +17,6 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
-#include "os/files.h"
 #include "os/outside.h"
 #include "rundir/record.h"
 

@@ -13,11 +13,8 @@
  * A guard has no directory and no end.json: its exit status is that of the command, and the next
  * daemon starts the helper again. A guard that was killed leaves no report: then the daemon kills
  * the rest. */
-#include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

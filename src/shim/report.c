@@ -7,12 +7,10 @@
  * created (full disk) the record goes into the lock file, whose block is already allocated. If even
  * that fails the daemon gets it through the pipe, and the shim stays and retries: while it is alive
  * it holds the lock, and its memory is the record. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "os/clock.h"

@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "os/clock.h"
 #include "rundir/record.h"

@@ -7,19 +7,11 @@
  *
  * The pid of a deeper descendant may be reused between reading and signaling: such processes are
  * held by a pidfd whose parent is verified first. */
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "os/clock.h"
 #include "os/proc.h"
-#include "rundir/record.h"
 #include "shim/shim.h"
 
 #define WALK_DEPTH     24

@@ -4,7 +4,6 @@
  * system call. Then it opens the other wake-up sources: the deadline as a timer that runs while the
  * machine is suspended (a ppoll timeout does not), and inotify on the logs. Without events it does
  * not wake. */
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/inotify.h>

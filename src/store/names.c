@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/macros.h"
 
 static const char *word(enum word_list list, unsigned value) {
 #define WORD(LIST, type, count)                                                                    \

@@ -4,7 +4,6 @@
  * belongs to the writing connection: losing the connection loses the lock, and no other process can
  * get it earlier. Every commit checks the epoch anyway, because a pooler between us and the server
  * may share one session between two programs. */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "store/row_type.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"

@@ -6,7 +6,6 @@
  *
  * Only SQLite opens the database file: closing any other descriptor of it would drop SQLite's POSIX
  * locks. */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -17,7 +17,6 @@
  * decided: this call, or the next start after a crash, moves the old files out of the way and the
  * copy into place. Otherwise a crash in the middle would leave no database, or the log of the old
  * one beside the new one, which SQLite would apply. */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -7,7 +7,6 @@
  *          a full disk the reserve is freed first, and the same batch is tried once more.
  * UNKNOWN  everything else. After a failed sync Linux marks the pages clean: a retry may "succeed"
  *          without the data. So this connection must not answer anything more. */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "os/files.h"
 #include "os/outside.h"
 #include "workspace/json_record.h"
 #include "workspace/repository.h"

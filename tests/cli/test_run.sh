@@ -14,7 +14,7 @@ for preset in conductor loopr; do
     [ "$preset" = loopr ] || "$SLUICE" down --wait >/dev/null
 done
 # shellcheck disable=SC2016 # for the inner shell
-run sluice run --until done --cwd "$tmp" -- sh -c 'echo >>loop; [ "$(wc -l <loop)" -lt 2 ] || touch "$SLUICE_DONE"'
+run sluice run --until 'done' --cwd "$tmp" -- sh -c 'echo >>loop; [ "$(wc -l <loop)" -lt 2 ] || touch "$SLUICE_DONE"'
 exits 0 '--until done: exit code'
 rule '--until done: until it is marked' [ "$(wc -l <loop)" = 2 ]
 "$SLUICE" down --wait >/dev/null

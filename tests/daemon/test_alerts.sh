@@ -87,7 +87,7 @@ child=$id
 "$SLUICE" cancel "$parent" >/dev/null
 "$SLUICE" delete "$parent" >/dev/null
 "$SLUICE" retry "$child" >/dev/null
-rule 'f025 an orphan that is retried runs without its parent' becomes "$child" done
+rule 'f025 an orphan that is retried runs without its parent' becomes "$child" 'done'
 
 # --- f084: a breaker ------------------------------------------------------------------------------------
 

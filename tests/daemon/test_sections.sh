@@ -35,7 +35,7 @@ waits=$id
 add --project web -- true
 waits_too=$id
 add --project plain -- true
-rule 'a project that never had a section runs' becomes "$id" done
+rule 'a project that never had a section runs' becomes "$id" 'done'
 
 config "$without"
 run sluice config reload
@@ -51,12 +51,12 @@ has 'web (paused, section removed' 'project show has it'
 run sluice events --limit 20
 has 'project.paused' 'it is an event'
 add --project api -- true
-rule 'other projects go on' becomes "$id" done
+rule 'other projects go on' becomes "$id" 'done'
 add --project plain -- true
-rule 'so does one that never had a section' becomes "$id" done
+rule 'so does one that never had a section' becomes "$id" 'done'
 
 tell "$tmp/gate"
-rule 'what runs goes on to its end' becomes "$live" done
+rule 'what runs goes on to its end' becomes "$live" 'done'
 rule 'nothing starts after it' in_state "$waits" ready
 run sluice project resume web
 exits 4 'resume is refused: exit code'
@@ -74,8 +74,8 @@ rule 'the alert is still there' has_alert
 
 config "$both"
 "$SLUICE" config reload >/dev/null
-rule 'with the section back it goes on' becomes "$waits" done
-rule 'all of it' becomes "$waits_too" done
+rule 'with the section back it goes on' becomes "$waits" 'done'
+rule 'all of it' becomes "$waits_too" 'done'
 rule 'the alert is over' soon has_no_alert
 rule 'project list shows that, too' project_state web active
 
@@ -90,7 +90,7 @@ rule 'a section that is missing at the start is noticed' wait_reason "$id" 'proj
 "$SLUICE" project set web weight=2 >/dev/null
 rule 'caps that are set are a section; the pause of the user holds' wait_reason "$id" "project 'web' is paused by"
 "$SLUICE" resume web >/dev/null
-rule 'which the user ends' becomes "$id" done
+rule 'which the user ends' becomes "$id" 'done'
 
 # --- project delete ---------------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ run sluice project add web --prefix other
 complains "project 'web' was deleted and has the prefix 'web', which does not change" 'it comes back with its prefix alone'
 run sluice project add web --max-running 1
 prints 'web added; its tasks are called web-N' 'it can be added again'
-rule 'and then its tasks go on' becomes "$held" done
+rule 'and then its tasks go on' becomes "$held" 'done'
 run sluice project delete plain
 prints 'plain deleted' 'one without unfinished tasks and without a section is deleted'
 config 'projects: {plain: }'

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +23,6 @@
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
-#include "os/files.h"
 #include "os/log.h"
 #include "os/loop.h"
 #include "os/outside.h"

@@ -24,7 +24,6 @@
 #include "engine/loops.h"
 #include "engine/note.h"
 #include "engine/runs/runs_internal.h"
-#include "os/files.h"
 #include "os/outside.h"
 
 /* --- session files ---------------------------------------------------------------------------- */

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "engine/engine_internal.h"
 #include "engine/note.h"
 #include "os/log.h"

@@ -3,7 +3,6 @@
  * failure to count them blocks nothing. */
 #include "engine/worktrees.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,6 @@
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/worktrees.h"
-#include "os/files.h"
 #include "os/outside.h"
 #include "workspace/repository.h"
 

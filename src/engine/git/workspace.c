@@ -14,7 +14,6 @@
 #include "engine/launch/launch_internal.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/worktrees.h"
-#include "os/files.h"
 #include "os/log.h"
 #include "os/outside.h"
 #include "workspace/worktree.h"

@@ -7,7 +7,6 @@
  * A good result that cannot be delivered costs no second run of the agent, which is not at fault.
  * The delivery is retried from its beginning; each step checks before it acts. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  *
  * Logs can be endless and agents read this text, so only tails are kept: 8 kB of the last
  * iteration, 500 characters of each of the five before it. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
-#include "os/files.h"
 #include "os/log.h"
 #include "os/outside.h"
 

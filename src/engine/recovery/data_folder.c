@@ -20,7 +20,6 @@
 #include "engine/note.h"
 #include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
-#include "os/files.h"
 #include "os/log.h"
 #include "os/outside.h"
 #include "os/random.h"

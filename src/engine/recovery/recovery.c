@@ -16,7 +16,6 @@
 #include "engine/alert.h"
 #include "engine/budget/budget_internal.h"
 #include "engine/note.h"
-#include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
 #include "os/clock.h"

@@ -14,7 +14,6 @@
 #include "engine/agents/agents_internal.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
-#include "os/files.h"
 #include "os/outside.h"
 
 #define TAIL_MAX  16384

@@ -3,7 +3,6 @@
  * there were any is not stored: the rows of tasks and runs show it. */
 #include "engine/executors.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/macros.h"

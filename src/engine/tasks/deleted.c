@@ -13,7 +13,6 @@
 #include "engine/git/git_internal.h"
 #include "engine/note.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/tasks/tasks_internal.h"
 
 #define NOTE "gone"
 

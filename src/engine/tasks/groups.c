@@ -14,9 +14,7 @@
 
 #include "base/hash.h"
 #include "base/json_write.h"
-#include "base/number.h"
 #include "engine/note.h"
-#include "engine/tasks/tasks_internal.h"
 
 struct groups {
     LIST(struct group) all; /* by id - 1 */

@@ -12,7 +12,6 @@
 #include "base/number.h"
 #include "engine/alerts/alerts_internal.h"
 #include "engine/note.h"
-#include "engine/tasks/tasks_internal.h"
 #include "os/log.h"
 
 struct projects {
