@@ -186,6 +186,17 @@ fresh
 awk 'BEGIN { for (i = 1; i <= 2000; i++) print "/* */" }' >src/base/z.h
 expect 'sizes: a file may be as long as its subject' 0 '' "$scripts/check-sizes" .
 
+# --- check-words ----------------------------------------------------------------------------------
+
+fresh
+printf '/* Applies the spec. */\nint apply(int count) {\n    return count; /* of them */\n}\n' >src/base/x.c
+expect 'words: plain words are silent' 0 '' "$scripts/check-words" --root . src/base/x.c
+printf '/* nobody hears of it */\nint is_told(void);\n' >src/base/x.c
+expect 'words: a retired word in a comment' 1 'src/base/x.c:1: comment: "nobody"' "$scripts/check-words" --root . src/base/x.c
+expect 'words: a retired word in a name' 1 'src/base/x.c:2: name: "told"' "$scripts/check-words" --root . src/base/x.c
+printf 'const char *text = "nobody is told";\n' >src/base/x.c
+expect 'words: texts of users are not searched' 0 '' "$scripts/check-words" --root . src/base/x.c
+
 # --- check-docs -----------------------------------------------------------------------------------
 
 page() {
@@ -201,11 +212,12 @@ expect 'docs: a good page is silent' 0 '' "$scripts/check-docs" .
 fresh
 page
 # shellcheck disable=SC2016
-printf '[gone](docs/gone.md)\n[p](#nowhere)\n`src/gone.c`\n`make gone`\n' >>README.md
+printf '[gone](docs/gone.md)\n[p](#nowhere)\n`src/gone.c`\n`make gone`\n| `src/base/x.c` | `no_such` | x |\n' >>README.md
 expect 'docs: a dead link' 1 "README.md:4: the link points at 'docs/gone.md'" "$scripts/check-docs" .
 expect 'docs: a dead heading' 1 "README.md:5: no heading for '#nowhere'" "$scripts/check-docs" .
 expect 'docs: a dead path' 1 "README.md:6: there is no 'src/gone.c'" "$scripts/check-docs" .
 expect 'docs: a dead target' 1 "README.md:7: the Makefile has no target 'gone'" "$scripts/check-docs" .
+expect 'docs: a dead function' 1 "README.md:8: 'src/base/x.c' has no function 'no_such'" "$scripts/check-docs" .
 
 fresh
 page
