@@ -193,15 +193,15 @@ static void on_end(struct agent_notes *notes, const struct json_value *values) {
         agent_set_message(notes, strbuf_text(&text));
 }
 
-static void on_gone(struct agent_notes *notes, const struct json_value *values) {
+static void on_agent_exit(struct agent_notes *notes, const struct json_value *values) {
     struct state *state = state_of(notes);
     agent_set_line(state->unanswered, sizeof(state->unanswered), values[DURING].text);
     agent_set_line(state->exit_code, sizeof(state->exit_code), values[CODE].text);
 }
 
 static const struct agent_handler handlers[] = {
-    { "open", on_open }, { "denied", on_denied }, { "lost", on_lost }, { "error", on_error },
-    { "end", on_end },   { "gone", on_gone },     { NULL, NULL },
+    { "open", on_open }, { "denied", on_denied },   { "lost", on_lost }, { "error", on_error },
+    { "end", on_end },   { "gone", on_agent_exit }, { NULL, NULL },
 };
 
 /* The error output is more specific than the exit code. */

@@ -108,7 +108,7 @@ static void fill(struct entry *e, const struct run_row *row) {
         core_task(engine_core(engine), e->task, &view) ? symbol_name(symbols, view.project) : NULL;
     const char *agent = row->agent && *row->agent ? row->agent : NULL;
     bool has_failed = row->outcome != OUTCOME_OK && row->outcome != OUTCOME_UNFINISHED;
-    bool has_word = row->said && *row->said && strcmp(row->said, "ok") != 0;
+    bool has_word = row->result && *row->result && strcmp(row->result, "ok") != 0;
     engine_task_id(engine, e->task, id);
     (void)snprintf(name, sizeof(name), "%s.%" PRIu32, id, e->attempt);
     e->run = (struct otlp_run){
@@ -127,7 +127,7 @@ static void fill(struct entry *e, const struct run_row *row) {
         .iteration = row->iteration,
         .outcome = outcome_name(row->outcome),
         .error_type =
-            has_failed ? xstrdup(has_word ? row->said : outcome_name(row->outcome)) : NULL,
+            has_failed ? xstrdup(has_word ? row->result : outcome_name(row->outcome)) : NULL,
         .message = copy(row->message),
         .tokens_in = row->tokens_in,
         .tokens_out = row->tokens_out,

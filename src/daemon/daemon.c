@@ -413,9 +413,9 @@ static int start_engine(struct daemon *d, struct error *err) {
              "%u not ours, %u folders swept; %lld ms",
              found.tasks, found.unfinished, found.adopted, found.ended, found.lost, found.external,
              found.swept, (long long)found.took);
-    if (found.away > 0)
+    if (found.unreachable > 0)
         log_warning("%u runs are on other hosts and stay as they are: see 'sluice host list'",
-                    found.away);
+                    found.unreachable);
     if (found.found > 0)
         log_info("%u of these runs are younger than the store and were found by their folders",
                  found.found);

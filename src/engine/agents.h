@@ -69,7 +69,7 @@ struct run_end;
 
 /* Inside a turn, before the end is applied: records whether it closes the account or the agent. */
 void trouble_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
-                   const struct agent_outcome *said, const struct fact *ended);
+                   const struct agent_outcome *reported, const struct fact *ended);
 
 /* --- denied permissions ----------------------------------------------------------------------- */
 

@@ -46,7 +46,7 @@ struct engine_options {
 /* What the start found; also the first event. For `away` and `killed` see hosts.h. */
 struct engine_report {
     uint64_t tasks, unfinished;
-    uint32_t adopted, ended, lost, external, swept, requeued, away, killed;
+    uint32_t adopted, ended, lost, external, swept, requeued, unreachable, killed;
     uint32_t found; /* of the first three: those unknown to the store */
     time_ms took;
 };

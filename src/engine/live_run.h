@@ -57,7 +57,7 @@ struct live_run {
     int64_t tokens_total;  /* a reported total, in the tokens as far as it is not split; 0: none */
     char *session;         /* of its agent; NULL: unknown */
     char *model;           /* known at its end */
-    const char *said;      /* the agent's own result, at its end; or NULL */
+    const char *result;    /* the agent's own result, at its end; or NULL */
     char *sandbox;         /* the name of its kind; NULL: unknown */
     bool sandbox_asked;    /* the lookup was done */
     char *sandbox_root;    /* the folder that it may write, if sandboxed */

@@ -233,7 +233,7 @@ static struct run_row run_row_of(const struct engine *e, const struct live_run *
         .session = run->session,
         .resumed = run->resumes,
         .model = run->model,
-        .said = run->said,
+        .result = run->result,
     };
 }
 

@@ -385,7 +385,7 @@ static void committed(void *ctx, enum store_outcome outcome, const struct error 
         break;
     case STORE_UNKNOWN:
     case STORE_OUTCOME_MAX:
-        /* It may be on disk or not: only a restart can tell. Nothing is carried out. */
+        /* It may be on disk or not: only a restart shows which. Nothing is carried out. */
         turn_break(e, err);
         answer_requests(e, STORE_UNKNOWN, err);
         return;

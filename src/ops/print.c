@@ -466,7 +466,7 @@ void print_run_members(struct json_writer *w, const struct engine *engine,
     X(print_text, "sandbox", T_TEXT | T_NULL, "what it was confined by", "bubblewrap", run->ended ? engine_sandbox_applied(run->applied) : engine_run_sandbox(engine, run->task, NULL)) \
     X(print_text, "host", T_TEXT | T_NULL, "the host it ran on", "box", run->host) \
     X(print_text, "folder", T_TEXT | T_NULL, "its folder", "web-17/1", run->folder) \
-    X(print_text, "said", T_TEXT | T_NULL, "what its agent reported", "ok", run->said) \
+    X(print_text, "said", T_TEXT | T_NULL, "what its agent reported", "ok", run->result) \
     X(print_text, "session", T_TEXT | T_NULL, "the session of its agent", "1d66c3a0-5b1e", run->session) \
     X(print_bool, "resumed", T_BOOL, "it continued the session of the run before", NULL, run->resumed)
 const struct shape shape_run = { "Run", "a run of a task", &shape_any_run, SHAPE_ROWS(

@@ -150,7 +150,7 @@ enum column_flag {
     X(r, 6, session,          TEXT,              ROW,  session,          0, 0)                       \
     X(r, 6, resumed,          BOOL,              ROW,  resumed,          0, 0)                       \
     X(r, 6, model,            NAME,              ROW,  model,            0, 0)                       \
-    X(r, 6, said,             NAME,              ROW,  said,             0, 0)                       \
+    X(r, 6, said,             NAME,              ROW,  result,           0, 0)                       \
     X(r, 8, shim_key,         TEXT,              ROW,  shim_key,         0, 0)                       \
     X(r, 8, shim_pid,         NUMBER,            ROW,  shim_pid,         0, 0)                       \
     X(r, 8, shim_start,       NUMBER,            ROW,  shim_start,       0, 0)                       \

@@ -62,9 +62,9 @@ struct run_row {
     const char *session;           /* of its agent */
     bool resumed;                  /* it continued an existing session */
     const char *model;             /* used by the agent, with ended */
-    const char *said;       /* result reported by the agent, with ended: "ok" "limited" … */
-    const char *applied;    /* JSON: the limits actually in force */
-    const char *message;    /* why it failed */
+    const char *result;            /* reported by the agent, with ended: "ok" "limited" … */
+    const char *applied;           /* JSON: the limits actually in force */
+    const char *message;           /* why it failed */
     const char *token_hash; /* SHA-256 of its token, in hex; NULL: none, or no longer valid */
     /* While live: the key its shim tags records with, in hex; the shim's pid (0: unknown), its
      * start time in clock ticks since boot, and its pid namespace; the cgroup of the run. */

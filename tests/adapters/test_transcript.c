@@ -399,8 +399,8 @@ TEST(nothing_that_a_terminal_obeys_comes_through) {
         "\\u2028line\\u2029",
         "\xe2\x80\xae raw override",
         "\\u001b[6n\\u001bP+q\\u001b\\\\",
-        "\xc2\x9b"
-        "31m",
+        ("\xc2\x9b"
+         "31m"),
     };
     static const char *const shapes[] = {
         "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]}}"

@@ -129,7 +129,7 @@ static void take_run(void *ctx, const struct store_answer *answer, const struct 
             snprintf(ended->session, sizeof(ended->session), "%s",
                      ended->row.session ? ended->row.session : "");
             snprintf(ended->result, sizeof(ended->result), "%s",
-                     ended->row.said ? ended->row.said : "");
+                     ended->row.result ? ended->row.result : "");
             snprintf(ended->model, sizeof(ended->model), "%s",
                      ended->row.model ? ended->row.model : "");
         }

@@ -72,7 +72,7 @@ static struct engine_host_state host_of(task_id task) {
 ON_HOST_A(a_run_of_another_host_stays_live_and_keeps_its_places) {
     task_id task = running(), next = kit_web(&kit, "{\"argv\":[\"b\"]}");
     go_to(ON_B);
-    assert_int_equal(kit.report.away, 1);
+    assert_int_equal(kit.report.unreachable, 1);
     assert_int_equal(kit.report.lost, 0);
     assert_null(fake_adopted(0)); /* a lock of another host says nothing */
     assert_int_equal(kit_state(&kit, task), TASK_RUNNING);
@@ -270,7 +270,7 @@ ON_HOST_A(what_a_forgotten_host_still_runs_is_killed_when_it_is_back) {
     fake_will_adopt(forgotten, ADOPTED_ALIVE, NULL);
     go_to(ON_A); /* its second run is on hostb, and away now */
     assert_int_equal(kit.report.killed, 1);
-    assert_int_equal(kit.report.away, 1);
+    assert_int_equal(kit.report.unreachable, 1);
     assert_int_equal(fake_stop_count(), 1);
     assert_int_equal(fake_stop_at(0)->run.attempt, 1);
     assert_int_equal(fake_stop_at(0)->how, STOP_IMMEDIATELY);

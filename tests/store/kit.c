@@ -297,7 +297,7 @@ struct run_row kit_run(task_id task, uint32_t attempt) {
         .session = attempt % 2 ? "1d66c3a0-5b1e" : NULL,
         .resumed = attempt % 3 == 2,
         .model = ended ? "sonnet-5" : NULL,
-        .said = ended ? "max-turns" : NULL,
+        .result = ended ? "max-turns" : NULL,
         .shim_key = ended ? NULL : "0123abcd",
         .shim_pid = ended ? 0 : 4711 + (int64_t)attempt,
         .shim_start = ended ? 0 : 9000000000000 + (int64_t)attempt,

@@ -74,7 +74,7 @@ void kit_print_run(const struct run_row *row, struct strbuf *out) {
     if (row->tokens_cached >= 0 || row->session) /* the same */
         strbuf_printf(out, " cached=%" PRId64 " session=%s%s model=%s said=%s", row->tokens_cached,
                       or_none(row->session), row->resumed ? " resumed" : "", or_none(row->model),
-                      or_none(row->said));
+                      or_none(row->result));
     if (row->shim_key || row->shim_pid || row->shim_start || row->cgroup) /* the same */
         strbuf_printf(out, " key=%s shim=%" PRId64 "@%" PRId64 "/%" PRId64 " cgroup=%s",
                       or_none(row->shim_key), row->shim_pid, row->shim_start, row->shim_space,

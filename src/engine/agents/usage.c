@@ -291,7 +291,7 @@ void usage_book_end(struct engine *e, struct live_run *run, const struct run_end
     session_ended(e, run, &believed, &booked, &left);
     set_text(&run->session, reported->session);
     set_text(&run->model, model);
-    run->said = agent_result_name(reported->result);
+    run->result = agent_result_name(reported->result);
 }
 
 /* --- corrections ------------------------------------------------------------------------------ */

@@ -435,11 +435,11 @@ static void write_report(struct engine *e) {
         const char *name;
         uint64_t value;
     } members[] = {
-        { "tasks", e->report.tasks },     { "unfinished", e->report.unfinished },
-        { "adopted", e->report.adopted }, { "ended", e->report.ended },
-        { "lost", e->report.lost },       { "external", e->report.external },
-        { "found", e->report.found },     { "swept", e->report.swept },
-        { "away", e->report.away },       { "killed", e->report.killed },
+        { "tasks", e->report.tasks },      { "unfinished", e->report.unfinished },
+        { "adopted", e->report.adopted },  { "ended", e->report.ended },
+        { "lost", e->report.lost },        { "external", e->report.external },
+        { "found", e->report.found },      { "swept", e->report.swept },
+        { "away", e->report.unreachable }, { "killed", e->report.killed },
     };
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         json_put_int(w, members[i].name, (int64_t)members[i].value);

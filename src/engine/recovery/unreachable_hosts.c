@@ -172,7 +172,7 @@ static void hosts_started(struct engine *e) {
         e->report.killed += kill_forgotten(e, host->forgotten.items[i]);
     if (host)
         drop_own_host(e);
-    e->report.away = engine_unreachable_count(e);
+    e->report.unreachable = engine_unreachable_count(e);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

@@ -392,7 +392,7 @@ static void write_end_event(struct engine *e, const struct live_run *run, const 
     if (end->signal)
         json_put_int(&w, "signal", end->signal);
     put_text(&w, "message", end->message[0] ? end->message : NULL);
-    put_text(&w, "said", run->said);
+    put_text(&w, "said", run->result);
     put_text(&w, "session", run->session);
     json_write_object_end(&w);
     engine_event(e, "run.ended", run->task, run->view.attempt, strbuf_text(&data));
