@@ -1,13 +1,15 @@
-/* await.c: blocks a shell test until something happens, so that waiting costs no processor time.
+/* await.c: blocks a shell test until an event happens, so that waiting uses no processor time.
  *
  *   await change DIR DEADLINE    until something changes below the directory
  *   await exit PID DEADLINE      until the process and all its threads have exited
  *
  * DEADLINE is in seconds since the epoch; exit status 1 means that it has passed.
  *
- * `change` stands between two looks at a condition (`soon` in tests/cli/lib.sh). What tests wait for ends in a file
- * below their temporary directory: the store, a log, the output of an agent. It also returns after LOOK_AGAIN_MS, for
- * what does not: a row in PostgreSQL, a change made while the watches were being set. */
+ * `soon` in tests/cli/lib.sh calls `change` between two evaluations of its condition. Most conditions depend on a
+ * file below
+ * the temporary directory of the test: the store, a log, the output of an agent. `change` also returns after
+ * RECHECK_MS. This covers other conditions, such as a row in PostgreSQL, and changes made before all watches were
+ * set. */
 #include <dirent.h>
 #include <limits.h>
 #include <poll.h>
@@ -19,9 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEPTH         5
-#define WATCHES_MAX   400
-#define LOOK_AGAIN_MS 50
+#define DEPTH       5
+#define WATCHES_MAX 400
+#define RECHECK_MS  50
 #define EVENTS                                                                                     \
     (IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_ONLYDIR)
 
@@ -51,7 +53,7 @@ static int await_change(const char *dir) {
     if (fd >= 0)
         watch(fd, dir, DEPTH);
     struct pollfd ready = { .fd = fd, .events = POLLIN };
-    (void)poll(&ready, 1, LOOK_AGAIN_MS);
+    (void)poll(&ready, 1, RECHECK_MS);
     return 0;
 }
 

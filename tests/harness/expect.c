@@ -1,11 +1,12 @@
-/* expect.c: what the core answers, compared; and told in full when it is something else. */
+/* expect.c: the assertions of world.h. A failed assertion prints the orders of the last decision and the state of all
+ * tasks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/world.h"
 
-/* --- telling what is ------------------------------------------------------------------------- */
+/* --- printing the state ---------------------------------------------------------------------- */
 
 static const char *name_of(const void *ctx, task_id task) {
     return world_name(ctx, task);
@@ -44,8 +45,8 @@ static void print_tasks(const struct world *w) {
 }
 
 /* Does not return. */
-static void complain(const struct world *w, struct place place, const char *expected,
-                     const char *got) {
+static void fail_with_state(const struct world *w, struct place place, const char *expected,
+                            const char *got) {
     print_error("expected: %s\n     got: %s\n", expected, got);
     print_orders(w);
     print_tasks(w);
@@ -55,7 +56,7 @@ static void complain(const struct world *w, struct place place, const char *expe
 static void compare(const struct world *w, struct place place, const struct strbuf *expected,
                     const struct strbuf *got) {
     if (strcmp(strbuf_text(expected), strbuf_text(got)) != 0)
-        complain(w, place, strbuf_text(expected), strbuf_text(got));
+        fail_with_state(w, place, strbuf_text(expected), strbuf_text(got));
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */
@@ -163,7 +164,7 @@ void expect_score(struct world *w, const char *task, int32_t score, struct place
     compare(w, place, &expected, &got);
 }
 
-/* --- the rest -------------------------------------------------------------------------------- */
+/* --- shares, limiters, wakeups, leases ------------------------------------------------------- */
 
 struct share_view world_share(struct world *w, const char *project) {
     struct share_view view = { 0 };

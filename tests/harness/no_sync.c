@@ -1,8 +1,8 @@
-/* no_sync.c: linked into a test program, its syncs return at once, also those of SQLite.
+/* no_sync.c: linked into a test program, makes fsync and fdatasync return at once, also for SQLite.
  *
- * For tests that make a home for each case and whose subject is not what a power cut leaves: on a disk they spend nine
- * tenths of their time waiting for it. What must be synced, and when, is the subject of tests/store (fault_vfs.h),
- * tests/run (faulty.c) and tests/daemon. */
+ * For tests that create a home per case and do not test durability: on a disk they would spend nine tenths of
+ * their time in fsync. tests/store (fault_vfs.h), tests/run (faulty.c) and tests/daemon test which files are synced,
+ * and when. */
 #include <unistd.h>
 
 int fsync(int fd) {

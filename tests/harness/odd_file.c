@@ -1,6 +1,6 @@
-/* odd_file.c: puts something hostile in the place of a file, for a shell test.
+/* odd_file.c: replaces a file with a hostile one, for shell tests.
  *
- *   odd_file KIND PATH     KIND: a name of odd_file.h; exit status 77 if this user cannot make it
+ *   odd_file KIND PATH     KIND: a name of odd_file.h; exit status 77 if this user cannot create it
  *   odd_file lease PATH    holds a write lease on the file until its standard input ends */
 #include "odd_file.h"
 

@@ -1,6 +1,6 @@
-/* odd_file.h: what a hostile process can put in the place of a file.
+/* odd_file.h: hostile replacements for a file that a program is about to read.
  *
- * Each kind stops, floods or misleads a program that opens the path and reads it. */
+ * Each kind blocks, floods or misleads a program that opens the path and reads it. */
 #pragma once
 
 #include <errno.h>
@@ -18,11 +18,11 @@ enum odd_file {
     ODD_FIFO,
     ODD_LINK_FIFO, /* a symbolic link to PATH.fifo */
     ODD_LINK_ZERO, /* to /dev/zero */
-    ODD_LINK_FILE, /* to PATH.file, a regular file of somebody else */
+    ODD_LINK_FILE, /* to PATH.file, a regular file with a secret */
     ODD_SOCKET,
     ODD_FOLDER, /* with a file in it, so that no rmdir removes it */
-    ODD_SPARSE, /* 64 GiB, of which none are on the disk */
-    ODD_DEVICE, /* a device node; only root can make one */
+    ODD_SPARSE, /* 64 GiB, sparse: no block is allocated */
+    ODD_DEVICE, /* a device node; only root can create one */
     ODD_FILES
 };
 
@@ -34,7 +34,7 @@ static const char *const odd_file_names[] = { "fifo",   "link-fifo", "link-zero"
 static inline int odd_socket(const char *path) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    /* A path that does not fit is reached through its folder. */
+    /* Bound by its base name from within its folder: the full path may be too long for sun_path. */
     const char *slash = strrchr(path, '/');
     int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     char folder[4096];
@@ -59,7 +59,7 @@ static inline int odd_make_file(const char *path, off_t size, const char *text) 
     return r;
 }
 
-/* In the place of whatever file is there. 0, or a negative errno; -EPERM: this user cannot make the kind. */
+/* Replaces the file at `path`. 0, or a negative errno; -EPERM: this user cannot create the kind. */
 static inline int odd_file_make(enum odd_file kind, const char *path) {
     char other[4096];
     (void)unlink(path);
@@ -94,7 +94,7 @@ static inline int odd_file_make(enum odd_file kind, const char *path) {
     return -EINVAL;
 }
 
-/* With what it was made from. */
+/* Removes the file and its link target. */
 static inline void odd_file_remove(const char *path) {
     static const char *const endings[] = { ".fifo", ".file", "/inside", "" };
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {

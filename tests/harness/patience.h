@@ -1,6 +1,6 @@
 /* patience.h: how long a test waits for an event before it fails.
  *
- * A deadline is there to end a test that hangs, never to judge speed: a test passes on any machine, under
+ * A deadline ends a test that hangs; it never measures speed, so that a test passes on any machine under
  * any load. scripts/run-tests measures the machine and sets SLUICE_TEST_PATIENCE, in seconds; the shell
  * tests and the browser tests read the same variable. A test run on its own uses the default. */
 #pragma once

@@ -16,7 +16,7 @@
 
 static struct {
     char path[SCRATCH_PATH];
-    pid_t owner; /* 0: the entry is free. A forked child removes nothing of its parent. */
+    pid_t owner; /* 0: the entry is free. A forked child removes no folder of its parent. */
 } folders[FOLDERS];
 
 static void die(const char *what, const char *path) {
@@ -35,7 +35,7 @@ void scratch_remove(const char *path) {
     if (!tree)
         die("cannot remove", path);
     for (FTSENT *entry; (entry = fts_read(tree));) {
-        if (entry->fts_info == FTS_D) /* else one without rights keeps its entries */
+        if (entry->fts_info == FTS_D) /* without permissions its entries cannot be removed */
             (void)chmod(entry->fts_accpath, (entry->fts_statp->st_mode & 07777) | S_IRWXU);
         else
             (void)remove(entry->fts_accpath);

@@ -1,5 +1,6 @@
-/* small_disk.c: see small_disk.h. A mount namespace of our own, so that no mount is left behind however the
- * test ends; where only root may make one, a user namespace first. */
+/* small_disk.c: see small_disk.h. The disk is mounted in a private mount namespace, so that no mount remains however
+ * the
+ * test ends. Unless we are root, a user namespace is created first. */
 #include "small_disk.h"
 
 #include <fcntl.h>
@@ -34,7 +35,8 @@ static bool try_mount(const char *folder, const char *size) {
            && mount("tmpfs", folder, "tmpfs", 0, size) == 0;
 }
 
-/* A child tries it first: half of it would leave this process in a namespace in which it can do nothing. */
+/* A child tries it first: if only the first of the two steps succeeded, this process would be stuck in a useless
+ * namespace. */
 bool small_disk_mount(const char *folder, int megabytes) {
     char size[32];
     int status = 1;

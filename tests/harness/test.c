@@ -7,7 +7,7 @@ static struct test_case *cases;
 static size_t count;
 static CMFixtureFunction before, after;
 
-/* By file, and in it by line: the order of constructors is the linker's. */
+/* Sorts by file, then by line: constructors run in the order of the linker. */
 static int compare(const struct test_case *a, const struct test_case *b) {
     int by_file = strcmp(a->file, b->file);
     return by_file ? by_file : (a->line > b->line) - (a->line < b->line);

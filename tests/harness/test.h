@@ -4,9 +4,9 @@
  *     TEST_WITH(a_rule_in_words, set_up, tear_down) { ... *state ... }
  *     TEST_GROUP(before_all, after_all)
  *
- * A test needs no second line anywhere: `main` of the harness runs all of a program in the order in which they
- * are written. An argument of the program selects tests by name, with * and ?. A program with a `main` of its
- * own ends it with tests_run(). */
+ * No list of tests is needed: `main` of the harness runs all tests of a program in source order. Arguments of the
+ * program select tests by name, with the wildcards * and ?. A program with its own `main` calls tests_run() at the
+ * end. */
 #pragma once
 
 #include <setjmp.h>
@@ -26,10 +26,10 @@ struct test_case {
 void test_register(struct test_case *test);
 void test_group(CMFixtureFunction before_all, CMFixtureFunction after_all);
 
-/* The number of tests that failed. */
+/* Returns the number of failed tests. */
 int tests_run(void);
 
-/* One row of the list, ended by a semicolon; a macro of a suite may register a function more than once. */
+/* Declares and registers one test; ends with a semicolon. A macro of a suite may register a function more than once. */
 #define TEST_REGISTER(function_, id_, title_, set_up_, tear_down_, initial_)                       \
     __attribute__((constructor)) static void register_##id_(void) {                                \
         static struct test_case self = { .unit = { title_, function_, set_up_, tear_down_,         \

@@ -1,4 +1,4 @@
-/* world.c: telling the core. What it answers is compared in expect.c. See world.h. */
+/* world.c: applies facts to the core. expect.c compares the results. See world.h. */
 #include "harness/world.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ int world_apply(struct world *w, const struct fact *fact) {
     return core_apply(w->core, fact, &w->err);
 }
 
-static void tell(struct world *w, struct fact fact) {
+static void apply_fact(struct world *w, struct fact fact) {
     must(w, world_apply(w, &fact), fact_kind_name(fact.kind));
 }
 
@@ -75,52 +75,52 @@ static bool knows(struct world *w, enum lease_kind kind, sym name) {
     return core_lease(w->core, kind, name, &used, &cap);
 }
 
-static void tell_project(struct world *w, const char *name) {
+static void apply_project(struct world *w, const char *name) {
     struct fact fact = { .kind = FACT_PROJECT };
     config_project_spec(w->config, w->core, name, &fact.project);
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
-static void tell_kind(struct world *w, const char *name) {
+static void apply_kind(struct world *w, const char *name) {
     struct fact fact = { .kind = FACT_KIND };
     config_kind_spec(w->config, w->core, name, &fact.kind_spec);
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
-static void tell_limiter(struct world *w, const char *name) {
+static void apply_limiter(struct world *w, const char *name) {
     struct fact fact = { .kind = FACT_LIMITER };
     config_limiter_spec(w->config, w->core, name, &fact.limiter);
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
-static void tell_agent(struct world *w, const char *name) {
+static void apply_agent(struct world *w, const char *name) {
     struct fact fact = { .kind = FACT_AGENT };
     config_agent_spec(w->config, w->core, name, &fact.agent);
-    sym account = fact.agent.limiter; /* some have one without being configured */
+    sym account = fact.agent.limiter; /* some limiters exist without being configured */
     if (account && !knows(w, LEASE_LIMITER, account))
-        tell_limiter(w, symbol_name(core_symbols(w->core), account));
-    tell(w, fact);
+        apply_limiter(w, symbol_name(core_symbols(w->core), account));
+    apply_fact(w, fact);
 }
 
 void world_set(struct world *w, const char *key, const char *value) {
     must(w, config_set(w->config, key, value, "test", &w->err), key);
     must(w, config_apply(w->config, w->core, &w->err), key);
-    /* what has no name in the configuration follows the defaults, which may have changed */
+    /* names without an entry in the configuration use the defaults, which may have changed */
     const struct symbol_table *symbols = core_symbols(w->core);
     for (sym s = 1; s <= symbols->count; s++) {
         const char *name = symbol_name(symbols, s);
         if (knows(w, LEASE_PROJECT, s))
-            tell_project(w, name);
+            apply_project(w, name);
         if (knows(w, LEASE_KIND, s))
-            tell_kind(w, name);
+            apply_kind(w, name);
         if (knows(w, LEASE_LIMITER, s))
-            tell_limiter(w, name);
+            apply_limiter(w, name);
     }
 }
 
 void world_pass(struct world *w, time_ms span) {
     w->now += span;
-    tell(w, (struct fact){ .kind = FACT_CLOCK, .now = w->now });
+    apply_fact(w, (struct fact){ .kind = FACT_CLOCK, .now = w->now });
 }
 
 void world_sleep(struct world *w) {
@@ -149,38 +149,38 @@ size_t world_decide(struct world *w) {
 }
 
 void world_pause(struct world *w) {
-    tell(w, (struct fact){ .kind = FACT_PAUSE });
+    apply_fact(w, (struct fact){ .kind = FACT_PAUSE });
 }
 
 void world_resume(struct world *w) {
-    tell(w, (struct fact){ .kind = FACT_RESUME });
+    apply_fact(w, (struct fact){ .kind = FACT_RESUME });
 }
 
 void world_tick(struct world *w) {
-    tell(w, (struct fact){ .kind = FACT_TICK });
+    apply_fact(w, (struct fact){ .kind = FACT_TICK });
 }
 
 void world_external(struct world *w, const char *project, unsigned running) {
     if (!knows(w, LEASE_PROJECT, world_sym(w, project)))
-        tell_project(w, project);
+        apply_project(w, project);
     struct fact fact = { .kind = FACT_EXTERNAL };
     fact.external.project = world_sym(w, project);
     fact.external.running = running;
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
 void world_workspace(struct world *w, const char *workspace, const char *locked_by) {
     struct fact fact = { .kind = FACT_WORKSPACE };
     fact.workspace.id = world_sym(w, workspace);
     fact.workspace.locked_by = world_number(w, locked_by);
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
 void world_disk(struct world *w, int64_t free_mb) {
     struct fact fact = { .kind = FACT_HOST };
     fact.host.disk_free_mb = free_mb;
     fact.host.memory_free_mb = fact.host.load_milli = -1;
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
 void world_worker(struct world *w, const char *agent, bool idle) {
@@ -188,33 +188,33 @@ void world_worker(struct world *w, const char *agent, bool idle) {
     config_agent_spec(w->config, w->core, agent, &fact.agent);
     fact.agent.roster = true;
     fact.agent.idle = idle;
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
 void world_usage(struct world *w, const char *project, int64_t tokens, unsigned completions,
                  time_ms ago) {
     if (!knows(w, LEASE_PROJECT, world_sym(w, project)))
-        tell_project(w, project);
+        apply_project(w, project);
     struct fact fact = { .kind = FACT_USAGE };
     fact.usage.project = world_sym(w, project);
     fact.usage.tokens = tokens;
     fact.usage.starts = fact.usage.completions = completions;
     fact.usage.at = w->now - ago;
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* Names of a task, known to the core. */
+/* Makes the names of a task known to the core. */
 static void introduce(struct world *w, const struct given *g, const char *project) {
     if (!knows(w, LEASE_PROJECT, world_sym(w, project)))
-        tell_project(w, project);
+        apply_project(w, project);
     if (g->kind && !knows(w, LEASE_KIND, world_sym(w, g->kind)))
-        tell_kind(w, g->kind);
+        apply_kind(w, g->kind);
     if (g->limiter && !knows(w, LEASE_LIMITER, world_sym(w, g->limiter)))
-        tell_limiter(w, g->limiter);
+        apply_limiter(w, g->limiter);
     if (g->agent && !knows(w, LEASE_AGENT, world_sym(w, g->agent)))
-        tell_agent(w, g->agent);
+        apply_agent(w, g->agent);
 }
 
 static bool chosen(enum choice choice, bool configured) {
@@ -316,9 +316,9 @@ void world_apply_kind(struct world *w, enum fact_kind kind, const char *task) {
 }
 
 void world_hold(struct world *w, const char *task, time_ms span) {
-    tell(w, (struct fact){ .kind = FACT_HOLD,
-                           .task = world_number(w, task),
-                           .until = span ? w->now + span : 0 });
+    apply_fact(w, (struct fact){ .kind = FACT_HOLD,
+                                 .task = world_number(w, task),
+                                 .until = span ? w->now + span : 0 });
 }
 
 int world_try_depend(struct world *w, const char *task, const char *on) {
@@ -334,9 +334,9 @@ void world_depend(struct world *w, const char *task, const char *on) {
 }
 
 void world_artifact(struct world *w, const char *task, bool present) {
-    tell(w, (struct fact){ .kind = FACT_ARTIFACT,
-                           .task = world_number(w, task),
-                           .artifact_present = present });
+    apply_fact(w, (struct fact){ .kind = FACT_ARTIFACT,
+                                 .task = world_number(w, task),
+                                 .artifact_present = present });
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -352,7 +352,7 @@ void world_end_as(struct world *w, const char *task, struct ending ending) {
     fact.ended.retry_after = ending.retry_after;
     fact.ended.reset_at = ending.reset_at;
     fact.ended.output = ending.output;
-    tell(w, fact);
+    apply_fact(w, fact);
 }
 
 void world_end(struct world *w, const char *task, enum outcome outcome, int64_t tokens) {
@@ -366,17 +366,17 @@ size_t world_ends(struct world *w, const char *task, enum outcome outcome) {
 
 void world_tokens(struct world *w, const char *task, int64_t so_far) {
     struct task_view view = world_view(w, task);
-    tell(w, (struct fact){ .kind = FACT_RUN_TOKENS,
-                           .task = view.id,
-                           .attempt = view.attempt,
-                           .tokens = so_far,
-                           .money = -1 });
+    apply_fact(w, (struct fact){ .kind = FACT_RUN_TOKENS,
+                                 .task = view.id,
+                                 .attempt = view.attempt,
+                                 .tokens = so_far,
+                                 .money = -1 });
 }
 
 void world_validating(struct world *w, const char *task) {
     struct task_view view = world_view(w, task);
-    tell(w, (struct fact){ .kind = FACT_RUN_PHASE,
-                           .task = view.id,
-                           .attempt = view.attempt,
-                           .phase = PHASE_VALIDATING });
+    apply_fact(w, (struct fact){ .kind = FACT_RUN_PHASE,
+                                 .task = view.id,
+                                 .attempt = view.attempt,
+                                 .phase = PHASE_VALIDATING });
 }
