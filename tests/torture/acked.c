@@ -1,4 +1,4 @@
-/* acked.c: is what was acknowledged what happened? */
+/* acked.c: see acked.h. */
 #include "acked.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ void acked_finish(struct acked_list *list) {
     *list = (struct acked_list){ 0 };
 }
 
-/* Each attempt's record against the diary. */
+/* Compares the record of each attempt with the diary. */
 static void check_runs(const struct diary *diary, const struct acked *acked, const json_t *runs) {
     size_t index;
     json_t *run;
@@ -63,7 +63,7 @@ static void check_task(struct client *client, const struct diary *diary,
     json_decref(task);
 }
 
-/* A request that was sent again must not have been done again. */
+/* A request that a client sent twice must have created its task once. */
 static void check_count(struct client *client, const struct acked_list *list) {
     json_t *answer = NULL, *count;
     struct error err = { 0 };

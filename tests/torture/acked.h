@@ -1,11 +1,12 @@
-/* acked.h: what a client was told it has, against what the scheduler says and what the runs wrote down. */
+/* acked.h: compares the tasks that were acknowledged to clients with the daemon's records and with the diary of the
+ * runs. */
 #pragma once
 
 #include "rig.h"
 
 struct acked {
     char id[40];
-    int code; /* that its run returns */
+    int code; /* exit code of its run */
     bool canceled;
 };
 
@@ -14,10 +15,13 @@ struct acked_list {
     size_t count, capacity;
 };
 
-/* The pointer is good until the next one. */
+/* The pointer is valid until the next call. */
 struct acked *acked_add(struct acked_list *list, const char *id, int code);
 void acked_finish(struct acked_list *list);
 
-/* When everything has ended: every task is there, in the state that its code or its cancel gives it; each attempt ran at most
- * once; the record says what the process returned; never more than `runs_max` at once. */
+/* Call it when all tasks have ended. Checks that every task exists, in the state that its exit code or its
+ * cancellation implies;
+ * that each attempt ran at most once; that the recorded exit code is the one the process returned; and that never
+ * more than
+ * `runs_max` runs were live at once. */
 void acked_check(const struct acked_list *list, struct rig *rig, size_t runs_max);

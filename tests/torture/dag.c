@@ -1,5 +1,5 @@
-/* dag.c: tasks from a seed. A task may depend on earlier ones only, so there is no cycle. Most of
- * what is depended on succeeds, or everything would wait in the end. */
+/* dag.c: generates tasks from a seed. A task depends only on earlier tasks, so there is no cycle. Most
+ * dependencies succeed; otherwise nearly all tasks would end up waiting. */
 #include "dag.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ bool dag_iterates(const struct dag_task *task) {
     return task->until != END_EXIT && task->good != 1 && !task->unlaunchable;
 }
 
-/* One of the last hundred. */
+/* One of the previous hundred tasks. */
 static int pick(struct rng *rng, unsigned before) {
     unsigned most = before < 100 ? before : 100;
     return (int)(before - 1 - rng_below(rng, most));
@@ -44,7 +44,7 @@ static void choose_depends(struct dag *dag, struct rng *rng, unsigned index) {
     }
 }
 
-/* A parent does not iterate, or its children would be invalidated; but for a few, which are. */
+/* A parent does not iterate: that would invalidate its children. A few do, to test exactly that. */
 static void choose_parent(struct dag *dag, struct rng *rng, unsigned index) {
     struct dag_task *task = &dag->tasks[index];
     task->parent = -1;
@@ -71,7 +71,7 @@ static void choose_work(struct dag *dag, struct rng *rng, struct dag_task *task)
     task->spawns = chance(rng, 10) ? (unsigned)rng_between(rng, 1, 3) : 0;
 }
 
-/* Some live longer than a daemon: what they hold must be known to the next one. */
+/* Some runs outlive a daemon: the next one must know which leases they hold. */
 static void choose_length(struct rng *rng, struct dag_task *task) {
     task->milliseconds = (unsigned)rng_below(rng, 40);
     if (chance(rng, task->resource ? 30 : 8))
@@ -81,15 +81,16 @@ static void choose_length(struct rng *rng, struct dag_task *task) {
 static void choose_place(struct dag *dag, struct rng *rng, struct dag_task *task) {
     task->project = (unsigned)rng_below(rng, DAG_PROJECTS);
     if (task->parent >= 0)
-        task->project = dag->tasks[task->parent].project; /* a guard wants it so */
+        task->project =
+            dag->tasks[task->parent].project; /* a child must be in the project of its parent */
     task->kind = (unsigned)rng_below(rng, DAG_KINDS);
     if (!dag->rules->kinds[task->kind] || chance(rng, 10))
         task->kind = DAG_KINDS;
     task->phase = (unsigned)rng_below(rng, DAG_PHASES + 1);
     task->parallel = !chance(rng, dag->rules->serial ? 60 : 30);
     task->says_parallel = task->parallel == dag->rules->serial || chance(rng, 20);
-    if (!task->parallel
-        && chance(rng, 50)) { /* many want the same few locks, or none is ever tried */
+    /* Let many tasks compete for a few locks; otherwise the locks are never contended. */
+    if (!task->parallel && chance(rng, 50)) {
         task->project = task->parent >= 0 ? task->project : (unsigned)rng_below(rng, 2);
         task->kind = 0;
         task->phase = 0;
@@ -97,7 +98,7 @@ static void choose_place(struct dag *dag, struct rng *rng, struct dag_task *task
     task->resource = chance(rng, 30);
 }
 
-static void foresee(struct dag *dag, struct dag_task *task) {
+static void predict_outcome(struct dag *dag, struct dag_task *task) {
     const struct dag_rules *rules = dag->rules;
     unsigned limit = task->until == END_EXIT ? rules->failures : rules->launches;
     task->due = task->good == 0 || task->unlaunchable ? DUE_FAILED : DUE_DONE;
@@ -111,7 +112,7 @@ static void foresee(struct dag *dag, struct dag_task *task) {
         task->due = DUE_EITHER;
 }
 
-/* Whose fate is open must be simple: nothing else goes wrong with it. */
+/* A task whose outcome is not determined gets no other difficulty. */
 static void simplify(struct dag_task *task) {
     task->depends_count = 0;
     task->until = END_EXIT;
@@ -134,7 +135,7 @@ void dag_make(struct dag *dag, const struct dag_rules *rules, unsigned count, ui
             choose_depends(dag, &rng, i);
         if (task->parent >= 0 && dag_iterates(&dag->tasks[task->parent]))
             simplify(task);
-        foresee(dag, task);
+        predict_outcome(dag, task);
     }
 }
 
@@ -169,9 +170,9 @@ unsigned dag_due_count(const struct dag *dag, enum dag_due due) {
     return count;
 }
 
-/* --- as requests ----------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 
-/* Its id, or its name in this batch. */
+/* The id of a task that was added, or its name in this batch. */
 static json_t *reference(const struct dag *dag, int index, unsigned first) {
     return (unsigned)index < first ? json_string(dag->tasks[index].id) : json_sprintf("n%d", index);
 }
@@ -190,41 +191,41 @@ static json_t *command(const struct dag_task *task, unsigned index, const char *
                      json_sprintf("%s/mark-%u", home, index), json_sprintf("%u", task->spawns));
 }
 
-static void say_when(const struct dag *dag, const struct dag_task *task, unsigned first,
-                     json_t *said) {
+static void add_ordering(const struct dag *dag, const struct dag_task *task, unsigned first,
+                         json_t *task_json) {
     json_t *depends = json_array();
     for (unsigned i = 0; i < task->depends_count; i++)
         json_array_append_new(depends, reference(dag, task->depends[i], first));
-    json_object_set_new(said, "depends_on", depends);
+    json_object_set_new(task_json, "depends_on", depends);
     if (task->parent >= 0)
-        json_object_set_new(said, "parent", reference(dag, task->parent, first));
+        json_object_set_new(task_json, "parent", reference(dag, task->parent, first));
     if (task->phase < DAG_PHASES)
-        json_object_set_new(said, "serial", json_sprintf("phase-%u", task->phase));
+        json_object_set_new(task_json, "serial", json_sprintf("phase-%u", task->phase));
     if (task->says_parallel)
-        json_object_set_new(said, "parallelizable", json_boolean(task->parallel));
+        json_object_set_new(task_json, "parallelizable", json_boolean(task->parallel));
     if (task->resource)
-        json_object_set_new(said, "resources", json_pack("[s]", "db"));
+        json_object_set_new(task_json, "resources", json_pack("[s]", "db"));
 }
 
 static json_t *request(const struct dag *dag, unsigned index, unsigned first, const char *agent,
                        const char *home) {
     static const char *const untils[] = { "exit", "done", "validate" };
     const struct dag_task *task = &dag->tasks[index];
-    json_t *said = json_pack("{s:o, s:o, s:s, s:o}", "name", json_sprintf("n%u", index), "project",
-                             json_sprintf("p%u", task->project), "cwd", "/", "argv",
-                             command(task, index, agent, home));
+    json_t *task_json = json_pack("{s:o, s:o, s:s, s:o}", "name", json_sprintf("n%u", index),
+                                  "project", json_sprintf("p%u", task->project), "cwd", "/", "argv",
+                                  command(task, index, agent, home));
     if (task->kind < DAG_KINDS)
-        json_object_set_new(said, "kind", json_string(dag->rules->kinds[task->kind]));
+        json_object_set_new(task_json, "kind", json_string(dag->rules->kinds[task->kind]));
     if (task->until != dag->rules->until)
-        json_object_set_new(said, "until", json_string(untils[task->until]));
+        json_object_set_new(task_json, "until", json_string(untils[task->until]));
     if (task->until == END_VALIDATE)
         json_object_set_new(
-            said, "checks",
+            task_json, "checks",
             json_pack("[[s, s, o]]", "test", "-e", json_sprintf("%s/mark-%u", home, index)));
     if (task->spawns)
-        json_object_set_new(said, "spawn", json_string("next.json"));
-    say_when(dag, task, first, said);
-    return said;
+        json_object_set_new(task_json, "spawn", json_string("next.json"));
+    add_ordering(dag, task, first, task_json);
+    return task_json;
 }
 
 json_t *dag_batch(const struct dag *dag, unsigned first, unsigned count, const char *agent,

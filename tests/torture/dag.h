@@ -1,9 +1,9 @@
-/* dag.h: a thousand tasks that depend on each other, made from a seed, and what must become of
+/* dag.h: a graph of up to a thousand tasks, generated from a seed, and the expected outcome of
  * each.
  *
- * The same seed and the same rules give the same tasks. Failures, loops and children are in it;
- * because only the daemon is killed and never a run, the end of every task and the number of its
- * runs is known beforehand (DUE_EITHER apart). */
+ * The same seed and rules give the same tasks. Some fail, loop or spawn children.
+ * Only the daemon is killed, never a run, so the outcome of every task and the number of its
+ * runs are known beforehand, except for DUE_EITHER. */
 #pragma once
 
 #include <jansson.h>
@@ -20,36 +20,37 @@ enum dag_end { END_EXIT, END_DONE, END_VALIDATE };
 enum dag_due {
     DUE_DONE,
     DUE_FAILED,
-    DUE_WAITING, /* for a task that has failed, or waits so itself: for ever */
-    DUE_EITHER,  /* child of a loop: done, or invalidated, as it was added late or early */
+    DUE_WAITING, /* its dependency failed or waits forever */
+    DUE_EITHER,  /* child of a loop: done or invalidated, depending on when it was added */
 };
 
-/* What the rules of a preset mean for a history. */
+/* How the rules of a preset affect a history. */
 struct dag_rules {
     const char *name;
-    const char *config;            /* the text of sluice.yaml, scaled to fractions of a second */
-    const char *kinds[DAG_KINDS];  /* NULL: none */
-    unsigned kind_caps[DAG_KINDS]; /* 0: unlimited, as below */
+    const char *config; /* the text of sluice.yaml, with delays in fractions of a second */
+    const char *kinds[DAG_KINDS];  /* NULL: no such kind */
+    unsigned kind_caps[DAG_KINDS]; /* 0: unlimited, also for the following caps */
     unsigned runs, roots;
-    enum dag_end until;          /* of a task that says nothing */
-    unsigned failures, launches; /* runs of one that never succeeds: by exit code, as a loop */
-    bool serial;                 /* a task that says nothing is not parallelizable */
-    bool children_wait;          /* for their parent */
-    bool angry;                  /* a loop may exit with another code than 0 */
-    bool short_queue;            /* so many are offered that some are deferred */
-    bool lost_fails;             /* a lost run fails its task, and somebody retries it */
+    enum dag_end until; /* default of a task */
+    unsigned failures,
+        launches;       /* runs of a task that never succeeds: retried by exit code, as a loop */
+    bool serial;        /* tasks are not parallelizable by default */
+    bool children_wait; /* for their parent */
+    bool angry;         /* a loop may exit with another code than 0 */
+    bool short_queue;   /* the queue is short, so that some tasks are deferred */
+    bool lost_fails;    /* a lost run fails its task, and the test retries it */
     unsigned project_cap[DAG_PROJECTS];
 };
 
 struct dag_task {
-    char id[40];                   /* given by the daemon */
+    char id[40];                   /* assigned by the daemon */
     unsigned project, kind, phase; /* DAG_KINDS, DAG_PHASES: none */
     bool parallel, says_parallel, resource, leaves_one, angry, unlaunchable;
     enum dag_end until;
-    unsigned good; /* the attempt or iteration that succeeds; 0: none */
+    unsigned good; /* the attempt or iteration that succeeds; 0: never */
     unsigned milliseconds;
-    unsigned spawns; /* children that its agent writes down */
-    bool spawned;    /* it is one of them */
+    unsigned spawns; /* number of children that its agent spawns */
+    bool spawned;    /* it was spawned */
     int parent;      /* -1: none */
     int depends[DAG_DEPENDS];
     unsigned depends_count;
@@ -65,14 +66,14 @@ struct dag {
 
 void dag_make(struct dag *dag, const struct dag_rules *rules, unsigned count, uint64_t seed);
 void dag_free(struct dag *dag);
-/* A child that was spawned by the task of that index is part of it from now on. */
+/* Adds a child that the task `parent` has spawned. */
 void dag_add_spawned(struct dag *dag, unsigned parent, const char *id);
 
-/* The tasks from `first` on, as a batch: those before have their ids. `agent` is loop_agent,
- * `home` has the diary and the marks. */
+/* The `count` tasks from `first` on, as a batch request. Earlier tasks are referenced by id. `agent` is
+ * loop_agent; `home` has the diary and the marks. */
 json_t *dag_batch(const struct dag *dag, unsigned first, unsigned count, const char *agent,
                   const char *home);
-/* The answer to it; false: it is none. */
+/* Stores the ids from the answer to the batch; false: the answer has no valid ids. */
 bool dag_learn(struct dag *dag, unsigned first, unsigned count, const json_t *answer);
 
 unsigned dag_due_count(const struct dag *dag, enum dag_due due);

@@ -1,4 +1,4 @@
-/* diary.c: reads the side file and lays its intervals on one line. */
+/* diary.c: reads the diary and puts its intervals on one time line. */
 #include "diary.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static int by_run(const void *a, const void *b) {
     return r != 0 ? r : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Starts first, so that an end finds its own. */
+/* Starts first, so that each end finds its start. */
 static void add_line(struct diary *d, const char *line, bool ends) {
     char what[8];
     struct diary_run run = { 0 };
@@ -86,7 +86,7 @@ struct step {
     int by;
 };
 
-/* At the same microsecond an end comes first: the place was free then. */
+/* At the same microsecond an end comes before a start: its slot was free. */
 static int by_time(const void *a, const void *b) {
     const struct step *x = a, *y = b;
     if (x->at != y->at)

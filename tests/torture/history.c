@@ -1,5 +1,5 @@
-/* history.c: see history.h. A diary line is written by the run itself, after it has begun and
- * before it ends: intervals that overlap there did so in truth. */
+/* history.c: see history.h. A run writes its diary lines after it has begun and before it ends,
+ * so intervals that overlap in the diary really overlapped. */
 #include "history.h"
 
 #include <ctype.h>
@@ -12,8 +12,8 @@
 
 #include "base/alloc.h"
 
-#define ATTEMPTS_MAX 50 /* no task has as many */
-#define RUNS_SHOWN   10 /* with a task, at most */
+#define ATTEMPTS_MAX 50 /* more than any task has */
+#define RUNS_SHOWN   10 /* runs in the answer of GET /v1/tasks/ID */
 
 static const char *text_of(const json_t *object, const char *member) {
     const char *text = json_string_value(json_object_get(object, member));
@@ -51,8 +51,8 @@ void history_find_spawned(struct client *client, struct dag *dag) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-/* What one record says, and the diary. A run is lost only when the daemon died between its
- * decision and the start of the shim: then nobody has written anything. */
+/* Compares one record with the diary. A run is lost only if the daemon died between its
+ * decision and the start of the shim: then the diary has no line of it. */
 static void check_run(const struct diary *diary, const struct dag_task *task, const json_t *run) {
     unsigned attempt = (unsigned)json_integer_value(json_object_get(run, "attempt"));
     const char *outcome = text_of(run, "outcome");
@@ -62,12 +62,12 @@ static void check_run(const struct diary *diary, const struct dag_task *task, co
                    outcome);
         return;
     }
-    if (task->due == DUE_EITHER) /* it may have been stopped at any moment */
+    if (task->due == DUE_EITHER) /* it may have been stopped at any time */
         return;
     rig_expect(written && written->end_us, "%s attempt %u is on record (%s) and never ended",
                task->id, attempt, outcome);
     int code = (int)json_integer_value(json_object_get(run, "exit_code"));
-    bool by_check = strcmp(outcome, "invalid") == 0; /* the code is that of the check */
+    bool by_check = strcmp(outcome, "invalid") == 0; /* the exit code is that of the check */
     rig_expect(!written || by_check || written->code == code,
                "%s attempt %u returned %d, the record says %d (%s)", task->id, attempt,
                written ? written->code : 0, code, outcome);
@@ -80,7 +80,7 @@ static unsigned count_runs(const struct diary *diary, const char *id) {
     return count;
 }
 
-/* As many as foreseen; a lost one may stand for one of them. */
+/* The expected number of runs; a lost run may replace one of them. */
 static void check_runs(const struct diary *diary, const struct dag_task *task, const json_t *runs) {
     unsigned lost = 0, count = count_runs(diary, task->id);
     for (size_t i = 0; i < json_array_size(runs); i++) {
@@ -141,7 +141,7 @@ struct steps {
     size_t count, capacity;
 };
 
-/* At the same microsecond an end comes first: the place was free then. */
+/* At the same microsecond an end comes before a start: its slot was free. */
 static int by_time(const void *a, const void *b) {
     const struct step *x = a, *y = b;
     if (x->at != y->at)
@@ -170,7 +170,7 @@ static unsigned peak_of(struct steps *steps) {
     return peak;
 }
 
-/* Which runs hold a place of a key. */
+/* Selects the runs that hold a lease on a key. */
 struct key {
     int project, kind, phase; /* -1: all */
     bool serial, resource;
@@ -209,7 +209,7 @@ static void check_serial(const struct dag *dag, const struct diary *diary) {
             }
 }
 
-/* From the first start to the last end. */
+/* From the start of its first run to the end of its last. */
 static unsigned roots_peak(const struct dag *dag, const struct diary *diary) {
     struct steps steps = { 0 };
     for (unsigned i = 0; i < dag->count; i++) {
@@ -294,17 +294,17 @@ void history_check_order(const struct dag *dag, const struct diary *diary) {
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* What the events have told of one task so far. */
+/* State of one task according to the events read so far. */
 struct seen {
     char state[16];
-    unsigned attempt; /* of its last start */
+    unsigned attempt; /* attempt of its last start */
     bool done;
 };
 
 struct reading {
     const struct dag *dag;
-    struct seen *seen; /* of each task of the graph */
-    unsigned *numbers; /* number of an id → index + 1 */
+    struct seen *seen; /* one for each task of the graph */
+    unsigned *numbers; /* number of a task id → index + 1 */
     unsigned numbers_count;
     long long seq;
     unsigned count;
@@ -399,8 +399,8 @@ static bool file_names(const char *pid, const char *file, const char *text) {
     return size > 0 && memmem(bytes, (size_t)size, text, strlen(text));
 }
 
-/* The folder it works in is enough, too: a shim stands in the folder of its run. */
-static bool stands_in(const char *pid, const char *folder) {
+/* The working directory identifies a process too: a shim runs in the folder of its run. */
+static bool works_in(const char *pid, const char *folder) {
     char path[300], where[4096];
     snprintf(path, sizeof(path), "/proc/%s/cwd", pid);
     ssize_t size = readlink(path, where, sizeof(where));
@@ -415,7 +415,7 @@ unsigned history_count_processes(const struct rig *rig) {
         if (isdigit((unsigned char)entry->d_name[0]) && atoi(entry->d_name) != (int)getpid()
             && (file_names(entry->d_name, "cmdline", rig->home)
                 || file_names(entry->d_name, "environ", rig->home)
-                || stands_in(entry->d_name, rig->home)))
+                || works_in(entry->d_name, rig->home)))
             count++;
     if (proc)
         closedir(proc);

@@ -1,7 +1,7 @@
-/* history.h: is what happened one of the histories that the rules allow?
+/* history.h: checks that what happened is a history that the rules allow.
  *
- * Three witnesses are heard: the diary that the runs wrote themselves, the event log, and the rows
- * of the tasks. Everything that is wrong is told by rig_expect. */
+ * The checks use three sources: the diary written by the runs, the event log, and the records
+ * of the tasks. Violations are reported with rig_expect. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,18 +10,18 @@
 #include "diary.h"
 #include "rig.h"
 
-/* The children that agents have written down are there, all of them and each once; they are tasks
- * of the graph from now on. Before the others. */
+/* Checks that every child that an agent spawned was added exactly once, and adds them to the
+ * graph. Call it before the other checks. */
 void history_find_spawned(struct client *client, struct dag *dag);
-/* Every task is there, has ended as foreseen, and each of its attempts ran once. */
+/* Checks that every task exists and has ended as expected, and that each of its attempts ran once. */
 void history_check_tasks(struct client *client, const struct dag *dag, const struct diary *diary);
-/* At no instant were there more runs than places: in all, of a kind, a project, a phase, a
- * resource, and of tasks without a parent that had begun. The most runs at once. */
+/* Checks that no cap was exceeded at any instant: of all runs, of a kind, a project, a phase, a
+ * resource, or of started tasks without a parent. Returns the largest number of concurrent runs. */
 unsigned history_check_limits(const struct dag *dag, const struct diary *diary);
-/* Nothing began before what it waits for had ended. */
+/* Checks that no task began before its dependencies and its parent had ended. */
 void history_check_order(const struct dag *dag, const struct diary *diary);
-/* Numbers without gaps; each task from state to state, each attempt once; a dependant after
- * `done`. How many there are. */
+/* Checks that sequence numbers have no gaps, that state changes of each task follow each other, that each attempt
+ * started once, and that a dependent started after `done`. Returns the number of events. */
 unsigned history_check_events(struct client *client, const struct dag *dag);
-/* Processes that belong to this home and live. */
+/* Number of live processes that belong to this home. */
 unsigned history_count_processes(const struct rig *rig);

@@ -1,15 +1,15 @@
-/* loop_agent: a run that keeps its diary, and succeeds when its time has come.
+/* loop_agent: the command of a run that writes to the diary, and succeeds from a given attempt or iteration on.
  *
  * loop_agent DIARY MILLISECONDS GOOD HOW [MARK [CHILDREN]]: appends one line when it starts and one
- * when it ends, as side_agent does. HOW says what GOOD counts and what success is:
+ * when it ends, as side_agent does. HOW defines what GOOD counts and what success is:
  *
  *   exit    exit code 0 from attempt GOOD on, 1 before
  *   done    the DONE marker from iteration GOOD on; exit code 0
  *   check   the file MARK from iteration GOOD on; exit code 0
  *   angry   the DONE marker from iteration GOOD on; exit code 1 before
  *
- * GOOD 0 is never. With success it writes so many CHILDREN into its spawn file. A capital first
- * letter (Exit) leaves a process behind that has gone away on its own and would stay for ever. */
+ * GOOD 0: never succeeds. On success it writes CHILDREN tasks to its spawn file. A capital first
+ * letter (Exit) leaves behind a background process in its own session that never exits. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -41,7 +41,7 @@ static bool make(const char *path) {
     return fd >= 0 && close(fd) == 0;
 }
 
-/* Each runs once, and well. */
+/* Each child runs once and succeeds. */
 static bool spawn_children(char **argv, int count) {
     FILE *file = count > 0 ? fopen(variable("SLUICE_SPAWN"), "we") : NULL;
     if (!file)
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
         return 98;
     if (isupper((unsigned char)argv[4][0]))
         leave_one_behind();
-    (void)poll(NULL, 0, atoi(argv[2])); /* its work */
+    (void)poll(NULL, 0, atoi(argv[2])); /* simulated work */
     if (is_good && how != 'e' && !make(how == 'c' && argc > 5 ? argv[5] : variable("SLUICE_DONE")))
         return 97;
     if (is_good && !spawn_children(argv, argc > 6 ? atoi(argv[6]) : 0))

@@ -1,4 +1,4 @@
-/* rig.c: starting, killing and asking a real daemon. */
+/* rig.c: starts, kills and queries a real daemon. */
 #include "rig.h"
 
 #include <errno.h>
@@ -64,10 +64,10 @@ static const char *program(const char *variable) {
     return path;
 }
 
-/* All homes of this program are below one folder, and removed when everything is over: an ext4 without
- * journal looks at every file that was deleted nearby in the last minutes before it makes a new one,
- * which the next measurement would pay for. For the same reason each home asks for a part of the disk
- * of its own, away from what other programs have just deleted. */
+/* All homes of this program are in one folder, which is removed at the end. An ext4 without
+ * journal examines every recently deleted inode nearby before it creates a file, which would distort the next
+ * measurement. For the same reason each home is created in its own block group (FS_TOPDIR_FL), away from files that other
+ * programs have just deleted. */
 static char base[SCRATCH_PATH];
 
 static void make_base(void) {
@@ -77,7 +77,7 @@ static void make_base(void) {
     int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), flags = 0;
     if (fd >= 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
         flags |= FS_TOPDIR_FL;
-        (void)ioctl(fd, FS_IOC_SETFLAGS, &flags); /* other file systems do not know it */
+        (void)ioctl(fd, FS_IOC_SETFLAGS, &flags); /* fails on other file systems */
     }
     close(fd);
 }
@@ -94,7 +94,7 @@ void rig_make_home(struct rig *rig) {
     setenv("SLUICE_HOME", rig->home, 1);
 }
 
-/* Where SLUICE_TEST_STORE names a PostgreSQL server, each home has a schema of its own there. */
+/* If SLUICE_TEST_STORE names a PostgreSQL server, each home has its own schema there. */
 static void put_store(const struct rig *rig, const char *config, FILE *file) {
     const char *server = getenv("SLUICE_TEST_STORE"), *begin = strstr(config, "store: {");
     const char *name = strrchr(rig->home, '/') + 1;
@@ -105,8 +105,7 @@ static void put_store(const struct rig *rig, const char *config, FILE *file) {
     size_t before = begin ? (size_t)(begin - config) : strlen(config);
     fprintf(file, "%.*sstore: {url: \"%s?schema=rig_%d_", (int)before, config, server,
             (int)getpid());
-    for (; *name;
-         name++) /* two names that differ in the case of a letter alone would be one schema */
+    for (; *name; name++) /* names that differ only in case would be the same schema */
         fprintf(file, "%02x", (unsigned char)*name);
     fprintf(file, "\"%s%s", begin ? ", " : "}\n", begin ? begin + strlen("store: {") : "");
 }
@@ -156,19 +155,20 @@ bool rig_try_start(struct rig *rig) {
     int fds[2], status = 0;
     if (pipe2(fds, O_CLOEXEC) < 0)
         die("pipe");
-    int ready =
-        fcntl(fds[1], F_DUPFD_CLOEXEC, 10); /* not 3 itself: dup2 onto itself keeps CLOEXEC */
+    /* Not 3 itself: dup2 of a descriptor onto itself keeps CLOEXEC. */
+    int ready = fcntl(fds[1], F_DUPFD_CLOEXEC, 10);
     pid_t pid = spawn_daemon(rig, ready);
     close(fds[1]);
     close(ready);
     size_t length = 0;
     ssize_t n;
-    while (length < sizeof(rig->said) - 1
-           && (n = read(fds[0], rig->said + length, sizeof(rig->said) - 1 - length)) > 0)
+    while (length < sizeof(rig->ready_text) - 1
+           && (n = read(fds[0], rig->ready_text + length, sizeof(rig->ready_text) - 1 - length))
+                  > 0)
         length += (size_t)n;
-    rig->said[length] = '\0';
+    rig->ready_text[length] = '\0';
     close(fds[0]);
-    if (pid > 0 && strcmp(rig->said, "ready\n") == 0) {
+    if (pid > 0 && strcmp(rig->ready_text, "ready\n") == 0) {
         rig->daemon = pid;
         rig->starts++;
         return true;
@@ -179,15 +179,15 @@ bool rig_try_start(struct rig *rig) {
     return false;
 }
 
-static void say_why(const struct rig *rig) {
-    fprintf(stderr, "torture: the daemon did not start: %s (%s)\n", rig->said, rig->log);
+static void print_start_error(const struct rig *rig) {
+    fprintf(stderr, "torture: the daemon did not start: %s (%s)\n", rig->ready_text, rig->log);
 }
 
 bool rig_start(struct rig *rig) {
-    bool lives = rig_try_start(rig);
-    if (!lives)
-        say_why(rig);
-    return lives;
+    bool started = rig_try_start(rig);
+    if (!started)
+        print_start_error(rig);
+    return started;
 }
 
 void rig_kill(struct rig *rig) {
@@ -206,7 +206,7 @@ int rig_stop(struct rig *rig) {
     return code_of(status);
 }
 
-/* Nobody listens on the socket any more: one that is still there is about to end by itself. */
+/* The socket refuses connections: a daemon that still exists is about to exit. */
 static void await_end(struct rig *rig) {
     long long deadline = rig_now_us() + patience_s() * 1000000LL;
     int status = 0;
@@ -220,17 +220,17 @@ static void await_end(struct rig *rig) {
     }
 }
 
-/* Where the store is a server's, which may be away, it is tried until it is back. */
+/* Retries while the database server is unreachable. */
 static bool start_patiently(struct rig *rig) {
     long long deadline = rig_now_us() + patience_s() * 1000000LL;
-    bool lives = rig_try_start(rig);
-    while (!lives && getenv("SLUICE_TEST_STORE") && rig_now_us() < deadline) {
+    bool started = rig_try_start(rig);
+    while (!started && getenv("SLUICE_TEST_STORE") && rig_now_us() < deadline) {
         rig_pause(20);
-        lives = rig_try_start(rig);
+        started = rig_try_start(rig);
     }
-    if (!lives)
-        say_why(rig);
-    return lives;
+    if (!started)
+        print_start_error(rig);
+    return started;
 }
 
 static int start_again(void *ctx, struct error *err) {
@@ -289,45 +289,45 @@ long long rig_open_tasks(struct client *client) {
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-/* What the stream of events has told. */
-struct news {
+/* State of the event stream. */
+struct stream_state {
     bool happened;
-    long long due; /* so many tasks must end before it is worth to look again */
+    long long due; /* number of tasks that must end before the condition is evaluated again */
 };
 
-static bool says_final(const char *data) {
+static bool is_final(const char *data) {
     return strstr(data, "\"to\":\"done\"") || strstr(data, "\"to\":\"failed\"")
            || strstr(data, "\"to\":\"canceled\"") || strstr(data, "\"to\":\"invalidated\"");
 }
 
 static int note_event(void *ctx, const struct client_event *event) {
-    struct news *news = ctx;
-    news->happened = true;
-    news->due -= says_final(event->data);
+    struct stream_state *state = ctx;
+    state->happened = true;
+    state->due -= is_final(event->data);
     if (strcmp(event->kind, "reset") == 0 || strcmp(event->kind, "overflow") == 0)
-        news->due = 0; /* something was left out */
+        state->due = 0; /* events were dropped */
     return 0;
 }
 
-/* Until it is worth to look; false: the stream is over, or the time. */
-static bool wait_news(struct client *stream, struct news *news, long long deadline_us) {
+/* Waits until the condition should be evaluated again; false: end of stream, or the deadline has passed. */
+static bool wait_events(struct client *stream, struct stream_state *state, long long deadline_us) {
     struct pollfd fd = { .fd = client_fd(stream), .events = POLLIN };
     struct error err = { 0 };
-    news->happened = false;
-    while (!news->happened || news->due > 0) {
+    state->happened = false;
+    while (!state->happened || state->due > 0) {
         long long left = (deadline_us - rig_now_us()) / 1000;
         if (left <= 0 || (poll(&fd, 1, (int)left) < 0 && errno != EINTR)
             || client_pump(stream, &err) <= 0)
             return false;
     }
-    while (poll(&fd, 1, 0) > 0) /* the rest of what is there: one look for all of it */
+    while (poll(&fd, 1, 0) > 0) /* read all pending events, then evaluate once */
         if (client_pump(stream, &err) <= 0)
             return false;
     return true;
 }
 
 static bool wait_for(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx,
-                     struct news *news) {
+                     struct stream_state *state) {
     struct client *client = rig_client(rig);
     long long deadline = rig_now_us() + patience_s() * 1000000LL;
     bool holds = false;
@@ -335,10 +335,10 @@ static bool wait_for(struct rig *rig, bool (*until)(struct client *client, void 
         struct client *stream = rig_client(rig);
         struct error err = { 0 };
         int status =
-            client_begin_events(stream, "/v1/events", CLIENT_EVENTS_NEW, note_event, news, &err);
-        do /* the first look is behind the beginning of the stream: nothing can come between */
+            client_begin_events(stream, "/v1/events", CLIENT_EVENTS_NEW, note_event, state, &err);
+        do /* the stream is open before the first evaluation, so no event is missed */
             holds = until(client, ctx);
-        while (!holds && status == 200 && wait_news(stream, news, deadline));
+        while (!holds && status == 200 && wait_events(stream, state, deadline));
         client_end(stream);
         client_close(stream);
     }
@@ -347,20 +347,20 @@ static bool wait_for(struct rig *rig, bool (*until)(struct client *client, void 
 }
 
 bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx) {
-    struct news news = { 0 };
-    return wait_for(rig, until, ctx, &news);
+    struct stream_state state = { 0 };
+    return wait_for(rig, until, ctx, &state);
 }
 
 static bool is_drained(struct client *client, void *ctx) {
-    struct news *news = ctx;
-    news->due = rig_open_tasks(client);
-    return news->due == 0;
+    struct stream_state *state = ctx;
+    state->due = rig_open_tasks(client);
+    return state->due == 0;
 }
 
 bool rig_wait_drained(struct rig *rig) {
-    struct news news = { 0 };
-    bool drained = wait_for(rig, is_drained, &news, &news);
+    struct stream_state state = { 0 };
+    bool drained = wait_for(rig, is_drained, &state, &state);
     if (!drained)
-        fprintf(stderr, "torture: %lld tasks are still open after %d s\n", news.due, patience_s());
+        fprintf(stderr, "torture: %lld tasks are still open after %d s\n", state.due, patience_s());
     return drained;
 }

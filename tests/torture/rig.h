@@ -1,8 +1,8 @@
-/* rig.h: a daemon in a home of its own, to be mistreated.
+/* rig.h: a daemon in its own home, for tests that kill and overload it.
  *
- * The programs come from the environment of the test: SLUICED, SIDE_AGENT. The home is removed at the
- * end, unless KEEP_HOME is set. With SLUICE_TEST_STORE=postgresql://… the state of each home is in a schema there, with
- * SLUICE_TEST_EXECUTOR=slurm every run is a job of Slurm. */
+ * The environment of the test names the programs: SLUICED, SIDE_AGENT. The home is removed at the
+ * end, unless KEEP_HOME is set. With SLUICE_TEST_STORE=postgresql://… each home has its state in its own schema; with
+ * SLUICE_TEST_EXECUTOR=slurm every run is a Slurm job. */
 #pragma once
 
 #include <jansson.h>
@@ -17,46 +17,47 @@ struct rig {
     char diary[96];
     char log[96]; /* of the daemon */
     const char *sluiced, *side_agent;
-    pid_t daemon; /* 0: none runs */
+    pid_t daemon; /* 0: not running */
     int starts;
-    char said[600]; /* by the last daemon that was started: "ready", or why not */
-    int code;       /* exit code of the last one that did not start */
+    char ready_text
+        [600]; /* what the last daemon wrote to its ready descriptor: "ready", or an error */
+    int code;  /* exit code of the last daemon that failed to start */
 };
 
-/* `config`: the text of sluice.yaml. Ends the test on failure. */
+/* `config`: the text of sluice.yaml. Exits on failure. */
 void rig_open(struct rig *rig, const char *config);
-/* Its two halves: an empty home, and what is written there. */
+/* The two steps of rig_open: create an empty home, write its configuration. */
 void rig_make_home(struct rig *rig);
 void rig_write_config(const struct rig *rig, const char *config);
 void rig_close(struct rig *rig);
 
-/* Starts the daemon and waits until it says that it is ready. False: it did not start; `said` and `code`
- * tell why. */
+/* Starts the daemon and waits until it is ready. False: it did not start; see `ready_text` and `code`. */
 bool rig_try_start(struct rig *rig);
-bool rig_start(struct rig *rig); /* the same; prints why */
-void rig_kill(struct rig *rig);  /* KILL, and waits */
-int rig_stop(struct rig *rig);   /* TERM, and waits; its exit code */
+bool rig_start(struct rig *rig); /* the same; prints the error */
+void rig_kill(struct rig *rig);  /* SIGKILL, then waits */
+int rig_stop(struct rig *rig);   /* SIGTERM, then waits; returns the exit code */
 
-/* A client that starts the daemon again when there is none. */
+/* A client that restarts the daemon if it is not running. */
 struct client *rig_client(struct rig *rig);
 
-/* A task whose run keeps the diary. */
+/* A task whose run writes to the diary. */
 json_t *rig_task(const struct rig *rig, int milliseconds, int code);
-/* One submit, retried with its own key until it is answered. Fills the id; the status. */
+/* Submits one task; retries with the same idempotency key until it is answered. Writes the id; returns the HTTP
+ * status. */
 int rig_submit(struct client *client, json_t *task, char ret_id[40], struct error *err);
 
-/* Looks now, and whenever the stream of events says that something has happened; false: it did not
- * hold before the patience of the test was at its end (harness/patience.h). */
+/* Evaluates the condition now and after each event of the stream. False: it did not hold
+ * before the deadline (harness/patience.h). */
 bool rig_wait(struct rig *rig, bool (*until)(struct client *client, void *ctx), void *ctx);
-/* How many tasks have not ended; -1: the daemon does not answer. */
+/* Number of tasks that have not ended; -1: the daemon does not answer. */
 long long rig_open_tasks(struct client *client);
-/* Until no task is open. */
+/* Waits until all tasks have ended. */
 bool rig_wait_drained(struct rig *rig);
 
 long long rig_now_us(void);
-/* Waits for a readable descriptor or the time to pass. */
+/* Sleeps. */
 void rig_pause(int milliseconds);
 
-/* Counts of checks, for the closing line. */
+/* Counts failed checks for the exit status, and prints the message. */
 void rig_expect(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int rig_failures(void);

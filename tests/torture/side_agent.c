@@ -1,9 +1,9 @@
-/* side_agent: a run that keeps its own diary, so that the scheduler's word can be checked.
+/* side_agent: the command of a run that writes its own diary, so that the daemon's records can be checked.
  *
  * side_agent FILE MILLISECONDS CODE: appends one line when it starts and one when it ends, each with
- * one write, and exits with CODE. The times are of the machine's steady clock, so that all diaries can
- * be laid on one line. A start also says when its process was made, as the kernel knows it: between that
- * and our first line any amount of time may pass on a busy machine. */
+ * one write, and exits with CODE. Times are monotonic, so that the diaries of all runs are comparable.
+ * A start also has the time of the fork according to the kernel: on a busy machine
+ * any amount of time may pass between the fork and the first line. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ static long long now_us(clockid_t clock) {
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* When this process was made, rounded down to the kernel's clock ticks. */
+/* When this process was forked, rounded down to a clock tick of the kernel. */
 static long long born_us(void) {
     char text[1024];
     int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -30,7 +30,7 @@ static long long born_us(void) {
     const char *at = strrchr(text, ')');
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    /* They differ by the time that the machine slept; in this order the difference is never too small. */
+    /* The clocks differ by the time that the machine was suspended; in this order the difference is never too small. */
     long long steady = now_us(CLOCK_MONOTONIC), slept = now_us(CLOCK_BOOTTIME) - steady;
     return at ? strtoll(at, NULL, 10) * (1000000 / sysconf(_SC_CLK_TCK)) - slept : 0;
 }
@@ -51,6 +51,6 @@ int main(int argc, char **argv) {
     int fd = open(argv[1], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || note(fd, "start", code) < 0)
         return 98;
-    (void)poll(NULL, 0, atoi(argv[2])); /* its work */
+    (void)poll(NULL, 0, atoi(argv[2])); /* simulated work */
     return note(fd, "end", code) < 0 ? 97 : code;
 }

@@ -1,12 +1,15 @@
-/* Two daemons of one store; the active one is killed, stopped, or loses its connection, again and again under load.
+/* test_failover.c: two daemons with one store. The active daemon is killed, stopped or disconnected again and again
+ * under load.
  *
- * Clients go through the list of addresses, and repeat with the same key what was lost on the way. Afterwards:
- * every acknowledged task is there, and no other; each attempt ran at most once; the exit code on record is the one the process
- * returned; no cap was exceeded at any instant, by the runs' own diary; the events have no gap. It also tells how long it took from
- * the end of the one to the first start that the other ordered.
+ * Clients try each address of the list, and repeat a lost request with the same idempotency key. Checked afterwards:
+ * exactly the acknowledged tasks exist; each attempt ran at most once; the recorded exit code is the one the process
+ * returned; according to the diary of the runs no cap was exceeded at any instant; the events have no gap. The test
+ * also prints the
+ * failover time: from the end of the active daemon to the first start that its successor ordered.
  *
- * test_failover [TIMES [SEED]]: 10 when nothing is said, 50 on PostgreSQL (SLUICE_TEST_STORE, as `make test-postgres` sets
- * it); the seed is printed. */
+ * test_failover [TIMES [SEED]]: TIMES defaults to 10, or 50 on PostgreSQL (SLUICE_TEST_STORE, as `make test-postgres`
+ * sets
+ * it). The seed is printed. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,8 +24,8 @@
 
 #define RUNS_MAX 20
 #define CLIENTS  3
-/* Until the next daemon has ordered its first start, in the middle of all changes: one alone may meet a machine
- * that is busy with something else. A slow machine has as much more time as its tests have patience. */
+/* Goal for the median failover time: a single failover may coincide with other load on the
+ * machine. Scaled with the patience of the tests for slow machines. */
 #define GOAL_MS   (5000 * (1 + patience_s() / 120))
 #define TIMES_MAX 1000
 
@@ -32,16 +35,16 @@ struct test {
     struct rig rigs[2];
     const char *addresses[2];
     char text[2][128];
-    const char *server; /* NULL: a file */
-    char name[40];      /* on the server: of the schema, and of every connection of the daemons */
-    int connections_ended; /* by the server */
+    const char *server; /* NULL: SQLite */
+    char name[40]; /* PostgreSQL schema, and application_name of all connections of the daemons */
+    int connections_ended; /* by pg_terminate_backend */
     struct rng rng;
-    bool over; /* with the mutex */
+    bool over; /* protected by the mutex */
     pthread_mutex_t mutex;
-    struct acked_list acked; /* with the mutex */
+    struct acked_list acked; /* protected by the mutex */
     int count[HOW_MAX], changes;
-    long long ends[TIMES_MAX]; /* wall, ms: when the active one went */
-    long long took[TIMES_MAX]; /* ms; in the order of the events */
+    long long ends[TIMES_MAX]; /* wall-clock ms: when the active daemon ended */
+    long long took[TIMES_MAX]; /* failover times in ms, in the order of the events */
     int found;
 };
 
@@ -79,7 +82,7 @@ static struct client *open_client(struct test *t, unsigned first) {
     return client;
 }
 
-/* Until it is answered, always with the same key. */
+/* Repeats the request with the same key until it is answered. */
 static bool submit(struct submitter *s, struct client *client, int milliseconds, int code) {
     struct test *t = s->test;
     char key[40], id[40] = "";
@@ -95,9 +98,9 @@ static bool submit(struct submitter *s, struct client *client, int milliseconds,
     pthread_mutex_lock(&t->mutex);
     if (status == 200)
         (void)acked_add(&t->acked, id, code);
-    bool goes_on = status == 200 && !t->over;
+    bool more = status == 200 && !t->over;
     pthread_mutex_unlock(&t->mutex);
-    return goes_on;
+    return more;
 }
 
 static void *submit_all(void *ctx) {
@@ -124,7 +127,7 @@ static bool is_active(const struct rig *rig) {
     return active;
 }
 
-/* Which of the two; -1: neither, for too long. */
+/* Index of the active daemon; -1: neither became active before the deadline. */
 static int find_active(const struct test *t) {
     long long deadline = rig_now_us() + patience_s() * 1000000LL;
     do {
@@ -138,7 +141,7 @@ static int find_active(const struct test *t) {
     return -1;
 }
 
-/* The connections of the active daemon and of the standby. Other tests use the same server at the same time. */
+/* Terminates the connections of both daemons. Other tests use the same server at the same time. */
 static void disconnect(struct test *t) {
     char command[1024];
     snprintf(command, sizeof(command),
@@ -172,7 +175,7 @@ static bool one_change(struct test *t) {
         rig_expect(rig_stop(rig) == 0, "the active daemon did not stop in good order");
     if (find_active(t) < 0)
         return false;
-    return rig_start(rig); /* it is the standby now */
+    return rig_start(rig); /* it becomes the standby */
 }
 
 static void make_homes(struct test *t) {
@@ -202,14 +205,15 @@ static void make_homes(struct test *t) {
     memcpy(t->rigs[1].diary, t->rigs[0].diary, sizeof(t->rigs[1].diary));
 }
 
-/* --- afterwards --------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------------- */
 
-/* From the end of a daemon to the first start that the next one has ordered, as the events tell it. */
+/* Measures failover times: from the end of a daemon to the first start that its successor ordered, according to the
+ * events. */
 struct reading {
     struct test *test;
-    long long seq,
-        started; /* the last one; when a daemon started that has ordered nothing yet, or 0 */
-    int next;    /* end that was not matched yet */
+    long long seq;     /* of the last event */
+    long long started; /* when the daemon started; 0: it has ordered a start since then */
+    int next;          /* the first end that has no start yet */
 };
 
 static void read_event(struct reading *r, const json_t *event) {
@@ -224,7 +228,7 @@ static void read_event(struct reading *r, const json_t *event) {
         r->started = at;
     if (!r->started || !to || strcmp(to, "starting") != 0)
         return;
-    /* Of several ends before it (a connection that was cut twice) the first counts. */
+    /* Of several ends before this start (a connection that was cut twice) the first one counts. */
     if (r->next < t->changes && t->ends[r->next] <= at)
         t->took[t->found++] = at - t->ends[r->next];
     while (r->next < t->changes && t->ends[r->next] <= at)
@@ -254,7 +258,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void tell_times(struct test *t) {
+static void report_times(struct test *t) {
     rig_expect(t->found > t->changes / 2, "only %d of %d changes are seen in the events", t->found,
                t->changes);
     if (t->found == 0)
@@ -289,7 +293,7 @@ static void check_all(struct test *t) {
     rig_expect(t->count[DISCONNECT] == 0 || t->connections_ended > 0,
                "no connection was ended in %d tries", t->count[DISCONNECT]);
     read_events(t, client);
-    tell_times(t);
+    report_times(t);
     client_close(client);
     int active = find_active(t);
     if (active < 0)

@@ -1,8 +1,8 @@
-/* The disk of a home is really full, with work running and work waiting.
+/* test_full_disk.c: the disk of a home is full while tasks run and wait.
  *
- * Then: new work is refused with a sentence; what runs goes on, ends and is recorded, as long as the
- * reserve lasts; what cannot be stored even then is kept and stored when there is room; nothing is
- * started meanwhile; nothing that was acknowledged is lost; everything goes on by itself. */
+ * Checked: new tasks are refused with an error message; runs continue, end and are recorded as long as the
+ * reserve lasts; records that do not fit even then are kept and stored when there is space; nothing is
+ * started meanwhile; no acknowledged task is lost; the daemon recovers without intervention. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,21 +16,21 @@
 #include "harness/small_disk.h"
 #include "rig.h"
 
-#define DISK_MB   260 /* the reserve is made when there is room for two of them */
+#define DISK_MB   260 /* the reserve is created if the free space is twice its size */
 #define RESERVE   (64LL << 20)
 #define LIVE      5
 #define WAITING   3
 #define SKIPPED   77
 #define EXIT_CODE 7
 
-#define COMMAND_FAILED 1 /* of sluice */
+#define COMMAND_FAILED 1 /* exit code of sluice */
 
 static const char config[] = "limits: {runs: 5}\nretry:\n  failed: {max: 0}\n"
                              "host: {disk_free_gb: 0.1}\nstore: {min_free_mb: 90}\n";
 
 struct test {
     struct rig rig;
-    char gate[128]; /* a fifo, on another disk: each line lets one run end */
+    char gate[128]; /* a FIFO on another disk: each line lets one run end */
     int gate_fd;
     char ids[LIVE + WAITING][40];
 };
@@ -87,7 +87,7 @@ static void new_work_is_refused(struct test *t) {
     struct client *client = rig_client(&t->rig);
     int status = rig_submit(client, held_task(t), id, &err);
     rig_expect(status == 507, "a full disk answered %d", status);
-    rig_expect(strstr(err.text, "disk") && strstr(err.text, "full"), "the sentence is: %s",
+    rig_expect(strstr(err.text, "disk") && strstr(err.text, "full"), "the message is: %s",
                err.text);
     client_close(client);
     int ended = system("\"$SLUICE\" add -- true >/dev/null 2>&1");
@@ -95,7 +95,7 @@ static void new_work_is_refused(struct test *t) {
                "the command ended with %d", ended);
 }
 
-/* Ends are what the reserve is for; so is what a person does about it. */
+/* The reserve is for the ends of runs, and for the commands of an operator who frees space. */
 static void the_reserve_serves(struct test *t) {
     struct error err = { 0 };
     json_t *answer = NULL;
@@ -111,7 +111,7 @@ static void the_reserve_serves(struct test *t) {
     client_close(client);
 }
 
-/* Somebody takes what the reserve has set free, too. */
+/* Another program uses the space that the reserve has freed. */
 static void what_cannot_be_stored_is_kept(struct test *t) {
     small_disk_fill(t->rig.home, "filler-2");
     let_one_end(t);
@@ -164,11 +164,13 @@ static void everything_goes_on(struct test *t) {
     rig_expect(stat(reserve, &st) == 0 && st.st_size >= RESERVE, "there is no reserve again");
 }
 
-/* Without the last byte of room it does not start, and says so; then it starts and knows everything. */
+/* On a completely full disk the daemon refuses to start, with an error message. With space it starts and has all
+ * tasks. */
 static void a_start_without_room_says_so(struct test *t) {
     rig_kill(&t->rig);
     rig_expect(!rig_try_start(&t->rig), "it started on a disk without room");
-    rig_expect(strstr(t->rig.said, "disk is full") != NULL, "it said: %s", t->rig.said);
+    rig_expect(strstr(t->rig.ready_text, "disk is full") != NULL, "it reported: %s",
+               t->rig.ready_text);
 }
 
 int main(void) {

@@ -1,10 +1,11 @@
-/* The daemon is killed (KILL) at random moments while runs are active and work comes in.
+/* test_kill_daemon.c: the daemon is killed (SIGKILL) at random times while runs are active and tasks are submitted.
  *
- * Afterwards: every acknowledged task is there; each attempt ran at most once; the exit code on record
- * is the one the process returned; no cap was exceeded at any instant, by the runs' own diary. What was
- * canceled a moment before the kill is stopped by the next daemon.
+ * Checked afterwards: every acknowledged task exists; each attempt ran at most once; the recorded exit code
+ * is the one the process returned; according to the diary of the runs no cap was exceeded at any instant. A run that
+ * was
+ * canceled just before the kill is stopped by the next daemon.
  *
- * test_kill_daemon [KILLS [SEED]]: 200 kills when nothing is said; the seed is printed. */
+ * test_kill_daemon [KILLS [SEED]]: KILLS defaults to 200. The seed is printed. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 static const char config[] =
     "limits:\n  runs: 20\n"
     "projects:\n  left: {weight: 3, max_running: 12}\n  right: {weight: 1}\n"
-    /* On a slow machine one that was ordered and not launched yet can be lost again and again. */
+    /* On a slow machine a run that was ordered but not launched yet can be lost again and again. */
     "retry:\n  failed: {max: 1, delay_s: 0}\n  lost: {max: 1000}\n"
     "host: {disk_free_gb: 0}\nstore: {min_free_mb: 1}\n";
 
@@ -30,7 +31,7 @@ struct test {
     struct acked_list acked;
 };
 
-/* What the client was told it has. */
+/* The acknowledged tasks. */
 static struct acked *submit(struct test *t, struct client *client, int milliseconds, int code) {
     json_t *task = rig_task(&t->rig, milliseconds, code);
     json_object_set_new(task, "project", json_string(rng_below(&t->rng, 3) ? "left" : "right"));
@@ -46,8 +47,8 @@ static void submit_one(struct test *t, struct client *client) {
     (void)submit(t, client, (int)rng_below(&t->rng, 400), codes[rng_below(&t->rng, 8)]);
 }
 
-/* The next daemon has to stop it: the answer comes before the signal is sent. By itself it ends later than this
- * test waits. */
+/* The next daemon has to stop this run: the cancel is answered before the signal is sent. The run would outlast the
+ * test. */
 static void cancel_one(struct test *t, struct client *client) {
     struct acked *acked = submit(t, client, 2 * patience_ms(), 0);
     json_t *answer = NULL;

@@ -1,10 +1,11 @@
-/* 64 clients submit, cancel and look at once; then their histories are checked against the daemon and
- * against what the runs wrote down themselves.
+/* test_many_clients.c: 64 clients submit, cancel and read concurrently; then their histories are checked against the
+ * daemon and
+ * against the diary of the runs.
  *
- *   nothing acknowledged is lost, and nothing is there that nobody submitted
- *   what was canceled does not start after the answer
- *   who has seen a task final, or at attempt n, never sees it less far
- *   who was answered sees it in the next look */
+ *   no acknowledged task is lost, and no task exists that was not submitted
+ *   a canceled task does not start after the answer
+ *   reads are monotonic: a client that has seen a final state or attempt n never sees an earlier one
+ *   a client reads its own writes */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ static const char config[] = "limits: {runs: 8}\nretry:\n  failed: {max: 0}\n"
 
 enum what { DID_SUBMIT, DID_CANCEL, DID_LOOK, DID_LIST };
 
-/* One answered call of one client. */
+/* One answered request of one client. */
 struct step {
     enum what what;
     int status;
@@ -139,7 +140,7 @@ static void live(struct rig *rig, unsigned number, uint64_t seed, int log) {
     _exit(0);
 }
 
-/* --- the judge ------------------------------------------------------------------------------- */
+/* --- checks ---------------------------------------------------------------------------------- */
 
 struct judge {
     struct rig *rig;

@@ -1,14 +1,15 @@
-/* Each preset drains a graph of tasks while the daemon is killed (KILL) again and again.
+/* test_presets.c: each preset drains a graph of tasks while the daemon is killed (SIGKILL) again and again.
  *
- * Tasks of five projects, made from a seed (dag.h): some fail, some loop, some are children, some
- * spawn children, some cannot be launched, some leave processes behind. Afterwards three witnesses
- * are heard (history.h): every acknowledged task is there and has ended as it must, or waits for
- * one that has failed; each attempt ran once; no cap and no lock was exceeded at any instant;
- * nothing began before what it waits for; no process is left.
+ * The tasks belong to five projects and are generated from a seed (dag.h): some fail, some loop, some are children,
+ * some
+ * spawn children, some cannot be launched, some leave processes behind. Checked afterwards
+ * (history.h): every acknowledged task exists and has ended as expected, or waits for
+ * a failed task; each attempt ran once; no cap and no lock was exceeded at any instant;
+ * no task began before its dependencies had ended; no process is left.
  *
- * test_presets [TASKS [SEED [PRESET]]]: 120 tasks for each preset when nothing is said, 1,000 in
- * `make soak`; the seed is printed. The values of the presets are kept, but for caps (so that
- * there is something to exceed) and pauses (so that nobody waits for minutes). */
+ * test_presets [TASKS [SEED [PRESET]]]: TASKS per preset defaults to 120, and is 1,000 in
+ * `make soak`. The seed is printed. The settings are those of the presets, except for lower caps (so that
+ * they are reached) and shorter delays (so that the test is fast). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static const struct dag_rules presets[] = {
       .failures = 3,
       .launches = 5,
       .children_wait = true },
-    { .name = "loopr", /* its own caps of spec and plan; phase and ralph have none that matters */
+    { .name =
+          "loopr", /* caps of its own for spec and plan; phase and ralph have none that matters */
       .config = "preset: loopr\nlimits.runs: 12\npace.tick_s: 0.1\nbreaker.reset_s: never\n" COMMON,
       .kinds = { "plan", "spec", "phase", "ralph" },
       .kind_caps = { 2, 5, 20, 50 },
@@ -66,7 +68,7 @@ static const struct dag_rules presets[] = {
       .roots = 8,
       .until = END_DONE,
       .failures = 3,
-      .launches = 4, /* max: 4 is launches in all here */
+      .launches = 4, /* here max: 4 counts all launches */
       .angry = true },
     { .name = "gastown",
       .config = "preset: gastown\nlimits.runs: 10\npace: {tick_s: 0.03, batch: 6}\n" KINDS COMMON,
@@ -77,7 +79,7 @@ static const struct dag_rules presets[] = {
       .failures = 3,
       .launches = 5,
       .children_wait = true },
-    { .name = "agency", /* what is deferred is asked again, what is lost retried by hand */
+    { .name = "agency", /* deferred tasks are submitted again, lost ones retried manually */
       .config = "preset: agency\nlimits.runs: 16\nqueue: {soft: 30, hard: 60}\n"
                 "kinds:\n  implement: {max_running: 4}\n  review: {max_running: 3}\n"
                 "  research: {max_running: 2}\n" COMMON,
@@ -108,23 +110,23 @@ static const struct dag_rules presets[] = {
 struct test {
     struct rig rig;
     struct dag dag;
-    struct rng rng; /* of the moments; the graph has its own */
-    unsigned told;  /* tasks that are acknowledged */
+    struct rng rng;       /* for the times of kills and pauses; the graph has its own */
+    unsigned acked_count; /* number of acknowledged tasks */
     unsigned kills, deferrals, retries;
 };
 
-/* False: not taken now. */
+/* False: not accepted now. */
 static bool submit_batch(struct test *t, struct client *client) {
     unsigned count = 1 + (unsigned)rng_below(&t->rng, 16);
-    if (count > t->dag.count - t->told)
-        count = t->dag.count - t->told;
+    if (count > t->dag.count - t->acked_count)
+        count = t->dag.count - t->acked_count;
     json_t *answer = NULL;
     struct error err = { 0 };
-    json_t *body = dag_batch(&t->dag, t->told, count, getenv("LOOP_AGENT"), t->rig.home);
+    json_t *body = dag_batch(&t->dag, t->acked_count, count, getenv("LOOP_AGENT"), t->rig.home);
     int status = client_call(client, "POST", "/v1/tasks", body, &answer, &err);
-    bool taken = status == 200 && dag_learn(&t->dag, t->told, count, answer);
+    bool taken = status == 200 && dag_learn(&t->dag, t->acked_count, count, answer);
     if (taken)
-        t->told += count;
+        t->acked_count += count;
     t->deferrals += status == 429;
     rig_expect(taken || status == 429, "a batch was refused: %d %s", status, err.text);
     json_decref(answer);
@@ -135,7 +137,7 @@ static long long count_of(const json_t *counts, const char *state) {
     return json_integer_value(json_object_get(counts, state));
 }
 
-/* Nothing can happen any more: all that wait do so for ever. */
+/* No task can start any more: all remaining tasks wait for a failed one. */
 static bool is_drained(struct client *client, void *ctx) {
     const struct test *t = ctx;
     json_t *answer = NULL;
@@ -152,7 +154,7 @@ static bool is_drained(struct client *client, void *ctx) {
     return drained;
 }
 
-/* What a person does under rules by which a lost run fails its task. */
+/* Retries the tasks that a lost run has failed, as an operator would. */
 static void retry_lost(struct test *t, struct client *client) {
     json_t *answer = NULL, *ids = json_array();
     struct error err = { 0 };
@@ -177,16 +179,16 @@ static void retry_lost(struct test *t, struct client *client) {
     json_decref(ids);
 }
 
-/* From one start of the daemon to its end. True: everything was over before it came. */
+/* One life of the daemon, from start to kill. True: all tasks ended before the kill. */
 static bool one_life(struct test *t) {
     struct client *client = rig_client(&t->rig);
     if (t->dag.rules->lost_fails)
         retry_lost(t, client);
     unsigned batches = (unsigned)rng_below(&t->rng, t->dag.rules->short_queue ? 30 : 8);
-    while (t->told < t->dag.count && batches-- > 0 && submit_batch(t, client))
+    while (t->acked_count < t->dag.count && batches-- > 0 && submit_batch(t, client))
         ;
     rig_pause((int)rng_below(&t->rng, 500));
-    bool over = t->told == t->dag.count && is_drained(client, t);
+    bool over = t->acked_count == t->dag.count && is_drained(client, t);
     if (!over) {
         rig_kill(&t->rig);
         t->kills++;
@@ -195,13 +197,13 @@ static bool one_life(struct test *t) {
     return over;
 }
 
-/* Enough was killed: the rest is submitted, and comes to its end. */
+/* After the kills: submits the remaining tasks and waits until all have ended. */
 static bool last_life(struct test *t) {
     struct client *client = rig_client(&t->rig);
     int before = rig_failures();
     if (t->dag.rules->lost_fails)
         retry_lost(t, client);
-    while (t->told < t->dag.count && rig_failures() == before)
+    while (t->acked_count < t->dag.count && rig_failures() == before)
         if (!submit_batch(t, client))
             rig_pause(20);
     client_close(client);

@@ -1,6 +1,6 @@
-/* How a daemon starts, is told to read its configuration again, and stops; and who is told why it did not.
+/* test_start_stop.c: the daemon starts, reloads its configuration and stops; if it cannot start, it reports why.
  *
- * The line on the ready descriptor is what `sluice up` shows, so every refusal must be one sentence
+ * `sluice up` prints the line from the ready descriptor, so every refusal must be a one-line message
  * there. */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,18 +26,18 @@
 
 extern char **environ;
 
-/* Did it refuse to start, with this code and this in its sentence? */
+/* Checks that the daemon refuses to start, with this exit code and `part` in its message. */
 static void expect_refusal(struct rig *rig, int code, const char *part) {
     if (rig_try_start(rig)) {
         rig_expect(false, "it started; it should say '%s'", part);
         rig_kill(rig);
         return;
     }
-    size_t length = strlen(rig->said);
-    rig_expect(rig->code == code, "exit code %d, not %d (%s)", rig->code, code, rig->said);
-    rig_expect(strstr(rig->said, part) != NULL, "'%s' is not in: %s", part, rig->said);
-    rig_expect(length > 1 && strchr(rig->said, '\n') == rig->said + length - 1, "not one line: %s",
-               rig->said);
+    size_t length = strlen(rig->ready_text);
+    rig_expect(rig->code == code, "exit code %d, not %d (%s)", rig->code, code, rig->ready_text);
+    rig_expect(strstr(rig->ready_text, part) != NULL, "'%s' is not in: %s", part, rig->ready_text);
+    rig_expect(length > 1 && strchr(rig->ready_text, '\n') == rig->ready_text + length - 1,
+               "not one line: %s", rig->ready_text);
 }
 
 static bool answers(struct rig *rig) {
@@ -59,7 +59,7 @@ static void a_home_has_one_daemon(void) {
     snprintf(pid, sizeof(pid), "pid %d", (int)rig.daemon);
     expect_refusal(&rig, 4, "is in use by another process");
     expect_refusal(&rig, 4, pid);
-    /* Another store is not another home: the socket and the runs would be fought over. */
+    /* Two daemons cannot share a home, even with different stores: they would compete for the socket and the runs. */
     rig_write_config(&rig, "store: {url: \"memory:\"}\n");
     expect_refusal(&rig, 4, "is in use by another process");
     rig_expect(answers(&rig), "the first one does not answer any more");
@@ -67,7 +67,7 @@ static void a_home_has_one_daemon(void) {
     rig_close(&rig);
 }
 
-static void a_mistake_is_told_with_its_line(void) {
+static void a_configuration_error_names_its_line(void) {
     struct rig rig;
     rig_open(&rig, "limits:\n  runs: 4\n  rums: 5\n");
     expect_refusal(&rig, 1, "sluice.yaml:3");
@@ -94,7 +94,7 @@ static void a_home_that_cannot_be_used_is_named(void) {
     rig_close(&rig);
 }
 
-/* --- who listens ------------------------------------------------------------------------------ */
+/* --- pipes without a reader ------------------------------------------------------------------- */
 
 static void start_with(struct rig *rig, int ready_fd, int log_fd) {
     posix_spawn_file_actions_t actions;
@@ -107,10 +107,10 @@ static void start_with(struct rig *rig, int ready_fd, int log_fd) {
     posix_spawn_file_actions_destroy(&actions);
 }
 
-static bool socket_is_there(const struct rig *rig) {
+static bool wait_for_socket(const struct rig *rig) {
     struct stat st;
     long long deadline = rig_now_us() + patience_s() * 1000000LL;
-    while (stat(rig->socket, &st) < 0) { /* nobody tells us: that is the point */
+    while (stat(rig->socket, &st) < 0) { /* poll: the ready descriptor is closed in this test */
         if (rig_now_us() > deadline)
             return false;
         rig_pause(20);
@@ -118,16 +118,16 @@ static bool socket_is_there(const struct rig *rig) {
     return true;
 }
 
-static void nobody_needs_to_listen(void) {
+static void closed_pipes_do_not_stop_the_daemon(void) {
     struct rig rig;
     int ready[2], log[2];
     rig_open(&rig, CALM);
     if (pipe2(ready, O_CLOEXEC) < 0 || pipe2(log, O_CLOEXEC) < 0)
         exit(1);
-    close(ready[0]); /* who started it has gone, and so has who reads its log */
+    close(ready[0]); /* the parent has exited, and so has the reader of the log */
     close(log[0]);
     start_with(&rig, ready[1], log[1]);
-    rig_expect(socket_is_there(&rig) && answers(&rig), "it died because nobody listened");
+    rig_expect(wait_for_socket(&rig) && answers(&rig), "it died because nobody listened");
     rig_expect(waitpid(rig.daemon, NULL, WNOHANG) == 0, "it is dead");
     rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
     close(ready[1]);
@@ -135,21 +135,21 @@ static void nobody_needs_to_listen(void) {
     rig_close(&rig);
 }
 
-static void a_log_that_nobody_reads_stops_nothing(void) {
+static void a_full_log_pipe_does_not_block_the_daemon(void) {
     struct rig rig;
     int ready[2], log[2];
     char filler[4096] = "";
     rig_open(&rig, CALM);
     if (pipe2(ready, O_CLOEXEC) < 0 || pipe2(log, O_CLOEXEC) < 0)
         exit(1);
-    /* A full pipe, whose writers wait. */
+    /* Fill the pipe, so that writers block. */
     fcntl(log[1], F_SETFL, O_NONBLOCK);
     while (write(log[1], filler, sizeof(filler)) > 0)
         continue;
     fcntl(log[1], F_SETFL, 0);
     start_with(&rig, ready[1], log[1]);
-    rig_expect(socket_is_there(&rig), "it waits for the reader of its log");
-    kill(rig.daemon, SIGHUP); /* a line more */
+    rig_expect(wait_for_socket(&rig), "it waits for the reader of its log");
+    kill(rig.daemon, SIGHUP); /* one more line in the log */
     rig_expect(answers(&rig), "it waits for the reader of its log");
     rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
     for (int i = 0; i < 2; i++) {
@@ -159,35 +159,35 @@ static void a_log_that_nobody_reads_stops_nothing(void) {
     rig_close(&rig);
 }
 
-/* --- reading again ---------------------------------------------------------------------------- */
+/* --- reloading -------------------------------------------------------------------------------- */
 
-struct wish {
+struct expected {
     const char *text;
     const char *path;
 };
 
-/* In what a GET answers, or in the daemon's log. */
-static bool is_said(struct client *client, void *ctx) {
-    const struct wish *wish = ctx;
+/* True if the text is in the answer to a GET, or in the log of the daemon. */
+static bool contains_text(struct client *client, void *ctx) {
+    const struct expected *expected = ctx;
     struct error err = { 0 };
-    if (wish->path[0] == '/' && strncmp(wish->path, "/v1", 3) == 0)
-        return client_call(client, "GET", wish->path, NULL, NULL, &err) == 200
-               && strstr(client_text(client), wish->text);
+    if (expected->path[0] == '/' && strncmp(expected->path, "/v1", 3) == 0)
+        return client_call(client, "GET", expected->path, NULL, NULL, &err) == 200
+               && strstr(client_text(client), expected->text);
     char text[65536] = "";
-    int fd = open(wish->path, O_RDONLY | O_CLOEXEC);
+    int fd = open(expected->path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
     if (fd >= 0)
         close(fd);
-    return n > 0 && strstr(text, wish->text);
+    return n > 0 && strstr(text, expected->text);
 }
 
-static void look_until(struct rig *rig, struct wish wish) {
+static void wait_for_text(struct rig *rig, struct expected expected) {
     struct client *client = rig_client(rig);
-    bool said = false;
+    bool found = false;
     long long deadline = rig_now_us() + patience_s() * 1000000LL;
-    while (!(said = is_said(client, &wish)) && rig_now_us() < deadline)
-        rig_pause(20); /* a refused configuration is no event */
-    rig_expect(said, "'%s' is not in %s", wish.text, wish.path);
+    while (!(found = contains_text(client, &expected)) && rig_now_us() < deadline)
+        rig_pause(20); /* a refused configuration emits no event */
+    rig_expect(found, "'%s' is not in %s", expected.text, expected.path);
     client_close(client);
 }
 
@@ -198,21 +198,21 @@ static void a_hangup_reads_the_configuration_again(void) {
         exit(1);
     rig_write_config(&rig, "limits: {runs: 3,\n  rums: 4}\n" CALM);
     kill(rig.daemon, SIGHUP);
-    look_until(&rig, (struct wish){ "the configuration stays as it was", rig.log });
-    look_until(&rig, (struct wish){ "sluice.yaml:2", rig.log });
-    look_until(&rig, (struct wish){ "\"value\":3", "/v1/config/limits.runs" });
+    wait_for_text(&rig, (struct expected){ "the configuration stays as it was", rig.log });
+    wait_for_text(&rig, (struct expected){ "sluice.yaml:2", rig.log });
+    wait_for_text(&rig, (struct expected){ "\"value\":3", "/v1/config/limits.runs" });
     rig_write_config(&rig, "limits: {runs: 9}\nprojects: {late: {}}\n" CALM);
     kill(rig.daemon, SIGHUP);
-    look_until(&rig, (struct wish){ "\"value\":9", "/v1/config/limits.runs" });
-    look_until(&rig, (struct wish){ "\"late\"", "/v1/projects" });
+    wait_for_text(&rig, (struct expected){ "\"value\":9", "/v1/config/limits.runs" });
+    wait_for_text(&rig, (struct expected){ "\"late\"", "/v1/projects" });
     rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
     rig_close(&rig);
 }
 
 /* --- stopping -------------------------------------------------------------------------------- */
 
-/* Each id that was answered goes into the pipe. Where the daemon is away for a moment, the client asks
- * again with the same key. */
+/* Writes the id of each acknowledged task to the pipe. While the daemon is down, the client retries
+ * with the same key. */
 static void submit_many(struct rig *rig, int out) {
     struct client *client = NULL;
     struct error err = { 0 };
@@ -242,7 +242,7 @@ static void what_was_answered_before_a_stop_is_there_after_it(void) {
     close(out[1]);
     struct client *client = NULL;
     for (; read(out[0], id, sizeof(id)) == (ssize_t)sizeof(id); acked++) {
-        if (acked == SUBMITS) { /* in the middle of it */
+        if (acked == SUBMITS) { /* in the middle of the submits */
             rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
             rig_expect(rig_start(&rig), "it does not start again");
             client = rig_client(&rig);
@@ -262,13 +262,13 @@ static void what_was_answered_before_a_stop_is_there_after_it(void) {
 }
 
 int main(void) {
-    signal(SIGPIPE, SIG_DFL); /* as a shell starts a program */
+    signal(SIGPIPE, SIG_DFL); /* as in a shell */
     a_home_has_one_daemon();
-    a_mistake_is_told_with_its_line();
-    nobody_needs_to_listen();
-    a_log_that_nobody_reads_stops_nothing();
+    a_configuration_error_names_its_line();
+    closed_pipes_do_not_stop_the_daemon();
+    a_full_log_pipe_does_not_block_the_daemon();
     a_hangup_reads_the_configuration_again();
     what_was_answered_before_a_stop_is_there_after_it();
-    a_home_that_cannot_be_used_is_named(); /* last: from here on we are in a namespace of our own */
+    a_home_that_cannot_be_used_is_named(); /* last: it moves this process to its own namespace */
     return rig_failures() > 0;
 }

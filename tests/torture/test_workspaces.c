@@ -1,12 +1,13 @@
-/* Worktrees, merges and a pool, while the daemon is killed (KILL) again and again.
+/* test_workspaces.c: worktrees, merges and a workspace pool, while the daemon is killed (SIGKILL) again and again.
  *
- * Tasks write in git worktrees and are merged into one branch (merge: direct), on which a person commits as
- * well; some of them touch the same file and may end in a conflict. Others work in a pool of paths, and some
- * of those need a second attempt. Afterwards: what is done is in the branch, once; what has a conflict is on
- * its own branch and nowhere else; what anybody ever saw in the branch is still there; no two runs were in
- * one folder at once; a second attempt was where the first was; no agent ran again because of a merge.
+ * Tasks write in git worktrees and are merged into one branch (merge: direct), on which the test commits as
+ * well; some of them change the same file and may end in a conflict. Others work in a pool of paths, and some
+ * of those need a second attempt. Checked afterwards: the work of a done task is in the branch, once; the work of a
+ * task with a
+ * conflict is only on its own branch; every head that the branch ever had is still an ancestor; no two runs were in
+ * one folder at once; a second attempt used the folder of the first; no agent ran again because of a merge.
  *
- * test_workspaces [TASKS [SEED]]: 60 tasks when nothing is said; the seed is printed. */
+ * test_workspaces [TASKS [SEED]]: TASKS defaults to 60. The seed is printed. */
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,13 +23,13 @@
 
 #define HASH_SIZE  48
 #define SEEN_MAX   256
-#define LIVES_MORE 10 /* kills besides one for every third task */
+#define LIVES_MORE 10 /* kills in addition to one per three tasks */
 
-/* One run, as it was written down. */
+/* One run, as recorded in the notes of the agents. */
 struct stay {
     char task[40], folder[PATH_MAX];
     unsigned attempt;
-    long long from_us, to_us; /* to 0: it has not written its end */
+    long long from_us, to_us; /* to_us 0: it has not written its end */
 };
 
 struct acked {
@@ -46,13 +47,13 @@ struct test {
     size_t count, capacity, due;
     struct stay *stays;
     size_t stay_count, stay_capacity;
-    char seen[SEEN_MAX][HASH_SIZE]; /* what the branch was at some time */
+    char seen[SEEN_MAX][HASH_SIZE]; /* heads of the branch, noted after each kill */
     unsigned seen_count, kills, conflicts, own_commits;
 };
 
 /* --- git ------------------------------------------------------------------------------------- */
 
-/* Its first line; the exit code. */
+/* Writes the first line of its output; returns the exit status. */
 static int git(const struct test *t, char *ret_line, size_t size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static int git(const struct test *t, char *ret_line, size_t size, const char *format, ...) {
@@ -96,7 +97,7 @@ static void note_branch(struct test *t) {
         memcpy(t->seen[t->seen_count++], hash, sizeof(hash));
 }
 
-/* A person who works beside it. The daemon's merge may have the index at this moment: then not. */
+/* Commits as a user would. Fails harmlessly while a merge of the daemon has the index locked. */
 static void commit_something(struct test *t) {
     char words[64], line[8];
     snprintf(words, sizeof(words), "commit -q --allow-empty -m 'person %u'", t->own_commits + 1);
@@ -139,7 +140,7 @@ static void one_life(struct test *t) {
     client_close(client);
 }
 
-/* --- what the runs wrote --------------------------------------------------------------------- */
+/* --- notes of the agents --------------------------------------------------------------------- */
 
 static struct stay *find_stay(struct test *t, const char *task, unsigned attempt) {
     for (size_t i = 0; i < t->stay_count; i++)
@@ -197,9 +198,9 @@ static void check_alone(const struct test *t) {
     rig_expect(together > 0, "never two runs at once: the test did not try what it should");
 }
 
-/* --- what became of the work ----------------------------------------------------------------- */
+/* --- results in git -------------------------------------------------------------------------- */
 
-/* How many commits of the branch have touched its file. */
+/* Number of commits of the branch that have changed the file of the task. */
 static int count_merges(const struct test *t, const char *id) {
     char line[32];
     if (git(t, line, sizeof(line), "rev-list --count refs/heads/main -- work-%s", id) != 0)
@@ -247,13 +248,13 @@ static void check_pool(struct test *t, const struct acked *acked, const json_t *
     }
 }
 
-/* An attempt that came to its end well is the last one. */
+/* A successful attempt is the last one. */
 static void check_attempts(struct test *t, const struct acked *acked) {
     unsigned ends = 0, due = strchr(acked->how, 'f') ? 2 : 1;
     for (size_t i = 0; i < t->stay_count; i++)
         ends += strcmp(t->stays[i].task, acked->id) == 0 && t->stays[i].to_us > 0;
     if (due == 2 && !find_stay(t, acked->id, 1))
-        due = 1; /* the first one, which fails, was not launched */
+        due = 1; /* the first attempt, which fails, was not launched */
     rig_expect(ends == due, "%s has worked %u times to the end, not %u", acked->id, ends, due);
 }
 
@@ -288,7 +289,7 @@ static void check_branch(const struct test *t) {
     rig_expect(*line == '\0', "the work tree of the branch is not clean: %s", line);
 }
 
-static bool worktrees_are_gone(const struct test *t) {
+static bool worktrees_are_removed(const struct test *t) {
     char line[16];
     return git(t, line, sizeof(line), "worktree list --porcelain | grep -c ^worktree") == 0
            && (unsigned)atoi(line) == 1 + t->conflicts;
@@ -302,11 +303,11 @@ static void check(struct test *t) {
         check_task(t, client, &t->acked[i]);
     client_close(client);
     check_branch(t);
-    bool are_gone = false;
+    bool are_removed = false;
     long long deadline = rig_now_us() + patience_s() * 1000000LL;
-    while (!(are_gone = worktrees_are_gone(t)) && rig_now_us() < deadline)
-        rig_pause(50); /* they go after their tasks are done */
-    rig_expect(are_gone, "worktrees of what is merged are left");
+    while (!(are_removed = worktrees_are_removed(t)) && rig_now_us() < deadline)
+        rig_pause(50); /* they are removed after their tasks are done */
+    rig_expect(are_removed, "worktrees of what is merged are left");
     printf("  %zu tasks, %u kills, %zu runs, %u conflicts, %u commits of a person\n", t->count,
            t->kills, t->stay_count, t->conflicts, t->own_commits);
 }

@@ -1,9 +1,9 @@
-/* tree_agent: a run that works in its folder and writes down where that was.
+/* tree_agent: the command of a run that works in its folder and records which folder it was.
  *
  * tree_agent FILE MILLISECONDS HOW: appends "begin TASK ATTEMPT TIME FOLDER" to FILE, works, appends "end
- * TASK ATTEMPT TIME", each with one write. Letters of HOW: w writes the file work-TASK, with the number of the
- * attempt; s adds a line to `shared`, which others do, too; c commits that itself; f fails its first
- * attempt. Exit code 90 and above: the test is wrong, not the program that it tests. */
+ * TASK ATTEMPT TIME", each with one write. Letters of HOW: w writes the number of the attempt to the file work-TASK;
+ * s adds a line to `shared`, as other tasks do; c commits its changes itself; f fails its first
+ * attempt. Exit code 90 and above: a bug in the test, not in Sluice. */
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     const char *how = argv[3];
     if (note(argv[1], "begin", task, attempt, folder) < 0)
         return 98;
-    (void)poll(NULL, 0, atoi(argv[2])); /* its work */
+    (void)poll(NULL, 0, atoi(argv[2])); /* simulated work */
     snprintf(name, sizeof(name), "work-%s", task);
     int size = snprintf(line, sizeof(line), "%s %s\n", task, attempt);
     if ((strchr(how, 'w') && append(name, line, (size_t)size) < 0)
