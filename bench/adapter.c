@@ -1,7 +1,8 @@
-/* adapter.c: how fast is an agent's output read, and does its size cost memory?
+/* adapter.c: speed and memory of the adapter that reads the output of an agent.
  *
- * A generated run of Claude Code: much of it are answers of tools, as in real ones, with the escapes of
- * program text; small events between. Read in pieces like a growing log, by processor time, beside jq on the
+ * The input is a generated log of Claude Code: mostly tool results, as in real ones, with the escapes of
+ * source code, and small events between them. It is read in pieces like a growing log. Processor time is compared
+ * with jq on the
  * same file in the same run. */
 #include <fcntl.h>
 #include <malloc.h>
@@ -80,7 +81,7 @@ static long write_run(FILE *out) {
 
 struct reading {
     double seconds;
-    size_t most; /* bytes on the heap above those at the beginning */
+    size_t most; /* heap in use, relative to the beginning */
     bool is_ok;
 };
 
@@ -103,7 +104,7 @@ static struct reading read_run(const char *path, const char *adapter) {
     return reading;
 }
 
-/* Processor seconds of `jq -c . FILE`; negative: there is no jq. */
+/* Processor seconds of `jq -c . FILE`; negative: jq is not installed. */
 static double run_jq(char *path, long *ret_kb) {
     extern char **environ;
     char name[] = "jq", compact[] = "-c", all[] = ".";

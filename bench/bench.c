@@ -1,4 +1,4 @@
-/* bench.c: prints what things cost, and whether the goals hold. */
+/* bench.c: runs the measurements, and prints costs and whether the goals are met. */
 #include "bench.h"
 
 #include <stdarg.h>
@@ -32,7 +32,7 @@ void bench_goal(bool met, const char *format, ...) {
     missed += !met;
 }
 
-/* Is the part in the list? An empty one has them all. */
+/* Is the part selected? An empty list selects all. */
 static bool is_asked(char **parts, const char *part) {
     if (!parts[0])
         return true;

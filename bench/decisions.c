@@ -1,16 +1,16 @@
-/* decisions.c: what one decision costs, and what a waiting task costs. */
+/* decisions.c: the cost of one decision, and of one waiting task. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "bench.h"
 
-/* The physical limit to compare with: take the least of n numbers and put another in. */
+/* The lower bound to compare with: pop the minimum of n numbers and push another. */
 static double bare_heap(uint32_t n) {
     uint64_t *heap = malloc((n + 1) * sizeof(*heap));
     struct rng rng = { 1 };
     for (uint32_t i = 1; i <= n; i++)
-        heap[i] = i; /* in order: already a heap */
+        heap[i] = i; /* sorted: already a heap */
     uint32_t rounds = 200000;
     double begin = bench_seconds();
     for (uint32_t r = 0; r < rounds; r++) {
@@ -42,7 +42,7 @@ static struct measured measure_queue(struct bench_queue *q, uint32_t tasks) {
     core_count(q->core, &counts);
     for (int i = 0; i < 20; i++)
         bench_queue_round(q, &warm);
-    for (int pass = 0; pass < 5; pass++) { /* the quietest of five: others use this machine too */
+    for (int pass = 0; pass < 5; pass++) { /* the fastest of five: the machine has other load */
         struct bench_round sum = { 0 };
         for (int i = 0; i < 60; i++)
             bench_queue_round(q, &sum);
@@ -64,7 +64,7 @@ static struct measured measure(uint32_t tasks, uint32_t projects, uint32_t class
     return measure_queue(&q, tasks);
 }
 
-/* Everything is overdue and a kind is full: each turn looks for the one that may reserve. */
+/* All tasks are overdue and a kind is full: each turn searches for the task that may reserve. */
 static struct measured measure_overdue(uint32_t tasks, uint32_t projects, uint32_t classes) {
     struct bench_queue q;
     bench_queue_init(&q, projects, classes, 0);

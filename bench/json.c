@@ -1,7 +1,8 @@
-/* json.c: is our own reader of request bodies still worth its lines?
+/* json.c: compares our parser of request bodies with jansson.
  *
- * ops/json_read.c builds the same tree as jansson's parser. It stays as long as it is clearly faster with what is sent
- * most: many tasks in one request. */
+ * ops/json_read.c builds the same tree as the parser of jansson. It is worth its lines only while it is clearly
+ * faster for the
+ * most frequent large request: many tasks in one batch. */
 #include <jansson.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* queue.c: a queue that stays as long as it is, however much is started. */
+/* queue.c: a queue whose length stays constant while tasks start. */
 #include <stdio.h>
 #include <stdlib.h>
 

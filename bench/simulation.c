@@ -1,4 +1,4 @@
-/* simulation.c: steps of the player per second, and the slow model beside the engine. */
+/* simulation.c: steps of the simulation per second, and the slow model compared with the engine. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ static void play(void) {
     bench_queue_finish(&q);
 }
 
-/* The same queue in the slow model; one decision. */
+/* One decision on the same queue in the slow model. */
 static double model_pick(uint32_t tasks) {
     struct symbol_table names;
     symbol_table_init(&names);

@@ -1,4 +1,4 @@
-/* snapshot.c: a million tasks from a file to the first plan, by the program that people run. */
+/* snapshot.c: a million tasks from a snapshot file to the first plan, with the real command. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* common.c: clocks, medians, goals, and a daemon to measure. */
+/* common.c: clocks, medians, goals, and the daemon under test. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ void bench_pause(struct rig *rig, bool paused) {
     client_close(client);
 }
 
-/* Looks rarely: about as often as the rest is halved. */
+/* Polls less often the more tasks are left. */
 void bench_wait_drained(struct rig *rig) {
     struct client *client = rig_client(rig);
     for (long long left; (left = rig_open_tasks(client)) != 0;) {

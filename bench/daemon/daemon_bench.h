@@ -1,7 +1,7 @@
 /* daemon_bench.h: shared by the measurements of the daemon.
  *
- * Each figure stands beside the limit measured in the same run (bare SQLite commits, bare posix_spawn,
- * task-spooler), in rounds that alternate, as a median: machines differ and swing. */
+ * Each figure is compared with a limit measured in the same run (bare SQLite commits, bare posix_spawn,
+ * task-spooler), in alternating rounds, as a median, because absolute figures vary with the machine. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,23 +16,23 @@ struct bench_programs {
     const char *sluice, *stamp, *tsp; /* tsp NULL: not installed */
 };
 
-double bench_now(void); /* seconds, steady */
+double bench_now(void); /* monotonic seconds */
 double bench_median(double *values, size_t count);
 double bench_percentile(double *values, size_t count, double part);
-/* Prints one goal and whether it holds. */
+/* Prints one goal and whether it is met. */
 void bench_goal(bool met, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int bench_missed(void);
 void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A daemon that starts nothing until it is resumed. `config` may be NULL. */
+/* A daemon that is paused until it is resumed. `config` may be NULL. */
 void bench_open(struct rig *rig, const char *config);
 void bench_pause(struct rig *rig, bool paused);
 void bench_wait_drained(struct rig *rig);
-/* Adds `count` tasks that run /bin/true, 1,000 in a request; seconds. */
+/* Adds `count` tasks that run /bin/true, 1,000 per request; returns seconds. */
 double bench_bulk(struct rig *rig, size_t tasks);
 double bench_bulk_in(struct rig *rig, size_t tasks, const char *cwd);
 
-/* Resident memory of a process in kB, and how often it gave up the processor by itself. */
+/* Resident memory of a process in kB, and its voluntary context switches. */
 long bench_resident_kb(pid_t pid);
 long bench_wakeups(pid_t pid);
 /* The first child of this name, or 0. */
@@ -47,7 +47,7 @@ void bench_latency(const struct bench_programs *programs);
 void bench_hostile(const char *attempt); /* tests/escape/attempt */
 void bench_idle(void);
 void bench_depth(void);
-/* Only when it is asked for: it needs a server, and others to compare. */
+/* Only on request: it needs a server, and other queues to compare with. */
 void bench_postgres(void);
-/* The same. BENCH_SLURM: a folder; BENCH_SLURM_CLUSTER: scripts/slurm-cluster */
+/* Only on request. BENCH_SLURM: a folder; BENCH_SLURM_CLUSTER: scripts/slurm-cluster */
 void bench_slurm(void);

@@ -1,8 +1,8 @@
-/* depth.c: does a long queue cost memory, time to start again, or time to look at?
+/* depth.c: memory, restart time and query time with a long queue.
  *
- * A daemon with a few tasks stands beside the one with many, and both are asked in turn: so a machine
- * that is busy with something else is busy for both. Meanwhile all share one processor: to wake up
- * another user of it takes half as long as an answer, or nothing, by chance. */
+ * A daemon with few tasks and one with many are queried in turn, so that other load on the
+ * machine affects both. Meanwhile all processes are pinned to one processor: a wake-up on
+ * another processor takes up to half as long as an answer, at random. */
 #include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "daemon_bench.h"
 
 #define LOOKS 400
-#define ROUND 20 /* looks at one of them: both are awake and warm */
+#define ROUND 20 /* queries of one daemon in a row, so that both are awake and warm */
 
 struct depth {
     struct rig rig;
@@ -35,7 +35,7 @@ static double depth_mb(const struct depth *d) {
     return (double)bench_resident_kb(d->rig.daemon) / 1024;
 }
 
-/* Fills it, kills it, starts it again. */
+/* Fills the queue, kills the daemon, starts it again. */
 static void depth_open(struct depth *d, size_t tasks) {
     *d = (struct depth){ .tasks = tasks };
     bench_open(&d->rig, "queue: {soft: unlimited, hard: unlimited}\n");
@@ -55,9 +55,9 @@ static void depth_close(struct depth *d) {
     rig_close(&d->rig);
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- queries --------------------------------------------------------------------------------- */
 
-/* All threads of a process to these processors. */
+/* Pins all threads of a process to these processors. */
 static void process_pin(pid_t pid, const cpu_set_t *set) {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -72,7 +72,7 @@ static void process_pin(pid_t pid, const cpu_set_t *set) {
         (void)closedir(threads);
 }
 
-/* Asks both in turn; says what it takes. */
+/* Queries both daemons in turn; prints the medians. */
 static void compare(const struct depth *few, const struct depth *many, const char *what,
                     const char *few_path, const char *many_path) {
     double few_times[LOOKS], many_times[LOOKS];
@@ -100,13 +100,13 @@ static void measure(const struct depth *few, size_t tasks, double most_mb, doubl
     process_pin(few->rig.daemon, &one);
     process_pin(many.rig.daemon, &one);
     process_pin(getpid(), &one);
-    char few_why[64], many_why[64]; /* in the middle its place is found by the longest way */
+    char few_why[64], many_why[64]; /* in the middle its position is found on the longest path */
     snprintf(few_why, sizeof(few_why), "/v1/tasks/%zu/why", few->tasks / 2);
     snprintf(many_why, sizeof(many_why), "/v1/tasks/%zu/why", tasks / 2);
     compare(few, &many, "status", "/v1/status", "/v1/status");
     compare(few, &many, "list", "/v1/tasks?limit=50", "/v1/tasks?limit=50");
     compare(few, &many, "why", few_why, many_why);
-    process_pin(getpid(), &before); /* the next daemon would be pinned from its birth */
+    process_pin(getpid(), &before); /* the next daemon would inherit the pinning */
     double mb = depth_mb(&many) > many.full_mb ? depth_mb(&many) : many.full_mb;
     bench_goal(mb <= most_mb, "%zu queued in %.0f MB (at most %.0f)", tasks, mb, most_mb);
     depth_close(&many);

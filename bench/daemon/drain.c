@@ -1,5 +1,5 @@
-/* drain.c: how many runs of /bin/true a second, each with a shim and two durable records, beside bare
- * posix_spawn and wait? */
+/* drain.c: runs of /bin/true per second, each with a shim and two durable records, compared with bare
+ * posix_spawn and wait. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static double drain(int at_once) {
     (void)bench_bulk(&rig, TASKS);
     double began = bench_now();
     bench_pause(&rig, false);
-    bench_wait_drained(&rig); /* a stream of all events would be work of its own */
+    bench_wait_drained(&rig); /* a stream of all events would add load */
     double rate = TASKS / (bench_now() - began);
     rig_close(&rig);
     return rate;

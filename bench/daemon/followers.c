@@ -1,6 +1,6 @@
-/* followers.c: do 64 pages that follow the events slow down what is started?
+/* followers.c: do 64 dashboard pages that follow the events slow down starts?
  *
- * The same queue is drained with and without them, in turn. A process of its own reads what they are sent, as browsers
+ * The same queue is drained with and without them, alternating. A separate process reads the events, as browsers
  * would. */
 #include <fcntl.h>
 #include <signal.h>
@@ -34,12 +34,12 @@ static int follow(const char *path) {
     return fd;
 }
 
-/* The other process: reads until it is killed. Writes to `ready` when all of them follow. */
+/* The reader process: reads until it is killed. Writes to `ready` when all connections follow. */
 static void read_all(const char *path, int ready) {
     static char buffer[256 * 1024];
     int poller = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event events[FOLLOWERS];
-    /* Browsers are other programs: what they do with the events is not what is measured. */
+    /* Browsers are other programs: their processing of events is not measured. */
     (void)setpriority(PRIO_PROCESS, 0, 10);
     for (int i = 0; i < FOLLOWERS; i++) {
         struct epoll_event event = { .events = EPOLLIN, .data.fd = follow(path) };
@@ -50,7 +50,7 @@ static void read_all(const char *path, int ready) {
         int count = epoll_wait(poller, events, FOLLOWERS, -1);
         for (int i = 0; i < count; i++)
             if (read(events[i].data.fd, buffer, sizeof(buffer)) <= 0)
-                exit(0); /* the daemon has ended */
+                exit(0); /* the daemon has exited */
     }
 }
 

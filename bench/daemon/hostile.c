@@ -1,9 +1,12 @@
 /* hostile.c: does the daemon answer its owner while twenty runs attack it?
  *
- * Each run makes every attempt of tests/escape/, one after the other. Then it replaces the files that the daemon reads of it
- * with FIFOs and huge files, floods its log, holds connections open, and ends, so that the daemon reads what it has left; the
- * next one takes its slot. Beside the daemon a process that answers at once, on a socket of the same kind, shows what the load
- * of the machine alone costs. */
+ * Each run makes every attempt of tests/escape/, one after the other. Then it replaces its files that the daemon
+ * reads
+ * with FIFOs and huge files, floods its log, holds connections open, and ends, so that the daemon reads what is left;
+ * the
+ * next run takes its slot. A process that answers at once on a socket of the same kind shows how much latency the
+ * load
+ * of the machine alone causes. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +23,7 @@
 
 #define RUNS      20
 #define TASKS     (4 * RUNS)
-#define QUESTIONS 100000 /* at most; as many as fit while they run */
+#define QUESTIONS 100000 /* maximum; as many as fit while they run */
 #define PAUSE_MS  2
 #define MOST_MS   100.0
 
@@ -47,7 +50,7 @@ static struct sockaddr_un address_of(const char *path) {
     return address;
 }
 
-/* A new connection each, as a command makes one; milliseconds until the answer is complete. */
+/* A new connection for each, as a command opens one; milliseconds until the answer is complete. */
 static double ask(const char *path) {
     static char answer[1 << 20];
     struct sockaddr_un address = address_of(path);
@@ -78,7 +81,8 @@ static pid_t start_peer(const char *path) {
         exit(1);
     pid_t pid = fork();
     if (pid == 0) {
-        (void)prctl(PR_SET_NAME, "victim"); /* the attempts are after it, and no other process */
+        (void)prctl(PR_SET_NAME,
+                    "victim"); /* the target of the attempts, and of no other process */
         for (char line[256];;) {
             int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
             (void)!read(fd, line, sizeof(line));
@@ -94,7 +98,7 @@ static void add_env(json_t *env, const char *name, const char *value) {
     json_object_set_new(env, name, json_string(value));
 }
 
-/* Where the attempts find what they are after; what they damage is below the home of this measurement. */
+/* The targets of the attempts; whatever they damage is in the home of this measurement. */
 static json_t *targets(const struct rig *rig, const char *attempt, pid_t victim) {
     json_t *env = json_object();
     char pid[16], folder[128];
@@ -140,7 +144,7 @@ static void add_runs(struct rig *rig, const char *attempt, pid_t victim) {
     client_close(client);
 }
 
-/* How many runs have made all of it. */
+/* Number of runs that have made all attempts. */
 static int rounds(const struct rig *rig) {
     char path[128];
     struct stat st;

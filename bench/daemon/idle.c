@@ -1,4 +1,4 @@
-/* idle.c: what does it cost when nothing is to be done? */
+/* idle.c: the cost of an idle daemon. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ void bench_idle(void) {
     client_close(client);
     pid_t shim = 0;
     wait_for_shim(&rig, &shim);
-    rig_pause(35000); /* the store tidies up once it has been quiet for half a minute */
+    rig_pause(35000); /* the store does its maintenance after half a minute without writes */
     long before = bench_wakeups(rig.daemon), shim_before = bench_wakeups(shim);
     rig_pause(SECONDS_OF_SILENCE * 1000);
     long woke = bench_wakeups(rig.daemon) - before, shim_woke = bench_wakeups(shim) - shim_before;

@@ -1,5 +1,5 @@
-/* latency.c: from the call of the client to the first instruction of the command, in an idle queue,
- * beside task-spooler. Both include the start of the client program. */
+/* latency.c: time from the call of the client to the first instruction of the command, in an idle queue,
+ * compared with task-spooler. Both include the start of the client program. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-/* `fifo` is open for writing too: it never ends, whichever writer has not gone yet. */
+/* `fifo` is also open for writing: it never reaches end of file, whether or not a writer still has it open. */
 static double once(int fifo, char **argv) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);

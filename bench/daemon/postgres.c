@@ -1,9 +1,12 @@
-/* postgres.c: what does Sluice do with its state in PostgreSQL, beside queues that were made for it?
+/* postgres.c: throughput with PostgreSQL as the store, compared with queues made for PostgreSQL.
  *
- * One server (BENCH_POSTGRES), everybody in turn, a database or schema of one's own each time, the same numbers of the same
- * small jobs. The others' runs are handlers inside their own process; Sluice's are processes with a shim, a folder and a
- * log each, so theirs are measured both ways: a handler that does nothing, and one that starts /bin/true. The same daemon
- * on SQLite stands beside it: deciding must not cost more. */
+ * All use one server (BENCH_POSTGRES), in turn, each with a new database or schema, and run the same number of the
+ * same
+ * small jobs. In the other queues a job is a handler in the worker process; in Sluice it is a process with a shim, a
+ * folder and a
+ * log. So the others are measured twice: with a handler that does nothing, and with one that starts /bin/true. The
+ * same daemon
+ * on SQLite is measured too: decisions must not cost more. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +37,7 @@ static struct queue queues[] = {
 #define QUEUES     (sizeof(queues) / sizeof(*queues))
 #define FIRST_PEER 2
 
-/* --- ours ------------------------------------------------------------------------------------ */
+/* --- Sluice ---------------------------------------------------------------------------------- */
 
 static void submit_singly(struct rig *rig) {
     struct client *client = rig_client(rig);
@@ -50,7 +53,7 @@ static void submit_singly(struct rig *rig) {
     client_close(client);
 }
 
-/* Seconds of processor time of a process, not of its children. */
+/* Processor seconds of a process, without its children. */
 static double processor_seconds(pid_t pid) {
     char path[64], text[1024] = "";
     unsigned long user = 0, system = 0;
@@ -93,7 +96,7 @@ static void measure_ours(struct queue *queue, int round, const char *url) {
     unsetenv("SLUICE_TEST_STORE");
 }
 
-/* --- the others ------------------------------------------------------------------------------ */
+/* --- other queues ---------------------------------------------------------------------------- */
 
 static void measure_peer(struct queue *queue, int round, const char *url, const char *folder) {
     char command[1024], line[256] = "";

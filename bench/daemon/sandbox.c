@@ -1,5 +1,6 @@
-/* sandbox.c: what does a sandbox cost a run? The same queue of /bin/true, with bubblewrap and without, in turn; beside
- * them what bubblewrap costs alone, with namespaces and the system read-only, and nothing else. */
+/* sandbox.c: the cost of a sandbox per run. The same queue of /bin/true, with and without bubblewrap, alternating;
+ * compared
+ * with bare bubblewrap with namespaces and a read-only system. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 extern char **environ;
 
-/* Runs a second. */
+/* Runs per second. */
 static double bare_runs(const char *const *argv) {
     pid_t pid;
     int live = 0;

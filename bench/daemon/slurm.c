@@ -1,9 +1,10 @@
-/* slurm.c: what does it cost to send 2,000 jobs through Sluice to Slurm, compared with sbatch?
+/* slurm.c: the cost of sending 2,000 jobs through Sluice to Slurm, compared with sbatch.
  *
- * Without Sluice: a loop of sbatch, and one sbatch with an array. Every measurement has a cluster of its own that has seen
- * nothing yet (scripts/slurm-cluster): a controller remembers jobs that are over, and gets slower by them. The clock
- * runs from the first submit until everybody knows that the last job is over. The cluster shares the processors of
- * this machine with the submitter, so all that Sluice does beside a job is time that jobs do not have. */
+ * Without Sluice: a loop of sbatch, and one sbatch with an array. Every measurement uses a new cluster
+ * (scripts/slurm-cluster), because a controller remembers completed jobs and gets slower. The clock
+ * runs from the first submit until all programs know that the last job has completed. The cluster shares the
+ * processors of
+ * this machine with the submitter, so all work that Sluice does per job slows down the jobs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,9 @@
 
 #include "daemon_bench.h"
 
-#define JOBS       2000 /* BENCH_SLURM_JOBS: for a quick look */
-#define FACTOR_MAX 1.10 /* longest duration, relative to the loop */
-#define AGAIN      50   /* ms between two looks */
+#define JOBS       2000 /* BENCH_SLURM_JOBS: for a quick run */
+#define FACTOR_MAX 1.10 /* maximum duration, relative to the loop */
+#define AGAIN      50   /* polling interval in ms */
 #define COMMAND    "/bin/true"
 
 static const char *folder;
@@ -40,8 +41,9 @@ static void fresh_cluster(void) {
     cluster("start");
 }
 
-/* Lines of a file of the cluster that contain a text: "log/jobs" has one for each job that is over. The times of the
- * first and the last one, when they begin with one. */
+/* Counts lines of a file of the cluster that contain a text: "log/jobs" has one for each completed job. Also the
+ * times of the
+ * first and the last one, if the lines begin with a time. */
 static unsigned count_lines(const char *file, const char *text, double *ret_first,
                             double *ret_last) {
     char path[256], line[4096];
@@ -67,11 +69,11 @@ static unsigned count_lines(const char *file, const char *text, double *ret_firs
 
 static void wait_over(void) {
     while (count_lines("log/jobs", "JobId=", NULL, NULL)
-           < (unsigned)jobs + 1) /* and the cluster's own */
+           < (unsigned)jobs + 1) /* and the script of the cluster */
         rig_pause(AGAIN);
 }
 
-/* How many submits a second the controller has seen. */
+/* Submits per second, as seen by the controller. */
 static double submit_rate(void) {
     double first = 0, last = 0;
     unsigned count = count_lines("log/ctld.log", "_slurm_rpc_submit_batch_job", &first, &last);
@@ -79,7 +81,7 @@ static double submit_rate(void) {
     return last > first ? (count - 2) / (last - first) : 0;
 }
 
-/* --- the ways -------------------------------------------------------------------------------- */
+/* --- variants -------------------------------------------------------------------------------- */
 
 #define SBATCH                                                                                     \
     "sbatch --parsable --no-requeue --chdir=/ --output=/dev/null --wrap='exec " COMMAND "'"
