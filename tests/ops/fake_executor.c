@@ -189,7 +189,7 @@ size_t executor_probe(const char *folder, const struct executor_feature **ret) {
     return executor_features(NULL, ret);
 }
 
-/* --- what a test says ------------------------------------------------------------------------ */
+/* --- control by the test --------------------------------------------------------------------- */
 
 /* The executor that has a run of this task. */
 static struct executor *with(task_id task) {

@@ -26,7 +26,7 @@
 
 #define TURNS_FREE 16
 
-/* Two places, a few names of each sort, and a machine that never stops anything. */
+/* Two slots, a few names of each sort, and no host limit that stops anything. */
 static const char config_base[] =
     "host: {disk_free_gb: 0}\n"
     "store: {min_free_mb: 0}\n"
@@ -44,7 +44,7 @@ static void fail_with(const char *what, const struct error *err) {
     fail_msg("%s: %s", what, err->text);
 }
 
-/* Once for all tests of a program. */
+/* Once per test program. */
 static void check_answers(void) {
     static bool checks;
     const char *path = getenv("SLUICE_TEST_ANSWERS");
@@ -83,7 +83,7 @@ static void start(struct ops *o) {
         fail_with("engine", &err);
     if (engine_start(o->engine, &started, &err) < 0)
         fail_with("start", &err);
-    ops_turn(o); /* what the start itself has to write */
+    ops_turn(o); /* commits what the start itself has written */
 }
 
 static void stop(struct ops *o) {
@@ -115,14 +115,14 @@ void ops_restart(struct ops *o) {
     start(o);
 }
 
-/* A launch that took long, as the clock of the test has it, is the last of its turn. */
+/* A turn ends after a slow launch, by the clock of the test: repeats until all are launched. */
 void ops_turn(struct ops *o) {
     engine_turn(o->engine);
     for (int i = 0; i < TURNS_FREE && engine_is_launching(o->engine); i++)
         engine_turn(o->engine);
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 
 static void take_answer(struct reply *r, int status, const struct strbuf *text) {
     r->status = status;
@@ -153,7 +153,7 @@ static void refuse(struct reply *r, int status) {
     take_answer(r, status, &text);
 }
 
-/* As a front end does it: <0 when it was refused before it came to the engine. */
+/* As a front end does; <0: refused before it reached the engine. */
 static int read_params(const struct op *op, const char *query, const struct question *q,
                        json_t *params, struct error *err) {
     int r = query ? op_take_query(op, query, params, err) : 0;
@@ -223,7 +223,7 @@ static void lost_patience(void *ctx) {
     loop_stop(ctx);
 }
 
-/* It waits for something that is computed aside: the loop runs until that has come. */
+/* The answer depends on a helper process: runs the loop until it has arrived. */
 static void wait_for(struct ops *o, struct reply *r) {
     struct loop_timer *deadline = loop_timer_new(o->loop, lost_patience, o->loop);
     loop_timer_set(o->loop, deadline, loop_now_steady(o->loop) + patience_ms());
@@ -241,7 +241,7 @@ void ops_wait(struct ops *o, struct reply *r) {
 }
 
 static struct reply ask_question(struct ops *o, const struct question *q) {
-    struct reply *r = xcalloc(1, sizeof(*r)); /* stays where it is until it is answered */
+    struct reply *r = xcalloc(1, sizeof(*r)); /* must not move until it is answered */
     begin(o, q, r);
     for (int turns = 0; !r->answered && turns < 4; turns++)
         ops_turn(o);
@@ -299,7 +299,7 @@ void reply_finish(struct reply *r) {
     *r = (struct reply){ 0 };
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- replies and state ----------------------------------------------------------------------- */
 
 const json_t *reply_at(const struct reply *r, const char *path) {
     const json_t *at = r->json;
@@ -347,12 +347,12 @@ size_t reply_count(const struct reply *r, const char *path) {
     return json_array_size(reply_at(r, path));
 }
 
-void ops_check(struct ops *o, int status, const char *sentence, struct question q) {
+void ops_check(struct ops *o, int status, const char *message, struct question q) {
     struct reply r = ops_ask(o, q.method, q.path, q.body, q.key);
     if (r.status != status)
         fail_msg("%s:%d: %s %s has status %d, expected %d: %s", q.file, q.line, q.method, q.path,
                  r.status, status, r.text);
-    if (sentence && strcmp(reply_text(&r, "error.message"), sentence) != 0)
+    if (message && strcmp(reply_text(&r, "error.message"), message) != 0)
         fail_msg("%s:%d: %s says: %s", q.file, q.line, q.path, reply_text(&r, "error.message"));
     reply_finish(&r);
 }

@@ -1,4 +1,5 @@
-/* test_access.c: what whoever comes by TCP may do, and the life of tokens. */
+/* test_access.c: which operations the scopes of access tokens permit over TCP, and how tokens are added, expire and
+ * are revoked. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 #define CONFIG "/v1/config"
 
-/* The clock of the engine goes on by so much; nobody waits for it. */
+/* Advances the clock of the engine by `span` without waiting. */
 static void pass(struct ops *o, time_ms span) {
     o->engine->steady_at_start -= span;
 }
@@ -46,7 +47,7 @@ static void keep_code(struct op_call *call, void *ctx) {
     op_call_free(call);
 }
 
-/* Those that would be let in are not run: they have no parameters. */
+/* Operations that the scope permits are not run: their parameters are missing. */
 TEST(no_scope_reaches_what_needs_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
@@ -90,7 +91,7 @@ TEST(each_scope_does_what_it_is_for) {
     reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/pause", "{}", NULL), 200, NULL);
 }
 
-TEST(what_is_the_sockets_alone_is_so_for_every_scope) {
+TEST(socket_only_operations_are_refused_for_every_scope) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     free(add_token(&o, "{\"name\":\"phone\"}"));
@@ -179,7 +180,7 @@ TEST(health_without_a_token_says_ok_and_no_more) {
     reply_expect(ops_ask_by(&o, ACCESS_READ, "/healthz", NULL, NULL), 200, "\"version\"");
 }
 
-TEST(a_key_belongs_to_who_chose_it) {
+TEST(an_idempotency_key_belongs_to_its_token) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const char body[] = "{\"tasks\":[{\"project\":\"web\",\"argv\":[\"true\"]}]}";
@@ -224,7 +225,7 @@ TEST(two_tokens_have_nothing_in_common) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     char *a = add_token(&o, "{\"name\":\"a\"}"), *b = add_token(&o, "{\"name\":\"b\"}");
-    /* The id of one with the secret of the other. */
+    /* The id of one token with the secret of the other. */
     char mixed[ACCESS_TOKEN_SIZE];
     (void)snprintf(mixed, sizeof(mixed), "%.13s%s", a, b + 13);
     assert_null(engine_find_access(o.engine, mixed));
@@ -246,7 +247,7 @@ TEST(a_token_outlives_the_daemon_and_its_secret_is_nowhere) {
     assert_non_null(found);
     assert_int_equal(found->scope, ACCESS_READ);
     assert_true(found->used_at > 0 && found->expires_at > found->created_at);
-    /* Asked again with the same key, nobody has the answer. */
+    /* A retry with the same key cannot repeat the answer: the secret is not stored. */
     reply_expect(ops_ask(&o, "POST", "/v1/tokens", "{\"name\":\"phone\",\"expires_s\":3600}",
                          "the-key-of-it"),
                  409, "its answer, which had the secret, is gone");
@@ -265,12 +266,13 @@ TEST(a_token_ends_when_it_expires) {
     assert_non_null(engine_find_access(o.engine, token));
     pass(&o, SECONDS(3));
     assert_null(engine_find_access(o.engine, token));
-    free(add_token(&o, "{\"name\":\"phone\"}")); /* its name is free, and its row goes */
+    free(
+        add_token(&o, "{\"name\":\"phone\"}")); /* its name is free again, and its row is deleted */
     assert_int_equal(engine_access_count(o.engine), 1);
     free(token);
 }
 
-TEST(a_revoked_token_is_none_and_the_events_say_who_did_it) {
+TEST(a_revoked_token_is_rejected_and_the_events_say_who_revoked_it) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     char *token = add_token(&o, "{\"name\":\"phone\"}");
@@ -299,7 +301,7 @@ TEST(names_are_plain_and_taken_once) {
     ops_expect(&o, 400, "POST", "/v1/tokens", "{\"name\":\"x\",\"expires_s\":0}");
 }
 
-TEST(there_are_so_many_and_no_more) {
+TEST(the_number_of_tokens_is_limited) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[64];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -310,7 +312,7 @@ TEST(there_are_so_many_and_no_more) {
     ops_expect(&o, 507, "POST", "/v1/tokens", "{\"name\":\"one-more\"}");
 }
 
-TEST(that_it_was_used_is_written_once_in_a_minute) {
+TEST(last_use_is_written_at_most_once_a_minute) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     char *token = add_token(&o, "{\"name\":\"phone\"}");

@@ -1,4 +1,5 @@
-/* test_actions.c: verbs on tasks: all of a list or none, and what is there already is no error. */
+/* test_actions.c: verbs on tasks. A list is applied completely or not at all; a verb that has no effect is not an
+ * error. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ static enum task_state state_of(struct ops *o, task_id task) {
     return t.state;
 }
 
-/* {"tasks":[task]} to a verb: its state and whether there was nothing to do. */
+/* Sends {"tasks":[task]} to a verb; checks the resulting state and whether the verb was a no-op. */
 static void expect(struct ops *o, const char *verb, const char *body, const char *wanted,
                    bool already) {
     char path[64];
@@ -56,7 +57,7 @@ TEST(hold_until_a_time) {
                    engine_now(o.engine) + HOURS(1));
     expect(&o, "hold", body, "held", false);
     expect(&o, "hold", body, "held", true);
-    expect(&o, "hold", "{\"tasks\":[\"1\"]}", "held", false); /* for ever instead */
+    expect(&o, "hold", "{\"tasks\":[\"1\"]}", "held", false); /* without an end time instead */
     ops_refused(&o, 400, "/v1/tasks/hold", "{\"tasks\":[\"1\"],\"until\":1000}",
                 "'until' has passed: it is in ms since the epoch");
 }
@@ -100,7 +101,7 @@ TEST(one_that_is_not_allowed_stops_all) {
     assert_memory_equal(&before, &after, sizeof(after));
 }
 
-TEST(a_task_named_twice_is_told_once) {
+TEST(a_task_named_twice_is_reported_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     (void)ops_add(&o, "");
@@ -200,7 +201,7 @@ TEST(f127_sling_takes_a_whole_group) {
                 "there is no task and no group 'saga'");
 }
 
-/* However many tasks came after it, and after a task of the same name was there. */
+/* It is found behind any number of later tasks, and although an earlier task had the same name. */
 TEST(f127_a_group_is_found_whole_behind_many_others) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
@@ -268,10 +269,10 @@ TEST(what_a_draft_says_of_its_start_counts_when_it_is_slung) {
     assert_true(core_task(engine_core(o.engine), 1, &t));
     assert_true(t.not_before > engine_now(o.engine));
     expect(&o, "sling", "{\"tasks\":[\"2\"]}", "held", false);
-    expect(&o, "sling", "{\"tasks\":[\"3\"]}", "ready", false); /* that has passed */
+    expect(&o, "sling", "{\"tasks\":[\"3\"]}", "ready", false); /* in the past */
     expect(&o, "release", "{\"tasks\":[\"2\"]}", "ready", false);
     expect(&o, "clear", "{\"tasks\":[\"2\"]}", "draft", false);
-    expect(&o, "sling", "{\"tasks\":[\"2\"]}", "ready", false); /* it was let go before */
+    expect(&o, "sling", "{\"tasks\":[\"2\"]}", "ready", false); /* it was released before */
 }
 
 TEST(f146_merging_that_cannot_be_is_refused_when_it_is_slung) {
@@ -347,7 +348,7 @@ TEST(f124_pause_and_resume_all_or_one_project) {
     assert_int_equal(state_of(&o, web), TASK_STARTING);
 }
 
-/* Whoever wonders why nothing runs is told whom to ask, after a restart too. */
+/* `why` names who paused the queue and when, also after a restart. */
 TEST(f124_a_pause_keeps_who_asked_and_when) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
@@ -356,7 +357,7 @@ TEST(f124_a_pause_keeps_who_asked_and_when) {
     time_ms at = engine_now(o.engine);
     (void)ops_add(&o, "\"project\":\"web\",");
     _cleanup_(reply_finish) struct reply events = ops_ask(&o, "GET", "/v1/events", NULL, NULL);
-    size_t last = reply_count(&events, "items") - 2; /* before that of the task */
+    size_t last = reply_count(&events, "items") - 2; /* the event before that of the task */
     char path[32];
     (void)snprintf(path, sizeof(path), "items.%zu.kind", last);
     assert_string_equal(reply_text(&events, path), "project.paused");
@@ -403,7 +404,7 @@ TEST(f123_a_tick_decides_now_and_a_dry_one_only_says_so) {
     assert_string_equal(reply_text(&real, "start.0.project"), "web");
 }
 
-TEST(a_report_is_for_the_run_that_lives) {
+TEST(a_report_is_for_the_live_run) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = ops_add(&o, "\"agent\":\"claude\",");
@@ -456,7 +457,7 @@ TEST(a_run_may_report_without_saying_who_it_is) {
     }
 }
 
-TEST(shutdown_is_told_to_the_front_end) {
+TEST(shutdown_reaches_the_front_end) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply r = ops_ask(&o, "POST", "/v1/shutdown", "{}", NULL);

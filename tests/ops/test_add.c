@@ -1,4 +1,4 @@
-/* test_add.c: what may be added, what is refused, and what the answer says. */
+/* test_add.c: which tasks can be added, which are refused with which message, and what the answer contains. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@ static struct reply add(struct ops *o, const char *body) {
     return ops_ask(o, "POST", "/v1/tasks", body, NULL);
 }
 
-/* One task with these members and nothing else. */
-static void refused_task(struct ops *o, int status, const char *members, const char *sentence) {
+/* Adds one task with these members alone; expects the status and the error message. */
+static void refused_task(struct ops *o, int status, const char *members, const char *message) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
     struct ops_trace before, after;
     strbuf_printf(&body, "{\"tasks\":[{%s}]}", members);
     ops_trace(o, &before);
     struct reply r = add(o, strbuf_text(&body));
-    if (r.status != status || strcmp(reply_text(&r, "error.message"), sentence) != 0)
+    if (r.status != status || strcmp(reply_text(&r, "error.message"), message) != 0)
         fail_msg("{%s}: status %d, '%s'", members, r.status, reply_text(&r, "error.message"));
     assert_int_equal(reply_int(&r, "error.index"), 0);
     ops_trace(o, &after);
@@ -28,7 +28,7 @@ static void refused_task(struct ops *o, int status, const char *members, const c
 
 TEST(f097_the_answer_says_started_or_queued_and_where) {
     _cleanup_(ops_close) struct ops o = { 0 };
-    ops_open(&o, OPS_MEMORY, NULL); /* two places */
+    ops_open(&o, OPS_MEMORY, NULL); /* two slots */
     _cleanup_(reply_finish) struct reply r =
         add(&o, "{\"tasks\":[{\"argv\":[\"a\"]},{\"argv\":[\"b\"]},{\"argv\":[\"c\"]},"
                 "{\"argv\":[\"d\"]},{\"argv\":[\"e\"],\"hold\":true},"
@@ -178,7 +178,7 @@ TEST(f100_an_external_id_is_scheduled_once) {
         assert_string_equal(reply_text(&b, "tasks.0.result"), "already");
         assert_string_equal(reply_text(&b, "tasks.0.id"), "t-1");
         assert_string_equal(reply_text(&b, "tasks.1.id"), "t-3");
-        task_id on = 0; /* the second depends on the task that was there */
+        task_id on = 0; /* the second depends on the existing task */
         assert_int_equal(core_task_depends(engine_core(o.engine), 3, &on, 1), 1);
         assert_int_equal(on, 1);
         /* another project, another task */
@@ -245,7 +245,7 @@ TEST(names_must_be_known_and_the_near_one_is_offered) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const struct {
-        const char *members, *sentence;
+        const char *members, *message;
     } rows[] = {
         { "\"project\":\"wbe\"", "there is no project 'wbe'; did you mean 'web'?" },
         { "\"project\":\"zebra\"",
@@ -261,7 +261,7 @@ TEST(names_must_be_known_and_the_near_one_is_offered) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_(strbuf_finish) struct strbuf members = STRBUF_INIT;
         strbuf_printf(&members, "\"argv\":[\"a\"],%s", rows[i].members);
-        refused_task(&o, 404, strbuf_text(&members), rows[i].sentence);
+        refused_task(&o, 404, strbuf_text(&members), rows[i].message);
     }
 }
 
@@ -280,7 +280,7 @@ TEST(what_a_task_may_say_is_checked) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const struct {
-        const char *members, *sentence;
+        const char *members, *message;
     } rows[] = {
         { "", "a task needs an 'argv', or a 'prompt' for its agent" },
         { "\"argv\":null", "a task needs an 'argv', or a 'prompt' for its agent" },
@@ -347,15 +347,15 @@ TEST(what_a_task_may_say_is_checked) {
           "'iteration': expected a whole number from 1 to 1000000, got 0" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        refused_task(&o, 400, rows[i].members, rows[i].sentence);
+        refused_task(&o, 400, rows[i].members, rows[i].message);
     ops_refused(&o, 400, "/v1/tasks", "{\"tasks\":[7]}", "a task must be an object");
 }
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-/* before, `unit` so often, after: refused when `most` is exceeded by one, taken otherwise. */
+/* `before`, `unit` repeated, `after`: accepted with `most` units, refused with one more. */
 static void check_limit(struct ops *o, const char *before, const char *unit, size_t most,
-                        const char *after, const char *sentence) {
+                        const char *after, const char *message) {
     for (size_t more = 0; more < 2; more++) {
         _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
         strbuf_puts(&body, before);
@@ -364,8 +364,7 @@ static void check_limit(struct ops *o, const char *before, const char *unit, siz
         struct reply r = add(o, strbuf_text(&body));
         if (more == 0 && r.status != 200)
             fail_msg("%zu of '%s' are refused: %s", most, unit, r.text);
-        if (more == 1
-            && (r.status != 400 || strcmp(reply_text(&r, "error.message"), sentence) != 0))
+        if (more == 1 && (r.status != 400 || strcmp(reply_text(&r, "error.message"), message) != 0))
             fail_msg("%zu of '%s': %s", most + 1, unit, r.text);
         reply_finish(&r);
     }
@@ -409,7 +408,7 @@ TEST(a_task_has_at_most_256_dependencies) {
     }
 }
 
-/* --- what becomes of it ---------------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------------------- */
 
 TEST(members_reach_the_scheduler) {
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -441,7 +440,7 @@ TEST(members_reach_the_scheduler) {
     assert_string_equal(reply_text(&r, "parent"), "web-1");
 }
 
-/* What an import brings over: its age, and how it ended elsewhere. */
+/* An imported task keeps its age and its outcome. */
 TEST(a_task_can_be_older_and_can_have_ended) {
     static const char *const ends[] = { "done", "failed", "canceled", "invalidated", "held" };
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -464,7 +463,7 @@ TEST(a_task_can_be_older_and_can_have_ended) {
     assert_string_equal(reply_text(&r, "tasks.0.result"), "done");
     assert_true(core_task(engine_core(o.engine), 1, &t));
     assert_int_equal(t.created_at, 1000);
-    assert_true(core_task(engine_core(o.engine), 6, &t)); /* never newer than now */
+    assert_true(core_task(engine_core(o.engine), 6, &t)); /* never later than now */
     assert_true(t.created_at <= engine_now(o.engine) && t.state != TASK_WAITING);
     ops_expect(&o, 200, "POST", "/v1/tasks/approve", "{\"tasks\":[\"t-5\"]}");
     assert_true(core_task(engine_core(o.engine), 5, &t));

@@ -1,6 +1,6 @@
-/* test_bad_input.c: whatever is sent to any operation, the answer is one sentence and nothing has changed.
+/* test_bad_input.c: any bad input to any operation is answered with a one-line error message and changes nothing.
  *
- * The calls are made from the table: a new operation is tried without a line here. */
+ * The calls are generated from the table of operations: a new operation needs no line here. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void begin(struct trial *t) {
     ops_trace(&t->ops, &t->before);
 }
 
-static void check_sentence(const struct trial *t, const struct reply *r, const char *what) {
+static void check_message(const struct trial *t, const struct reply *r, const char *what) {
     const char *text = reply_text(r, "error.message");
     size_t size = strlen(text);
     if (size < 8 || size > 300 || strchr(text, '\n') || text[size - 1] == '.')
@@ -40,7 +40,7 @@ static void check_sentence(const struct trial *t, const struct reply *r, const c
             fail_msg("%s, %s: a control character in '%s'", t->op->name, what, text);
 }
 
-/* The path with something harmless in its braces. */
+/* The path with a harmless value for each parameter. */
 static void fill_path(const struct op *op, const char *value, struct strbuf *out) {
     for (const char *at = op->path; *at;) {
         if (*at == '{') {
@@ -52,7 +52,7 @@ static void fill_path(const struct op *op, const char *value, struct strbuf *out
     }
 }
 
-/* Refused with one of two statuses, and nothing has changed. */
+/* Refused with one of two statuses, without a change of state. */
 static void refused(struct trial *t, const char *path, const char *body, size_t size,
                     const char *what) {
     struct reply r =
@@ -60,7 +60,7 @@ static void refused(struct trial *t, const char *path, const char *body, size_t 
     struct ops_trace after;
     if (r.status != 400 && r.status != 404)
         fail_msg("%s, %s: status %d: %s", t->op->name, what, r.status, r.text);
-    check_sentence(t, &r, what);
+    check_message(t, &r, what);
     ops_trace(&t->ops, &after);
     if (memcmp(&t->before, &after, sizeof(after)) != 0)
         fail_msg("%s, %s: it was refused and something has changed", t->op->name, what);
@@ -83,7 +83,7 @@ static void refused_query(struct trial *t, const char *name, const char *value, 
 
 /* --- one parameter --------------------------------------------------------------------------- */
 
-/* JSON values of every type; `of` has a letter for each type that takes it. */
+/* JSON values of every type; `of` has a letter for each type that accepts it. */
 static const struct {
     const char *json, *of;
 } values[] = {
@@ -199,7 +199,7 @@ static void try_param(struct trial *t, const struct op_param *p) {
     }
 }
 
-/* --- the whole body -------------------------------------------------------------------------- */
+/* --- the body -------------------------------------------------------------------------------- */
 
 static void try_no_json(struct trial *t) {
     static const char *const bodies[] = {
@@ -317,7 +317,7 @@ TEST(bad_input_to_every_operation_changes_nothing) {
     assert_true(t.count > 500);
 }
 
-/* Every operation that takes ids, asked for a task that is not there. */
+/* Every operation that takes ids, called with a task that does not exist. */
 TEST(an_unknown_task_is_not_found_and_nothing_is_done) {
     _cleanup_(trial_finish) struct trial t = { 0 };
     begin(&t);

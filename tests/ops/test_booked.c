@@ -1,4 +1,4 @@
-/* test_booked.c: what one run may book into windows that others share, and how its owner corrects it. */
+/* test_booked.c: how much usage one run may book into shared windows, and how the owner corrects a booking. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "fixture.h"
 #include "harness/test.h"
 
-/* As it was before claims were bounded. */
+/* Claims are not bounded. */
 #define NAIVE                                                                                      \
     "report: {run_tokens: unlimited, run_usd: unlimited, tokens_per_min: unlimited,\n"             \
     "  usd_per_min: unlimited}\n"
@@ -24,7 +24,7 @@ static void turns(struct ops *o) {
         ops_turn(o);
 }
 
-/* A window that the owner has bounded, and two projects that share it. */
+/* A window with a limit, and two projects that share it. */
 static void open_with(struct ops *o, enum ops_store store, const char *config) {
     ops_open(o, store, config);
     ops_expect(o, 200, "POST", "/v1/config",
@@ -89,9 +89,9 @@ static bool has_event(struct ops *o, const char *kind) {
     return has;
 }
 
-/* --- what is not booked ------------------------------------------------------------------------ */
+/* --- implausible claims ------------------------------------------------------------------------ */
 
-TEST(a_claim_that_cannot_be_blocks_nobody) {
+TEST(an_implausible_claim_blocks_no_other_project) {
     static const char *const claims[] = { "\"tokens\":900000000000000", "\"cost_usd\":1000000",
                                           "\"tokens_in\":1000000000000000,\"tokens_out\":1" };
     for (size_t i = 0; i < ARRAY_SIZE(claims); i++)
@@ -113,7 +113,7 @@ TEST(a_claim_that_cannot_be_blocks_nobody) {
         }
 }
 
-TEST(what_was_told_before_stays_booked) {
+TEST(earlier_reports_stay_booked) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -122,16 +122,16 @@ TEST(what_was_told_before_stays_booked) {
             "(report.run_tokens, report.tokens_per_min)");
     ends(&o, task, 0);
     assert_int_equal(window(&o, "web").tokens.used, 1000);
-    assert_int_equal(window(&o, NULL).money.used, 750000); /* the money can be */
+    assert_int_equal(window(&o, NULL).money.used, 750000); /* the cost is plausible */
 }
 
-TEST(a_run_that_lives_longer_may_have_used_more) {
+TEST(a_longer_run_may_have_used_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY,
               "report: {run_tokens: 2000000, tokens_per_min: 1000, run_usd: 30, usd_per_min: 1}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
     run_find(o.engine, task)->view.started_at = engine_now(o.engine); /* the fake began in 1970 */
-    booked(&o, task, "\"tokens\":10000,\"cost_usd\":10");             /* ten minutes ahead */
+    booked(&o, task, "\"tokens\":10000,\"cost_usd\":10");             /* ten minutes in advance */
     refused(&o, task, "\"tokens\":15000", "tokens");
     refused(&o, task, "\"cost_usd\":15", "$15.00");
     o.engine->steady_at_start -= MINUTES(6);
@@ -141,8 +141,8 @@ TEST(a_run_that_lives_longer_may_have_used_more) {
     booked(&o, task, "\"cost_usd\":30");
 }
 
-/* No claim keeps a run within a budget of its own; and no more of it reaches the others. */
-TEST(a_claim_that_cannot_be_uses_up_its_own_budget_alone) {
+/* An implausible claim uses up the budget of its own task, and not more than that in shared windows. */
+TEST(an_implausible_claim_uses_up_only_its_own_budget) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, "retry: {failed: {delay_s: 0, max: 9}}\n");
     task_id task = given_run(&o, "\"project\":\"web\",\"run_tokens\":2000,\"on_budget\":\"stop\",");
@@ -176,7 +176,7 @@ TEST(the_alert_ends_with_the_window) {
 
 #define USAGE "/v1/tasks/web-1/usage"
 
-/* A member of all sums of the day. */
+/* A member of the usage totals of the day. */
 static int64_t sum_of(struct ops *o, const char *member) {
     struct reply r = ops_ask(o, "GET", "/v1/usage?by=day", NULL, NULL);
     if (r.status != 200)
@@ -221,12 +221,12 @@ TEST(a_booking_is_corrected_everywhere) {
             ops_restart(&o);
     }
     assert_true(has_event(&o, "run.corrected"));
-    ops_expect(&o, 200, "POST", USAGE, "{\"tokens\":5000}"); /* it was more after all */
+    ops_expect(&o, 200, "POST", USAGE, "{\"tokens\":5000}"); /* corrected upwards */
     assert_int_equal(window(&o, NULL).tokens.used, 5000);
     assert_int_equal(window(&o, NULL).money.used, 250000);
 }
 
-TEST(what_was_not_known_becomes_known) {
+TEST(an_unknown_usage_can_be_corrected) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -240,7 +240,7 @@ TEST(what_was_not_known_becomes_known) {
     assert_false(engine_alert_is_open(o.engine, "usage:web-1"));
 }
 
-TEST(a_task_that_was_held_for_it_goes_on) {
+TEST(a_task_held_for_its_budget_continues_after_a_correction) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, "retry: {failed: {delay_s: 0, max: 9}}\n");
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":1000,");

@@ -1,4 +1,5 @@
-/* What a run, a task and a window may use, and what follows when that is used up. Runs report as agents do. */
+/* test_budget.c: token and cost budgets of a run, a task and a window, and what happens when they are used up. Runs
+ * report usage as agents do. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static void set(struct ops *o, const char *body) {
     ops_expect(o, 200, "POST", "/v1/config", body);
 }
 
-/* Places for everybody. */
+/* Enough slots for all tasks. */
 static void open_roomy(struct ops *o, enum ops_store store, const char *config) {
     ops_open(o, store, config);
     set(o, "{\"set\":{\"limits.runs\":50,\"limiters.anthropic.max_running\":50}}");
@@ -70,10 +71,10 @@ static void assert_held_for_budget(struct ops *o, task_id task) {
     assert_int_equal(v.not_before, 0);
 }
 
-static void assert_why(struct ops *o, task_id task, const char *sentence) {
+static void assert_why(struct ops *o, task_id task, const char *message) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     assert_true(engine_budget_why(o->engine, task, &why));
-    assert_string_equal(strbuf_text(&why), sentence);
+    assert_string_equal(strbuf_text(&why), message);
 }
 
 static struct engine_budget budget(struct ops *o, task_id task) {
@@ -84,7 +85,7 @@ static struct engine_budget budget(struct ops *o, task_id task) {
 
 /* --- one run --------------------------------------------------------------------------------- */
 
-TEST(a_run_that_passes_its_budget_goes_on_and_its_task_is_then_held) {
+TEST(a_run_over_budget_continues_and_its_task_is_then_held) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, AT_ONCE);
     task_id task = given_run(&o, "\"project\":\"web\",\"run_tokens\":100000,");
@@ -92,7 +93,7 @@ TEST(a_run_that_passes_its_budget_goes_on_and_its_task_is_then_held) {
     assert_false(fake_run_find(task)->stopped);
     ends(&o, task, 1);
     assert_held_for_budget(&o, task);
-    assert_int_equal(view(&o, task).failures, 1); /* what its end was stays */
+    assert_int_equal(view(&o, task).failures, 1); /* its outcome is kept */
     assert_why(
         &o, task,
         "its last run has used 120,000 of 100,000 tokens; raise it with `sluice budget web-1 "
@@ -115,7 +116,7 @@ TEST(a_released_task_tries_again_with_the_same_run_budget) {
     assert_held_for_budget(&o, task);
     ops_expect(&o, 200, "POST", "/v1/tasks/release", "{\"tasks\":[\"web-1\"]}");
     starts(&o, task);
-    ends(&o, task, 1); /* it told nothing this time */
+    ends(&o, task, 1); /* it reported nothing this time */
     assert_int_not_equal(view(&o, task).hold, HOLD_BUDGET);
 }
 
@@ -132,14 +133,14 @@ TEST(with_stop_a_live_run_is_stopped_once_and_nothing_is_counted) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, "tasks: {on_budget: stop, run_usd: 1.25}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
-    reports(&o, task, 5, "1.25"); /* that much it may */
+    reports(&o, task, 5, "1.25"); /* within its budget */
     assert_false(fake_run_find(task)->stopped);
     reports(&o, task, 5, "1.250001");
     assert_true(fake_run_find(task)->stopped);
-    assert_false(fake_run_find(task)->killed); /* asked, with its grace */
+    assert_false(fake_run_find(task)->killed); /* stopped, with a grace period */
     ops_restart(&o);
     turns(&o);
-    assert_true(fake_run_find(task)->stopped); /* a stop that was only written down is sent again */
+    assert_true(fake_run_find(task)->stopped); /* a recorded stop is sent again */
     ends(&o, task, 143);
     assert_held_for_budget(&o, task);
     assert_int_equal(view(&o, task).failures, 0);
@@ -169,7 +170,7 @@ TEST(a_budget_that_is_lowered_counts_for_what_runs) {
 
 /* --- all its runs ---------------------------------------------------------------------------- */
 
-TEST(a_task_may_use_so_much_in_all_its_runs_over_restarts) {
+TEST(a_task_budget_covers_all_its_runs_and_restarts) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, AT_ONCE);
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":1000,\"usd\":9,");
@@ -180,7 +181,7 @@ TEST(a_task_may_use_so_much_in_all_its_runs_over_restarts) {
     assert_int_equal(budget(&o, task).used.usd, 500000);
     starts(&o, task);
     reports(&o, task, 400, NULL);
-    ops_restart(&o); /* what a live run has told is in its row */
+    ops_restart(&o); /* the usage that a live run has reported is in its row */
     turns(&o);
     assert_int_equal(budget(&o, task).live.tokens, 400);
     ends(&o, task, 1);
@@ -211,7 +212,7 @@ TEST(no_way_leads_around_a_budget_that_is_used_up) {
     starts(&o, task);
 }
 
-TEST(a_default_of_the_project_counts_and_raising_it_lets_tasks_go_on) {
+TEST(a_default_of_the_project_counts_and_raising_it_lets_tasks_continue) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, AT_ONCE "tasks: {task_tokens: 1000}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -223,13 +224,13 @@ TEST(a_default_of_the_project_counts_and_raising_it_lets_tasks_go_on) {
     starts(&o, task);
 }
 
-TEST(an_unknown_cost_counts_nothing_and_is_told) {
+TEST(an_unknown_cost_counts_nothing_and_is_reported) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, AT_ONCE);
     task_id task = given_run(&o, "\"project\":\"web\",\"usd\":0.01,");
     reports(&o, task, 5000000, NULL);
     ends(&o, task, 1);
-    starts(&o, task); /* nobody knows what it has cost */
+    starts(&o, task); /* its cost is unknown */
     struct reply r = ops_ask(&o, "GET", "/v1/tasks/web-1", NULL, NULL);
     assert_int_equal(reply_int(&r, "budget.unknown_cost_runs"), 1);
     assert_int_equal(reply_int(&r, "budget.task.tokens.used"), 5000000);
@@ -293,7 +294,7 @@ TEST(with_budget_stops_runs_live_runs_stop_and_wait_for_the_window) {
     assert_true(core_blocked(engine_core(o.engine), first, &v));
     assert_int_equal(v.gate, GATE_PROJECT_BUDGET);
     set(&o, "{\"set\":{\"projects.web.budget\":500}}");
-    starts(&o, first); /* it goes on when there is room */
+    starts(&o, first); /* it starts again when the window has room */
 }
 
 /* --- children -------------------------------------------------------------------------------- */
@@ -347,7 +348,7 @@ TEST(a_child_that_is_taken_up_again_takes_its_rest_again) {
     ops_expect(&o, 200, "POST", "/v1/tasks/retry", "{\"tasks\":[\"web-2\"]}");
     turns(&o);
     assert_int_equal(engine_left(o.engine, task).tokens, 0);
-    assert_int_equal(budget(&o, child).limit.tokens, 300); /* no tree has more than its top */
+    assert_int_equal(budget(&o, child).limit.tokens, 300); /* no tree uses more than its root may */
 }
 
 /* --- bad input ------------------------------------------------------------------------------- */

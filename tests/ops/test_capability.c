@@ -1,4 +1,4 @@
-/* What a run may do with its token, and what it may not: it is played here as one that tries everything. */
+/* test_capability.c: what a run may do with its token, and what it may not. The runs here try everything. */
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "fixture.h"
 #include "harness/test.h"
 
-/* Room for children, so that nothing of the owner's stands in the way. */
+/* Enough slots and children, so that no setting of the owner interferes. */
 static void open_roomy(struct ops *o, enum ops_store store, const char *config) {
     ops_open(o, store, config);
     ops_expect(o, 200, "POST", "/v1/config",
@@ -19,7 +19,7 @@ static void open_roomy(struct ops *o, enum ops_store store, const char *config) 
                "\"agents.claude.slots\":50}}");
 }
 
-/* A task of the project `web` whose run lives. */
+/* A task of the project `web` with a live run. */
 static task_id given_run(struct ops *o, const char *members) {
     task_id task = ops_add(o, members);
     ops_turn(o);
@@ -58,7 +58,7 @@ static void refused(struct ops *o, task_id run, const char *path, const char *bo
         fail_msg("%s %s was refused and has left something", path, body ? body : "");
 }
 
-/* Adds one child with these members, with a comma at their end. */
+/* Adds one child with these members, which end with a comma. */
 static task_id child_of(struct ops *o, task_id run, const char *members) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
     strbuf_printf(&body, "{\"tasks\":[{%s\"agent\":\"claude\",\"prompt\":\"go\"}]}", members);
@@ -105,7 +105,7 @@ TEST(a_token_outlives_the_daemon_and_is_not_on_disk) {
     assert_int_not_equal(system(command), 0);
 }
 
-/* --- what it reaches ------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------ */
 
 static void answered(struct op_call *call, void *ctx) {
     *(int *)ctx = call->status;
@@ -123,7 +123,7 @@ TEST(what_is_not_given_to_runs_is_refused_to_them) {
         int status = 0;
         if (op_table[i]->reach != OP_REACH_NONE)
             continue;
-        /* whatever its parameters are: nobody comes so far as to read them */
+        /* its parameters do not matter: the call is refused before they are read */
         struct op_call *call = op_call_new(op_table[i], o.engine, json_object(), "key-12345678");
         (void)snprintf(call->run.token, sizeof(call->run.token), "%s", token_of(task));
         call->answered = answered;
@@ -147,7 +147,7 @@ TEST(what_is_not_given_to_runs_is_refused_to_them) {
     assert_true(closed >= ARRAY_SIZE(never));
 }
 
-TEST(a_run_sees_itself_and_what_is_below) {
+TEST(a_run_sees_itself_and_its_descendants) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -161,9 +161,9 @@ TEST(a_run_sees_itself_and_what_is_below) {
         (void)snprintf(path, sizeof(path), "/v1/tasks/web-%u%s", (unsigned)stranger, views[i]);
         refused(&o, task, path, NULL, "is not below 'web-1'");
         (void)snprintf(path, sizeof(path), "/v1/tasks/web-99%s", views[i]);
-        refused(&o, task, path, NULL, "is not below 'web-1'"); /* nor whether it is there */
+        refused(&o, task, path, NULL, "is not below 'web-1'"); /* nor whether it exists */
     }
-    refused(&o, child, "/v1/tasks/web-1", NULL, "is not below"); /* nor what is above */
+    refused(&o, child, "/v1/tasks/web-1", NULL, "is not below"); /* nor its parent */
     refused(&o, task, "/v1/tasks?parent=web-2", NULL, "is not below");
     struct reply r = ops_ask_as(&o, token_of(task), "GET", "/v1/tasks?state=all", NULL);
     assert_int_equal(reply_count(&r, "items"), 2);
@@ -196,7 +196,7 @@ TEST(a_run_reports_and_posts_as_itself_alone) {
     reply_finish(&r);
 }
 
-TEST(a_run_cancels_below_itself_alone) {
+TEST(a_run_cancels_only_its_descendants) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -215,11 +215,11 @@ TEST(a_child_gets_from_its_parent_what_it_does_not_choose) {
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"api\",\"priority\":300,");
     task_id child = child_of(&o, task, "\"title\":\"part\",");
-    struct task_spec told;
-    assert_true(core_task_spec(engine_core(o.engine), child, &told));
-    assert_int_equal(told.parent, task);
-    assert_int_equal(told.parent_gate, PARENT_NONE);
-    assert_int_equal(told.priority, 300);
+    struct task_spec spec;
+    assert_true(core_task_spec(engine_core(o.engine), child, &spec));
+    assert_int_equal(spec.parent, task);
+    assert_int_equal(spec.parent_gate, PARENT_NONE);
+    assert_int_equal(spec.priority, 300);
     struct reply r = ops_ask(&o, "GET", "/v1/tasks/api-2", NULL, NULL);
     assert_string_equal(reply_text(&r, "project"), "api");
     assert_string_equal(reply_text(&r, "title"), "part");
@@ -288,23 +288,23 @@ TEST(what_a_run_may_not_choose_is_refused) {
     assert_int_equal(engine_last_task(o.engine), 2);
 }
 
-/* What a run is told when it names this task, with the name taken out. */
-static char *told_of(struct ops *o, task_id run, const char *member, const char *name) {
+/* The answer that a run gets when it names this task, with the name removed. */
+static char *answer_about(struct ops *o, task_id run, const char *member, const char *name) {
     char body[200];
     (void)snprintf(body, sizeof(body),
                    "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"%s\":\"%s\"}]}", member,
                    name);
     struct reply r = ops_ask_as(o, token_of(run), "POST", "/v1/tasks", body);
-    struct strbuf told = STRBUF_INIT;
-    strbuf_printf(&told, "%d ", r.status);
+    struct strbuf answer = STRBUF_INIT;
+    strbuf_printf(&answer, "%d ", r.status);
     const char *at = strstr(r.text, name);
-    strbuf_add(&told, r.text, at ? (size_t)(at - r.text) : strlen(r.text));
-    strbuf_puts(&told, at ? at + strlen(name) : "");
+    strbuf_add(&answer, r.text, at ? (size_t)(at - r.text) : strlen(r.text));
+    strbuf_puts(&answer, at ? at + strlen(name) : "");
     reply_finish(&r);
-    return strbuf_take(&told);
+    return strbuf_take(&answer);
 }
 
-TEST(a_run_does_not_learn_which_tasks_there_are) {
+TEST(a_run_does_not_learn_which_tasks_exist) {
     static const char *const members[] = { "depends_on", "parent" };
     static const char *const foreign[] = {
         "web-2", "api-3", "web-99", "nowhere-1", "web-x", "a b"
@@ -315,16 +315,16 @@ TEST(a_run_does_not_learn_which_tasks_there_are) {
     (void)ops_add(&o, "\"project\":\"web\",");
     (void)ops_add(&o, "\"project\":\"api\",");
     for (size_t m = 0; m < ARRAY_SIZE(members); m++) {
-        char *there = told_of(&o, task, members[m], foreign[0]);
+        char *there = answer_about(&o, task, members[m], foreign[0]);
         assert_int_equal(strncmp(there, "403 ", 4), 0);
         for (size_t i = 1; i < ARRAY_SIZE(foreign); i++) {
-            char *other = told_of(&o, task, members[m], foreign[i]);
+            char *other = answer_about(&o, task, members[m], foreign[i]);
             assert_string_equal(there, other);
             free(other);
         }
         free(there);
     }
-    char *own = told_of(&o, task, "depends_on", "web-1"); /* its own it may name */
+    char *own = answer_about(&o, task, "depends_on", "web-1"); /* its own tasks it may name */
     assert_int_equal(strncmp(own, "200 ", 4), 0);
     free(own);
 }
@@ -348,7 +348,7 @@ TEST(a_child_takes_no_longer_than_its_agent) {
             "'idle_timeout_s': a child may have 30 s at most");
     expect(&o, task, 200, "/v1/tasks",
            "{\"tasks\":[{\"agent\":\"mine\",\"prompt\":\"go\",\"timeout_s\":7200}]}", NULL);
-    ops_expect(&o, 200, "POST", "/v1/tasks", /* its owner may say what he likes */
+    ops_expect(&o, 200, "POST", "/v1/tasks", /* the owner is not restricted */
                "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"go\",\"timeout_s\":7200}]}");
 }
 
@@ -376,10 +376,10 @@ TEST(escape_codes_in_titles_are_refused_or_harmless) {
     refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"agent\":\"../../bin/sh\",\"prompt\":\"x\"}]}",
             "'agent'");
     refused(&o, task, "/v1/tasks", "{\"tasks\":[{\"agent\":\"codex\",\"prompt\":\"x\"}]}",
-            "none of those that are configured"); /* nobody has named it */
+            "none of those that are configured"); /* it is not configured */
 }
 
-TEST(depth_number_and_places_of_children_have_limits) {
+TEST(depth_number_and_slots_of_children_have_limits) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, "capability: {depth: 2, children: 4, running: 2}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -399,11 +399,11 @@ TEST(depth_number_and_places_of_children_have_limits) {
     (void)child_of(&o, task, "");
     task_id last = child_of(&o, task, "");
     refused(&o, task, "/v1/tasks", one, "0 are left (capability.children)");
-    refused(&o, child, "/v1/tasks", one, "capability.children"); /* of all levels together */
+    refused(&o, child, "/v1/tasks", one, "capability.children"); /* on all levels together */
     ops_turn(&o);
     struct reply r = ops_ask(&o, "GET", "/v1/tasks/web-5/why", NULL, NULL);
     assert_int_equal(last, 5);
-    if (!strstr(r.text, "below:web-1")) /* two of its brothers run */
+    if (!strstr(r.text, "below:web-1")) /* two of its siblings run */
         fail_msg("the third child does not wait for a place: %s", r.text);
     reply_finish(&r);
     fake_run_ends(child, 0);
@@ -427,7 +427,7 @@ TEST(tokens_of_children_are_taken_from_their_parent) {
             "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"x\","
             "\"tokens\":401}]}",
             "'web-1' has 400 left");
-    (void)child_of(&o, task, ""); /* nothing said: the estimate of a run */
+    (void)child_of(&o, task, ""); /* without a budget: the estimate of a run */
     assert_int_equal(left_of(&o, task), 300);
     ops_turn(&o);
     task_id grandchild = child_of(&o, child, "\"tokens\":500,");
@@ -438,7 +438,7 @@ TEST(tokens_of_children_are_taken_from_their_parent) {
     assert_int_equal(left_of(&o, grandchild), 500);
 }
 
-TEST(who_uses_more_than_it_was_given_is_stopped_and_held) {
+TEST(a_run_over_its_budget_is_stopped_and_held) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, "capability: {tokens: 1000}\n");
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -510,14 +510,14 @@ TEST(a_child_added_after_its_ancestor_is_canceled_is_refused) {
     reply_finish(&add);
 }
 
-TEST(cancel_takes_along_what_runs_have_added) {
+TEST(cancel_includes_tasks_that_runs_have_added) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
     task_id child = child_of(&o, task, "");
     ops_turn(&o);
     task_id grandchild = child_of(&o, child, "\"hold\":true,");
-    task_id own = ops_add(&o, "\"project\":\"web\",\"parent\":\"web-1\","); /* of a person */
+    task_id own = ops_add(&o, "\"project\":\"web\",\"parent\":\"web-1\","); /* added by a person */
     struct reply cancel = { 0 };
     ops_begin(&o, "/v1/tasks/cancel", "{\"tasks\":[\"web-1\"]}", NULL, &cancel);
     ops_turn(&o);

@@ -1,7 +1,8 @@
-/* Which members of a task may a run set for its children? Every member is tried on every path by which a
+/* test_children.c: which members of a task a run may set for its children. Every member is tried in both ways in
+ * which a
  * run adds tasks: with its token, and in a spawn file. The same task is first accepted from the owner, so
- * a refusal is about the run and not about the value. A member that the table of members opens to
- * runs fails the test until it has a row here, too. */
+ * that a refusal is about the run and not about the value. A member that the table of members opens to
+ * runs fails the test until it has a row here. */
 
 #include <stdio.h>
 #include <string.h>
@@ -93,13 +94,13 @@ static const struct row rows[] = {
     { "wrap", "[\"env\"]", 0, NULL },
 };
 
-/* What Sluice executes for a task beside its own command. Those of a later version are refused before
- * they exist. */
+/* Commands that Sluice executes for a task in addition to its own. Members of future versions are refused
+ * before they exist. */
 static const char *const commands[] = {
     "prepare", "on_end", "gates", "gate", "copy", "mr_command"
 };
 
-/* A right must be here as well as in the table. */
+/* A right must be both here and in the table. */
 static const struct row *row_of(const struct task_member *m) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (strcmp(rows[i].member, m->name) == 0)
@@ -110,7 +111,7 @@ static const struct row *row_of(const struct task_member *m) {
     return NULL;
 }
 
-/* The task of a row, behind one that it can name as its parent. */
+/* The task of a row, after one that it can name as its parent. */
 static void print_tasks(const struct row *row, struct strbuf *out) {
     strbuf_printf(out, "[{\"name\":\"other\",%s},{\"%s\":%s,%s}]", PROMPT, row->member, row->value,
                   row->with ? row->with : PROMPT);
@@ -122,7 +123,7 @@ static bool may(const struct row *row, unsigned who, bool allowed) {
     return (row->who & who) != 0;
 }
 
-/* A task of the project `web` whose run lives. */
+/* A task of the project `web` with a live run. */
 static task_id given_run(struct ops *o) {
     task_id task = ops_add(o, "\"project\":\"web\",\"cwd\":\"/srv/x\",");
     ops_turn(o);
@@ -243,7 +244,7 @@ TEST(a_spawn_file_sets_no_command) {
     }
 }
 
-/* What is true for a task is true for the defaults of its file. */
+/* The defaults of a spawn file are restricted in the same way as its tasks. */
 TEST(the_defaults_of_a_spawn_file_set_no_command) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct error err = { 0 };
@@ -260,8 +261,8 @@ TEST(the_defaults_of_a_spawn_file_set_no_command) {
     assert_int_equal(check_file(&o, task, COMMAND_SPEC, run, &err), 0);
 }
 
-/* Where a child works, its sandbox can write: an agent does not send it elsewhere. Nor does it have the
- * daemon look at files that it cannot see itself. */
+/* The sandbox of a child can write to its folder, so an agent cannot choose another one. Nor can it make the
+ * daemon read files that the agent cannot read. */
 TEST(an_agent_keeps_its_children_in_its_own_folders) {
     static const struct {
         const char *members, *part;
@@ -286,7 +287,7 @@ TEST(an_agent_keeps_its_children_in_its_own_folders) {
         if (check_file(&o, task, AGENT_SPEC, tasks, &err) == 0
             || !strstr(err.text, refused[i].part))
             fail_msg("%s of an agent: %s", tasks, err.text);
-        if (check_file(&o, task, COMMAND_SPEC, tasks, &err) != 0) /* the value is a good one */
+        if (check_file(&o, task, COMMAND_SPEC, tasks, &err) != 0) /* the value itself is valid */
             fail_msg("%s of a command: %s", tasks, err.text);
     }
     for (size_t i = 0; i < ARRAY_SIZE(good); i++) {

@@ -1,4 +1,4 @@
-/* test_config_ops.c: settings and projects are changed in the file and in force, or in neither. */
+/* test_config_ops.c: a change of a setting or a project reaches both the file and the running daemon, or neither. */
 
 #include <stdio.h>
 #include <string.h>
@@ -108,7 +108,7 @@ TEST(a_file_that_cannot_be_written_changes_nothing_in_force) {
     ops_open(&o, OPS_MEMORY, NULL);
     char moved[96];
     (void)snprintf(moved, sizeof(moved), "%s/elsewhere", o.home);
-    /* a folder in the place of the file: it can neither be read nor replaced */
+    /* a folder instead of the file: it can neither be read nor replaced */
     assert_int_equal(rename(o.config_file, moved), 0);
     assert_int_equal(mkdir(o.config_file, 0700), 0);
     struct reply r = ops_ask(&o, "POST", "/v1/config", "{\"set\":{\"limits.runs\":5}}", NULL);
@@ -204,7 +204,7 @@ TEST(a_project_is_changed_and_shown) {
                 "unknown parameter 'wieght'; did you mean 'weight'?");
 }
 
-/* The settings table is the only list. */
+/* Walks over the settings table. */
 TEST(every_setting_of_a_project_can_be_set) {
     static const char below[] = "projects.P.";
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -252,7 +252,7 @@ TEST(a_backup_can_be_opened) {
                 "'copy.db' must be an absolute path: the daemon is in another folder");
 }
 
-/* Everybody else is answered while it is made, and it holds what they did before it was whole. */
+/* Other requests are answered while the backup is made, and it contains what they changed before it was complete. */
 TEST(others_are_answered_while_a_backup_is_made) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
@@ -306,7 +306,7 @@ TEST(a_daemon_that_ends_gives_a_backup_up) {
     ops_begin(&o, "/v1/backup", body, NULL, &backup);
     ops_turn(&o);
     assert_false(backup.answered);
-    ops_close(&o); /* and it is told, whoever still waits */
+    ops_close(&o); /* clients that still wait are answered */
     assert_true(backup.answered);
     reply_finish(&backup);
 }

@@ -1,4 +1,4 @@
-/* test_diff.c: task.diff says what was recorded of a task, with a real git, and in words what was not. */
+/* test_diff.c: task.diff shows the recorded changes of a task, with a real git, and explains why if there are none. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct history {
     char first[80], second[80], third[80]; /* commits */
 };
 
-/* The only line that a command of the shell prints. */
+/* The single line that a shell command prints. */
 static void shell(const char *folder, const char *command, char ret[80]) {
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     strbuf_printf(&line,
@@ -45,7 +45,7 @@ static struct history given_repository(const struct ops *o) {
     return h;
 }
 
-/* What the end of a run notes; `iteration` NULL: of the whole task. */
+/* Writes the record that the end of a run leaves; `iteration` NULL: of the task. */
 static void given_record(const struct ops *o, const char *iteration, const char *from,
                          const char *to) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
@@ -71,7 +71,7 @@ static struct reply get(struct ops *o, const char *path) {
     return ops_ask(o, "GET", path, NULL, NULL);
 }
 
-TEST(what_was_merged_is_told_when_the_worktree_has_gone) {
+TEST(merged_changes_are_shown_after_the_worktree_is_removed) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -90,10 +90,10 @@ TEST(what_was_merged_is_told_when_the_worktree_has_gone) {
     assert_string_equal(reply_text(&r, "files.2.old_path"), "a");
     assert_int_equal(reply_int(&r, "files.2.added"), 1);
     assert_false(reply_bool(&r, "truncated"));
-    assert_non_null(strstr(reply_text(&r, "patch"), "+caf\xef\xbf\xbd\n")); /* no UTF-8 */
+    assert_non_null(strstr(reply_text(&r, "patch"), "+caf\xef\xbf\xbd\n")); /* not UTF-8 */
 }
 
-TEST(an_iteration_is_told_by_itself_and_stat_has_no_patch) {
+TEST(one_iteration_can_be_shown_and_stat_has_no_patch) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -110,7 +110,7 @@ TEST(an_iteration_is_told_by_itself_and_stat_has_no_patch) {
     assert_non_null(strstr(reply_text(&second, "error.message"), "has no iteration 2"));
 }
 
-TEST(what_is_not_known_is_said) {
+TEST(missing_records_are_explained) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -123,10 +123,10 @@ TEST(what_is_not_known_is_said) {
     assert_int_equal(lost.status, 404);
     assert_non_null(strstr(reply_text(&lost, "error.message"), "was not recorded"));
     given_record(&o, NULL, h.first, "0123456789012345678901234567890123456789");
-    _cleanup_(reply_finish) struct reply gone = get(&o, "/v1/tasks/web-1/diff");
-    assert_int_equal(gone.status, 404);
-    assert_non_null(strstr(reply_text(&gone, "error.message"), "git has collected it"));
-    given_record(&o, NULL, "--output=evil", h.third); /* never an option of git */
+    _cleanup_(reply_finish) struct reply missing = get(&o, "/v1/tasks/web-1/diff");
+    assert_int_equal(missing.status, 404);
+    assert_non_null(strstr(reply_text(&missing, "error.message"), "git has collected it"));
+    given_record(&o, NULL, "--output=evil", h.third); /* must not become an option of git */
     _cleanup_(reply_finish) struct reply forged = get(&o, "/v1/tasks/web-1/diff");
     assert_int_equal(forged.status, 404);
 }
@@ -149,7 +149,7 @@ TEST(a_daemon_that_ends_answers) {
     given_record(&o, NULL, h.first, h.third);
     struct reply r = { 0 };
     ops_begin_get(&o, "/v1/tasks/web-1/diff", &r);
-    ops_turn(&o); /* git is at work */
+    ops_turn(&o); /* git is running */
     assert_false(r.answered);
     ops_close(&o);
     assert_true(r.answered);

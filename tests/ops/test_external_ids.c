@@ -1,4 +1,4 @@
-/* test_external_ids.c: a task that has a name elsewhere is found by it, wherever an id is taken. */
+/* test_external_ids.c: a task with an external id is found by it wherever an id is accepted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,13 +92,13 @@ TEST(needs_and_parents_take_one) {
     assert_int_equal(core_task_depends(engine_core(o.engine), 4, &on, 1), 1);
     assert_int_equal(on, 3);
     assert_int_equal(core_task_depends(engine_core(o.engine), 5, &on, 1), 1);
-    assert_int_equal(on, 6); /* of the same batch */
+    assert_int_equal(on, 6); /* in the same batch */
 }
 
 TEST(a_word_that_names_two_tasks_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
-    /* web-4 is web-2 elsewhere; web-5 and api-6 are both "x" */
+    /* the external id of web-4 is web-2; web-5 and api-6 both have "x" */
     ops_expect(&o, 200, "POST", "/v1/tasks",
                "{\"draft\":true,\"tasks\":["
                "{\"argv\":[\"a\"],\"project\":\"web\",\"external_id\":\"web-2\"},"
@@ -115,7 +115,7 @@ TEST(a_word_that_names_two_tasks_is_refused) {
     expect_id(&o, "/v1/tasks/%232", "web-2");
     expect_id(&o, "/v1/tasks/2", "web-2");
     expect_id(&o, "/v1/tasks/web-4", "web-4");
-    /* when one of the two is gone, the word is good again */
+    /* when one of the two is deleted, the id is unique again */
     ops_expect(&o, 200, "POST", "/v1/tasks/delete", "{\"tasks\":[\"#2\"]}");
     expect_id(&o, "/v1/tasks/web-2", "web-4");
 }

@@ -1,4 +1,4 @@
-/* Runs on a host that is not this one: what is told of them, and who may be forgotten. */
+/* test_hosts.c: runs on an unreachable host: how they are shown, and which hosts can be forgotten. */
 
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "harness/test.h"
 #include "os/files.h"
 
-/* Three tasks, two places: the first two have runs on boxa, and this is boxb. */
+/* Three tasks, two slots: the first two have runs on boxa, and this host is boxb. */
 static void open_on_boxb(struct ops *o) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     ops_open(o, OPS_SQLITE, "daemon.host: boxa\nrunaway.pause_s: 0\n");
@@ -40,7 +40,7 @@ TEST(hosts_are_listed_ours_first) {
     ops_refused(&o, 400, "/v1/hosts?cursor=x", NULL, NULL);
 }
 
-TEST(a_run_that_is_away_says_where_it_is) {
+TEST(an_unreachable_run_names_its_host) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_on_boxb(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks/1");
@@ -56,7 +56,7 @@ TEST(a_run_that_is_away_says_where_it_is) {
                 "'data.folder' on a file system of both it would be here");
 }
 
-TEST(who_waits_for_its_place_is_told) {
+TEST(a_task_that_waits_for_its_slot_names_the_host) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_on_boxb(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/tasks/3");

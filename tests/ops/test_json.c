@@ -1,4 +1,4 @@
-/* test_json.c: the JSON of a request means what jansson says that it means. */
+/* test_json.c: our JSON reader gives the same value as jansson, or leaves the text to it. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -36,7 +36,7 @@ TEST(plain_texts_are_read_without_asking) {
     }
 }
 
-/* Left to jansson, or read as it reads them. */
+/* Left to jansson, or read as jansson reads them. */
 static const char *const others[] = {
     "",
     "1",
@@ -83,7 +83,7 @@ static void compare(const char *text, size_t size) {
     json_decref(theirs);
 }
 
-TEST(jansson_has_the_last_word) {
+TEST(jansson_decides_the_rest) {
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         compare(others[i], strlen(others[i]));
     compare("[\"a\0b\"]", 8);
@@ -102,7 +102,7 @@ TEST(deep_ones_are_left_to_jansson) {
     }
 }
 
-/* A few bytes of a text that is read are changed, left out or doubled. */
+/* Changes, removes or duplicates a few bytes of a valid text. */
 TEST(no_mutation_is_read_in_another_way) {
     static const char bytes[] = "{}[],:\"\\ntrue0-1.eu\xc3\xa4 \x01";
     struct rng rng = { .state = 7 };

@@ -1,4 +1,4 @@
-/* test_keys.c: a request that is sent twice is done once. */
+/* test_keys.c: idempotency keys: a request that is sent twice is applied once. */
 
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,7 @@ TEST(a_key_with_other_parameters_is_refused) {
     ops_begin(&o, "/v1/tasks", ONE, KEY, &a);
     ops_begin(&o, "/v1/tasks", OTHER, KEY, &b); /* while the first is in flight */
     ops_turn(&o);
-    c = ops_ask(&o, "POST", "/v1/tasks", OTHER, KEY); /* when it is stored */
+    c = ops_ask(&o, "POST", "/v1/tasks", OTHER, KEY); /* after it is stored */
     d = ops_ask(&o, "POST", "/v1/pause", "{}", KEY);  /* another operation */
     assert_int_equal(a.status, 200);
     assert_int_equal(b.status, 409);
@@ -158,7 +158,7 @@ TEST(an_action_with_a_key_gives_the_same_answer_again) {
     assert_int_not_equal(t.state, TASK_CANCELED); /* it was not canceled again */
 }
 
-TEST(what_a_client_that_went_away_asked_for_is_done_once) {
+TEST(a_request_of_a_disconnected_client_is_applied_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply a;
@@ -171,7 +171,7 @@ TEST(what_a_client_that_went_away_asked_for_is_done_once) {
     assert_int_equal(tasks_of(&o), 1);
 }
 
-TEST(a_follower_gets_its_answer_when_the_first_client_has_gone) {
+TEST(a_retry_is_answered_when_the_first_client_has_disconnected) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct reply a, b;
@@ -200,7 +200,7 @@ TEST(keys_have_8_to_128_printable_characters) {
     assert_false(op_key_is_valid(longest));
 }
 
-TEST(a_key_is_ignored_by_what_only_looks) {
+TEST(read_operations_ignore_a_key) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     _cleanup_(reply_finish) struct reply a = ops_ask(&o, "GET", "/v1/tasks", NULL, KEY);

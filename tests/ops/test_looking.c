@@ -1,4 +1,4 @@
-/* test_looking.c: what lists, single things and the overview show. */
+/* test_looking.c: lists, single tasks, the status overview, events, logs and health checks. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ TEST(pages_follow_each_other_without_a_gap) {
                 "'n7' is no cursor of this list: take `next` of its answer");
 }
 
-/* The short way looks at the first of each class alone: the order is that of the long one, in which all stand. */
+/* The fast path reads only the first tasks of each class; it must give the same order as a scan of all tasks. */
 TEST(the_first_of_the_queue_are_found_without_the_others) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
@@ -140,7 +140,7 @@ TEST(the_first_of_the_queue_are_found_without_the_others) {
     }
 }
 
-/* A call may look at so many tasks; then there is a page with nothing on it and a way on. */
+/* A call scans a limited number of tasks; then its page may be empty, with a cursor for the next one. */
 TEST(a_list_of_a_few_among_many_comes_in_short_steps) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
@@ -164,7 +164,7 @@ TEST(a_list_of_a_few_among_many_comes_in_short_steps) {
     assert_string_equal(reply_text(&s, "waiting_by_gate.0.examples.0"), "t-2");
 }
 
-/* One task far behind is counted, and found if it is not too far. */
+/* A task far down the list is counted, and found unless it is too far down. */
 TEST(status_counts_at_every_gate_and_shows_who_waits_there) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL); /* 2 runs at a time */
@@ -323,7 +323,7 @@ TEST(a_log_is_found_by_task_attempt_and_stream) {
     _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
     strbuf_printf(&file, "%s/out.log", strbuf_text(&folder));
     _cleanup_(reply_finish) struct reply before =
-        get(&o, "/v1/tasks/2/log"); /* it lives: it may come */
+        get(&o, "/v1/tasks/2/log"); /* a live run may still write it */
     assert_string_equal(reply_text(&before, "path"), strbuf_text(&file));
     for (char *at = folder.text + strlen(o.home) + 1; (at = strchr(at, '/')); *at++ = '/') {
         *at = '\0';
@@ -412,7 +412,7 @@ TEST(f132_metrics_have_help_and_type_and_no_ids) {
             if (!type || strncmp(type, expected, strlen(expected)) != 0)
                 fail_msg("no type for %s", name);
         } else if (strncmp(line, name, strlen(name)) != 0
-                   || !strchr("{ _", line[strlen(name)])) { /* _: of a histogram */
+                   || !strchr("{ _", line[strlen(name)])) { /* '_': a histogram */
             fail_msg("'%s' has no help of its own", line);
         }
     }
@@ -439,7 +439,7 @@ TEST(health_and_doctor_name_what_is_missing) {
         socket = strcmp(name, "socket") == 0 ? ok : socket;
         shim = strcmp(name, "shim") == 0 ? ok : shim;
     }
-    assert_false(socket); /* there is none in this test */
+    assert_false(socket); /* this test has no socket */
     assert_true(shim);
 }
 

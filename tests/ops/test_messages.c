@@ -1,4 +1,4 @@
-/* Messages over HTTP: as through the files, in pages of any file, and nothing waits for a lock. */
+/* test_messages.c: messages over HTTP: the same as through the files, paged, and no request blocks on a lock. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -108,7 +108,7 @@ TEST(bad_messages_are_refused_and_nothing_is_posted) {
     reply_finish(&r);
 }
 
-TEST(a_locked_file_stops_nobody_else) {
+TEST(a_locked_file_blocks_no_other_request) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char path[128];
     ops_open(&o, OPS_MEMORY, NULL);

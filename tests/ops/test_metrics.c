@@ -1,5 +1,5 @@
-/* test_metrics.c: is what /metrics says what Prometheus reads? A strict reader of the text format, and the
- * numbers that must be among it. */
+/* test_metrics.c: /metrics is valid Prometheus text and has the right numbers. Uses a strict parser of the text
+ * format. */
 
 #include <ctype.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "fixture.h"
 #include "harness/test.h"
 
-/* --- the reader ------------------------------------------------------------------------------ */
+/* --- parser ---------------------------------------------------------------------------------- */
 
 #define SERIES_MAX 2000
 
@@ -21,9 +21,9 @@ struct reading {
     char family[128], type[16]; /* of the last TYPE line */
     char families[200][128];
     size_t family_count;
-    const char *series[SERIES_MAX]; /* "name{labels}"; each once */
+    const char *series[SERIES_MAX]; /* "name{labels}"; each occurs once */
     size_t series_count;
-    double last_bucket, infinity; /* of the histogram that is read */
+    double last_bucket, infinity; /* of the current histogram */
 };
 
 static size_t name_size(const char *text) {
@@ -66,7 +66,7 @@ static void read_head(struct reading *r, char *help, char *type) {
     r->last_bucket = 0;
 }
 
-/* Behind the labels, which must be well quoted and have no ids of tasks in them. */
+/* Returns the end of the labels, which must be quoted correctly and contain no task ids. */
 static const char *read_labels(const char *line, const char *at) {
     while (*at != '}') {
         size_t size = name_size(++at);
@@ -144,7 +144,7 @@ static void read_all(char *text) {
     free(r);
 }
 
-/* --- the rules ------------------------------------------------------------------------------- */
+/* --- tests ----------------------------------------------------------------------------------- */
 
 static void report(struct ops *o, const char *members, const char *body, int exit_code) {
     task_id task = ops_add(o, members);
@@ -235,7 +235,7 @@ TEST(names_are_escaped_and_histograms_are_whole) {
                                            "sluice_h_seconds_count 4\n");
 }
 
-/* What it asks for is compared with what is told by tests/daemon/test_metrics.sh. */
+/* tests/daemon/test_metrics.sh compares the metrics that the dashboard queries with those that the daemon exports. */
 TEST(the_dashboard_can_be_imported) {
     json_error_t err;
     json_t *board = json_load_file(SOURCE_ROOT "/contrib/grafana/sluice.json", 0, &err), *panel;

@@ -1,4 +1,4 @@
-/* notify.test: the operation waits for whoever tells people, and says what he says. */
+/* test_notify.c: notify.test waits for the notifier and returns its results. */
 
 #include <errno.h>
 
@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "harness/test.h"
 
-/* A notifier that answers when the test says so. */
+/* A notifier that answers when the test calls answer(). */
 static struct {
     engine_notify_tested tested;
     void *ctx;

@@ -1,4 +1,5 @@
-/* test_page_links.c: the life of a link to the dashboard: its code, its file, and the page it opens. */
+/* test_page_links.c: links to the dashboard: the one-time code, its file, and the page token that it is exchanged
+ * for. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,16 +16,16 @@
 #include "harness/test.h"
 #include "os/files.h"
 
-/* The clock of the engine goes on by so much; nobody waits for it. */
+/* Advances the clock of the engine by `span` without waiting. */
 static void pass(struct ops *o, time_ms span) {
     o->engine->steady_at_start -= span;
 }
 
-static const char *entry_url(void *ctx) {
+static const char *listener_url(void *ctx) {
     return *(bool *)ctx ? "http://127.0.0.1:7878" : NULL;
 }
 
-static int entry_open(void *ctx, unsigned port, struct error *err) {
+static int listener_open(void *ctx, unsigned port, struct error *err) {
     if (port == 1)
         return error_set(err, -EBUSY, "port 1 is taken");
     *(bool *)ctx = true;
@@ -33,15 +34,15 @@ static int entry_open(void *ctx, unsigned port, struct error *err) {
 
 static bool listening;
 
-static void open_with_entry(struct ops *o) {
+static void open_with_listener(struct ops *o) {
     listening = false;
     ops_open(o, OPS_MEMORY, NULL);
-    engine_set_tcp_listener(
-        o->engine,
-        &(struct engine_tcp_listener){ .url = entry_url, .open = entry_open, .ctx = &listening });
+    engine_set_tcp_listener(o->engine, &(struct engine_tcp_listener){ .url = listener_url,
+                                                                      .open = listener_open,
+                                                                      .ctx = &listening });
 }
 
-/* Swaps the code of a link that was asked for with this body. */
+/* Requests a link with this body; returns its code. */
 static char *code_of(struct ops *o, const char *body) {
     struct reply r = ops_ask(o, "POST", "/v1/session/code", body, NULL);
     assert_int_equal(r.status, 200);
@@ -58,7 +59,7 @@ static struct reply swap(struct ops *o, const char *code) {
 
 TEST(a_link_opens_a_page_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
+    open_with_listener(&o);
     char *code = code_of(&o, "{\"scope\":\"submit\"}");
     struct reply r = swap(&o, code);
     assert_int_equal(r.status, 200);
@@ -75,7 +76,7 @@ TEST(a_link_opens_a_page_once) {
 
 TEST(a_link_is_good_for_a_minute) {
     _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
+    open_with_listener(&o);
     char *early = code_of(&o, "{}"), *late = code_of(&o, "{}");
     pass(&o, SECONDS(58));
     reply_expect(swap(&o, early), 200, "\"scope\":\"submit\"");
@@ -86,7 +87,7 @@ TEST(a_link_is_good_for_a_minute) {
     free(late);
 }
 
-/* Swaps a new code, asked for with this body, from there. */
+/* Requests a link with this body and exchanges its code as this peer. */
 static void swap_from(struct ops *o, enum op_peer peer, const char *body, int status) {
     char *code = code_of(o, body);
     ops_peer = peer;
@@ -99,7 +100,7 @@ static void swap_from(struct ops *o, enum op_peer peer, const char *body, int st
 
 TEST(a_run_gets_no_token_for_a_code) {
     _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
+    open_with_listener(&o);
     swap_from(&o, OP_PEER_PROGRAM, "{}", 200);
     swap_from(&o, OP_PEER_ELSEWHERE, "{}", 200);
     swap_from(&o, OP_PEER_RUN, "{}", 403);
@@ -110,7 +111,7 @@ TEST(a_run_gets_no_token_for_a_code) {
     assert_int_equal(engine_access_count(o.engine), 3);
 }
 
-/* The code in the file at this path; NULL: there is none. */
+/* The code in the file at this path; NULL: the file does not exist. */
 static char *code_in(const char *path) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (file_read(path, 4096, &text, NULL) < 0)
@@ -136,7 +137,7 @@ struct removal {
     time_ms deadline;
 };
 
-static void look_for_removal(void *ctx) {
+static void check_removal(void *ctx) {
     struct removal *r = ctx;
     time_ms now = loop_now_steady(r->o->loop);
     if (access(r->path, F_OK) < 0 || now >= r->deadline)
@@ -148,7 +149,7 @@ static void await_removal(struct ops *o, const char *path) {
     struct removal r = { .o = o,
                          .path = path,
                          .deadline = loop_now_steady(o->loop) + patience_ms() };
-    r.again = loop_timer_new(o->loop, look_for_removal, &r);
+    r.again = loop_timer_new(o->loop, check_removal, &r);
     loop_timer_set(o->loop, r.again, loop_now_steady(o->loop));
     (void)loop_run(o->loop, NULL);
     loop_timer_free(o->loop, r.again);
@@ -159,7 +160,7 @@ static void await_removal(struct ops *o, const char *path) {
 TEST(the_file_of_a_link_is_private_and_goes_with_its_code) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct stat st;
-    open_with_entry(&o);
+    open_with_listener(&o);
     reply_expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 200, "\"file\":null");
     char *path = path_of_file(&o), *late = path_of_file(&o);
     assert_int_equal(stat(path, &st), 0);
@@ -172,7 +173,7 @@ TEST(the_file_of_a_link_is_private_and_goes_with_its_code) {
     assert_int_equal(st.st_mode & 07777, 0700);
     assert_int_equal(access(late, F_OK), 0);
     pass(&o, PAGE_CODE_LIFE - 1);
-    free(code_of(&o, "{}")); /* the timer is set again, by the clock as it is now */
+    free(code_of(&o, "{}")); /* sets the timer again, by the current clock */
     await_removal(&o, late);
     free(code);
     free(path);
@@ -182,7 +183,7 @@ TEST(the_file_of_a_link_is_private_and_goes_with_its_code) {
 TEST(a_folder_that_is_not_private_gets_no_link) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char path[96];
-    open_with_entry(&o);
+    open_with_listener(&o);
     (void)snprintf(path, sizeof(path), "%s/dash", o.home);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(chmod(path, 0755), 0);
@@ -194,9 +195,9 @@ TEST(a_folder_that_is_not_private_gets_no_link) {
                  "\"file\":null");
 }
 
-TEST(asking_for_a_link_opens_the_door_if_it_is_closed) {
+TEST(requesting_a_link_opens_the_tcp_listener) {
     _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
+    open_with_listener(&o);
     reply_expect(ops_ask(&o, "POST", "/v1/session/code", "{\"port\":1}", NULL), 409,
                  "port 1 is taken");
     assert_false(listening);
@@ -209,9 +210,9 @@ TEST(asking_for_a_link_opens_the_door_if_it_is_closed) {
     reply_expect(ops_ask(&o, "POST", "/v1/session/code", "{}", NULL), 501, NULL);
 }
 
-TEST(pages_are_bounded_by_ending_the_one_that_rests_longest) {
+TEST(the_longest_idle_page_ends_when_there_are_too_many) {
     _cleanup_(ops_close) struct ops o = { 0 };
-    open_with_entry(&o);
+    open_with_listener(&o);
     char *first = NULL;
     for (unsigned i = 0; i <= ACCESS_SESSIONS_MAX; i++) {
         char *code = code_of(&o, "{}");

@@ -1,5 +1,5 @@
-/* test_pictures.c: what pictures are drawn from: runs over time, what they used, what waits for what, and
- * what would be with other settings. */
+/* test_pictures.c: the data for charts and pages: runs over time, usage, the dependency graph, and
+ * what-if forecasts. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void run_to_its_end(struct ops *o, task_id task, int exit_code) {
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
-/* 1 and 2 have ended, 3 has failed and waits, 4 and 5 live. */
+/* 1 and 2 have ended, 3 has failed and waits, 4 and 5 are live. */
 static void begin_runs(struct ops *o, enum ops_store store) {
     ops_open(o, store, "retry: {failed: {max: 0}}\n");
     run_to_its_end(o, ops_add(o, "\"project\":\"web\",\"title\":\"first\","), 0);
@@ -75,7 +75,7 @@ static void runs_are_listed_with_what_they_are_about(struct ops *o) {
     assert_true(reply_is_null(&r, "next"));
 }
 
-TEST(runs_that_live_come_first_then_the_latest_ends) {
+TEST(live_runs_come_first_then_the_latest_ends) {
     for (enum ops_store store = OPS_MEMORY; store <= OPS_SQLITE; store++) {
         _cleanup_(ops_close) struct ops o = { 0 };
         begin_runs(&o, store);
@@ -124,7 +124,7 @@ TEST(pages_of_runs_follow_each_other_without_a_gap) {
     }
 }
 
-/* --- what was used --------------------------------------------------------------------------- */
+/* --- usage ----------------------------------------------------------------------------------- */
 
 static void report(struct ops *o, task_id task, const char *numbers) {
     char body[200];
@@ -170,7 +170,7 @@ TEST(what_was_used_is_summed_and_unknown_is_not_zero) {
     ops_expect(&o, 400, "GET", "/v1/usage?cursor=r1", NULL);
 }
 
-TEST(what_was_used_stays_when_its_task_is_gone) {
+TEST(usage_is_kept_when_its_task_is_deleted) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     run_to_its_end(&o, ops_add(&o, "\"project\":\"web\","), 0);
@@ -179,9 +179,9 @@ TEST(what_was_used_stays_when_its_task_is_gone) {
     assert_string_equal(ids(&o, "/v1/usage", "items", "name"), "web");
 }
 
-/* --- what waits for what --------------------------------------------------------------------- */
+/* --- graph ----------------------------------------------------------------------------------- */
 
-/* 1 → 2 → 4, 3 → 4, 4 is the parent of 5; 6 stands alone. */
+/* 1 → 2 → 4, 3 → 4, 4 is the parent of 5; 6 has no edges. */
 static void begin_graph(struct ops *o) {
     ops_open(o, OPS_MEMORY, NULL);
     ops_expect(o, 200, "POST", "/v1/pause", "{}");
@@ -224,7 +224,7 @@ TEST(a_graph_shows_a_part) {
     begin_graph(&o);
     ops_expect(&o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"3\",\"6\"]}");
     assert_string_equal(ids(&o, "/v1/graph?project=web", "nodes", "id"),
-                        "web-1 web-2 api-3 web-4 web-5"); /* canceled, but it is waited for */
+                        "web-1 web-2 api-3 web-4 web-5"); /* canceled, but a dependency */
     assert_string_equal(ids(&o, "/v1/graph?project=api", "nodes", "id"), "");
     assert_string_equal(ids(&o, "/v1/graph?project=api&state=all", "nodes", "id"), "api-3 api-6");
     assert_string_equal(ids(&o, "/v1/graph?group=night", "nodes", "id"), "api-6");
@@ -243,8 +243,8 @@ TEST(a_graph_shows_a_part) {
     ops_expect(&o, 400, "GET", "/v1/graph?state=done", NULL);
 }
 
-/* What is large is made in several turns, and others are served between. */
-TEST(a_large_graph_holds_nobody_up) {
+/* A large graph is built over several turns, and other requests are answered in between. */
+TEST(a_large_graph_blocks_no_other_request) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");
@@ -269,10 +269,10 @@ TEST(a_large_graph_holds_nobody_up) {
     reply_finish(&other);
 }
 
-/* --- what would be --------------------------------------------------------------------------- */
+/* --- what-if --------------------------------------------------------------------------------- */
 
 static void begin_queue(struct ops *o) {
-    ops_open(o, OPS_MEMORY, NULL); /* two runs at a time, five minutes each as far as is known */
+    ops_open(o, OPS_MEMORY, NULL); /* two runs at a time, five minutes each by estimate */
     for (int i = 0; i < 4; i++)
         (void)ops_add(o, "\"project\":\"web\",");
     for (int i = 0; i < 4; i++)
@@ -284,7 +284,7 @@ static int64_t span_of(const struct reply *r, const char *path) {
     return reply_int(r, path) / MINUTES(1);
 }
 
-TEST(more_places_would_be_quicker) {
+TEST(more_slots_would_be_faster) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_queue(&o);
     _cleanup_(reply_finish) struct reply r =
@@ -317,7 +317,7 @@ TEST(an_empty_queue_is_finished_at_once) {
     assert_int_equal(reply_int(&r, "now.others"), 1);
 }
 
-TEST(a_question_changes_nothing) {
+TEST(a_what_if_request_changes_nothing) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_queue(&o);
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
@@ -335,7 +335,7 @@ TEST(a_question_changes_nothing) {
     assert_int_equal(reply_int(&s, "limits.0.cap"), 2);
 }
 
-TEST(a_question_that_makes_no_sense_is_refused) {
+TEST(an_invalid_what_if_request_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_queue(&o);
     ops_refused(&o, 400, "/v1/whatif", "{}", "nothing to change: give 'set' or 'unset'");
@@ -355,8 +355,8 @@ TEST(a_question_that_makes_no_sense_is_refused) {
     reply_finish(&second);
 }
 
-/* Who waits for it hears of the end, and nothing is left behind. */
-TEST(a_question_ends_with_the_daemon) {
+/* The client is answered with 503, and no process is left. */
+TEST(a_what_if_request_ends_with_the_daemon) {
     struct ops o = { 0 };
     struct reply r;
     begin_queue(&o);
@@ -388,7 +388,7 @@ TEST(a_queue_that_is_too_large_is_refused_in_words) {
                            "the queue is too large to be played forward here ("));
 }
 
-/* --- what lists and the overview have for a page --------------------------------------------- */
+/* --- lists and status for the dashboard ------------------------------------------------------ */
 
 TEST(a_list_is_searched_by_title_and_id) {
     for (enum ops_store store = OPS_MEMORY; store <= OPS_SQLITE; store++) {

@@ -1,4 +1,4 @@
-/* test_queue_room.c: how many tasks the queue takes, and what becomes of the others. */
+/* test_queue_room.c: how many tasks the queue accepts, and what happens to the others. */
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ TEST(f068_a_long_queue_comes_with_a_warning_and_depths) {
         (void)ops_add(&o, "\"kind\":\"plan\",");
     _cleanup_(reply_finish) struct reply quiet =
         add(&o, "{\"tasks\":[{\"argv\":[\"a\"],\"kind\":\"implement\"}]}");
-    assert_true(reply_is_null(&quiet, "warning")); /* f156: the limit itself is no excess */
+    assert_true(reply_is_null(&quiet, "warning")); /* f156: the limit itself is not exceeded */
     _cleanup_(reply_finish) struct reply r = add(&o, "{\"tasks\":[{\"argv\":[\"a\"]}]}");
     assert_int_equal(r.status, 200);
     assert_string_equal(reply_text(&r, "warning"),
@@ -47,7 +47,7 @@ TEST(f069_a_full_queue_defers_and_stores_nothing) {
     assert_int_equal(reply_int(&r, "depths.plan"), 3);
     ops_trace(&o, &after);
     assert_memory_equal(&before, &after, sizeof(after));
-    /* what does not wait is no burden */
+    /* only waiting tasks count */
     ops_expect(&o, 200, "POST", "/v1/tasks",
                "{\"tasks\":[{\"argv\":[\"a\"],\"draft\":true},{\"argv\":[\"b\"],\"hold\":true},"
                "{\"argv\":[\"c\"]}]}");

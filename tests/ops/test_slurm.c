@@ -1,4 +1,4 @@
-/* test_slurm.c: who decides where a task runs, and what is refused. */
+/* test_slurm.c: which setting decides whether and where a task runs in Slurm, and which requests are refused. */
 
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +57,7 @@ TEST(what_slurm_cannot_be_asked_for_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, config);
     static const struct {
-        const char *members, *sentence;
+        const char *members, *message;
     } rows[] = {
         { "\"executor\":\"pbs\"", "'executor': expected one of local, slurm, got 'pbs'" },
         { "\"executor\":\"slurm\",\"slurm\":\"gpu\"",
@@ -81,7 +81,7 @@ TEST(what_slurm_cannot_be_asked_for_is_refused) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
         strbuf_printf(&body, "{\"tasks\":[{\"argv\":[\"true\"],%s}]}", rows[i].members);
-        ops_refused(&o, 400, "/v1/tasks", strbuf_text(&body), rows[i].sentence);
+        ops_refused(&o, 400, "/v1/tasks", strbuf_text(&body), rows[i].message);
     }
 }
 
@@ -99,7 +99,7 @@ TEST(one_resource_less_is_left_for_a_task_in_slurm) {
                 "'resources': a task that runs in Slurm may name 15");
 }
 
-/* --- while it is there -------------------------------------------------------------------------- */
+/* --- while a job exists ------------------------------------------------------------------------- */
 
 TEST(show_and_why_say_where_it_is_and_what_it_waits_for) {
     _cleanup_(ops_close) struct ops o = { 0 };

@@ -1,4 +1,4 @@
-/* test_span.c: parts of a JSON text as they were written. */
+/* test_span.c: finds parts of a JSON text without changing their bytes. */
 
 #include <jansson.h>
 #include <stdlib.h>

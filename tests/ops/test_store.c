@@ -1,7 +1,7 @@
-/* test_store.c: a store that answers after the turn, as one behind a network does; and one that fails.
+/* test_store.c: a store that answers after the turn, as over a network, and a store that fails.
  *
- * The linker puts our functions in the place of the store's (--wrap): questions are kept until the test lets
- * them through, and a commit has the outcome that the test wants. */
+ * The linker replaces functions of the store (--wrap): queries are held until the test releases
+ * them, and a commit has the outcome that the test sets. */
 
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
     "{\"tasks\":[{\"argv\":[\"a\"],\"external_id\":\"x\"},{\"argv\":[\"b\"],\"external_id\":"      \
     "\"y\"}]}"
 
-/* The names that the linker gives them. */
+/* Names given by the linker. */
 void late_ask(struct store *store, const struct store_query *question, store_answered done,
               void *ctx) __asm__("__wrap_store_query");
 void real_ask(struct store *store, const struct store_query *question, store_answered done,
@@ -28,10 +28,10 @@ void real_commit(struct store *store, struct store_batch *batch, store_committed
 
 static struct {
     bool late;
-    enum store_outcome outcome; /* of every commit that holds something */
+    enum store_outcome outcome; /* of each commit that is not empty */
     int code;
-    unsigned commits; /* that were refused */
-    bool slow;        /* the next commit that holds something waits for end_commit */
+    unsigned commits; /* refused commits */
+    bool slow;        /* the next commit that is not empty waits for end_commit */
     struct {
         struct store *store;
         struct store_batch *batch;
@@ -83,7 +83,7 @@ static void end_commit(void) {
     bad_commit(held.slow_one.store, held.slow_one.batch, held.slow_one.done, held.slow_one.ctx);
 }
 
-/* The oldest question is answered. */
+/* Answers the oldest query. */
 static void let_one_through(void) {
     assert_true(held.count > 0);
     bool late = held.late;
@@ -104,7 +104,7 @@ static void fail_one(void) {
 
 static void begin(struct ops *o) {
     memset(&held, 0, sizeof(held));
-    ops_open(o, OPS_MEMORY, "limits: {roots: 0}\n"); /* nothing starts: the engine asks nothing */
+    ops_open(o, OPS_MEMORY, "limits: {roots: 0}\n"); /* the engine itself sends no query */
     held.late = true;
 }
 
@@ -115,7 +115,7 @@ static void end(struct ops *o) {
     ops_close(o);
 }
 
-TEST(a_call_goes_on_in_the_turn_after_its_answer) {
+TEST(a_call_continues_in_the_turn_after_its_answer) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     struct reply r;
@@ -123,9 +123,9 @@ TEST(a_call_goes_on_in_the_turn_after_its_answer) {
     ops_turn(&o);
     assert_false(r.answered);
     assert_int_equal(engine_last_task(o.engine), 0);
-    let_one_through(); /* the key is not known */
+    let_one_through(); /* the key is unknown */
     assert_false(r.answered);
-    assert_int_equal(engine_last_task(o.engine), 0); /* nothing is told outside a turn */
+    assert_int_equal(engine_last_task(o.engine), 0); /* facts are applied only in a turn */
     ops_turn(&o);
     assert_true(r.answered);
     assert_int_equal(r.status, 200);
@@ -141,7 +141,7 @@ TEST(one_question_after_the_other) {
     held.late = true;
     struct reply r;
     ops_begin(&o, "/v1/tasks/sling", "{\"tasks\":[\"1\"]}", KEY, &r);
-    for (int question = 0; question < 2; question++) { /* for its key, and what was submitted */
+    for (int question = 0; question < 2; question++) { /* for its key, and for the submitted task */
         ops_turn(&o);
         assert_false(r.answered);
         assert_int_equal(held.count, 1);
@@ -168,17 +168,17 @@ TEST(external_ids_need_no_question) {
     assert_int_equal(engine_last_task(o.engine), 2);
 }
 
-TEST(who_comes_meanwhile_with_the_same_key_gets_the_same_answer) {
+TEST(a_concurrent_request_with_the_same_key_gets_the_same_answer) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     struct reply a, b, c;
     ops_begin(&o, "/v1/tasks", ONE, KEY, &a);
     ops_turn(&o);
-    ops_begin(&o, "/v1/tasks", ONE, KEY, &b); /* a turn later, the first still waits */
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &b); /* a turn later the first still waits */
     ops_turn(&o);
-    assert_int_equal(held.count, 1); /* it asks nothing itself */
+    assert_int_equal(held.count, 1); /* it sends no query itself */
     let_one_through();
-    ops_begin(&o, "/v1/tasks", ONE, KEY, &c); /* in the turn in which the first is done */
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &c); /* in the turn that completes the first */
     ops_turn(&o);
     assert_true(a.answered && b.answered && c.answered);
     assert_true(!a.replayed && b.replayed && c.replayed);
@@ -205,13 +205,13 @@ TEST(two_calls_that_bring_the_same_external_id_add_it_once) {
     reply_finish(&b);
 }
 
-TEST(what_a_client_that_went_away_asked_for_is_done) {
+TEST(a_request_of_a_disconnected_client_is_applied) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     struct reply a, b;
     ops_begin(&o, "/v1/tasks", ONE, KEY, &a);
     ops_turn(&o);
-    ops_begin(&o, "/v1/tasks", ONE, KEY, &b); /* it asks again, on another connection */
+    ops_begin(&o, "/v1/tasks", ONE, KEY, &b); /* a retry on another connection */
     ops_turn(&o);
     op_abandon(a.call);
     let_one_through();
@@ -224,14 +224,14 @@ TEST(what_a_client_that_went_away_asked_for_is_done) {
     reply_finish(&b);
 }
 
-TEST(what_nobody_will_read_is_not_looked_up) {
+TEST(a_read_of_a_disconnected_client_is_not_continued) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
     (void)ops_add(&o, "");
     held.late = true;
     struct reply r;
-    ops_begin(&o, "/v1/tasks/hold", "{\"tasks\":[\"1\"]}", NULL, &r); /* asks nothing */
+    ops_begin(&o, "/v1/tasks/hold", "{\"tasks\":[\"1\"]}", NULL, &r); /* sends no query */
     ops_turn(&o);
     assert_true(r.answered);
     reply_finish(&r);
@@ -261,7 +261,7 @@ TEST(a_store_that_cannot_be_read_fails_the_call_and_nothing_else) {
 
 /* --- commits that fail ----------------------------------------------------------------------- */
 
-TEST(a_full_disk_is_told_and_nothing_has_happened) {
+TEST(a_full_disk_is_reported_and_changes_nothing) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -273,7 +273,7 @@ TEST(a_full_disk_is_told_and_nothing_has_happened) {
     ops_begin(&o, "/v1/tasks", CARD, KEY, &a);
     ops_begin(&o, "/v1/tasks", CARD, KEY, &b); /* the same again */
     ops_begin(&o, "/v1/tasks/hold", "{\"tasks\":[\"9\"]}", NULL,
-              &look); /* refused for a reason of its own */
+              &look); /* refused for its own reason */
     ops_turn(&o);
     held.outcome = STORE_OK;
     assert_int_equal(a.status, 507);
@@ -289,7 +289,7 @@ TEST(a_full_disk_is_told_and_nothing_has_happened) {
     reply_finish(&look);
 }
 
-/* While the commit is on its way the answers are prepared; whether they are given, it tells. */
+/* Answers are prepared while the commit is in flight; its outcome decides whether they are sent. */
 TEST(an_answer_waits_for_the_commit_and_says_what_became_of_it) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
@@ -323,7 +323,7 @@ TEST(what_failed_can_be_tried_again_with_its_key) {
     begin(&o);
     held.late = false;
     held.outcome = STORE_FAILED;
-    held.code = -EBADMSG; /* a mistake of ours: another request of the turn, a constraint */
+    held.code = -EBADMSG; /* our own error: another request of the turn violated a constraint */
     struct reply a;
     ops_begin(&o, "/v1/pause", "{}", KEY, &a);
     ops_turn(&o);
@@ -337,7 +337,7 @@ TEST(what_failed_can_be_tried_again_with_its_key) {
     assert_true(engine_is_paused(o.engine));
 }
 
-TEST(an_unknown_outcome_is_told_as_such) {
+TEST(an_unknown_outcome_is_reported_as_unknown) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -360,27 +360,27 @@ static void expect_refused(struct ops *o, unsigned commits) {
     assert_int_equal(held.commits, commits);
 }
 
-TEST(a_store_that_fails_is_not_tried_for_everybody_when_that_is_dear) {
+TEST(a_failing_store_is_not_retried_for_every_request_when_rebuilds_are_slow) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
     held.outcome = STORE_FAILED;
     held.code = -ENOSPC;
     expect_refused(&o, 1);
-    expect_refused(&o, 2);          /* a small core is built in no time */
+    expect_refused(&o, 2);          /* rebuilding a small core takes no time */
     o.engine->rebuild = SECONDS(2); /* as with a million tasks */
     expect_refused(&o, 2);
     expect_refused(&o, 2);
-    ops_expect(&o, 200, "GET", "/v1/tasks", NULL); /* who looks is served */
+    ops_expect(&o, 200, "GET", "/v1/tasks", NULL); /* reads are still answered */
     struct reply r = ops_ask(&o, "POST", "/v1/config/reload", "{}", NULL);
     reply_finish(&r);
-    assert_int_equal(held.commits, 3); /* the configuration may be what helps */
+    assert_int_equal(held.commits, 3); /* a new configuration may fix the store, so it is tried */
     o.engine->rebuild = SECONDS(2);
-    o.engine->retry_at = o.engine->now; /* the time is over */
+    o.engine->retry_at = o.engine->now; /* the retry is due */
     expect_refused(&o, 4);
     held.outcome = STORE_OK;
     o.engine->rebuild = SECONDS(2);
     o.engine->retry_at = o.engine->now;
     ops_expect(&o, 200, "POST", "/v1/tasks", ONE);
-    ops_expect(&o, 200, "POST", "/v1/tasks", ONE); /* it was not for ever */
+    ops_expect(&o, 200, "POST", "/v1/tasks", ONE); /* the store is used again */
 }

@@ -1,4 +1,4 @@
-/* test_table.c: checks the recipe in ops/op.h for every operation, and how a request finds its own. */
+/* test_table.c: every operation follows the recipe in ops/op.h, and a request is routed to its operation. */
 
 #include <ctype.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ TEST(operations_are_in_order_and_found_by_name) {
     assert_null(op_find("task.dance"));
 }
 
-static void check_sentence(const char *whose, const char *what, const char *text) {
+static void check_text(const char *whose, const char *what, const char *text) {
     if (!text || !*text) {
         fail_msg("%s has no %s", whose, what);
         return;
@@ -51,7 +51,7 @@ static void check_path(const struct op *op) {
     bool get = strcmp(op->method, "GET") == 0;
     assert_true(get || strcmp(op->method, "POST") == 0);
     for (const struct op_param *p = op->params; p && p->name; p++) {
-        check_sentence(op->name, p->name, p->text);
+        check_text(op->name, p->name, p->text);
         if (p->place == (get ? OP_IN_BODY : OP_IN_QUERY))
             fail_msg("%s: '%s' is in the wrong place for %s", op->name, p->name, op->method);
         if (p->place == OP_IN_PATH && !p->required)
@@ -59,7 +59,7 @@ static void check_path(const struct op *op) {
     }
 }
 
-/* Every member has a text, names occur once, and the example is of the shape. */
+/* Every member has a text, names are unique, and the example matches the shape. */
 static void check_shape(const struct shape *shape, void *ctx) {
     const char *name = ctx ? ctx : shape->name;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -70,7 +70,7 @@ static void check_shape(const struct shape *shape, void *ctx) {
         fail_msg("the example of %s is wrong: %s", name, example ? err.text : strbuf_text(&text));
     json_decref(example);
     for (const struct shape_member *m = shape->members; m->name; m++) {
-        check_sentence(name, m->name, m->text);
+        check_text(name, m->name, m->text);
         unsigned type = m->type & T_TYPE;
         if ((type == T_OBJECT || type == T_WORD) != (m->of != NULL) && type != T_TEXT
             && !(m->type & T_MAP))
@@ -110,7 +110,7 @@ TEST(an_answer_of_another_shape_is_found) {
 TEST(every_operation_is_complete) {
     EACH(at) {
         const struct op *op = *at;
-        check_sentence(op->name, "summary", op->summary);
+        check_text(op->name, "summary", op->summary);
         check_path(op);
         assert_non_null(op->run);
         if (op->writes && strcmp(op->method, "POST") != 0)
@@ -289,7 +289,7 @@ static bool ends_with(const char *name, const char *end) {
     return size >= length && strcmp(name + size - length, end) == 0;
 }
 
-/* A number that is a time, a span or money may be written as people write these. */
+/* A time, a span or an amount of money may be a text with a unit. */
 TEST(numbers_with_a_unit_may_be_texts) {
     EACH(op) {
         for (const struct op_param *p = (*op)->params; p && p->name; p++) {
@@ -315,9 +315,9 @@ TEST(numbers_with_a_unit_may_be_texts) {
     }
 }
 
-TEST(a_wrong_query_is_told_in_one_sentence) {
+TEST(an_invalid_query_has_a_one_line_message) {
     static const struct {
-        const char *op, *text, *sentence;
+        const char *op, *text, *message;
     } rows[] = {
         { "task.list", "limt=5", "unknown parameter 'limt'; did you mean 'limit'?" },
         { "task.list", "zebra=5", "unknown parameter 'zebra' of task.list" },
@@ -337,7 +337,7 @@ TEST(a_wrong_query_is_told_in_one_sentence) {
         { "task.add", "tasks=1", "parameter 'tasks' belongs into the body" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        assert_string_equal(query(rows[i].op, rows[i].text), rows[i].sentence);
+        assert_string_equal(query(rows[i].op, rows[i].text), rows[i].message);
 }
 
 TEST(every_error_has_its_status) {

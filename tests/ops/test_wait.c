@@ -1,5 +1,5 @@
-/* test_wait.c: task.wait answers when tasks have ended, not before and not without a reason; and what becomes
- * of the run that asks. Nothing passes time here but what a test says. */
+/* test_wait.c: task.wait answers as soon as tasks have ended, and not before; a run that waits lends its slot.
+ * Only the test advances time. */
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define ONE_PLACE "capability: {depth: 4, children: 8, running: 8}\n"
 
-static void open_with_one_place(struct ops *o, enum ops_store store) {
+static void open_with_one_slot(struct ops *o, enum ops_store store) {
     ops_open(o, store, ONE_PLACE);
     ops_expect(o, 200, "POST", "/v1/config", "{\"set\":{\"limits.runs\":1}}");
 }
@@ -60,7 +60,7 @@ static const char *body_for(char buf[128], task_id first, task_id second, const 
     return buf;
 }
 
-/* --- anybody --------------------------------------------------------------------------------- */
+/* --- clients --------------------------------------------------------------------------------- */
 
 TEST(it_is_answered_when_all_have_ended) {
     _cleanup_(ops_close) struct ops o = { 0 };
@@ -105,7 +105,7 @@ TEST(what_needs_a_person_is_an_answer) {
     ops_open(&o, OPS_MEMORY, NULL);
     task_id busy = given_run(&o), second = given_run(&o),
             third = ops_add(&o, "\"project\":\"web\",");
-    (void)busy, (void)second; /* both places are taken: the third waits */
+    (void)busy, (void)second; /* both slots are taken: the third waits */
     struct reply r;
     ops_begin(&o, "/v1/wait", body_for(body, third, 0, ""), NULL, &r);
     some_turns(&o);
@@ -156,7 +156,7 @@ TEST(the_time_ends_it_and_no_time_is_a_look) {
     reply_finish(&r);
 }
 
-TEST(bad_input_is_told) {
+TEST(bad_input_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     (void)given_run(&o);
@@ -173,12 +173,12 @@ TEST(bad_input_is_told) {
     ops_expect(&o, 400, "POST", "/v1/wait", strbuf_text(&many));
 }
 
-/* --- a run ----------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------------ */
 
-TEST(a_run_lends_its_place_while_it_waits) {
+TEST(a_run_lends_its_slot_while_it_waits) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
-    open_with_one_place(&o, OPS_MEMORY);
+    open_with_one_slot(&o, OPS_MEMORY);
     task_id parent = given_run(&o), child = child_of(&o, parent);
     some_turns(&o);
     assert_null(fake_run_find(child));
@@ -196,11 +196,11 @@ TEST(a_run_lends_its_place_while_it_waits) {
     reply_finish(&r);
 }
 
-/* The second child is ready when the first has ended: the place must not go on to it. */
+/* The second child is ready when the first has ended: it must not get the slot. */
 TEST(it_works_again_before_it_could_lend_once_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
-    open_with_one_place(&o, OPS_MEMORY);
+    open_with_one_slot(&o, OPS_MEMORY);
     task_id parent = given_run(&o), child = child_of(&o, parent), other = child_of(&o, parent);
     struct reply r;
     ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, child, 0, ""), &r);
@@ -212,11 +212,11 @@ TEST(it_works_again_before_it_could_lend_once_more) {
     reply_finish(&r);
 }
 
-/* It waits for the second; the first one in order has its place then. */
-TEST(the_answer_is_held_until_the_place_is_back) {
+/* The run waits for the second child, but the first one in the queue borrows the slot. */
+TEST(the_answer_is_held_until_the_slot_is_back) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
-    open_with_one_place(&o, OPS_MEMORY);
+    open_with_one_slot(&o, OPS_MEMORY);
     task_id parent = given_run(&o), first = child_of(&o, parent), second = child_of(&o, parent);
     struct reply r;
     ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, second, 0, ""), &r);
@@ -226,16 +226,16 @@ TEST(the_answer_is_held_until_the_place_is_back) {
     some_turns(&o);
     assert_int_equal(seen(&o, second).state, TASK_CANCELED);
     assert_int_equal(seen(&o, parent).phase, PHASE_WORKING);
-    assert_false(r.answered); /* two would work in one place */
+    assert_false(r.answered); /* two runs would work in one slot */
     ends(&o, first);
     assert_true(r.answered);
     reply_finish(&r);
 }
 
-TEST(who_goes_away_waits_no_more) {
+TEST(a_disconnected_client_waits_no_longer) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
-    open_with_one_place(&o, OPS_MEMORY);
+    open_with_one_slot(&o, OPS_MEMORY);
     task_id parent = given_run(&o), child = child_of(&o, parent);
     struct reply one, two;
     ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, child, 0, ""), &one);
@@ -243,11 +243,11 @@ TEST(who_goes_away_waits_no_more) {
     some_turns(&o);
     op_abandon(one.call);
     some_turns(&o);
-    assert_int_equal(seen(&o, parent).phase, PHASE_WAITING); /* the other one is there */
+    assert_int_equal(seen(&o, parent).phase, PHASE_WAITING); /* the second request still waits */
     op_abandon(two.call);
     some_turns(&o);
     assert_int_equal(seen(&o, parent).phase, PHASE_WORKING);
-    assert_int_equal(seen(&o, parent).borrower, child); /* what is lent stays lent */
+    assert_int_equal(seen(&o, parent).borrower, child); /* the lent slot stays lent */
 }
 
 TEST(strangers_are_not_waited_for) {
@@ -256,9 +256,9 @@ TEST(strangers_are_not_waited_for) {
     task_id run = given_run(&o);
     (void)given_run(&o);
     static const char *const bodies[] = {
-        "{\"tasks\":[\"web-2\"]}", /* not below it */
+        "{\"tasks\":[\"web-2\"]}", /* not a descendant */
         "{\"tasks\":[\"web-1\"]}", /* itself */
-        "{\"tasks\":[\"web-9\"]}", /* what is not there is none of its business */
+        "{\"tasks\":[\"web-9\"]}", /* a run does not learn whether a foreign task exists */
     };
     for (size_t i = 0; i < 3; i++) {
         struct reply r = ops_ask_as(&o, fake_run_find(run)->token, "POST", "/v1/wait", bodies[i]);
@@ -271,13 +271,13 @@ TEST(strangers_are_not_waited_for) {
 TEST(after_a_restart_it_works_and_what_is_lent_stays_lent) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
-    open_with_one_place(&o, OPS_SQLITE);
+    open_with_one_slot(&o, OPS_SQLITE);
     task_id parent = given_run(&o), child = child_of(&o, parent);
     struct reply r;
     ops_begin_as(&o, fake_run_find(parent)->token, "/v1/wait", body_for(body, child, 0, ""), &r);
     some_turns(&o);
     assert_int_equal(seen(&o, parent).phase, PHASE_WAITING);
-    op_abandon(r.call); /* its connection is gone with the daemon; nobody hears of it any more */
+    op_abandon(r.call); /* its connection ended with the daemon, so it gets no answer */
     ops_restart(&o);
     some_turns(&o);
     assert_int_equal(seen(&o, parent).phase, PHASE_WORKING);
