@@ -21,7 +21,7 @@ struct depth {
     double full_mb, restart; /* before the kill; after it */
 };
 
-static double look(const struct depth *d, const char *path) {
+static double time_query(const struct depth *d, const char *path) {
     struct error err = { 0 };
     double began = bench_now();
     if (client_call(d->client, "GET", path, NULL, NULL, &err) != 200) {
@@ -46,7 +46,7 @@ static void depth_open(struct depth *d, size_t tasks) {
     if (!rig_start(&d->rig))
         exit(1);
     d->client = rig_client(&d->rig);
-    (void)look(d, "/healthz");
+    (void)time_query(d, "/healthz");
     d->restart = bench_now() - began;
 }
 
@@ -78,9 +78,9 @@ static void compare(const struct depth *few, const struct depth *many, const cha
     double few_times[LOOKS], many_times[LOOKS];
     for (int i = 0; i < LOOKS; i += ROUND) {
         for (int k = i; k < i + ROUND; k++)
-            few_times[k] = look(few, few_path);
+            few_times[k] = time_query(few, few_path);
         for (int k = i; k < i + ROUND; k++)
-            many_times[k] = look(many, many_path);
+            many_times[k] = time_query(many, many_path);
     }
     double a = bench_median(few_times, LOOKS), b = bench_median(many_times, LOOKS);
     bench_goal(b <= 2 * a, "%s: %.0f us with %zu, %.0f us with %zu: %.1f times (at most 2)", what,
