@@ -1,4 +1,4 @@
-/* core_facts.h: a small world and rows for it, for the tests of the core alone. */
+/* core_facts.h: a small core and helpers that apply facts to it, for unit tests of the core. */
 #pragma once
 
 #include <setjmp.h>

@@ -1,8 +1,7 @@
-/* test_base_containers.c: the containers against the simplest thing that does the same.
+/* test_base_containers.c: compares the containers with naive implementations.
  *
- * Each random test keeps a naive double (a sorted array, a plain table) and compares after every
- * step. Seeds are fixed, so a failure repeats.
- */
+ * Each random test keeps a naive copy (a sorted array, a plain table) and compares after every
+ * step. Seeds are fixed, so a failure is reproducible. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +80,7 @@ TEST(slab_records_do_not_move_when_it_grows) {
 struct timer_test {
     struct timer_heap heap;
     uint32_t position[TIMERS + 1];
-    time_ms at[TIMERS + 1]; /* the naive double: TIME_NEVER when not in the heap */
+    time_ms at[TIMERS + 1]; /* the naive copy: TIME_NEVER when not in the heap */
 };
 
 static void timer_test_moved(void *ctx, uint32_t handle, uint32_t position) {
@@ -161,7 +160,7 @@ TEST(timer_heap_that_is_zeroed_is_empty) {
 #define IDS 2000u
 
 /* Record i has the key keys[i]. With `weak` all keys share a few hashes, so that clusters are long
- * and run over the end of the table. */
+ * and wrap around the end of the table. */
 struct map_test {
     struct id_map map;
     uint64_t keys[IDS + 1];
@@ -312,7 +311,7 @@ TEST(hash_bytes_gives_the_same_number_on_every_machine) {
     assert_true(hash_bytes("", 0) == 0xe220a8397b1dcdafu);
     assert_true(hash_bytes("sluice", 6) == 0x3019d727e0e9491u);
     assert_true(hash_bytes("write the parser", 16) == 0x92c85a90ce1fff07u);
-    /* where the bytes start must not matter */
+    /* the alignment of the bytes must not matter */
     assert_true(hash_bytes(&"xwrite the parser"[1], 16) == 0x92c85a90ce1fff07u);
 }
 

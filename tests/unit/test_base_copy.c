@@ -1,4 +1,4 @@
-/* test_base_copy.c: copies that share nothing with what they were made from, and ranks. */
+/* test_base_copy.c: deep copies share no memory with the original, and ranks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ TEST(rank_counts_the_items_before_at_any_length) {
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         struct order_list list = { 0 };
         struct rng rng = { .state = lengths[i] };
-        for (uint32_t n = 0; n < lengths[i]; n++) /* even numbers, mixed by a prime step */
+        for (uint32_t n = 0; n < lengths[i]; n++) /* even numbers, shuffled with a prime step */
             order_list_insert(&list, 2 + 2 * (n * 7919u % lengths[i]), lower_first, NULL);
         for (unsigned tries = 0; tries < 200; tries++) {
             uint32_t limit = (uint32_t)rng_below(&rng, 4 * lengths[i] + 6), naive = 0;

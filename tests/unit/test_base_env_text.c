@@ -1,4 +1,4 @@
-/* test_base_env_text.c: variables as files and commands give them. */
+/* test_base_env_text.c: parses environment variables from files and command output. */
 #include <errno.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/macros.h"
 #include "harness/test.h"
 
-/* With '|' in the place of each NUL. Static memory, until the next call. */
+/* With '|' instead of each NUL. Static memory, until the next call. */
 static const char *parsed(const char *text) {
     static struct strbuf out;
     strbuf_clear(&out);
@@ -37,7 +37,7 @@ TEST(quotes_keep_what_is_inside) {
     assert_string_equal(parsed("A=\"one\ntwo\"\nB='\n'\n"), "A=one\ntwo|B=\n|");
 }
 
-/* The message names the line, and nothing of what stands there. */
+/* The message names the line and contains no text of it, which may be a secret. */
 TEST(errors_never_show_the_text) {
     const struct {
         const char *text, *message;

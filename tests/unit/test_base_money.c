@@ -1,4 +1,4 @@
-/* test_base_money.c: dollars are read and written exactly. */
+/* test_base_money.c: amounts in dollars are parsed and printed exactly. */
 #include <errno.h>
 
 #include "base/macros.h"

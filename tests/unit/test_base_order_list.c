@@ -1,7 +1,6 @@
-/* test_base_order_list.c: the ordered list against a sorted array.
+/* test_base_order_list.c: compares the ordered list with a sorted array.
  *
- * Seeds are fixed, so a failure repeats.
- */
+ * Seeds are fixed, so a failure is reproducible. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 
 #define ITEMS_MAX 120001u
 
-/* Items are ordered by key, then by handle; `sorted` is the naive double. */
+/* Items are ordered by key, then by handle; `sorted` is the naive copy. */
 struct order_test {
     struct order_list list;
     uint64_t key[ITEMS_MAX];
@@ -98,10 +97,10 @@ static void order_test_step(struct order_test *t, struct rng *rng, unsigned grow
         case 0: /* anywhere */
             order_test_insert(t, rng_below(rng, clock + 1));
             break;
-        case 1: /* at the front; later ones go further to the front */
+        case 1: /* at the front; later items go further to the front */
             order_test_insert(t, (1u << 20) - clock);
             break;
-        case 2: /* the same key as somebody else */
+        case 2: /* the same key as another item */
             order_test_insert(t, t->count ? t->key[t->sorted[rng_below(rng, t->count)]] : clock);
             break;
         default: /* at the end or near it */
@@ -120,7 +119,7 @@ TEST(order_list_keeps_order_under_random_inserts_and_removals) {
         struct order_test *t = order_test_new();
         struct rng rng = { seed };
         for (unsigned step = 0; step < 100000; step++) {
-            /* the length swings between nothing and some thousand items */
+            /* the length varies between zero and a few thousand items */
             unsigned growth = step / 12500 % 2 ? 25 : 75;
             order_test_step(t, &rng, growth, step);
             order_test_check_ends(t);

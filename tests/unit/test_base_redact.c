@@ -1,6 +1,6 @@
-/* test_base_redact.c: which bytes of a text belong to a value that must not be shown?
+/* test_base_redact.c: finds the bytes of a text that belong to secret values.
  *
- * The search is compared with the plain way on random texts of two digits, where values overlap all the time. */
+ * Compares the search with a naive one on random texts of two digits, in which values often overlap. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ TEST(a_cover_has_the_size_of_the_value) {
     assert_string_equal(covered(exact, 1, "123456789012"), "[redacted K]");
 }
 
-/* The beginning of a value at the end of a text that grows. */
+/* The beginning of a value at the end of a growing text. */
 TEST(an_incomplete_value_is_open) {
     struct redact_index index;
     redact_index_init(&index, two, 2, &shape);

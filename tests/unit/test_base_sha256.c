@@ -1,4 +1,4 @@
-/* test_base_sha256.c: the published vectors of FIPS 180-4, NIST's long message and RFC 4231. */
+/* test_base_sha256.c: the published test vectors of FIPS 180-4, NIST's long message and RFC 4231. */
 #include <string.h>
 
 #include "base/macros.h"

@@ -1,7 +1,6 @@
-/* test_base_text.c: what people and other programs read and write.
+/* test_base_text.c: errors, string buffers, JSON output and number parsing.
  *
- * JSON texts are compared byte by byte, because scripts and stored fixtures depend on them.
- */
+ * JSON texts are compared byte by byte, because scripts and stored fixtures depend on them. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -23,14 +22,14 @@
 
 /* ---- error ---- */
 
-TEST(error_set_returns_its_code_and_keeps_the_sentence) {
+TEST(error_set_returns_its_code_and_keeps_the_message) {
     struct error err = { 0 };
     assert_int_equal(error_set(&err, -ENOENT, "no task '%s'", "parser"), -ENOENT);
     assert_int_equal(err.code, -ENOENT);
     assert_string_equal(err.text, "no task 'parser'");
 }
 
-TEST(error_functions_accept_that_nobody_reads_the_sentence) {
+TEST(error_functions_accept_a_null_error) {
     assert_int_equal(error_set(NULL, -EPERM, "no"), -EPERM);
     assert_true(error_prefix(NULL, "line %d", 3) < 0);
 }
@@ -43,7 +42,7 @@ TEST(error_prefix_says_where_and_keeps_the_code) {
     assert_string_equal(err.text, "file 'a.toml': line 3: unknown key 'colour'");
 }
 
-TEST(error_may_be_wrapped_in_its_own_sentence) {
+TEST(error_may_be_wrapped_in_its_own_message) {
     struct error err = { 0 };
     (void)error_set(&err, -EIO, "disk gone");
     (void)error_set(&err, -EIO, "cannot save: %s", err.text);
@@ -52,7 +51,7 @@ TEST(error_may_be_wrapped_in_its_own_sentence) {
     assert_string_equal(err.text, "again cannot save: disk gone: cannot save: disk gone");
 }
 
-TEST(error_cuts_a_sentence_that_is_too_long) {
+TEST(error_truncates_a_message_that_is_too_long) {
     struct error err = { 0 };
     char text[2 * ERROR_TEXT_MAX];
     memset(text, 'x', sizeof(text));
@@ -277,11 +276,11 @@ TEST(json_write_keeps_valid_utf8) {
 #define BAD "\xef\xbf\xbd"
 
 TEST(json_write_replaces_each_invalid_byte) {
-    expect_printed("a\x80z", "\"a" BAD "z\"");                     /* lonely continuation */
-    expect_printed("\xc3", "\"" BAD "\"");                         /* cut short by the end */
-    expect_printed("\xe2\x82", "\"" BAD BAD "\"");                 /* cut short by the end */
-    expect_printed("\xf0\x9f\x98", "\"" BAD BAD BAD "\"");         /* cut short by the end */
-    expect_printed("\xe2\x82\"", "\"" BAD BAD "\\\"\"");           /* cut short by a quote */
+    expect_printed("a\x80z", "\"a" BAD "z\"");                     /* no lead byte */
+    expect_printed("\xc3", "\"" BAD "\"");                         /* truncated at the end */
+    expect_printed("\xe2\x82", "\"" BAD BAD "\"");                 /* truncated at the end */
+    expect_printed("\xf0\x9f\x98", "\"" BAD BAD BAD "\"");         /* truncated at the end */
+    expect_printed("\xe2\x82\"", "\"" BAD BAD "\\\"\"");           /* truncated by a quote */
     expect_printed("\xc0\xaf", "\"" BAD BAD "\"");                 /* overlong */
     expect_printed("\xe0\x9f\xbf", "\"" BAD BAD BAD "\"");         /* overlong */
     expect_printed("\xf0\x8f\xbf\xbf", "\"" BAD BAD BAD BAD "\""); /* overlong */
@@ -529,7 +528,7 @@ TEST(number_parse_size_reads_units_and_bare_megabytes) {
     expect_refused(number_parse_size, "99999999999999999T", -ERANGE);
 }
 
-TEST(number_sentence_says_what_was_expected_even_for_long_junk) {
+TEST(number_message_names_the_expected_form_even_for_long_junk) {
     char junk[1000];
     int64_t value;
     struct error err = { 0 };

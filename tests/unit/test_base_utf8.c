@@ -1,4 +1,4 @@
-/* test_base_utf8.c: what is text, and what is made of the rest. */
+/* test_base_utf8.c: validates UTF-8 and replaces invalid bytes. */
 
 #include <string.h>
 
@@ -7,12 +7,12 @@
 #include "base/utf8.h"
 #include "harness/test.h"
 
-/* Wherever it stands among letters that are read eight at a time. */
+/* At every offset among ASCII characters, which are read eight at a time. */
 TEST(what_is_no_text_is_found_and_made_one) {
     static const struct {
         const char *bytes;
         size_t size;
-        const char *cleaned; /* NULL: it is text */
+        const char *cleaned; /* NULL: it is valid */
     } cases[] = {
         { "", 1, "\xef\xbf\xbd" },
         { "\xff", 1, "\xef\xbf\xbd" },

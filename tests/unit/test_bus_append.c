@@ -1,4 +1,4 @@
-/* Appending: one lock, one write, and what happens when the lock does not come. */
+/* test_bus_append.c: appends to a bus file: one lock and one write each, and retries when the lock is held. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,14 +19,14 @@
 
 static char home[SCRATCH_PATH], root[80], web[96];
 
-/* A clock that moves only by waiting, and remembers how. */
+/* A clock that only waiting advances. Records the waits. */
 struct fake {
     time_ms steady;
     time_ms waits[4096];
     unsigned count;
-    int unlock;         /* descriptor whose lock goes with this wait; -1: none */
+    int unlock;         /* descriptor whose lock is released during this wait; -1: none */
     unsigned unlock_at; /* after this many waits */
-    unsigned refuse_at; /* the wait of this number, from 1, is refused; 0: none */
+    unsigned refuse_at; /* number of the wait that fails, from 1; 0: none */
 };
 static struct fake fake;
 
@@ -81,7 +81,7 @@ static int post(struct bus *bus, const char *body, struct error *err) {
     return post_as(bus, NULL, body, err);
 }
 
-/* The bodies in the file, joined by blanks. */
+/* The bodies in the file, separated by spaces. */
 static const char *bodies(void) {
     static char text[4096];
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
@@ -95,7 +95,7 @@ static const char *bodies(void) {
     return text;
 }
 
-/* Another open file: its lock is another one, whichever process it is in. */
+/* A second open file description: its lock conflicts even within one process. */
 static int hold_lock(void) {
     int fd = open(web, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
@@ -103,7 +103,7 @@ static int hold_lock(void) {
     return fd;
 }
 
-/* --- places ---------------------------------------------------------------------------------- */
+/* --- paths ----------------------------------------------------------------------------------- */
 
 #define APPEND_TEST(name_) TEST_WITH(name_, open_home, close_home)
 
@@ -168,7 +168,7 @@ APPEND_TEST(f117_the_lock_is_tried_every_10_ms_and_then_appended_once) {
         assert_int_equal(fake.waits[i], 10);
     close(held);
     assert_string_equal(bodies(), "one two");
-    /* One append per lock: it is free again. */
+    /* The lock is held for one append, then released. */
     close(hold_lock());
 }
 
@@ -193,10 +193,10 @@ APPEND_TEST(f117_f118_after_10_s_it_times_out_and_is_tried_three_times) {
     assert_string_equal(bodies(), "one");
 }
 
-APPEND_TEST(f118_other_errors_are_told_at_once) {
+APPEND_TEST(f118_other_errors_are_reported_at_once) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     int file = open(bus.root, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    assert_true(file >= 0); /* a file where the folder should be */
+    assert_true(file >= 0); /* a file instead of the folder */
     close(file);
     assert_int_equal(post(&bus, "x", NULL), -ENOTDIR);
     assert_int_equal(fake.count, 0);
@@ -252,7 +252,7 @@ APPEND_TEST(a_file_that_was_moved_while_waiting_is_not_written) {
     int held = hold_lock();
     struct stat before, after;
     assert_int_equal(stat(web, &before), 0);
-    /* A writer opens it, waits, and meanwhile it goes. */
+    /* The file is removed while a writer that has opened it waits for the lock. */
     fake.unlock = held;
     fake.unlock_at = 1;
     assert_int_equal(rename(web, old), 0);
@@ -263,7 +263,7 @@ APPEND_TEST(a_file_that_was_moved_while_waiting_is_not_written) {
     assert_int_equal(after.st_size, before.st_size);
 }
 
-/* --- once ------------------------------------------------------------------------------------ */
+/* --- duplicates ------------------------------------------------------------------------------ */
 
 APPEND_TEST(a_message_that_is_there_is_not_posted_again) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
@@ -297,7 +297,7 @@ APPEND_TEST(what_a_dead_writer_left_swallows_nothing) {
     assert_string_equal(bodies(), "one two three four");
 }
 
-/* As a full disk does it: part of the write is done. */
+/* A partial write, as on a full disk. */
 APPEND_TEST(a_write_that_was_cut_short_is_taken_back) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     struct error err = { 0 };
@@ -318,7 +318,7 @@ APPEND_TEST(a_write_that_was_cut_short_is_taken_back) {
     assert_string_equal(bodies(), "one three");
 }
 
-/* --- many ------------------------------------------------------------------------------------ */
+/* --- many writers ---------------------------------------------------------------------------- */
 
 #define WRITERS 50
 #define EACH    200
@@ -360,7 +360,7 @@ APPEND_TEST(f117_fifty_writers_lose_nothing_and_mix_nothing) {
         unsigned w, i;
         assert_int_equal(sscanf(message->body, "%u.%u\n", &w, &i), 2);
         assert_true(w < WRITERS);
-        assert_int_equal(i, next[w]++); /* in the order of each */
+        assert_int_equal(i, next[w]++); /* in the order of each writer */
         size_t tail = strlen(strstr(message->body, "\n...") + 4);
         assert_int_equal(tail > 0 ? tail - 1 : 0, (w * 37 + i * 11) % LONGEST);
         count++;
@@ -380,7 +380,7 @@ APPEND_TEST(writers_that_are_killed_tear_nothing_of_others) {
         for (unsigned w = 0; w < 3; w++)
             if ((victims[w] = fork()) == 0)
                 write_many(w);
-        /* Somewhere in their work: when some of their messages are there. */
+        /* While they work: some of their messages have been written. */
         struct stat st = { 0 };
         while (stat(web, &st) < 0 || st.st_size < (off_t)(round + 1) * 20000)
             if (waitpid(victims[0], NULL, WNOHANG) == victims[0])

@@ -1,4 +1,4 @@
-/* Posting beside the loop: in order, each answered once, and an end that waits for no lock. */
+/* test_bus_poster.c: posts from a worker thread: in order, each answered once; shutdown does not wait for a lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 struct answers {
     struct loop *loop;
-    unsigned count, wanted; /* the loop ends with the last that is wanted */
+    unsigned count, wanted; /* the loop stops after the last expected answer */
     int results[MANY];
 };
 
@@ -86,7 +86,7 @@ POSTER_TEST(messages_are_appended_in_order_and_answered_once) {
     assert_true(bus_poster_is_idle(poster));
     for (unsigned i = 0; i < MANY; i++) {
         snprintf(body, sizeof(body), "%u", i);
-        post(NULL, body); /* the text may change at once */
+        post(NULL, body); /* the caller may change the text at once */
     }
     assert_false(bus_poster_is_idle(poster));
     wait_answers(MANY);
@@ -96,7 +96,7 @@ POSTER_TEST(messages_are_appended_in_order_and_answered_once) {
     assert_int_equal(read_in_order(), MANY);
 }
 
-POSTER_TEST(one_that_is_there_is_told_as_such) {
+POSTER_TEST(a_duplicate_message_is_reported_as_such) {
     post("E1", "0");
     post("E1", "0");
     wait_answers(2);
@@ -129,7 +129,7 @@ POSTER_TEST(an_end_answers_everything_and_waits_for_no_lock) {
     close(held);
 }
 
-/* --- beside each other ------------------------------------------------------------------------ */
+/* --- several files ---------------------------------------------------------------------------- */
 
 static void post_to_task(const char *task, const char *body) {
     struct bus_message message = { .type = "FACT", .project = "web", .task = task, .body = body };

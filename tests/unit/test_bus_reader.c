@@ -1,4 +1,4 @@
-/* The form of messages: what goes in comes out, nothing forges, and what is torn is not shown. */
+/* test_bus_reader.c: the message format: round trips, resists forged marks, and hides torn messages. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void post(const char *id, const char *type, const char *body) {
     strbuf_finish(&out);
 }
 
-/* "id=body|id=body|" of what the reader shows now. */
+/* "id=body|id=body|" of the messages that the reader shows now. */
 static const char *rest(struct bus_reader *reader) {
     static char text[8192];
     const struct bus_message *message;
@@ -205,7 +205,7 @@ READER_TEST(every_place_where_a_message_can_be_torn) {
         assert_int_equal(lseek(file, 0, SEEK_SET), 0);
         assert_int_equal(write(file, whole.text, size), (ssize_t)size);
         assert_string_equal(all(), "");
-        /* As the next writer closes it. */
+        /* As the next writer terminates it. */
         if (size > 0)
             put(whole.text[size - 1] == '\n' ? BUS_TORN_LINE : "\n" BUS_TORN_LINE);
         post("M2", "FACT", "next");
@@ -245,7 +245,7 @@ READER_TEST(a_message_that_is_too_long_is_left_out_and_counted) {
     memset(line, 'x', sizeof(line) - 1);
     line[sizeof(line) - 1] = '\0';
     for (size_t i = 0; i < 5 * BUS_BODY_MAX / sizeof(line); i++) {
-        put(line); /* one line, many times as long as any that is kept */
+        put(line); /* one line, many times longer than the buffer */
         if (i % 7 == 0)
             put("\n");
     }
@@ -277,7 +277,7 @@ static bool is_fact(void *ctx, const struct bus_message *message) {
     return strcmp(message->type, "FACT") == 0;
 }
 
-/* Much more than one look back; bodies are full of what looks like marks. */
+/* Much longer than one backward read; bodies are full of text that resembles marks. */
 static void post_many(unsigned count) {
     for (unsigned i = 1; i <= count; i++) {
         char id[16], body[128];

@@ -1,4 +1,5 @@
-/* What survives a power cut, at what cost; and what does not stay for ever. */
+/* test_bus_sync.c: which files and folders are synced so that messages survive a power cut, and how many syncs that
+ * takes; retention. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 static char home[SCRATCH_PATH], root[80];
 static unsigned synced_files, synced_folders;
 static int fail_with;            /* 0: no sync fails */
-static const char *append_while; /* a path that the sync must not have locked */
+static const char *append_while; /* a path that must not be locked during the sync */
 
 static int counted_sync(int fd) {
     struct stat st;
@@ -101,7 +102,7 @@ BUS_TEST(many_messages_cost_one_sync_of_each_file) {
         assert_int_equal(post(&bus, i % 2 ? "web-1" : NULL, NULL, 0), 0);
     expect_synced(0, 0);
     assert_int_equal(bus_sync(&bus, NULL), 0);
-    expect_synced(2, 3); /* bus/web, bus, and the home, which has bus since then */
+    expect_synced(2, 3); /* bus/web, bus, and the home, in which bus was created */
     assert_int_equal(bus_sync(&bus, NULL), 0);
     expect_synced(0, 0);
 }
@@ -119,8 +120,8 @@ BUS_TEST(a_folder_is_synced_again_only_for_a_file_that_is_new) {
     expect_synced(1, 3);
 }
 
-/* The process that made the file may have died before its folder was safe. */
-BUS_TEST(everybody_syncs_the_folders_once) {
+/* The process that created the file may have died before it synced the folder. */
+BUS_TEST(each_process_syncs_the_folders_once) {
     for (unsigned i = 0; i < 2; i++) {
         _cleanup_(bus_finish) struct bus bus = counted_bus();
         assert_int_equal(post(&bus, NULL, NULL, 0), 0);
@@ -146,7 +147,7 @@ BUS_TEST(other_writers_do_not_wait_for_a_sync) {
     assert_int_equal(bus_sync(&bus, NULL), 0);
 }
 
-BUS_TEST(a_sync_that_failed_is_told_and_the_next_is_a_new_one) {
+BUS_TEST(a_failed_sync_is_reported_and_the_next_one_is_complete) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     struct error err = { 0 };
     assert_int_equal(post(&bus, NULL, NULL, 0), 0);
@@ -158,7 +159,7 @@ BUS_TEST(a_sync_that_failed_is_told_and_the_next_is_a_new_one) {
     assert_int_equal(post(&bus, NULL, NULL, 0), 0);
     synced_files = synced_folders = 0;
     assert_int_equal(bus_sync(&bus, NULL), 0);
-    expect_synced(1, 2); /* the folders were never safe */
+    expect_synced(1, 2); /* the folders were never synced */
 }
 
 /* --- retention ------------------------------------------------------------------------------- */
@@ -201,7 +202,7 @@ BUS_TEST(every_message_of_a_project_is_kept_so_long_and_none_for_ever) {
     assert_int_equal(bus_retire(&bus, "web", DAY_ONE + DAYS(61) - keep, NULL), 0);
     assert_int_equal(count_in(".old/web.md"), 2);
     assert_int_equal(bus_retire(&bus, "web", DAY_ONE + DAYS(63) - keep, NULL), 1);
-    assert_int_equal(count_in(".old/web.md"), 1); /* it has taken the place of the older ones */
+    assert_int_equal(count_in(".old/web.md"), 1); /* it has replaced the older ones */
 }
 
 BUS_TEST(an_old_file_is_removed_when_nothing_is_posted_any_more) {

@@ -1,4 +1,4 @@
-/* test_card.c: cards are read as they are written, and two places of them are changed. */
+/* test_card.c: parses cards, and changes two fields of them without touching the rest. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define LINE "2027-01-31: agent queued (web-1 #4)"
 
-/* And a second time nothing is to be done. */
+/* A second time there is nothing to change. */
 static void expect_edit(const char *text, enum card_status status, const char *line,
                         const char *expected) {
     _cleanup_(strbuf_finish) struct strbuf in = STRBUF_INIT, out = STRBUF_INIT, more = STRBUF_INIT;
@@ -29,11 +29,11 @@ static void expect_edit(const char *text, enum card_status status, const char *l
     assert_int_equal(more.length, 0);
 }
 
-static void expect_refused(const char *text, const char *sentence) {
+static void expect_refused(const char *text, const char *message) {
     struct card card = { 0 };
     struct error err = { 0 };
     assert_int_equal(card_parse("a.md", text, strlen(text), &card, &err), -EINVAL);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
 }
 
 TEST(the_status_is_replaced_where_it_stands) {
@@ -152,14 +152,14 @@ TEST(a_file_is_replaced_whole_with_its_mode) {
     assert_int_equal(st.st_mode & 07777, 0604);
     assert_int_equal(card_write(path, CARD_QUEUED, LINE, &err), 0);
     assert_int_equal(stat(path, &again), 0);
-    assert_int_equal(st.st_ino, again.st_ino); /* nothing to do: nothing is written */
+    assert_int_equal(st.st_ino, again.st_ino); /* no change, no write */
     (void)snprintf(link, sizeof(link), "%s/link.md", folder);
     assert_int_equal(symlink(path, link), 0);
     assert_int_equal(card_write(link, CARD_RUNNING, NULL, &err), 0);
     assert_int_equal(lstat(link, &again), 0);
-    assert_true(S_ISLNK(again.st_mode)); /* a link stays one */
+    assert_true(S_ISLNK(again.st_mode)); /* a symbolic link stays one */
     assert_int_equal(unlink(link), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(card_write(path, CARD_QUEUED, LINE, &err), -ENOENT);
-    assert_int_equal(rmdir(folder), 0); /* nothing else is left */
+    assert_int_equal(rmdir(folder), 0); /* no temporary file is left */
 }

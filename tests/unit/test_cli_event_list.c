@@ -1,4 +1,4 @@
-/* test_cli_event_list.c: an event on one line, whatever is in it; numbers as short texts. */
+/* test_cli_event_list.c: an event is printed on one line, whatever its data; numbers as short texts. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -37,7 +37,7 @@ TEST(an_event_is_one_line) {
                 "1970-01-01 00:00:00  2       task.added        web-1\n");
 }
 
-TEST(values_are_told_apart) {
+TEST(values_are_printed_by_type) {
     expect_line("{\"seq\":3,\"at\":0,\"kind\":\"x\",\"data\":{\"a\":\"two words\",\"b\":\"\","
                 "\"c\":null,\"d\":[1,\"x\"],\"e\":false,\"f\":1.5}}",
                 "1970-01-01 00:00:00  3       x                 a=\"two words\"  b=\"\"  "

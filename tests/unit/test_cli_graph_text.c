@@ -1,4 +1,4 @@
-/* test_cli_graph_text.c: any graph is drawn, however long, tangled or wrong, and each task once. */
+/* test_cli_graph_text.c: any graph is drawn, however long, tangled or invalid, with each task once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ TEST(lines_are_cut_to_the_width) {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
         print(answer, &(struct graph_text){ .width = rows[i].width }, &out);
-        char *mark = strstr(out.text, "…"); /* where the locale has it */
+        char *mark = strstr(out.text, "…"); /* if the locale is available */
         for (; mark; mark = strstr(out.text, "…")) {
             *mark = '~';
             memmove(mark + 1, mark + strlen("…"), strlen(mark + strlen("…")) + 1);
@@ -48,7 +48,7 @@ TEST(lines_are_cut_to_the_width) {
     json_decref(answer);
 }
 
-/* Each id of a line, once; in every format. */
+/* Each id occurs on one line, once, in every format. */
 static void expect_lines(const json_t *answer, size_t count) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     print(answer, &(struct graph_text){ .width = 80, .unicode = true }, &out);
@@ -99,7 +99,7 @@ TEST(a_circle_and_lines_to_nowhere_do_no_harm) {
     json_decref(answer);
 }
 
-/* Every pair of a level crosses when it is drawn in the order of the numbers; sorted, none does. */
+/* In numeric order the edges of every pair on a level cross; sorted, none do. */
 TEST(boxes_stand_beside_their_neighbours) {
     json_t *answer = json_pack("{s:[o,o,o,o],s:[o,o]}", "nodes", node("a", 0, false),
                                node("b", 0, false), node("c", 1, false), node("d", 1, false),

@@ -1,4 +1,4 @@
-/* test_cli_jsonc.c: one value changes, and no other byte. */
+/* test_cli_jsonc.c: edits one value of a JSONC file and no other byte. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void expect(const char *before, const char *after) {
     if (jsonc_set(&text, "mcp", "sluice", value, &out, &err) < 0)
         fail_msg("refused: %s: %s", before, err.text);
     assert_string_equal(strbuf_text(&out), after);
-    /* Once more: it stays as it is. */
+    /* A second edit changes nothing. */
     strbuf_clear(&text);
     strbuf_puts(&text, after);
     strbuf_clear(&out);
@@ -96,7 +96,7 @@ TEST(an_entry_that_is_there_is_replaced_and_nothing_else) {
         "{\n  \"mcp\": {\n    \"sluice\": {\n      \"c\": \"x\",\n      \"a\": [\n        "
         "\"mcp\"\n "
         "     ]\n    }, // mine\n    \"z\": 1.50e3\n  }\n}\n");
-    /* A name may be written in another way, and look like ours in a text. */
+    /* A key may be escaped, and a string may contain our key. */
     expect("{\"s\": \"\\\"mcp\\\": {\", \"m\\u0063p\": {\"slu\\u0069ce\": 1}}",
            "{\"s\": \"\\\"mcp\\\": {\", \"m\\u0063p\": {\"slu\\u0069ce\": {\"c\": \"x\", \"a\": "
            "[\"mcp\"]}}}");
@@ -134,7 +134,7 @@ TEST(what_is_no_json_is_refused_with_its_line) {
     }
 }
 
-/* Every beginning of a good file, and a deep one: refused or changed, never read beyond its end. */
+/* Every prefix of a valid file, and a deeply nested one: refused or changed, never read past the end. */
 TEST(a_cut_file_is_no_danger) {
     static const char whole[] =
         "{ // a\n \"b\": [1, {\"c\": \"\\\"\"}], /* d */ \"mcp\": {\"e\": null,},}";

@@ -1,4 +1,4 @@
-/* test_cli_page.c: a text in a page is only a text, and a moment that is over is read as people mean it. */
+/* test_cli_page.c: escapes text for Markdown and HTML pages, and parses times in the past. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* test_cli_print.c: tasks, sizes and moments read as people expect. */
+/* test_cli_print.c: how tasks, sizes and times are printed. */
 #include <stdlib.h>
 
 #include "base/macros.h"
@@ -7,7 +7,7 @@
 
 #define NOW INT64_C(1800000000000)
 
-TEST(moments_are_told_from_now) {
+TEST(times_are_printed_relative_to_now) {
     static const struct {
         time_ms from_now;
         const char *text;
@@ -18,7 +18,7 @@ TEST(moments_are_told_from_now) {
         { MINUTES(-3), "3 m ago" },
         { HOURS(-5), "5 h ago" },
         { DAYS(-9), "9 d ago" },
-        { 1, "in 1 s" }, /* a moment that has not come is never "in 0 s" */
+        { 1, "in 1 s" }, /* a future time is never "in 0 s" */
         { SECONDS(27), "in 27 s" },
         { MINUTES(90), "in 90 m" },
     };

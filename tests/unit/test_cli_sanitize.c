@@ -1,4 +1,4 @@
-/* test_cli_sanitize.c: nothing that an agent writes reaches the terminal as a command. */
+/* test_cli_sanitize.c: control sequences in the output of an agent never reach the terminal. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ TEST(control_characters_are_taken_out) {
         { "line\r\n", "line\n" },
         { "a\x9b"
           "31mb",
-          "ab" }, /* CSI as a byte */
+          "ab" }, /* CSI as a C1 byte */
         { "a\xc2\x9b"
           "31mb",
           "ab" }, /* CSI as UTF-8 */
@@ -113,8 +113,8 @@ TEST(what_is_no_utf8_is_replaced) {
         { "a\xc3", "a\xef\xbf\xbd" },
         { "a\xc3z", "a\xef\xbf\xbdz" },
         { "\xe2\x82", "\xef\xbf\xbd" },
-        { "\xc2\x1b[31m\x9bm", "\xef\xbf\xbd" }, /* CSI may not be put together */
-        { "\xc0\x9bx", "\xef\xbf\xbd" },         /* nor be written too long */
+        { "\xc2\x1b[31m\x9bm", "\xef\xbf\xbd" }, /* removed bytes must not join to a CSI */
+        { "\xc0\x9bx", "\xef\xbf\xbd" },         /* nor an overlong encoding be one */
         { "\xed\xa0\xbdx", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx" }, /* surrogate */
         { "\xf4\xb0\xa0\xa0", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
     };
@@ -130,7 +130,7 @@ TEST(a_line_has_no_breaks) {
 
 /* --- any bytes ------------------------------------------------------------------------------- */
 
-/* Bytes that a random text should have often. */
+/* Bytes that random texts should contain often. */
 static char some_byte(struct rng *rng) {
     static const char often[] =
         "\x1b\x1b[]P_^X\\;m\x07\n\t\r\x18\x9b\x9c\x9d\xc2\xc2\xe2\x80\xae a0";

@@ -1,4 +1,4 @@
-/* test_cli_table.c: checks the recipe of CONTRIBUTING.md for a command, for every command there is. */
+/* test_cli_table.c: every command follows the recipe in CONTRIBUTING.md. */
 #include <string.h>
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include "cli/cmd.h"
 #include "harness/test.h"
 
-/* What its page in docs/cli must have; scripts/embed-commands refuses a page without them, too. */
+/* Required parts of its page in docs/cli; scripts/embed-commands refuses a page without them, too. */
 static const char *part_of(const struct cmd *cmd, enum cmd_part part, const char *what) {
     const char *text = cmd_part(cmd, part);
     if (!*text)
@@ -38,7 +38,7 @@ static void check_entry(const struct cmd *cmd) {
     }
 }
 
-/* Every command and subcommand has a section, and every section is of one. */
+/* Every command and subcommand has a section, and every section belongs to one. */
 TEST(every_entry_is_complete) {
     size_t commands = 0, sections = 0;
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
@@ -56,7 +56,7 @@ TEST(every_entry_is_complete) {
     assert_int_equal(sections, commands);
 }
 
-/* Help and man pages name each other. */
+/* Help and man pages refer to each other. */
 TEST(related_commands_exist) {
     for (const struct cmd *const *cmd = cmd_table; *cmd; cmd++) {
         for (const char *at = cmd_part(*cmd, CMD_PART_SEE); *at;) {
@@ -139,7 +139,7 @@ TEST(options_and_arguments_may_be_mixed) {
 TEST(wrong_options_are_named) {
     static const struct {
         const char *words[3];
-        const char *sentence;
+        const char *message;
     } rows[] = {
         { { "--al", NULL }, "unknown option '--al'; did you mean '--all'?" },
         { { "--", "x", NULL }, NULL },
@@ -155,9 +155,9 @@ TEST(wrong_options_are_named) {
         struct cmd_call call = { 0 };
         struct error err = { 0 };
         int r = parse(&call, &err, rows[i].words);
-        assert_int_equal(r < 0, rows[i].sentence != NULL);
-        if (rows[i].sentence)
-            assert_string_equal(err.text, rows[i].sentence);
+        assert_int_equal(r < 0, rows[i].message != NULL);
+        if (rows[i].message)
+            assert_string_equal(err.text, rows[i].message);
         options_finish(&call);
     }
 }

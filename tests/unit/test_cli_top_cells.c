@@ -1,11 +1,11 @@
-/* test_cli_top_cells.c: whatever a text has in it, it stays in its room and its columns. */
+/* test_cli_top_cells.c: any text stays within its area and its columns. */
 #include <locale.h>
 #include <string.h>
 
 #include "cli/top.h"
 #include "harness/test.h"
 
-/* One line of `width` columns that the text was put into, with a '|' behind it. */
+/* Draws the text in one line of `width` columns, followed by a '|'. */
 static void check_put(bool unicode, unsigned width, const char *text, const char *seen) {
     struct top_cells cells = { .unicode = unicode };
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, want = STRBUF_INIT;
@@ -29,16 +29,16 @@ TEST(a_text_is_cut_with_a_mark) {
 TEST(wide_characters_have_two_columns_or_none) {
     check_put(true, 6, "日本", "日本  ");
     check_put(true, 4, "日本", "日本");
-    check_put(true, 4, "日本語", "日… "); /* a half of one would push the line */
+    check_put(true, 4, "日本語", "日… "); /* half of a wide character would shift the line */
     check_put(true, 3, "日本", "日…");
     check_put(true, 6, "🚀 go", "🚀 go ");
 }
 
 TEST(combining_characters_stay_with_their_letter) {
     check_put(true, 4, "e\u0301a", "e\u0301a  ");
-    check_put(true, 3, "\u0301ab", "ab "); /* nothing before it */
+    check_put(true, 3, "\u0301ab", "ab "); /* no base character */
     check_put(true, 4, "日\u0301x", "日\u0301x ");
-    /* A tower of them is cut to two. */
+    /* Combining marks are cut to two. */
     check_put(true, 3, "a\u0300\u0301\u0302\u0303\u0304b", "a\u0300\u0301b ");
 }
 
@@ -52,7 +52,7 @@ TEST(what_terminals_disagree_about_is_left_out) {
 TEST(nothing_is_obeyed) {
     check_put(true, 8, "\x1b[31mr\x07", "?[31mr? ");
     check_put(true, 6, "a\tb\nc", "a b c ");
-    check_put(true, 5, "a\xff\xc2\x9b", "a??  "); /* no UTF-8; the C1 control CSI */
+    check_put(true, 5, "a\xff\xc2\x9b", "a??  "); /* invalid UTF-8; the C1 control CSI */
     check_put(false, 6, "caf\u00e9 \u65e5", "caf? ?");
 }
 
@@ -81,7 +81,7 @@ TEST(long_lines_are_broken_at_blanks) {
     assert_int_equal(top_text_draw(&text, &cells, 0, 5), 4);
     top_cells_print(&cells, &out);
     assert_string_equal(strbuf_text(&out), "why one two\n    three\nabcdefghijklm\nnopq\n\n");
-    /* It cannot be scrolled past its end. */
+    /* Scrolling stops at the end. */
     text.top = 99;
     assert_int_equal(top_text_draw(&text, &cells, 0, 3), 4);
     assert_int_equal(text.top, 1);
@@ -91,6 +91,6 @@ TEST(long_lines_are_broken_at_blanks) {
 
 int main(void) {
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
-        return 77; /* skipped: the widths are those of the C library */
+        return 77; /* skipped: the widths depend on the C library */
     return tests_run();
 }

@@ -1,4 +1,4 @@
-/* test_cli_top_list.c: a list of any length costs what is seen of it, and the selection stays. */
+/* test_cli_top_list.c: the cost of a list depends on its visible rows, not on its length; the selection is kept. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define PAGE 100
 
-/* A daemon with tasks t-FIRST … t-LAST that gives pages of PAGE. */
+/* A daemon with tasks t-FIRST … t-LAST that returns pages of PAGE. */
 struct world {
     int64_t first, last;
     unsigned asked;
@@ -83,7 +83,7 @@ TEST(going_down_loads_the_next_pages_and_drops_the_first) {
     }
     check_selected(&list, "t-1000");
     assert_int_equal(list.top, 1000 - 20);
-    /* Back to the beginning: its page comes again. */
+    /* Back to the beginning: its page is fetched again. */
     top_list_first(&list);
     assert_null(top_list_row(&list, 0));
     assert_int_equal(load_all(&list, &w), 1);
@@ -126,16 +126,16 @@ TEST(the_selection_stays_with_its_task) {
     (void)load_all(&list, &w);
     top_list_move(&list, 5);
     check_selected(&list, "t-15");
-    w.first = 3; /* seven new ones above it */
+    w.first = 3; /* seven new tasks above it */
     top_list_stale(&list);
     assert_int_equal(load_all(&list, &w), 1);
     check_selected(&list, "t-15");
     assert_int_equal(list.selected, 12);
-    w.first = 16; /* it has gone: the next one has its line */
+    w.first = 16; /* the task was deleted: the next one takes its line */
     top_list_stale(&list);
     (void)load_all(&list, &w);
     assert_int_equal(list.selected, 12);
-    w.last = 15; /* all have gone */
+    w.last = 15; /* all tasks were deleted */
     top_list_stale(&list);
     (void)load_all(&list, &w);
     assert_null(top_list_selected(&list));
@@ -174,7 +174,7 @@ TEST(a_failure_keeps_the_rows_and_a_refusal_ends_the_asking) {
     top_list_refuse(&list);
     assert_false(top_list_wants(&list));
     w.broken = false;
-    top_list_stale(&list); /* something happened: it may be known now */
+    top_list_stale(&list); /* after an event it may be known */
     (void)load_all(&list, &w);
     check_selected(&list, "t-1");
     top_list_finish(&list);
@@ -188,7 +188,7 @@ TEST(a_smaller_screen_keeps_the_selection_on_it) {
     top_list_move(&list, 35);
     top_list_height(&list, 10);
     assert_int_equal(list.top, 26);
-    top_list_height(&list, 45); /* a larger one has no empty lines while there are rows */
+    top_list_height(&list, 45); /* a larger screen has no empty lines while there are rows */
     assert_int_equal(list.top, 5);
     top_list_finish(&list);
 }

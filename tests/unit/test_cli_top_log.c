@@ -1,4 +1,4 @@
-/* test_cli_top_log.c: a log on the screen: broken into rows, scrolled, searched, bounded. */
+/* test_cli_top_log.c: a log on the screen: wrapped into rows, scrolled, searched, and limited in size. */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ TEST(lines_are_broken_and_pieces_do_not_matter) {
     feed(&log, text);
     check_seen(&log, seen);
     top_log_finish(&log);
-    /* In every pair of pieces that ends at a character. */
+    /* Split in two at every character boundary. */
     for (size_t cut = 0; cut < strlen(text); cut++) {
         if (((unsigned char)text[cut] & 0xc0) == 0x80)
             continue;
@@ -58,15 +58,15 @@ TEST(another_width_breaks_anew_and_keeps_the_place) {
     check_seen(&log, "seco\nnd\n");
     top_log_size(&log, 80, 2, true);
     check_seen(&log, "second\nthird\n");
-    /* What was found stays in sight. */
+    /* The match stays visible. */
     assert_int_equal(top_log_search(&log, "third", false), 1);
     top_log_first(&log);
     top_log_size(&log, 40, 2, true);
-    check_seen(&log, "0123456789abcdef\nsecond\n"); /* it was not */
+    check_seen(&log, "0123456789abcdef\nsecond\n"); /* it was not found */
     top_log_move(&log, 1);
     top_log_size(&log, 3, 2, true);
     check_seen(&log, "ond\nthi\n");
-    top_log_size(&log, 3, 1, true); /* also on fewer lines */
+    top_log_size(&log, 3, 1, true); /* also with fewer lines */
     check_seen(&log, "thi\n");
     top_log_finish(&log);
 }
@@ -79,7 +79,7 @@ TEST(tabs_go_to_the_next_eighth_column) {
     top_log_finish(&log);
 }
 
-TEST(the_end_is_followed_until_somebody_goes_up) {
+TEST(the_end_is_followed_until_the_user_scrolls_up) {
     struct top_log log;
     log_begin(&log, 20, 2);
     feed(&log, "1\n2\n3\n");
@@ -118,7 +118,7 @@ TEST(a_search_goes_on_and_begins_anew) {
     assert_int_equal(top_log_search(&log, "error", false), 1);
     check_seen(&log, "an error\n");
     assert_int_equal(top_log_search(&log, "error", false), 1);
-    check_seen(&log, "another Er\n"); /* found over the end of a row */
+    check_seen(&log, "another Er\n"); /* found across the end of a row */
     assert_int_equal(top_log_search(&log, "error", false), 2);
     check_seen(&log, "an error\n");
     assert_int_equal(top_log_search(&log, "error", true), 2);
@@ -133,6 +133,6 @@ TEST(a_search_goes_on_and_begins_anew) {
 
 int main(void) {
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
-        return 77; /* skipped: the widths are those of the C library */
+        return 77; /* skipped: the widths depend on the C library */
     return tests_run();
 }

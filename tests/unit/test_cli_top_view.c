@@ -1,4 +1,4 @@
-/* test_cli_top_view.c: what the daemon said, as it is drawn; and what the keys do. No terminal. */
+/* test_cli_top_view.c: how answers of the daemon are drawn, and what the keys do. Needs no terminal. */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const char status[] =
     "\"host\":{\"disk_free_mb\":42000,\"memory_free_mb\":8192,\"load\":0.5},"
     "\"store\":{\"full\":false}}";
 
-/* --- a world --------------------------------------------------------------------------------- */
+/* --- fixture --------------------------------------------------------------------------------- */
 
 struct pages {
     const char *json;
@@ -180,7 +180,7 @@ TEST(any_size_is_drawn) {
     top_finish(&top);
 }
 
-TEST(what_stops_everything_is_told_first) {
+TEST(what_stops_everything_is_shown_first) {
     struct top top;
     begin(&top, 80, 24);
     read_status(&top, "{\"version\":\"1.0\",\"paused\":true,\"paused_by\":\"ann\",\"paused_at\":"
@@ -231,14 +231,14 @@ TEST(nothing_is_asked_while_nothing_happens) {
     begin(&top, 80, 24);
     read_status(&top, "{\"counts\":{\"ready\":5}}");
     assert_true(top_daemon_pause(&d, &top, SECONDS(130)) >= SECONDS(30));
-    d.news = true; /* at once, but not again and again */
+    d.news = true; /* at once, but not repeatedly */
     assert_int_equal(top_daemon_pause(&d, &top, SECONDS(101)), 0);
     assert_in_range(top_daemon_pause(&d, &top, SECONDS(100) + 100), 1, 500);
-    d.refresh_time = SECONDS(1); /* an answer that takes long is not asked for all the time */
+    d.refresh_time = SECONDS(1); /* a slow answer is not requested again meanwhile */
     assert_true(top_daemon_pause(&d, &top, SECONDS(101)) >= SECONDS(5));
     d.news = false;
     d.refresh_time = 10;
-    read_status(&top, status); /* something runs: its tokens have no events */
+    read_status(&top, status); /* a run is live: its token count changes without events */
     assert_in_range(top_daemon_pause(&d, &top, SECONDS(101)), SECONDS(1), SECONDS(10));
     top.unreachable = true;
     d.reconnected = SECONDS(101);
@@ -382,7 +382,7 @@ TEST(panes_change_by_tab_and_number) {
     top_finish(&top);
 }
 
-TEST(details_tell_every_gate) {
+TEST(details_show_every_gate) {
     struct top top;
     begin(&top, 60, 20);
     json_t *task = json_loads("{\"id\":\"web-2\",\"state\":\"ready\",\"title\":\"t\",\"project\":"
@@ -451,6 +451,6 @@ TEST(help_names_every_key_and_mark) {
 
 int main(void) {
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
-        return 77; /* skipped: the widths are those of the C library */
+        return 77; /* skipped: the widths depend on the C library */
     return tests_run();
 }

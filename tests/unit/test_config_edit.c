@@ -1,4 +1,4 @@
-/* test_config_edit.c: `config set` changes the value that was meant and no other byte. */
+/* test_config_edit.c: `config set` changes the intended value and no other byte. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void refused(const char *before, const char *key, const char *value, cons
     assert_int_equal(out.length, 0);
 }
 
-/* --- values that are there ------------------------------------------------------------------- */
+/* --- existing values ------------------------------------------------------------------------- */
 
 TEST(only_the_value_is_replaced) {
     sets("# top\nlimits:\n  runs: 4   # four\n  roots: 2\n# end\n", "limits.runs", "12",
@@ -146,7 +146,7 @@ TEST(json_stays_json) {
          "[\"x\", \"y\"]}}\n}\n");
 }
 
-/* --- values that are not --------------------------------------------------------------------- */
+/* --- new values ------------------------------------------------------------------------------ */
 
 TEST(a_new_key_goes_into_its_mapping) {
     sets("limits:\n  runs: 4 # c\n\n# next\nlost: fail\n", "limits.roots", "2",
@@ -205,7 +205,7 @@ TEST(a_removed_key_takes_its_line) {
     removes("lost: fail\nlost: fail\norder: seq\n", "lost", "order: seq\n");
 }
 
-/* Its keys first, then the name; what is beside it stays. */
+/* Its keys are removed first, then the name; its neighbors stay. */
 TEST(a_section_goes_with_its_name) {
     static const struct config_change changes[] = {
         { .key = "projects.web.weight" },
@@ -300,7 +300,7 @@ TEST(ways_of_writing_that_cannot_be_cut_are_refused) {
             "hand");
 }
 
-/* --- several, and files ---------------------------------------------------------------------- */
+/* --- several changes, and files -------------------------------------------------------------- */
 
 TEST(all_changes_or_none) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -326,7 +326,7 @@ TEST(f126_config_set_writes_the_file_whole_or_not_at_all) {
     (void)snprintf(link, sizeof(link), "%s/link.yaml", folder);
     struct error err = { 0 };
     struct config_change change = { "limits.runs", "3" };
-    assert_int_equal(config_edit(path, &change, 1, &err), 0); /* made */
+    assert_int_equal(config_edit(path, &change, 1, &err), 0); /* created */
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(symlink("sluice.yaml", link), 0);
     change.value = "4";
@@ -346,6 +346,6 @@ TEST(f126_config_set_writes_the_file_whole_or_not_at_all) {
     assert_string_equal(strbuf_text(&text), "limits:\n  runs: 4\n");
     change.value = "5";
     scratch_remove(folder);
-    assert_int_equal(config_edit(path, &change, 1, &err), -ENOENT); /* no folder */
+    assert_int_equal(config_edit(path, &change, 1, &err), -ENOENT); /* the folder does not exist */
     assert_int_equal(config_edit("/", &change, 1, &err), -EISDIR);
 }

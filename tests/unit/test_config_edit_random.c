@@ -1,9 +1,9 @@
 /* test_config_edit_random.c: for many files in many layouts, an edit changes one key and nothing else.
  *
- * Each seed makes a file out of known keys and values: levels or dots, indentation or brackets,
+ * Each seed generates a file from known keys and values: levels or dots, indentation or brackets,
  * quotes, comments, anchors, empty lines, CRLF, a byte order mark, JSON. One key is set or removed.
- * Then: the new file means what the old keys and the change mean together, every comment outside
- * the value is still there, and all lines outside the changed spot are the same bytes. */
+ * Checked: the new file has the values of the old one with that change, every comment outside
+ * the value is still there, and all lines outside the changed range are unchanged. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 #define SEEDS 3000
 
-/* --- what files are made of ------------------------------------------------------------------ */
+/* --- keys and values ------------------------------------------------------------------------- */
 
 struct known {
     const char *levels[4]; /* the last ones may be NULL */
@@ -57,7 +57,7 @@ static const struct known pool[] = {
 
 #define KNOWN_MAX ARRAY_SIZE(pool)
 
-/* One file: which keys it has, with which values. */
+/* One generated file: its keys and values. */
 struct given {
     struct rng rng;
     const char *values[KNOWN_MAX]; /* NULL: not in the file */
@@ -91,7 +91,7 @@ static void put_indent(struct given *g, unsigned indent) {
     strbuf_repeat(&g->text, " ", indent);
 }
 
-/* Lines between others. */
+/* Filler between other lines. */
 static void put_noise(struct given *g, unsigned indent) {
     while (chance(g, 20)) {
         if (chance(g, 60)) {
@@ -154,7 +154,7 @@ static void put_block_list(struct given *g, const char *text, unsigned indent) {
     arena_finish(&arena);
 }
 
-/* Behind "key:", to the end of the line. */
+/* The rest of the line after "key:". */
 static void put_block_value(struct given *g, const struct known *known, const char *value,
                             unsigned indent) {
     if (known->is_list && *value && chance(g, 40)) {
@@ -244,14 +244,14 @@ static void put_brackets(struct given *g, size_t first, size_t end, size_t depth
 
 static void put_block(struct given *g, size_t first, size_t end, size_t depth, unsigned indent);
 
-/* "projects.web:" may not stand alone, so removing what is below it removes it, too. That case is
- * tried in test_config_edit.c; here every key goes alone. */
+/* "projects.web:" cannot be empty, so removing its only key removes it as well. test_config_edit.c tests
+ * that case; here every key is removed on its own. */
 static bool ends_in_name(const struct strbuf *label, size_t row, size_t depth) {
     bool named = strchr("kap", pool[row].levels[0][0]) != NULL;
     return named && depth == 1 && strlen(pool[row].levels[1]) < label->length;
 }
 
-/* One key with what is below it; several levels may be written into the same key. */
+/* One key and its subkeys; several levels may be written in one dotted key. */
 static void put_pair(struct given *g, size_t first, size_t end, size_t depth, unsigned indent) {
     struct strbuf label = STRBUF_INIT;
     strbuf_puts(&label, pool[first].levels[depth]);
@@ -317,7 +317,7 @@ static void make_file(struct given *g, uint64_t seed) {
         g->text.text[--g->text.length] = '\0';
 }
 
-/* --- what it means --------------------------------------------------------------------------- */
+/* --- meaning --------------------------------------------------------------------------------- */
 
 static void expect_equal(const struct config *is, const struct config *should,
                          const struct setting *setting, const char *name, const char *text) {
@@ -341,7 +341,7 @@ static void expect_same(const struct config *is, const struct config *should, co
     }
 }
 
-/* The configuration of a file with these values, made without any file. */
+/* The configuration with these values, built without a file. */
 static struct config *meaning(const struct given *g, size_t changed, const char *value) {
     struct config *config = config_new();
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
@@ -365,7 +365,7 @@ static void expect_meaning(const struct given *g, size_t changed, const char *va
     config_free(should);
 }
 
-/* --- what became of the lines ---------------------------------------------------------------- */
+/* --- lines ----------------------------------------------------------------------------------- */
 
 /* The lines of a text, each with its line end. */
 struct lines {
@@ -389,7 +389,7 @@ static bool same_line(const struct lines *a, size_t i, const struct lines *b, si
     return a->sizes[i] == b->sizes[k] && memcmp(a->starts[i], b->starts[k], a->sizes[i]) == 0;
 }
 
-/* Lines of the old text between those at both ends that are the same in the new one. */
+/* Counts the lines of the old text that remain after removing the common first and last lines. */
 static size_t lines_touched(const struct strbuf *old_text, const struct strbuf *new_text) {
     struct lines old, new;
     split(old_text, &old);
@@ -404,7 +404,7 @@ static size_t lines_touched(const struct strbuf *old_text, const struct strbuf *
     return old.count - head - tail;
 }
 
-/* A value of one line touches its own line; a list or text below its key takes those lines, too. */
+/* A value on one line changes that line; a list or block text below its key changes its lines as well. */
 static void expect_lines(const struct given *g, size_t changed, const struct strbuf *new) {
     size_t most = pool[changed].is_list ? 4 : 2;
     size_t touched = lines_touched(&g->text, new);
@@ -413,7 +413,7 @@ static void expect_lines(const struct given *g, size_t changed, const struct str
                  strbuf_text(&g->text), strbuf_text(new));
 }
 
-/* Comments go only with lines that go: those of a removed key, or of the items of a list. */
+/* A comment is removed only with its line: that of a removed key, or of a list item. */
 static void expect_comments(const struct given *g, size_t changed, bool removed,
                             const struct strbuf *new) {
     unsigned lost = 0;
@@ -431,7 +431,7 @@ static void expect_comments(const struct given *g, size_t changed, bool removed,
 static void edit_one_key_of_a_file(uint64_t seed) {
     struct given g;
     make_file(&g, seed);
-    expect_meaning(&g, KNOWN_MAX, NULL, &g.text); /* the maker of files is right */
+    expect_meaning(&g, KNOWN_MAX, NULL, &g.text); /* checks the generator */
     size_t changed = rng_below(&g.rng, KNOWN_MAX);
     const char *value = chance(&g, 30) ? NULL : pool[changed].values[rng_below(&g.rng, 3)];
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, new = STRBUF_INIT;
@@ -455,7 +455,7 @@ TEST(an_edit_changes_one_key_and_nothing_else) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2) { /* one seed alone */
+    if (argc == 2) { /* run a single seed */
         edit_one_key_of_a_file(strtoull(argv[1], NULL, 10));
         return 0;
     }

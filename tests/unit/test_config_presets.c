@@ -1,7 +1,6 @@
-/* test_config_presets.c: each preset has the numbers of the scheduler it reproduces.
+/* test_config_presets.c: each preset has the numbers of the scheduler that it reproduces.
  *
- * A test that carries a number (f050_…) protects that row of the list of capabilities.
- */
+ * A test with a number (f050_…) covers that row of the list of capabilities. */
 #include <string.h>
 
 #include "base/macros.h"

@@ -1,4 +1,4 @@
-/* test_config_read.c: files as people write them, and every way in which they can be wrong. */
+/* test_config_read.c: reads configuration files as users write them, and reports every kind of error. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -299,7 +299,7 @@ FIXTURE_TEST(aliases_and_tags_are_refused) {
             "test.yaml:2: aliases (*name) are not supported; write the value out");
     refused("lost: !!str fail\n", "test.yaml:1: tags (!name) are not supported");
     refused("limits: !include other.yaml\n", "test.yaml:1: tags (!name) are not supported");
-    reads("lost: &anchor fail\n"); /* harmless alone */
+    reads("lost: &anchor fail\n"); /* harmless on its own */
 }
 
 FIXTURE_TEST(bad_syntax_names_the_line) {

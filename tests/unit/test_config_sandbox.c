@@ -1,4 +1,4 @@
-/* test_config_sandbox.c: whose word counts for the sandbox of a run. */
+/* test_config_sandbox.c: which setting decides the sandbox of a run. */
 #include <string.h>
 
 #include "base/strbuf.h"

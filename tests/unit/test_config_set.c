@@ -1,4 +1,4 @@
-/* test_config_set.c: one value at a time, the messages, and what the core gets. */
+/* test_config_set.c: sets one value at a time, checks the messages, and what the core receives. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ FIXTURE_TEST(spans_may_name_their_unit) {
     assert_int_equal(config_number(f.config, "drain_s", NULL), SECONDS(3));
     set("drain_s", "1.5h");
     assert_int_equal(config_number(f.config, "drain_s", NULL), MINUTES(90));
-    set("fair.window_h", "2d"); /* the unit that is written counts */
+    set("fair.window_h", "2d"); /* an explicit unit counts */
     assert_int_equal(policy()->fair_window, HOURS(48));
     struct error err = { 0 };
     assert_int_equal(config_set(f.config, "drain_s", "s", "test", &err), -EINVAL);
@@ -326,7 +326,7 @@ FIXTURE_TEST(agents_name_who_takes_over) {
     assert_int_equal(spec.failover_count, 0);
 }
 
-/* As with `limiter.*`, which holds for every account: one that is only named has all its defaults. */
+/* As with `limiter.*`, which applies to every account: one that is only named has all defaults. */
 FIXTURE_TEST(a_limiter_that_an_agent_names_is_known) {
     struct error err = { 0 };
     set("agents.claude.limiter", "anthropic");
@@ -346,7 +346,7 @@ static void assert_cap(enum lease_kind kind, const char *name, amount expected) 
     assert_int_equal(cap, expected);
 }
 
-FIXTURE_TEST(the_core_is_told_everything_that_has_a_name) {
+FIXTURE_TEST(the_core_gets_everything_that_has_a_name) {
     set("preset", "loopr");
     set("limits.runs", "7");
     set("limits.resource.gpu", "1");

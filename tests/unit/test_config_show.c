@@ -1,7 +1,6 @@
-/* test_config_show.c: what people see of the configuration, and the generated page.
+/* test_config_show.c: `config show` and the generated reference page.
  *
- * SOURCE_ROOT comes from the build.
- */
+ * SOURCE_ROOT comes from the build. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +41,7 @@ static void contains(const char *text) {
         fail_msg("'%s' is not in:\n%s", text, strbuf_text(&out));
 }
 
-/* A line of the table; how wide its columns are depends on the longest key. */
+/* A line of the table; the column widths depend on the longest key. */
 static void shows(const char *key, const char *value, const char *origin) {
     for (const char *line = strbuf_text(&out); *line; line += strcspn(line, "\n")) {
         line += *line == '\n';
@@ -108,7 +107,7 @@ FIXTURE_TEST(show_as_json_has_typed_values) {
     contains("\"key\": \"agents.plain.limiter\",\n      \"value\": null,");
 }
 
-/* What `show` prints can be set again and gives the same. */
+/* The output of `show` can be read again and gives the same values. */
 FIXTURE_TEST(every_shown_value_can_be_set) {
     for (size_t i = 0; i < presets_count; i++) {
         _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;

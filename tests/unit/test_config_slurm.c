@@ -1,4 +1,4 @@
-/* test_config_slurm.c: where runs happen: whose word counts, and what Slurm may be asked for. */
+/* test_config_slurm.c: which setting decides where a run executes, and which Slurm options are accepted. */
 #include <errno.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ TEST_WITH(values_do_not_fit, set_up, tear_down) {
     static const char *const bad[][2] = {
         { "partition", "" },
         { "partition", "-p" },
-        { "partition", "a,b" }, /* its name is a key with places */
+        { "partition", "a,b" }, /* its name is a key with slots */
         { "partition", "a b" },
         { "gres", "gpu 2" },
         { "gres", "gpu\n" },
@@ -109,10 +109,10 @@ TEST_WITH(values_do_not_fit, set_up, tear_down) {
         { "options", "--" },
         { "options", "--array=1-5" },
         { "options", "--comment=mine" },
-        { "options", "--com=mine" }, /* sbatch takes that, too */
+        { "options", "--com=mine" }, /* sbatch accepts that form, too */
         { "options", "--requeue" },
-        { "options", "--clusters=other" }, /* squeue would not see it */
-        { "options", "--version" },        /* then there is no job */
+        { "options", "--clusters=other" }, /* squeue would not show it */
+        { "options", "--version" },        /* then no job is created */
         { "options", "--help" },
         { "options", "--exclusive --wrap=true" },
         { "options", "--mail-user=a\tb" },
@@ -143,7 +143,7 @@ TEST_WITH(addresses_have_no_path, set_up, tear_down) {
     set("slurm.address", "http://127.0.0.1:7878");
     set("slurm.address", "");
     assert_int_equal(config_set(config, "slurm.address", "http://sluice.example:80", "test", NULL),
-                     -EINVAL); /* the token of a run would be read by others */
+                     -EINVAL); /* others could read the token of a run */
     assert_int_equal(config_set(config, "slurm.address", "sluice.example", "test", NULL), -EINVAL);
     assert_int_equal(config_set(config, "slurm.address", "https://a/b", "test", NULL), -EINVAL);
 }

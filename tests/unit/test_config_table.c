@@ -1,7 +1,6 @@
-/* test_config_table.c: every row of the settings table keeps what it promises.
+/* test_config_table.c: checks every row of the settings table.
  *
- * The tests walk over the table, so a new row is tried without a new test.
- */
+ * The tests walk over the table, so a new row needs no new test. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,13 +21,13 @@ static bool is_number(const struct setting *s) {
            || s->type == SETTING_SIZE || s->type == SETTING_DECIMAL || s->type == SETTING_MONEY;
 }
 
-/* The value as text, whatever the range says. */
+/* The value as text, whether or not it is in range. */
 static void print(const struct setting *s, int64_t value, struct strbuf *out) {
     strbuf_clear(out);
     setting_print(s, value, out);
 }
 
-/* The key of a row with the name "web" where it needs one. */
+/* The key of a row, with the name "web" if it needs one. */
 static void key_of(const struct setting *s, struct strbuf *out) {
     strbuf_clear(out);
     for (const char *c = s->key; *c; c++)
@@ -80,12 +79,12 @@ TEST(every_key_stands_once_and_sections_stand_together) {
         assert_ptr_equal(settings_row(settings[i].key), &settings[i]);
 }
 
-/* What task files and options take, settings take, too: times with a unit, sizes with a unit, money with its sign. */
+/* Settings accept the same forms as task files and options: times and sizes with a unit, money with a sign. */
 TEST(every_row_with_a_unit_takes_every_spelling) {
     static const struct {
         enum setting_type type;
         const char *text;
-        int64_t value; /* as kept; SIZE: MB of a key in MB */
+        int64_t value; /* as stored; SIZE: MB of a key in MB */
     } spellings[] = {
         { SETTING_SPAN, "5400s", MINUTES(90) }, { SETTING_SPAN, "90m", MINUTES(90) },
         { SETTING_SPAN, "1.5h", MINUTES(90) },  { SETTING_SPAN, "2d", DAYS(2) },
@@ -125,7 +124,7 @@ static bool same_group(const struct setting *a, const struct setting *b) {
            && strncmp(a->key, b->key, length) == 0;
 }
 
-/* `config show` prints the rows as they stand: all rows about retries are together. */
+/* `config show` prints the rows in table order: all rows about retries are adjacent. */
 TEST(groups_stand_together) {
     for (size_t i = 0; i < settings_count; i++) {
         size_t end = i + 1;
@@ -154,7 +153,7 @@ TEST(every_default_is_a_value_of_its_row) {
         const struct setting *s = &settings[i];
         int64_t value;
         if (!s->standard || setting_is_symbol(s))
-            continue; /* of these the first config_new finds a bad default */
+            continue; /* config_new reports the first bad default of these */
         assert_true(setting_parse(s, s->standard, &value));
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         print(s, value, &text);
@@ -238,7 +237,7 @@ TEST(words_are_taken_where_the_row_says_so) {
     }
 }
 
-/* The spellings that a task takes. */
+/* The spellings that a task accepts. */
 TEST(spans_sizes_and_money_may_have_units) {
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *s = &settings[i];

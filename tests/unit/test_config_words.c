@@ -1,4 +1,4 @@
-/* test_config_words.c: texts and lists of words: how they are written, kept, shown and looked up. */
+/* test_config_words.c: texts and lists of words: parsing, storage, printing and lookup. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void refused(const char *key, const char *value, const char *message) {
 
 /* --- splitting ------------------------------------------------------------------------------- */
 
-/* The words with bars around them. */
+/* The words, separated by bars. */
 static void splits(const char *text, const char *expected) {
     _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
@@ -118,7 +118,7 @@ FIXTURE_TEST(lists_are_bounded) {
     assert_true(words_split(strbuf_text(&text), &arena, &words));
     strbuf_puts(&text, "a");
     splits_not(strbuf_text(&text));
-    strbuf_clear(&text); /* short enough as it is, too long in the quotes it is shown with */
+    strbuf_clear(&text); /* short enough on its own, too long with quotes */
     strbuf_puts(&text, "'");
     strbuf_repeat(&text, "\"", WORDS_BYTES_MAX / 2);
     strbuf_puts(&text, "'\\'");
@@ -146,7 +146,7 @@ FIXTURE_TEST(quotes_are_printed_where_they_are_needed) {
     prints("", "");
 }
 
-/* Any words: what is printed is one line and splits into the same words. */
+/* Any words: they are printed on one line, which splits into the same words. */
 FIXTURE_TEST(what_is_printed_splits_into_the_same) {
     static const char *const pieces[] = { "a", " ",        "'",  "\"", "\\", "$", "`",
                                           "[", "]",        "\n", "\t", "{",  "#", "~",
@@ -245,7 +245,7 @@ FIXTURE_TEST(texts_are_checked_for_their_form) {
     set("store.url", "");
     set("store.url", "/srv/sluice.db");
     set("store.url", "postgresql://db/sluice?schema=a");
-    /* Of the folder that the daemon was started in: another store whenever that is another one. */
+    /* Relative to the working directory of the daemon: it would be another store in another directory. */
     static const char *const nowhere[] = { "sluice.db", "?schema=a", "postgresql:sluice",
                                            "postgrsql://db/sluice", "/srv/a\nb" };
     for (size_t i = 0; i < ARRAY_SIZE(nowhere); i++)
@@ -298,7 +298,7 @@ FIXTURE_TEST(known_agents_have_the_adapter_and_the_account_of_their_name) {
     assert_false(config_has_agent(config, "nobody"));
 }
 
-FIXTURE_TEST(what_is_written_is_told_from_defaults) {
+FIXTURE_TEST(explicit_values_are_distinguished_from_defaults) {
     assert_false(config_is_set(config, "prices.M.in", "gpt-5.1"));
     set("prices.gpt-5.1.in", "1.25");
     assert_true(config_is_set(config, "prices.M.in", "gpt-5.1"));

@@ -1,4 +1,4 @@
-/* test_core.c: the small pure parts of the core, each by itself. */
+/* test_core.c: the small pure parts of the core, each on its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ TEST(states_are_found_by_name_and_fill_boxes) {
     assert_string_equal(state_fill(TASK_DONE, false).text, "#d0e4de");
 }
 
-/* The table of docs/rules.md and of the design, written a second time as text. */
+/* The table of docs/rules.md, written a second time as text. */
 TEST(only_the_listed_transitions_are_legal) {
     static const struct {
         enum task_state from;
@@ -259,7 +259,7 @@ TEST(a_task_cannot_come_to_wait_for_its_own_child) {
     core_free(core);
 }
 
-/* With no task and no name in it every fact is refused, ignored or harmless, but never forgotten. */
+/* Without any task or name, every fact is refused, ignored or harmless; no kind of fact is missing. */
 TEST(every_fact_has_a_function) {
     struct policy policy;
     policy_default(&policy);
@@ -293,7 +293,7 @@ static struct core *core_with_a_task(enum task_state state, enum hold hold) {
     return core;
 }
 
-/* What is offered is possible, and what is possible the core applies. A retry of a held task is a clear and a sling. */
+/* Actions that are offered are possible, and the core applies them. A retry of a held task is a clear and a sling. */
 static void check_actions(enum task_state state, enum hold hold) {
     uint32_t in = task_situation(state, hold);
     for (const struct task_action *a = task_actions; a->name; a++) {

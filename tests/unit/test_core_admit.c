@@ -1,4 +1,4 @@
-/* test_core_admit.c: which of several new tasks the queue has room for. */
+/* test_core_admit.c: which of several new tasks fit into the queue. */
 
 #include "base/macros.h"
 #include "core/task_graph.h"
@@ -6,7 +6,7 @@
 
 #define MOST 16
 
-/* Arrows are pairs "needs → needed", sorted by the first; ends with a pair of equal numbers. */
+/* Edges are pairs "task → dependency", sorted by task; a pair of equal numbers ends the list. */
 struct arrow {
     uint32_t from, to;
 };
@@ -51,19 +51,19 @@ TEST(drafts_take_no_room) {
 
 TEST(a_task_comes_with_what_it_needs_or_not_at_all) {
     static const struct arrow chain[] = { { 0, 1 }, { 1, 2 }, { 4, 0 }, { 0, 0 } };
-    assert_int_equal(fill(5, 3, chain, NULL), 2); /* 0 brings 1 and 2 */
+    assert_int_equal(fill(5, 3, chain, NULL), 2); /* 0 requires 1 and 2 */
     assert_deferred("...dd");
     assert_int_equal(fill(5, 2, chain, NULL), 3); /* 0 does not fit; 1 with 2 does */
     assert_deferred("d..dd");
     static const struct arrow on_deferred[] = { { 1, 0 }, { 0, 0 } };
     assert_int_equal(fill(2, 0, on_deferred, "wd"),
-                     2); /* a draft that needs one that is deferred */
+                     2); /* a draft that depends on a deferred task */
 }
 
 TEST(tasks_that_need_each_other_stay_together) {
     static const struct arrow ring[] = { { 0, 1 }, { 1, 2 }, { 2, 0 }, { 0, 0 } };
     assert_int_equal(fill(4, 2, ring, NULL), 3);
-    assert_deferred("ddd."); /* the next that fits is taken */
+    assert_deferred("ddd."); /* the next task that fits is accepted */
     assert_int_equal(fill(4, 3, ring, NULL), 1);
     assert_deferred("...d");
 }

@@ -1,4 +1,4 @@
-/* test_core_budget.c: money beside tokens, and tasks that have used up their own budget. */
+/* test_core_budget.c: cost budgets in addition to tokens, and tasks that have used up their own budget. */
 #include <errno.h>
 
 #include "base/macros.h"
@@ -119,7 +119,7 @@ TEST(both_currencies_must_be_open_and_the_later_time_counts) {
     set_project_budgets(core, 500, (struct money_budget){ .is_set = true, .micro = 3 * DOLLAR });
     add_ready(core, 1, 1);
     assert_int_equal(starts(core), 0);
-    assert_false(blocked(core, 1).money); /* tokens are named first */
+    assert_false(blocked(core, 1).money); /* tokens are reported first */
     assert_int_equal(blocked(core, 1).opens_at, NOW + HOURS(14));
     apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + HOURS(4) });
     assert_int_equal(starts(core), 0);
@@ -182,7 +182,7 @@ TEST(a_live_run_is_charged_what_ended_ones_cost_or_what_it_reported) {
     assert_int_equal(view(core, 2).tokens, -1);
     add_ready(core, 4, 4);
     set_project_money(core, 17 * DOLLAR);
-    assert_int_equal(starts(core), 0); /* 4 used, 13 on their way */
+    assert_int_equal(starts(core), 0); /* 4 used, 13 in flight */
     set_project_money(core, 18 * DOLLAR);
     assert_int_equal(starts(core), 1);
     core_free(core);
@@ -194,7 +194,7 @@ TEST(an_unknown_cost_is_in_no_mean_and_is_counted) {
         assert_int_equal(add(core, row(id, TASK_RUNNING)), 0);
     ends_at_cost(core, 1, 10, 6 * DOLLAR);
     ends_at_cost(core, 2, 10, -1);
-    ends_at_cost(core, 3, -1, 0); /* known to be nothing: that is another thing */
+    ends_at_cost(core, 3, -1, 0); /* known to be zero, which differs from unknown */
     struct budgets_view v = budgets(core, PROJECT);
     assert_int_equal(v.money.used, 6 * DOLLAR);
     assert_int_equal(v.priced, 2);
@@ -243,7 +243,7 @@ TEST(a_wait_for_the_next_attempt_ends_when_the_budget_is_spent) {
     assert_int_equal(view(core, 1).hold, HOLD_BACKOFF);
     assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 0);
     assert_int_equal(view(core, 1).not_before, 0);
-    assert_int_equal(view(core, 1).failures, 1); /* what was counted stays */
+    assert_int_equal(view(core, 1).failures, 1); /* what was counted is kept */
     apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = NOW + DAYS(1) });
     assert_int_equal(starts(core), 0);
     core_free(core);

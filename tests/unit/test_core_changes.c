@@ -1,4 +1,4 @@
-/* test_core_changes.c: the core says which rows are old, which tasks are needed, and keeps no key that
+/* test_core_changes.c: the core reports which rows are dirty and which tasks are needed, and drops keys that
  * no task names. */
 #include "core_facts.h"
 #include "harness/test.h"
@@ -74,7 +74,7 @@ TEST(each_changed_row_is_named_once) {
     n = take(core);
     assert_int_equal(n.task_count, 1);
     assert_int_equal(n.rewired_count, 0);
-    assert_int_equal(n.usage.starts, -1); /* taken back */
+    assert_int_equal(n.usage.starts, -1); /* undone */
     core_free(core);
 }
 
@@ -190,7 +190,7 @@ TEST(rows_that_are_loaded_are_not_old) {
     core_free(core);
 }
 
-/* --- who is needed, and what is there at all -------------------------------------------------- */
+/* --- needed tasks, and keys ------------------------------------------------------------------- */
 
 TEST(a_finished_task_of_an_open_group_is_needed) {
     struct core *core = core_with_a_world(false);

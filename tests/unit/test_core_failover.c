@@ -1,4 +1,4 @@
-/* test_core_failover.c: who takes the tasks of an agent that is closed (docs/rules.md §2). */
+/* test_core_failover.c: which agent takes over the tasks of an agent whose account is limited (docs/rules.md §2). */
 #include <errno.h>
 
 #include "core/core.h"
@@ -14,7 +14,7 @@ static void apply_agent(struct core *core, struct agent_spec spec) {
         fail_msg("%s", err.text);
 }
 
-/* `agent` names `other` and `third`; each has an account of its own. */
+/* `agent` fails over to `other`, then `third`; each has its own account. */
 static struct core *core_with_three_agents(void) {
     static const char *const names[] = { "other", "third", "other's", "third's" };
     struct core *core = core_with_a_world(false);
@@ -57,7 +57,7 @@ static void end(struct core *core, task_id id, enum outcome outcome, time_ms res
     assert_int_equal(apply_fact(core, fact), 0);
 }
 
-/* The START of this task in this decision, or NULL. */
+/* The start order for this task in this decision, or NULL. */
 static const struct order *decide(struct core *core, task_id id) {
     size_t count = 0;
     const struct order *orders = core_decide(core, &count);
@@ -84,7 +84,7 @@ static void clock_at(struct core *core, time_ms at) {
     apply_fact(core, (struct fact){ .kind = FACT_CLOCK, .now = at });
 }
 
-/* Task 1 has met the limit of `agent`, and is the first to run elsewhere. */
+/* Task 1 has hit the rate limit of `agent`, and is the first to run elsewhere. */
 static struct core *core_with_a_limit(time_ms until) {
     struct core *core = core_with_three_agents();
     add_like(core, 1, (struct task_spec){ 0 });
@@ -99,7 +99,7 @@ TEST(an_open_agent_is_never_passed_over) {
     add_like(core, 1, (struct task_spec){ 0 });
     add_like(core, 2, (struct task_spec){ 0 });
     expect_start(core, 1, AGENT, LIMITER);
-    assert_null(decide(core, 2)); /* it is full, and that is no reason */
+    assert_null(decide(core, 2)); /* being full is not a reason to fail over */
     assert_true(core_blocked(core, 2, &v));
     assert_int_equal(v.lease, LEASE_AGENT);
     assert_int_equal(v.key, AGENT);
@@ -182,7 +182,7 @@ TEST(its_own_account_that_is_closed_is_to_be_cleared) {
     }
     assert_true(core_blocked(core, 1, &v));
     assert_int_equal(v.opens_at,
-                     NOW + HOURS(2)); /* the third; yet the reason is not a rate limit */
+                     NOW + HOURS(2)); /* the third; but the reason is not a rate limit */
     expect_message(core, &v,
                    "account 'limiter' is closed, and no agent it fails over to is open (2 named); "
                    "clear it with: sluice limiter clear limiter");
@@ -201,9 +201,9 @@ TEST(it_comes_back_as_soon_as_its_own_is_open) {
                                            .failover = { OTHER },
                                            .failover_count = 1 });
     add_like(core, 2, (struct task_spec){ 0 });
-    assert_null(decide(core, 2)); /* an account that probes is open */
+    assert_null(decide(core, 2)); /* an account that is being probed is open */
     end(core, 1, OUTCOME_LIMITED, NOW + HOURS(2));
-    expect_start(core, 2, OTHER, OTHER_ACCOUNT); /* which has waited longest */
+    expect_start(core, 2, OTHER, OTHER_ACCOUNT); /* the one that has waited longest */
     core_free(core);
 }
 
@@ -229,7 +229,7 @@ TEST(an_agent_that_cannot_be_launched_is_closed_too) {
     apply_fact(core, (struct fact){ .kind = FACT_POLICY, .policy = &policy });
     add_like(core, 1, (struct task_spec){ 0 });
     expect_start(core, 1, AGENT, LIMITER);
-    /* Not for what failed before its turn: that says nothing of it. */
+    /* Not for a run that failed before its first turn: that says nothing about the account. */
     struct fact early = { .kind = FACT_RUN_ENDED, .task = 1, .attempt = 1 };
     early.ended.outcome = OUTCOME_LAUNCH;
     early.ended.tokens = early.ended.money = -1;
@@ -272,7 +272,7 @@ TEST(time_counts_while_someone_could_take_it) {
     apply_agent(core, (struct agent_spec){ .id = THIRD, .slots = 0, .limiter = THIRD_ACCOUNT });
     clock_at(core, NOW + MINUTES(1));
     assert_true(core_task(core, 1, &t));
-    assert_int_equal(t.waited, MINUTES(1)); /* others are open and full: that is waiting */
+    assert_int_equal(t.waited, MINUTES(1)); /* others are open but full: the task waits */
     for (sym l = OTHER_ACCOUNT; l <= THIRD_ACCOUNT; l++) {
         sym agent = l - OTHER_ACCOUNT + OTHER;
         apply_agent(core, (struct agent_spec){ .id = agent, .slots = 1, .limiter = l });
@@ -281,11 +281,11 @@ TEST(time_counts_while_someone_could_take_it) {
     }
     clock_at(core, NOW + MINUTES(2));
     assert_true(core_task(core, 1, &t));
-    assert_int_equal(t.waited, 0); /* no agent could */
+    assert_int_equal(t.waited, 0); /* no agent could run it */
     core_free(core);
 }
 
-TEST(a_list_that_comes_and_goes_takes_no_wait_away) {
+TEST(adding_and_removing_a_failover_list_keeps_the_wait) {
     struct core *core = core_with_a_limit(NOW + HOURS(10));
     struct task_view t;
     struct agent_spec agent = { .id = AGENT, .slots = 1, .limiter = LIMITER };

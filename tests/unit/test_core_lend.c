@@ -1,9 +1,9 @@
-/* test_core_lend.c: which places are lent, how they come back, and what a restart knows of it. That it is
- * right in any history is checked by tests/model and tests/world. */
+/* test_core_lend.c: which slots a waiting run lends, how they are returned, and what survives a restart.
+ * tests/model and tests/world check lending on random histories. */
 #include "core_facts.h"
 #include "harness/test.h"
 
-/* One run at a time; a parent (1) that waits, with a limiter, and below it 2, and 3 below that. */
+/* One run at a time; a waiting parent (1) with a limiter, its child 2, and 3, a child of 2. */
 static struct core *family(bool loading) {
     struct core *core = core_with_a_world(loading);
     struct policy policy;
@@ -78,7 +78,7 @@ TEST(a_run_that_was_ordered_to_stop_lends_no_more) {
     core_free(core);
 }
 
-/* The limiter of 3 is 1's: 2 validates, and needs it no more. */
+/* The limiter of 3 belongs to 1: 2 validates and no longer needs it. */
 TEST(a_limiter_finds_its_way_past_who_validates) {
     struct core *core = chain();
     assert_int_equal(phase(core, 2, PHASE_VALIDATING), 0);
@@ -128,7 +128,7 @@ TEST(the_first_that_ends_leaves_its_places_where_they_are) {
     core_free(core);
 }
 
-/* A person wants nothing to start: that counts for borrowers, too. */
+/* A pause by the user applies to borrowers, too. */
 TEST(nothing_is_lent_where_nothing_may_start) {
     struct core *core = family(false);
     struct policy policy;
@@ -142,7 +142,7 @@ TEST(nothing_is_lent_where_nothing_may_start) {
     core_free(core);
 }
 
-/* Two waiting runs hold two slots of a cap that is one now: each of them would wait for ever. */
+/* Two waiting runs hold two slots of a cap that is now one: each would wait for the other forever. */
 TEST(a_lowered_cap_stops_no_borrower) {
     struct core *core = family(false);
     assert_int_equal(add(core, child_spec(1, 0, TASK_RUNNING)), 0);
@@ -196,7 +196,7 @@ TEST(what_cannot_be_is_as_if_not_applied) {
     } rows[] = {
         { TASK_DONE, PHASE_WORKING, 1, 1 },     /* not live */
         { TASK_RUNNING, PHASE_DRAINING, 1, 1 }, /* it holds nothing */
-        { TASK_RUNNING, PHASE_WORKING, 0, 1 },  /* not above it */
+        { TASK_RUNNING, PHASE_WORKING, 0, 1 },  /* not an ancestor */
         { TASK_RUNNING, PHASE_WORKING, 1, 7 },  /* unknown */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -1,5 +1,5 @@
-/* test_core_load.c: a core loads its rows. That a rebuilt core is the same in every detail is shown
- * by tests/model and tests/world on random histories. */
+/* test_core_load.c: a core loads its rows. tests/model and tests/world check on random histories that a rebuilt core
+ * is identical. */
 #include <errno.h>
 
 #include "core_facts.h"
@@ -13,7 +13,7 @@ TEST(nothing_follows_from_rows_while_they_are_loaded) {
     first.depends_on = on;
     first.depends_on_count = 1;
     assert_int_equal(add(core, first), 0);
-    struct task_spec older = row(2, TASK_DONE); /* of an iteration that is over */
+    struct task_spec older = row(2, TASK_DONE); /* of an earlier iteration */
     older.parent = 3;
     older.parent_iteration = 1;
     assert_int_equal(add(core, older), 0);
@@ -50,7 +50,7 @@ TEST(time_behind_a_closed_gate_does_not_count_after_a_restart) {
     apply_fact(core, (struct fact){ .kind = FACT_WAIT,
                                     .wait = { .project = PROJECT, .lost = MINUTES(40) } });
     struct task_spec first = row(1, TASK_READY);
-    first.ready_since = NOW - HOURS(1); /* as it was when the row was written */
+    first.ready_since = NOW - HOURS(1); /* as of when the row was written */
     first.ready_clock = NOW - HOURS(1);
     add(core, first);
     loaded(core);
@@ -119,7 +119,7 @@ TEST(only_the_places_it_keeps_are_taken_again) {
     struct core *core = core_with_a_world(true);
     struct task_spec rejected = row(1, TASK_WAITING), held = row(2, TASK_HELD);
     rejected.review = held.review = true;
-    rejected.keeps = KEEP_TASK | KEEP_ROOTS; /* the reject gave its place for review back */
+    rejected.keeps = KEEP_TASK | KEEP_ROOTS; /* the rejection has released its review slot */
     held.hold = HOLD_REVIEW;
     held.keeps = KEEP_ALL;
     add(core, rejected);
@@ -312,7 +312,7 @@ TEST(a_pace_that_is_not_in_force_any_more_is_forgotten) {
     struct core *core = core_with_a_world(true);
     struct fact pace = { .kind = FACT_PACE,
                          .pace = { .ticking = true, .tick_began = NOW, .tick_starts = 1 } };
-    assert_int_equal(apply_fact(core, pace), 0); /* the row is from before the policy */
+    assert_int_equal(apply_fact(core, pace), 0); /* the row is older than the policy */
     add(core, row(1, TASK_WAITING));
     loaded(core);
     paced(core, 1);

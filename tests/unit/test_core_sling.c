@@ -1,4 +1,4 @@
-/* test_core_sling.c: the specification of a sling, and how groups count. */
+/* test_core_sling.c: what a sling may specify, and how groups are counted. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static int sling(struct core *core, task_id id, struct sling_spec reported) {
     return apply_fact(core, (struct fact){ .kind = FACT_SLING, .task = id, .sling = reported });
 }
 
-/* The orders about groups since the last call: "close", "open", both in their order. */
+/* The orders about groups since the last call: "close", "open", or both in order. */
 static const char *group_orders(struct core *core) {
     static char text[64];
     size_t count = 0;
@@ -81,7 +81,7 @@ TEST(f103_a_sling_puts_a_task_into_a_group) {
     assert_int_equal(sling(core, 2, (struct sling_spec){ .group = GROUP }), 0);
     expect_group(core, GROUP, 2, 2, 0);
     expect_group(core, 1, 0, 0, 0);                                         /* moved */
-    assert_int_equal(sling(core, 2, (struct sling_spec){ .group = 1 }), 1); /* no draft any more */
+    assert_int_equal(sling(core, 2, (struct sling_spec){ .group = 1 }), 1); /* not a draft */
     expect_group(core, GROUP, 2, 2, 0);
     core_free(core);
 }
@@ -111,7 +111,7 @@ TEST(f148_a_group_closes_opens_and_counts_what_failed) {
     core_free(core);
 }
 
-/* "4 2 ": its members, or its drafts, who joined last first. */
+/* "4 2 ": its members, or its drafts, in reverse order of joining. */
 static const char *members(const struct core *core, uint32_t group, bool drafts) {
     static char text[64];
     task_id ids[8];

@@ -1,5 +1,5 @@
-/* test_core_waiting.c: how many wait at each gate, known without looking at them. That the counts are
- * right after every fact is checked by the random histories of tests/model. */
+/* test_core_waiting.c: the number of tasks that wait at each gate, maintained without a scan. The random histories of
+ * tests/model check the counts after every fact. */
 #include "core_facts.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "core/state.h"
 #include "harness/test.h"
 
-/* What is counted at one gate. */
+/* The count at one gate. */
 struct asked {
     struct core *core;
     const char *code;
@@ -24,7 +24,7 @@ static void add_up(void *ctx, const struct verdict *first, int64_t more) {
     strbuf_finish(&code);
 }
 
-/* At all gates, without a code. */
+/* Number of tasks that wait at the gate `code`; NULL: at all gates. */
 static int64_t waiting_at(struct core *core, const char *code) {
     struct asked a = { .core = core, .code = code };
     assert_true(core_waiting_by_gate(core, SIZE_MAX, add_up, &a));
@@ -56,7 +56,7 @@ static void resource_has(struct core *core, amount cap) {
 TEST(a_thousand_alike_are_one_difference) {
     struct core *core = core_with_a_world(false);
     add_many(core, 1, 1008, row(1, TASK_WAITING));
-    decide(core); /* 8 places for runs */
+    decide(core); /* 8 slots for runs */
     assert_true(counts_all_with(core, 1));
     assert_int_equal(waiting_at(core, "lease:runs"), 1000);
     assert_int_equal(waiting_at(core, NULL), 1000);
@@ -102,11 +102,11 @@ TEST(what_a_task_names_for_itself_counts_where_it_stops) {
     resource_has(core, 0);
     end_run(core, 1, OUTCOME_OK);
     assert_int_equal(waiting_at(core, "lease:workspace:workspace"), 0);
-    assert_int_equal(waiting_at(core, NULL), 2); /* nothing stops the others: they start now */
+    assert_int_equal(waiting_at(core, NULL), 2); /* nothing blocks the others: they start now */
     core_free(core);
 }
 
-/* A workspace is free for the task that has locked it, and so is what is reserved for it. */
+/* A workspace is free for the task that has locked it, and so is a reservation for its task. */
 TEST(the_one_a_place_is_reserved_for_is_counted_once) {
     struct core *core = core_with_a_world(false);
     struct task_spec holder = row(1, TASK_WAITING), overdue = row(2, TASK_WAITING);
@@ -139,7 +139,7 @@ TEST(who_needs_one_that_failed_is_counted_until_it_is_retried) {
     assert_int_equal(add(core, row(1, TASK_WAITING)), 0);
     assert_int_equal(add(core, row(2, TASK_WAITING)), 0);
     assert_int_equal(add(core, user), 0);
-    for (task_id first = 1; first <= 2; first++) { /* whichever of them it is */
+    for (task_id first = 1; first <= 2; first++) { /* any of them */
         apply_fact(core, (struct fact){ .kind = FACT_CANCEL, .task = first });
         core_count(core, &counts);
         assert_int_equal(counts.hopeless, 1);
@@ -209,7 +209,7 @@ static void expect_heads(struct core *core, size_t each, size_t lacking, const c
     strbuf_finish(&heads);
 }
 
-/* A class for each priority, and one list for each rare key that has refused some of it. */
+/* A class for each priority, and one list for each rare key that has refused tasks of it. */
 TEST(every_gate_has_a_head) {
     struct core *core = core_with_a_world(false);
     struct task_spec late = row(1, TASK_WAITING), named = row(1, TASK_WAITING);
@@ -266,7 +266,7 @@ TEST(the_first_of_each_class_are_listed_and_no_more) {
         assert_true(is_among(applied, count, 1 + i) && is_among(applied, count, 501 + i));
     assert_false(is_among(applied, count, 4));
     assert_int_equal(core_waiting_first(core, 100, applied, 100),
-                     100); /* too many: as core_waiting */
+                     100); /* too many: the same as core_waiting */
     assert_true(is_among(applied, 100, 1) && is_among(applied, 100, 501));
     core_free(core);
 }

@@ -1,10 +1,11 @@
-/* Who is there: a run is found by its key while it is in the table, and its folder is not taken for another's. */
+/* test_executor_run_table.c: a run is found by its key while it is in the table, and its folder is not taken for
+ * another's. */
 
 #include "executor/run_table.h"
 #include "harness/test.h"
 
 static struct run_table table;
-static int runs[8]; /* what is kept is not looked into */
+static int runs[8]; /* the table does not dereference it */
 
 static int open_table(void **state) {
     (void)state;
@@ -48,7 +49,7 @@ FIXTURE_TEST(numbers_are_given_again_and_never_0) {
     assert_int_equal(table.count, 3);
 }
 
-/* Two that only the sweep has found have the same key: none. */
+/* Two runs with the same key that only the sweep has found: no result. */
 FIXTURE_TEST(a_run_without_a_task_is_found_by_its_folder_alone) {
     uint32_t first = run_table_add(&table, &runs[0], key(0, 0), "old-1/1");
     (void)run_table_add(&table, &runs[1], key(0, 0), "old-2/1");
@@ -58,7 +59,7 @@ FIXTURE_TEST(a_run_without_a_task_is_found_by_its_folder_alone) {
     assert_true(run_table_has_folder(&table, "old-2/1"));
 }
 
-/* What is not there is deleted: web-1 may go while web-17 lives, and not the other way round. */
+/* Folders of tasks that are not in the table are deleted: a live web-17 protects neither web-1 nor web-171. */
 FIXTURE_TEST(a_task_is_not_taken_for_one_whose_name_begins_like_it) {
     (void)run_table_add(&table, &runs[0], key(17, 2), "web-17/2");
     assert_true(run_table_has_task(&table, "web-17"));

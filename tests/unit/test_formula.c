@@ -1,4 +1,4 @@
-/* test_formula.c: a formula becomes tasks, with values in its texts and nowhere else. */
+/* test_formula.c: a formula becomes tasks; values are substituted only in texts. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,23 +14,23 @@ static struct formula *read_formula(const char *text) {
     return formula;
 }
 
-static void expect_unread(const char *text, const char *sentence) {
+static void expect_unread(const char *text, const char *message) {
     struct formula *formula = NULL;
     struct error err = { 0 };
     assert_int_equal(formula_read_text("f.yaml", "/srv", text, strlen(text), &formula, &err),
                      -EINVAL);
     assert_null(formula);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
 }
 
 static void expect_unexpanded(const char *text, const struct formula_value *values, size_t count,
-                              const char *sentence) {
+                              const char *message) {
     _cleanup_(formula_freep) struct formula *formula = read_formula(text);
     struct error err = { 0 };
     json_t *body = NULL;
     assert_int_equal(formula_expand(formula, values, count, &body, &err), -EINVAL);
     assert_null(body);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
 }
 
 static const json_t *task_of(const json_t *body, size_t index) {
@@ -83,7 +83,7 @@ TEST(f102_the_last_value_of_a_variable_counts) {
     json_decref(body);
 }
 
-TEST(f102_what_is_missing_or_unknown_is_told_with_its_line) {
+TEST(f102_missing_or_unknown_variables_are_reported_with_their_line) {
     struct formula_value none[] = { { .name = "nmae", .value = "x" } };
     expect_unexpanded("vars:\n  name:\nsteps:\n  - run: echo {{name}}\n", NULL, 0,
                       "dir/f.yaml:2: variable 'name' has no value: it is required (--var "

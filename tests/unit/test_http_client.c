@@ -1,6 +1,6 @@
-/* test_http_client.c: a POST has an answer, or a reason why it has none, in time.
+/* test_http_client.c: a POST returns an answer or an error before its deadline.
  *
- * The server is a thread that takes one connection and does what the test says. */
+ * The server is a thread that accepts one connection and behaves as the test specifies. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -56,7 +56,7 @@ TEST(a_unix_url_has_a_socket_and_perhaps_a_path) {
     http_url_finish(&url);
 }
 
-TEST(what_cannot_be_sent_as_it_is_is_refused_with_a_sentence) {
+TEST(an_invalid_url_is_refused_with_a_message) {
     static const char *const bad[] = { "",
                                        "example.org",
                                        "ftp://example.org",
@@ -123,7 +123,7 @@ TEST(retry_after_is_seconds_or_a_date_up_to_an_hour) {
                                            "Sun, 06 Nov 1994 08:49:47 CET",
                                            "Sun, 06 Xxx 1994 08:49:47 GMT",
                                            "Sun, 06 Nov 1994 08:4a:47 GMT",
-                                           "Sunday, 06-Nov-94 08:49:47 GMT", /* an older form */
+                                           "Sunday, 06-Nov-94 08:49:47 GMT", /* obsolete */
                                            "%header{retry-after}" };
     (void)state;
     assert_int_equal(retry_after("7"), SECONDS(7));
@@ -165,10 +165,10 @@ struct server {
     const char *answer;
     int listener;
     char url[128];
-    char folder[SCRATCH_PATH]; /* of its socket; "" for TCP */
+    char folder[SCRATCH_PATH]; /* of its Unix socket; "" for TCP */
     struct strbuf got;
-    char behind;            /* the first byte behind what it got */
-    void *(*serve)(void *); /* NULL: as `act` says */
+    char behind;            /* the first byte after the request */
+    void *(*serve)(void *); /* NULL: determined by `act` */
     int stop[2];
     pthread_t thread;
 };
@@ -225,7 +225,7 @@ static void server_close(struct server *s) {
     strbuf_finish(&s->got);
 }
 
-static const char *proxy; /* of the next posts */
+static const char *proxy; /* of subsequent posts */
 
 static int post(const char *text, time_ms timeout, int cancel, struct http_answer *ret,
                 struct error *err) {
@@ -303,7 +303,7 @@ TEST(an_endless_head_is_given_up) {
                    patience_ms(), -EPROTO, "no HTTP");
 }
 
-TEST(nobody_there_is_said) {
+TEST(an_unreachable_server_is_reported) {
     struct http_answer answer = { 0 };
     struct error err = { 0 };
     (void)state;
@@ -345,7 +345,7 @@ TEST(the_answer_is_taken_apart) {
     server_close(&s);
 }
 
-/* One that answers before it has read everything, and reads no more. */
+/* A server that answers before it has read the request, and stops reading. */
 static void *refuse_early(void *ctx) {
     struct server *s = ctx;
     char bytes[64];
@@ -358,7 +358,7 @@ static void *refuse_early(void *ctx) {
     return NULL;
 }
 
-TEST(an_early_refusal_is_heard_while_the_request_goes_out) {
+TEST(an_early_refusal_is_read_while_the_request_is_sent) {
     struct server s = { .serve = refuse_early,
                         .answer = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n" };
     const size_t size = (size_t)64 << 20;
@@ -420,7 +420,7 @@ TEST(the_environment_names_the_proxy) {
     expect_proxy("https://[::1]/", some, "none");
 }
 
-/* A proxy that keeps what it gets up to the first byte of TLS. */
+/* A proxy that records the bytes before the TLS handshake. */
 static void *be_proxy(void *ctx) {
     struct server *s = ctx;
     char byte;

@@ -1,6 +1,6 @@
-/* harness/no_waits.c: a test skips a sleep only when nothing outside its one thread can end it.
+/* test_no_waits.c: harness/no_waits.c skips a sleep only if nothing outside the single thread of the test can end it.
  *
- * The clocks of this program can jump, so the tests compare them with the kernel's. */
+ * The clocks of this program can jump, so the tests compare them with those of the kernel. */
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>

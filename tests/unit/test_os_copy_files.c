@@ -1,5 +1,5 @@
-/* Files that are copied into a new worktree: those that were named, and never what a link leads to. Each attack
- * works with cp first. */
+/* test_os_copy_files.c: copies the configured files into a new worktree, and never the target of a link. Each attack
+ * first succeeds against cp. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static void refuses(const char *pattern, const char *name, const char *part) {
         fail_msg("%s: %d, '%s'", pattern, r, err.text);
 }
 
-/* The same by cp, which follows: the attack is real. */
+/* The same with cp, which follows the link: the attack works. */
 static void cp(const char *from, const char *to) {
     char command[500];
     (void)snprintf(command, sizeof(command), "cp '%s/%s' '%s/%s'", home, from, home, to);
@@ -117,7 +117,7 @@ COPY_TEST(named_files_are_copied_with_their_mode) {
 }
 
 COPY_TEST(wildcards_find_what_is_there) {
-    folder("from/config/a.local"); /* a folder is not meant */
+    folder("from/config/a.local"); /* folders are not copied */
     put("from/config/b.local", "b");
     put("from/config/c.local", "c");
     put("from/config/.d.local", "d");

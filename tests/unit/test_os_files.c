@@ -1,4 +1,4 @@
-/* test_os_files.c: files are read whole or not at all, and written the same way. */
+/* test_os_files.c: files are read completely or not at all, and written atomically. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int tear_down(void **state) {
     (void)state;
     (void)unlink("a");
     (void)unlink("link");
-    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1; /* no file was left behind */
+    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1; /* no temporary file is left */
 }
 
 TEST_GROUP(set_up, tear_down)
@@ -55,13 +55,13 @@ TEST(a_file_keeps_its_mode) {
 
 static unsigned umask_calls;
 
-/* In place of that of the C library. */
+/* Replaces umask of the C library. */
 mode_t umask(mode_t mask) {
     umask_calls++;
     return (mode_t)syscall(SYS_umask, mask);
 }
 
-/* The umask is that of all threads: what they make at that moment would have another mode. */
+/* The umask belongs to all threads: files that they create meanwhile would get another mode. */
 TEST(a_new_file_has_the_usual_mode_and_the_umask_stays) {
     struct error err = { 0 };
     struct stat st;
@@ -102,7 +102,7 @@ TEST(errors_name_the_file) {
     assert_int_equal(file_open("missing", &file, &err), -ENOENT);
 }
 
-/* A command may be told to write to a device or a pipe; nothing else writes there. */
+/* A user may direct a command to a device or a pipe; no other code writes there. */
 TEST(a_device_is_written_for_commands_alone) {
     struct error err = { 0 };
     struct stat st;

@@ -1,6 +1,6 @@
-/* test_os_home.c: every program of a home finds the same files, and none of somebody else's.
+/* test_os_home.c: every program with the same home finds the same files, and refuses those of other users.
  *
- * Each test has a folder of its own and an environment of its own. */
+ * Each test has its own folder and its own environment. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #include "harness/test.h"
 #include "os/home.h"
 
-#define NOBODY 54321 /* whoever it is, we are not */
+#define OTHER_USER 54321 /* any user id except ours */
 
 static char folder[SCRATCH_PATH];
 static struct home home;
@@ -45,7 +45,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* A path in the test's folder; valid until the next but three. */
+/* A path in the folder of the test; valid for the next three calls. */
 static const char *in(const char *path) {
     static char texts[4][PATH_MAX + 64];
     static unsigned next;
@@ -131,7 +131,7 @@ FIXTURE_TEST(a_relative_home_counts_from_the_current_folder) {
 FIXTURE_TEST(without_a_variable_the_system_knows_the_home) {
     unsetenv("HOME");
     int r = home_find(&home, &err);
-    if (r < 0) { /* a user without an entry */
+    if (r < 0) { /* a user without a passwd entry */
         assert_int_equal(r, -ENOENT);
         assert_string_equal(err.text,
                             "there is no home folder; set SLUICE_HOME to the folder to use");
@@ -168,7 +168,7 @@ FIXTURE_TEST(the_longest_path_that_fits_is_used_as_it_is) {
     strbuf_finish(&path);
 }
 
-/* The folder of the short sockets, below that of the test. */
+/* The folder for sockets with a short path, in the folder of the test. */
 static const char *short_folder(void) {
     static char name[64];
     home_short_base = folder;
@@ -190,7 +190,7 @@ FIXTURE_TEST(a_long_path_gets_a_short_socket_of_its_own) {
     int r = home_make(&home, &err);
     assert_int_equal(r, 0);
     assert_int_equal(mode_of(sockets), 0700);
-    find(); /* now it is there, and ours */
+    find(); /* now it exists, and is ours */
 }
 
 FIXTURE_TEST(a_short_folder_that_others_may_enter_is_refused) {
@@ -215,7 +215,7 @@ FIXTURE_TEST(folders_are_made_for_their_owner_alone) {
     setenv("XDG_RUNTIME_DIR", in("run"), 1);
     find();
     assert_int_equal(home_make(&home, &err), 0);
-    assert_int_equal(home_make(&home, &err), 0); /* again: nothing to do */
+    assert_int_equal(home_make(&home, &err), 0); /* again: no change */
     umask(mask);
     assert_int_equal(mode_of(in(".local/share/sluice")), 0700);
     assert_int_equal(mode_of(in(".local/share/sluice/runs")), 0700);
@@ -227,22 +227,22 @@ FIXTURE_TEST(a_folder_that_everybody_may_write_is_refused) {
     setenv("SLUICE_HOME", in("h"), 1);
     assert_int_equal(mkdir(in("h"), 0755), 0);
     find();
-    assert_int_equal(home_make(&home, &err), 0); /* readable is the owner's choice */
+    assert_int_equal(home_make(&home, &err), 0); /* read access is the owner's choice */
     assert_int_equal(chmod(in("h"), 0777), 0);
     assert_int_equal(home_make(&home, &err), -EPERM);
     assert_non_null(strstr(err.text, "everybody may write into"));
 }
 
-FIXTURE_TEST(a_folder_of_somebody_else_is_refused) {
+FIXTURE_TEST(a_folder_of_another_user_is_refused) {
     if (geteuid() != 0)
-        return; /* only root can give a folder away */
+        return; /* only root can chown a folder */
     setenv("SLUICE_HOME", in("h"), 1);
     assert_int_equal(mkdir(in("h"), 0755), 0);
-    if (chown(in("h"), NOBODY + 1, NOBODY) < 0 || seteuid(NOBODY) < 0) {
+    if (chown(in("h"), OTHER_USER + 1, OTHER_USER) < 0 || seteuid(OTHER_USER) < 0) {
         print_message("this root has no other users; not tested\n");
         return;
     }
-    (void)setfsuid(0); /* folders above may be closed to others: it still sees files as root does */
+    (void)setfsuid(0); /* keeps file access as root: parent folders may be closed */
     find();
     int r = home_make(&home, &err);
     assert_int_equal(seteuid(0), 0);
@@ -270,7 +270,7 @@ FIXTURE_TEST(finishing_twice_is_harmless) {
     home_finish(&home);
 }
 
-/* A file stands for the socket: a second name is the same for both. */
+/* A regular file represents the socket: a hard link has the same inode. */
 static void put(const char *path, const char *text) {
     (void)unlink(path);
     FILE *stream = fopen(path, "we");
@@ -294,16 +294,16 @@ FIXTURE_TEST(the_socket_of_the_runs_has_a_folder_of_its_own) {
     setenv("SLUICE_HOME", strbuf_text(&path), 1);
     find();
     home_shared_socket(home.run_socket, &name);
-    assert_true(name.length < sizeof(address.sun_path)); /* it fits where the other one does */
+    assert_true(name.length < sizeof(address.sun_path)); /* no longer than sluice.sock */
     assert_int_equal(home_make(&home, &err), 0);
     put(home.run_socket, "one");
     assert_int_equal(home_share_socket(home.run_socket, &err), 0);
     expect_shared(home.run_socket);
-    put(home.run_socket, "two"); /* a daemon that starts again makes another one */
+    put(home.run_socket, "two"); /* a restarted daemon creates a new one */
     assert_int_equal(home_share_socket(home.run_socket, &err), 0);
     expect_shared(home.run_socket);
     *strrchr(name.text, '/') = '\0';
     assert_int_equal(mode_of(strbuf_text(&name)), 0700);
     assert_int_equal(chmod(strbuf_text(&name), 0777), 0);
-    assert_true(home_share_socket(home.run_socket, &err) < 0); /* others could put theirs there */
+    assert_true(home_share_socket(home.run_socket, &err) < 0); /* others could replace it */
 }

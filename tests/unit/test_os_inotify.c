@@ -1,4 +1,4 @@
-/* Every change is told once, in the order in which it happened. */
+/* test_os_inotify.c: every event is delivered once, in order. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,24 +10,24 @@
 #include "harness/test.h"
 #include "os/loop.h"
 
-#define FILES 300 /* more than fit into what is read at once */
+#define FILES 300 /* more than one read returns */
 
 static struct loop *loop;
-static struct strbuf told;
+static struct strbuf received;
 
-static void hear(void *ctx, const struct inotify_event *event) {
+static void record_event(void *ctx, const struct inotify_event *event) {
     (void)ctx;
-    strbuf_printf(&told, "%s ", event->name);
+    strbuf_printf(&received, "%s ", event->name);
 }
 
 static void ready(void *ctx, int fd, unsigned events) {
     (void)ctx;
     (void)events;
-    inotify_read(fd, hear, NULL);
+    inotify_read(fd, record_event, NULL);
     loop_stop(loop);
 }
 
-TEST(all_events_are_told_in_order) {
+TEST(all_events_are_delivered_in_order) {
     char folder[SCRATCH_PATH], path[128];
     struct strbuf expected = STRBUF_INIT;
     struct loop_watch *watch = NULL;
@@ -42,11 +42,11 @@ TEST(all_events_are_told_in_order) {
         strbuf_printf(&expected, "%s ", strrchr(path, '/') + 1);
     }
     assert_int_equal(loop_run(loop, NULL), 0);
-    assert_string_equal(strbuf_text(&told), strbuf_text(&expected));
+    assert_string_equal(strbuf_text(&received), strbuf_text(&expected));
     scratch_remove(folder);
     loop_unwatch(loop, watch);
     close(fd);
     loop = loop_free(loop);
     strbuf_finish(&expected);
-    strbuf_finish(&told);
+    strbuf_finish(&received);
 }

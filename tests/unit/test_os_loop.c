@@ -1,4 +1,4 @@
-/* The loop: everything that is ready is told, timers come in their order, nothing polls. */
+/* test_os_loop.c: the loop calls back for every ready descriptor, runs timers in order, and does not poll. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ static void count_round(void *ctx) {
     w->rounds++;
 }
 
-/* Else a timer that sets itself again would keep the descriptors waiting for ever. */
+/* Otherwise a timer that sets itself again would starve the descriptors. */
 LOOP_TEST(a_timer_that_is_due_again_waits_for_the_next_round) {
     struct world *w = *state;
     loop_set_round(w->loop, count_round, w);
@@ -129,7 +129,7 @@ static void read_one(void *ctx, int fd, unsigned events) {
     loop_stop(w->loop);
 }
 
-LOOP_TEST(a_readable_descriptor_is_told) {
+LOOP_TEST(a_readable_descriptor_calls_back) {
     struct world *w = *state;
     assert_int_equal(loop_watch(w->loop, w->fds[0], LOOP_READ, read_one, w, &w->watch), 0);
     assert_int_equal(write(w->fds[1], "x", 1), 1);
@@ -148,7 +148,7 @@ static void remove_other(void *ctx, int fd, unsigned events) {
     loop_stop(w->loop);
 }
 
-/* Both are ready; whichever is told first removes the other, which must then stay silent. */
+/* Both are ready. The first callback removes the other watch, which must not be called. */
 LOOP_TEST(a_callback_may_remove_others_that_are_ready_too) {
     struct world *w = *state;
     int copy = fcntl(w->fds[0], F_DUPFD_CLOEXEC, 3);
@@ -161,7 +161,7 @@ LOOP_TEST(a_callback_may_remove_others_that_are_ready_too) {
     close(copy);
 }
 
-LOOP_TEST(a_hang_up_is_told_as_what_was_asked_for) {
+LOOP_TEST(a_hang_up_is_reported_as_the_requested_event) {
     struct world *w = *state;
     int fds[2];
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
@@ -207,7 +207,7 @@ LOOP_TEST(again_gives_a_round_without_a_sleep) {
     assert_int_equal(loop_wakeups(w->loop), 0);
 }
 
-/* The letter behind the name in /proc/PID/stat. */
+/* The state letter after the name in /proc/PID/stat. */
 static void wait_until_asleep(pid_t pid) {
     char path[64], text[512], state = 'R';
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -220,7 +220,7 @@ static void wait_until_asleep(pid_t pid) {
     }
 }
 
-/* A timer far away and a silent descriptor: one sleep, one wake-up, by the byte that ends it. */
+/* A distant timer and a silent descriptor: one sleep, one wake-up, by the byte that ends it. */
 LOOP_TEST(idle_means_asleep) {
     struct world *w = *state;
     w->timers[0] = loop_timer_new(w->loop, stop, w);

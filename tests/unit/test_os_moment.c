@@ -1,4 +1,4 @@
-/* test_cli_moment.c: moments and spans as people write them, in a fixed time zone. */
+/* test_os_moment.c: parses times and durations as users write them, in a fixed time zone. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -57,7 +57,7 @@ TEST(moments_are_local) {
         { "30m", NOON + MINUTES(30) },
         { "18:30", NOON + HOURS(6) + MINUTES(30) },
         { "12:00:01", NOON + SECONDS(1) },
-        { "12:00", NOON + HOURS(23) }, /* tomorrow: that day has 23 hours */
+        { "12:00", NOON + HOURS(23) }, /* tomorrow, a day with 23 hours */
         { "11:59", NOON + HOURS(23) - MINUTES(1) },
         { "2027-03-27", NOON - HOURS(12) },
         { "2027-03-28", NOON + HOURS(12) },

@@ -1,6 +1,6 @@
-/* test_os_outside.c: whatever a hostile process puts in the place of a file, an open neither waits nor follows it.
+/* test_os_outside.c: opening a file that a hostile process has replaced neither blocks nor follows a link.
  *
- * Each attack first works on a plain open of the same path. */
+ * Each attack first succeeds against a plain open of the same path. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +39,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* Opens the path as a careless program does. It ends only if the open has returned. */
+/* A child that opens the path without precautions. It exits only if open returns. */
 static pid_t open_plainly(const char *path, int flags) {
     pid_t pid = fork();
     if (pid == 0) {
@@ -49,7 +49,7 @@ static pid_t open_plainly(const char *path, int flags) {
     return pid;
 }
 
-/* True: the process waits in its open of the FIFO. The other end can only be opened then, and lets it go on. */
+/* True: the process blocks in its open of the FIFO. Only then can the other end be opened, which releases it. */
 static bool waits_for_fifo(const char *path, pid_t pid, int other_end) {
     int fd = -1, status = 0;
     for (int ms = 0; fd < 0 && ms < patience_ms(); ms++) {
@@ -67,7 +67,7 @@ static bool waits_for_fifo(const char *path, pid_t pid, int other_end) {
 static bool is_made(enum odd_file kind) {
     odd_file_remove(file);
     int r = odd_file_make(kind, file);
-    /* Without the right to make one, or where the file system has none, no run can make one either. */
+    /* If this user or file system cannot create the kind, a run cannot either. */
     if (kind == ODD_DEVICE && (r == -EPERM || access(file, R_OK) < 0))
         return false;
     assert_int_equal(r, 0);
@@ -92,7 +92,7 @@ static void assert_refused(int r, const char *path, const char *what) {
     assert_string_equal(err.text, text);
 }
 
-/* --- the attacks work on others ---------------------------------------------------------------- */
+/* --- the attacks work on plain open ------------------------------------------------------------ */
 
 #define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
 
@@ -155,7 +155,7 @@ FIXTURE_TEST(links_of_the_owner_are_followed_to_files_alone) {
                    refusals[ODD_DEVICE]);
 }
 
-/* The owner of a leased file is asked to give it back, and has 45 seconds for it. */
+/* The holder of a lease is asked to release it, and has 45 seconds. */
 FIXTURE_TEST(a_lease_is_not_waited_for) {
     int ready[2];
     assert_int_equal(odd_make_file(file, 0, "x"), 0);
@@ -173,14 +173,14 @@ FIXTURE_TEST(a_lease_is_not_waited_for) {
     char byte;
     bool is_leased = read(ready[0], &byte, 1) == 1;
     close(ready[0]);
-    if (!is_leased) { /* a file system without leases has no such attack */
+    if (!is_leased) { /* this attack needs a file system with leases */
         int status = 1;
         (void)waitpid(holder, &status, 0);
         assert_int_equal(status, 0);
         return;
     }
     int r = outside_open(AT_FDCWD, file, O_RDONLY, NULL, &err);
-    int plain = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* without the flag it would wait */
+    int plain = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* without the flag it would block */
     int why = errno;
     (void)kill(holder, SIGKILL);
     (void)waitpid(holder, NULL, 0);
@@ -198,7 +198,7 @@ FIXTURE_TEST(no_part_of_the_path_may_be_a_link) {
     assert_int_equal(mkdir(real, 0700), 0);
     assert_int_equal(symlink("real", link), 0);
     assert_int_equal(odd_make_file(inside, 0, "x"), 0);
-    int fd = open(inside, O_RDONLY | O_NOFOLLOW | O_CLOEXEC); /* this flag alone does not help */
+    int fd = open(inside, O_RDONLY | O_NOFOLLOW | O_CLOEXEC); /* this flag alone is not enough */
     assert_true(fd >= 0);
     close(fd);
     assert_refused(outside_open(AT_FDCWD, inside, O_RDONLY, NULL, &err), inside,
@@ -236,7 +236,7 @@ FIXTURE_TEST(a_path_below_a_folder_cannot_leave_it) {
     close(dir);
 }
 
-/* The way without openat2 gives the same answers. */
+/* The fallback without openat2 gives the same results. */
 FIXTURE_TEST(step_by_step_is_the_same) {
     char long_name[400] = "";
     memset(long_name, 'x', sizeof(long_name) - 1);
@@ -282,7 +282,7 @@ FIXTURE_TEST(a_file_is_read_up_to_its_limit) {
     assert_string_equal(strbuf_text(&text), "before 12345678");
     assert_int_equal(outside_read(AT_FDCWD, file, 0, 7, &text, &err), -EFBIG);
     assert_string_equal(strbuf_text(&text), "before 12345678");
-    /* The kernel's files have no size. */
+    /* Files in /proc have size 0. */
     strbuf_clear(&text);
     assert_int_equal(file_read("/proc/self/stat", MAX, &text, &err), 0);
     assert_true(text.length > 0);
@@ -314,7 +314,7 @@ static void assert_holds(const char *path, const char *wanted) {
     assert_string_equal(strbuf_text(&text), wanted);
 }
 
-/* What the link led to is not touched. */
+/* The target of the link is not changed. */
 static void assert_secret_kept(enum odd_file kind) {
     char other[SCRATCH_PATH + 64];
     (void)snprintf(other, sizeof(other), "%s.file", file);
@@ -355,7 +355,7 @@ FIXTURE_TEST(a_new_file_replaces_whatever_is_there) {
     }
 }
 
-/* The owner's file may be a link, and never becomes anything but a file. */
+/* The owner's file may be a link; its replacement is always a regular file. */
 FIXTURE_TEST(the_owners_file_stays_what_it_is) {
     char other[SCRATCH_PATH + 64];
     struct stat st;

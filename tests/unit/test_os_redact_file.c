@@ -1,4 +1,4 @@
-/* test_os_redact_file.c: a value is found wherever a read, or a window over the file, cuts it. */
+/* test_os_redact_file.c: a secret is found wherever the end of a read or of a window over the file splits it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static ssize_t read_range(const struct redact_index *index, int fd, struct redac
 
 TEST(reads_are_replaced_wherever_they_are_cut) {
     static const char text[] = "a hunter2-hunter2 b hunter2-hunter2-xyzabc c";
-    /* Names that do not fit, so that every byte is replaced by the same. */
+    /* Replacement names that do not fit, so that every byte is replaced by the same one. */
     static struct redact_value nameless[] = {
         VALUE("A_NAME_THAT_IS_TOO_LONG", "hunter2-hunter2"),
         VALUE("ANOTHER_NAME_THAT_IS_TOO_LONG", "nter2-xyzabc"),
@@ -65,7 +65,7 @@ TEST(reads_are_replaced_wherever_they_are_cut) {
     free(space);
 }
 
-/* A log while it is written, read to its end after each byte. */
+/* A log that grows, read to its end after each byte. */
 TEST(the_beginning_of_a_value_is_left_for_the_next_read) {
     static const char text[] = "one hunter2-hunter2 two hunter3\nhunter2-hunter";
     char *space = xmalloc(REDACT_FILE_SPACE(sizeof(text)));
@@ -85,7 +85,7 @@ TEST(the_beginning_of_a_value_is_left_for_the_next_read) {
     assert_string_equal(strbuf_text(&shown), "one [redacted KEY]* two hunter3\n");
     got = read_range(&index_, fd, (struct redact_range){ (off_t)shown.length, sizeof(text), false },
                      space, &bytes);
-    assert_int_equal(got, strlen("hunter2-hunter")); /* nothing more came: it was none */
+    assert_int_equal(got, strlen("hunter2-hunter")); /* no more bytes came: it was not the value */
     free(space);
 }
 
@@ -104,7 +104,7 @@ TEST(a_single_read_leaves_out_no_more_than_it_must) {
     free(space);
 }
 
-/* Values at every place around the borders of the windows; chains of them across. */
+/* Values at every offset around the window boundaries, and chains of values across them. */
 TEST(a_file_is_replaced_in_place) {
     size_t space_size = REDACT_FILE_SPACE(1), size = 3 * space_size;
     char *space = xmalloc(space_size), *text = xmalloc(size + 1);

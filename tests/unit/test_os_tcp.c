@@ -1,4 +1,4 @@
-/* test_os_tcp.c: addresses as people write them, and whose program is at the other end. */
+/* test_os_tcp.c: parses addresses, and finds the process at the other end of a connection. */
 
 #include <errno.h>
 #include <pthread.h>
@@ -71,7 +71,7 @@ TEST(the_kernel_says_whose_program_is_at_the_other_end) {
     assert_int_not_equal(tcp_port(&address), 0);
     int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(client, &address.any, address.size), 0);
-    /* The handshake is over when connect has returned. */
+    /* The handshake is complete when connect returns. */
     int here = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     assert_true(here >= 0);
     assert_int_equal(tcp_peer_end(here, &end), 0);
@@ -89,7 +89,7 @@ TEST(the_kernel_says_whose_program_is_at_the_other_end) {
 
 /* --- which process --------------------------------------------------------------------------- */
 
-/* A connection whose other end a child of this test has alone. */
+/* A connection whose other end only a child of this test holds. */
 struct held {
     int listener, here;
     pid_t child;
@@ -98,7 +98,7 @@ struct held {
 
 enum hide { HIDE_NOT, HIDE_IN_FLIGHT, HIDE_IN_THREAD };
 
-/* Sent to itself, and kept by nobody: it can be taken back at any time. */
+/* Sends the descriptor to a socket of its own: no process has it open, and it can be received later. */
 static void put_in_flight(int fd) {
     int ends[2];
     char byte = 0, space[CMSG_SPACE(sizeof(int))] = { 0 };
@@ -122,10 +122,10 @@ static void *keep_alone(void *ctx) {
     if (unshare(CLONE_FILES) < 0 || write(go[1], "", 1) != 1)
         _exit(1);
     for (;;)
-        (void)!read(go[2], &byte, 1); /* nobody writes */
+        (void)!read(go[2], &byte, 1); /* no byte is ever written */
 }
 
-/* In the table of a thread: /proc shows that of the first one. */
+/* Moves it to the descriptor table of a thread: /proc/PID/fd shows that of the main thread. */
 static void put_in_thread(int fd) {
     static int go[4];
     pthread_t thread;
@@ -176,7 +176,7 @@ static bool is_child(void *ctx, pid_t pid) {
     return pid == *(const pid_t *)ctx;
 }
 
-static bool is_nobody(void *ctx, pid_t pid) {
+static bool matches_none(void *ctx, pid_t pid) {
     (void)ctx;
     (void)pid;
     return false;
@@ -186,7 +186,7 @@ TEST(the_process_that_holds_a_socket_is_found) {
     struct held h;
     hold(&h, HIDE_NOT);
     assert_int_equal(socket_holder(h.end.inode, h.end.user, is_child, &h.child), SOCKET_BELONGS);
-    assert_int_equal(socket_holder(h.end.inode, h.end.user, is_nobody, NULL), SOCKET_OF_OTHERS);
+    assert_int_equal(socket_holder(h.end.inode, h.end.user, matches_none, NULL), SOCKET_OF_OTHERS);
     let_go(&h);
 }
 

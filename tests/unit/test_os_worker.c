@@ -1,5 +1,6 @@
-/* The worker: jobs are run in order beside the loop, each is handed back exactly once, and the end waits no longer than it
- * must. Run this suite with a build that has -Db_sanitize=thread after a change of os/worker.c. */
+/* test_os_worker.c: jobs run in order on a worker thread, each is returned exactly once, and shutdown waits no longer
+ * than
+ * necessary. Run this suite with -Db_sanitize=thread after a change of os/worker.c. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,11 +20,11 @@
 struct job {
     struct worker_job base;
     unsigned number;
-    bool was_run;     /* the thread's, then the loop's */
+    bool was_run;     /* written by the thread, then by the loop */
     bool is_settled;  /* likewise */
     bool waits;       /* until it is canceled */
-    bool waits_long;  /* until `let_go`, whatever is canceled */
-    bool gives_next;  /* `done` gives another */
+    bool waits_long;  /* until `let_go`, even if it is canceled */
+    bool gives_next;  /* `done` adds another job */
     bool settles_now; /* `run` calls worker_settle */
 };
 
@@ -162,11 +163,11 @@ FIXTURE_TEST(jobs_are_settled_together_before_they_come_back) {
     w->calls.settle = settle;
     w->calls.batch = BATCH;
     w->calls.idle = idle;
-    w->jobs[0].waits_long = true; /* the others gather behind it */
+    w->jobs[0].waits_long = true; /* the others queue up behind it */
     give(w, 0, 2 * BATCH + 1);
     sem_post(&w->let_go);
     run_until_done(w, 2 * BATCH + 1);
-    worker_await(w->worker); /* `idle` comes behind `settle` */
+    worker_await(w->worker); /* `idle` is called after `settle` */
     assert_int_equal(atomic_load(&w->largest_batch), BATCH);
     assert_true(atomic_load(&w->idles) >= 1);
 }
@@ -187,17 +188,17 @@ FIXTURE_TEST(a_job_that_is_going_to_wait_settles_the_others) {
 
 FIXTURE_TEST(all_jobs_can_be_awaited) {
     struct world *w = *state;
-    worker_await(w->worker); /* nothing was ever given */
+    worker_await(w->worker); /* no job was ever added */
     give(w, 0, MANY);
     worker_await(w->worker);
     assert_int_equal(w->done, MANY);
     assert_true(w->in_order);
     give(w, 0, 1);
-    worker_await(w->worker); /* once more, while its wake-ups are still unread */
+    worker_await(w->worker); /* again, while its wake-ups are still unread */
     assert_int_equal(w->done, MANY + 1);
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
+/* --- shutdown -------------------------------------------------------------------------------- */
 
 FIXTURE_TEST(the_end_runs_what_was_given) {
     struct world *w = *state;
@@ -213,7 +214,7 @@ FIXTURE_TEST(the_end_cancels_the_job_that_runs_and_drops_the_others) {
     w->calls.settle = settle;
     w->calls.batch = BATCH;
     w->jobs[0].waits = true;
-    w->jobs[1].gives_next = true; /* which is refused, and lost to nobody */
+    w->jobs[1].gives_next = true; /* it is refused, and returned to the caller */
     give(w, 0, 10);
     await_post(&w->began);
     w->worker = worker_free(w->worker, WORKER_DROP, 0);
@@ -222,7 +223,7 @@ FIXTURE_TEST(the_end_cancels_the_job_that_runs_and_drops_the_others) {
     assert_true(w->in_order);
 }
 
-/* The end may come between any two steps of the thread. */
+/* The shutdown may occur between any two steps of the thread. */
 FIXTURE_TEST(the_end_settles_jobs_whose_followers_are_dropped) {
     struct world *w = *state;
     w->calls.settle = settle;
@@ -248,7 +249,7 @@ FIXTURE_TEST(a_job_that_cannot_be_canceled_is_left_with_its_thread) {
     give(w, 0, 3);
     await_post(&w->began);
     w->worker = worker_free(w->worker, WORKER_DROP, 1);
-    assert_int_equal(w->done, 2); /* the others came back */
+    assert_int_equal(w->done, 2); /* the others were returned */
     assert_int_equal(w->not_run, 2);
     sem_post(&w->let_go);
     await_post(&w->abandoned);

@@ -1,4 +1,5 @@
-/* Does the telemetry of an agent give the usage of its run, once, however it is counted and repeated? */
+/* test_otel_read.c: derives the usage of a run from the telemetry of its agent: counted once, with any temporality
+ * and repetition. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static int feed_text(struct otlp_meter *meter, enum otlp_signal signal, const ch
     return otlp_meter_read(meter, signal, body, strlen(body), err);
 }
 
-/* One counter with one point. */
+/* One counter with one data point. */
 static void feed_point(struct otlp_meter *meter, const char *metric, const char *temporality,
                        const char *point) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
@@ -65,7 +66,7 @@ static void feed_point(struct otlp_meter *meter, const char *metric, const char 
 
 #define RULE(name_) TEST_WITH(name_, setup, teardown)
 
-RULE(nothing_told_is_not_zero) {
+RULE(no_report_is_not_zero) {
     expect(*state, -1, -1, -1, -1);
 }
 
@@ -76,7 +77,7 @@ RULE(deltas_are_added_and_cached_tokens_are_part_of_what_was_sent) {
     expect(*state, 8622, 125, 8300, 4324);
 }
 
-/* As a real client sent it, of a run whose final message had the same numbers. */
+/* As sent by a real client, for a run whose final message had the same numbers. */
 RULE(what_claude_code_sends_gives_what_it_says_at_its_end) {
     struct otlp_meter *counters = otlp_meter_new(NULL);
     feed(*state, OTLP_LOGS, "claude_logs.json");
@@ -114,7 +115,7 @@ RULE(a_cumulative_counter_that_begins_anew_goes_on) {
     feed_point(*state, cost, "2",
                "{\"asDouble\":0.3,\"startTimeUnixNano\":\"6\",\"timeUnixNano\":\"8\"}");
     expect(*state, -1, -1, -1, 800000);
-    /* The same without a start: it fell, so it has restarted. */
+    /* The same without a start time: the value decreased, so the counter was reset. */
     feed_point(*state, cost, "2",
                "{\"asDouble\":0.1,\"startTimeUnixNano\":\"6\",\"timeUnixNano\":\"9\"}");
     expect(*state, -1, -1, -1, 900000);
@@ -148,7 +149,7 @@ RULE(numbers_come_as_texts_and_as_numbers) {
     expect(*state, -1, 20, -1, -1);
 }
 
-RULE(series_are_told_apart_by_all_their_attributes) {
+RULE(series_are_distinguished_by_all_their_attributes) {
     static const char form[] =
         "{\"asInt\":\"%d\",\"timeUnixNano\":\"9\",\"attributes\":[{\"key\":\"type\",\"value\":"
         "{\"stringValue\":\"input\"}},{\"key\":\"query_source\",\"value\":{\"stringValue\":\"%s\"}}"
@@ -226,7 +227,7 @@ RULE(too_many_series_are_left_out) {
     expect(*state, -1, -1, -1, (int64_t)OTLP_SERIES_MAX * 1000000);
 }
 
-/* A run may say what it likes, again and again. */
+/* A run may report any values, again and again. */
 RULE(sums_end_where_numbers_do) {
     struct otlp_usage known = { .in = INT64_MAX - 5, .out = 1, .cached = -1, .cost_micro_usd = -1 };
     struct otlp_meter *meter = otlp_meter_new(&known);
@@ -253,7 +254,7 @@ RULE(after_a_restart_deltas_are_added_to_what_was_known) {
     expect(meter, 8622, 125, 4300, 4324);
     otlp_meter_free(meter);
     meter = otlp_meter_new(&known);
-    feed(meter, OTLP_METRICS, "metrics_cumulative_2.json"); /* it has counted all along */
+    feed(meter, OTLP_METRICS, "metrics_cumulative_2.json"); /* it was counted all along */
     expect(meter, 8622, 125, 8300, 4324);
     otlp_meter_free(meter);
 }

@@ -1,5 +1,5 @@
-/* Are the bodies that go out what a collector takes, with the names of the conventions? Read again with
- * another reader, as a collector would. */
+/* test_otel_write.c: exported telemetry is valid OTLP with the names of the semantic conventions. Parsed with
+ * another parser, as a collector would. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static const char *text_of(const json_t *object, const char *member) {
     return text ? text : "(none)";
 }
 
-/* The value of an attribute as a text; "(none)". */
+/* The value of an attribute as text; "(none)". */
 static const char *attribute(const json_t *object, const char *name) {
     const json_t *list = json_object_get(object, "attributes");
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -237,7 +237,7 @@ TEST(made_up_models_do_not_make_it_grow) {
         assert_int_equal(sscanf(text_of(json_array_get(points, i), "asInt"), "%lld", &value), 1);
         all -= value;
     }
-    assert_int_equal(all, 0); /* nothing is lost by that */
+    assert_int_equal(all, 0); /* no data is lost */
     json_decref(root);
     otlp_totals_free(totals);
 }

@@ -1,4 +1,5 @@
-/* The git folder of a run in a sandbox: what is copied into it, and what is believed of it afterwards. */
+/* test_private_git.c: the private git folder of a sandboxed run: what is copied into it, and which of its contents
+ * are trusted afterwards. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #define THREE  "3333333333333333333333333333333333333333"
 #define BRANCH "sluice/web-1"
 
-/* SCRATCH/common is the repository's, SCRATCH/own the worktree's, SCRATCH/data/web-1 the private one. */
+/* SCRATCH/common belongs to the repository, SCRATCH/own to the worktree, SCRATCH/data/web-1 is private. */
 static char scratch[SCRATCH_PATH];
 
 static const char *at(const char *path) {
@@ -67,7 +68,7 @@ static int make(struct error *err) {
     return private_git_make(at("data/web-1"), at("common"), BRANCH, err);
 }
 
-static struct private_git_tips look(void) {
+static struct private_git_tips inspect(void) {
     struct private_git_tips tips;
     assert_int_equal(private_git_read(at("data/web-1"), at("own"), BRANCH, &tips, NULL), 0);
     return tips;
@@ -92,7 +93,7 @@ FIXTURE_TEST(branches_and_settings_are_copied_and_objects_are_borrowed) {
 
 FIXTURE_TEST(a_run_that_does_nothing_leaves_nothing) {
     assert_int_equal(make(NULL), 0);
-    struct private_git_tips tips = look();
+    struct private_git_tips tips = inspect();
     assert_string_equal(tips.begin, TWO);
     assert_string_equal(tips.branch, TWO);
     assert_string_equal(tips.head, TWO);
@@ -104,35 +105,35 @@ FIXTURE_TEST(a_branch_is_found_in_its_file_and_among_the_packed_ones) {
     assert_int_equal(make(NULL), 0);
     put("data/web-1/common/refs/heads/" BRANCH, THREE "\n");
     put("data/web-1/common/objects/ab/cdef", "x");
-    struct private_git_tips tips = look();
+    struct private_git_tips tips = inspect();
     assert_string_equal(tips.begin, TWO);
     assert_string_equal(tips.branch, THREE);
     assert_true(tips.has_objects);
     assert_int_equal(unlink(at("data/web-1/common/refs/heads/" BRANCH)), 0);
     put("data/web-1/common/packed-refs",
         TWO " refs/heads/x/" BRANCH "\n" ONE " refs/heads/" BRANCH "\n");
-    assert_string_equal(look().branch, ONE);
+    assert_string_equal(inspect().branch, ONE);
     put("data/web-1/common/packed-refs", "");
-    assert_string_equal(look().branch, "");
+    assert_string_equal(inspect().branch, "");
 }
 
 FIXTURE_TEST(packs_are_objects_too) {
     assert_int_equal(make(NULL), 0);
     put("data/web-1/common/objects/pack/pack-1.pack", "x");
-    assert_true(look().has_objects);
+    assert_true(inspect().has_objects);
 }
 
-FIXTURE_TEST(another_branch_and_none_are_told_apart) {
+FIXTURE_TEST(another_branch_and_no_branch_are_distinguished) {
     assert_int_equal(make(NULL), 0);
     put("own/HEAD", "ref: refs/heads/feature/a\n");
-    assert_string_equal(look().head, THREE);
-    assert_false(look().is_on_branch);
+    assert_string_equal(inspect().head, THREE);
+    assert_false(inspect().is_on_branch);
     put("own/HEAD", ONE "\n");
-    assert_string_equal(look().head, ONE);
-    assert_false(look().is_on_branch);
+    assert_string_equal(inspect().head, ONE);
+    assert_false(inspect().is_on_branch);
 }
 
-/* None of it may be followed, waited for, or taken for a commit. */
+/* None of these may be followed, block, or be taken for a commit. */
 FIXTURE_TEST(what_a_run_puts_in_place_of_a_branch_is_not_believed) {
     static const char *const heads[] = { "ref: refs/heads/../../../outside\n",
                                          "ref: /etc/passwd\n",
@@ -146,16 +147,16 @@ FIXTURE_TEST(what_a_run_puts_in_place_of_a_branch_is_not_believed) {
     assert_int_equal(make(NULL), 0);
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         put("own/HEAD", heads[i]);
-        assert_string_equal(look().head, "");
+        assert_string_equal(inspect().head, "");
     }
     put(file, "--upload-pack=evil\n");
-    assert_string_equal(look().branch, "");
+    assert_string_equal(inspect().branch, "");
     assert_int_equal(unlink(at(file)), 0);
     assert_int_equal(symlink(at("outside"), at(file)), 0);
-    assert_string_not_equal(look().branch, ONE);
+    assert_string_not_equal(inspect().branch, ONE);
     assert_int_equal(unlink(at(file)), 0);
     assert_int_equal(mkfifo(at(file), 0600), 0);
-    assert_string_equal(look().branch, TWO); /* the packed one */
+    assert_string_equal(inspect().branch, TWO); /* the packed ref */
     struct private_git_tips tips;
     assert_int_equal(unlink(at(file)), 0);
     assert_int_equal(rename(at("data/web-1/common"), at("data/web-1/moved")), 0);

@@ -1,4 +1,4 @@
-/* test_sandbox_words.c: rules become words, outer ones first, and none without effect. */
+/* test_sandbox_words.c: sandbox rules become command-line arguments, outer paths first, without redundant ones. */
 #include <errno.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-/* With blanks between them. */
+/* Joined with spaces. */
 static const char *build(void) {
     struct error err = { 0 };
     const char *enter;
@@ -77,7 +77,7 @@ EACH(outer_rules_come_first) {
     sandbox_add(&plan, SANDBOX_WRITE, "/home/me/src/web", NULL);
     sandbox_add(&plan, SANDBOX_READ, "/home/me/src/web/.git", NULL);
     sandbox_add(&plan, SANDBOX_EMPTY, "/home/me", NULL);
-    sandbox_add(&plan, SANDBOX_READ, "/home/me-too", NULL); /* not below /home/me, nor hidden */
+    sandbox_add(&plan, SANDBOX_READ, "/home/me-too", NULL); /* not in /home/me, nor hidden */
     sandbox_add(&plan, SANDBOX_READ, "/home/me/.gitconfig", NULL);
     expect_rules("--perms 0755 --tmpfs /home/me "
                  "--ro-bind /home/me/.gitconfig /home/me/.gitconfig "
@@ -126,7 +126,7 @@ EACH(a_closed_folder_is_closed_at_the_end) {
 EACH(links_lead_to_what_is_shown_elsewhere) {
     sandbox_add(&plan, SANDBOX_EMPTY, "/h", NULL);
     sandbox_add(&plan, SANDBOX_LINK, "/h/src", "/data/src");
-    sandbox_add(&plan, SANDBOX_LINK, "/srv/src", "/data/src"); /* it is there as it is */
+    sandbox_add(&plan, SANDBOX_LINK, "/srv/src", "/data/src"); /* it is visible already */
     sandbox_add_optional(&plan, SANDBOX_WRITE, "/h/tmp", NULL);
     sandbox_add_optional(&plan, SANDBOX_READ, "/h/prompt", NULL);
     expect_rules("--perms 0755 --tmpfs /h --ro-bind-try /h/prompt /h/prompt "

@@ -1,4 +1,4 @@
-/* test_sim_fixture.h: a snapshot as text, played. */
+/* test_sim_fixture.h: simulates a snapshot given as text. */
 #pragma once
 
 #include <setjmp.h>
@@ -22,8 +22,8 @@ struct sim_test {
     struct sim_case c;
 };
 
-/* Plays until the horizon of `options`; NULL: seed 1, 30 days, without approvals. `override` may be
- * NULL. End with sim_test_finish. */
+/* Simulates until the horizon of `options`; NULL: seed 1, 30 days, without approvals. `override` may be
+ * NULL. Call sim_test_finish at the end. */
 static inline void sim_test_play(struct sim_test *t, const char *json, const char *override,
                                  const struct sim_options *options) {
     struct error err = { 0 };

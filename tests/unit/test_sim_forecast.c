@@ -1,4 +1,4 @@
-/* test_sim_forecast.c: when would it start? */
+/* test_sim_forecast.c: forecasts of when a task starts. */
 #include <string.h>
 
 #include "harness/test.h"
@@ -75,7 +75,7 @@ static struct forecast run_with(const struct core *core, struct forecast_options
 TEST(those_behind_start_when_those_before_are_over) {
     struct core *core = core_with(1);
     add(core, task(1, FIX));
-    add(core, task(2, PLAN)); /* has no mean of its own: the project's */
+    add(core, task(2, PLAN)); /* has no mean of its own: that of the project */
     add(core, task(3, FIX));
     struct forecast f = run_with(core, (struct forecast_options){ 0 });
     assert_int_equal(forecast_start(&f, 1), NOW);
@@ -83,7 +83,7 @@ TEST(those_behind_start_when_those_before_are_over) {
     assert_int_equal(forecast_start(&f, 3), NOW + MINUTES(13));
     assert_int_equal(forecast_start(&f, 4), TIME_NEVER);
     assert_true(f.complete);
-    struct task_view view; /* the original knows nothing of it */
+    struct task_view view; /* the original is unchanged */
     assert_true(core_task(core, 1, &view));
     assert_int_equal(view.state, TASK_READY);
     forecast_finish(&f);
@@ -91,7 +91,7 @@ TEST(those_behind_start_when_those_before_are_over) {
 }
 
 TEST(the_order_is_that_of_the_starts_and_has_each_task_once) {
-    struct core *core = core_with(2); /* two start at one moment: the times alone do not say it */
+    struct core *core = core_with(2); /* two start at the same time */
     struct task_spec first = task(3, FIX);
     first.priority = -1;
     add(core, task(1, FIX));
@@ -116,7 +116,7 @@ TEST(what_runs_already_ends_a_mean_after_its_start) {
     early.state = late.state = TASK_RUNNING;
     early.attempt = late.attempt = 1;
     early.started_at = NOW - MINUTES(4);
-    late.started_at = NOW - HOURS(2); /* longer than any mean: it has a little left */
+    late.started_at = NOW - HOURS(2); /* longer than any mean: a short rest is assumed */
     add(core, early);
     add(core, late);
     add(core, task(3, FIX));

@@ -1,4 +1,4 @@
-/* test_sim_play.c: small queues whose course can be worked out manually. */
+/* test_sim_play.c: simulates small queues whose result can be worked out manually. */
 #include <stdlib.h>
 
 #include "harness/test.h"
@@ -40,7 +40,7 @@ TEST(half_empty_places_are_half_used) {
                   NULL, NULL);
     assert_true(t.result.utilisation > 0.4999 && t.result.utilisation < 0.5001);
     sim_test_finish(&t);
-    /* without a cap the peak is what could have been used */
+    /* without a cap, utilisation is relative to the peak */
     sim_test_play(&t,
                   "{\"now\": 0, \"config\": {\"limits\": {\"runs\": \"unlimited\"}}, " MINUTE_RUNS
                   ", \"tasks\": [{\"id\": \"a-1\"}, {\"id\": \"a-2\"}]}",
@@ -154,7 +154,7 @@ TEST(what_runs_already_goes_on) {
     assert_int_equal(sim_test_end(&t, "a-1", 1), SECONDS(60));
     assert_int_equal(sim_test_start(&t, "a-2", 1), SECONDS(60));
     assert_int_equal(t.result.makespan, SECONDS(120));
-    assert_int_equal(t.result.waits.count, 1); /* only the second one waited for a first start */
+    assert_int_equal(t.result.waits.count, 1); /* only the second one waited for its first start */
     assert_true(t.result.utilisation < 1.0001);
     sim_test_finish(&t);
 }
@@ -249,7 +249,7 @@ TEST(nothing_to_do_takes_no_time) {
     sim_test_finish(&t);
 }
 
-/* --- shares and luck ------------------------------------------------------------------------- */
+/* --- shares and random outcomes -------------------------------------------------------------- */
 
 static char *two_projects(unsigned tasks, const char *weights[2]) {
     struct strbuf out = STRBUF_INIT;
@@ -280,7 +280,7 @@ TEST(projects_get_tokens_three_to_one) {
     assert_true(a->contested_share > 0.73 && a->contested_share < 0.77);
     assert_true(a->contested_target > 0.7499 && a->contested_target < 0.7501);
     sim_test_finish(&t);
-    /* to the end: both used the same in all, but not while they competed */
+    /* to the end: both used the same in total, but not while they competed */
     sim_test_play(&t, json, NULL, NULL);
     assert_int_equal(t.result.how, SIM_DRAINED);
     a = &t.result.projects[0];

@@ -1,7 +1,7 @@
-/* test_sim_player.c: the player against a core that follows a script.
+/* test_sim_player.c: the simulation against a core that follows a script.
  *
- * The functions of core.h are written here again, so that the core can do what the real one never
- * should: ask to be woken at once for ever, or stop a run in the middle. */
+ * The functions of core.h are implemented here, so that the core can do what the real one never
+ * does: ask for an immediate wakeup forever, or stop a run halfway. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct core {
     time_ms now;
     struct order orders[4];
     size_t order_count;
-    bool always_awake; /* asks to be woken at once, and never does anything */
+    bool always_awake; /* asks for an immediate wakeup, and never does anything */
     bool stops;        /* stops the run ten seconds after its start */
     struct fact ended;
     time_ms ended_at;

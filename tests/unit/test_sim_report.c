@@ -1,4 +1,4 @@
-/* test_sim_report.c: what people and programs are shown of a play. */
+/* test_sim_report.c: the text, JSON and SVG reports of a simulation. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 static const struct gantt_style plain = { .width = 50 };
 static const struct gantt_style blocks = { .width = 50, .unicode = true };
 
-/* b fails once and is repeated ten seconds later; c waits for a. */
+/* b fails once and is retried ten seconds later; c depends on a. */
 static const char tiny[] =
     "{\"now\": 0, \"config\": {\"limits\": {\"runs\": 2}, \"retry\": {\"failed\": {\"max\": 1,"
     "\"delay_s\": 20, \"jitter\": 0}}},"
@@ -188,7 +188,7 @@ TEST(two_plays_are_compared_side_by_side) {
     assert_non_null(strstr(text, "2 min          1 min   -1 min (-50 %)"));
     assert_non_null(strstr(text, "waiting, longest"));
     assert_non_null(strstr(text, "default: share"));
-    /* both charts have one scale: half the time is half the width */
+    /* both charts have the same scale: half the time is half the width */
     assert_non_null(strstr(text, "\na    #######################\n"));
     assert_non_null(strstr(text, "\nb    #######################\n"));
 
@@ -269,7 +269,7 @@ TEST(the_json_has_the_documented_keys) {
 
 #define OPEN_MAX 32
 
-/* Enough of XML to see that tags are closed in order, attributes are quoted and text is escaped. */
+/* A minimal XML check: tags are closed in order, attributes are quoted and text is escaped. */
 static void assert_well_formed(const char *at) {
     char open[OPEN_MAX][32];
     size_t depth = 0;

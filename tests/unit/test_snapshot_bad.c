@@ -1,6 +1,6 @@
-/* test_snapshot_bad.c: everything a snapshot can have wrong, and the message for it.
+/* test_snapshot_bad.c: every error that a snapshot can have, and its message.
  *
- * One row per rule: the text of the file, called q.json, and what the user reads. */
+ * One row per rule: the text of the file, called q.json, and the error message. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -314,7 +314,7 @@ TEST(deep_nesting_is_refused_at_once) {
     }
 }
 
-/* An endless stream must not fill the memory. */
+/* An endless stream must not exhaust memory. */
 static ssize_t endless_read(void *cookie, char *buffer, size_t size) {
     size_t *given = cookie;
     const char *fill = *given == 0 ? "{\"meta\": \"" : "x";
@@ -360,7 +360,7 @@ TEST(codes_do_not_depend_on_the_message) {
     assert_true(read_text("{\"x\": 1}", 8, &snapshot, NULL) < 0);
 }
 
-/* The place is right wherever the pieces of the file end. */
+/* The position is right wherever the read buffer ends. */
 TEST(places_are_right_in_large_files) {
     static const size_t before[] = { 262100, 262130, 262140, 262143, 262144, 262145, 600000 };
     for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
@@ -375,7 +375,7 @@ TEST(places_are_right_in_large_files) {
         const char *line = strstr(err.text, ":3:");
         assert_non_null(line);
         long column = strtol(line + 3, NULL, 10);
-        assert_true(column >= 1 && column <= 15); /* a token across two pieces: within it */
+        assert_true(column >= 1 && column <= 15); /* a token across two buffers: within it */
         assert_non_null(strstr(err.text, "unknown key 'prioritaet'"));
     }
 }

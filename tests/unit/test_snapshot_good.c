@@ -1,6 +1,6 @@
-/* test_snapshot_good.c: what a snapshot says is what the core knows.
+/* test_snapshot_good.c: the core has the state that a snapshot describes.
  *
- * Each test reads a small file, decides, and looks at the core. */
+ * Each test reads a small file, decides, and inspects the core. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static sym symbol(const char *name) {
     return symbol_find(core_symbols(snapshot_core(snapshot)), name, strlen(name));
 }
 
-/* "a, b": what starts, in order. */
+/* "a, b": the started tasks, in order. */
 static void starts(const char *wanted) {
     _cleanup_(strbuf_finish) struct strbuf seen = STRBUF_INIT;
     size_t count;
@@ -142,7 +142,7 @@ TEST_WITH(overrides_come_after_the_file, NULL, tear_down) {
     read_with(text, &(struct snapshot_options){ runs, 2 });
     assert_int_equal(config_policy(snapshot_config(snapshot))->runs, 10);
     snapshot = snapshot_free(snapshot);
-    /* Another preset leaves what the file sets besides. */
+    /* Another preset does not change what the file sets explicitly. */
     const char *preset[] = { "limits.runs=9", "preset=agency" };
     read_with(text, &(struct snapshot_options){ preset, 2 });
     assert_string_equal(config_preset(snapshot_config(snapshot)), "agency");

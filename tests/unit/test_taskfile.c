@@ -1,4 +1,4 @@
-/* test_taskfile.c: what people write in a file of tasks, and what the daemon is asked for. */
+/* test_taskfile.c: parses task files into the request for the daemon. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -49,13 +49,13 @@ static void same(const json_t *is, const char *json) {
     json_decref(should);
 }
 
-/* The body that a text becomes. */
+/* The request body for a text. */
 static void becomes(const char *text, const char *json) {
     reads(text);
     same(body, json);
 }
 
-/* One task with these members, without where it runs. */
+/* One task with these members, without its working directory. */
 static void task_becomes(const char *members, const char *json) {
     struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "- {cwd: , %s}\n", members);
@@ -248,7 +248,7 @@ FIXTURE_TEST(paths_count_from_the_folder_of_the_file) {
             "{\"argv\": [\"sh\", \"-c\", \"x\"], \"workspace\": \"w\"}]}");
 }
 
-/* --- places ---------------------------------------------------------------------------------- */
+/* --- positions ------------------------------------------------------------------------------- */
 
 FIXTURE_TEST(every_task_and_member_has_its_line) {
     reads("# jobs\n"
@@ -269,14 +269,14 @@ FIXTURE_TEST(every_task_and_member_has_its_line) {
     assert_int_equal(taskfile_member_line(file, 9, "name"), 0);
 }
 
-static void located(size_t index, const char *sentence, const char *expected) {
+static void located(size_t index, const char *message, const char *expected) {
     struct error err = { 0 };
-    (void)error_set(&err, -ERANGE, "%s", sentence);
+    (void)error_set(&err, -ERANGE, "%s", message);
     assert_int_equal(taskfile_locate(file, index, &err), -ERANGE);
     assert_string_equal(err.text, expected);
 }
 
-FIXTURE_TEST(a_refusal_is_told_by_its_line) {
+FIXTURE_TEST(a_refusal_names_its_line) {
     reads("- id: a\n"
           "  run: x\n"
           "  timeout: 1s\n"
@@ -288,9 +288,9 @@ FIXTURE_TEST(a_refusal_is_told_by_its_line) {
     located(7, "nothing", "nothing");
 }
 
-/* --- the page -------------------------------------------------------------------------------- */
+/* --- examples of the documentation ----------------------------------------------------------- */
 
-/* What docs/tasks.md shows can be written. SOURCE_ROOT comes from the build. */
+/* The examples of docs/tasks.md are valid. SOURCE_ROOT comes from the build. */
 FIXTURE_TEST(the_examples_of_the_page_are_read) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     struct error err = { 0 };

@@ -1,4 +1,4 @@
-/* test_taskfile_bad.c: every way in which a file of tasks can be wrong, and what is said then. */
+/* test_taskfile_bad.c: every error that a task file can have, and its message. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "harness/test.h"
 #include "taskfile/taskfile.h"
 
-static void refused(const char *text, const char *sentence) {
+static void refused(const char *text, const char *message) {
     struct taskfile *file = NULL;
     struct error err = { 0 };
     int r = taskfile_read_text("t.yaml", "/srv", text, strlen(text), &file, &err);
     if (r == 0)
         fail_msg("taken:\n%s", text);
     assert_int_equal(r, -EINVAL);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
     assert_null(file);
     assert_int_equal(taskfile_read_text("t.yaml", "/srv", text, strlen(text), &file, NULL),
                      -EINVAL);
@@ -135,7 +135,7 @@ TEST(unknown_members_name_the_nearest) {
     refused("- run: x\n  ? [a]\n  : 1\n", "t.yaml:2: expected a key, got a list or a mapping");
 }
 
-TEST(members_said_twice_are_refused) {
+TEST(duplicate_members_are_refused) {
     refused("- run: x\n  kind: a\n  kind: b\n",
             "t.yaml:3:3: 'kind' is said twice, first in line 2");
     refused("- run: x\n  needs: a\n  depends_on: b\n",
@@ -195,15 +195,15 @@ TEST(wrong_spans_are_refused) {
         "soon", "1w", "5 m", "-5s", "1h30m", "s", "''", "1.2345s", "99999999999999999d", "1e3"
     };
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        char text[100], sentence[200];
+        char text[100], message[200];
         (void)snprintf(text, sizeof(text), "- run: x\n  timeout: %s\n", bad[i]);
         (void)snprintf(
-            sentence, sizeof(sentence),
+            message, sizeof(message),
             "t.yaml:2:12: 'timeout': expected a time span like 90s, 30m, 2h or 1d%s, got "
             "'%s'",
             strchr(bad[i], '9') ? " from 0.1 s to 87600 h" : "",
             strcmp(bad[i], "''") == 0 ? "" : bad[i]);
-        refused(text, sentence);
+        refused(text, message);
     }
     refused("- run: x\n  timeout: [5]\n",
             "t.yaml:2:12: 'timeout': expected a time span like 90s, 30m, 2h or 1d, got a list");
@@ -244,7 +244,7 @@ TEST(names_are_there_once) {
             "characters, got ''");
 }
 
-TEST(f019_nobody_needs_itself) {
+TEST(f019_a_task_cannot_need_itself) {
     refused("- id: a\n  run: x\n  needs: [b, a]\n", "t.yaml:3:10: task 'a' needs itself");
     refused("- id: a\n  run: x\n  parent: a\n", "t.yaml:3:11: task 'a' is the parent of itself");
 }

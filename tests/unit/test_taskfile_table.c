@@ -1,6 +1,6 @@
 /* test_taskfile_table.c: every row of the table of members, in every form in which its value may be written.
  *
- * The rows are not repeated here: a new member is tried as its kind says. */
+ * The rows are not repeated here: a new member is tested according to its kind. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,7 @@ TEST(every_option_is_there_once_and_sets_a_member) {
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-/* JSON texts that mean the same; the first is what is kept. */
+/* JSON texts with the same meaning; the first is the stored form. */
 static const char *const *forms_of(const struct task_member *m, const char *choice[3]) {
     static const char *const forms[MEMBER_KIND_MAX][6] = {
         [MEMBER_NAME] = { "\"a b\"" },

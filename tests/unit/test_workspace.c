@@ -1,4 +1,4 @@
-/* What git is asked and answers, and the file beside a worktree. */
+/* test_workspace.c: git command lines and their output, and the file beside a worktree. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,23 +69,23 @@ TEST(no_line_runs_hooks) {
     assert_null(line.argv[line.count]);
 }
 
-static void expect_sentence(const char *output, const char *expected) {
+static void expect_message(const char *output, const char *expected) {
     struct strbuf out = STRBUF_INIT;
     git_error_message(output, &out);
     assert_string_equal(strbuf_text(&out), expected);
     strbuf_finish(&out);
 }
 
-TEST(gits_own_sentence_is_found) {
-    expect_sentence("Preparing worktree (new branch 'x')\nfatal: invalid reference: nope\n",
-                    "invalid reference: nope");
-    expect_sentence("hint: a\nerror: could not apply 12ab\nhint: b\n", "could not apply 12ab");
-    expect_sentence("one\ntwo\n\n", "two");
-    expect_sentence("", "");
-    expect_sentence("fatal: \x1b[31mred\x1b[0m\n", " [31mred [0m");
+TEST(the_error_message_of_git_is_found) {
+    expect_message("Preparing worktree (new branch 'x')\nfatal: invalid reference: nope\n",
+                   "invalid reference: nope");
+    expect_message("hint: a\nerror: could not apply 12ab\nhint: b\n", "could not apply 12ab");
+    expect_message("one\ntwo\n\n", "two");
+    expect_message("", "");
+    expect_message("fatal: \x1b[31mred\x1b[0m\n", " [31mred [0m");
 }
 
-TEST(a_status_that_only_lacks_files_is_told_apart) {
+TEST(a_status_with_only_deleted_files_is_recognized) {
     assert_true(git_status_only_lacks_files(" D a\n D b c\n"));
     assert_false(git_status_only_lacks_files(""));
     assert_false(git_status_only_lacks_files(" D a\n?? b\n"));
@@ -244,7 +244,7 @@ static void write_text(const char *folder, const char *name, const char *text) {
     assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
 }
 
-/* Two folders with one git folder would have one index, and one branch checked out. */
+/* Two worktrees with one git folder would share an index and a checked-out branch. */
 TEST(a_copy_is_not_the_worktree) {
     char home[SCRATCH_PATH], git[80], tree[80], copy[80], text[128];
     struct strbuf dir = STRBUF_INIT;
@@ -267,14 +267,14 @@ TEST(a_copy_is_not_the_worktree) {
     scratch_remove(home);
 }
 
-/* --- is it the worktree that was made? -------------------------------------------------------- */
+/* --- recognizing our worktree ----------------------------------------------------------------- */
 
 struct place {
     char home[SCRATCH_PATH], repo[100], git[100], common[100], tree[100], file[110];
     struct worktree_record record;
 };
 
-/* What git makes of `git init repo; git worktree add tree`. */
+/* What `git init repo; git worktree add tree` creates. */
 static void given_worktree(struct place *p) {
     char path[200];
     *p = (struct place){ 0 };
@@ -321,7 +321,7 @@ TEST(a_record_without_git_folders_gets_those_of_its_repository) {
     place_finish(&p);
 }
 
-/* An attacker's git folder, made as well as git makes one. */
+/* A git folder forged by an attacker, identical to one that git creates. */
 static void given_other(const struct place *p, char ret_git[160]) {
     char path[200];
     static const char *const folders[] = { "evil", "evil/objects", "evil/refs", "evil/worktrees",
@@ -388,7 +388,7 @@ TEST(so_is_what_is_no_file) {
             assert_int_equal(truncate(p.file, 1 << 20), 0);
         }
         assert_int_equal(worktree_find(p.tree, &p.record), -EPERM);
-        p.record.made = false; /* one that git has not finished may be anything */
+        p.record.made = false; /* one that git has not finished may contain anything */
         assert_int_equal(worktree_find(p.tree, &p.record), -EUCLEAN);
         place_finish(&p);
     }
@@ -421,5 +421,5 @@ TEST(files_of_a_diff_are_read_one_by_one) {
     assert_true(diff_next_file(&at, end, &file));
     assert_string_equal(file.old_path, "old");
     assert_string_equal(file.path, "new");
-    assert_false(diff_next_file(&at, end, &file)); /* half of one is none */
+    assert_false(diff_next_file(&at, end, &file)); /* half an entry is not a file */
 }

@@ -1,4 +1,4 @@
-/* test_yaml_tree.c: where everything stands in a YAML text, and what is refused. */
+/* test_yaml_tree.c: positions of all nodes in a YAML text, and which texts are refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,10 +28,10 @@ static const struct yaml_node *reads(const char *text) {
     return yaml.root;
 }
 
-static void refused(const char *text, const char *sentence) {
+static void refused(const char *text, const char *message) {
     struct error err = { 0 };
     assert_int_equal(yaml_parse("t", text, strlen(text), &limits, &yaml, &err), -EINVAL);
-    assert_string_equal(err.text, sentence);
+    assert_string_equal(err.text, message);
     assert_null(yaml.root);
     assert_int_equal(yaml_parse("t", text, strlen(text), &limits, &yaml, NULL), -EINVAL);
 }
@@ -76,7 +76,7 @@ static const struct yaml_node *value_of(const struct yaml_node *mapping, const c
     return NULL;
 }
 
-/* The bytes of the text that the value of a key stands for. */
+/* The bytes of the text that the value of a key spans. */
 static void stands(const char *text, const char *name, const char *expected) {
     const struct yaml_node *value = value_of(reads(text), name);
     assert_int_equal(value->end - value->start, strlen(expected));
@@ -104,7 +104,7 @@ FIXTURE_TEST(a_text_that_says_nothing_has_no_root) {
     assert_non_null(reads("''"));
 }
 
-/* --- places ---------------------------------------------------------------------------------- */
+/* --- positions ------------------------------------------------------------------------------- */
 
 FIXTURE_TEST(every_value_knows_its_bytes) {
     stands("a: 12 # c\n", "a", "12");
