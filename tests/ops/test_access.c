@@ -48,7 +48,7 @@ static void keep_code(struct op_call *call, void *ctx) {
 }
 
 /* Operations that the scope permits are not run: their parameters are missing. */
-TEST(no_scope_reaches_what_needs_more) {
+TEST(no_scope_reaches_operations_that_need_more) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     size_t tried = 0;

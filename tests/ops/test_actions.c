@@ -83,7 +83,7 @@ TEST(cancel_retry_delete) {
     ops_expect(&o, 404, "GET", "/v1/tasks/1", NULL);
 }
 
-TEST(one_that_is_not_allowed_stops_all) {
+TEST(one_task_that_is_not_allowed_stops_all) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     for (int i = 0; i < 3; i++)
@@ -139,7 +139,7 @@ TEST(a_verdict_is_for_what_waits_for_one) {
     assert_int_equal(t.iteration, 3);
 }
 
-TEST(what_is_closed_from_outside_is_closed_here) {
+TEST(a_task_closed_externally_is_closed_here) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = ops_add(&o, "\"until\":\"external\",");
@@ -255,7 +255,7 @@ TEST(an_id_means_the_task_and_not_a_group_of_that_name) {
                 "its drafts");
 }
 
-TEST(what_a_draft_says_of_its_start_counts_when_it_is_slung) {
+TEST(the_start_time_of_a_draft_counts_when_it_is_slung) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     char body[128];

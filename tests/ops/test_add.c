@@ -276,7 +276,7 @@ TEST(a_missing_dependency_may_be_forced) {
     assert_string_equal(reply_text(&why, "first"), "dependency");
 }
 
-TEST(what_a_task_may_say_is_checked) {
+TEST(members_of_a_task_are_checked) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     static const struct {
@@ -370,7 +370,7 @@ static void check_limit(struct ops *o, const char *before, const char *unit, siz
     }
 }
 
-TEST(what_is_too_large_is_refused) {
+TEST(input_that_is_too_large_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");

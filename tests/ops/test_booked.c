@@ -252,7 +252,7 @@ TEST(a_task_held_for_its_budget_continues_after_a_correction) {
     assert_true(is_live(task));
 }
 
-TEST(only_what_has_ended_is_corrected_and_only_by_the_owner) {
+TEST(only_ended_runs_are_corrected_and_only_by_the_owner) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_with(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");

@@ -120,7 +120,7 @@ TEST(a_released_task_tries_again_with_the_same_run_budget) {
     assert_int_not_equal(view(&o, task).hold, HOLD_BUDGET);
 }
 
-TEST(what_has_succeeded_is_done_whatever_it_used) {
+TEST(a_successful_task_is_done_whatever_it_used) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":10,");
@@ -156,7 +156,7 @@ TEST(with_stop_a_live_run_is_stopped_once_and_nothing_is_counted) {
     reply_finish(&r);
 }
 
-TEST(a_budget_that_is_lowered_counts_for_what_runs) {
+TEST(a_lowered_budget_applies_to_live_runs) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",\"on_budget\":\"stop\",");
@@ -250,7 +250,7 @@ TEST(a_budget_of_nothing_starts_nothing) {
 
 /* --- windows --------------------------------------------------------------------------------- */
 
-TEST(a_window_stops_new_work_and_not_what_runs) {
+TEST(a_window_stops_new_starts_and_not_live_runs) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_SQLITE, NULL);
     set(&o, "{\"set\":{\"projects.web.budget_usd\":2}}");

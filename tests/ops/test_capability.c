@@ -112,7 +112,7 @@ static void answered(struct op_call *call, void *ctx) {
     op_call_free(call);
 }
 
-TEST(what_is_not_given_to_runs_is_refused_to_them) {
+TEST(operations_closed_to_runs_are_refused_to_them) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",");
@@ -210,7 +210,7 @@ TEST(a_run_cancels_only_its_descendants) {
 
 /* --- children -------------------------------------------------------------------------------- */
 
-TEST(a_child_gets_from_its_parent_what_it_does_not_choose) {
+TEST(a_child_inherits_what_it_does_not_choose) {
     _cleanup_(ops_close) struct ops o = { 0 };
     open_roomy(&o, OPS_MEMORY, NULL);
     task_id task = given_run(&o, "\"project\":\"api\",\"priority\":300,");

@@ -158,7 +158,7 @@ TEST(a_project_is_added_with_its_settings) {
     assert_int_equal(reply_int(&again, "max_running"), 2);
 }
 
-TEST(a_project_that_is_there_is_not_added) {
+TEST(an_existing_project_is_not_added) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     struct ops_trace before, after;
@@ -285,7 +285,7 @@ TEST(others_are_answered_while_a_backup_is_made) {
     reply_finish(&second);
 }
 
-TEST(a_daemon_that_ends_gives_a_backup_up) {
+TEST(shutdown_cancels_a_backup) {
     struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     char body[160], path[120];

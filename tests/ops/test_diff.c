@@ -131,7 +131,7 @@ TEST(missing_records_are_explained) {
     assert_int_equal(forged.status, 404);
 }
 
-TEST(a_wrong_question_is_refused) {
+TEST(an_invalid_request_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");
@@ -141,7 +141,7 @@ TEST(a_wrong_question_is_refused) {
     ops_expect(&o, 404, "GET", "/v1/tasks/web-2/diff", NULL);
 }
 
-TEST(a_daemon_that_ends_answers) {
+TEST(shutdown_answers_pending_diffs) {
     struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_add(&o, "\"project\":\"web\",");

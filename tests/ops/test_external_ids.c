@@ -95,7 +95,7 @@ TEST(needs_and_parents_take_one) {
     assert_int_equal(on, 6); /* in the same batch */
 }
 
-TEST(a_word_that_names_two_tasks_is_refused) {
+TEST(an_ambiguous_external_id_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     /* the external id of web-4 is web-2; web-5 and api-6 both have "x" */

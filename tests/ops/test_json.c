@@ -25,7 +25,7 @@ static const char *const plain[] = {
     "{\"text\":\"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x9a\x80\x7f\"}",
 };
 
-TEST(plain_texts_are_read_without_asking) {
+TEST(plain_texts_are_read_without_jansson) {
     for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
         json_t *ours = json_read(plain[i], strlen(plain[i]), DEPTH);
         json_t *theirs = by_jansson(plain[i], strlen(plain[i]));
@@ -90,7 +90,7 @@ TEST(jansson_decides_the_rest) {
     compare("[1\0]", 4);
 }
 
-TEST(deep_ones_are_left_to_jansson) {
+TEST(deeply_nested_texts_are_left_to_jansson) {
     char text[400];
     for (size_t depth = 60; depth < 70; depth++) {
         memset(text, '[', depth);
@@ -103,7 +103,7 @@ TEST(deep_ones_are_left_to_jansson) {
 }
 
 /* Changes, removes or duplicates a few bytes of a valid text. */
-TEST(no_mutation_is_read_in_another_way) {
+TEST(no_mutation_is_read_differently) {
     static const char bytes[] = "{}[],:\"\\ntrue0-1.eu\xc3\xa4 \x01";
     struct rng rng = { .state = 7 };
     for (int n = 0; n < MUTATIONS; n++) {

@@ -129,7 +129,7 @@ TEST(a_locked_file_blocks_no_other_request) {
     reply_finish(&waits);
 }
 
-TEST(an_end_while_a_message_waits_leaves_it_out) {
+TEST(shutdown_drops_a_message_that_waits_for_a_lock) {
     struct ops o = { 0 };
     char path[128];
     ops_open(&o, OPS_MEMORY, NULL);

@@ -171,7 +171,7 @@ static void begin(struct ops *o) {
     (void)ops_add(o, "\"project\":\"web\",");
 }
 
-TEST(the_text_is_what_prometheus_reads) {
+TEST(the_text_is_valid_prometheus_format) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);
     _cleanup_(reply_finish) struct reply r = ops_ask(&o, "GET", "/metrics", NULL, NULL);
@@ -217,7 +217,7 @@ TEST(the_numbers_are_those_of_the_daemon) {
     assert_null(strstr(r.text, o.home));
 }
 
-TEST(names_are_escaped_and_histograms_are_whole) {
+TEST(names_are_escaped_and_histograms_are_complete) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct metric_label labels[] = { { "a", "x\"y" }, { "b", "1\\2\n3" } };
     metric_series_micro(&out, "n", labels, 2, 1500000);

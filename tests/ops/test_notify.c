@@ -32,17 +32,17 @@ static void answer(const char *json) {
     tested(notifier.ctx, json);
 }
 
-static void open_it(struct ops *o) {
+static void open_with_notifier(struct ops *o) {
     ops_open(o, OPS_MEMORY, NULL);
     notifier.tested = NULL;
     notifier.at_once = false;
     engine_set_notifier(o->engine, begin_test, NULL);
 }
 
-TEST(the_answer_comes_with_the_last_way) {
+TEST(the_answer_comes_with_the_last_channel) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct reply r = { 0 };
-    open_it(&o);
+    open_with_notifier(&o);
     ops_begin(&o, "/v1/notify/test", "{}", NULL, &r);
     ops_turn(&o);
     assert_false(r.answered);
@@ -57,7 +57,7 @@ TEST(the_answer_comes_with_the_last_way) {
 
 TEST(it_may_come_at_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
-    open_it(&o);
+    open_with_notifier(&o);
     notifier.at_once = true;
     struct reply r = ops_ask(&o, "POST", "/v1/notify/test", "{}", NULL);
     assert_int_equal(r.status, 200);
@@ -68,7 +68,7 @@ TEST(it_may_come_at_once) {
 TEST(a_second_test_meanwhile_is_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct reply r = { 0 };
-    open_it(&o);
+    open_with_notifier(&o);
     ops_begin(&o, "/v1/notify/test", "{}", NULL, &r);
     ops_turn(&o);
     ops_refused(&o, 409, "/v1/notify/test", "{}", "another test is on its way: wait for its end");
@@ -78,10 +78,10 @@ TEST(a_second_test_meanwhile_is_refused) {
     reply_finish(&r);
 }
 
-TEST(a_daemon_that_ends_says_so) {
+TEST(shutdown_answers_a_pending_test) {
     _cleanup_(ops_close) struct ops o = { 0 };
     struct reply r = { 0 };
-    open_it(&o);
+    open_with_notifier(&o);
     ops_begin(&o, "/v1/notify/test", "{}", NULL, &r);
     ops_turn(&o);
     answer(NULL);

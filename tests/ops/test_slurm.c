@@ -53,7 +53,7 @@ TEST(where_a_task_runs_is_decided_when_it_comes) {
     assert_int_equal(engine_executor_kind(o.engine, after), EXECUTOR_LOCAL);
 }
 
-TEST(what_slurm_cannot_be_asked_for_is_refused) {
+TEST(unsupported_slurm_options_are_refused) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, config);
     static const struct {

@@ -133,7 +133,7 @@ TEST(a_call_continues_in_the_turn_after_its_answer) {
     reply_finish(&r);
 }
 
-TEST(one_question_after_the_other) {
+TEST(queries_of_one_call_run_one_after_the_other) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;
@@ -153,7 +153,7 @@ TEST(one_question_after_the_other) {
     reply_finish(&r);
 }
 
-TEST(external_ids_need_no_question) {
+TEST(external_ids_need_no_query) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     for (int round = 0; round < 2; round++) {
@@ -318,7 +318,7 @@ TEST(an_answer_waits_for_the_commit_and_says_what_became_of_it) {
     reply_finish(&lost);
 }
 
-TEST(what_failed_can_be_tried_again_with_its_key) {
+TEST(a_failed_request_can_be_retried_with_its_key) {
     _cleanup_(end) struct ops o = { 0 };
     begin(&o);
     held.late = false;

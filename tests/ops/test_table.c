@@ -147,7 +147,7 @@ static void check_document(const char *path, const struct strbuf *made) {
         fail_msg("%s is not what the table says: 'make docs' writes it again", path);
 }
 
-TEST(the_page_is_what_the_table_says) {
+TEST(the_generated_page_is_up_to_date) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_markdown(&made);
     check_document(SOURCE_ROOT "/docs/api.md", &made);
@@ -159,7 +159,7 @@ TEST(the_page_is_what_the_table_says) {
     }
 }
 
-TEST(the_page_of_members_is_what_their_table_says) {
+TEST(the_generated_page_of_members_is_up_to_date) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_members(&made);
     check_document(SOURCE_ROOT "/docs/members.md", &made);
@@ -190,7 +190,7 @@ TEST(the_description_for_programs_is_json_with_every_operation) {
     json_decref(json);
 }
 
-TEST(the_types_of_the_page_are_what_the_table_says) {
+TEST(the_generated_types_of_the_dashboard_are_up_to_date) {
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
     op_print_typescript(&made);
     check_document(SOURCE_ROOT "/web/src/types.ts", &made);
@@ -237,7 +237,7 @@ TEST(a_wrong_method_names_the_right_one) {
     assert_string_equal(route("DELETE", "/v1/tasks/web-1", "-"), "GET -");
 }
 
-TEST(what_is_no_path_finds_nothing) {
+TEST(an_invalid_path_finds_nothing) {
     static const char *const paths[] = {
         "",
         "/",

@@ -99,7 +99,7 @@ TEST(one_is_enough_for_any) {
     reply_finish(&r);
 }
 
-TEST(what_needs_a_person_is_an_answer) {
+TEST(a_task_that_needs_a_person_is_an_answer) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -136,7 +136,7 @@ TEST(a_task_that_is_deleted_is_waited_for_no_more) {
     reply_finish(&r);
 }
 
-TEST(the_time_ends_it_and_no_time_is_a_look) {
+TEST(a_timeout_ends_it_and_timeout_zero_polls) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     ops_open(&o, OPS_MEMORY, NULL);
@@ -197,7 +197,7 @@ TEST(a_run_lends_its_slot_while_it_waits) {
 }
 
 /* The second child is ready when the first has ended: it must not get the slot. */
-TEST(it_works_again_before_it_could_lend_once_more) {
+TEST(a_run_resumes_before_its_slot_is_lent_again) {
     _cleanup_(ops_close) struct ops o = { 0 };
     char body[128];
     open_with_one_slot(&o, OPS_MEMORY);
@@ -250,7 +250,7 @@ TEST(a_disconnected_client_waits_no_longer) {
     assert_int_equal(seen(&o, parent).borrower, child); /* the lent slot stays lent */
 }
 
-TEST(strangers_are_not_waited_for) {
+TEST(a_run_waits_only_for_its_descendants) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     task_id run = given_run(&o);

@@ -37,7 +37,7 @@ TEST(rank_counts_the_items_before_at_any_length) {
     }
 }
 
-TEST(a_copied_order_list_goes_on_by_itself) {
+TEST(a_copied_order_list_is_independent) {
     struct order_list list = { 0 }, copy;
     for (uint32_t n = 1; n <= 1000; n++)
         order_list_insert(&list, n, lower_first, NULL);
@@ -77,7 +77,7 @@ static void note_position(void *ctx, uint32_t handle, uint32_t position) {
     ((uint32_t *)ctx)[handle] = position;
 }
 
-TEST(a_copied_heap_tells_its_own_owner) {
+TEST(a_copied_heap_notifies_its_own_owner) {
     uint32_t first[8] = { 0 }, second[8] = { 0 };
     struct timer_heap heap, copy;
     timer_heap_init(&heap, note_position, first);

@@ -5,7 +5,7 @@
 #include "base/money.h"
 #include "harness/test.h"
 
-TEST(what_people_write_is_kept_in_millionths) {
+TEST(amounts_are_stored_in_millionths) {
     static const struct {
         const char *text;
         int64_t micro;
@@ -26,7 +26,7 @@ TEST(what_people_write_is_kept_in_millionths) {
     }
 }
 
-TEST(what_is_no_amount_is_refused_and_changes_nothing) {
+TEST(an_invalid_amount_is_refused_and_changes_nothing) {
     static const char *const bad[] = { "",
                                        ".",
                                        ".5",

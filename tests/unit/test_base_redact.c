@@ -146,7 +146,7 @@ static void mark_plainly(const struct redact_value *values, size_t count, const 
                 memset(ret_marked + at, 1, values[i].size);
 }
 
-TEST(a_search_finds_what_the_plain_way_finds) {
+TEST(the_search_finds_what_a_naive_search_finds) {
     for (unsigned round = 0; round < 2000; round++) {
         char bytes[3][16], text[TEXT_SIZE], shown[TEXT_SIZE];
         struct redact_value values[3];

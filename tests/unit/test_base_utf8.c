@@ -8,7 +8,7 @@
 #include "harness/test.h"
 
 /* At every offset among ASCII characters, which are read eight at a time. */
-TEST(what_is_no_text_is_found_and_made_one) {
+TEST(invalid_utf8_is_found_and_replaced) {
     static const struct {
         const char *bytes;
         size_t size;
@@ -40,7 +40,7 @@ TEST(what_is_no_text_is_found_and_made_one) {
         }
 }
 
-TEST(controls_are_no_part_of_a_line) {
+TEST(control_characters_are_removed_from_a_line) {
     static const char *const controls[] = {
         "\x01",         "\t",           "\n",           "\x1b",
         "\x7f",         "\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",

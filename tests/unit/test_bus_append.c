@@ -141,7 +141,7 @@ APPEND_TEST(no_name_leads_out_of_the_folder) {
     assert_int_equal(bus_path(&bus, &place, &path, NULL), -EINVAL);
 }
 
-APPEND_TEST(a_link_or_a_pipe_in_the_place_of_a_file_is_refused) {
+APPEND_TEST(a_link_or_a_pipe_instead_of_a_file_is_refused) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     char folder[80];
     snprintf(folder, sizeof(folder), "%s/bus", home);
@@ -265,7 +265,7 @@ APPEND_TEST(a_file_that_was_moved_while_waiting_is_not_written) {
 
 /* --- duplicates ------------------------------------------------------------------------------ */
 
-APPEND_TEST(a_message_that_is_there_is_not_posted_again) {
+APPEND_TEST(an_existing_message_is_not_posted_again) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     assert_int_equal(post_as(&bus, "E1", "one", NULL), 0);
     assert_int_equal(post_as(&bus, "E2", "two", NULL), 0);
@@ -285,7 +285,7 @@ static void put(const char *text) {
     close(fd);
 }
 
-APPEND_TEST(what_a_dead_writer_left_swallows_nothing) {
+APPEND_TEST(a_torn_message_hides_no_later_one) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     assert_int_equal(post(&bus, "one", NULL), 0);
     put("---\nmsg_id: T1\nty");
@@ -298,7 +298,7 @@ APPEND_TEST(what_a_dead_writer_left_swallows_nothing) {
 }
 
 /* A partial write, as on a full disk. */
-APPEND_TEST(a_write_that_was_cut_short_is_taken_back) {
+APPEND_TEST(a_partial_write_is_undone) {
     _cleanup_(bus_finish) struct bus bus = fake_bus();
     struct error err = { 0 };
     struct stat before, after;

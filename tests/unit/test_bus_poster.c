@@ -114,7 +114,7 @@ POSTER_TEST(an_error_is_the_answer_of_its_message_alone) {
     assert_int_equal(answers.results[1], 0);
 }
 
-POSTER_TEST(an_end_answers_everything_and_waits_for_no_lock) {
+POSTER_TEST(shutdown_answers_everything_and_waits_for_no_lock) {
     post(NULL, "0");
     wait_answers(1);
     int held = open(web, O_RDWR | O_CLOEXEC);
@@ -136,7 +136,7 @@ static void post_to_task(const char *task, const char *body) {
     bus_post(poster, &message, false, answered, &answers);
 }
 
-POSTER_TEST(who_waits_for_a_lock_holds_back_no_answer_of_others) {
+POSTER_TEST(a_wait_for_a_lock_delays_no_other_answer) {
     post_to_task("web-1", "0");
     wait_answers(1);
     char path[128];
@@ -152,7 +152,7 @@ POSTER_TEST(who_waits_for_a_lock_holds_back_no_answer_of_others) {
     assert_int_equal(answers.results[2], 0);
 }
 
-POSTER_TEST(the_file_of_a_task_goes_behind_what_was_posted_to_it) {
+POSTER_TEST(the_file_of_a_task_is_removed_after_its_pending_posts) {
     char path[128];
     snprintf(path, sizeof(path), "%s/bus/web/web-1.md", home);
     post_to_task("web-1", "0");

@@ -194,7 +194,7 @@ READER_TEST(f119_readers_need_no_lock_and_skip_a_tail_until_it_is_whole) {
     assert_int_equal(reader.damaged, 0);
 }
 
-READER_TEST(every_place_where_a_message_can_be_torn) {
+READER_TEST(a_message_can_be_torn_at_every_byte) {
     struct bus_message in = {
         .id = "M1", .at = 1, .type = "FACT", .project = "web", .body = "a\nb"
     };
@@ -215,7 +215,7 @@ READER_TEST(every_place_where_a_message_can_be_torn) {
     strbuf_finish(&whole);
 }
 
-READER_TEST(what_a_full_disk_cut_off_and_took_back_is_forgotten) {
+READER_TEST(a_partial_write_that_was_undone_is_ignored) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post("M1", "FACT", "one");
     off_t size = lseek(file, 0, SEEK_CUR);
@@ -313,7 +313,7 @@ READER_TEST(the_last_ones_are_found_from_the_end) {
     assert_string_equal(rest(&reader), "LAST=x|");
 }
 
-READER_TEST(a_look_back_can_be_bounded) {
+READER_TEST(a_backward_search_can_be_bounded) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post_many(3000);
     open_reader(&reader);
@@ -325,7 +325,7 @@ READER_TEST(a_look_back_can_be_bounded) {
     assert_true(count > 10 && count < 100);
 }
 
-READER_TEST(the_place_behind_a_message_is_found) {
+READER_TEST(the_position_after_a_message_is_found) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     post_many(3000);
     open_reader(&reader);
@@ -342,7 +342,7 @@ READER_TEST(the_place_behind_a_message_is_found) {
     assert_int_equal(bus_reader_seek_to(&reader, 1u << 30, NULL), -EINVAL);
 }
 
-READER_TEST(a_file_that_is_not_there_has_no_messages) {
+READER_TEST(a_missing_file_has_no_messages) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
     assert_int_equal(bus_reader_open(&reader, "/nowhere/web.md", NULL), 0);
     assert_string_equal(rest(&reader), "");

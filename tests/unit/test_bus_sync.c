@@ -130,7 +130,7 @@ BUS_TEST(each_process_syncs_the_folders_once) {
     }
 }
 
-BUS_TEST(one_that_was_there_is_made_safe_as_well) {
+BUS_TEST(an_existing_message_is_synced_as_well) {
     _cleanup_(bus_finish) struct bus killed = counted_bus(), bus = counted_bus();
     assert_int_equal(post(&killed, NULL, "E1", DAY_ONE), 0);
     assert_int_equal(post(&bus, NULL, "E1", DAY_ONE), 1);
@@ -188,7 +188,7 @@ BUS_TEST(a_file_is_not_removed_from_under_a_writer) {
     close(writer);
 }
 
-BUS_TEST(every_message_of_a_project_is_kept_so_long_and_none_for_ever) {
+BUS_TEST(messages_of_a_project_are_kept_for_the_retention_time) {
     _cleanup_(bus_finish) struct bus bus = counted_bus();
     const time_ms keep = DAYS(30);
     assert_int_equal(post(&bus, NULL, NULL, DAY_ONE), 0);

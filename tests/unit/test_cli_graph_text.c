@@ -80,7 +80,7 @@ TEST(a_chain_of_twenty_thousand_is_drawn) {
     json_decref(answer);
 }
 
-TEST(a_circle_and_lines_to_nowhere_do_no_harm) {
+TEST(cycles_and_dangling_edges_are_harmless) {
     json_t *answer =
         json_pack("{s:[o,o,o,o],s:[o,o,o,o,o]}", "nodes", node("a", 0, false), node("b", 0, false),
                   node("b", 0, false), node("c", 1, false), "edges", edge("a", "b"), edge("b", "a"),

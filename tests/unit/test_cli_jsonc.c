@@ -64,7 +64,7 @@ TEST(what_is_on_one_line_stays_on_one_line) {
            "{\"mcp\":{\"sluice\":{\"c\": \"x\", \"a\": [\"mcp\"]}}}");
 }
 
-TEST(newlines_of_windows_stay) {
+TEST(crlf_line_ends_are_kept) {
     expect(
         "{\r\n  \"mcp\": {\r\n    \"z\": 1\r\n  }\r\n}\r\n",
         "{\r\n  \"mcp\": {\r\n    \"z\": 1,\r\n    \"sluice\": {\r\n      \"c\": \"x\",\r\n      "
@@ -89,7 +89,7 @@ TEST(comments_and_commas_at_the_end_stay_where_they_are) {
         "[\n        \"mcp\"\n      ]\n    }\n  }\n}");
 }
 
-TEST(an_entry_that_is_there_is_replaced_and_nothing_else) {
+TEST(an_existing_entry_is_replaced_and_nothing_else) {
     expect(
         "{\n  \"mcp\": {\n    \"sluice\": {\n      // old\n      \"c\": \"y\"\n    }, // mine\n    "
         "\"z\": 1.50e3\n  }\n}\n",
@@ -102,12 +102,12 @@ TEST(an_entry_that_is_there_is_replaced_and_nothing_else) {
            "[\"mcp\"]}}}");
 }
 
-TEST(a_mark_before_everything_stays) {
+TEST(a_byte_order_mark_is_kept) {
     expect("\xEF\xBB\xBF{\"b\": 1}\n",
            "\xEF\xBB\xBF{\"b\": 1, \"mcp\": {\"sluice\": {\"c\": \"x\", \"a\": [\"mcp\"]}}}\n");
 }
 
-TEST(what_is_no_json_is_refused_with_its_line) {
+TEST(invalid_json_is_refused_with_its_line) {
     static const struct {
         const char *text, *line;
     } bad[] = { { "[]", "line 1: expected an object" },
@@ -135,7 +135,7 @@ TEST(what_is_no_json_is_refused_with_its_line) {
 }
 
 /* Every prefix of a valid file, and a deeply nested one: refused or changed, never read past the end. */
-TEST(a_cut_file_is_no_danger) {
+TEST(a_truncated_file_is_refused) {
     static const char whole[] =
         "{ // a\n \"b\": [1, {\"c\": \"\\\"\"}], /* d */ \"mcp\": {\"e\": null,},}";
     (void)state;

@@ -55,7 +55,7 @@ TEST(in_html_nothing_is_markup) {
         assert_true(strstr(text, pairs[i][0]) < strstr(text, pairs[i][1]));
 }
 
-TEST(a_moment_that_is_over) {
+TEST(times_in_the_past_are_parsed) {
     (void)setenv("TZ", "UTC0", 1);
     tzset();
     const time_ms now = DAYS(20000) + HOURS(7);

@@ -68,7 +68,7 @@ static void check_state(const char *json, const char *text) {
     json_decref(task);
 }
 
-TEST(a_state_tells_its_hold_and_phase) {
+TEST(a_state_shows_its_hold_and_phase) {
     check_state("{\"state\":\"ready\",\"hold\":null,\"run\":null}", "ready");
     check_state("{\"state\":\"held\",\"hold\":\"review\"}", "held:review");
     check_state("{\"state\":\"running\",\"run\":{\"phase\":\"working\"}}", "running");

@@ -41,7 +41,7 @@ TEST(text_comes_through_unchanged) {
     }
 }
 
-TEST(escape_sequences_go_with_what_belongs_to_them) {
+TEST(escape_sequences_are_removed_completely) {
     static const struct row rows[] = {
         { "a\x1b[31mred\x1b[0m b", "ared b" },
         { "\x1b[2J\x1b[1;1Hhome", "home" },
@@ -104,7 +104,7 @@ TEST(control_characters_are_taken_out) {
     check_rows(rows, ARRAY_SIZE(rows));
 }
 
-TEST(what_is_no_utf8_is_replaced) {
+TEST(invalid_utf8_is_replaced) {
     static const struct row rows[] = {
         { "a\xff"
           "b",

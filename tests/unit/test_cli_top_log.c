@@ -47,7 +47,7 @@ TEST(lines_are_broken_and_pieces_do_not_matter) {
     }
 }
 
-TEST(another_width_breaks_anew_and_keeps_the_place) {
+TEST(another_width_wraps_again_and_keeps_the_position) {
     struct top_log log;
     log_begin(&log, 10, 2);
     feed(&log, "0123456789abcdef\nsecond\nthird\nfourth\n");
@@ -110,7 +110,7 @@ TEST(a_line_of_ten_megabytes_costs_little_and_is_cut) {
     top_log_finish(&log);
 }
 
-TEST(a_search_goes_on_and_begins_anew) {
+TEST(a_search_continues_and_wraps_around) {
     struct top_log log;
     log_begin(&log, 10, 1);
     feed(&log, "an error\nfine\nanother Error here\nlast\n");

@@ -91,7 +91,7 @@ static void check_lacks(struct top *top, const char *text) {
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
-TEST(a_screen_tells_what_runs_and_what_is_waited_for) {
+TEST(the_screen_shows_runs_and_what_tasks_wait_for) {
     struct top top;
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     begin(&top, 80, 12);
@@ -317,7 +317,7 @@ TEST(other_changes_are_made_at_once) {
     top_finish(&top);
 }
 
-TEST(without_a_task_nothing_is_wished) {
+TEST(without_a_task_no_action_is_requested) {
     struct top top;
     begin(&top, 80, 12);
     for (const char *key = "crh+-lP"; *key; key++) {

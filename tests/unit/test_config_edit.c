@@ -246,7 +246,7 @@ TEST(in_brackets_it_takes_its_comma) {
 
 /* --- refusing -------------------------------------------------------------------------------- */
 
-TEST(what_is_no_setting_is_refused) {
+TEST(an_unknown_setting_is_refused) {
     refused("lost: fail\n", "limits.rnus", "4",
             "unknown key 'limits.rnus'; did you mean 'limits.runs'?");
     refused("lost: fail\n", "limits.rnus", NULL,

@@ -241,7 +241,7 @@ FIXTURE_TEST(agents_that_cannot_take_over_are_refused) {
             "one of them a second name without a list, with the same adapter and limiter");
 }
 
-FIXTURE_TEST(keys_that_are_no_text_are_refused) {
+FIXTURE_TEST(keys_that_are_not_strings_are_refused) {
     refused("? [a]\n: 1\n", "test.yaml:1: expected a key, got a list or a mapping");
     refused("? {a: b}\n: 1\n", "test.yaml:1: expected a key, got a list or a mapping");
     refused("\"\": 1\n", "test.yaml:1: expected a key, got nothing");
@@ -287,7 +287,7 @@ FIXTURE_TEST(out_of_range_is_refused_with_the_range) {
 
 /* ---- wrong files ---- */
 
-FIXTURE_TEST(files_that_are_no_mapping_are_refused) {
+FIXTURE_TEST(files_that_are_not_a_mapping_are_refused) {
     refused("hello\n", "test.yaml:1: expected keys and values, got 'hello'");
     refused("- a\n", "test.yaml:1: expected keys and values, got a list");
     refused("limits: {runs: 1}\n---\nlimits: {runs: 2}\n",
@@ -309,7 +309,7 @@ FIXTURE_TEST(bad_syntax_names_the_line) {
             "test.yaml:2: not valid YAML: tab character may not be used as indentation");
 }
 
-FIXTURE_TEST(bytes_that_are_no_text_are_refused) {
+FIXTURE_TEST(invalid_utf8_is_refused) {
     refused("limits:\n  runs: \xff\n", "test.yaml:2: not UTF-8 text (byte 0xff)");
     refused("a: \xc0\x80\n", "test.yaml:1: not UTF-8 text (byte 0xc0)");
     refused("a: \xed\xa0\x80\n", "test.yaml:1: not UTF-8 text (byte 0xed)");

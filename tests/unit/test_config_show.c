@@ -82,7 +82,7 @@ FIXTURE_TEST(show_names_every_value_and_its_origin) {
             contains(settings[i].key);
 }
 
-FIXTURE_TEST(show_tells_what_auto_became) {
+FIXTURE_TEST(show_prints_the_value_of_auto) {
     set("preset", "agency");
     config_show(config, false, &out);
     contains("auto = 8 ");
@@ -137,7 +137,7 @@ FIXTURE_TEST(every_shown_value_can_be_set) {
 
 /* ---- explain ---- */
 
-FIXTURE_TEST(explain_tells_all_about_one_key) {
+FIXTURE_TEST(explain_describes_one_key) {
     set("limits.runs", "3");
     assert_int_equal(config_explain(config, "limits.runs", false, &out, NULL), 0);
     assert_string_equal(strbuf_text(&out),

@@ -262,7 +262,7 @@ TEST(every_row_says_what_it_expects) {
     }
 }
 
-TEST(texts_and_words_refuse_what_is_no_text) {
+TEST(texts_and_words_refuse_other_types) {
     static const char *const junk[] = { "\xff", "a\xc3", "\x7f\xc2\x85" };
     for (size_t i = 0; i < settings_count; i++)
         for (size_t k = 0; k < ARRAY_SIZE(junk); k++)
@@ -343,7 +343,7 @@ TEST(names_may_contain_dots) {
     assert_match("projects.weight.weight", MATCH_SETTING, "weight");
 }
 
-TEST(parts_of_keys_are_no_keys) {
+TEST(parts_of_keys_are_not_keys) {
     assert_match("limits", MATCH_ABOVE, NULL);
     assert_match("retry.failed", MATCH_ABOVE, NULL);
     assert_match("limits.resource", MATCH_ABOVE, NULL);

@@ -64,7 +64,7 @@ static void splits_not(const char *text) {
 
 #define FIXTURE_TEST(name_) TEST_WITH(name_, set_up, tear_down)
 
-FIXTURE_TEST(words_are_parted_as_a_shell_parts_them) {
+FIXTURE_TEST(words_are_split_as_in_a_shell) {
     splits("", "");
     splits("  \t\n ", "");
     splits("a", "a|");
@@ -95,7 +95,7 @@ FIXTURE_TEST(a_bracket_begins_a_json_array) {
     splits_not("[\"\\u0000\"]");
 }
 
-FIXTURE_TEST(what_has_no_end_is_refused) {
+FIXTURE_TEST(unterminated_or_invalid_text_is_refused) {
     splits_not("'a");
     splits_not("a \"b");
     splits_not("a \"b\\\"");

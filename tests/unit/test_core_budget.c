@@ -222,7 +222,7 @@ TEST(what_a_run_reported_while_it_ran_counts_when_its_end_reports_nothing) {
 
 /* --- a task's own budget --------------------------------------------------------------------- */
 
-TEST(a_spent_task_is_held_until_someone_lets_it_go) {
+TEST(a_spent_task_is_held_until_it_is_released) {
     struct core *core = core_with_a_world(false);
     add_ready(core, 1, 1);
     assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_SPENT, .task = 1 }), 0);

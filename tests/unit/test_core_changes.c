@@ -78,7 +78,7 @@ TEST(each_changed_row_is_named_once) {
     core_free(core);
 }
 
-TEST(a_forgotten_dependency_makes_the_rows_of_its_users_old) {
+TEST(a_forgotten_dependency_makes_the_rows_of_its_dependents_dirty) {
     struct core *core = watched_core();
     const task_id on[] = { 1 };
     struct task_spec user = row(2, TASK_FAILED);
@@ -96,7 +96,7 @@ TEST(a_forgotten_dependency_makes_the_rows_of_its_users_old) {
     core_free(core);
 }
 
-TEST(a_forgotten_parent_lets_its_children_pass_and_their_rows_say_so) {
+TEST(a_forgotten_parent_unblocks_its_children_and_their_rows_are_dirty) {
     struct core *core = watched_core();
     struct task_spec child = row(2, TASK_FAILED), applied;
     child.parent = 1;
@@ -112,7 +112,7 @@ TEST(a_forgotten_parent_lets_its_children_pass_and_their_rows_say_so) {
     core_free(core);
 }
 
-TEST(a_stronger_wish_to_stop_makes_a_row_old_without_an_order) {
+TEST(a_stronger_stop_request_makes_a_row_dirty_without_an_order) {
     struct core *core = watched_core();
     struct task_spec child = row(2, TASK_RUNNING), applied;
     child.parent = 1;
@@ -180,7 +180,7 @@ TEST(a_window_of_another_length_moves_what_was_written) {
     core_free(core);
 }
 
-TEST(rows_that_are_loaded_are_not_old) {
+TEST(loaded_rows_are_not_dirty) {
     struct core *core = core_with_a_world(true);
     core_watch(core);
     add(core, row(1, TASK_DONE));

@@ -241,7 +241,7 @@ TEST(an_agent_that_cannot_be_launched_is_closed_too) {
     core_free(core);
 }
 
-TEST(who_is_bound_or_has_its_own_account_waits) {
+TEST(a_bound_task_or_one_with_its_own_account_waits) {
     struct core *core = core_with_a_limit(NOW + HOURS(1));
     struct verdict v;
     struct agent_state agents[FAILOVER_MAX + 1];
@@ -265,7 +265,7 @@ TEST(a_roster_hands_out_its_own_work) {
     core_free(core);
 }
 
-TEST(time_counts_while_someone_could_take_it) {
+TEST(time_counts_while_an_agent_could_take_the_task) {
     struct core *core = core_with_a_limit(NOW + HOURS(10));
     struct task_view t;
     apply_agent(core, (struct agent_spec){ .id = OTHER, .slots = 0, .limiter = OTHER_ACCOUNT });

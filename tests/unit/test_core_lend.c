@@ -79,7 +79,7 @@ TEST(a_run_that_was_ordered_to_stop_lends_no_more) {
 }
 
 /* The limiter of 3 belongs to 1: 2 validates and no longer needs it. */
-TEST(a_limiter_finds_its_way_past_who_validates) {
+TEST(a_limiter_passes_a_run_that_validates) {
     struct core *core = chain();
     assert_int_equal(phase(core, 2, PHASE_VALIDATING), 0);
     assert_int_equal(used(core, LEASE_LIMITER, LIMITER), 1);
@@ -91,7 +91,7 @@ TEST(a_limiter_finds_its_way_past_who_validates) {
     core_free(core);
 }
 
-TEST(a_limiter_that_no_one_needs_is_free) {
+TEST(an_unneeded_limiter_is_free) {
     struct core *core = chain();
     assert_int_equal(phase(core, 1, PHASE_VALIDATING), 0);
     assert_int_equal(phase(core, 2, PHASE_VALIDATING), 0);
@@ -102,7 +102,7 @@ TEST(a_limiter_that_no_one_needs_is_free) {
     core_free(core);
 }
 
-TEST(who_ends_in_the_middle_leaves_no_gap) {
+TEST(a_run_that_ends_in_the_middle_of_a_chain_leaves_no_gap) {
     struct core *core = chain();
     end_run(core, 2, OUTCOME_FAILED);
     assert_int_equal(view(core, 3).lender, 1);
@@ -116,7 +116,7 @@ TEST(who_ends_in_the_middle_leaves_no_gap) {
     core_free(core);
 }
 
-TEST(the_first_that_ends_leaves_its_places_where_they_are) {
+TEST(the_first_run_that_ends_leaves_its_slots_to_the_borrower) {
     struct core *core = chain();
     end_run(core, 1, OUTCOME_FAILED);
     assert_int_equal(runs_held(core), 1);
@@ -171,7 +171,7 @@ static struct core *applied(const struct core *old, task_id last) {
     return core;
 }
 
-TEST(a_restart_finds_every_place_where_it_was) {
+TEST(a_restart_restores_every_lent_slot) {
     struct core *old = chain();
     struct core *core = applied(old, 3);
     core_free(old);
@@ -188,7 +188,7 @@ TEST(a_restart_finds_every_place_where_it_was) {
 }
 
 /* The row names a task that cannot be its lender: then it has its own slots. */
-TEST(what_cannot_be_is_as_if_not_applied) {
+TEST(an_impossible_loan_is_ignored) {
     static const struct {
         enum task_state state;
         enum run_phase phase;
@@ -217,7 +217,7 @@ TEST(what_cannot_be_is_as_if_not_applied) {
     }
 }
 
-TEST(places_that_there_are_none_of_are_refused) {
+TEST(slots_that_do_not_exist_are_refused) {
     struct core *core = family(true);
     struct task_spec spec = child_spec(1, 0, TASK_RUNNING);
     spec.borrowed = LEND_ALL + 1;

@@ -115,7 +115,7 @@ TEST(a_run_that_was_stopped_while_validating_holds_no_limiter) {
     core_free(core);
 }
 
-TEST(only_the_places_it_keeps_are_taken_again) {
+TEST(only_kept_slots_are_taken_again) {
     struct core *core = core_with_a_world(true);
     struct task_spec rejected = row(1, TASK_WAITING), held = row(2, TASK_HELD);
     rejected.review = held.review = true;

@@ -107,7 +107,7 @@ TEST(what_a_task_names_for_itself_counts_where_it_stops) {
 }
 
 /* A workspace is free for the task that has locked it, and so is a reservation for its task. */
-TEST(the_one_a_place_is_reserved_for_is_counted_once) {
+TEST(a_task_with_a_reserved_slot_is_counted_once) {
     struct core *core = core_with_a_world(false);
     struct task_spec holder = row(1, TASK_WAITING), overdue = row(2, TASK_WAITING);
     const sym resource = RESOURCE;
@@ -128,7 +128,7 @@ TEST(the_one_a_place_is_reserved_for_is_counted_once) {
     core_free(core);
 }
 
-TEST(who_needs_one_that_failed_is_counted_until_it_is_retried) {
+TEST(a_task_with_a_failed_dependency_is_counted_until_the_retry) {
     struct core *core = core_with_a_world(false);
     struct core_counts counts;
     const task_id both[] = { 1, 2 };
@@ -150,7 +150,7 @@ TEST(who_needs_one_that_failed_is_counted_until_it_is_retried) {
     core_free(core);
 }
 
-TEST(who_waits_for_a_parent_that_failed_is_counted_until_it_is_retried) {
+TEST(a_task_with_a_failed_parent_is_counted_until_the_retry) {
     struct core *core = core_with_a_world(false);
     struct core_counts counts;
     const task_id other = 2;
@@ -230,7 +230,7 @@ TEST(every_gate_has_a_head) {
     core_free(core);
 }
 
-TEST(who_needs_what_has_failed_is_no_head) {
+TEST(a_task_with_a_failed_dependency_is_not_a_head) {
     struct core *core = core_with_a_world(false);
     const task_id failed = 1, missing = 77;
     struct task_spec hopeless = row(2, TASK_WAITING), waits = row(3, TASK_WAITING);

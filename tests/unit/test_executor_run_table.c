@@ -25,7 +25,7 @@ static struct run_key key(task_id task, uint32_t attempt) {
 
 #define FIXTURE_TEST(name_) TEST_WITH(name_, open_table, close_table)
 
-FIXTURE_TEST(a_run_is_found_while_it_is_there) {
+FIXTURE_TEST(a_run_is_found_while_it_is_in_the_table) {
     assert_null(run_table_find(&table, key(7, 1)));
     uint32_t first = run_table_add(&table, &runs[0], key(7, 1), "web-7/1");
     uint32_t second = run_table_add(&table, &runs[1], key(7, 2), "web-7/2");

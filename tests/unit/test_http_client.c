@@ -137,7 +137,7 @@ TEST(retry_after_is_seconds_or_a_date_up_to_an_hour) {
             fail_msg("taken for a time: '%s'", nothing[i]);
 }
 
-TEST(what_is_no_http_is_no_answer) {
+TEST(an_answer_that_is_not_http_is_refused) {
     static const char *const bad[] = { "SSH-2.0-OpenSSH\r\n",
                                        "HTTP/2 200 OK\r\n\r\n",
                                        "HTTP/1.1 20 OK\r\n\r\n",
@@ -278,12 +278,12 @@ static void expect_failure(struct server *s, time_ms timeout, int code, const ch
     server_close(s);
 }
 
-TEST(who_does_not_answer_is_given_up_in_time) {
+TEST(a_silent_server_times_out) {
     expect_failure(&(struct server){ .act = ACT_HANG }, 100, -ETIMEDOUT,
                    "did not answer within 100 ms");
 }
 
-TEST(who_closes_early_has_not_answered) {
+TEST(an_early_close_is_not_an_answer) {
     expect_failure(&(struct server){ .act = ACT_CLOSE }, patience_ms(), -ECONNRESET,
                    "closed the connection without an answer");
     expect_failure(&(struct server){ .act = ACT_ANSWER, .answer = "HTTP/1.1 200 OK\r\nConte" },
@@ -313,7 +313,7 @@ TEST(an_unreachable_server_is_reported) {
     assert_non_null(strstr(err.text, "could not be reached"));
 }
 
-TEST(who_cancels_does_not_wait) {
+TEST(a_canceled_request_does_not_wait) {
     struct server s = { .act = ACT_HANG };
     struct http_answer answer = { 0 };
     struct error err = { 0 };

@@ -191,7 +191,7 @@ COPY_TEST(no_link_is_written) {
     has("secret/key", "secret");
 }
 
-COPY_TEST(what_is_no_file_never_blocks) {
+COPY_TEST(a_special_file_never_blocks) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/from/sock", home);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -34,7 +34,7 @@ TEST(spans_are_exact) {
     }
 }
 
-TEST(what_is_no_span_is_refused) {
+TEST(an_invalid_span_is_refused) {
     static const char *const texts[] = { "",        "s",    "5",      "5x",
                                          "-1h",     "+1h",  " 1h",    "1h ",
                                          "1.2345s", "1e3s", "36501d", "99999999999999d",
@@ -100,7 +100,7 @@ TEST(past_moments_are_the_last_ones) {
     assert_int_equal(at, 42);
 }
 
-TEST(what_is_no_moment_is_refused) {
+TEST(an_invalid_time_is_refused) {
     static const char *const texts[] = {
         "",           "soon",       "5",          "24:00",       "12:60",
         "1:00",       "12:00:60",   "12:00:",     "12:00x",      "2027-02-29",

@@ -200,7 +200,7 @@ FIXTURE_TEST(all_jobs_can_be_awaited) {
 
 /* --- shutdown -------------------------------------------------------------------------------- */
 
-FIXTURE_TEST(the_end_runs_what_was_given) {
+FIXTURE_TEST(shutdown_runs_pending_jobs) {
     struct world *w = *state;
     give(w, 0, MANY);
     w->worker = worker_free(w->worker, WORKER_DRAIN, 0);
@@ -209,7 +209,7 @@ FIXTURE_TEST(the_end_runs_what_was_given) {
     assert_true(w->in_order);
 }
 
-FIXTURE_TEST(the_end_cancels_the_job_that_runs_and_drops_the_others) {
+FIXTURE_TEST(shutdown_cancels_the_running_job_and_drops_the_others) {
     struct world *w = *state;
     w->calls.settle = settle;
     w->calls.batch = BATCH;
@@ -224,7 +224,7 @@ FIXTURE_TEST(the_end_cancels_the_job_that_runs_and_drops_the_others) {
 }
 
 /* The shutdown may occur between any two steps of the thread. */
-FIXTURE_TEST(the_end_settles_jobs_whose_followers_are_dropped) {
+FIXTURE_TEST(shutdown_settles_jobs_whose_followers_are_dropped) {
     struct world *w = *state;
     w->calls.settle = settle;
     w->calls.batch = MANY;
@@ -256,7 +256,7 @@ FIXTURE_TEST(a_job_that_cannot_be_canceled_is_left_with_its_thread) {
     assert_int_equal(w->jobs[0].number, UINT32_MAX);
 }
 
-FIXTURE_TEST(an_end_with_patience_waits_for_an_idle_thread) {
+FIXTURE_TEST(shutdown_with_a_timeout_waits_for_an_idle_thread) {
     struct world *w = *state;
     for (unsigned i = 0; i < 200; i++) {
         struct worker *worker = worker_new(w->loop, &w->calls, w);

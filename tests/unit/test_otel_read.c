@@ -106,7 +106,7 @@ RULE(cumulative_counters_are_not_added_to_themselves) {
     expect(*state, 8622, 125, 8300, 4324);
 }
 
-RULE(a_cumulative_counter_that_begins_anew_goes_on) {
+RULE(a_cumulative_counter_continues_after_a_reset) {
     const char *cost = "claude_code.cost.usage";
     feed_point(*state, cost, "2",
                "{\"asDouble\":0.5,\"startTimeUnixNano\":\"1\",\"timeUnixNano\":\"5\"}");

@@ -7,7 +7,7 @@
 /* Every run takes a minute and uses 1,000 tokens. */
 #define MINUTE_RUNS "\"sim\": {\"kinds\": {\"*\": {\"duration_s\": 60, \"tokens\": 1000}}}"
 
-TEST(four_minutes_of_work_on_two_places_take_two) {
+TEST(four_minutes_of_work_on_two_slots_take_two) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 1000000, \"config\": {\"limits\": {\"runs\": 2}}, " MINUTE_RUNS ","
@@ -32,7 +32,7 @@ TEST(four_minutes_of_work_on_two_places_take_two) {
     sim_test_finish(&t);
 }
 
-TEST(half_empty_places_are_half_used) {
+TEST(half_empty_slots_are_half_used) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 0, \"config\": {\"limits\": {\"runs\": 4}}, " MINUTE_RUNS ","
@@ -144,7 +144,7 @@ TEST(without_an_account_nothing_is_limited) {
     sim_test_finish(&t);
 }
 
-TEST(what_runs_already_goes_on) {
+TEST(live_runs_continue) {
     struct sim_test t;
     sim_test_play(&t,
                   "{\"now\": 1000000, \"config\": {\"limits\": {\"runs\": 1}}, " MINUTE_RUNS ","
@@ -226,7 +226,7 @@ TEST(the_horizon_cuts_what_still_runs) {
     sim_test_finish(&t);
 }
 
-TEST(too_many_steps_end_the_play) {
+TEST(too_many_steps_end_the_simulation) {
     struct sim_test t;
     const struct sim_options options = { 1, DAYS(30), TIME_NEVER, 500 };
     sim_test_play(&t,
@@ -319,7 +319,7 @@ TEST(the_same_seed_gives_the_same_bytes) {
     free(json);
 }
 
-TEST(another_setting_does_not_change_the_luck_of_a_task) {
+TEST(another_setting_does_not_change_the_random_outcomes_of_a_task) {
     char *json = two_projects(60, (const char *[]){ "2", "1" });
     struct sim_test t, other;
     sim_test_play(&t, json, NULL, NULL);

@@ -43,7 +43,7 @@ static void check(const struct bad *rows, size_t count) {
 
 #define CHECK(rows) check(rows, ARRAY_SIZE(rows))
 
-TEST(what_is_not_json_is_refused_with_its_place) {
+TEST(invalid_json_is_refused_with_its_position) {
     static const struct bad rows[] = {
         { " ", "q.json:1:2: the file is empty" },
         { "{\"now\": 1", "q.json:1:10: the file ends too early" },
@@ -282,7 +282,7 @@ TEST(a_live_snapshot_is_checked_too) {
     CHECK(rows);
 }
 
-TEST(errors_of_the_configuration_have_their_place) {
+TEST(errors_of_the_configuration_have_their_position) {
     struct snapshot *snapshot = NULL;
     struct error err = { 0 };
     static const char text[] = "{\"config\": {\n  \"limits\": {\"rnus\": 3}}}";
@@ -291,7 +291,7 @@ TEST(errors_of_the_configuration_have_their_place) {
     assert_non_null(strstr(err.text, "limits.rnus"));
 }
 
-TEST(a_text_longer_than_255_bytes_is_no_name) {
+TEST(a_text_longer_than_255_bytes_is_not_a_name) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_puts(&text, "{\"tasks\": [{\"id\": \"");
     strbuf_repeat(&text, "x", 256);
@@ -361,7 +361,7 @@ TEST(codes_do_not_depend_on_the_message) {
 }
 
 /* The position is right wherever the read buffer ends. */
-TEST(places_are_right_in_large_files) {
+TEST(positions_are_right_in_large_files) {
     static const size_t before[] = { 262100, 262130, 262140, 262143, 262144, 262145, 600000 };
     for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;

@@ -178,7 +178,7 @@ TEST_WITH(held_tasks_are_held_by_a_person_or_until_a_time, NULL, tear_down) {
     assert_int_equal(core_next_wakeup(snapshot_core(snapshot)), 1001);
 }
 
-TEST_WITH(live_tasks_hold_their_places, NULL, tear_down) {
+TEST_WITH(live_tasks_hold_their_slots, NULL, tear_down) {
     given(
         "{\"config\": {\"limits\": {\"runs\": 3, \"resource\": {\"gpu\": 1}}}, \"projects\": "
         "[{\"id\": "
@@ -293,7 +293,7 @@ TEST_WITH(fields_win_over_the_configuration, NULL, tear_down) {
     assert_int_equal(count, 3);
 }
 
-TEST_WITH(the_place_in_the_list_is_the_position, NULL, tear_down) {
+TEST_WITH(the_index_in_the_list_is_the_position, NULL, tear_down) {
     given(
         "{\"config\": {\"preset\": \"agent-queue\", \"projects\": {\"z\": {\"weight\": 1}, \"b\": "
         "{\"weight\": 1}, \"a\": {\"weight\": 1}}}, \"projects\": [{\"id\": \"a\"}, {\"id\": "

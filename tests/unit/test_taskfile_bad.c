@@ -235,7 +235,7 @@ TEST(wrong_checks_are_refused) {
 
 /* --- links ----------------------------------------------------------------------------------- */
 
-TEST(names_are_there_once) {
+TEST(names_are_unique) {
     refused("- {id: a, run: x}\n- {id: b, run: x}\n- {name: a, run: x}\n",
             "t.yaml:3:10: there is a task 'a' in line 1 already");
     refused("- {id: 'a, b', run: x}\n", "t.yaml:1:8: expected a name without commas, got 'a, b'");

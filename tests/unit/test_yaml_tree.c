@@ -226,7 +226,7 @@ FIXTURE_TEST(what_could_mean_something_else_is_refused) {
             "t:1: two quotes in a row inside single quotes; use double quotes around them");
 }
 
-FIXTURE_TEST(bytes_that_are_no_text_are_refused) {
+FIXTURE_TEST(invalid_utf8_is_refused) {
     refused("a: \xff\n", "t:1: not UTF-8 text (byte 0xff)");
     refused("a\nb: \x01\n", "t:2: not UTF-8 text (byte 0x01)");
     refused("a: \x7f\n", "t:1: not UTF-8 text (byte 0x7f)");

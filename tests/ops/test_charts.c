@@ -1,4 +1,4 @@
-/* test_pictures.c: the data for charts and pages: runs over time, usage, the dependency graph, and
+/* test_charts.c: the data for charts and pages: runs over time, usage, the dependency graph, and
  * what-if forecasts. */
 
 #include <inttypes.h>
@@ -136,7 +136,7 @@ static void report(struct ops *o, task_id task, const char *numbers) {
     ops_turn(o);
 }
 
-TEST(what_was_used_is_summed_and_unknown_is_not_zero) {
+TEST(usage_is_summed_and_unknown_is_not_zero) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     report(&o, ops_add(&o, "\"project\":\"web\",\"agent\":\"claude\","),
@@ -194,7 +194,7 @@ static void begin_graph(struct ops *o) {
                "{\"group\":\"night\",\"tasks\":[{\"project\":\"api\",\"argv\":[\"true\"]}]}");
 }
 
-TEST(a_graph_has_what_waits_for_what_and_the_longest_chain) {
+TEST(a_graph_has_dependencies_and_the_longest_chain) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin_graph(&o);
     _cleanup_(reply_finish) struct reply r = get(&o, "/v1/graph");
@@ -368,7 +368,7 @@ TEST(a_what_if_request_ends_with_the_daemon) {
     reply_finish(&r);
 }
 
-TEST(a_queue_that_is_too_large_is_refused_in_words) {
+TEST(a_queue_that_is_too_large_is_refused_with_a_message) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
     ops_expect(&o, 200, "POST", "/v1/pause", "{}");

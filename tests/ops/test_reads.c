@@ -1,4 +1,4 @@
-/* test_looking.c: lists, single tasks, the status overview, events, logs and health checks. */
+/* test_reads.c: lists, single tasks, the status overview, events, logs and health checks. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -229,7 +229,7 @@ TEST(why_lists_every_gate_and_names_the_first) {
     assert_string_equal(reply_text(&live, "summary"), "its command is being started");
 }
 
-TEST(why_of_a_failed_task_tells_how_its_last_run_ended) {
+TEST(why_of_a_failed_task_says_how_its_last_run_ended) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);
     task_id task = ops_add(&o, "\"retries\":0,");
