@@ -1,8 +1,8 @@
 #!/bin/sh
-# transcript.sh: follows a hostile log of $MB megabytes (1024) with `sluice logs -f`: seconds, and the most memory that the
-# command and the daemon needed. Exit code 1: more than 20 MiB, or what people are to read is not there.
+# transcript.sh: follows a hostile log of $MB megabytes (1024) with `sluice logs -f`. Prints seconds and the peak memory of
+# the command and the daemon. Exit code 1: more than 20 MiB, or the readable part of the log is missing.
 #
-# The log is that of tests/daemon/hostile-agent. The time is that of writing it, reading it twice (the daemon for the
+# The log is that of tests/daemon/hostile-agent. The time includes writing it, reading it twice (the daemon for the
 # outcome, the command for the transcript) and sending it.
 set -eu
 build=$1
@@ -38,7 +38,7 @@ peak_of() { # PID
 begin=$(date +%s%N)
 "$build/sluice" logs -f "$id" >"$tmp/followed" &
 follower=$!
-# On a slow machine the daemon has ended the agent before the command has read everything, which then exits at once.
+# On a slow machine the agent ends before the command has read the complete log; the command then exits at once.
 peak=0
 until grep -qxF '[done, 5 turns]' "$tmp/followed"; do
     now=$(peak_of $follower)

@@ -1,11 +1,11 @@
-// peers.mjs: another queue on the same PostgreSQL server, doing what Sluice is measured at.
+// peers.mjs: measures another queue on the same PostgreSQL server with the workload of bench/daemon/postgres.c.
 //
 // usage: node peers.mjs graphile-worker|pg-boss URL BULK SINGLE RUNS AT_ONCE
 //
-// URL: of a role that may create databases; each call makes one of its own.
-// Prints one line of four numbers per second: jobs added by the thousand, jobs added one by one, jobs whose handler does
-// nothing, jobs whose handler starts /bin/true and waits for it. Each way is the quickest that the documents of the queue
-// name: what it does in bulk it does in one call. Everything is as durable as the server makes it. Runs come first: a
+// URL: of a role that may create databases; each call creates its own.
+// Prints one line of four rates per second: jobs added in batches of 1,000, jobs added one by one, jobs whose handler does
+// nothing, jobs whose handler starts /bin/true and waits for it. Each uses the fastest method in the documentation of the
+// queue, with one call per batch. Durability is that of the server. Runs are measured first: a
 // queue that is full of other jobs would slow them down.
 import { spawn } from 'node:child_process'
 import process from 'node:process'
@@ -24,14 +24,14 @@ function trueProcess() {
   })
 }
 
-// Jobs per second of `work`, which does `count`.
+// Jobs per second of `work`, which processes `count` jobs.
 async function rate(count, work) {
   const began = process.hrtime.bigint()
   await work()
   return Math.round(count / (Number(process.hrtime.bigint() - began) / 1e9))
 }
 
-// Counts handlers that have ended, and says when it was the last one.
+// Counts completed handlers, and resolves after the last one.
 function counter(count) {
   let left = count
   let over
@@ -91,8 +91,8 @@ async function pgBoss() {
   const addOne = async (count) => {
     for (let i = 0; i < count; i++) await boss.send('later', payload(i))
   }
-  // Its workers fetch again after half a second at the earliest, however much waits: fetched and completed manually, as
-  // its documents show, by as many loops as there are places.
+  // Its workers poll at most twice a second, however many jobs wait. So jobs are fetched and completed manually, as its
+  // documentation shows, by AT_ONCE concurrent loops.
   const work = async (queue, handler) => {
     await addMany(queue, runs)
     return rate(runs, () => Promise.all(Array.from({ length: atOnce }, async () => {
@@ -108,7 +108,7 @@ async function pgBoss() {
   return figures
 }
 
-// Runs `work` with `url` naming a new database, which goes away with the server.
+// Runs `work` with `url` naming a new database, which is deleted with the server.
 async function inDatabase(work) {
   const pg = (await import('pg')).default
   const own = `peers_${process.pid}_${Date.now()}`
