@@ -34,7 +34,7 @@ static void check_message(const struct trial *t, const struct reply *r, const ch
     const char *text = reply_text(r, "error.message");
     size_t size = strlen(text);
     if (size < 8 || size > 300 || strchr(text, '\n') || text[size - 1] == '.')
-        fail_msg("%s, %s: no sentence: '%s'", t->op->name, what, text);
+        fail_msg("%s, %s: not a one-line message: '%s'", t->op->name, what, text);
     for (const char *at = text; *at; at++)
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             fail_msg("%s, %s: a control character in '%s'", t->op->name, what, text);

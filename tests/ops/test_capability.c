@@ -404,7 +404,7 @@ TEST(depth_number_and_slots_of_children_have_limits) {
     struct reply r = ops_ask(&o, "GET", "/v1/tasks/web-5/why", NULL, NULL);
     assert_int_equal(last, 5);
     if (!strstr(r.text, "below:web-1")) /* two of its siblings run */
-        fail_msg("the third child does not wait for a place: %s", r.text);
+        fail_msg("the third child does not wait for a slot: %s", r.text);
     reply_finish(&r);
     fake_run_ends(child, 0);
     ops_turn(&o);

@@ -51,7 +51,7 @@ static void check_task(struct client *client, const struct diary *diary,
     json_t *task = NULL;
     struct error err = { 0 };
     int status = client_get(client, &task, &err, "/v1/tasks/%s", acked->id);
-    rig_expect(status == 200, "%s was acknowledged and is gone: %d %s", acked->id, status,
+    rig_expect(status == 200, "%s was acknowledged and is missing: %d %s", acked->id, status,
                err.text);
     if (status == 200) {
         const char *state = json_string_value(json_object_get(task, "state"));
@@ -91,7 +91,8 @@ void acked_check(const struct acked_list *list, struct rig *rig, size_t runs_max
     rig_expect(diary_peak(&diary) <= runs_max, "%zu runs at one instant, the cap is %zu",
                diary_peak(&diary), runs_max);
     rig_expect(rig->starts < 50 || diary_peak(&diary) > runs_max / 2,
-               "at most %zu runs at once: the test did not try what it should", diary_peak(&diary));
+               "at most %zu runs at once: the test did not exercise what it should",
+               diary_peak(&diary));
     printf("  %d starts of the daemon, %zu tasks acknowledged, %zu runs, at most %zu at once\n",
            rig->starts, list->count, diary.count, diary_peak(&diary));
     size_t due = 0;

@@ -111,7 +111,7 @@ static void check_task(struct client *client, const struct diary *diary, const s
     json_t *answer = NULL;
     struct error err = { 0 };
     int status = client_get(client, &answer, &err, "/v1/tasks/%s", task->id);
-    rig_expect(status == 200, "%s (n%u) was acknowledged and is gone: %d %s", task->id, index,
+    rig_expect(status == 200, "%s (n%u) was acknowledged and is missing: %d %s", task->id, index,
                status, err.text);
     if (status == 200) {
         const char *state = text_of(answer, "state");
@@ -239,7 +239,7 @@ unsigned history_check_limits(const struct dag *dag, const struct diary *diary) 
     check_cap(peak, rules->runs, "runs", 0);
     unsigned held = peak_at(dag, diary, &db);
     check_cap(held, 2, "the resource", 0);
-    rig_expect(held >= 2, "at most %u with the resource: nobody has waited for it", held);
+    rig_expect(held >= 2, "at most %u with the resource: no task has waited for it", held);
     check_cap(roots_peak(dag, diary), rules->roots, "roots", 0);
     for (int i = 0; i < DAG_KINDS; i++) {
         struct key key = { -1, i, -1, false, false };

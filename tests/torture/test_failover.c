@@ -172,7 +172,7 @@ static bool one_change(struct test *t) {
     if (how == KILL)
         rig_kill(rig);
     else
-        rig_expect(rig_stop(rig) == 0, "the active daemon did not stop in good order");
+        rig_expect(rig_stop(rig) == 0, "the active daemon did not stop cleanly");
     if (find_active(t) < 0)
         return false;
     return rig_start(rig); /* it becomes the standby */
@@ -298,9 +298,9 @@ static void check_all(struct test *t) {
     int active = find_active(t);
     if (active < 0)
         return;
-    rig_expect(rig_stop(&t->rigs[1 - active]) == 0, "the standby did not stop in good order");
+    rig_expect(rig_stop(&t->rigs[1 - active]) == 0, "the standby did not stop cleanly");
     acked_check(&t->acked, &t->rigs[active], RUNS_MAX);
-    rig_expect(rig_stop(&t->rigs[active]) == 0, "the daemon did not stop in good order");
+    rig_expect(rig_stop(&t->rigs[active]) == 0, "the daemon did not stop cleanly");
 }
 
 int main(int argc, char **argv) {

@@ -133,7 +133,7 @@ static void check_record(struct client *client, const char *id) {
     struct error err = { 0 };
     size_t index;
     int status = client_get(client, &task, &err, "/v1/tasks/%s", id);
-    rig_expect(status == 200, "%s was acknowledged and is gone: %s", id, err.text);
+    rig_expect(status == 200, "%s was acknowledged and is missing: %s", id, err.text);
     const json_t *runs = json_object_get(task, "runs");
     rig_expect(json_array_size(runs) == 1, "%s has %zu runs on record", id, json_array_size(runs));
     json_array_foreach(runs, index, run) {
@@ -141,7 +141,7 @@ static void check_record(struct client *client, const char *id) {
         rig_expect(code == EXIT_CODE, "%s: exit code %d is on record", id, code);
     }
     rig_expect(json_integer_value(json_object_get(task, "changed_at")) > 0,
-               "%s: nobody knows when it changed", id);
+               "%s: the time of its change is missing", id);
     json_decref(task);
 }
 
@@ -199,7 +199,7 @@ int main(void) {
     remove_fillers(&t);
     rig_expect(rig_start(&t.rig), "it does not start with room");
     everything_goes_on(&t);
-    rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop in good order");
+    rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop cleanly");
     small_disk_unmount(t.rig.home);
     rig_close(&t.rig);
     close(t.gate_fd);

@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
         one_life(&t);
     rig_expect(rig_wait_drained(&t.rig), "not everything ended");
     acked_check(&t.acked, &t.rig, RUNS_MAX);
-    rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop in good order");
+    rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop cleanly");
     rig_close(&t.rig);
     acked_finish(&t.acked);
     if (rig_failures() > 0)

@@ -154,7 +154,7 @@ static void judge_final(struct judge *j, const struct own *own) {
     struct error err = { 0 };
     int status = client_get(j->client, &task, &err, "/v1/tasks/%s", own->id);
     const char *state = json_string_value(json_object_get(task, "state"));
-    rig_expect(status == 200, "%s was acknowledged and is gone: %s", own->id, err.text);
+    rig_expect(status == 200, "%s was acknowledged and is missing: %s", own->id, err.text);
     rig_expect(state && is_final(state), "%s never ended: %s", own->id, state ? state : "?");
     if (state && !own->canceled)
         rig_expect(strcmp(state, "done") == 0, "%s was not canceled and is %s", own->id, state);

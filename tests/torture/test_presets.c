@@ -220,7 +220,8 @@ static void check(struct test *t) {
     history_check_order(&t->dag, &diary);
     unsigned events = history_check_events(client, &t->dag);
     client_close(client);
-    rig_expect(peak >= 3, "at most %u runs at once: the test did not try what it should", peak);
+    rig_expect(peak >= 3, "at most %u runs at once: the test did not exercise what it should",
+               peak);
     printf(
         "  %-11s %4u tasks: %u done, %u failed, %u wait for ever; %u kills, %zu runs, at most %u "
         "at once, %u events, %u batches deferred, %u retried\n",
@@ -247,7 +248,7 @@ static void try_preset(const struct dag_rules *rules, unsigned tasks, uint64_t s
         check(&t);
     if (rig_failures() > before)
         client_close(rig_client(&t.rig));
-    rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop in good order");
+    rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop cleanly");
     unsigned left = history_count_processes(&t.rig);
     rig_expect(left == 0, "%s: %u processes are left", rules->name, left);
     rig_close(&t.rig);

@@ -63,7 +63,7 @@ static void a_home_has_one_daemon(void) {
     rig_write_config(&rig, "store: {url: \"memory:\"}\n");
     expect_refusal(&rig, 4, "is in use by another process");
     rig_expect(answers(&rig), "the first one does not answer any more");
-    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop cleanly");
     rig_close(&rig);
 }
 
@@ -127,9 +127,9 @@ static void closed_pipes_do_not_stop_the_daemon(void) {
     close(ready[0]); /* the parent has exited, and so has the reader of the log */
     close(log[0]);
     start_with(&rig, ready[1], log[1]);
-    rig_expect(wait_for_socket(&rig) && answers(&rig), "it died because nobody listened");
+    rig_expect(wait_for_socket(&rig) && answers(&rig), "it exited because of a closed pipe");
     rig_expect(waitpid(rig.daemon, NULL, WNOHANG) == 0, "it is dead");
-    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop cleanly");
     close(ready[1]);
     close(log[1]);
     rig_close(&rig);
@@ -151,7 +151,7 @@ static void a_full_log_pipe_does_not_block_the_daemon(void) {
     rig_expect(wait_for_socket(&rig), "it waits for the reader of its log");
     kill(rig.daemon, SIGHUP); /* one more line in the log */
     rig_expect(answers(&rig), "it waits for the reader of its log");
-    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop cleanly");
     for (int i = 0; i < 2; i++) {
         close(ready[i]);
         close(log[i]);
@@ -205,7 +205,7 @@ static void a_hangup_reads_the_configuration_again(void) {
     kill(rig.daemon, SIGHUP);
     wait_for_text(&rig, (struct expected){ "\"value\":9", "/v1/config/limits.runs" });
     wait_for_text(&rig, (struct expected){ "\"late\"", "/v1/projects" });
-    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop cleanly");
     rig_close(&rig);
 }
 
@@ -243,7 +243,7 @@ static void what_was_answered_before_a_stop_is_there_after_it(void) {
     struct client *client = NULL;
     for (; read(out[0], id, sizeof(id)) == (ssize_t)sizeof(id); acked++) {
         if (acked == SUBMITS) { /* in the middle of the submits */
-            rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+            rig_expect(rig_stop(&rig) == 0, "it did not stop cleanly");
             rig_expect(rig_start(&rig), "it does not start again");
             client = rig_client(&rig);
         }
@@ -257,7 +257,7 @@ static void what_was_answered_before_a_stop_is_there_after_it(void) {
     close(out[0]);
     client_close(client);
     rig_expect(rig_wait_drained(&rig), "not everything ended");
-    rig_expect(rig_stop(&rig) == 0, "it did not stop in good order");
+    rig_expect(rig_stop(&rig) == 0, "it did not stop cleanly");
     rig_close(&rig);
 }
 

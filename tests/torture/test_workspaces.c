@@ -195,7 +195,7 @@ static void check_alone(const struct test *t) {
                        "%s attempt %u and %s attempt %u were in '%s' at once", a->task, a->attempt,
                        b->task, b->attempt, a->folder);
         }
-    rig_expect(together > 0, "never two runs at once: the test did not try what it should");
+    rig_expect(together > 0, "never two runs at once: the test did not exercise what it should");
 }
 
 /* --- results in git -------------------------------------------------------------------------- */
@@ -262,7 +262,7 @@ static void check_task(struct test *t, struct client *client, const struct acked
     json_t *task = NULL;
     struct error err = { 0 };
     int status = client_get(client, &task, &err, "/v1/tasks/%s", acked->id);
-    rig_expect(status == 200, "%s was acknowledged and is gone: %d %s", acked->id, status,
+    rig_expect(status == 200, "%s was acknowledged and is missing: %d %s", acked->id, status,
                err.text);
     if (status == 200 && acked->in_pool)
         check_pool(t, acked, task);
@@ -355,7 +355,7 @@ int main(int argc, char **argv) {
     rig_expect(over, "not everything ended");
     if (over)
         check(&t);
-    rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop in good order");
+    rig_expect(rig_stop(&t.rig) == 0, "the daemon did not stop cleanly");
     rig_close(&t.rig);
     free(t.acked);
     free(t.stays);
