@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/macros.h"
 #include "base/money.h"
@@ -386,12 +387,12 @@ static int check_alive(struct op_call *call) {
 
 /* The children of a task share the slots of a key of their own. */
 static int limit_running(struct op_call *call, struct submission *s) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     if (s->resource_names.count >= SUBMISSION_RESOURCES_MAX)
         return op_fail(call, -EACCES, "'resources': a child of a run may name %u at the most",
                        SUBMISSION_RESOURCES_MAX - 1);
-    strbuf_printf(&key, CHILDREN_KEY "%s-%" PRIu64, s->project_row->prefix, s->spec.parent);
-    submission_add_resource(s, strbuf_text(&key), op_arena(call));
+    _cleanup_(freep) char *key =
+        xasprintf(CHILDREN_KEY "%s-%" PRIu64, s->project_row->prefix, s->spec.parent);
+    submission_add_resource(s, key, op_arena(call));
     return 0;
 }
 

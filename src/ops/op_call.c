@@ -282,9 +282,8 @@ static void answer(struct op_call *call) {
 
 int op_authorized(struct op_call *call, const char *owner) {
     if (call->key) {
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "%s/%s", owner, call->key);
-        call->key = arena_strdup(op_arena(call), strbuf_text(&key));
+        _cleanup_(freep) char *key = xasprintf("%s/%s", owner, call->key);
+        call->key = arena_strdup(op_arena(call), key);
     }
     call->own->step = call->key ? keys_begin : call->op->run;
     return CALL_CONTINUES;

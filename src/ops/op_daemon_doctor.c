@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "engine/data_folder.h"
 #include "engine/executors.h"
 #include "engine/run_token.h"
@@ -241,12 +242,12 @@ static void check_settings(struct op_call *call, struct check *c) {
 static bool secret_file_is_good(const char *pattern, const char *owner, const struct config *config,
                                 struct check *c, size_t *count) {
     const char *path = config_text(config, pattern, owner);
-    _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT;
     if (!*path)
         return true;
     ++*count;
-    strbuf_printf(&what, "%.*s.%s.env_file", (int)strcspn(pattern, "."), pattern, owner);
-    check_mode(path, strbuf_text(&what), c);
+    _cleanup_(freep) char *what =
+        xasprintf("%.*s.%s.env_file", (int)strcspn(pattern, "."), pattern, owner);
+    check_mode(path, what, c);
     return c->ok;
 }
 

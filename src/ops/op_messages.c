@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "bus/bus.h"
 #include "bus/poster.h"
 #include "bus/reader.h"
@@ -91,15 +92,15 @@ static int seek(struct op_call *call, struct bus_reader *reader) {
 
 static int run_read(struct op_call *call) {
     _cleanup_(bus_reader_finish) struct bus_reader reader = BUS_READER_INIT;
-    _cleanup_(strbuf_finish) struct strbuf root = STRBUF_INIT, path = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct bus_place place = { 0 };
     struct bus bus;
     reader.gap_max = BUS_GAP_MAX;
     int r = find_place(call, &place);
     if (r < 0)
         return r;
-    strbuf_printf(&root, "%s/" BUS_FOLDER, engine_data(call->engine));
-    bus_init(&bus, strbuf_text(&root));
+    _cleanup_(freep) char *root = xasprintf("%s/" BUS_FOLDER, engine_data(call->engine));
+    bus_init(&bus, root);
     r = bus_path(&bus, &place, &path, &call->err);
     bus_finish(&bus);
     if (r == 0)

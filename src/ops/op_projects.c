@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/utf8.h"
 #include "config/settings.h"
 #include "engine/descendants.h"
@@ -43,9 +44,8 @@ static int run_show(struct op_call *call) {
 
 /* "projects.NAME.OWN", or "projects.NAME" if `own` is NULL; in the arena. */
 static const char *project_key(struct op_call *call, const char *name, const char *own) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    strbuf_printf(&key, "projects.%s%s%s", name, own ? "." : "", own ? own : "");
-    return arena_strdup(op_arena(call), strbuf_text(&key));
+    _cleanup_(freep) char *key = xasprintf("projects.%s%s%s", name, own ? "." : "", own ? own : "");
+    return arena_strdup(op_arena(call), key);
 }
 
 /* Parameters that are project settings become changes of projects.NAME.*; parameters of the

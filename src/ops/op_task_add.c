@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "engine/engine.h"
 #include "engine/runs.h"
 #include "ops/children.h"
@@ -116,10 +117,10 @@ static const char *shared_folder_note(struct op_call *call, const struct submiss
     task_id other = folder ? engine_agent_in_folder(call->engine, folder) : 0;
     if (!other)
         return NULL;
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "the agent of '%s' works in '%.200s' at the moment: " SHARED_FOLDER_FIX,
+    _cleanup_(freep) char *text =
+        xasprintf("the agent of '%s' works in '%.200s' at the moment: " SHARED_FOLDER_FIX,
                   op_id(call, other), folder);
-    return arena_strdup(op_arena(call), strbuf_text(&text));
+    return arena_strdup(op_arena(call), text);
 }
 
 /* The first warning of each kind, in this order: base branch, shared folder, priority. Children of

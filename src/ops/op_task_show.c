@@ -1,6 +1,7 @@
 /* op_task_show.c: everything about one task. */
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/json_span.h"
 #include "engine/executors.h"
 #include "engine/loops.h"
@@ -69,12 +70,11 @@ static void print_iteration(struct json_writer *w, uint32_t iteration, const cha
     strbuf_printf(&feedback, "%s/feedback.md", folder);
     json_write_object_begin(w);
     ITERATION(SHAPE_PRINT) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s/artifacts", folder);
+        _cleanup_(freep) char *path = xasprintf("%s/artifacts", folder);
         print_list(w, "artifacts");
         struct outside_list list;
         const char *name;
-        (void)outside_list_open(&list, strbuf_text(&path), ARTIFACTS_SEEN);
+        (void)outside_list_open(&list, path, ARTIFACTS_SEEN);
         for (unsigned shown = 0; shown < ARTIFACTS_SHOWN && (name = outside_list_next(&list));) {
             if (name[0] == '.')
                 continue;

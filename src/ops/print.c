@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/alloc.h"
 #include "base/money.h"
 #include "core/action.h"
 #include "core/core.h"
@@ -848,12 +849,11 @@ void print_budgets(struct json_writer *w, const struct engine *engine) {
     print_budget_of(w, "global", &v);
     for (size_t i = 0; i < engine_project_count(engine); i++) {
         const struct engine_project *p = engine_project_at(engine, i);
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
         if (!core_budgets(engine_core(engine), p->symbol, &v)
             || (v.tokens.budget == UNLIMITED && v.money.budget == UNLIMITED))
             continue;
-        strbuf_printf(&key, "project:%s", p->name);
-        print_budget_of(w, strbuf_text(&key), &v);
+        _cleanup_(freep) char *key = xasprintf("project:%s", p->name);
+        print_budget_of(w, key, &v);
     }
     json_write_array_end(w);
 }

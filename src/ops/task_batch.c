@@ -88,9 +88,9 @@ static int choose_executor(const struct batch *batch, struct submission *s, stru
     const char *partition = json_string_value(json_object_get(s->slurm, "partition"));
     if (!partition)
         partition = config_slurm_value(config, "partition", s->project, s->agent);
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    strbuf_printf(&key, SLURM_KEY "%s", partition ? partition : SLURM_NO_PARTITION);
-    submission_add_resource(s, strbuf_text(&key), batch->arena);
+    _cleanup_(freep) char *key =
+        xasprintf(SLURM_KEY "%s", partition ? partition : SLURM_NO_PARTITION);
+    submission_add_resource(s, key, batch->arena);
     return 0;
 }
 
