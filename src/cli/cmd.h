@@ -10,6 +10,7 @@
  * and turns a failed write into CMD_FAILED. */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -87,6 +88,14 @@ int cmd_seconds(const struct cmd_call *call, const char *option, int64_t max, in
 /* The position of an option's value in the NULL-terminated list `words`; 0 if it is not given. -1
  * after a usage error: "there is no OPTION 'x'; there are a, b and c". */
 int cmd_choice(const struct cmd_call *call, const char *option, const char *const *words);
+
+/* Declares the buffer `out` with the arguments after `format`, printed. */
+#define CMD_PRINT_ARGS(out, format)                                                                \
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;                                      \
+    va_list out##_args;                                                                            \
+    va_start(out##_args, format);                                                                  \
+    strbuf_vprintf(&(out), format, out##_args);                                                    \
+    va_end(out##_args)
 
 /* Prints a line on stdout, sanitized for a terminal; returns CMD_OK. */
 int cmd_print_line(const char *format, ...) _printf_(1, 2);

@@ -219,14 +219,13 @@ json_t *agent_warning_names(const json_t *tasks) {
 static void warn_of_agent(const struct home *home, const json_t *items, bool box, const char *agent,
                           const char *sandbox) {
     _cleanup_(config_freep) struct config *config = config_new();
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, problem = STRBUF_INIT,
-                                           fix = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
     const json_t *found = NULL;
     struct preflight p;
     (void)config_read_file(config, home->config_file, NULL);
-    strbuf_printf(&key, "agents.%s.sandbox", agent);
+    _cleanup_(freep) char *key = xasprintf("agents.%s.sandbox", agent);
     if (sandbox)
-        (void)config_set(config, strbuf_text(&key), sandbox, "sandbox", NULL);
+        (void)config_set(config, key, sandbox, "sandbox", NULL);
     EACH_ITEM(item, items) {
         if (strcmp(get_text(item, "name", ""), agent) == 0)
             found = item;

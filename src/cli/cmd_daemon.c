@@ -83,10 +83,9 @@ static void down_finish(struct down *d) {
 
 /* The shim creates this link first; a job that Slurm has not started yet holds no lock. */
 static bool has_begun(const struct down *d, const char *folder) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
-    strbuf_printf(&path, "%s/%s/begin", d->runs_folder, folder);
-    return lstat(strbuf_text(&path), &st) == 0;
+    _cleanup_(freep) char *path = xasprintf("%s/%s/begin", d->runs_folder, folder);
+    return lstat(path, &st) == 0;
 }
 
 /* Opens the locks of runs without an end. */
@@ -110,9 +109,8 @@ static int find_locks(struct down *d) {
                 d->elsewhere++;
                 continue;
             }
-            _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-            strbuf_printf(&path, "%s/%s/lock", d->runs_folder, folder);
-            json_array_append_new(d->locks, json_string(strbuf_text(&path)));
+            _cleanup_(freep) char *path = xasprintf("%s/%s/lock", d->runs_folder, folder);
+            json_array_append_new(d->locks, json_string(path));
         }
     }
     return CMD_OK;

@@ -79,14 +79,14 @@ static void add_spent(json_t *sums, const json_t *run) {
 /* The latest run of a task comes first: its message counts. */
 static void take_run(struct gathering *g, const json_t *run) {
     const char *id = get_text(run, "task", NULL);
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     if (!id || get_int(run, "ended_at", 0) == 0)
         return;
     json_t *task = member_object(g->tasks, id);
     if (get_int(task, "runs", 0) == 0)
         copy_members(task, run, "title project agent message");
-    strbuf_printf(&key, "%s\n%s", get_text(run, "project", ""), get_text(run, "agent", ""));
-    json_t *pair = member_object(g->spent, strbuf_text(&key));
+    _cleanup_(freep) char *key =
+        xasprintf("%s\n%s", get_text(run, "project", ""), get_text(run, "agent", ""));
+    json_t *pair = member_object(g->spent, key);
     copy_members(pair, run, "project agent");
     add_spent(task, run);
     add_spent(pair, run);
@@ -257,9 +257,8 @@ static void add_action(json_t *people, const struct action *action) {
     set_text(item, "title", action->title);
     set_text(item, "why", action->why);
     if (action->verb) {
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text, "sluice %s %s", action->verb, action->name);
-        set_text(item, "do", strbuf_text(&text));
+        _cleanup_(freep) char *text = xasprintf("sluice %s %s", action->verb, action->name);
+        set_text(item, "do", text);
     }
     json_array_append_new(people, item);
 }
@@ -276,13 +275,12 @@ static void take_denied(json_t *people, const json_t *task) {
     const json_t *denied = json_object_get(task, "denied");
     const char *tool = get_text(denied, "tool", ""), *argument = get_text(denied, "argument", "");
     const char *rule = get_text(denied, "allow", NULL);
-    _cleanup_(strbuf_finish) struct strbuf what = STRBUF_INIT, verb = STRBUF_INIT;
-    strbuf_printf(&what, "%s was not permitted to use %s%s%s%s",
-                  get_text(denied, "agent", "its agent"), *tool ? tool : "a tool",
-                  *argument ? " (" : "", argument, *argument ? ")" : "");
-    strbuf_printf(&verb, "retry%s%s%s", rule ? " --allow '" : "", rule ? rule : "",
-                  rule ? "'" : "");
-    add_task_action(people, task, strbuf_text(&what), strbuf_text(&verb));
+    _cleanup_(freep) char *what =
+        xasprintf("%s was not permitted to use %s%s%s%s", get_text(denied, "agent", "its agent"),
+                  *tool ? tool : "a tool", *argument ? " (" : "", argument, *argument ? ")" : "");
+    _cleanup_(freep) char *verb =
+        xasprintf("retry%s%s%s", rule ? " --allow '" : "", rule ? rule : "", rule ? "'" : "");
+    add_task_action(people, task, what, verb);
 }
 
 static void take_held(void *ctx, const json_t *task) {

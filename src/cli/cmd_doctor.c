@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "cli/daemon.h"
 #include "cli/preflight.h"
 #include "cli/print_task.h"
@@ -65,9 +66,9 @@ static void check_home(struct doctor *d) {
     struct stat st;
     if (stat(d->home.data, &st) < 0) {
         bool ok = errno == ENOENT; /* the daemon creates it */
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        strbuf_printf(&text, "%s: %s", d->home.data, ok ? "not there yet" : strerror(errno));
-        add_check(d, "home", ok, strbuf_text(&text), ok ? NULL : "make the folders above it ours");
+        _cleanup_(freep) char *text =
+            xasprintf("%s: %s", d->home.data, ok ? "not there yet" : strerror(errno));
+        add_check(d, "home", ok, text, ok ? NULL : "make the folders above it ours");
         return;
     }
     if (!S_ISDIR(st.st_mode) || access(d->home.data, R_OK | W_OK | X_OK) < 0)
@@ -91,20 +92,19 @@ static bool is_reachable(const char *path) {
 static void check_secrets(struct doctor *d, const struct config *config) {
     char key[CONFIG_SECRET_KEY_MAX];
     struct stat st;
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, fix = STRBUF_INIT;
     if (!config_has_secret(config, key) || stat(d->home.config_file, &st) < 0
         || (st.st_mode & 077) == 0)
         return;
-    strbuf_printf(&text, "%s has mode %03o, and '%s' may hold a secret", d->home.config_file,
+    _cleanup_(freep) char *text =
+        xasprintf("%s has mode %03o, and '%s' may hold a secret", d->home.config_file,
                   (unsigned)(st.st_mode & 0777), key);
-    strbuf_printf(&fix, "others can read it: chmod 600 '%s'", d->home.config_file);
-    add_level(d, "secrets", is_reachable(d->home.config_file) ? BAD : WARNING, strbuf_text(&text),
-              strbuf_text(&fix));
+    _cleanup_(freep) char *fix =
+        xasprintf("others can read it: chmod 600 '%s'", d->home.config_file);
+    add_level(d, "secrets", is_reachable(d->home.config_file) ? BAD : WARNING, text, fix);
 }
 
 static void check_config(struct doctor *d) {
     _cleanup_(config_freep) struct config *config = config_new();
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct error err = { 0 };
     int r = config_read_file(config, d->home.config_file, &err);
     if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
@@ -112,9 +112,9 @@ static void check_config(struct doctor *d) {
                   "correct the file; 'sluice config keys' lists what it may have");
         return;
     }
-    strbuf_printf(&text, "%s%s, preset %s", d->home.config_file, r < 0 ? " (not there)" : "",
-                  config_preset(config));
-    add_check(d, "configuration", true, strbuf_text(&text), NULL);
+    _cleanup_(freep) char *text = xasprintf("%s%s, preset %s", d->home.config_file,
+                                            r < 0 ? " (not there)" : "", config_preset(config));
+    add_check(d, "configuration", true, text, NULL);
     check_secrets(d, config);
 }
 
@@ -208,10 +208,9 @@ static void check_daemon(struct doctor *d) {
     check_version(d, &req);
     if (request_try_get(&req, "/v1/doctor") == 0) {
         if (is_elsewhere(d, req.client)) { /* the rest describes that daemon */
-            _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-            strbuf_printf(&text, "%s; what follows is what that one sees",
-                          client_address_text(req.client));
-            add_check(d, "active daemon", true, strbuf_text(&text), NULL);
+            _cleanup_(freep) char *text = xasprintf("%s; what follows is what that one sees",
+                                                    client_address_text(req.client));
+            add_check(d, "active daemon", true, text, NULL);
         }
         take_answer(d, req.answer);
     } else {
@@ -223,13 +222,12 @@ static void check_daemon(struct doctor *d) {
 /* An agent that cannot work is not a problem of Sluice. */
 static void add_agent(void *ctx, const struct preflight *p) {
     struct doctor *d = ctx;
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
-    strbuf_printf(&name, "agent %s", p->agent);
+    _cleanup_(freep) char *name = xasprintf("agent %s", p->agent);
     preflight_describe(p, &text);
     bool bad = preflight_problem(p, &problem, &fix);
-    add_level(d, strbuf_text(&name), bad ? WARNING : OK, strbuf_text(&text),
-              bad ? strbuf_text(&fix) : NULL);
+    add_level(d, name, bad ? WARNING : OK, strbuf_text(&text), bad ? strbuf_text(&fix) : NULL);
     json_array_append_new(d->agents, preflight_json(p));
 }
 

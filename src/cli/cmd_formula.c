@@ -62,13 +62,12 @@ int formula_find(const struct formula_dirs *dirs, const char *name, struct formu
                    : formula_read_text(name, dirs->work, strbuf_text(&text), text.length, ret, err);
     }
     for (size_t i = 0; i < ARRAY_SIZE(dirs->folders); i++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         if (!dirs->folders[i])
             continue;
-        strbuf_printf(&path, "%s/%s.yaml", dirs->folders[i], name);
-        if (access(strbuf_text(&path), F_OK) == 0)
-            return formula_read(strbuf_text(&path), dirs->work, ret, err);
-        strbuf_printf(&looked, "%s%s", looked.length ? " and not " : "", strbuf_text(&path));
+        _cleanup_(freep) char *path = xasprintf("%s/%s.yaml", dirs->folders[i], name);
+        if (access(path, F_OK) == 0)
+            return formula_read(path, dirs->work, ret, err);
+        strbuf_printf(&looked, "%s%s", looked.length ? " and not " : "", path);
     }
     return error_set(err, -ENOENT, "there is no formula '%.60s': not %s", name,
                      strbuf_text(&looked));

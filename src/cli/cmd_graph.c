@@ -180,16 +180,16 @@ static void put_line(const struct tree *t, const struct graph_text *how, uint32_
     const struct graph_box *b = &t->view->boxes[box];
     const struct output_style *style = output_style();
     const char *colour = print_state_colour(b->state);
-    _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT, tail = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf tail = STRBUF_INIT;
     size_t indent = put_branches(t, how, depth, out);
-    strbuf_printf(&head, "%s %s %s", state_symbol(task_state_find(b->state), how->unicode), b->id,
-                  b->state);
+    _cleanup_(freep) char *head = xasprintf(
+        "%s %s %s", state_symbol(task_state_find(b->state), how->unicode), b->id, b->state);
     if (b->critical)
         strbuf_puts(&tail, " *");
     put_others(t, box, &tail);
-    strbuf_printf(out, "%s%s%s%s", b->critical ? style->bold : "", colour, strbuf_text(&head),
+    strbuf_printf(out, "%s%s%s%s", b->critical ? style->bold : "", colour, head,
                   *colour || b->critical ? style->reset : "");
-    size_t taken = indent + text_columns(strbuf_text(&head)) + text_columns(strbuf_text(&tail)) + 2;
+    size_t taken = indent + text_columns(head) + text_columns(strbuf_text(&tail)) + 2;
     if (*b->title && (how->width == 0 || how->width > taken + 8)) {
         strbuf_puts(out, "  ");
         print_line(out, b->title, how->width ? how->width - taken : 0);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/money.h"
 #include "base/number.h"
 #include "base/time_ms.h"
@@ -60,11 +61,11 @@ static int list_run(const struct cmd_call *call) {
     const struct resource_list *list = call->cmd->data;
     struct listing l = { .list = list, .rows = rows_new(list->columns) };
     _cleanup_(request_finish) struct request req = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
-    strbuf_printf(&path, "%s?limit=1000", list->path);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(freep) char *path = xasprintf("%s?limit=1000", list->path);
     if (call->json)
-        return print_json(&req, strbuf_text(&path));
-    int code = request_pages(&req, strbuf_text(&path), SIZE_MAX, add_row, &l);
+        return print_json(&req, path);
+    int code = request_pages(&req, path, SIZE_MAX, add_row, &l);
     if (l.rows.count == 0)
         strbuf_puts(&out, list->empty);
     rows_print(&l.rows, &out);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/macros.h"
 #include "cli/daemon.h"
@@ -135,10 +136,10 @@ static bool linger_is_on(const char *user) {
     const char *const argv[] = {
         "loginctl", "show-user", user, "--property=Linger", "--value", NULL
     };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct error err = { 0 };
-    strbuf_printf(&path, "/var/lib/systemd/linger/%s", user);
-    return access(strbuf_text(&path), F_OK) == 0
+    _cleanup_(freep) char *path = xasprintf("/var/lib/systemd/linger/%s", user);
+    return access(path, F_OK) == 0
            || (run_tool("loginctl", argv, &out, &err) == 0
                && strncmp(strbuf_text(&out), "yes", 3) == 0);
 }
@@ -330,11 +331,7 @@ static bool is_dry(const struct service *s) {
 }
 
 _printf_(2, 3) static void add_action(struct service *s, const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&text, format, args);
-    va_end(args);
+    CMD_PRINT_ARGS(text, format);
     json_array_append_new(s->actions, json_text(strbuf_text(&text)));
 }
 

@@ -1,6 +1,5 @@
 /* cmd_show.c: shows a task with its state and runs. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "cli/print_task.h"
@@ -20,11 +19,7 @@ struct sheet {
 
 /* Nothing if the text is empty. */
 _printf_(3, 4) static void put_field(struct sheet *s, const char *label, const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&text, format, args);
-    va_end(args);
+    CMD_PRINT_ARGS(text, format);
     if (text.length == 0)
         return;
     strbuf_printf(&s->out, "  %s%-*s%s ", output_style()->dim, LABEL_WIDTH - 1, label,

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -360,11 +359,7 @@ static void fill_sections(struct screen *s) {
 /* Adds to the first line if it fits; important parts come first. */
 _printf_(3, 4) static void put_piece(struct screen *s, const char *colour, const char *format,
                                      ...) {
-    _cleanup_(strbuf_finish) struct strbuf piece = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&piece, format, args);
-    va_end(args);
+    CMD_PRINT_ARGS(piece, format);
     size_t width = text_columns(strbuf_text(&piece)) + (s->used > 0 ? 2 : 0);
     if (s->width > 0 && s->used + width > s->width)
         return;

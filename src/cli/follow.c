@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/number.h"
 #include "cli/cmd.h"
 #include "cli/daemon.h"
@@ -263,8 +264,7 @@ static int wait_signal(const struct follow *f, int timeout) {
 /* Until a daemon answers. 1: interrupted by a signal, or the reader closed. */
 static int reconnect(struct follow *f, struct error *err) {
     struct daemon_lost lost = { .since = clock_read_steady() };
-    _cleanup_(strbuf_finish) struct strbuf continues = STRBUF_INIT;
-    strbuf_printf(&continues, "%s goes on", f->task);
+    _cleanup_(freep) char *continues = xasprintf("%s goes on", f->task);
     for (;;) {
         int r = follow_connect(f, err);
         if (r >= 0 && f->logs_open)
@@ -286,7 +286,7 @@ static int reconnect(struct follow *f, struct error *err) {
                 cmd_warn("started the daemon (pid %d)", (int)found.pid);
             continue;
         }
-        (void)daemon_lost_retry(&lost, strbuf_text(&continues));
+        (void)daemon_lost_retry(&lost, continues);
         if (wait_signal(f, DAEMON_RETRY_MS))
             return 1;
     }

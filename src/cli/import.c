@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,14 +18,6 @@
 #include "os/outside.h"
 #include "os/terminal.h"
 #include "yaml/yaml.h"
-
-/* Declares the buffer `out` with the arguments after `format`, printed. */
-#define PRINT_ARGS(out, format)                                                                    \
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;                                      \
-    va_list out##_args;                                                                            \
-    va_start(out##_args, format);                                                                  \
-    strbuf_vprintf(&(out), format, out##_args);                                                    \
-    va_end(out##_args)
 
 #define BATCH       100         /* tasks in one request, with --keep-going */
 #define BATCH_MAX   10000       /* tasks in one request without it */
@@ -457,7 +448,7 @@ bool state_set_from(struct state *s, json_t *item, const char *status,
 }
 
 void state_hold(struct state *s, json_t *item, const char *format, ...) {
-    PRINT_ARGS(why, format);
+    CMD_PRINT_ARGS(why, format);
     bool held = !is_ended(item) && !state_is(item, "draft");
     if (held)
         json_object_set_new(item, "is", json_string("held"));
@@ -475,7 +466,7 @@ void state_created(const struct state *s, json_t *item, time_ms at) {
 
 void state_report(struct state *s, enum state_report what, const char *source, const char *format,
                   ...) {
-    PRINT_ARGS(why, format);
+    CMD_PRINT_ARGS(why, format);
     add_remark(what == STATE_NOTE ? s->im.notes : s->im.skipped, source, "why", strbuf_text(&why));
     s->im.damaged |= what == STATE_DAMAGED;
 }
@@ -798,12 +789,12 @@ static int read_text(const struct state *s, const char *path, struct strbuf *out
 
 int state_read(const struct state *s, struct strbuf *out, struct error *err, const char *format,
                ...) {
-    PRINT_ARGS(path, format);
+    CMD_PRINT_ARGS(path, format);
     return read_text(s, strbuf_text(&path), out, err);
 }
 
 unsigned state_mode(const struct state *s, const char *format, ...) {
-    PRINT_ARGS(path, format);
+    CMD_PRINT_ARGS(path, format);
     struct stat st;
     if (s->folder < 0 || fstatat(s->folder, strbuf_text(&path), &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
@@ -815,7 +806,7 @@ static int by_version(const void *a, const void *b) {
 }
 
 json_t *state_list(const struct state *s, const char *format, ...) {
-    PRINT_ARGS(path, format);
+    CMD_PRINT_ARGS(path, format);
     json_t *names = json_array();
     if (s->folder < 0)
         return names;
@@ -870,7 +861,7 @@ static json_t *json_of(const struct yaml_node *node) {
 }
 
 json_t *state_yaml(struct state *s, struct error *err, const char *format, ...) {
-    PRINT_ARGS(path, format);
+    CMD_PRINT_ARGS(path, format);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     _cleanup_(yaml_finish) struct yaml yaml = { 0 };
     struct error own = { 0 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "cli/import.h"
 #include "cli/request.h"
 
@@ -73,9 +74,8 @@ static void read_config(struct agency *a) {
     const json_t *agents = json_object_get(config, "agents");
     state_setting(a->s, "limits.runs", json_object_get(agents, "maxConcurrent"));
     json_object_foreach(json_object_get(agents, "perFlow"), flow, most) {
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "kinds.%s.max_running", flow);
-        state_setting(a->s, strbuf_text(&key), most);
+        _cleanup_(freep) char *key = xasprintf("kinds.%s.max_running", flow);
+        state_setting(a->s, key, most);
     }
 }
 
@@ -207,39 +207,38 @@ static void fill(struct agency *a, json_t *item, const struct card_path *at, con
 }
 
 static void take_card(struct agency *a, const char *phase, const char *column, const char *name) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT, id = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, id = STRBUF_INIT;
     struct error err = { 0 };
     size_t length = strlen(name);
     if (length < 4 || strcmp(name + length - 3, ".md") != 0)
         return;
-    strbuf_printf(&path, "project/%s/%s/%s", phase, column, name);
+    _cleanup_(freep) char *path = xasprintf("project/%s/%s/%s", phase, column, name);
     strbuf_add(&id, name, length - 3);
     if (!isdigit((unsigned char)name[0])) {
-        state_skip(a->s, strbuf_text(&path), "its name does not begin with a code");
+        state_skip(a->s, path, "its name does not begin with a code");
         return;
     }
     json_auto_t *front = json_object();
     const char *body = NULL, *why = NULL;
-    if (state_read(a->s, &text, &err, "%s", strbuf_text(&path)) < 0)
+    if (state_read(a->s, &text, &err, "%s", path) < 0)
         why = err.text;
     else if (!(body = read_front(strbuf_text(&text), front)))
         why = "its front matter has no end";
     else if (body[strspn(body, " \t\r\n")] == '\0')
         why = "it is empty: there is nothing to do";
     if (why) {
-        state_damaged(a->s, strbuf_text(&path), "%s", why);
+        state_damaged(a->s, path, "%s", why);
         return;
     }
     bool is_new = false;
     json_t *item = state_item(a->s, a->project, strbuf_text(&id), &is_new);
     if (is_new) {
-        fill(a, item, &(struct card_path){ strbuf_text(&path), phase, column }, front, body);
+        fill(a, item, &(struct card_path){ path, phase, column }, front, body);
         return;
     }
     if (state_is(item, "draft")) /* the other file may say that it is queued */
         state_set(a->s, item, "waiting");
-    state_hold(a->s, item, "the card is in two folders; the other file is '%s'",
-               strbuf_text(&path));
+    state_hold(a->s, item, "the card is in two folders; the other file is '%s'", path);
 }
 
 static bool is_phase(const char *name) {
@@ -254,11 +253,10 @@ static bool is_phase(const char *name) {
 static void take_phase(struct agency *a, const char *phase) {
     static const char *const columns[] = { "in-progress", "backlog", "done" };
     for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "project/%s/%s", phase, columns[c]);
-        json_auto_t *names = state_list(a->s, "%s", strbuf_text(&path));
-        if (!S_ISDIR(state_mode(a->s, "%s", strbuf_text(&path))))
-            state_note(a->s, strbuf_text(&path), "there is no such directory");
+        _cleanup_(freep) char *path = xasprintf("project/%s/%s", phase, columns[c]);
+        json_auto_t *names = state_list(a->s, "%s", path);
+        if (!S_ISDIR(state_mode(a->s, "%s", path)))
+            state_note(a->s, path, "there is no such directory");
         EACH_ITEM(name, names) {
             take_card(a, phase, columns[c], json_string_value(name));
         }

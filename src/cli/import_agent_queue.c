@@ -93,17 +93,16 @@ static void read_config(struct agent_queue *q, const json_t *config) {
 
 /* A folder: the database in config.yaml, by its file name; or an export. */
 static int read_folder(struct agent_queue *q) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     json_auto_t *config = state_yaml(q->s, NULL, "config.yaml");
     const char *url = get_text(json_object_get(config, "database"), "url",
                                get_text(config, "database_path", "agent-queue.db"));
     const char *slash = strrchr(url, '/');
     const char *name = slash ? slash + 1 : url;
     bool there = strncmp(url, "postgres", 8) != 0 && S_ISREG(state_mode(q->s, "%s", name));
-    strbuf_printf(&path, "%s/%s", q->s->root, name);
+    _cleanup_(freep) char *path = xasprintf("%s/%s", q->s->root, name);
     read_config(q, config);
     if (there)
-        return read_db(q, strbuf_text(&path));
+        return read_db(q, path);
     if (state_mode(q->s, "agent-queue.jsonl"))
         return read_lines(q, "agent-queue.jsonl");
     return state_missing(q->s, "neither a database nor agent-queue.jsonl");
@@ -150,10 +149,9 @@ static void take_agents(struct agent_queue *q) {
         json_object_set_new(count, type, json_integer(get_int(count, type, 0) + 1));
     }
     json_object_foreach(count, type, number) {
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "agents.%s.slots", type);
+        _cleanup_(freep) char *key = xasprintf("agents.%s.slots", type);
         if (*type)
-            state_setting(q->s, strbuf_text(&key), number);
+            state_setting(q->s, key, number);
     }
 }
 

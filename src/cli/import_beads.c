@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cli/daemon.h"
 #include "cli/import.h"
 #include "cli/program.h"
@@ -242,9 +243,9 @@ static void decide_skips(struct beads *b) {
             const char *blocker = *reason ? NULL : blocked_by(b, bead);
             if (!blocker)
                 continue;
-            _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-            strbuf_printf(&why, "it depends on '%s', which is not imported", blocker);
-            json_object_set_new(b->reasons, id, json_text(strbuf_text(&why)));
+            _cleanup_(freep) char *why =
+                xasprintf("it depends on '%s', which is not imported", blocker);
+            json_object_set_new(b->reasons, id, json_text(why));
             changed = true;
         }
     }

@@ -37,10 +37,9 @@ static void free_list(struct dirent **entries, int count) {
 
 /* Columns are optional; but one that cannot be read is an error. */
 static int take_column(struct cards *c, const char *phase, const char *column) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     struct dirent **entries = NULL;
-    strbuf_printf(&folder, "%s/%s/%s", c->root, phase, column);
-    int count = scandir(strbuf_text(&folder), &entries, NULL, versionsort);
+    _cleanup_(freep) char *folder = xasprintf("%s/%s/%s", c->root, phase, column);
+    int count = scandir(folder, &entries, NULL, versionsort);
     if (count < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
     for (int i = 0; i < count; i++) {
@@ -92,12 +91,12 @@ static int find_cards(struct cards *c, const char *folder, struct error *err) {
 
 static int make_task(const struct cards *c, const char *path, const struct card *card,
                      const struct strbuf *text, json_t **ret_task, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT, id = STRBUF_INIT;
-    strbuf_printf(&id, "%.*s%s", (int)strcspn(path, "/"), path, strrchr(path, '/'));
+    _cleanup_(freep) char *id =
+        xasprintf("%.*s%s", (int)strcspn(path, "/"), path, strrchr(path, '/'));
     const char *prompt = text->text + card->body;
-    strbuf_printf(&full, "%s/%s", c->root, path);
+    _cleanup_(freep) char *full = xasprintf("%s/%s", c->root, path);
     prompt += strspn(prompt, " \t\r\n");
-    json_t *body = json_string(prompt), *file = json_string(strbuf_text(&full));
+    json_t *body = json_string(prompt), *file = json_string(full);
     json_t *serial = json_stringn(path, strcspn(path, "/"));
     if (!*prompt || !body || !file || !serial) {
         json_decref(body);
@@ -110,8 +109,8 @@ static int make_task(const struct cards *c, const char *path, const struct card 
     json_t *meta = json_pack("{s:o}", "card", file);
     if (cmd_has(c->import->call, "mirror"))
         json_object_set_new(meta, "mirror", json_true());
-    *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", json_text(strbuf_text(&id)),
-                          "prompt", body, "serial", serial, "meta", meta);
+    *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", json_text(id), "prompt", body,
+                          "serial", serial, "meta", meta);
     set_text(*ret_task, "kind", card->flow);
     if (card->title) {
         _cleanup_(strbuf_finish) struct strbuf title = STRBUF_INIT;
@@ -128,12 +127,12 @@ static int make_task(const struct cards *c, const char *path, const struct card 
 }
 
 static int take_card(const struct cards *c, const char *path) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, full = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     _cleanup_(card_finish) struct card card = { 0 };
     struct error err = { 0 };
     json_t *task = NULL;
-    strbuf_printf(&full, "%s/%s", c->root, path);
-    int r = file_read(strbuf_text(&full), CARD_BYTES_MAX, &text, &err);
+    _cleanup_(freep) char *full = xasprintf("%s/%s", c->root, path);
+    int r = file_read(full, CARD_BYTES_MAX, &text, &err);
     if (r == 0)
         r = card_parse(path, strbuf_text(&text), text.length, &card, &err);
     if (r == 0)

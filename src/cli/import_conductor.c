@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "cli/import.h"
 #include "cli/print_task.h"
 #include "cli/request.h"
@@ -70,11 +71,10 @@ static void read_config(struct conductor *c) {
 static void read_planner(struct conductor *c) {
     json_auto_t *file = state_yaml(c->s, NULL, ".conductor/root-task-planner.yaml");
     EACH_ITEM(entry, json_object_get(file, "entries")) {
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "%s/%s", get_text(entry, "project_id", ""),
-                      get_text(entry, "task_id", ""));
-        if (!json_object_get(c->planner, strbuf_text(&key))) /* the first of two counts */
-            json_object_set(c->planner, strbuf_text(&key), entry);
+        _cleanup_(freep) char *key =
+            xasprintf("%s/%s", get_text(entry, "project_id", ""), get_text(entry, "task_id", ""));
+        if (!json_object_get(c->planner, key)) /* the first of two counts */
+            json_object_set(c->planner, key, entry);
     }
 }
 
@@ -87,11 +87,11 @@ static const char run_members[] =
 static void read_runs(struct conductor *c, struct folder *f) {
     json_auto_t *names = state_list(c->s, "%s/runs", f->path);
     EACH_ITEM(name, names) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s/runs/%s/run-info.yaml", f->path, json_string_value(name));
-        json_auto_t *info = state_yaml(c->s, NULL, "%s", strbuf_text(&path));
+        _cleanup_(freep) char *path =
+            xasprintf("%s/runs/%s/run-info.yaml", f->path, json_string_value(name));
+        json_auto_t *info = state_yaml(c->s, NULL, "%s", path);
         if (info && !json_is_object(info))
-            state_note(c->s, strbuf_text(&path), "the file is empty");
+            state_note(c->s, path, "the file is empty");
         state_known(c->s, info, run_members);
         f->is_running = f->is_running || member_is(info, "status", "running");
         const json_t *parent = json_object_get(c->runs, get_text(info, "parent_run_id", ""));
@@ -210,7 +210,7 @@ static void set_variables(json_t *item, const json_t *config) {
 }
 
 static void take_task(struct conductor *c, struct folder *f) {
-    _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT, key = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
     struct error err = { 0 };
     int r = state_read(c->s, &prompt, &err, "%s/TASK.md", f->path);
     if (r < 0 || strspn(strbuf_text(&prompt), " \t\r\n") == prompt.length) {
@@ -220,8 +220,8 @@ static void take_task(struct conductor *c, struct folder *f) {
                                    : "TASK.md is empty: there is nothing to run");
         return;
     }
-    strbuf_printf(&key, "%s/%s", f->project, f->task);
-    const json_t *entry = json_object_get(c->planner, strbuf_text(&key));
+    _cleanup_(freep) char *key = xasprintf("%s/%s", f->project, f->task);
+    const json_t *entry = json_object_get(c->planner, key);
     json_t *request = json_object_get(entry, "request");
     read_runs(c, f);
     json_t *item = state_item(c->s, f->project, f->task, NULL);
@@ -284,14 +284,14 @@ static void each_in_project(struct conductor *c, const char *folder, const char 
 static void each_project(struct conductor *c, const char *folder, each_task each) {
     json_auto_t *names = state_list(c->s, "%s", folder);
     EACH_ITEM(name, names) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s%s%s", folder, *folder ? "/" : "", json_string_value(name));
-        if (!S_ISDIR(state_mode(c->s, "%s", strbuf_text(&path))))
+        _cleanup_(freep) char *path =
+            xasprintf("%s%s%s", folder, *folder ? "/" : "", json_string_value(name));
+        if (!S_ISDIR(state_mode(c->s, "%s", path)))
             continue;
-        if (!*folder && strcmp(strbuf_text(&path), "runs") == 0)
+        if (!*folder && strcmp(path, "runs") == 0)
             each_project(c, "runs", each);
         else
-            each_in_project(c, strbuf_text(&path), json_string_value(name), each);
+            each_in_project(c, path, json_string_value(name), each);
     }
 }
 

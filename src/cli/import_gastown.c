@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "cli/import.h"
 #include "cli/request.h"
 
@@ -58,15 +59,14 @@ static void take_line(struct state *s, json_t *bead, const char *source, void *c
 }
 
 static void read_export(struct gastown *g, const char *folder) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct error err = { 0 };
-    strbuf_printf(&path, "%s%sissues.jsonl", folder, *folder ? "/" : "");
-    if (json_object_get(g->files, strbuf_text(&path)))
+    _cleanup_(freep) char *path = xasprintf("%s%sissues.jsonl", folder, *folder ? "/" : "");
+    if (json_object_get(g->files, path))
         return;
-    json_object_set_new(g->files, strbuf_text(&path), json_true());
-    int r = state_lines(g->s, strbuf_text(&path), take_line, g, &err);
+    json_object_set_new(g->files, path, json_true());
+    int r = state_lines(g->s, path, take_line, g, &err);
     if (r < 0 && r != -ENOENT)
-        state_note(g->s, strbuf_text(&path), "%s", err.text);
+        state_note(g->s, path, "%s", err.text);
 }
 
 /* RIG/.beads, or the target of its redirect. */

@@ -208,10 +208,10 @@ static void take_project(struct loopr *l, const char *folder, const char *projec
         take_loop(l, id, loop);
     }
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s%s.taskstore/%s.jsonl", folder, slash, others[i]);
-        if (state_mode(l->s, "%s", strbuf_text(&path)))
-            state_note(l->s, strbuf_text(&path), "it has no work in it, and is not brought over");
+        _cleanup_(freep) char *path =
+            xasprintf("%s%s.taskstore/%s.jsonl", folder, slash, others[i]);
+        if (state_mode(l->s, "%s", path))
+            state_note(l->s, path, "it has no work in it, and is not brought over");
     }
 }
 

@@ -80,11 +80,11 @@ static bool has_pair(const char *const *pairs, size_t count, const char *name) {
 }
 
 static bool file_has_name(const char *path, const char *name) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, start = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (!*path || file_read(path, SETTINGS_MAX, &text, NULL) < 0)
         return false;
-    strbuf_printf(&start, "%s=", name);
-    return strstr(strbuf_text(&text), strbuf_text(&start)) != NULL;
+    _cleanup_(freep) char *start = xasprintf("%s=", name);
+    return strstr(strbuf_text(&text), start) != NULL;
 }
 
 static bool is_passed(const struct config *config, const char *name) {

@@ -4,7 +4,6 @@
  * whose width depends on the terminal would shift the rest of a line: they are dropped. */
 #include "cli/top.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -196,11 +195,8 @@ void top_text_finish(struct top_text *text) {
 }
 
 void top_text_add(struct top_text *text, unsigned style, unsigned indent, const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf raw = STRBUF_INIT, safe = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&raw, format, args);
-    va_end(args);
+    CMD_PRINT_ARGS(raw, format);
+    _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     sanitize_line(strbuf_text(&raw), &safe);
     text->lines = xgrow(text->lines, &text->capacity, text->count + 1, sizeof(*text->lines));
     text->lines[text->count++] = (struct top_line){

@@ -339,11 +339,10 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top) {
         return NULL;
     json_object_set_new(all, "status", TAKE_PTR(d->req.answer));
     for (int i = 0; i < TOP_LISTS; i++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         enum top_pane pane = (enum top_pane)i;
-        strbuf_printf(&path, "/v1/tasks?limit=%d&state=%s&order=%s", PAGE, top_pane_states(pane),
-                      top_order(top, pane));
-        if (get(d, top, strbuf_text(&path)) < 0)
+        _cleanup_(freep) char *path = xasprintf("/v1/tasks?limit=%d&state=%s&order=%s", PAGE,
+                                                top_pane_states(pane), top_order(top, pane));
+        if (get(d, top, path) < 0)
             return NULL;
         json_object_set_new(all, top_pane_name(pane), TAKE_PTR(d->req.answer));
     }

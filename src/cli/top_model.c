@@ -37,10 +37,10 @@ static void *new_list(struct top_model *model, const json_t *items, size_t size)
 /* `prefix` precedes the item's member `name`. */
 static void add_limit(struct top_model *model, const json_t *item, const char *prefix,
                       const char *name) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
-    strbuf_printf(&key, "%s%s", prefix, get_text(item, name, "?"));
+    _cleanup_(strbuf_finish) struct strbuf state = STRBUF_INIT;
+    _cleanup_(freep) char *key = xasprintf("%s%s", prefix, get_text(item, name, "?"));
     struct top_limit limit = {
-        .key = safe(&model->arena, strbuf_text(&key)),
+        .key = safe(&model->arena, key),
         .used = get_int(item, "used", -1),
         .cap = get_int(item, "cap", -1),
         .opens_at = get_int(item, "opens_at", 0),

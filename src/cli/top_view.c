@@ -6,7 +6,6 @@
 #include "cli/top.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -291,11 +290,7 @@ struct pieces {
 };
 
 _printf_(3, 4) static bool put_piece(struct pieces *p, unsigned style, const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf piece = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&piece, format, args);
-    va_end(args);
+    CMD_PRINT_ARGS(piece, format);
     unsigned gap = p->x > 0 ? 2 : 0;
     unsigned columns = top_cells_columns(p->cells->unicode, strbuf_text(&piece));
     if (p->x + gap + columns > p->cells->width)
