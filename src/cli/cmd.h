@@ -56,6 +56,14 @@ struct cmd {
         __VA_ARGS__, NULL                                                                          \
     }
 
+/* A table of options that one command has. */
+#define CMD_OPTIONS(...)                                                                           \
+    (const struct cmd_option[]) {                                                                  \
+        __VA_ARGS__, {                                                                             \
+            NULL                                                                                   \
+        }                                                                                          \
+    }
+
 struct cmd_given {
     const struct cmd_option *option;
     const char *value; /* NULL for a switch */

@@ -175,16 +175,15 @@ static int cmd_budget_run(const struct cmd_call *call) {
                           print_state(req.answer).text);
 }
 
-static const struct cmd_option budget_options[] = {
-    { "tokens", 't', "N", "tokens that all its runs may use; unlimited" },
-    { "usd", 'u', "X", "dollars that all its runs may cost; unlimited" },
-    { "run-tokens", 0, "N", "tokens that one of its runs may use; unlimited" },
-    { "run-usd", 0, "X", "dollars that one of its runs may cost; unlimited" },
-    { "on-budget", 0, "HOW", "a run that passes its budget: hold (it goes on to its end) or stop" },
-    { "booked-tokens", 0, "N", "correct the tokens that a run has booked" },
-    { "booked-usd", 0, "X", "correct the dollars that a run has booked" },
-    { "attempt", 0, "N", "the run to correct; the last ended run if not given" },
-    { NULL },
+const struct cmd cmd_budget = {
+    "budget", cmd_budget_run, 1, 1,
+    CMD_OPTIONS({ "tokens", 't', "N", "tokens that all its runs may use; unlimited" },
+                { "usd", 'u', "X", "dollars that all its runs may cost; unlimited" },
+                { "run-tokens", 0, "N", "tokens that one of its runs may use; unlimited" },
+                { "run-usd", 0, "X", "dollars that one of its runs may cost; unlimited" },
+                { "on-budget", 0, "HOW",
+                  "a run that passes its budget: hold (it goes on to its end) or stop" },
+                { "booked-tokens", 0, "N", "correct the tokens that a run has booked" },
+                { "booked-usd", 0, "X", "correct the dollars that a run has booked" },
+                { "attempt", 0, "N", "the run to correct; the last ended run if not given" })
 };
-
-const struct cmd cmd_budget = { "budget", cmd_budget_run, 1, 1, budget_options };

@@ -499,29 +499,25 @@ static int stats_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option post_options[] = {
-    BUS_TARGET_OPTIONS,
-    { "type", 'y', "TYPE", "FACT, PROGRESS, INFO, WARNING, ERROR, QUESTION, or any word; INFO" },
-    { "meta", 'm', "KEY=VALUE", "something to go with it; may be repeated" },
-    { "issue", 0, "ID", "the issue it belongs to" },
-    { "parent", 0, "MSG_ID", "a message that it answers; may be repeated" },
-    { "link", 0, "TEXT", "what it points to; may be repeated" },
-    { NULL },
-};
-
-static const struct cmd_option read_options[] = {
-    BUS_TARGET_OPTIONS,
-    { "follow", 'f', NULL, "go on: print messages as they come" },
-    { "tail", 'n', "N", "only the last N" },
-    { "type", 'y', "TYPE", "only those of this type" },
-    { "since", 's', "MSG_ID", "only those behind this one" },
-    { NULL },
-};
-
 static const struct cmd_option stats_options[] = { BUS_TARGET_OPTIONS, { NULL } };
 
-static const struct cmd bus_post_cmd = { "bus post", post_run, 1, 1, post_options };
-static const struct cmd bus_read_cmd = { "bus read", read_run, 0, 0, read_options };
+static const struct cmd bus_post_cmd = {
+    "bus post", post_run, 1, 1,
+    CMD_OPTIONS(BUS_TARGET_OPTIONS,
+                { "type", 'y', "TYPE",
+                  "FACT, PROGRESS, INFO, WARNING, ERROR, QUESTION, or any word; INFO" },
+                { "meta", 'm', "KEY=VALUE", "something to go with it; may be repeated" },
+                { "issue", 0, "ID", "the issue it belongs to" },
+                { "parent", 0, "MSG_ID", "a message that it answers; may be repeated" },
+                { "link", 0, "TEXT", "what it points to; may be repeated" })
+};
+static const struct cmd bus_read_cmd = {
+    "bus read", read_run, 0, 0,
+    CMD_OPTIONS(BUS_TARGET_OPTIONS, { "follow", 'f', NULL, "go on: print messages as they come" },
+                { "tail", 'n', "N", "only the last N" },
+                { "type", 'y', "TYPE", "only those of this type" },
+                { "since", 's', "MSG_ID", "only those behind this one" })
+};
 static const struct cmd bus_stats_cmd = { "bus stats", stats_run, 0, 0, stats_options };
 const struct cmd cmd_bus = { "bus",
                              .subs = CMD_LIST(&bus_post_cmd, &bus_read_cmd, &bus_stats_cmd) };

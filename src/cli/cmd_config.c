@@ -550,11 +550,10 @@ static int cmd_init_run(const struct cmd_call *call) {
     return cmd_has(call, "service") ? install_service(call) : CMD_OK;
 }
 
-static const struct cmd_option init_options[] = {
-    { "preset", 'p', "NAME", "begin with this preset; sluice if not given" },
-    { "force", 0, NULL, "write over a file that is there" },
-    { "service", 0, NULL, "then install the service, as 'sluice service install' does" },
-    { NULL },
+const struct cmd cmd_init = {
+    "init", cmd_init_run, 0, 0,
+    CMD_OPTIONS(
+        { "preset", 'p', "NAME", "begin with this preset; sluice if not given" },
+        { "force", 0, NULL, "write over a file that is there" },
+        { "service", 0, NULL, "then install the service, as 'sluice service install' does" })
 };
-
-const struct cmd cmd_init = { "init", cmd_init_run, 0, 0, init_options };

@@ -48,13 +48,11 @@ static int cmd_up_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option up_options[] = {
-    { "detach", 'd', NULL, "in the background, as it is without any option" },
-    { "foreground", 'F', NULL, "do not return: for service managers" },
-    { NULL },
+const struct cmd cmd_up = {
+    "up", cmd_up_run, 0, 0,
+    CMD_OPTIONS({ "detach", 'd', NULL, "in the background, as it is without any option" },
+                { "foreground", 'F', NULL, "do not return: for service managers" })
 };
-
-const struct cmd cmd_up = { "up", .options = up_options, .run = cmd_up_run };
 
 #define STOP_DEADLINE 30000 /* ms */
 #define RUNS_MAX      1000000
@@ -243,14 +241,11 @@ static void print_starts(const struct cmd_call *call, const json_t *answer, stru
     rows_print(&rows, out);
 }
 
-static const struct cmd_option tick_options[] = {
-    { "dry-run", 'n', NULL, "show what the next tick would start, and start nothing", "dry_run" },
-    { NULL },
+const struct cmd cmd_tick = {
+    "tick", REQUEST_COMMAND("/v1/tick", .is_post = true, .print = print_starts),
+    .options = CMD_OPTIONS({ "dry-run", 'n', NULL,
+                             "show what the next tick would start, and start nothing", "dry_run" })
 };
-
-const struct cmd cmd_tick = { "tick",
-                              REQUEST_COMMAND("/v1/tick", .is_post = true, .print = print_starts),
-                              .options = tick_options };
 
 #define TEST_TIMEOUT MINUTES(10) /* longer than the default timeout of any channel */
 
@@ -333,13 +328,12 @@ static int dash_run(const struct cmd_call *call) {
     return cmd_print_line("%s", get_text(req.answer, "link", ""));
 }
 
-static const struct cmd_option dash_options[] = {
-    { "print", 0, NULL, "print the link, and open nothing" },
-    { "scope", 0, "SCOPE", "what the page may do: read, submit (the default) or admin" },
-    { "admin", 0, NULL, "also allow pausing and changing settings; same as --scope admin" },
-    { "port", 0, "PORT",
-      "where the daemon shall listen, if it does not yet; else any that is free" },
-    { NULL },
+const struct cmd cmd_dash = {
+    "dash", dash_run, 0, 0,
+    CMD_OPTIONS(
+        { "print", 0, NULL, "print the link, and open nothing" },
+        { "scope", 0, "SCOPE", "what the page may do: read, submit (the default) or admin" },
+        { "admin", 0, NULL, "also allow pausing and changing settings; same as --scope admin" },
+        { "port", 0, "PORT",
+          "where the daemon shall listen, if it does not yet; else any that is free" })
 };
-
-const struct cmd cmd_dash = { "dash", .options = dash_options, .run = dash_run };

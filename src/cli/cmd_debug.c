@@ -115,15 +115,14 @@ static int outcome_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option outcome_options[] = {
-    { "agent", 0, "NAME", "the adapter that reads it: claude, codex, gemini, …" },
-    { "exit", 0, "CODE", "the exit code; 128 + N for signal N" },
-    { "stderr", 0, "FILE", "what it printed on the standard error" },
-    { "usage", 0, "FILE", "the file that it wrote its usage to, where the adapter asks for one" },
-    { NULL },
+static const struct cmd debug_outcome = {
+    "debug outcome", outcome_run, 1, 1,
+    CMD_OPTIONS({ "agent", 0, "NAME", "the adapter that reads it: claude, codex, gemini, …" },
+                { "exit", 0, "CODE", "the exit code; 128 + N for signal N" },
+                { "stderr", 0, "FILE", "what it printed on the standard error" },
+                { "usage", 0, "FILE",
+                  "the file that it wrote its usage to, where the adapter asks for one" })
 };
-
-static const struct cmd debug_outcome = { "debug outcome", outcome_run, 1, 1, outcome_options };
 
 struct events {
     struct strbuf out;
@@ -155,12 +154,10 @@ static int events_run(const struct cmd_call *call) {
     return code;
 }
 
-static const struct cmd_option events_options[] = {
-    { "after", 0, "N", "those behind event number N; 0, all that are kept" },
-    { NULL },
+static const struct cmd debug_events = {
+    "debug events", events_run, 0, 0,
+    CMD_OPTIONS({ "after", 0, "N", "those behind event number N; 0, all that are kept" })
 };
-
-static const struct cmd debug_events = { "debug events", events_run, 0, 0, events_options };
 extern const struct cmd debug_scheduler;
 const struct cmd cmd_debug = { "debug",
                                .subs = CMD_LIST(&debug_events, &debug_outcome, &debug_scheduler) };

@@ -92,13 +92,10 @@ static void print_diff(const struct cmd_call *call, const json_t *diff, struct s
         cmd_warn("there is more: 1,000 files and 1 MiB are shown; look into its worktree");
 }
 
-static const struct cmd_option options[] = {
-    { "iteration", 'i', "N", "what this iteration changed; all of the task if not given" },
-    { "stat", 0, NULL, "the files and their lines, without the patch" },
-    { .name = NULL },
-};
-
 const struct cmd cmd_diff = {
     "diff", REQUEST_COMMAND("/v1/tasks/", "/diff", .query = add_query, .print = print_diff),
-    .min_args = 1, .max_args = 1, .options = options
+    .min_args = 1, .max_args = 1,
+    .options = CMD_OPTIONS(
+        { "iteration", 'i', "N", "what this iteration changed; all of the task if not given" },
+        { "stat", 0, NULL, "the files and their lines, without the patch" })
 };

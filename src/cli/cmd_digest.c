@@ -649,11 +649,9 @@ static int run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option options[] = {
-    { "since", 's', "WHEN",
-      "from when on: 12h, yesterday, today, 18:30, 2027-01-31; 12h if not given" },
-    { "format", 'f', "FORMAT", "markdown, html or json; markdown if not given" },
-    { NULL },
+const struct cmd cmd_digest = {
+    "digest", run, 0, 0,
+    CMD_OPTIONS({ "since", 's', "WHEN",
+                  "from when on: 12h, yesterday, today, 18:30, 2027-01-31; 12h if not given" },
+                { "format", 'f', "FORMAT", "markdown, html or json; markdown if not given" })
 };
-
-const struct cmd cmd_digest = { "digest", .options = options, .run = run };

@@ -244,12 +244,10 @@ static int cmd_events_run(const struct cmd_call *call) {
     return code;
 }
 
-static const struct cmd_option events_options[] = {
-    { "follow", 'f', NULL, "go on with new ones as they happen" },
-    { "task", 't', "ID", "only those of this task" },
-    { "after", 0, "N", "those behind event number N" },
-    { "limit", 'n', "N", "at most so many; 50, or all with --after" },
-    { NULL },
+const struct cmd cmd_events = {
+    "events", cmd_events_run, 0, 0,
+    CMD_OPTIONS({ "follow", 'f', NULL, "go on with new ones as they happen" },
+                { "task", 't', "ID", "only those of this task" },
+                { "after", 0, "N", "those behind event number N" },
+                { "limit", 'n', "N", "at most so many; 50, or all with --after" })
 };
-
-const struct cmd cmd_events = { "events", .options = events_options, .run = cmd_events_run };

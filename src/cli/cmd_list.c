@@ -181,20 +181,19 @@ static int cmd_list_run(const struct cmd_call *call) {
     return code;
 }
 
-static const struct cmd_option list_options[] = {
-    { "state", 's', "STATE", "only in this state; a list with commas, open, or all" },
-    { "project", 'p', "NAME", "only of this project", "project" },
-    { "kind", 'k', "KIND", "only of this kind", "kind" },
-    { "agent", 'a', "NAME", "only for this agent", "agent" },
-    { "group", 'g', "NAME", "only of this group", "group" },
-    { "parent", 0, "ID", "only the children of this task", "parent" },
-    { "external-id", 0, "TEXT", "only those with this name elsewhere", "external_id" },
-    { "order", 'o', "ORDER", "new (first), old or queue: as they would start", "order" },
-    { "limit", 'n', "N", "at most so many; 50 if not given" },
-    { "all", 0, NULL, "every one, finished ones too" },
-    { "by-project", 'b', NULL, "those of a project together, under its name" },
-    { "ids", 'q', NULL, "only the ids, one per line" },
-    { NULL },
+const struct cmd cmd_list = {
+    "list", cmd_list_run, 0, 0,
+    CMD_OPTIONS(
+        { "state", 's', "STATE", "only in this state; a list with commas, open, or all" },
+        { "project", 'p', "NAME", "only of this project", "project" },
+        { "kind", 'k', "KIND", "only of this kind", "kind" },
+        { "agent", 'a', "NAME", "only for this agent", "agent" },
+        { "group", 'g', "NAME", "only of this group", "group" },
+        { "parent", 0, "ID", "only the children of this task", "parent" },
+        { "external-id", 0, "TEXT", "only those with this name elsewhere", "external_id" },
+        { "order", 'o', "ORDER", "new (first), old or queue: as they would start", "order" },
+        { "limit", 'n', "N", "at most so many; 50 if not given" },
+        { "all", 0, NULL, "every one, finished ones too" },
+        { "by-project", 'b', NULL, "those of a project together, under its name" },
+        { "ids", 'q', NULL, "only the ids, one per line" })
 };
-
-const struct cmd cmd_list = { "list", .options = list_options, .run = cmd_list_run };

@@ -296,17 +296,16 @@ static int cmd_logs_run(const struct cmd_call *call) {
     return code;
 }
 
-static const struct cmd_option logs_options[] = {
-    { "follow", 'f', NULL, "wait for its start, and go on until its end" },
-    { "err", 'e', NULL, "what it wrote on its standard error" },
-    { "check", 'c', NULL, "what its check commands wrote" },
-    { "prepare", 'p', NULL, "output of the command that prepares its worktree" },
-    { "both", 'b', NULL, "standard output and error, each to its own" },
-    { "attempt", 'n', "N", "of this attempt; of the last one if not given" },
-    { "tail", 't', "N", "only the last N lines" },
-    { "raw", 0, NULL, "byte by byte: an agent's own events, terminal escapes" },
-    { NULL },
+const struct cmd cmd_logs = {
+    "logs",
+    .options =
+        CMD_OPTIONS({ "follow", 'f', NULL, "wait for its start, and go on until its end" },
+                    { "err", 'e', NULL, "what it wrote on its standard error" },
+                    { "check", 'c', NULL, "what its check commands wrote" },
+                    { "prepare", 'p', NULL, "output of the command that prepares its worktree" },
+                    { "both", 'b', NULL, "standard output and error, each to its own" },
+                    { "attempt", 'n', "N", "of this attempt; of the last one if not given" },
+                    { "tail", 't', "N", "only the last N lines" },
+                    { "raw", 0, NULL, "byte by byte: an agent's own events, terminal escapes" }),
+    .min_args = 1, .max_args = 1, .run = cmd_logs_run
 };
-
-const struct cmd cmd_logs = { "logs", .options = logs_options, .min_args = 1, .max_args = 1,
-                              .run = cmd_logs_run };

@@ -304,13 +304,9 @@ static int cmd_plan_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option plan_options[] = {
-    { "all", 'a', NULL, "show every row on a terminal too" },
-    SET_OPTION,
-    { NULL },
-};
-
-const struct cmd cmd_plan = { "plan", cmd_plan_run, 1, 1, plan_options };
+const struct cmd cmd_plan = { "plan", cmd_plan_run, 1, 1,
+                              CMD_OPTIONS({ "all", 'a', NULL, "show every row on a terminal too" },
+                                          SET_OPTION) };
 
 #define INPUT_MAX     ((size_t)4 << 30) /* maximum for input that cannot be read twice */
 #define WIDTH_PIPED   100
@@ -691,11 +687,9 @@ static int scheduler_run(const struct cmd_call *call) {
     return print_listing(call, &l);
 }
 
-static const struct cmd_option scheduler_options[] = {
-    { "snapshot", 0, "FILE",
-      "the queue to look at instead of the daemon's; - is the standard input" },
-    SET_OPTION,
-    { NULL },
+const struct cmd debug_scheduler = {
+    "debug scheduler", scheduler_run, 0, 0,
+    CMD_OPTIONS({ "snapshot", 0, "FILE",
+                  "the queue to look at instead of the daemon's; - is the standard input" },
+                SET_OPTION)
 };
-
-const struct cmd debug_scheduler = { "debug scheduler", scheduler_run, 0, 0, scheduler_options };

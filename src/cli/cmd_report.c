@@ -132,15 +132,13 @@ static int cmd_report_run(const struct cmd_call *call) {
     return refused ? CMD_REFUSED : code;
 }
 
-static const struct cmd_option report_options[] = {
-    { "tokens", 't', "N", "tokens used so far, read and written together" },
-    { "tokens-in", 0, "N", "tokens read so far" },
-    { "tokens-out", 0, "N", "tokens written so far" },
-    { "cost", 'c', "USD", "what it cost so far, in dollars" },
-    { "done", 'd', NULL, "the task is finished: make its DONE marker", "done" },
-    { "rate-limited", 0, "SECS",
-      "the account is limited; how long to wait (300, 5m), 0 if not known" },
-    { NULL },
+const struct cmd cmd_report = {
+    "report", cmd_report_run, 0, 0,
+    CMD_OPTIONS({ "tokens", 't', "N", "tokens used so far, read and written together" },
+                { "tokens-in", 0, "N", "tokens read so far" },
+                { "tokens-out", 0, "N", "tokens written so far" },
+                { "cost", 'c', "USD", "what it cost so far, in dollars" },
+                { "done", 'd', NULL, "the task is finished: make its DONE marker", "done" },
+                { "rate-limited", 0, "SECS",
+                  "the account is limited; how long to wait (300, 5m), 0 if not known" })
 };
-
-const struct cmd cmd_report = { "report", .options = report_options, .run = cmd_report_run };

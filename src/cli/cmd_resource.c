@@ -256,16 +256,14 @@ static void print_added_group(const struct cmd_call *call, const json_t *answer,
                  get_true(answer, "already") ? "is open already" : "added");
 }
 
-static const struct cmd_option group_add_options[] = {
-    { "owned", 'o', NULL, "close it by hand only, not when all its tasks are over", "owned" },
-    { NULL },
+static const struct cmd group_add = {
+    "group add",
+    REQUEST_COMMAND("/v1/groups", .is_post = true, .body = take_group_name,
+                    .print = print_added_group),
+    .max_args = 1,
+    .options = CMD_OPTIONS(
+        { "owned", 'o', NULL, "close it by hand only, not when all its tasks are over", "owned" })
 };
-
-static const struct cmd group_add = { "group add",
-                                      REQUEST_COMMAND("/v1/groups", .is_post = true,
-                                                      .body = take_group_name,
-                                                      .print = print_added_group),
-                                      .max_args = 1, .options = group_add_options };
 static const struct cmd group_show = { "group show",
                                        REQUEST_COMMAND("/v1/groups/", "", .print = print_group),
                                        .min_args = 1, .max_args = 1 };
@@ -486,30 +484,25 @@ static void print_deleted_project(const struct cmd_call *call, const json_t *ans
                      canceled == 1 ? "" : "s");
 }
 
-static const struct cmd_option project_delete_options[] = {
-    { "cancel", 0, NULL, "cancel its unfinished tasks, and stop what runs", "cancel" },
-    { NULL },
+static const struct cmd project_add = {
+    "project add",
+    REQUEST_COMMAND("/v1/projects", .is_post = true, .body = take_project,
+                    .print = print_added_project),
+    .min_args = 1, .max_args = 1,
+    .options = CMD_OPTIONS(
+        { "prefix", 0, "PREFIX", "what its ids begin with; made from the name", "prefix" },
+        { "path", 0, "FOLDER", "where its tasks run unless they say otherwise; must be there",
+          "path" },
+        { "weight", 'w', "N", "its share compared with the others'; 1", "weight" },
+        { "max-running", 'm', "N", "most runs at once; unlimited", "max_running" },
+        { "budget", 'b', "TOKENS", "tokens in the window; unlimited", "budget" })
 };
-
-static const struct cmd_option project_add_options[] = {
-    { "prefix", 0, "PREFIX", "what its ids begin with; made from the name", "prefix" },
-    { "path", 0, "FOLDER", "where its tasks run unless they say otherwise; must be there", "path" },
-    { "weight", 'w', "N", "its share compared with the others'; 1", "weight" },
-    { "max-running", 'm', "N", "most runs at once; unlimited", "max_running" },
-    { "budget", 'b', "TOKENS", "tokens in the window; unlimited", "budget" },
-    { NULL },
-};
-
-static const struct cmd project_add = { "project add",
-                                        REQUEST_COMMAND("/v1/projects", .is_post = true,
-                                                        .body = take_project,
-                                                        .print = print_added_project),
-                                        .min_args = 1, .max_args = 1,
-                                        .options = project_add_options };
 static const struct cmd project_delete = {
     "project delete",
     REQUEST_COMMAND("/v1/projects/", "/delete", .is_post = true, .print = print_deleted_project),
-    .min_args = 1, .max_args = 1, .options = project_delete_options
+    .min_args = 1, .max_args = 1,
+    .options = CMD_OPTIONS(
+        { "cancel", 0, NULL, "cancel its unfinished tasks, and stop what runs", "cancel" })
 };
 static const struct cmd project_pause = { "project pause", pause_run, 1, CMD_ANY_ARGS };
 static const struct cmd project_resume = { "project resume", pause_run, 1, CMD_ANY_ARGS };
@@ -563,16 +556,13 @@ static const struct column token_columns[] = {
     { NULL },
 };
 
-static const struct cmd_option token_add_options[] = {
-    { "scope", 0, "SCOPE", "read (the default), submit or admin", "scope" },
-    { "expires", 0, "TIME", "how long it is good for: 30d, 12h; never when not given" },
-    { NULL },
-};
-
 static const struct cmd token_add = {
     "token add",
     REQUEST_COMMAND("/v1/tokens", .is_post = true, .body = take_token, .print = print_added_token),
-    .min_args = 1, .max_args = 1, .options = token_add_options
+    .min_args = 1, .max_args = 1,
+    .options = CMD_OPTIONS(
+        { "scope", 0, "SCOPE", "read (the default), submit or admin", "scope" },
+        { "expires", 0, "TIME", "how long it is good for: 30d, 12h; never when not given" })
 };
 const struct cmd cmd_token = {
     "token",

@@ -602,22 +602,16 @@ static int service_status_run(const struct cmd_call *call) {
     return s.installed && s.state.pid > 0 && s.state.pid == pid_of_daemon() ? CMD_OK : CMD_FAILED;
 }
 
-static const struct cmd_option install_options[] = {
-    { "dry-run", 'n', NULL, "print the unit and the commands, and change nothing" },
-    { "no-linger", 0, NULL, "do not enable lingering" },
-    { NULL },
+static const struct cmd service_install = {
+    "service install", service_install_run, 0, 0,
+    CMD_OPTIONS({ "dry-run", 'n', NULL, "print the unit and the commands, and change nothing" },
+                { "no-linger", 0, NULL, "do not enable lingering" })
 };
 
-static const struct cmd service_install = { "service install", service_install_run, 0, 0,
-                                            install_options };
-
-static const struct cmd_option remove_options[] = {
-    { "dry-run", 'n', NULL, "print what would be done, and change nothing" },
-    { NULL },
+static const struct cmd service_remove = {
+    "service remove", service_remove_run, 0, 0,
+    CMD_OPTIONS({ "dry-run", 'n', NULL, "print what would be done, and change nothing" })
 };
-
-static const struct cmd service_remove = { "service remove", service_remove_run, 0, 0,
-                                           remove_options };
 static const struct cmd service_status = { "service status", service_status_run };
 const struct cmd cmd_service = { "service", .subs = CMD_LIST(&service_install, &service_remove,
                                                              &service_status) };

@@ -579,10 +579,8 @@ static int cmd_status_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option status_options[] = {
-    { "all", 'a', NULL, "every row, and the limits that have no cap" },
-    { "watch", 'w', NULL, "stay, and show what changes; Ctrl-C ends it" },
-    { NULL },
+const struct cmd cmd_status = {
+    "status", cmd_status_run, 0, 0,
+    CMD_OPTIONS({ "all", 'a', NULL, "every row, and the limits that have no cap" },
+                { "watch", 'w', NULL, "stay, and show what changes; Ctrl-C ends it" })
 };
-
-const struct cmd cmd_status = { "status", .options = status_options, .run = cmd_status_run };

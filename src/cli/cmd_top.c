@@ -222,11 +222,10 @@ static int cmd_top_run(const struct cmd_call *call) {
     return run_screen(&s);
 }
 
-static const struct cmd_option top_options[] = {
-    { "once", '1', NULL, "print one screen as plain text, and end; so does a pipe" },
-    { "pane", 'p', "NAME", "begin with running, ready, waiting, ended, limits or alerts" },
-    { "filter", 'f', "TEXT", "begin with this filter, as the key / takes it" },
-    { NULL },
+const struct cmd cmd_top = {
+    "top", cmd_top_run, 0, 0,
+    CMD_OPTIONS(
+        { "once", '1', NULL, "print one screen as plain text, and end; so does a pipe" },
+        { "pane", 'p', "NAME", "begin with running, ready, waiting, ended, limits or alerts" },
+        { "filter", 'f', "TEXT", "begin with this filter, as the key / takes it" })
 };
-
-const struct cmd cmd_top = { "top", .options = top_options, .run = cmd_top_run };

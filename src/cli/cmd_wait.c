@@ -136,12 +136,11 @@ static int cmd_wait_run(const struct cmd_call *call) {
     return code;
 }
 
-static const struct cmd_option wait_options[] = {
-    { "any", 0, NULL, "until one of them has ended, instead of all" },
-    { "keep-waiting", 0, NULL, "go on waiting for a task that needs a person" },
-    { "timeout", 't', "S", "how long to wait (600, 10m); 0 only looks; without it: for ever" },
-    { NULL },
+const struct cmd cmd_wait = {
+    "wait",
+    .options = CMD_OPTIONS(
+        { "any", 0, NULL, "until one of them has ended, instead of all" },
+        { "keep-waiting", 0, NULL, "go on waiting for a task that needs a person" },
+        { "timeout", 't', "S", "how long to wait (600, 10m); 0 only looks; without it: for ever" }),
+    .min_args = 1, .max_args = CMD_ANY_ARGS, .run = cmd_wait_run
 };
-
-const struct cmd cmd_wait = { "wait", .options = wait_options, .min_args = 1,
-                              .max_args = CMD_ANY_ARGS, .run = cmd_wait_run };

@@ -165,10 +165,8 @@ static int cards_run(const struct cmd_call *call) {
     return code == CMD_OK ? import_send(&im) : code;
 }
 
-static const struct cmd_option options[] = {
-    IMPORT_OPTIONS,
-    { "mirror", 'm', NULL, "write the state of each task back to its card" },
-    { NULL },
+const struct cmd import_cards = {
+    "import cards", cards_run, 1, 1,
+    CMD_OPTIONS(IMPORT_OPTIONS,
+                { "mirror", 'm', NULL, "write the state of each task back to its card" })
 };
-
-const struct cmd import_cards = { "import cards", cards_run, 1, 1, options };

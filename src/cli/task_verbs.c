@@ -430,14 +430,12 @@ static int cmd_depend_run(const struct cmd_call *call) {
                           get_text(task, "state", "?"));
 }
 
-static const struct cmd_option depend_options[] = {
-    { "add", 0, NULL, "keep what it depends on now, and add these" },
-    { "drop", 0, NULL, "keep what it depends on now, except these" },
-    { "none", 0, NULL, "it depends on nothing" },
-    { NULL },
+const struct cmd cmd_depend = {
+    "depend", cmd_depend_run, 1, CMD_ANY_ARGS,
+    CMD_OPTIONS({ "add", 0, NULL, "keep what it depends on now, and add these" },
+                { "drop", 0, NULL, "keep what it depends on now, except these" },
+                { "none", 0, NULL, "it depends on nothing" })
 };
-
-const struct cmd cmd_depend = { "depend", cmd_depend_run, 1, CMD_ANY_ARGS, depend_options };
 
 static const struct task_verb sling_verb = {
     .op = "sling",
