@@ -689,14 +689,6 @@ static int complete_spawned(struct spawning *s, json_t *task, size_t index, stru
     return r < 0 ? taskfile_locate(s->file, index, err) : 0;
 }
 
-static int complete_all(struct spawning *s, struct error *err) {
-    const json_t *tasks = json_object_get(s->body, "tasks");
-    int r = check_group(s, err);
-    for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++)
-        r = complete_spawned(s, json_array_get(tasks, i), i, err);
-    return r;
-}
-
 /* queue.hard does not apply: a client can submit again later, but the work of an ended run would be
  * lost. */
 static int check_limits(const struct spawning *s, struct error *err) {
@@ -771,7 +763,10 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     s.source = commands && !s.inside ? CHILD_COMMAND : CHILD_AGENT;
     r = check_spawn_count(&s, err);
     if (r == 0)
-        r = complete_all(&s, err);
+        r = check_group(&s, err);
+    const json_t *tasks = json_object_get(s.body, "tasks");
+    for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++)
+        r = complete_spawned(&s, json_array_get(tasks, i), i, err);
     if (r == 0)
         r = check_batch(&s, err);
     return r < 0 || order->check_only ? r : add_spawned(&s, err);

@@ -49,11 +49,6 @@ static bool take_text(struct reader *r, struct json_span *ret) {
     return true;
 }
 
-static json_t *read_text(struct reader *r) {
-    struct json_span text;
-    return take_text(r, &text) ? json_stringn_nocheck(text.from, text.size) : NULL;
-}
-
 static bool is_digit(const struct json_cursor *c) {
     return c->at < c->end && *c->at >= '0' && *c->at <= '9';
 }
@@ -122,9 +117,10 @@ static json_t *read_nested(struct reader *r, json_t *value,
 }
 
 static json_t *read_value(struct reader *r) {
+    struct json_span text;
     switch (json_peek(&r->c)) {
     case '"':
-        return read_text(r);
+        return take_text(r, &text) ? json_stringn_nocheck(text.from, text.size) : NULL;
     case '{':
         return read_nested(r, json_object(), fill_object);
     case '[':

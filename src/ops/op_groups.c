@@ -47,23 +47,16 @@ static int run_show(struct op_call *call) {
     return op_end(&w);
 }
 
-static int check_name(struct op_call *call, const char *name) {
-    size_t size = json_string_length(op_json(call, "name"));
-    if (name && !utf8_is_name(name, size))
-        return op_fail(call, -EINVAL,
-                       "'%s' is no name: no control characters, no blank at the ends",
-                       op_quote(name).text);
-    return 0;
-}
-
 static int run_add(struct op_call *call) {
     const char *name = op_text(call, "name");
     const struct engine_group *before = name ? engine_find_group(call->engine, name) : NULL;
     bool already = before && !before->closed;
     uint32_t id = 0;
-    int r = check_name(call, name);
-    if (r == 0)
-        r = engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err);
+    if (name && !utf8_is_name(name, json_string_length(op_json(call, "name"))))
+        return op_fail(call, -EINVAL,
+                       "'%s' is no name: no control characters, no blank at the ends",
+                       op_quote(name).text);
+    int r = engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err);
     if (r < 0)
         return r;
     struct json_writer w = op_begin(call);

@@ -52,15 +52,6 @@ static bool same_task(const void *ctx, uint32_t handle, const void *key) {
     return ((const struct graph *)ctx)->nodes[handle - 1].task == *(const task_id *)key;
 }
 
-static void graph_finish(struct graph *graph) {
-    if (!graph->max)
-        return;
-    id_map_finish(&graph->map);
-    free(graph->nodes);
-    free(graph->edges);
-    *graph = (struct graph){ 0 };
-}
-
 static struct graph_node *graph_find(const struct graph *graph, task_id task) {
     uint32_t handle = id_map_find(&graph->map, hash_u64(task), &task);
     return handle ? &graph->nodes[handle - 1] : NULL;
@@ -231,7 +222,13 @@ struct drawing {
 };
 
 static void drawing_finish(void *state) {
-    graph_finish(&((struct drawing *)state)->graph);
+    struct graph *graph = &((struct drawing *)state)->graph;
+    if (!graph->max)
+        return;
+    id_map_finish(&graph->map);
+    free(graph->nodes);
+    free(graph->edges);
+    *graph = (struct graph){ 0 };
 }
 
 static struct drawing *drawing_of(struct op_call *call) {

@@ -184,15 +184,13 @@ static void redact(const struct engine *engine, json_t *value) {
 
 int capability_begin(struct op_call *call) {
     struct op_run *run = &call->run;
-    struct strbuf name = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
     run->task = engine_find_token(call->engine, run->token, &run->attempt);
     if (!run->task)
         return op_fail(call, -EACCES,
                        "this token is of no run that lives: it has ended with its run");
     free(call->caller); /* the token identifies the run, not a header */
-    strbuf_printf(&name, "%s.%u", engine_task_id(call->engine, run->task, id), run->attempt);
-    call->caller = strbuf_take(&name);
+    call->caller = xasprintf("%s.%u", engine_task_id(call->engine, run->task, id), run->attempt);
     redact(call->engine, call->params);
     int r = check_reach(call);
     return r < 0 ? r : op_authorized(call, call->caller);

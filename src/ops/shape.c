@@ -146,21 +146,17 @@ static bool is_new(struct walk *walk, const void *what) {
     return true;
 }
 
-static void walk_words(struct walk *walk, const struct words *words) {
-    if (words->name && is_new(walk, words) && walk->each_words)
-        walk->each_words(words, walk->ctx);
-}
-
 static void walk_shape(struct walk *walk,
                        const struct shape *shape) { /* NOLINT(misc-no-recursion) */
     if (!shape || !is_new(walk, shape))
         return;
     walk_shape(walk, shape->base);
     for (const struct shape_member *m = shape->members; m->name; m++) {
+        const struct words *words = (m->type & T_TYPE) != T_TEXT ? m->of : NULL;
         if ((m->type & T_TYPE) == T_OBJECT)
             walk_shape(walk, m->of);
-        else if (m->of && (m->type & T_TYPE) != T_TEXT)
-            walk_words(walk, m->of);
+        else if (words && words->name && is_new(walk, words) && walk->each_words)
+            walk->each_words(words, walk->ctx);
     }
     if (shape->name && walk->each_shape)
         walk->each_shape(shape, walk->ctx);
