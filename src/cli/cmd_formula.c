@@ -31,12 +31,9 @@ int formula_dirs_find(const char *project, struct formula_dirs *ret, struct erro
         return r;
     const char *path = project ? config_text(config, "projects.P.path", project) : "";
     const char *slash = strrchr(home.config_file, '/');
-    _cleanup_(strbuf_finish) struct strbuf own = STRBUF_INIT, beside = STRBUF_INIT;
-    strbuf_printf(&own, "%s/.sluice/formulas", path);
-    strbuf_printf(&beside, "%.*s/formulas", slash ? (int)(slash - home.config_file) : 0,
-                  home.config_file);
-    ret->folders[0] = *path ? strbuf_take(&own) : NULL;
-    ret->folders[1] = strbuf_take(&beside);
+    ret->folders[0] = *path ? xasprintf("%s/.sluice/formulas", path) : NULL;
+    ret->folders[1] =
+        xasprintf("%.*s/formulas", slash ? (int)(slash - home.config_file) : 0, home.config_file);
     ret->work = *path ? xstrdup(path) : getcwd(NULL, 0);
     return ret->work ? 0 : error_set(err, -errno, "this folder has no path: %s", strerror(errno));
 }

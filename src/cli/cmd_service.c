@@ -156,7 +156,7 @@ static const char manager_variables[] = "HOME USER LOGNAME TERM XDG_RUNTIME_DIR"
 
 int service_unit_find(const struct home *home, struct service_unit *ret_unit, struct error *err) {
     const char *folder = getenv("XDG_CONFIG_HOME"), *user = getenv("HOME");
-    struct strbuf name = STRBUF_INIT, file = STRBUF_INIT, link = STRBUF_INIT, more = STRBUF_INIT;
+    struct strbuf name = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf units = STRBUF_INIT;
     if (folder && *folder == '/')
         strbuf_printf(&units, "%s/systemd/user", folder);
@@ -170,12 +170,10 @@ int service_unit_find(const struct home *home, struct service_unit *ret_unit, st
         strbuf_printf(&name, "-%08x", (unsigned)hash_bytes(home->data, strlen(home->data)));
     strbuf_puts(&name, ".service");
     ret_unit->name = strbuf_take(&name);
-    strbuf_printf(&file, "%s/%s", strbuf_text(&units), ret_unit->name);
-    strbuf_printf(&link, "%s/default.target.wants/%s", strbuf_text(&units), ret_unit->name);
-    strbuf_printf(&more, "%.*s/service.env", (int)(slash - home->config_file), home->config_file);
-    ret_unit->file = strbuf_take(&file);
-    ret_unit->link = strbuf_take(&link);
-    ret_unit->environment_file = strbuf_take(&more);
+    ret_unit->file = xasprintf("%s/%s", strbuf_text(&units), ret_unit->name);
+    ret_unit->link = xasprintf("%s/default.target.wants/%s", strbuf_text(&units), ret_unit->name);
+    ret_unit->environment_file =
+        xasprintf("%.*s/service.env", (int)(slash - home->config_file), home->config_file);
     return 0;
 }
 

@@ -24,12 +24,6 @@ struct waiting {
     struct daemon_lost lost;
 };
 
-static json_t *body_of(const struct cmd_call *call, time_ms span) {
-    return json_pack("{s:o, s:b, s:b, s:I}", "tasks", request_args(call, 0, call->arg_count), "any",
-                     cmd_has(call, "any"), "patient", cmd_has(call, "keep-waiting"), "timeout_s",
-                     (json_int_t)((span + 999) / 1000));
-}
-
 /* Is there no daemon, or no longer? */
 static bool is_lost(const struct request *req) {
     int code = req->err.code;
@@ -51,7 +45,11 @@ static int wait_once(struct waiting *w) {
             return code; /* already reported: no daemon at the start */
         if (code == CMD_OK) {
             client_set_timeout(w->req.client, span + ANSWER_GRACE);
-            if (request_try_post(&w->req, body_of(w->call, span), "/v1/wait") == 0) {
+            json_t *body = json_pack(
+                "{s:o, s:b, s:b, s:I}", "tasks", request_args(w->call, 0, w->call->arg_count),
+                "any", cmd_has(w->call, "any"), "patient", cmd_has(w->call, "keep-waiting"),
+                "timeout_s", (json_int_t)((span + 999) / 1000));
+            if (request_try_post(&w->req, body, "/v1/wait") == 0) {
                 w->lost.since = 0;
                 return CMD_OK;
             }

@@ -43,14 +43,12 @@ static int take_column(struct cards *c, const char *phase, const char *column) {
     if (count < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
     for (int i = 0; i < count; i++) {
-        struct strbuf path = STRBUF_INIT;
         const char *name = entries[i]->d_name;
         size_t length = strlen(name);
         if (length <= 3 || name[0] == '.' || strcmp(name + length - 3, ".md") != 0)
             continue;
-        strbuf_printf(&path, "%s/%s/%s", phase, column, name);
         c->paths = xgrow(c->paths, &c->capacity, c->count + 1, sizeof(*c->paths));
-        c->paths[c->count++] = strbuf_take(&path);
+        c->paths[c->count++] = xasprintf("%s/%s/%s", phase, column, name);
     }
     free_list(entries, count);
     return 0;
@@ -80,10 +78,9 @@ static int find_cards(struct cards *c, const char *folder, struct error *err) {
         return error_set(err, phases, "cannot read '%s': %s", folder, strerror(-phases));
     if (phases > 0)
         return 0;
-    struct strbuf board = STRBUF_INIT; /* a repository with its board in project/ */
-    strbuf_printf(&board, "%s/project", c->root);
+    char *board = xasprintf("%s/project", c->root); /* a repository with its board in project/ */
     free(c->root);
-    c->root = strbuf_take(&board);
+    c->root = board;
     return take_phases(c) > 0
                ? 0
                : error_set(err, -EINVAL, "there is no folder phase-* in '%s'", folder);

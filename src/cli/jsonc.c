@@ -44,20 +44,15 @@ static size_t jsonc_skip(const struct strbuf *text, size_t from) {
     return (size_t)(cursor_at(text, from).at - strbuf_text(text));
 }
 
-/* The name may be written with escapes. */
-static bool is_name(const char *from, const char *to, const char *name) {
-    json_auto_t *text = json_loadb(from, (size_t)(to - from), JSON_DECODE_ANY, NULL);
-    bool same = json_is_string(text) && strcmp(json_string_value(text), name) == 0;
-    return same;
-}
-
 /* 1: more members may follow; 0: the last one; -1: error in the cursor. */
 static int read_member(struct json_cursor *c, const char *begin, const char *name,
                        struct jsonc_object *ret) {
     const char *key = c->at;
     if (!json_skip_string(c))
         return -1;
-    bool wanted = is_name(key, c->at, name);
+    /* The name may be written with escapes. */
+    json_auto_t *text = json_loadb(key, (size_t)(c->at - key), JSON_DECODE_ANY, NULL);
+    bool wanted = json_is_string(text) && strcmp(json_string_value(text), name) == 0;
     c->at = key;
     if (!json_skip_name(c))
         return -1;
