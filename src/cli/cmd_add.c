@@ -238,8 +238,6 @@ static void warn_of_agent(const struct home *home, const json_t *items, bool box
 
 void agent_warning_print(struct request *req, json_t *names) {
     _cleanup_(home_finish) struct home home = { 0 };
-    const char *agent;
-    json_t *sandbox;
     bool silent = json_object_size(names) == 0 || getenv("SLUICE_TASK") || daemon_has_peers()
                   || home_find(&home, NULL) < 0;
     bool box = true;
@@ -247,8 +245,9 @@ void agent_warning_print(struct request *req, json_t *names) {
         box =
             strcmp(get_text(json_object_get(req->answer, "sandbox"), "auto", "none"), "none") != 0;
     if (!silent && request_try_get(req, "/v1/agents") == 0)
-        json_object_foreach(names, agent, sandbox)
+        EACH_MEMBER(agent, sandbox, names) {
             warn_of_agent(&home, request_items(req), box, agent, json_string_value(sandbox));
+        }
     json_decref(names);
 }
 

@@ -132,20 +132,17 @@ static int print_live(const struct cmd_call *call) {
     return print(&out);
 }
 
-static int print_live_value(const struct cmd_call *call) {
-    int code = check_live(call);
-    _cleanup_(request_finish) struct request req = { 0 };
-    if (code == CMD_OK)
-        code = request_get_named(&req, call, "/v1/config/", "");
-    return request_ended(call, &req, &code) ? code : print_value_of(req.answer);
-}
-
 static int get_run(const struct cmd_call *call) {
     int code = request_check_name(call, call->args[0]);
     if (code != CMD_OK)
         return code;
-    if (cmd_has(call, "live"))
-        return print_live_value(call);
+    if (cmd_has(call, "live")) {
+        _cleanup_(request_finish) struct request req = { 0 };
+        code = check_live(call);
+        if (code == CMD_OK)
+            code = request_get_named(&req, call, "/v1/config/", "");
+        return request_ended(call, &req, &code) ? code : print_value_of(req.answer);
+    }
     _cleanup_(config_freep) struct config *config = config_new();
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct error err = { 0 };
@@ -278,9 +275,7 @@ static int set_run(const struct cmd_call *call) {
             return CMD_USAGE;
     size_t count = 0;
     _cleanup_(freep) struct config_change *changes = xcalloc(call->arg_count, sizeof(*changes));
-    const char *key;
-    json_t *value;
-    json_object_foreach(pairs, key, value) {
+    EACH_MEMBER(key, value, pairs) {
         changes[count++] = (struct config_change){ key, json_string_value(value) };
     }
     return change(call, changes, count);

@@ -225,9 +225,8 @@ static void complete_tasks(struct gathering *g, const json_t *list, bool message
 static void sort_tasks(struct gathering *g) {
     static const char *const states[] = { "done", "failed", "canceled" };
     for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-        json_t *list = json_array(), *task;
-        const char *id;
-        json_object_foreach(g->tasks, id, task) {
+        json_t *list = json_array();
+        EACH_MEMBER(id, task, g->tasks) {
             json_object_set_new(task, "id", json_string(id));
             if (strcmp(get_text(task, "became", ""), states[i]) == 0)
                 json_array_append(list, task);
@@ -363,21 +362,11 @@ static void take_waiting(void *ctx, const json_t *task) {
     json_array_append_new(ctx, item);
 }
 
-/* The longest in their state, of the oldest thousand. */
-static int gather_waits(struct gathering *g) {
-    json_t *waits = json_array();
-    int code = request_pages(g->req, "/v1/tasks?state=ready,waiting&order=old&limit=1000",
-                             TASKS_MAX, take_waiting, waits);
-    json_object_set_new(g->digest, "waits", sorted(waits, by_change, WAITS_MAX));
-    return code;
-}
-
 /* --- putting it together --------------------------------------------------------------------- */
 
 static json_t *values(const json_t *object, const char *name_member) {
-    json_t *ret = json_array(), *value;
-    const char *key;
-    json_object_foreach((json_t *)object, key, value) {
+    json_t *ret = json_array();
+    EACH_MEMBER(key, value, object) {
         if (name_member)
             json_object_set_new(value, name_member, json_string(key));
         json_array_append(ret, value);
@@ -403,8 +392,12 @@ static int gather_all(struct gathering *g) {
         code = gather_runs(g);
     if (code == CMD_OK)
         code = gather_events(g);
+    /* The longest in their state, of the oldest thousand. */
+    json_t *waits = json_array();
     if (code == CMD_OK)
-        code = gather_waits(g);
+        code = request_pages(g->req, "/v1/tasks?state=ready,waiting&order=old&limit=1000",
+                             TASKS_MAX, take_waiting, waits);
+    json_object_set_new(g->digest, "waits", sorted(waits, by_change, WAITS_MAX));
     if (code != CMD_OK)
         return code;
     sort_tasks(g);

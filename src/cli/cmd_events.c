@@ -73,9 +73,7 @@ void event_list_line(const json_t *event, struct strbuf *out) {
         if (attempt > 0)
             strbuf_printf(out, ".%" PRId64, attempt);
     }
-    const char *key;
-    json_t *value;
-    json_object_foreach(json_object_get(event, "data"), key, value) {
+    EACH_MEMBER(key, value, json_object_get(event, "data")) {
         if (json_is_null(value))
             continue;
         strbuf_puts(out, "  ");

@@ -120,13 +120,11 @@ static int try_request(struct stdio *s, const struct mcp_question *question, con
     _cleanup_(strbuf_finish) struct strbuf full = STRBUF_INIT;
     json_auto_t *body = json_object();
     bool is_post = strcmp(question->op->method, "POST") == 0;
-    const char *name;
-    json_t *value;
     int r = connect_for(s, question->op->writes, &a->err);
     if (r < 0)
         return r;
     strbuf_puts(&full, path);
-    json_object_foreach(question->params, name, value) {
+    EACH_MEMBER(name, value, question->params) {
         const struct mcp_param *param = mcp_param_find(question->op->params, name);
         if (!param || strcmp(param->place, "body") == 0) {
             (void)json_object_set(body, name, value);

@@ -420,9 +420,7 @@ static void print_project(const struct cmd_call *call, const json_t *p, struct s
     if (get_int(p, "external", 0) > 0)
         show_line(out, "external", cell_number(p, "external").text);
     show_workspaces(p, out);
-    const char *state;
-    json_t *count;
-    json_object_foreach(json_object_get(p, "counts"), state, count) {
+    EACH_MEMBER(state, count, json_object_get(p, "counts")) {
         if (json_integer_value(count) > 0)
             strbuf_printf(out, "  %-12s %" JSON_INTEGER_FORMAT "\n", state,
                           json_integer_value(count));
@@ -466,9 +464,7 @@ static int project_set_run(const struct cmd_call *call) {
         code = request_post_named(&req, call, json_incref(body), "/v1/projects/", "/set");
     if (request_ended(call, &req, &code))
         return code;
-    const char *key;
-    json_t *value;
-    json_object_foreach(body, key, value) {
+    EACH_MEMBER(key, value, body) {
         (void)cmd_print_line("%s %s=%s", call->args[0], key, json_string_value(value));
     }
     return CMD_OK;

@@ -62,9 +62,7 @@ static void put_value(struct strbuf *out, const json_t *value);
 
 /* KEY=VALUE, and KEY.KEY=VALUE for nested members. */
 static void put_pairs(struct strbuf *out, const char *before, const json_t *object) {
-    const char *key;
-    json_t *item;
-    json_object_foreach((json_t *)(uintptr_t)object, key, item) {
+    EACH_MEMBER(key, item, object) {
         _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
         strbuf_printf(&name, "%s%s", before, key);
         if (json_is_object(item) && json_object_size(item) > 0) {
@@ -250,12 +248,11 @@ static void put_any(struct sheet *s, const char *label, const json_t *value) {
 static void put_spec(struct sheet *s, const json_t *task) {
     static const char shown[] = "argv title project kind agent group parent priority name draft "
                                 "hold not_before depends_on executor sandbox";
-    json_t *spec = json_object_get(task, "spec"), *value;
-    const char *key;
+    json_t *spec = json_object_get(task, "spec");
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     put_argv(&text, json_object_get(spec, "argv"));
     put_field(s, "command", "%s", strbuf_text(&text));
-    json_object_foreach(spec, key, value) {
+    EACH_MEMBER(key, value, spec) {
         if (!word_in(key, shown))
             put_any(s, key, value);
     }

@@ -63,10 +63,9 @@ static size_t status_queue(const json_t *status, struct strbuf *out) {
     if (json_object_size(json_object_get(queue, "depths")) == 0)
         return lines;
     strbuf_puts(out, "queue: ");
-    const char *kind, *comma = "";
-    json_t *depth;
+    const char *comma = "";
     int64_t rest = get_int(queue, "depth", 0);
-    json_object_foreach(json_object_get(queue, "depths"), kind, depth) {
+    EACH_MEMBER(kind, depth, json_object_get(queue, "depths")) {
         strbuf_puts(out, comma);
         sanitize_line(kind, out);
         strbuf_printf(out, " %" JSON_INTEGER_FORMAT, json_integer_value(depth));
@@ -294,9 +293,7 @@ static void fill_limits(struct screen *s) {
 
 /* The scalar members of an event's data: from=ready to=starting. */
 static void put_data(struct strbuf *out, const json_t *event, time_ms now) {
-    const char *key;
-    json_t *value;
-    json_object_foreach(json_object_get(event, "data"), key, value) {
+    EACH_MEMBER(key, value, json_object_get(event, "data")) {
         if (json_is_object(value) || json_is_array(value) || json_is_null(value))
             continue;
         strbuf_printf(out, "%s%s=", out->length > 0 ? " " : "", key);

@@ -220,16 +220,14 @@ static void print_remarks(const json_t *list, const char *before, struct strbuf 
 
 /* For the state of another scheduler, before the summary. */
 static void print_state(const struct import *im, struct strbuf *out) {
-    const char *key;
-    json_t *value;
     bool dry = cmd_has(im->call, "dry-run");
-    json_object_foreach(im->new_projects, key, value) {
+    EACH_MEMBER(key, value, im->new_projects) {
         cmd_put_line(out, "project %s: %s", dry ? "would be added" : "added", key);
     }
     print_remarks(im->notes, "note", out);
     print_remarks(im->skipped, "left out", out);
     bool applied = cmd_has(im->call, "settings") && !dry;
-    json_object_foreach(im->settings, key, value) {
+    EACH_MEMBER(key, value, im->settings) {
         cmd_put_line(out, applied ? "set: %s=%s" : "to set: sluice config set '%s=%s'", key,
                      json_string_value(value));
     }
@@ -338,19 +336,13 @@ json_t *state_own(struct state *s, json_t *value) {
     return value;
 }
 
-static char *key_of(const char *project, const char *id) {
-    struct strbuf key = STRBUF_INIT;
-    strbuf_printf(&key, "%s/%s", project, id);
-    return strbuf_take(&key);
-}
-
 json_t *state_find(const struct state *s, const char *project, const char *id) {
-    _cleanup_(freep) char *key = key_of(project, id);
+    _cleanup_(freep) char *key = xasprintf("%s/%s", project, id);
     return json_object_get(s->items, key);
 }
 
 json_t *state_item(struct state *s, const char *project, const char *id, bool *ret_new) {
-    _cleanup_(freep) char *key = key_of(project, id);
+    _cleanup_(freep) char *key = xasprintf("%s/%s", project, id);
     json_t *item = json_object_get(s->items, key);
     if (ret_new)
         *ret_new = !item;
@@ -407,7 +399,7 @@ void state_keep_members(json_t *item, const json_t *record, const char *names) {
 }
 
 void state_need(json_t *item, const char *project, const char *id) {
-    _cleanup_(freep) char *key = key_of(project, id);
+    _cleanup_(freep) char *key = xasprintf("%s/%s", project, id);
     json_t *needs = json_object_get(item, "needs");
     EACH_ITEM(need, needs) {
         if (strcmp(json_string_value(need), key) == 0)
@@ -417,7 +409,7 @@ void state_need(json_t *item, const char *project, const char *id) {
 }
 
 void state_parent(json_t *item, const char *project, const char *id, bool waits) {
-    _cleanup_(freep) char *key = key_of(project, id);
+    _cleanup_(freep) char *key = xasprintf("%s/%s", project, id);
     json_object_set_new(item, "parent", json_text(key));
     state_put(item, "parent_gate", json_string(waits ? "done" : "none"));
 }
@@ -472,9 +464,7 @@ void state_report(struct state *s, enum state_report what, const char *source, c
 }
 
 void state_known(struct state *s, const json_t *object, const char *known) {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)object, key, value) {
+    EACH_MEMBER(key, value, object) {
         if (word_in(key, known) || json_object_get(s->ignored, key))
             continue;
         json_object_set_new(s->ignored, key, json_true());
@@ -696,11 +686,9 @@ static int add_projects(struct state *s, json_t *const *sorted, size_t count, st
     }
     s->im.new_projects = add_list(&s->im, "projects", all);
     int code = request_pages(req, "/v1/projects?limit=1000", 1000000, remove_known, all);
-    const char *name;
-    json_t *settings;
     if (code != CMD_OK || cmd_has(s->im.call, "dry-run"))
         return code;
-    json_object_foreach(all, name, settings) {
+    EACH_MEMBER(name, settings, all) {
         json_auto_t *body = json_copy(settings);
         json_object_set_new(body, "name", json_text(name));
         if (request_try_post(req, json_incref(body), "/v1/projects") == 0)
@@ -727,12 +715,11 @@ static int keep_paused(struct state *s, const json_t *item, struct request *req)
 
 int state_send(struct state *s) {
     size_t count = json_object_size(s->items), at = 0;
-    json_t **list = xcalloc(count + 1, sizeof(json_t *)), *item;
+    json_t **list = xcalloc(count + 1, sizeof(json_t *));
     struct sorting sort = { .state = s,
                             .sorted = xcalloc(count + 1, sizeof(json_t *)),
                             .path = json_array() };
-    const char *key;
-    json_object_foreach(s->items, key, item) {
+    EACH_MEMBER(key, item, s->items) {
         check_links(s, item);
         list[at++] = item;
     }
@@ -745,7 +732,7 @@ int state_send(struct state *s) {
     if (code == CMD_OK)
         code = request_pages(&req, "/v1/agents?limit=1000", 1000000, add_worker, s->workers);
     for (size_t i = 0; i < count; i++) {
-        item = sort.sorted[i];
+        json_t *item = sort.sorted[i];
         /* A parent ends after the children that do not wait for it. A child that needs its parent
          * in another way waits for it; otherwise they would wait for each other. */
         const char *parent = get_text(item, "parent", NULL);

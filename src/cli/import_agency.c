@@ -32,32 +32,30 @@ static const char *file_of(const char *path) {
 }
 
 static void read_supervisor(struct agency *a) {
-    const char *path;
     json_auto_t *state = state_json(a->s, "supervisor-state.json");
-    json_t *count;
     EACH_ITEM(entry, json_object_get(state, "queuedCards")) {
         time_ms at = state_time(get_text(entry, "enqueuedAt", NULL));
         a->last = at > a->last ? at : a->last;
         json_object_set(a->queued, file_of(get_text(entry, "cardPath", "")), entry);
     }
-    json_object_foreach(json_object_get(state, "failureCounts"), path, count)
+    EACH_MEMBER(path, count, json_object_get(state, "failureCounts")) {
         json_object_set(a->failures, file_of(path), count);
+    }
     /* A list, or an object by id. */
-    json_t *runs = json_object_get(state, "activeRuns"), *one;
+    json_t *runs = json_object_get(state, "activeRuns");
     EACH_ITEM(run, runs) {
         if (json_is_object(run))
             json_object_set(a->active, file_of(get_text(run, "cardPath", "")), run);
     }
-    json_object_foreach(runs, path, one)
+    EACH_MEMBER(id, one, runs) {
         json_object_set(a->active, file_of(get_text(one, "cardPath", "")), one);
+    }
     if (state_mode(a->s, "run-history.json"))
         state_note(a->s, "run-history.json", "the history of runs is not brought over");
 }
 
 static void note_missing_cards(struct agency *a) {
-    const char *file;
-    json_t *entry;
-    json_object_foreach(a->queued, file, entry) {
+    EACH_MEMBER(file, entry, a->queued) {
         const char *path = get_text(entry, "cardPath", ""), *at = path;
         while ((at = strstr(at, "/project/"))) /* an absolute path of another host */
             path = at += strlen("/project/");
@@ -68,12 +66,10 @@ static void note_missing_cards(struct agency *a) {
 }
 
 static void read_config(struct agency *a) {
-    const char *flow;
     json_auto_t *config = state_yaml(a->s, NULL, "project/config.yaml");
-    json_t *most;
     const json_t *agents = json_object_get(config, "agents");
     state_setting(a->s, "limits.runs", json_object_get(agents, "maxConcurrent"));
-    json_object_foreach(json_object_get(agents, "perFlow"), flow, most) {
+    EACH_MEMBER(flow, most, json_object_get(agents, "perFlow")) {
         _cleanup_(freep) char *key = xasprintf("kinds.%s.max_running", flow);
         state_setting(a->s, key, most);
     }

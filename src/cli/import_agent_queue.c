@@ -142,13 +142,11 @@ static void take_project(struct agent_queue *q, json_t *row) {
 
 static void take_agents(struct agent_queue *q) {
     json_auto_t *count = json_object();
-    json_t *number;
-    const char *type;
     EACH_ITEM(row, rows_of(q, "agents")) {
-        type = get_text(row, "agent_type", "");
+        const char *type = get_text(row, "agent_type", "");
         json_object_set_new(count, type, json_integer(get_int(count, type, 0) + 1));
     }
-    json_object_foreach(count, type, number) {
+    EACH_MEMBER(type, number, count) {
         _cleanup_(freep) char *key = xasprintf("agents.%s.slots", type);
         if (*type)
             state_setting(q->s, key, number);
@@ -293,9 +291,10 @@ static int by_text(const void *a, const void *b) {
 /* Ties are broken by id. */
 static void set_order(const struct agent_queue *q) {
     size_t count = json_object_size(q->of_task), at = 0;
-    const char **ids = xcalloc(count + 1, sizeof(*ids)), *id;
-    json_t *project;
-    json_object_foreach(q->of_task, id, project) ids[at++] = id;
+    const char **ids = xcalloc(count + 1, sizeof(*ids));
+    EACH_MEMBER(id, project, q->of_task) {
+        ids[at++] = id;
+    }
     qsort(ids, count, sizeof(*ids), by_text);
     for (size_t i = 0; i < count; i++) {
         json_t *item = state_find(q->s, get_text(q->of_task, ids[i], ""), ids[i]);
@@ -322,9 +321,7 @@ static void note_tables(struct agent_queue *q) {
     static const char used[] =
         "projects tasks archived_tasks task_dependencies task_context task_results workspaces "
         "agents project_constraints agent_profiles";
-    const char *table;
-    json_t *rows;
-    json_object_foreach(q->tables, table, rows) {
+    EACH_MEMBER(table, rows, q->tables) {
         if (json_array_size(rows) > 0 && !word_in(table, used))
             state_note(q->s, table, "%zu rows of this table are not brought over",
                        json_array_size(rows));

@@ -196,10 +196,8 @@ static void set_agent_and_folder(struct conductor *c, const struct folder *f, js
 
 /* Numbers and booleans become texts in an environment. */
 static void set_variables(json_t *item, const json_t *config) {
-    const char *name;
     json_auto_t *env = json_object();
-    json_t *value;
-    json_object_foreach((json_t *)config, name, value) {
+    EACH_MEMBER(name, value, config) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         print_value(&text, value);
         json_object_set_new(

@@ -196,12 +196,10 @@ static const json_t *open_context(const struct gastown *g, const char *id) {
 
 static const char *project_of(const struct gastown *g, const char *id) {
     const char *target = get_text(open_context(g, id), "target_rig", NULL);
-    const char *name;
-    json_t *rig;
     size_t size = strcspn(id, "-");
     if (target && *target)
         return target;
-    json_object_foreach(g->rigs, name, rig) {
+    EACH_MEMBER(name, rig, g->rigs) {
         const char *prefix = get_text(json_object_get(rig, "beads"), "prefix", "");
         if (strlen(prefix) == size && strncmp(prefix, id, size) == 0)
             return name;
@@ -299,10 +297,8 @@ static void set_links(struct gastown *g, json_t *item, const json_t *bead) {
 
 /* An epic runs nothing: a no-op command ends it when its children are done. */
 static void set_epic(struct gastown *g, json_t *item) {
-    const char *id;
     size_t children = 0;
-    json_t *bead;
-    json_object_foreach(g->beads, id, bead) {
+    EACH_MEMBER(id, bead, g->beads) {
         EACH_ITEM(link, json_object_get(bead, "dependencies")) {
             bool is_child =
                 member_is(link, "type", "parent-child")
@@ -360,17 +356,15 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
 }
 
 static void take_all(struct gastown *g) {
-    const char *id;
-    json_t *bead;
-    json_object_foreach(g->beads, id, bead) {
+    EACH_MEMBER(id, bead, g->beads) {
         if (has_label(bead, "gt:sling-context"))
             take_context(g, id, bead);
     }
-    json_object_foreach(g->beads, id, bead) {
+    EACH_MEMBER(id, bead, g->beads) {
         if (!has_label(bead, "gt:sling-context"))
             take_bead(g, id, bead);
     }
-    json_object_foreach(g->beads, id, bead) {
+    EACH_MEMBER(id, bead, g->beads) {
         json_t *item = state_find(g->s, project_of(g, id), id);
         const json_t *links = json_object_get(bead, "dependencies");
         EACH_ITEM(link, strcmp(type_of(bead), "convoy") == 0 ? links : NULL) {
@@ -388,8 +382,6 @@ static void take_all(struct gastown *g) {
 
 static int gastown_run(const struct cmd_call *call) {
     _cleanup_(state_finish) struct state s = { 0 };
-    const char *name;
-    json_t *rig;
     int code = state_open(&s, call, false);
     if (code != CMD_OK)
         return code;
@@ -400,7 +392,7 @@ static int gastown_run(const struct cmd_call *call) {
     g.rigs = json_object_get(state_own(&s, state_json(&s, "mayor/rigs.json")), "rigs");
     read_export(&g, "");
     read_export(&g, ".beads");
-    json_object_foreach(g.rigs, name, rig) {
+    EACH_MEMBER(name, rig, g.rigs) {
         take_rig(&g, name, rig);
     }
     read_routes(&g);

@@ -195,8 +195,7 @@ static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
 static void take_project(struct loopr *l, const char *folder, const char *project) {
     static const char *const others[] = { "signals", "tool_jobs", "events" };
     struct error err = { 0 };
-    const char *id, *slash = *folder ? "/" : "";
-    json_t *loop;
+    const char *slash = *folder ? "/" : "";
     _cleanup_(strbuf_finish) struct strbuf loops = STRBUF_INIT;
     strbuf_printf(&loops, "%s%s.taskstore/loops.jsonl", folder, slash);
     l->folder = folder;
@@ -204,7 +203,7 @@ static void take_project(struct loopr *l, const char *folder, const char *projec
     l->loops = state_own(l->s, json_object());
     if (state_lines(l->s, strbuf_text(&loops), take_line, l, &err) < 0)
         state_damaged(l->s, strbuf_text(&loops), "%s", err.text);
-    json_object_foreach(l->loops, id, loop) {
+    EACH_MEMBER(id, loop, l->loops) {
         take_loop(l, id, loop);
     }
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {

@@ -33,6 +33,25 @@ static inline json_t *item_next(struct item_cursor *cursor) {
          item##_at.ended = true)                                                                   \
         for (json_t * item; (item = item_next(&item##_at));)
 
+/* Iterates over an object: EACH_MEMBER(key, value, object) { … } */
+struct member_cursor {
+    json_t *object;
+    void *at;
+    bool begun, ended;
+};
+static inline json_t *member_next(struct member_cursor *cursor, const char **ret_key) {
+    cursor->at = cursor->begun ? json_object_iter_next(cursor->object, cursor->at)
+                               : json_object_iter(cursor->object);
+    cursor->begun = true;
+    *ret_key = json_object_iter_key(cursor->at);
+    return json_object_iter_value(cursor->at);
+}
+#define EACH_MEMBER(key, value, of)                                                                \
+    for (struct member_cursor value##_at = { (json_t *)(uintptr_t)(of), NULL, false, false };      \
+         !value##_at.ended; value##_at.ended = true)                                               \
+        for (const char *key = NULL; !value##_at.ended; value##_at.ended = true)                   \
+            for (json_t * value; (value = member_next(&value##_at, &key));)
+
 /* Adds the texts of a list, with `between` between them and what is in `out` already. */
 void join_texts(struct strbuf *out, const char *between, const json_t *list);
 
