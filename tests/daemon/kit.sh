@@ -3,7 +3,7 @@
 # real programs, real processes, a home of its own. Nothing sleeps.
 #
 #   complains TEXT 'what'         stderr is one message (and perhaps the usage), and contains TEXT
-#   tell FIFO                     writes the line that a command reads from the fifo
+#   unblock FIFO                  writes the line that a command reads from the fifo
 #   gone PID, is_gone PID         that process does not live any more; until it does not
 #   shim_of ID ATTEMPT            prints the pid of the shim of a live run
 #   field MEMBER                  a member of the JSON value in out: field queue_position
@@ -20,7 +20,7 @@ complains() {
     report $? "$2"
 }
 
-tell() {
+unblock() {
     # shellcheck disable=SC2016 # for the inner shell
     timeout "$patience" sh -c 'echo >"$1"' - "$1" || echo "# nobody reads from $1"
 }

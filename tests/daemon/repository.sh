@@ -6,7 +6,7 @@
 #   commits NAME RANGE            how many commits there are
 #   clock_git                     the daemon gets a git that can be stopped: put `before WORDS` or `after WORDS`
 #                                 into $tmp/stop; $tmp/stopped appears when it waits there,
-#                                 and `tell continue` lets it go on
+#                                 and `unblock continue` lets it go on
 #   stops WHEN                    waits for that
 #   crash                         kills the daemon, waits for its end; and a git that the next one would let
 #                                 come to its end

@@ -117,7 +117,7 @@ rule 'f022 it names the oldest, since when, and what stops it' \
     grep -Eq "stuck:lease:resource:gpu .*'$(printf '%s' "$runs" | sed 's/[0-9]*$//')[0-9]+' waits for [0-9]+ min already: .*gpu" out
 rule 'f022 three tasks, one alert' [ "$("$SLUICE" debug events | grep -c '"key":"stuck:')" = 1 ]
 "$SLUICE" pause >/dev/null
-tell go
+unblock go
 ends "$runs"
 rule 'f022 it is over when the run has ended' closes "run:$runs"
 rule 'f022 what a person has stopped is not stuck' closes stuck:lease:resource:gpu

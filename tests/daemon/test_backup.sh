@@ -35,7 +35,7 @@ run sluice restore --yes night.db
 exits 0 'restore'
 copy=$(sed -n 's/^what was there before: //p' out)
 rule 'restore keeps what it replaces' [ -s "$copy" ]
-tell go
+unblock go
 run sluice up
 exits 0 'the daemon starts with what was restored'
 run sluice show --json "$kept"
@@ -112,7 +112,7 @@ rule 'nothing was done twice' [ "$(cat long short other)" = "$(printf 'begun\nbe
 run sluice events --json --limit 1000
 rule 'the events name both runs' [ "$(grep -o '"run.found","task":"[^"]*"' out | sort | tr '\n' ' ')" = \
     "\"run.found\",\"task\":\"$long\" \"run.found\",\"task\":\"$short\" " ]
-tell go_long
+unblock go_long
 rule 'what was found ends like any other' becomes "$long" 'done'
 daemon=$(pid_of_daemon)
 kill -9 "$daemon" # once more: now the rows know all of it
@@ -122,7 +122,7 @@ add --project web -- true
 becomes "$id" 'done'
 rule 'also not after the next crash' [ "$(cat long short other | wc -l) $(value "$long" state)" = '3 done' ]
 shim=$(shim_of "$other" 1)
-tell go_other
+unblock go_other
 rule 'the run that belongs to nobody has ended' is_gone "$shim"
 
 # A task that the backup calls finished, and whose next run lives, is not started beside it.
@@ -143,12 +143,12 @@ exits 4 'again beside a living run is refused'
 complains "run '$id.2' lives" 'which is named'
 rule 'and nothing has begun' [ "$(cat twice)" = begun ]
 shim=$(shim_of "$id" 2)
-tell go_again
+unblock go_again
 is_gone "$shim"
 soon "$SLUICE" again "$id" >/dev/null 2>&1
 report $? 'when it has ended, the task can be done again'
 becomes "$id" running
-tell go_again
+unblock go_again
 becomes "$id" 'done'
 rule 'in a folder of its own' [ "$(value "$id" attempt) $(wc -l <twice)" = '3 2' ]
 finish

@@ -89,7 +89,7 @@ kill -9 "$(pid_of_daemon)"
 run sluice up
 exits 0 'a daemon that was killed meanwhile starts again'
 rule 'what was used is known' [ "$(budget "$id" task tokens)" = 600 ]
-tell "plays/$id.2.stay"
+unblock "plays/$id.2.stay"
 rule 'when all is used the task is held, and not repeated' becomes "$id" held
 run sluice why "$id"
 has "it has used 1,100 of 1,000 tokens; raise it with \`sluice budget $id --tokens N\`, then it goes on" 'for its own budget'
@@ -136,7 +136,7 @@ has "project 'shop' has used \$1.25 of \$1.00 in 24 h" 'and why names the dollar
 add --project api -- true
 rule 'that of others does not' becomes "$id" 'done'
 rule 'what runs goes on' [ "$(value "$live" state)" = running ]
-tell "plays/$live.1.stay"
+unblock "plays/$live.1.stay"
 rule 'to its end' becomes "$live" 'done'
 kill -9 "$(pid_of_daemon)"
 run sluice up
@@ -169,7 +169,7 @@ child=$(cut -d ' ' -f 1 added)
 becomes "$child" 'done'
 rule 'what a child did not use goes back to its parent' \
     [ "$("$SLUICE" show --json "$parent" | grep -oE '"handed":\{[^}]*\}' | first tokens)" = 100 ]
-tell go
+unblock go
 becomes "$parent" 'done'
 
 # --- what others see -------------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ add --project web -- sh -c "read -r _ <'$tmp/go'; [ \$SLUICE_ATTEMPT = 1 ] || '$
 add --project web --after web-1 -- sh -c "'$SLUICE' bus post --type FACT 'said inside'; '$SLUICE' report --done"
 add --project web --after web-1,web-2 -- sh -c "'$SLUICE' report --done"
 appears 'waiting for 2 tasks: web-1, web-2' "$home/bus/web/web-3.md"
-tell go
+unblock go
 appears 'run web-1.2 started' "$home/bus/web/web-1.md"
-tell go
+unblock go
 becomes web-3 'done'
 appears 'task web-3 completed' "$home/bus/web.md"
 lines web/web-1 >out
@@ -63,7 +63,7 @@ lines web/web-4 | tail -n 3 >out
 printf '%s\n' 'PROGRESS: waiting for its children to finish' \
     'WARNING: timed out waiting for its children; they go on without it' 'FACT: task completed (drain-timeout)' >want
 compare want out 'f136 a drain that timed out is a warning'
-tell go
+unblock go
 becomes web-5 'done'
 
 # --- once -------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ has 'task web-7 completed' 'f119 the lock is advisory: readers do not ask for it
 run sluice status
 exits 0 'f117 and no request'
 appears 'task completed' "$home/bus/web/web-8.md"
-tell free
+unblock free
 wait $holder
 took=$(($(date +%s) - since))
 rule 'f117 it is posted when the lock is free' appears 'task web-8 completed' "$home/bus/web.md"
@@ -123,7 +123,7 @@ add --project web -- sh -c "'$SLUICE' report --done"
 becomes web-9 'done'
 run sluice down --wait
 exits 0 'a locked bus does not stop the end of the daemon'
-tell free
+unblock free
 wait $holder
 "$SLUICE" up >/dev/null 2>&1
 rule 'the next one posts it' appears 'task web-9 completed' "$home/bus/web.md"

@@ -20,7 +20,7 @@ prints "$tmp/shared/data/runs/$id/1/tmp" 'sluice logs finds it'
 run sluice status --json
 has "\"runs_folder\":\"$tmp/shared/data/runs\"" 'status tells where it is'
 kill -9 "$(pid_of_daemon)"
-tell go
+unblock go
 run sluice up
 becomes "$id" failed
 run sluice show "$id"

@@ -50,7 +50,7 @@ has '+two' 'the iteration that runs: so far'
 commit repo other other
 run sluice diff "$live" --json
 rule 'what others do in the base meanwhile is not in it' [ "$(grep -c '"path":"other"' out)" = 0 ]
-tell go
+unblock go
 becomes "$live" 'done'
 run sluice diff "$live"
 has '+two' 'the worktree of a finished task is shown as long as it is there'
@@ -100,7 +100,7 @@ rm "$home/worktrees/$id/file"
 run sluice diff "$id"
 has '+going' 'while the worktree is being removed: what was noted'
 rule 'and not the files that git has removed already' [ "$(grep -c 'deleted file' out)" = 0 ]
-tell continue
+unblock continue
 
 # The base moves while it works; its check fails on the new base, once.
 add -p web --merge direct --until validate --check 'test ! -e moved.twice || test -e fixed' -- sh -c '
@@ -109,7 +109,7 @@ add -p web --merge direct --until validate --check 'test ! -e moved.twice || tes
 moving=$id
 rule 'the task that will be rebased is at work' soon [ -e based ]
 commit repo moved.twice moved
-tell go
+unblock go
 becomes "$moving" 'done'
 run sluice diff "$moving" --stat
 has '3 files, +3 -0' 'a rebased change: what is its own, and not what came with the base'
@@ -177,7 +177,7 @@ rule 'a list has no escape codes, and a line for each file' \
 COLUMNS=80 TERM=xterm script -qec "'$SLUICE' diff '$hostile'" /dev/null </dev/null >out 2>err
 rule 'a terminal gets colours' grep -q "$(printf '\033\\[32m')" out
 rule 'and no title' [ "$(grep -c "$(printf '\033]0;')" out)" = 0 ]
-tell go
+unblock go
 becomes "$hostile" held
 rule 'neither at the end of the run' [ ! -e evil ]
 for setting in filter.evil diff.evil; do git -C repo config --remove-section "$setting"; done

@@ -11,7 +11,7 @@ add -- sh -c 'read -r _ <go; exit 0'
 task=$id
 rule 'events -f tells what happens, as it happens' appears '"kind":"run.started"' stream
 kill -9 "$(pid_of_daemon)"
-tell go
+unblock go
 "$SLUICE" up >/dev/null 2>&1
 rule 'events -f goes on after kill -9 of the daemon' appears '"to":"done"' stream
 "$SLUICE" down >/dev/null 2>&1

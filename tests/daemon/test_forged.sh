@@ -61,7 +61,7 @@ if store_is_file; then
     appears "$id" forging
     shim=$(shim_of "$id" 1)
     kill_daemon
-    tell go
+    unblock go
     is_gone "$shim"
     "$SLUICE" restore --yes before.db >/dev/null
     start
@@ -74,7 +74,7 @@ appears "$id" forging
 becomes "$id" running
 shim=$(shim_of "$id" 1)
 kill_daemon
-tell go
+unblock go
 is_gone "$shim"
 start
 rule 'with it, the next daemon does not believe it' becomes "$id" failed

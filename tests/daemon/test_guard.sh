@@ -76,7 +76,7 @@ attack() {
     timeout "$patience" "$SLUICE" wait "$task" >/dev/null 2>&1
 }
 
-# The same, up to where the script says that it is ready; `tell go` lets it go on.
+# The same, up to where the script says that it is ready; `unblock go` lets it go on.
 begin() {
     name=$1 script=$2
     shift 2
@@ -87,7 +87,7 @@ begin() {
 }
 
 end() {
-    tell go
+    unblock go
     timeout "$patience" "$SLUICE" wait "$task" >/dev/null 2>&1
 }
 
@@ -285,7 +285,7 @@ echo 'after config' >stop
 "$SLUICE" diff "$task" >/dev/null 2>&1 &
 stops 'the list of filters'
 git -C flip config filter.evil.clean "$tmp/evil.sh flip"
-tell continue
+unblock continue
 wait $!
 held flip
 end

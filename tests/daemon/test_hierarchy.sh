@@ -32,7 +32,7 @@ run sluice why "$child"
 has "$parent" 'f016 a child waits for its parent, and says so'
 run sluice add --parent t-999 -- true
 exits 2 'f016 a parent that does not exist is refused'
-tell go
+unblock go
 rule 'f016 it runs when its parent is done' becomes "$child" 'done'
 "$SLUICE" show --json "$child" >out
 for member in id kind parent state iteration created_at changed_at; do
@@ -153,7 +153,7 @@ add --spawn list.json -- sh -c 'echo "[{\"run\":\"true\"},{\"run\":\"true\"}]" >
 twice=$id
 becomes "$twice" running
 kill -9 "$(pid_of_daemon)"
-tell go
+unblock go
 start
 becomes "$twice" 'done'
 rule 'children are added once, whatever happens to the daemon' [ "$(children "$twice" 2 | wc -l)" = 2 ]
@@ -223,12 +223,12 @@ becomes "$id" running
 parent=$id
 add --parent "$parent" --parent-gate none -- sh -c 'read -r _ <hold'
 becomes "$id" running
-tell go
+unblock go
 id=$parent
 rule 'f078 a task is done although a child is not, after drain_s' becomes "$id" 'done'
 "$SLUICE" events --json --task "$id" --limit 100 >out
 has '"reason":"drain-timeout"' 'f078 the event says so'
 cp "$home/sluice.log" out 2>/dev/null
 has "task '$id' is done although its children are not" 'f078 and the log warns'
-tell hold
+unblock hold
 finish

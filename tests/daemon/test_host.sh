@@ -49,7 +49,7 @@ rule 'f067 one alert, with figures and what it takes' sh -c \
     'echo "$1" | grep -Eq "^[0-9]+ MB of disk are free, the floor is 200 MB .*until [0-9]+ MB more are free"' - "$(alert disk)"
 rule 'f067 the log has the warning' grep -q 'Low disk space, not starting tasks available_gb=0\.' "$home/sluice.log"
 rule 'f067 what runs goes on' [ "$(value "$runs" state)" = running ]
-tell "$tmp/go"
+unblock "$tmp/go"
 rule 'f067 and its end is recorded' becomes "$runs" 'done'
 rm "$home/filling"
 rule 'f067 with room again it starts by itself' becomes "$waits" 'done'
@@ -84,7 +84,7 @@ rule 'f120 which says so' grep -Eqi 'disk|space' err
 rule 'f120 and nothing was taken' [ "$("$SLUICE" list --ids --all | wc -l)" = "$before" ]
 run sluice status
 has 'DISK FULL' 'f120 status says it on its first line'
-tell "$tmp/go"
+unblock "$tmp/go"
 rule 'f120 the end of what ran is recorded all the same: room for it was kept aside' becomes "$runs" 'done'
 rm "$home/filling"
 run sluice add -- true

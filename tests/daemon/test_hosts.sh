@@ -63,7 +63,7 @@ complains "is on host 'hosta', which is unreachable" 'and that is said'
 
 on hosta
 rule 'the daemon of its host has it again' [ "$(value "$living" state) $(shim_of "$living" 1)" = "running $shim" ]
-tell go
+unblock go
 rule 'its end is recorded' becomes "$living" 'done'
 rule 'and who waited has run' becomes "$waiting" 'done'
 rule 'everything ran once' [ "$(sort started | uniq -d)" = '' ]

@@ -74,7 +74,7 @@ exits 0 'its log is seen in the shared folder'
 
 # --- it ends there, and its daemon is back as a standby ----------------------------------------------
 
-tell go
+unblock go
 is_gone "$first"
 run env "SLUICE_HOME=$home" "$SLUICE" up
 rule 'a standby of its host alone changes nothing' [ "$(value "$living" state)" = running ]

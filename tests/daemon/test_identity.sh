@@ -173,7 +173,7 @@ in_slot=$?
 kill -STOP "$daemon"
 kill -9 "$shim"
 is_gone "$shim"
-tell go
+unblock go
 appears connected orphan.out
 kill -CONT "$daemon"
 rule 'what is left of a run whose shim was killed is killed' is_gone "$orphan"

@@ -49,7 +49,7 @@ add --project web -- true
 other=$id
 run sluice why "$other"
 has 'lease:runs' 'for others the place is taken'
-tell go
+unblock go
 rule 't15 both come to their end' becomes "$parent" 'done'
 rule 'the wait was answered with the end of the child' [ "$(cat first.code) $(cat first.out)" = "0 $child is done" ]
 rule 'and then the next one has its turn' becomes "$other" 'done'
@@ -68,7 +68,7 @@ has "\"borrows_from\":\"$parent\"" 'the next daemon knows whose place it is'
 run sluice wait --timeout 0 "$child"
 exits 5 'the child lives'
 becomes "$parent" running
-tell go
+unblock go
 rule 't15 and both come to their end all the same' becomes "$parent" 'done'
 rule 'the wait has outlived the daemon' [ "$(cat second.code) $(cat second.out)" = "0 $child is done" ]
 
@@ -98,7 +98,7 @@ END
 rm -f begun
 add --project web -- sh "$tmp/tool.sh"
 rule 't15 task_wait lends the place, too' soon [ -s begun ]
-tell go
+unblock go
 rule 'and is answered when it is back' becomes "$id" 'done'
 rule 'with the end of the child' grep -qF '\"ended\":true' tool.out
 

@@ -16,7 +16,7 @@ add --after "$first" -- sh -c 'echo second >>order'
 second=$id
 run sluice why "$second"
 has "waits for '$first', which is running" 'a task waits for its dependency, and says so'
-tell go
+unblock go
 becomes "$second" 'done'
 rule 'dependencies run first' [ "$(tr '\n' ' ' <order)" = 'first second ' ]
 add -- sh -c 'test -e mended'
@@ -105,7 +105,7 @@ exits 0 'pause'
 add -- true
 run sluice why "$id"
 has 'go on with: sluice resume' 'nothing starts while paused, and that is said'
-tell go
+unblock go
 rule 'what runs goes on while paused' becomes "$running" 'done'
 "$SLUICE" down >/dev/null 2>&1
 "$SLUICE" up >/dev/null 2>&1

@@ -44,7 +44,7 @@ rule 'f077 no new attempt once it is there' [ "$(value "$id" attempt)" = 1 ]
 add --until 'done' -- sh -c 'read -r _ <go'
 becomes "$id" running
 mkdir "$home/done/$id"
-tell go
+unblock go
 shows "$id" '"hold":"marker"'
 "$SLUICE" show --json "$id" >out
 rule 'f077 a folder in its place is an error that names the path' grep -qF "the DONE marker '$home/done/$id' is not a file; remove it" out
@@ -65,12 +65,12 @@ rule 'f077 nor by the next daemon' in_state "$id" held
 rmdir "$home/done/$id"
 rule 'f077 when the folder is removed it goes on by itself' becomes "$id" running
 : >"$home/done/$id"
-tell go
+unblock go
 rule 'f077 to its end' becomes "$id" 'done'
 add --until 'done' -- sh -c 'read -r _ <go'
 becomes "$id" running
 mkdir "$home/done/$id"
-tell go
+unblock go
 shows "$id" '"hold":"marker"'
 "$SLUICE" down --wait >out 2>&1
 rmdir "$home/done/$id"
@@ -124,7 +124,7 @@ add --until 'done' --in 1h -- true # the next event: the one before is handled
 : >"$home/done/$id"
 becomes "$id" 'done'
 rule 'f077 a marker means nothing to other tasks' [ "$(value "t-$((${id#*-} - 1))" state)" = held ]
-tell go
+unblock go
 becomes "$blocker" 'done'
 
 # --- checks and feedback ------------------------------------------------------------------------------------
@@ -222,6 +222,6 @@ appears said said
 add --limiter account -- true
 run sluice why "$id"
 has "account 'account' is rate limited" 'f075 no run starts on an account that is limited'
-tell go
+unblock go
 rule 'f075 checks go on while the limiter is closed' becomes "$checking" 'done'
 finish

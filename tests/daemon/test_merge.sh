@@ -116,7 +116,7 @@ add -p web --check 'test -e moved && echo checked >>"'"$tmp"'/checks"; true' --u
     sh -c 'echo work >work; echo ready; read -r _ <"$0"' "$tmp/go"
 appears ready "$home/runs/$id/1/out.log"
 commit repo moved yes
-tell go
+unblock go
 becomes "$id" 'done'
 rule 'work is rebased onto a base that has moved' [ "$(in_main repo work)" = work ]
 rule 'history stays a line' [ "$(git -C repo rev-list --merges --count main)" = 0 ]
@@ -126,7 +126,7 @@ add -p web --check 'test ! -e breaks' --until validate -- \
     sh -c 'echo "$SLUICE_ITERATION" >tries; rm -f breaks; echo ready; test "$SLUICE_ITERATION" = 2 || read -r _ <"$0"' "$tmp/go"
 appears ready "$home/runs/$id/1/out.log"
 commit repo breaks yes
-tell go
+unblock go
 becomes "$id" 'done'
 rule 'work whose checks fail on the new base is not merged, but done again' [ "$(in_main repo tries)" = 2 ]
 run sluice show "$id"
@@ -136,7 +136,7 @@ echo 'before merge' >"$tmp/stop"
 add -p web -- sh -c 'echo race >race'
 stops merge
 commit repo moved.race yes
-tell continue
+unblock continue
 becomes "$id" 'done'
 rule 'a base that moves at the last moment is not overrun: all of it again' \
     [ "$(in_main repo race) $(in_main repo moved.race)" = 'race yes' ]
@@ -148,7 +148,7 @@ add -p web -- sh -c 'echo theirs >file; echo ready; read -r _ <"$0"' "$tmp/go"
 conflict=$id
 appears ready "$home/runs/$id/1/out.log"
 commit repo file ours
-tell go
+unblock go
 becomes "$conflict" failed
 rule 'a conflict fails the task' [ "$(value "$conflict" reason)" = merge-conflict ]
 run sluice show "$conflict"
@@ -185,7 +185,7 @@ waits_for_others() {
 }
 soon waits_for_others
 has 'waits: somebody else merges in this repository' 'a merge waits for other programs that have the lock'
-tell hold
+unblock hold
 rule 'and goes on when they are ready' becomes "$id" 'done'
 for n in 1 2 3 4 5 6; do
     add -p web -- sh -c 'echo $0 >many.$0; echo $0 >>many' "$n"
@@ -211,7 +211,7 @@ echo 'before rebase' >"$tmp/stop"
 add -p web -- sh -c 'echo never >never; echo ready; read -r _ <"$0"' "$tmp/go"
 appears ready "$home/runs/$id/1/out.log"
 commit repo moved again
-tell go
+unblock go
 stops rebase
 run sluice cancel "$id"
 rule 'a merge that has not begun to move the base can be canceled' becomes "$id" canceled

@@ -33,12 +33,12 @@ for step in 'worktree add' 'add --all' 'diff --cached' 'commit' 'rebase' \
             start
             soon is_ready
             commit repo "moved.$n" yes
-            tell go
+            unblock go
             ;;
         *)
             appears ready "$home/runs/$id/1/out.log"
             commit repo "moved.$n" yes
-            tell go
+            unblock go
             stopped=yes
             stops "$step" || stopped=no
             crash
@@ -58,7 +58,7 @@ echo 'before rebase' >"$tmp/stop"
 add -p web -- sh -c 'echo down >down; echo ready; read -r _ <"$0"' "$tmp/go"
 appears ready "$home/runs/$id/1/out.log"
 commit repo moved.down yes
-tell go
+unblock go
 stops rebase
 run sluice down --wait
 exits 0 'a daemon that is stopped does not wait for a merge'
@@ -71,7 +71,7 @@ echo 'before rebase' >"$tmp/stop"
 add -p web -- sh -c 'echo torn >torn; echo ready; read -r _ <"$0"' "$tmp/go"
 appears ready "$home/runs/$id/1/out.log"
 commit repo moved.torn yes
-tell go
+unblock go
 stops rebase
 crash
 GIT_SEQUENCE_EDITOR='sed -i 1ibreak' "$real" -C "$home/worktrees/$id" rebase -q -i main >/dev/null 2>&1

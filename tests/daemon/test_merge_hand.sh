@@ -170,7 +170,7 @@ appears ready "$home/runs/$id/1/out.log"
 run sluice merge "$id"
 exits 4 'a task that runs'
 complains 'only finished work can be merged' 'is refused'
-tell go
+unblock go
 becomes "$id" 'done'
 run sluice merge no-1
 exits 1 'a task that is not there'

@@ -22,7 +22,7 @@ kinds='fifo link-fifo link-zero link-file socket sparse'
 "$ODD_FILE" fifo "$tmp/fifo"
 { cat "$tmp/fifo" && echo read; } >"$tmp/read" &
 reader=$!
-tell fifo # which returns only because a reader waits in its open
+unblock fifo # which returns only because a reader waits in its open
 wait $reader
 rule 'a plain open waits until the other end of a FIFO is opened' grep -q read read
 "$ODD_FILE" link-zero "$tmp/zero"

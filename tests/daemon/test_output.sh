@@ -14,7 +14,7 @@ follower=$!
 rule 'logs -f shows a line before the command has ended' appears first out
 rule 'and so it does with stderr' appears trouble errors
 rule 'it is live' [ "$(value "$id" state)" = running ]
-tell go
+unblock go
 wait $follower
 code=$?
 exits 0 'logs -f ends with the run; the code is that of looking, not of the run'
@@ -39,7 +39,7 @@ follower=$!
 "$SLUICE" release "$id" >/dev/null
 appears begun out
 "$SLUICE" down >/dev/null 2>&1
-tell go
+unblock go
 "$SLUICE" up >/dev/null 2>&1
 wait $follower
 prints 'begun

@@ -59,7 +59,7 @@ show_link() {
     soon sees_link
 }
 hide_link() {
-    tell hold
+    unblock hold
     is_gone $holder
 }
 
@@ -112,13 +112,13 @@ attack_as_run by_file.sh
 rule 'control: a run of the same user can read it' [ "$(cat loot.path)" = "$file" ]
 answered 403 'but gets no token for what is in it'
 rule 'and the file is gone' [ ! -e "$file" ]
-tell close
+unblock close
 open_page
 attack by_file.sh
 answered 200 'control: a browser gets one'
 rule 'that may add tasks, and not change settings' grep -qF '"scope":"submit"' answer
 rule 'the file is gone when its code is used' [ ! -e "$file" ]
-tell close
+unblock close
 
 # --- files that are left ------------------------------------------------------------------------------
 
@@ -127,9 +127,9 @@ kill -9 "$(pid_of_daemon)"
 rule 'control: a daemon that is killed leaves a file' [ -e "$file" ]
 start
 rule 'the next one removes it' [ ! -e "$file" ]
-tell close
+unblock close
 open_page
 "$SLUICE" down --wait >/dev/null 2>&1
 rule 'a daemon that ends removes it itself' [ ! -e "$file" ]
-tell close
+unblock close
 finish

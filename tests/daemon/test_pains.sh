@@ -62,7 +62,7 @@ for seconds in 3600 1; do
         rule 'pain 2: what waits for the account says until when' grep -Eq "limiter .*'account'.*opens in" out
         run sluice limiter clear account
     fi
-    tell go2
+    unblock go2
     rule "pain 2: the run that met the limit of $seconds s is not a crash" becomes "$limited" 'done'
     rule "pain 2: what waited for its end goes on by itself" becomes "$second" 'done'
     rule 'pain 2: and the limit counted on nobody' [ "$(value "$second" attempt)" = 1 ]

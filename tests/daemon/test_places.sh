@@ -97,7 +97,7 @@ run sluice status
 rule 'f054 status lists it' grep -Eq "$outside .*external" out
 run sluice list
 has "$outside" 'f054 so does list'
-tell go
+unblock go
 all_are_free() {
     [ "$(limit runs)" = '0 4' ]
 }

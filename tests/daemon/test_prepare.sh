@@ -139,7 +139,7 @@ add -p quick -- true
 becomes "$id" held
 run sluice show "$id"
 has 'it took longer than its time-out' 'it has a time-out of its own'
-tell go
+unblock go
 becomes "$long" 'done'
 rule 'its launch does not count as too slow' [ "$(value "$long" attempt)" = 1 ]
 "$SLUICE" config set tasks.launch_s=60 >/dev/null
@@ -163,7 +163,7 @@ add -p web -- cat made
 begins
 kill -9 "$(shim_of "$id" 1)"
 begins
-tell go
+unblock go
 rule 'one that was killed is repeated' becomes "$id" 'done'
 rule 'in the next attempt' [ "$(rounds " $id ")" = 2 ]
 
@@ -171,11 +171,11 @@ add -p web -- sh -c 'echo started; read -r _ <"$0"' "$tmp/go"
 begins
 kill -9 "$(pid_of_daemon)"
 start
-tell go
+unblock go
 rule 'it outlives the daemon' appears started "$home/runs/$id/1/out.log"
 kill -9 "$(shim_of "$id" 1)"
 appears started "$home/runs/$id/2/out.log"
-tell go
+unblock go
 becomes "$id" 'done'
 rule 'one that had succeeded is not repeated, though its run was lost' [ "$(rounds " $id ")" = 1 ]
 

@@ -64,14 +64,14 @@ opens=$(account opens_at)
 start
 rule 'f070 the state outlives the daemon' [ "$(account hits) $(account opens_at)" = "3 $opens" ]
 rule 'f073 nothing has started meanwhile' [ "$(value "$waiting" attempt)" = 0 ]
-tell first
+unblock first
 becomes "$user" 'done'
 rule 'f072 a success of any user lets the others go' becomes "$waiting" 'done'
 rule 'f072 and clears hits and backoff' [ "$(account hits) $(account state)" = '0 open' ]
 rule 'f070 f072 when it last worked is kept' [ "$(account last_success)" -ge "$after" ]
 limit 0
 rule 'f072 counting begins again at one' [ "$(account hits)" = 1 ]
-tell limited
+unblock limited
 becomes "$talker" 'done'
 worked=$(account last_success)
 "$SLUICE" down >/dev/null 2>&1
@@ -120,7 +120,7 @@ for _ in 1 2 3; do
     add --project web --limiter account -- sh -c 'read -r _ <second'
 done
 last=$id
-tell first
+unblock first
 becomes "$talker" 'done'
 rule 'f074 after the pause one goes ahead' becomes "web-$((${last#web-} - 2))" running
 run sluice tick

@@ -14,7 +14,7 @@ card() {
 }
 let_go() {
     soon [ -p "go.$1" ]
-    tell "go.$1"
+    unblock "go.$1"
     becomes "$1" 'done'
 }
 gate() {
@@ -91,7 +91,7 @@ card --kind review --parallel && b=$id
 card --kind review --parallel && c=$id
 becomes "$failing" running
 soon [ -p "go.$failing" ]
-tell "go.$failing"
+unblock "go.$failing"
 becomes "$b" running
 becomes "$failing" ready
 kill -9 "$(pid_of_daemon)"

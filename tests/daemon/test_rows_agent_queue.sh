@@ -165,7 +165,7 @@ rule 'f013 list, show and status name the worker' \
     sh -c "'$SLUICE' list | grep -q '^ *$one .* w1 ' && '$SLUICE' show $two | grep -q 'agent  *w2' && '$SLUICE' status | grep '$two' | grep -q w2"
 add --project api --prompt third
 rule 'f013 a third prompt waits for a worker' [ "$(value "$id" gate)" = lease:agents ]
-tell said.go
+unblock said.go
 rule 'f013 and is taken by the first that is idle' becomes "$id" running
 rule 'f013 a task that has ended names its worker' \
     sh -c "'$SLUICE' show $one --json | grep -q '\"agent\":\"w1\"' && '$SLUICE' show $two --json | grep -q '\"agent\":\"w2\"'"

@@ -18,7 +18,7 @@ note() {
 # IDS...: those that run may end; until they have
 let_go() {
     for each; do
-        becomes "$each" running && appears "$each" order && tell "go.$each"
+        becomes "$each" running && appears "$each" order && unblock "go.$each"
         becomes "$each" 'done'
     done
 }
@@ -141,7 +141,7 @@ rule 't15 default: a parent that waits for its child gives its place to it' beco
 rule 't15 default: it waits, as running' [ "$(field state) $(field reason)" = 'running drain' ]
 rule 't15 default: one place is in use' [ "$("$SLUICE" status --json | grep -o '"key":"runs","used":[0-9]*')" = '"key":"runs","used":1' ]
 soon [ -p held ]
-tell held
+unblock held
 rule 't15 default: and is done with it' becomes "$parent" 'done'
 run env -u SLUICE_HOME SLUICE_SOCKET="$tmp/nobody" HOME="$tmp" "$SLUICE" add -- true
 rule 'inside a run no other daemon is found or started' [ "$code $(ls -A "$tmp/.local" 2>/dev/null)" = '3 ' ]

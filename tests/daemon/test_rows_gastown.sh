@@ -150,7 +150,7 @@ first_guard() { # WORDS ARGS...
     first_guard 'is running' "$id" api --on no-such-formula
 } >missed
 rule 'f098 the guards answer in order: exists, prefix, in progress, formula' [ ! -s missed ]
-tell go
+unblock go
 becomes "$id" 'done'
 
 # --- direct dispatch -----------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ rule 'f090 which is no part of the daemon' [ "$(cut -d ' ' -f 6 "/proc/$shim/sta
 rule 'f090 a launch has five minutes' [ "$("$SLUICE" config get --live tasks.launch_s)" = 300 ]
 rule 'f090 its environment says who dispatched it' \
     sh -c 'tr "\0" "\n" <"/proc/$1/environ" | grep -qx "SLUICE_TASK=$2"' - "$command" "$id"
-tell go
+unblock go
 becomes "$id" 'done'
 
 # --- a worker that starts and dies ---------------------------------------------------------------------

@@ -47,7 +47,7 @@ rule 'f002 and when it was made and changed' [ "$(field created_at)" -le "$(fiel
 run sluice show --json "$plan"
 rule 'f002 one that runs has a phase' [ "$(field phase)" = working ]
 made=$(field created_at)
-tell go
+unblock go
 becomes "$plan" 'done'
 "$SLUICE" down >/dev/null 2>&1
 start
@@ -63,7 +63,7 @@ rule 'f003 complete: done' [ "$(value "$plan" state)" = 'done' ]
 "$SLUICE" again "$plan" >/dev/null
 rule 'f003 invalidated: its parent iterates' becomes "$spec" invalidated
 rule 'f003 running' becomes "$plan" running
-tell go
+unblock go
 becomes "$plan" 'done'
 add --project web --until exit --retries 0 -- false
 rule 'f003 failed' becomes "$id" failed

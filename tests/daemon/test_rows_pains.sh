@@ -37,7 +37,7 @@ rule 'pain 6: and what waits goes on waiting' [ "$(value "$behind" state)" = wai
 kill -9 "$(shim_of "$orphan" 2)"
 rule 'pain 6: no claim of a dead worker stays for ever' becomes "$orphan" failed
 rule 'pain 6: its reason is that it was lost' [ "$(value "$orphan" reason)" = lost ]
-tell "go.$alive.1"
+unblock "go.$alive.1"
 rule 'pain 6: a run that outlived the daemon ends as it ends' becomes "$alive" 'done'
 kill -9 "$(pid_of_daemon)"
 start
@@ -70,7 +70,7 @@ for _ in 1 2 3 4 5; do
     start
     appears "$racer." began
     becomes "$racer" running
-    tell "$(ls -d "go.$racer".* | tail -n 1)"
+    unblock "$(ls -d "go.$racer".* | tail -n 1)"
     becomes "$racer" 'done'
 done
 rule 'pain 7: a daemon that dies while it spawns leads to no second worker' \
@@ -80,7 +80,7 @@ for _ in 1 2 3; do
 done
 becomes "web-$((${racer#web-} + 1))" 'done'
 rule 'pain 7: the same card, handed over three times, runs once' [ "$(wc -l <cards)" = 1 ]
-tell "go.$one.1"
+unblock "go.$one.1"
 becomes "$one" 'done'
 rule 'pain 7: one worker does not end another' [ "$("$SLUICE" list --ids --all --state failed | wc -l)" = 1 ]
 
@@ -96,7 +96,7 @@ for name in a b c d; do
 done
 "$SLUICE" promote "$d" >/dev/null
 "$SLUICE" demote "$a" >/dev/null
-tell "go.$busy.1"
+unblock "go.$busy.1"
 becomes "$a" 'done'
 rule 'pain 8: people change the order of what waits' [ "$(paste -sd ' ' order)" = 'd b c a' ]
 

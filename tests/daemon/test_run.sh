@@ -42,12 +42,12 @@ mkfifo one two
 runner=$!
 appears begun out
 kill -9 "$(pid_of_daemon)"
-tell one
+unblock one
 appears middle "$home/runs/$("$SLUICE" up 2>/dev/null; "$SLUICE" list --ids --state running)/1/out.log"
 rule 'a run goes on while the daemon is dead, and the next one has it' \
     [ "$("$SLUICE" list --state running --ids | wc -l)" = 1 ]
 kill -9 "$(pid_of_daemon)"
-tell two
+unblock two
 "$SLUICE" up >/dev/null 2>&1
 wait $runner
 code=$?
@@ -68,7 +68,7 @@ rm out err # until it has made its own
 runner=$!
 appears begun out
 kill -9 "$(pid_of_daemon)"
-tell one
+unblock one
 wait $runner
 code=$?
 exits 11 'a daemon that died is started again by whoever follows a run'

@@ -164,7 +164,7 @@ appears before "$home/runs/$live/1/out.log"
 kill -9 "$(pid_of_daemon)"
 start
 rule 'a daemon that finds a run knows its sandbox' [ "$(value "$live" sandbox)" = bubblewrap ]
-tell work/hold
+unblock work/hold
 becomes "$live" 'done'
 rule 'and is reached from there' grep -q after "$home/runs/$live/1/out.log"
 

@@ -126,7 +126,7 @@ add --agent shell --cwd "$tmp/work" -- "echo ready; read -r _ <hold; $steal"
 appears ready "$home/runs/$id/1/out.log"
 kill -9 "$(pid_of_daemon)"
 start
-tell work/hold
+unblock work/hold
 ends "$id"
 rule 'after a restart it is the same' kept_out
 finish

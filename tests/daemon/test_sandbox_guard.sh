@@ -72,7 +72,7 @@ attack() {
     add -p "$(echo "$name" | tr . -)" --agent "$agent" --retries 0 --cwd - "$@" -- "mkfifo go; echo ready; read -r _ <go; rm go; $script"
     appears ready "$home/runs/$id/1/out.log"
     commit "$name" "${moves:-moved}" "$agent"
-    tell "$home/worktrees/$id/go"
+    unblock "$home/worktrees/$id/go"
     timeout "$patience" "$SLUICE" wait "$id" >/dev/null 2>&1
 }
 
@@ -154,7 +154,7 @@ cp "$lock" lock.saved
 sed 's/bubblewrap/bubblewrop/g' lock.saved >"$lock" # in as many bytes
 run sluice diff "$id"
 exits 0 'also if what its shim was told is not what the daemon wrote: that executes nothing'
-tell "$home/worktrees/$id/go"
+unblock "$home/worktrees/$id/go"
 ends "$id"
 run sluice show "$id"
 has 'it is not known in which sandbox its run was' 'but then git does not commit what it has left'

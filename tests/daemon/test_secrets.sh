@@ -126,9 +126,9 @@ rule 'so do the answers while the run lives' in_answers open "$id" web-2
 sh -c 'echo >seen; read -r _ <ask' "$(cat keys/open)" &
 soon [ -e seen ]
 rule 'a command line that has it is found' in_command_lines open
-tell ask
+unblock ask
 wait $!
-tell "$id.go"
+unblock "$id.go"
 becomes "$id" failed
 rule 'and when it has ended' in_answers open "$id" web-2
 rule 'and the log' grep -qF "$(cat keys/open)" "$home/runs/$id/1/out.log"
@@ -159,7 +159,7 @@ for key in file command credential project; do
     rule "'$key': nor has a command line" not in_command_lines $key
 done
 rule 'the answers have its name instead' grep -qF 'redacted PROJECT_KEY' answered
-tell "$id.go"
+unblock "$id.go"
 becomes "$id" failed
 for key in file command credential project; do
     rule "'$key': nothing below the home has it when the run has ended" not below_home $key
@@ -211,7 +211,7 @@ add --project tree --check "test \"\$PROJECT_KEY\" = \"\$(cat $tmp/keys/project)
     sh -c "echo new >new; read -r _ <$tmp/merge.go"
 becomes "$id" running
 commit repo other text
-tell merge.go
+unblock merge.go
 becomes "$id" done
 run sluice logs --check "$id"
 rule 'a check that runs again after a merge has them, too' [ "$(grep -c '^checked ' out)" = 2 ]
@@ -260,7 +260,7 @@ appears begun slow
 rule 'show says what it waits for' is_doing "$id" 'reads its secrets'
 run timeout "$patience" "$SLUICE" status
 exits 0 'the daemon answers meanwhile'
-tell go
+unblock go
 becomes "$id" done
 rule 'then it runs' [ "$(cat "$id.key")" = slowly-given ]
 : >slow
@@ -279,15 +279,15 @@ token=$("$SLUICE" token add --scope read ci 2>err)
 printf '%s' "$token" | grep -o 'sl_[A-Za-z0-9_-]*' >keys/token
 rule 'a new token is shown to its owner' test -s keys/token
 cp keys/token for-run
-mkfifo tell-token
-add --project web -- sh -c 'echo "api $(cat for-run) $SLUICE_TOKEN"; printf %s "$SLUICE_TOKEN" >keys/run; read -r _ <tell-token'
+mkfifo token.go
+add --project web -- sh -c 'echo "api $(cat for-run) $SLUICE_TOKEN"; printf %s "$SLUICE_TOKEN" >keys/run; read -r _ <token.go'
 appears api "$home/runs/$id/1/out.log"
 rule 'its log has its token while it runs' grep -qF -f keys/run "$home/runs/$id/1/out.log"
 run sluice logs "$id"
 rule 'nobody is shown the token of a live run' not grep -qF -f keys/run out
 rule 'nor one for the interface' not grep -qF -f keys/token out
 has '[redacted SLUICE_TOKEN]' 'its name is shown'
-tell tell-token
+unblock token.go
 becomes "$id" done
 
 # --- another daemon ------------------------------------------------------------------------------------

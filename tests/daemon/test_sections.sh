@@ -55,7 +55,7 @@ rule 'other projects go on' becomes "$id" 'done'
 add --project plain -- true
 rule 'so does one that never had a section' becomes "$id" 'done'
 
-tell "$tmp/gate"
+unblock "$tmp/gate"
 rule 'what runs goes on to its end' becomes "$live" 'done'
 rule 'nothing starts after it' in_state "$waits" ready
 run sluice project resume web

@@ -92,7 +92,7 @@ run sluice sling "$busy"
 exits 4 'f101 what is at work is refused'
 run sluice sling --force "$busy"
 prints "$busy is running already" 'f101 forced it is left as it is: nothing runs twice'
-tell go
+unblock go
 becomes "$busy" 'done'
 
 # --- f005, f006, f116, f143, f146: the text is stored with the task --------------------------------------------

@@ -130,7 +130,7 @@ echo NODE_FAIL >"$slurm/jobs/$job/state"
 soon is_attempt "$id" 2
 becomes "$id" running
 rule 'a node that failed is no failure of the task' [ "$(value "$id" losses)-$(value "$id" failures)" = 1-0 ]
-tell go
+unblock go
 becomes "$id" done
 
 # --- from there to the daemon ------------------------------------------------------------------------

@@ -26,7 +26,7 @@ ends_unseen() {
     appears ready "$home/runs/$id/1/out.log"
     crash
     shim=$(shim_of "$id" 1)
-    tell go
+    unblock go
     is_gone "$shim"
     start
 }
@@ -81,7 +81,7 @@ echo 'before add --all' >"$tmp/stop"
 add -p web --spawn next.yaml -- sh -c 'eval "$0"; echo work >late' "$bad"
 stops 'add --all'
 echo '- run: "true"' >"$home/tasks/$id/iterations/001/artifacts/next.yaml"
-tell continue
+unblock continue
 becomes "$id" failed
 rule 'what was not merged because of its file is not done, whatever becomes of the file' \
     [ "$(value "$id" state) $(children "$id") $(in_main repo late)" = 'failed 0 ' ]

@@ -117,7 +117,7 @@ appears '"kind"' events
 waiter=$!
 shim=$(tr '\0\n' '  ' <"$tmp/data/runs/$long/1/lock" | sed -n 's/.*shim \([0-9]*\) .*/\1/p')
 kill -9 "$first"
-tell speak
+unblock speak
 rule 'a run reports to the daemon that takes over from its own' appears '70 0' reported
 rule 'which counts it as the run that it is' in_b sh -c '"$SLUICE" show --json "$1" | grep -q ":70[,}]"' - "$speaker"
 run sluice add -- true
@@ -129,7 +129,7 @@ rule 'and is known to it' [ "$(value "$long" state)" = running ]
 rule 'its log says when' grep -q 'this daemon is the active one now' "$b/sluice.log"
 run sluice up
 rule 'the one that died comes back as a standby' is_role "$home" standby
-tell speak
+unblock speak
 rule 'so it does while its own is a standby' appears '140 0' reported
 run sluice cancel --now "$speaker"
 run sluice cancel --now "$long"
@@ -153,7 +153,7 @@ add --until 'done' -- sh -c 'echo "$SLUICE_ITERATION" >>rounds; read -r _ <finis
 becomes "$id" running
 kill -9 "$(in_b pid_of_daemon)"
 soon is_role "$home" active
-tell finish
+unblock finish
 rule 'a marker that is made after the takeover is seen by the next daemon' becomes "$id" 'done'
 rule 'so nothing is repeated' [ "$(cat rounds)" = 1 ]
 in_b "$SLUICE" up >/dev/null 2>&1

@@ -79,7 +79,7 @@ exits 0 'a daemon starts on the copy'
 "$SLUICE" list --project web --all --limit 1000 --json | sed 's/"run":.*//' >after
 compare before after 'every task is as it was'
 rule 'a run that lived meanwhile lives' [ "$(value "$living" state)" = running ]
-tell go
+unblock go
 rule 'and its end is known' becomes "$living" 'done'
 run sluice logs "$living"
 prints 'went on' 'its log is there'

@@ -21,7 +21,7 @@ appears "$living" started
 shim=$(shim_of "$living" 1)
 kill -9 "$(pid_of_daemon)"
 rule 'a run outlives the daemon' kill -0 "$shim"
-tell go
+unblock go
 is_gone "$(shim_of "$ended" 1 2>/dev/null || echo 0)"
 run sluice up
 exits 0 'the next daemon starts'

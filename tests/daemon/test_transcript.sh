@@ -141,7 +141,7 @@ follower=$!
 appears 'One.' followed
 "$SLUICE" down >/dev/null 2>&1
 "$SLUICE" up >/dev/null 2>&1
-tell half
+unblock half
 wait $follower
 printf 'One.\nTwo.\n[done]\n' >want
 compare want followed 'following over a restart in the middle of an event'
@@ -153,7 +153,7 @@ add --agent wild 'mend it'
 follower=$!
 appears 'All done.' followed
 peak=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$follower/status")
-tell go
+unblock go
 wait $follower
 echo "# peak memory of logs -f: $peak KiB"
 rule 'a hostile log needs no memory' test "${peak:-999999}" -lt 20480

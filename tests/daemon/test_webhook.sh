@@ -62,7 +62,7 @@ cat told >/dev/null
 rule 'an account in a long backoff is posted' posted '"kind":"limited"'
 rule 'with its name and the time' grep -q '"kind":"limited".*"account":"anthropic","until":[0-9]' "$hook/log"
 "$SLUICE" limiter clear anthropic >/dev/null
-tell go
+unblock go
 ends "$id"
 becomes "$id" 'done'
 posted "'$id' is done"

@@ -68,7 +68,7 @@ run sluice why "$wisher"
 has "workspace '$path' is in use" 'f066 a restart forgets nobody'
 run sluice project show pool
 has "$path  $first" 'f161 nor where a run works'
-tell go
+unblock go
 becomes "$wisher" 'done'
 rule 'f066 then it runs there' [ "$(cat "$home/runs/$wisher/1/out.log")" = "$path" ]
 
@@ -78,7 +78,7 @@ for n in 1 2 3; do
 done
 add -p pool -- true
 rule 'f065 with no free path a task waits' [ "$(value "$id" gate)" = lease:workspaces:pool ]
-for n in 1 2 3; do tell go$n; done
+for n in 1 2 3; do unblock go$n; done
 rule 'f065 and starts when one is free' becomes "$id" 'done'
 
 add -p pool -- sh -c 'pwd >>"$0"; exit 1' "$tmp/twice"
@@ -112,7 +112,7 @@ rule 'it is locked while it runs' grep -q "sluice: $tree runs here" repo/.git/wo
 run sluice show "$tree"
 has "works in    $home/worktrees/$tree" 'show names it'
 has "branch      sluice/$tree, from main" 'with its branch and its base'
-tell go
+unblock go
 becomes "$tree" 'done'
 goes_away() {
     disappears "$home/worktrees/$1" && disappears "$home/worktrees/$1.json"
@@ -156,8 +156,8 @@ for n in 1 2; do
 done
 add -p cap -- true
 rule 'f065 no more worktrees than the project may have' [ "$(value "$id" gate)" = lease:workspaces:cap ]
-tell go1
-tell go2
+unblock go1
+unblock go2
 rule 'f065 the next one comes when a task is done' becomes "$id" 'done'
 
 # --- what cannot be --------------------------------------------------------------------------------

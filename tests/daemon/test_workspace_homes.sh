@@ -44,7 +44,7 @@ appears "$tmp/" "$home/runs/$first/1/out.log"
 path=$(cat "$home/runs/$first/1/out.log")
 add -p pool --priority 1 --workspace "$path" -- sh -c 'echo in; read -r _ <"$0"' "$tmp/go1"
 other=$id
-tell go
+unblock go
 appears in "$home/runs/$other/1/out.log"
 waits_for_path() {
     [ "$(value "$first" gate)" = "lease:workspace:$path" ]
@@ -55,14 +55,14 @@ has free 'f066 which it is'
 crash
 start
 rule 'f066 and after a restart' soon waits_for_path
-tell go1
+unblock go1
 becomes "$first" 'done'
 rule 'f066 then it goes on there' [ "$(cat "$home/runs/$first/2/out.log")" = "$path" ]
 
 add -p pool -- sh -c 'pwd; test "$SLUICE_ATTEMPT" = 1 || exit 0; read -r _ <"$0"; exit 1' "$tmp/go"
 appears "$tmp/clone" "$home/runs/$id/1/out.log"
 run sluice config set "projects.pool.workspace_paths=$tmp/plain"
-tell go
+unblock go
 becomes "$id" 'done'
 rule 'f066 a path that the pool has no more is not waited for' [ "$(cat "$home/runs/$id/2/out.log")" = "$tmp/plain" ]
 run sluice config set "projects.pool.workspace_paths=$tmp/clone $tmp/plain"
@@ -76,7 +76,7 @@ becomes "$id" failed
 run sluice show "$id"
 has "workspace '$tmp/plain' is no folder" 'a path that is gone is said when no other is free'
 mv elsewhere plain
-tell go1
+unblock go1
 becomes "$other" 'done'
 
 # --- another home ----------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ in_home2 becomes "$id" failed
 in_home2 run sluice show "$id"
 has "workspace '$tmp/clone' is in use by run '$mine/1' in '$home/runs'" 'if there is no other that is said, also while its daemon is down'
 start
-tell go
+unblock go
 becomes "$mine" 'done'
 in_home2 add -p only -- pwd
 rule 'and it is free when the run is over' in_home2 becomes "$id" 'done'

@@ -62,7 +62,7 @@ for plan in before after 'reset after'; do
 done
 
 rule 'a run that was there all the time goes on' [ "$(value "$long" state)" = running ]
-tell go
+unblock go
 rule 'and its end is seen' becomes "$long" 'done'
 rule 'it ran once' [ "$(value "$long" attempt)" = 1 ]
 rule 'the log says why the daemon ended' grep -q 'the connection to PostgreSQL is lost' "$home/sluice.log"

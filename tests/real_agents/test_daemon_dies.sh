@@ -19,7 +19,7 @@ for agent in claude codex; do
     pid=$(pid_of_daemon)
     kill -9 "$pid"
     is_gone "$pid"
-    tell "$work/$wait_for"
+    unblock "$work/$wait_for"
     rule "$agent: it ends without a daemon" soon ended
     "$SLUICE" up >/dev/null 2>&1
     rule "$agent: the next daemon knows that it is done" becomes "$id" 'done'

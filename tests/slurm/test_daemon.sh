@@ -39,7 +39,7 @@ has 'node s1' 'show says on which'
 rule 'the job has the name of the task' is "$id" job "$id" Name
 run scontrol show job --oneliner "$(job_of "$id")"
 has 'Comment=sluice:' 'and its token as its comment'
-tell go
+unblock go
 becomes "$id" failed
 run sluice logs "$id"
 has "in $tmp" 'logs are followed as anywhere, in the folder of the task'
@@ -59,7 +59,7 @@ posted() {
     "$SLUICE" bus read --task "$id" | grep -q half
 }
 rule 'and posts messages' soon posted
-tell go
+unblock go
 rule 'and says that it is done' becomes "$id" 'done'
 
 # --- order, limits, dependencies and loops stay Sluice's --------------------------------------------------------
@@ -90,7 +90,7 @@ add --executor slurm --slurm partition=small -- true
 run sluice why "$id"
 has 'slurm:small' 'who finds no place on its partition waits here, and why says so'
 rule '… and has no job' is '' job_of "$id"
-tell go
+unblock go
 rule 'the next one goes when there is room' becomes "$id" 'done'
 
 # --- pending in Slurm -------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ rule 'a job that is cancelled in Slurm is lost, and the task runs again' appears
 run sluice show "$id"
 has 'cancelled in Slurm' 'show says so'
 rule 'it is no failure of the task' [ "$(value "$id" losses)" = 1 ]
-tell go
+unblock go
 becomes "$id" 'done'
 
 add --executor slurm --slurm partition=nowhere -- true
