@@ -1,19 +1,19 @@
-# daemon.sh: what the tests share that need a daemon. Read it after lib.sh.
+# daemon.sh: shared functions of tests that need a daemon. Source it after lib.sh.
 #
-#   $home                     the home of this test alone; the daemon is stopped at its end
-#   config 'TEXT'             writes the configuration; before the daemon starts
+#   $home                     the home of this test; its daemon is stopped at the end of the test
+#   config 'TEXT'             writes the configuration; call it before the daemon starts
 #   start                     starts the daemon
 #   add ARGS...               adds a task; sets $id
-#   ends ID                   until the run of the task has ended
-#   becomes ID STATE          until the task is in this state
+#   ends ID                   waits until the run of the task has ended
+#   becomes ID STATE          waits until the task is in this state
 #   value ID MEMBER           prints a member of a task: value web-1 state
-#   first MEMBER              prints that of the JSON value on stdin
-#   pid_of_daemon             prints it
-#   store_text                prints all that the store holds
-#   forget_store              the store is gone; the daemon is down
+#   first MEMBER              prints the first member of that name of the JSON value on stdin
+#   pid_of_daemon             prints the pid of the daemon
+#   store_text                prints the contents of the store
+#   forget_store              removes the store; the daemon must be down
 #
-# SLUICE_TEST_STORE=postgresql://… (make test-postgres) keeps the state of each home in a schema of its own there.
-# SLUICE_TEST_EXECUTOR=slurm (make test-slurm) makes every run a job of Slurm.
+# SLUICE_TEST_STORE=postgresql://… (make test-postgres) keeps the state of each home in a separate schema there.
+# SLUICE_TEST_EXECUTOR=slurm (make test-slurm) makes every run a Slurm job.
 # shellcheck shell=sh disable=SC2034,SC2154 # lib.sh sets tmp and SLUICE; the tests use the others
 
 home=$tmp/home
@@ -21,10 +21,10 @@ SLUICE_HOME=$home
 export SLUICE_HOME
 mkdir -p "$home"
 
-# What still runs is canceled first: no process outlives its test.
+# Cancels live runs first: no process may outlive its test.
 stop_daemon() {
     ids=$("$SLUICE" list --ids --state starting,running --limit 1000 2>/dev/null)
-    # What waited for their places must not begin now.
+    # Waiting tasks must not take the slots of canceled runs.
     # shellcheck disable=SC2086 # a list
     [ -z "$ids" ] || { timeout "$patience" "$SLUICE" pause && timeout "$patience" "$SLUICE" cancel --now $ids; } >/dev/null 2>&1
     timeout "$patience" "$SLUICE" down --wait >/dev/null 2>&1
@@ -56,7 +56,7 @@ forget_store() {
     fi
 }
 
-# Copies a configuration, and says in it where the state of a home is, unless it says so itself.
+# Copies a configuration and adds the URL of the store of a home, unless the configuration has one.
 with_store() { # HOME
     store_is_file && { cat && return; }
     awk -v url="$SLUICE_TEST_STORE?schema=$(schema_of "$1")" '
@@ -67,24 +67,24 @@ with_store() { # HOME
         END { if (!told) print "store: {url: \"" url "\"}" }'
 }
 
-# The same for where runs happen.
+# The same for the executor.
 with_executor() {
     cat
     [ "${SLUICE_TEST_EXECUTOR-}" != slurm ] || printf 'tasks.executor: slurm\nslurm.poll_s: 0.3\n'
 }
 
-# Fake agents live in $tmp and write where they like: only a test that is about sandboxes has one.
+# No sandbox by default: fake agents are in $tmp and write there. Tests of sandboxes configure one.
 with_sandbox() {
     awk '{ print } /^agents|^ *agents:/ { agents = 1 } /(sandbox|sandbox_[a-z]*|wrap):/ { told = 1 }
         END { if (agents && !told) print "tasks.sandbox: none" }'
 }
 
-# Loops of tests end at once, and mean it: only a test of the guard against that has one.
+# Loops in tests end quickly on purpose: the guard against that is off, except in its own test.
 without_guard() {
     awk '{ print } /runaway/ { told = 1 } END { if (!told) print "runaway.pause_s: 0" }'
 }
 
-# For the owner alone, as `sluice init` writes it: it may hold secrets, and the password of the store.
+# Readable by the owner only, as `sluice init` writes it: it may hold secrets and the password of the store.
 config() {
     (umask 077 && printf '%s\n' "$1" | with_store "$home" | with_executor | with_sandbox | without_guard >"$home/sluice.yaml")
 }
@@ -110,7 +110,7 @@ ends() {
     timeout "$patience" "$SLUICE" logs --follow "$1" >/dev/null 2>"$tmp/err"
 }
 
-# The first one of that name on stdin: members of the object itself come before those inside.
+# The first member of that name on stdin: members of the object come before those of nested objects.
 first() {
     awk -v name="\"$1\":" '
         (at = index($0, name)) {

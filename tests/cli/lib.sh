@@ -1,21 +1,21 @@
-# lib.sh: what the tests of this folder share. Read with `. "$(dirname "$0")/lib.sh"`.
+# lib.sh: shared functions of the shell tests. Source it with `. "$(dirname "$0")/lib.sh"`.
 #
-#   run sluice ARGS...        runs it; sets $code, fills the files out and err
-#   rule 'what' COMMAND...    the command succeeds; `not COMMAND...` is the opposite
-#   exits N 'what'            the exit code was N
-#   prints TEXT 'what'        stdout is exactly TEXT
-#   says TEXT 'what'          stderr is exactly TEXT
-#   has TEXT 'what'           stdout contains TEXT
-#   like FILE 'what'          stdout equals the file; UPDATE=1 writes it instead
-#   shown PAGE ARGS...        the page shows `$ sluice ARGS...` with what it prints now
-#   soon COMMAND...           until the command succeeds; fails after $patience seconds
-#   appears TEXT FILE         until the file has a line with this text
-#   disappears FILE           until there is no such file
-#   needs PROGRAM...          the test cannot do without; scripts/setup --test installs them
+#   run sluice ARGS...        runs it; sets $code, writes the files out and err
+#   rule 'what' COMMAND...    asserts that the command succeeds; `not COMMAND...` inverts it
+#   exits N 'what'            asserts that the exit code was N
+#   prints TEXT 'what'        asserts that stdout is exactly TEXT
+#   says TEXT 'what'          asserts that stderr is exactly TEXT
+#   has TEXT 'what'           asserts that stdout contains TEXT
+#   like FILE 'what'          asserts that stdout equals the file; UPDATE=1 writes the file instead
+#   shown PAGE ARGS...        asserts that the page shows `$ sluice ARGS...` with its current output
+#   soon COMMAND...           waits until the command succeeds; fails after $patience seconds
+#   appears TEXT FILE         waits until the file has a line with this text
+#   disappears FILE           waits until the file does not exist
+#   needs PROGRAM...          fails unless the programs are installed; scripts/setup --test installs them
 #   finish                    prints the plan; the last line of each test
 #
-# SLUICE is the program. One test alone: SLUICE=build/sluice tests/cli/test_plan.sh
-# Accept changed outputs: UPDATE=1 SLUICE=build/sluice tests/cli/test_plan.sh, then read the diff.
+# SLUICE is the program. To run one test: SLUICE=build/sluice tests/cli/test_plan.sh
+# To accept changed outputs: UPDATE=1 SLUICE=build/sluice tests/cli/test_plan.sh, then read the diff.
 # shellcheck shell=sh
 set -u
 
@@ -27,10 +27,10 @@ esac
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 tmp=$(mktemp -d)
-late=$tmp/.late # what was waited for in vain
+late=$tmp/.late # waits that timed out
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
-# Nothing of the user counts: no dot files (git, curl, tmux), no proxy, no Sluice whose run this may be.
+# Isolated from the user: no dot files (git, curl, tmux), no proxy, no variables of a surrounding Sluice run.
 for name in $(env | sed -n 's/^\(SLUICE_[A-Z_]*\|GIT_[A-Z_]*\|XDG_[A-Z_]*\|[A-Za-z]*_[Pp][Rr][Oo][Xx][Yy]\)=.*/\1/p'); do
     case $name in
     SLUICE_TEST_*) ;;
@@ -43,7 +43,7 @@ mkdir "$HOME"
 export HOME
 number=0
 code=0
-# Seconds that a test waits for anything; scripts/run-tests sets it from the speed of the machine.
+# Timeout of every wait, in seconds; scripts/run-tests sets it according to the speed of the machine.
 patience=${SLUICE_TEST_PATIENCE:-300}
 await=${SLUICE_TEST_AWAIT:-$(dirname "$SLUICE")/tests/harness/await}
 
@@ -53,7 +53,7 @@ run() {
     code=$?
 }
 
-# RESULT 'what': one line of TAP; on failure what was seen, as comments.
+# RESULT 'what': prints one line of TAP; after a failure also the output, as comments.
 report() {
     number=$((number + 1))
     if [ "$1" = 0 ]; then
@@ -121,7 +121,7 @@ shown() {
     compare "$tmp/want" "$tmp/out" "$page shows 'sluice $*'"
 }
 
-# Between two looks it sleeps until something changes below $tmp (tests/harness/await.c).
+# Between two attempts it sleeps until something changes below $tmp (tests/harness/await.c).
 soon() {
     deadline=$(($(date +%s) + patience))
     until "$@"; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice add: what becomes of the words, and what is said about each task.
+# sluice add: how arguments and options become a task, and what is printed for each task.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -35,7 +35,7 @@ run sluice add --project web --external-id card-1 -- true
 exits 0 'already there: exit code'
 has "$known already: " 'already there'
 
-# Every option finds its member.
+# Every option sets its member of the task.
 add --project web --kind review --title 'A title' --priority 7 --after "$first,$last" --after "$known" --retries 2 \
     --timeout 1.5m --idle-timeout 90 --grace 5s --stop-signal INT --env 'KEY=a=b' --cwd / --stdin go --until validate \
     --check 'make test' --check true --resource db --resource 'a, b' --executor slurm --slurm partition=gpu --slurm cpus=4 --memory 1.5GB --iteration 2 --usd '$2.50' --artifact go --processes 20 --nice 5 --review \
@@ -72,9 +72,9 @@ has ' held' '--in'
 run sluice add --not-before 2100-01-31T18:30 -- true
 has ' held' '--not-before'
 
-# What is wrong is one sentence and nothing is added.
+# Bad input: one error message, and no task is added.
 before=$("$SLUICE" list --all --ids | wc -l)
-bad() { # CODE SENTENCE ARGS...
+bad() { # CODE MESSAGE ARGS...
     want_code=$1
     want=$2
     shift 2
@@ -117,7 +117,7 @@ run sluice add --after nothing-99 -- true
 report $? 'an unknown dependency'
 rule 'nothing was added' [ "$("$SLUICE" list --all --ids | wc -l)" = "$before" ]
 
-# A file: all or none.
+# A task file: all of its tasks are added, or none.
 cat >tasks.yaml <<'END'
 project: web
 group: night
@@ -154,7 +154,7 @@ usage: sluice add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE|--form
 run sluice add -f tasks.yaml -- true
 exits 2 'nor does a command'
 
-# f137: more than the soft limit is a warning, more than the hard one is deferred.
+# f137: exceeding the soft limit prints a warning; exceeding the hard limit defers the task.
 awk 'BEGIN { print "- argv: [\"true\"]"; for (i = 0; i < 17; i++) print "- argv: [\"true\"]" }' >many.yaml
 run sluice add -f many.yaml
 exits 0 'f137 beyond the soft limit: exit code'
@@ -170,7 +170,7 @@ becomes "$env_task" 'done'
 run sluice logs "$env_task"
 prints 'here a=b' '--env KEY takes yours, --env KEY=VALUE the rest of the word'
 
-# What is there already is refused where the setting says so, as under `agency`.
+# A duplicate is refused if the setting says so, as in the preset `agency`.
 stop_daemon
 config 'preset: agency'
 start

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice again: finished work, once more.
+# sluice again: runs finished tasks again.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -18,7 +18,7 @@ run sluice again web-1
 exits 4 'a task that is not done: exit code'
 says "sluice: task 'web-1' is ready: only what is done can be done again" 'a task that is not done'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice again ID...'
 run sluice again
 exits 2 'no task: exit code'

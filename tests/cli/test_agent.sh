@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice agent: who runs the tasks.
+# sluice agent: lists agents and changes them.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice approve: finished work is accepted.
+# sluice approve: accepts finished work that waits for review.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -19,7 +19,7 @@ run sluice approve web-2
 exits 4 'what is not finished: exit code'
 says "sluice: task 'web-2' is ready: only what waits for review or to be closed can be approved" 'what is not finished'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice approve [--reason TEXT] ID...'
 run sluice approve
 exits 2 'no task: exit code'

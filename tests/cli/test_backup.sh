@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice backup: a copy while work goes on.
+# sluice backup: copies the store while tasks run.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice budget: what a task may use, shown and changed.
+# sluice budget: shows and changes the budget of a task.
 # shellcheck disable=SC2016,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -38,7 +38,7 @@ prints 'web-1 budget changed: held:budget' 'nothing left: it is held'
 run sluice why web-1
 has 'it has used 0 of 0 tokens; raise it with `sluice budget web-1 --tokens N`' 'and why says what to do'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice budget ID [--tokens N] [--usd X] [--run-tokens N] [--run-usd X] [--on-budget HOW] [--booked-tokens N] [--booked-usd X] [--attempt N]'
 for given in lots '' 1.5 -; do
     run sluice budget web-1 --tokens "$given"
@@ -69,7 +69,7 @@ says "sluice: there is no task 'nope-99'" 'an unknown task'
 run sluice add --project web --usd 1.2.3 -- true
 exits 2 'add with a bad amount: exit code'
 
-# What a run has booked.
+# Usage that a run has booked.
 run sluice resume
 add --project web -- sh -c "SLUICE_HOME= '$SLUICE' report --tokens 1000 --cost 2"
 ends "$id"

@@ -35,13 +35,13 @@ prints '{"items":[]}' 'no messages'
 run sluice bus post --project web --json x
 rule 'post --json' grep -qE '^\{"msg_id":"MSG-[^"]*"\}$' out
 
-# What agents write does nothing to a terminal.
+# Messages of agents are printed without terminal control sequences.
 run sluice bus post -p evil "$(printf 'a\033]0;title\007b\033[2Jc')"
 run sluice bus read -p evil
 [ "$(grep -c "$(printf '\033')" out)" = 0 ] && grep -q 'abc$' out
 report $? 'escapes are taken out'
 
-# Wrong calls.
+# Usage errors.
 run sluice bus post 'to whom'
 exits 2 'no bus: exit code'
 rule 'no bus' grep -q "^sluice: whose bus? give '--project' or '--task'$" err
@@ -71,7 +71,7 @@ exits 1 'a folder in the place of the file'
 run sluice bus read --help
 has 'usage: sluice bus read' '--help'
 
-# Inside a run: its own task is meant, its project with --project.
+# Inside a run the default is the bus of its task; with --project that of its project.
 export SLUICE_TASK=web-7 SLUICE_PROJECT=web SLUICE_RUN=web-7.2
 run sluice bus post --type PROGRESS 'half way'
 run sluice bus read --json
@@ -105,7 +105,7 @@ rule 'stats of one bus' [ "$(tail -n 1 out)" = "$(printf '%10d  bytes in its fil
 
 # Following.
 mkfifo seen
-"$SLUICE" bus read -f -p later >seen & # whether it is there before the first message or not
+"$SLUICE" bus read -f -p later >seen & # may start before or after the first message
 follower=$!
 exec 3<seen
 run sluice bus post -p later one

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice cancel: tasks are given up, runs are stopped.
+# sluice cancel: cancels tasks and stops their runs.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -24,11 +24,11 @@ prints "{\"tasks\":[{\"id\":\"$ready\",\"state\":\"canceled\",\"already\":true,\
 run sluice cancel "${ready#web-}"
 prints "$ready is canceled already" 'the number alone'
 
-# All or none.
+# All of the named tasks are canceled, or none.
 add --project web -- true
 other=$id
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice cancel [--now] ID...|--all [--project P] [--group G] [--state S]'
 run sluice cancel
 exits 2 'no task: exit code'
@@ -57,7 +57,7 @@ exits 2 'a state that cannot be canceled: exit code'
 says "sluice: option '--state': expected some of draft,waiting,ready,starting,running,held, got 'done'
 $usage" 'a state that cannot be canceled'
 
-# A run is stopped; the state follows its end.
+# A live run is stopped; the task changes its state when the run has ended.
 run sluice cancel "$running"
 exits 0 'a run: exit code'
 prints "$running is being stopped" 'a run'
@@ -66,7 +66,7 @@ rule 'its place is free again' becomes "$other" 'done'
 run sluice cancel "$other"
 prints "$other is done already" 'what is done stays done'
 
-# --now does not ask a run that will not listen.
+# --now kills a run that ignores TERM.
 add --project web --grace 600s -- sh -c "trap '' TERM; echo deaf >'$tmp/told'; read -r word <'$tmp/go'"
 becomes "$id" running
 cat told >/dev/null

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice clear: out of the queue, but not lost.
+# sluice clear: removes tasks from the queue without deleting them.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -14,7 +14,7 @@ prints 'web-1 cleared: draft' 'f125: one task'
 run sluice clear web-1
 prints 'web-1 is draft already' 'a second time'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice clear ID...|--all [--project P] [--group G] [--state S]'
 run sluice clear
 exits 2 'no task: exit code'

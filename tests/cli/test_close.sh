@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice close: the end comes from outside.
+# sluice close: marks a task done whose end comes from outside (--until external).
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -14,7 +14,7 @@ prints 'web-1 closed: done' 'close'
 run sluice close web-1
 prints 'web-1 is done already' 'close a second time'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice close [--reason TEXT] ID...'
 run sluice close
 exits 2 'no task: exit code'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice completion: scripts that their shells accept and that know what we know.
+# sluice completion: the shells accept the scripts, and these offer all commands and options.
 # shellcheck disable=SC2154 # lib.sh sets here, root and tmp
 . "$(dirname "$0")/lib.sh"
 
@@ -26,7 +26,7 @@ usage: sluice completion bash|zsh|fish" 'another shell'
 run sluice completion
 exits 2 'no shell'
 
-# What bash would offer behind these words; the last one is being typed. `sluice list` is pretended.
+# Prints what bash offers for this command line, whose end is incomplete. `sluice list` is a fake.
 offers() {
     cat >offer.bash <<'END'
 sluice() { echo web-17; echo web-18; }

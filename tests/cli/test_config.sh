@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice config: which file is meant, origins, mistakes. The sentences are tested in tests/unit.
+# sluice config: which file is used, origins of values, errors. The messages are tested in tests/unit.
 # shellcheck disable=SC2154 # lib.sh sets here, root and tmp
 . "$(dirname "$0")/lib.sh"
 
@@ -85,8 +85,8 @@ usage: sluice config get [--live] [--file FILE] [--set KEY=VALUE]... KEY" 'get a
 run sluice config get ''
 exits 2 'get nothing'
 
-# Changing a file: without a daemon, and only what was asked for.
-# The file is private once it holds a secret, or was made by us; else it stays as it is.
+# Changing a file without a daemon: only the requested keys change.
+# The mode becomes private if the file holds a secret or Sluice created it; otherwise it is kept.
 (umask 022 && SLUICE_HOME=$tmp/own "$SLUICE" config set limits.runs=3 >/dev/null)
 rule 'a file that is made here is private' [ "$(stat -c %a own/sluice.yaml)" = 600 ]
 chmod 644 own/sluice.yaml
@@ -143,7 +143,7 @@ exits 3 'get --live without a daemon'
 run sluice config get --live --set limits.runs=1 limits.runs
 exits 2 '--live with --set'
 
-# With a daemon: the file and what is in force, at once.
+# With a daemon: a change applies to the file and to the daemon at once.
 . "$here/daemon.sh"
 config 'limits: {runs: 0}'
 start

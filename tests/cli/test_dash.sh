@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice dash: a link that is good once, and the port for it.
+# sluice dash: a link that can be used once, and the port that it opens.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -35,7 +35,7 @@ run sluice dash --json --scope read
 has '"scope":"read"' 'as JSON'
 has '"opened":false' 'as JSON: it listened already'
 
-# With a display the opener gets a file that leads to the link: its arguments can be read by every process of this user.
+# With a display the opener gets a file that redirects to the link: every process of this user can read its arguments.
 mkdir bin
 cat >bin/xdg-open <<END
 #!/bin/sh
@@ -58,7 +58,7 @@ exits 2 'a bad port: exit code'
 run sluice dash now
 exits 2 'an argument too many'
 
-# What is configured goes before it.
+# The configured value takes precedence.
 run sluice config set http.listen=127.0.0.1:0
 exits 0 'http.listen can be set while it runs'
 run sluice dash --json

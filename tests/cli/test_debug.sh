@@ -34,7 +34,7 @@ exits 2 '--set without a snapshot: exit code'
 says "sluice: option '--set' needs --snapshot
 usage: sluice debug scheduler [--snapshot FILE [--set KEY=VALUE]...]" '--set without a snapshot'
 
-# What an agent's output means; needs no daemon.
+# Parses the output of an agent; needs no daemon.
 recorded=$root/tests/fixtures/agents
 run sluice debug outcome --agent claude --exit 0 "$recorded/claude/tool-ok/stdout"
 exits 0 'outcome: exit code'

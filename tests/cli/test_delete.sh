@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice delete: what is over is removed for good.
+# sluice delete: removes finished tasks permanently.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -15,7 +15,7 @@ run sluice delete web-2
 exits 4 'what waits: exit code'
 says "sluice: task 'web-2' is ready: cancel it first" 'what waits'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice delete ID...|--all [--project P] [--group G] [--state S]'
 run sluice delete
 exits 2 'no task: exit code'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice demote: the order, by hand.
+# sluice demote: moves a task back in the queue.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -31,7 +31,7 @@ for given in high '' 1.5 99999999999 5x; do
 $usage" "--priority '$given'"
 done
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice demote [--priority N] ID...'
 run sluice demote
 exits 2 'no task: exit code'

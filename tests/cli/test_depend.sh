@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice depend: what must be done first, changed afterwards.
+# sluice depend: changes the dependencies of existing tasks.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

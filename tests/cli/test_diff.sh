@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice diff: what a task has changed in its worktree, and what is said when that is not known.
+# sluice diff: the changes of a task in its worktree, and the messages if they are not known.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh and daemon.sh set home, id and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice digest: what happened, what failed and why, who is waited for, what it cost; as pages that run nothing.
+# sluice digest: what happened, what failed and why, what waits for a person, costs; as pages that execute no script.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh and daemon.sh set home, tmp and id; $ is for inner shells
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -82,7 +82,7 @@ exits 2 'two formats'
 run sluice digest --since yesterday
 exits 0 'since yesterday'
 
-# What is over before the moment is not told; what is so now is.
+# The digest reports current states, not those that have already ended.
 "$SLUICE" approve "$review" >/dev/null
 becomes "$review" 'done'
 "$SLUICE" delete "$good" >/dev/null

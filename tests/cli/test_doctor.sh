@@ -1,10 +1,10 @@
 #!/bin/sh
-# sluice doctor: is everything there?
+# sluice doctor: checks the installation, the daemon and the store.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
 
-# 1 exactly when something is marked: what this machine lacks is no fault of the test.
+# The exit code is 1 exactly if a line is marked: the test does not depend on what this machine lacks.
 honest() {
     if grep -q '^  BAD' out; then
         exits 1 "$1: something must be put right"
@@ -28,7 +28,7 @@ has '  ok    daemon          running, version ' 'with a daemon: it runs'
 rule 'with a daemon: its store, and where it is' grep -qE "^  ok    store +(sqlite at '$home/sluice.db'|postgresql at 'postgresql://)" out
 rule 'with a daemon: what the kernel lets it do' grep -Eq '^  (ok|less)  +cgroup.kill' out
 rule 'nothing is told twice' [ "$(grep -c ' home  ' out)" -eq 1 ]
-# A daemon of root works; that is worth a word, and no more.
+# A daemon that runs as root works; doctor prints a warning.
 [ "$(id -u)" -ne 0 ] || has '  warn  isolation ' 'root is a warning'
 rule 'isolation is never a fault' not grep -q 'BAD   isolation' out
 run sluice doctor --json
@@ -40,7 +40,7 @@ exits 0 'after it: exit code'
 has ': sound; ' 'after it: the database was looked at'
 rule 'after it: and the kernel' grep -Eq '^  (ok|less)  +cgroup.kill' out
 
-# What is wrong is said, with what to do.
+# Problems are reported with a remedy.
 config 'limits: {rnus: 1}'
 run sluice doctor
 exits 1 'a mistake in the configuration: exit code'
@@ -60,8 +60,8 @@ exits 1 'a home that others may read: exit code'
 has "  BAD   home            $home" 'a home that others may read'
 chmod 700 "$home"
 
-# A file with secrets that others can read.
-secrets() { # MODE: what doctor says of the file with this mode
+# A file with secrets that other users can read.
+secrets() { # MODE: what doctor prints for the file with this mode
     chmod "$1" "$home/sluice.yaml"
     run sluice doctor
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice down: the daemon goes, the runs go on.
+# sluice down: the daemon stops, its runs continue.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -15,7 +15,7 @@ run sluice down
 exits 0 'nothing runs: exit code'
 says 'sluice: the daemon has stopped; nothing runs' 'nothing runs'
 
-# A run that waits for us on a pipe outlives the daemon.
+# A run that waits for input from the test outlives the daemon.
 mkfifo go
 start
 add -- sh -c "echo begun; read -r word <'$tmp/go'; echo \"\$word\""

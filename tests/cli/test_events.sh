@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice events: what happened.
+# sluice events: lists and follows events.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -28,7 +28,7 @@ run sluice events --task web-1
 ! grep -q 'daemon.started' out && grep -q 'web-1' out
 report $? '--task: only its own'
 
-# Following: the daemon may go and come.
+# Following continues across a restart of the daemon.
 timeout "$patience" "$SLUICE" events -f --after "$seq" >followed 2>follow.err &
 follower=$!
 add --project web -- true
@@ -42,7 +42,7 @@ kill $follower
 wait $follower 2>/dev/null
 rule 'and misses nothing' awk -v at="$seq" '$3 != ++at { exit 1 }' followed
 
-# Whoever reads may go: it does not take the next event to notice that.
+# The command notices a closed pipe at once, not only with the next event.
 timeout "$patience" sh -c '"$SLUICE" events -f | head -n 1' >first 2>err
 [ $? = 0 ] && [ "$(wc -l <first)" = 1 ] && [ ! -s err ]
 report $? '--follow ends when nobody reads any more'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice formula: what formulas there are, what they need, whether they are sound. No daemon is needed.
+# sluice formula: lists formulas, shows their variables, checks them. Needs no daemon.
 # shellcheck disable=SC2154 # lib.sh sets tmp
 . "$(dirname "$0")/lib.sh"
 SLUICE_HOME=$tmp/home
@@ -40,7 +40,7 @@ has '1: echo web' 'that of the project goes before'
 run sluice formula check release "$SLUICE_HOME/formulas/release.yaml"
 prints 'release is good: 2 steps
 release is good: 2 steps' 'good ones'
-bad() { # TEXT SENTENCE
+bad() { # TEXT MESSAGE
     printf '%b' "$1" >bad.yaml
     run sluice formula check ./bad.yaml
     says "sluice: $2" "bad: $2"

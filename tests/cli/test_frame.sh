@@ -1,5 +1,5 @@
 #!/bin/sh
-# What holds for every command: unknown words, options, colours.
+# Rules for every command: unknown commands and options, colours.
 # shellcheck disable=SC2154 # lib.sh sets here, root and tmp
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice graph: what waits for what, on a terminal, in a pipe, and for other programs.
+# sluice graph: the graph of dependencies, on a terminal, in a pipe, and in formats for other programs.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, tmp and id
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -20,7 +20,7 @@ add --project web --title 'plan' -- true
 plan=$id
 becomes "$plan" 'done'
 "$SLUICE" down --wait >/dev/null 2>&1
-start # it has forgotten how long runs take, and takes five minutes for granted
+start # the new daemon has no history of durations and assumes five minutes
 "$SLUICE" pause >/dev/null
 add --project web --after "$plan" --title 'write the parser' -- true
 parser=$id
@@ -78,7 +78,7 @@ fi
 run sluice graph --format mermaid
 has '#60;b onload=#34;x#34;#62;#38;amp#59;#92; #34; live"]:::ready' 'mermaid: nothing is left that means something'
 
-# --- wrong calls -----------------------------------------------------------------------------------------
+# --- usage errors ----------------------------------------------------------------------------------------
 
 run sluice graph --format png
 exits 2 'another format: exit code'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice group: tasks that are followed together.
+# sluice group: groups of tasks and their progress.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -55,7 +55,7 @@ run sluice group show
 exits 2 'no name'
 run sluice group
 exits 2 'no subcommand'
-# More than one page of them.
+# More groups than fit on one page.
 awk -v socket="$home/sluice.sock" 'BEGIN {
     for (i = 1; i <= 1005; i++)
         printf "%ssilent\nurl = http://localhost/v1/groups\nunix-socket = \"%s\"\njson = \"{\\\"name\\\":\\\"g%d\\\"}\"\n", (i > 1 ? "next\n" : ""), socket, i

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice help: every command explains itself, in the same words everywhere: --help, docs/cli and the man page.
+# sluice help: every command has a help text, and --help, docs/cli and the man page agree.
 # shellcheck disable=SC2154 # lib.sh sets here, root and tmp
 . "$(dirname "$0")/lib.sh"
 
@@ -37,7 +37,7 @@ for command in $commands; do
     compare /dev/null missing "man sluice-$command has every option"
 done
 
-# What is made from the commands is up to date.
+# Files that are generated from the commands are up to date.
 run "$root/scripts/command-pages" --check "$SLUICE"
 exits 0 'the tables of options in docs/cli are up to date (make docs)'
 run sluice wait --help
@@ -45,7 +45,7 @@ has '5    the time was over first' 'exit code 5'
 run sluice --help
 has '5    the time was over first' 'exit code 5 in the overview'
 
-# A page that lacks a part is an error of the build.
+# A page without a required part fails the build.
 for part in '- ' '```sh' 'Print the version.'; do
     grep -vF -e "$part" "$root/docs/cli/version.md" >version.md
     run "$root/scripts/embed-commands" version.md

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice hold: tasks that may not start yet.
+# sluice hold: keeps tasks from starting.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -36,7 +36,7 @@ $usage" 'a time that has passed'
 run sluice hold --until 0s web-1
 exits 2 'no time at all'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice hold [--until WHEN] ID...'
 run sluice hold
 exits 2 'no task: exit code'

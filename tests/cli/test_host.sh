@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice host: who has runs, and who is forgotten.
+# sluice host: lists hosts with runs, and forgets hosts.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice import: the words and their mistakes; what becomes of the tasks is in tests/daemon/test_import.sh.
+# sluice import: arguments and usage errors. tests/daemon/test_import.sh tests the imported tasks.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

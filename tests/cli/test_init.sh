@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice init: a file that says what it does, and never over another one.
+# sluice init: writes a commented configuration, and never overwrites a file.
 # shellcheck disable=SC1091,SC2154 # lib.sh and daemon.sh set here, home, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -24,7 +24,7 @@ run sluice init --preset loopr --force --json
 prints "{\"file\":\"$file\",\"preset\":\"loopr\"}" 'init --force --json'
 rule 'the preset is in it' grep -q '^preset: loopr$' "$file"
 
-# Without its #, every line is a setting that the reader takes, for each preset.
+# Without its #, every line is a valid setting, for each preset.
 for preset in sluice loopr conductor gastown agency agent-queue; do
     "$SLUICE" init --force --preset "$preset" >/dev/null
     sed 's/^#\([a-z]\)/\1/; s/^#\(  \)/\1/' "$file" >all.yaml
@@ -35,9 +35,9 @@ for preset in sluice loopr conductor gastown agency agent-queue; do
 done
 has 'agents.mine.limiter' 'an agent is among them'
 
-# The hints are typed as they are printed: none of them may repeat for ever, or a hundred times.
+# Users type the hints as they are printed: none of them may loop forever, or a hundred times.
 printf 'test:\n\t@echo tested\n' >Makefile
-hint() { # WORD...: the command of the hint that begins so
+hint() { # WORD...: the command of the hint that begins with these words
     sed -n "s/^  \(sluice $1\)   *[a-z].*/\1/p" hints
 }
 for preset in sluice loopr conductor gastown agency agent-queue; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice limiter: the accounts of the providers.
+# sluice limiter: lists and clears rate limits of provider accounts.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -14,7 +14,7 @@ run sluice limiter clear anthropic
 exits 0 'clear an open one: exit code'
 prints 'anthropic is open already' 'clear an open one'
 
-# A run says that its account is limited.
+# A run reports that its account is limited.
 mkfifo go told
 add --limiter anthropic -- sh -c "'$SLUICE' report --rate-limited 900 && echo told >'$tmp/told'; read -r word <'$tmp/go'"
 cat told >/dev/null

@@ -64,7 +64,7 @@ run sluice list --state draft --limit 2 --json
 [ "$(grep -c '^{"id":' out)" = 2 ] && grep -q '^"next":"' out
 report $? 'as JSON: the limit, and where to go on'
 
-bad() { # SENTENCE ARGS...
+bad() { # MESSAGE ARGS...
     want=$1
     shift
     run sluice list "$@"

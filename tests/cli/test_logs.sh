@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice logs: what a run wrote, without what a terminal would obey.
+# sluice logs: the output of a run, without terminal control sequences.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -51,8 +51,8 @@ report $? 'many lines of its end'
 run sluice logs "$id"
 rule 'all of it' [ "$(wc -l <out)" = 30000 ]
 
-# Following waits for the start and goes on over a restart of the daemon.
-mkfifo go again # one each: a reader that comes early would meet the last writer
+# Following waits for the start of the run and continues across a restart of the daemon.
+mkfifo go again # one each: an early reader would read from the previous writer
 add --hold --cwd "$tmp" -- sh -c 'echo a; read -r x <go; echo b; read -r x <again; echo c'
 run sluice logs "$id"
 exits 1 'not run yet: exit code'
@@ -73,7 +73,7 @@ prints 'a
 b
 c' 'following over a restart: every line once'
 
-# Whoever reads may go: it does not take the next line to notice that.
+# The command notices a closed pipe at once, not only with the next line.
 mkfifo unread
 add --cwd "$tmp" -- sh -c 'echo one; read -r _ <unread'
 becomes "$id" running
@@ -98,7 +98,7 @@ run sluice logs --check "$id"
 [ "$code" = 0 ] && [ ! -s out ]
 report $? 'it had no checks'
 
-# Nothing there is no silence: it says where the words are, or why there are none.
+# For an empty log, a message says where the output is, or why there is no output.
 add --cwd "$tmp" --retries 0 -- sh -c 'echo oops >&2'
 ends "$id"
 run sluice logs "$id"
@@ -121,7 +121,7 @@ run sluice logs "$id"
 report $? 'nothing at all, into a pipe: silence'
 rm -r "$home/runs/$id"
 for options in '' --both --err --tail=3 --json; do
-    # shellcheck disable=SC2086 # none is none
+    # shellcheck disable=SC2086 # one option or nothing
     run sluice logs $options "$id"
     exits 1 "a log that is gone is not an empty one: exit code ($options)"
     says "sluice: there is no log of attempt 1 of '$id' here; it was removed, or is with the host that ran it" \
@@ -130,7 +130,7 @@ done
 run sluice logs --check "$id"
 exits 0 'of checks that there were none'
 
-bad() { # SENTENCE ARGS...
+bad() { # MESSAGE ARGS...
     want=$1
     shift
     run sluice logs "$@"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice mcp: how it is called, and how agents are told of it. tests/mcp has what it speaks.
+# sluice mcp: arguments, and registration with agents. tests/mcp tests the protocol.
 # shellcheck disable=SC2154 # lib.sh sets tmp
 . "$(dirname "$0")/lib.sh"
 
@@ -23,7 +23,7 @@ $usage" 'no agent'
 run sluice mcp install --agent emacs
 exits 2 'an unknown agent: exit code'
 
-# Shown first, written with --yes, once.
+# The change is shown first, and written once, with --yes.
 run sluice mcp install --agent codex
 exits 0 'shown: exit code'
 has '+ [mcp_servers.sluice]' 'shows the change'
@@ -36,7 +36,7 @@ run sluice mcp install --agent codex --yes
 prints "$HOME/.codex/config.toml has it already" 'a second time'
 rule 'changes nothing' [ "$(grep -c mcp_servers.sluice "$HOME/.codex/config.toml")" -eq 1 ]
 
-# What was there stays.
+# Existing entries are kept.
 mkdir -p "$HOME/.gemini"
 printf '{\n  "theme": "dark",\n  "mcpServers": {"other": {"command": "x"}}\n}\n' >"$HOME/.gemini/settings.json"
 chmod 600 "$HOME/.gemini/settings.json"
@@ -74,7 +74,7 @@ compare want opencode.jsonc 'only the entry is added'
 rule 'to the file that is there' [ ! -e opencode.json ]
 rm opencode.jsonc
 
-# What cannot be read is left alone.
+# A file that cannot be parsed is not changed.
 printf '{\n  "mcp": [}\n' >opencode.json
 cp opencode.json before
 run sluice mcp install --agent opencode --project --yes

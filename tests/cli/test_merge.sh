@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice merge: what is refused. Merging itself: tests/daemon/test_merge_hand.sh.
+# sluice merge: refused calls. tests/daemon/test_merge_hand.sh tests the merge itself.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

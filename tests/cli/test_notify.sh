@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice notify: do people hear of it?
+# sluice notify: sends a test notification over each configured channel.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/tasks.md: every file that it shows is accepted. docs/members.md, which is generated, has the members.
+# docs/tasks.md: every task file on the page is accepted. docs/members.md, which is generated, lists the members.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice pause: nothing new starts.
+# sluice pause: no new run starts.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

@@ -16,7 +16,7 @@ for snapshot in "$here"/plan/*.json; do
     like "$here/plan/$name.out.json" "$name: JSON"
 done
 
-# ROWS NAME 'task score, task score': what starts, in order. The numbers are the documents' own.
+# ROWS NAME 'task score, task score': the tasks that start, in order. The numbers are those of the documents.
 starts() {
     rows=$1
     shift
@@ -46,7 +46,7 @@ has '6 tasks: 1 start, 2 wait (2 lease), 3 finished' '--set changes a setting'
 run sluice plan --set limits.runs=1 --set preset=sluice --set limits.runs=2 "$here/plan/000-example.json"
 has '6 tasks: 2 start, 1 wait (1 lease), 3 finished' 'a preset of --set comes first, the last value wins'
 
-# Bad input: exit code 2, one sentence with the place.
+# Bad input: exit code 2, one message with the position.
 printf '{"tasks": [\n  {"id": "a", "prio": 1}]}' >bad.json
 run sluice plan bad.json
 exits 2 'bad input: exit code'
@@ -77,7 +77,7 @@ limit='ulimit -v 300000'
 run sh -c "(printf '{\"meta\":'; head -c 200000000 /dev/zero | tr '\\0' '[') | ($limit; '$SLUICE' plan -)"
 says 'sluice: <stdin>:1:40: nested deeper than 32 levels' 'deep nesting'
 
-# 20,000 tasks, each waiting for the one before.
+# 20,000 tasks, each of which depends on the previous one.
 awk 'BEGIN { printf "{\"tasks\":["
     for (i = 0; i < 20000; i++)
         printf "%s\n{\"id\":\"t%d\",\"depends_on\":[%s]}", i ? "," : "", i, i ? "\"t" i - 1 "\"" : ""
@@ -87,7 +87,7 @@ exits 0 '20,000 tasks'
 has '20000 tasks: 1 start, 19999 wait (19999 dependency)' '20,000 tasks: all are shown'
 rule '20,000 tasks: a pipe gets every row' [ "$(grep -c "^  t[0-9]* *dependency " out)" -eq 19999 ]
 
-# A reader that goes away, a disk that is full.
+# Write errors: a closed pipe, a full disk.
 run sh -c "'$SLUICE' plan large.json | head -n 1"
 exits 0 'the reader goes away'
 if [ -w /dev/full ]; then

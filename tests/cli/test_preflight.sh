@@ -1,5 +1,5 @@
 #!/bin/sh
-# Can an agent work? doctor and add say so before a task fails, init writes those that are there.
+# Preflight checks of agents: doctor and add warn before a task fails; init writes the agents that it finds.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh and daemon.sh set home, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -13,7 +13,7 @@ agent() { # NAME SCRIPT
     printf '#!/bin/sh\n%s\n' "$2" >"bin/$1"
     chmod +x "bin/$1"
 }
-# Nothing else that an own machine may have.
+# No other program that a developer's machine may have.
 PATH=$tmp/bin:/usr/bin:/bin
 export PATH
 agent claude '[ "$1" = --version ] && echo "2.1.325 (Claude Code)"'
@@ -31,9 +31,9 @@ report $? 'agents that are neither here nor configured are not listed'
 run sluice doctor --json
 has "{\"name\":\"claude\",\"program\":\"claude\",\"path\":\"$tmp/bin/claude\",\"version\":\"2.1.325 (Claude Code)\",\"login\":\"no\"" 'as JSON'
 
-# How a login is seen: nothing is asked of anybody.
+# How a login is detected: from files and variables, without a request to the provider.
 mkdir -p "$HOME/.claude" "$HOME/.codex"
-login() { # AGENT: what doctor says of its login
+login() { # AGENT: what doctor prints about its login
     "$SLUICE" doctor --json | sed "s/.*{\"name\":\"$1\",\"program\"/\"program\"/" | first login
 }
 : >"$HOME/.claude/.credentials.json"
@@ -83,7 +83,7 @@ report $? 'the MCP server is not installed'
 run sluice doctor --json
 has '"mcp":true' 'the MCP server is installed'
 
-# Programs that hang, flood and talk nonsense do no harm.
+# Programs that hang, print without end or print garbage do no harm.
 agent codex 'printf "v1 \033[31mred\033[0m\007\n"; sleep 1000 & exit 0'
 run sluice doctor
 [ "$code" = 0 ] && grep -q 'agent codex' out && ! grep -q "$(printf '\033')" out
@@ -97,7 +97,7 @@ report $? 'neither does a flood, nor one that hangs'
 rule 'the version of one that prints it and hangs is known' grep -q 'agent gemini.*0\.59\.0' out
 rm bin/gemini
 
-# add says it once, and adds the task.
+# add prints the warning once, and adds the task.
 config 'tasks: {sandbox: none}'
 agent claude 'exit 0'
 run sluice add --draft --agent claude 'Do it.'
@@ -147,7 +147,7 @@ run sluice add --draft --agent mine 'Do it.'
 report $? 'of a program in the folder of the task nothing is known'
 stop_daemon
 
-# Agents behind the Agent Client Protocol need their program and ours.
+# Agents that use the Agent Client Protocol need their own program and sluice-acp.
 config "agents:
   here: {adapter: acp, command: [$tmp/bin/claude]}
   lost: {adapter: acp, command: [$tmp/bin/none, --acp]}"

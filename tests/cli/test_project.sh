@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice project: where tasks belong.
+# sluice project: lists, adds, changes and deletes projects.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -57,7 +57,7 @@ has 'web (paused by ' 'show: paused'
 run sluice project resume web
 prints 'web resumed' 'resume'
 
-# A path counts from where you are.
+# A path is relative to the current directory.
 mkdir -p here && (cd here && "$SLUICE" project set web path=. >/dev/null)
 run sluice project show web --json
 has "\"path\":\"$tmp/here" 'a relative path is made whole'

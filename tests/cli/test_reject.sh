@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice reject: finished work is done again.
+# sluice reject: sends finished work back for another run.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -18,7 +18,7 @@ run sluice reject web-1
 exits 4 'what is not finished: exit code'
 says "sluice: task 'web-1' is ready: only what waits for review or to be closed can be rejected" 'what is not finished'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice reject [--reason TEXT] ID...'
 run sluice reject
 exits 2 'no task: exit code'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice release: held tasks go on.
+# sluice release: lets held tasks start.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -14,7 +14,7 @@ prints 'web-1 released: ready' 'release'
 run sluice release web-1
 prints 'web-1 is ready already' 'release a second time'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice release ID...|--all [--project P] [--group G]'
 run sluice release
 exits 2 'no task: exit code'
@@ -43,7 +43,7 @@ prints 'web-2 released: ready' 'release --all'
 run sluice release --all
 prints 'nothing to release' 'nothing left'
 
-# Work that waits for a verdict is not released.
+# A task that waits for a review is not released.
 run sluice resume
 add --project web --review -- true
 becomes web-3 held

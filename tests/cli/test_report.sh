@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice report: what a run tells of itself.
+# sluice report: a run reports tokens, limits and its end.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -13,7 +13,7 @@ cat told >/dev/null
 [ "$(value web-1 tokens_in)" = 1200 ] && [ "$(value web-1 tokens_out)" = 80 ]
 report $? 'tokens'
 
-# From outside, as the run: its environment is all it needs.
+# From outside, in the name of the run: the variables of its environment suffice.
 export SLUICE_TASK=web-1 SLUICE_RUN=web-1.1 SLUICE_SOCKET="$home/sluice.sock"
 run sluice report --tokens 2000
 exits 0 'more tokens: exit code'
@@ -32,7 +32,7 @@ run sluice report --tokens 900
 exits 4 'a run that has ended: exit code'
 says "sluice: task 'web-1' does not run: nothing can be reported of it" 'a run that has ended'
 
-# A total, then the same tokens told apart: they are the same tokens.
+# A total, then the same tokens split into input and output: they are counted once.
 add --project web -- sh -c "'$SLUICE' report --tokens 1000 && '$SLUICE' report --tokens-in 600 --tokens-out 400"
 becomes "$id" 'done'
 rule 'a total and its parts count once' [ "$(value "$id" tokens_in) $(value "$id" tokens_out)" = '600 400' ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice restore: a backup in the place of everything.
+# sluice restore: replaces the state with a backup.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice resume: the end of a pause.
+# sluice resume: ends a pause.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

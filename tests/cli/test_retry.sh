@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice retry: another chance, with fresh counters.
+# sluice retry: runs failed tasks again, with counters reset.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -20,7 +20,7 @@ run sluice retry web-1
 exits 4 'a task that is done: exit code'
 says "sluice: task 'web-1' is done: only what has failed, was canceled or waits for its next attempt can be retried" 'a task that is done'
 
-# Bad input: one sentence, and nothing has changed.
+# Bad input: one error message, and no change.
 usage='usage: sluice retry [--allow RULE]... ID...|--all [--project P] [--group G] [--state S]'
 run sluice retry
 exits 2 'no task: exit code'

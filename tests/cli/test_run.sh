@@ -1,10 +1,10 @@
 #!/bin/sh
-# sluice run: the output and the code of the command, whatever happens to the daemon.
+# sluice run: prints the output of the command and returns its exit code, also across restarts of the daemon.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
 
-# A loop is asked for with --until; without it the preset's own way to be finished does not count.
+# Only --until makes a loop; the default of the preset is ignored.
 for preset in conductor loopr; do
     config "preset: $preset"
     start
@@ -49,7 +49,7 @@ exits 2 'no command'
 run sluice run --draft -- true
 exits 2 'a draft would never start'
 
-# A pipe gets every byte; a terminal none that it would obey.
+# A pipe gets every byte; a terminal gets no control sequences.
 printf '\033[31mred\033[0m\377\000\r\n' >bytes
 run sluice run --cwd "$tmp" -- cat bytes
 compare bytes out 'byte by byte into a pipe'
@@ -81,7 +81,7 @@ exits 0 'retries: the code of the last attempt'
 prints '1
 2' 'retries: the output of all attempts'
 
-# The daemon goes and comes while we follow.
+# The daemon is restarted while the command follows the run.
 mkfifo go again
 "$SLUICE" run --cwd "$tmp" -- sh -c 'echo one; read -r x <go; echo two; read -r x <again; echo three; exit 5' >out 2>err &
 runner=$!
@@ -100,7 +100,7 @@ prints 'one
 two
 three' 'the daemon was killed and stopped: every line once'
 
-# Ctrl-C asks to cancel; the second leaves.
+# The first Ctrl-C cancels the task; the second one ends the command at once.
 "$SLUICE" run -- sh -c 'echo here; exec sleep 1000' >out 2>err &
 runner=$!
 appears here out
@@ -111,7 +111,7 @@ exits 143 'Ctrl-C: the run was stopped'
 id=$(sed -n 's/^sluice: canceling \([^;]*\); Ctrl-C again leaves it to the daemon$/\1/p' err)
 [ -n "$id" ] && becomes "$id" canceled
 report $? 'Ctrl-C: says so, and the task is canceled'
-rm out err # it makes them itself, a moment later: what the last one has said is not its answer
+rm out err # the next command creates them: the old output must not be taken for its output
 "$SLUICE" run --grace 3600s -- sh -c 'trap "" TERM; echo here; while :; do tail -f /dev/null; done' >out 2>err &
 runner=$!
 appears here out

@@ -1,5 +1,6 @@
 #!/bin/sh
-# sluice service: what is written and asked for, with a systemctl that only records. A real one: make test-service.
+# sluice service: written files and calls of systemctl, with a fake systemctl that records them. `make test-service`
+# uses a real one.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -11,7 +12,7 @@ FAKE=$tmp
 PATH=$tmp/bin:$PATH
 export FAKE PATH
 echo 252 >version
-calls() { # what was asked for since the last time, without questions
+calls() { # prints the calls since the last time, without queries
     sed '/ show/d' "$tmp/calls" >"$tmp/out"
     : >"$tmp/calls"
 }
@@ -19,7 +20,7 @@ calls() { # what was asked for since the last time, without questions
 unit=$("$SLUICE" service status --json | first unit)
 file=$HOME/.config/systemd/user/$unit
 
-# Nothing happens in a dry run.
+# A dry run changes nothing.
 run env ANTHROPIC_API_KEY=sk-secret CODEX_HOME=/data/codex "$SLUICE" service install --dry-run
 exits 0 'dry run: exit code'
 has "ExecStart=\"$(dirname "$SLUICE")/sluiced\"" 'the unit runs the program beside this one'
@@ -38,7 +39,7 @@ run sluice service install --dry-run --json
 has 'RestartSteps=6' 'a newer systemd waits longer each time'
 echo 252 >version
 
-# Installed while a daemon runs: that one is stopped first.
+# Installing while a daemon runs stops that daemon first.
 start
 old=$(pid_of_daemon)
 run sluice service install
@@ -63,14 +64,14 @@ has "daemon   pid $(cat pid), of the service" 'status: the daemon'
 run sluice service status --json
 has '"installed":true,"current":true,"enabled":true,"active":"active"' 'status --json'
 
-# Commands that start a daemon start this one.
+# Commands that need a daemon start the service.
 run sluice down
 exits 0 'down'
 : >calls
 run sluice add --draft -- true
 exits 0 'add starts the service'
 calls
-sort -u -o out out # twice, if the end of the last one was not seen in time
+sort -u -o out out # there are two calls if the old daemon was still shutting down
 prints "systemctl --user start $unit" 'and no daemon of its own'
 run sluice service status
 exits 0 'it is the daemon of the service'
@@ -81,7 +82,7 @@ exits 1 'a service that does not start: exit code'
 says "sluice: systemctl --user start $unit: Job for $unit failed." 'a service that does not start'
 rm refuses
 
-# Without a manager the daemon is started as ever, and what is missing is said.
+# Without a systemd manager the daemon is started directly, with a message.
 : >absent
 run sluice up
 exits 0 'no manager: up works'
@@ -102,7 +103,7 @@ rule 'the socket of the default home needs XDG_RUNTIME_DIR' grep -q 'XDG_RUNTIME
 run env -u SLUICE_HOME XDG_RUNTIME_DIR="$tmp" "$SLUICE" service install --dry-run --json
 has '"unit":"sluice.service"' 'the default home has the plain name'
 
-# Rights for lingering may be missing; that is a hint, no failure.
+# The user may not be allowed to enable lingering: a hint, not a failure.
 rm linger
 : >no-linger
 run sluice service install
@@ -112,7 +113,7 @@ run sluice service install --no-linger
 [ "$code" = 0 ] && [ ! -s err ]
 report $? 'not wanted: no hint'
 
-# Runs get what tasks.env names; what the service does not have of it is said.
+# Runs get the variables of tasks.env; those that the service does not have are reported.
 config 'tasks: {env: [PATH, HOME, ANTHROPIC_API_KEY]}'
 run env ANTHROPIC_API_KEY=sk-secret "$SLUICE" service install --no-linger
 rule 'a variable that runs will miss' grep -q 'tasks.env names ANTHROPIC_API_KEY, which the service does not have' err

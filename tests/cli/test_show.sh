@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice show: one task on one screen.
+# sluice show: the details of one task.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp; $ is for inner shells
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -41,7 +41,7 @@ run sluice show ''
 report $? 'an empty id'
 run sluice show '../../v1/status'
 exits 2 'an id is no path'
-# Labels of any length are followed by a blank, and numbers are as they were written.
+# Labels of any length are followed by a blank, and numbers are printed as they were written.
 add --hold --timeout 0.3 --serial -- true
 run sluice show "$id"
 has 'timeout_s   0.3' 'a part of a second as it was written'

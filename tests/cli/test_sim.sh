@@ -1,10 +1,10 @@
 #!/bin/sh
-# sluice sim: numbers worked out by hand, both looks of the chart, the comparison, and bad calls.
+# sluice sim: results compared with manually calculated numbers, both styles of the chart, the comparison, usage errors.
 . "$(dirname "$0")/lib.sh"
 LC_ALL=C.UTF-8
 export LC_ALL
 
-# Four minutes of work on two places, the second pair waits for the first.
+# Four minutes of work with two slots: the second pair waits for the first.
 cat >four.json <<'END'
 {"now": 0, "config": {"limits": {"runs": 2}},
  "sim": {"kinds": {"*": {"duration_s": 60, "tokens": 1000}}},
@@ -58,7 +58,7 @@ report $? '--svg writes the whole picture'
 run sluice sim --json four.json --svg four.svg
 rule '--svg with --json: only JSON on stdout' [ "$(wc -l <out)" -eq 1 ]
 
-# Bad calls: exit code 2, one sentence.
+# Usage errors: exit code 2, one message.
 run sluice sim missing.json
 exits 2 'no such file: exit code'
 says "sluice: cannot open 'missing.json': No such file or directory" 'no such file'

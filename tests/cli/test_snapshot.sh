@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice snapshot: the live queue, for plan and sim.
+# sluice snapshot: exports the live queue for plan and sim.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -22,7 +22,7 @@ exits 0 'an empty queue: exit code'
 report $? 'an empty queue is a snapshot'
 rule 'an empty queue: nothing to do' [ "$(cat plan.txt)" = '0 tasks: nothing to do' ]
 
-# Hostile texts: they are where names are, or not there at all.
+# Hostile texts appear only where names are, or not at all.
 add --project 'we"b <\u00e9>' --title 'a "title" \ <b>' --kind 'review' -- sh -c 'echo "a prompt"'
 add --project api --kind 'k "<x>.y' --priority 50 --resource 'gpu "a"' -- true
 add --project api --after "$id" -- true

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice status: one screen.
+# sluice status: an overview on one screen.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

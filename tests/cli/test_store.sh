@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice store: what is in a store, and how it comes into another one.
+# sluice store: shows the contents of a store, and copies it into another one.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"

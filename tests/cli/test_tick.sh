@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice tick: decide now, or look ahead.
+# sluice tick: makes a scheduling decision now, or shows the next ones.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -12,7 +12,7 @@ prints '{"start":[]}' 'nothing waits, as JSON'
 run sluice tick
 prints "nothing to start; 'sluice status' tells why" 'a tick without work'
 
-# Under gastown with a finite cap one task starts with each tick, or with a tick by hand.
+# In the preset gastown with a finite cap, one task starts with each tick, whether periodic or manual.
 run sluice down
 config 'preset: gastown
 limits: {runs: 3}
@@ -37,14 +37,14 @@ prints 'started
   1  web-2  web      -        100  now' 'f123: a tick by hand'
 rule 'f123: and it runs' becomes web-2 running
 
-# What is asked for while nothing can start is not kept for later.
+# A manual tick while nothing can start has no later effect.
 "$SLUICE" pause >/dev/null
 run sluice tick
 prints "nothing to start; 'sluice status' tells why" 'f123: a tick while everything is paused starts nothing'
 "$SLUICE" resume >/dev/null
 rule 'f123: and nothing later' [ "$(value web-3 gate)" = pace ]
 
-# With a pause between starts the rest of the batch is told in advance: one of three has started.
+# With a delay between starts, a dry run shows the rest of the batch: one of three has started.
 run sluice config set pace.batch=3 pace.spawn_delay_s=600 limits.runs=9
 add --project web -- true
 run sluice tick --dry-run

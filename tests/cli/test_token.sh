@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice token: made once, listed without its secret, revoked.
+# sluice token: created once, listed without the secret, revoked.
 # shellcheck disable=SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -41,7 +41,7 @@ run sluice token add ci --scope submit --json
 has '"name":"ci","scope":"submit","session":false' 'add as JSON'
 has '"expires_at":null' 'for ever when not said'
 
-# They outlive the daemon.
+# Tokens survive a restart of the daemon.
 "$SLUICE" down --wait >/dev/null 2>&1
 start
 run sluice token list --json

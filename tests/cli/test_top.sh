@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice top without a terminal: one screen as plain text, JSON, and calls that are wrong.
+# sluice top without a terminal: one screen as plain text, JSON, and usage errors.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -70,7 +70,7 @@ rule 'JSON is one value' [ "$(wc -l <out)" = 1 ]
 width=$(LC_ALL=C.UTF-8 COLUMNS=200 LINES=60 "$SLUICE" top --once --pane ready | grep -c 'WHY  .*TITLE')
 rule 'a wide screen has the reasons' [ "$width" = 1 ]
 
-# A terminal that cannot be drawn on gets a sentence, and nothing is changed.
+# On an unsupported terminal it prints a message and does not change the terminal.
 needs script
 for name in dumb no-such-terminal; do
     run env -u LINES -u COLUMNS TERM=$name script -qec "'$SLUICE' top" /dev/null

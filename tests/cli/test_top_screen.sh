@@ -10,10 +10,10 @@ PS1='ready> '
 export LC_ALL PS1
 unset TMUX ENV
 
-#   mux ARGS...           tmux of this test alone
-#   keys KEY...           types
-#   shows TEXT 'what'     until the screen has the text
-#   hides TEXT 'what'     until it has it no more
+#   mux ARGS...           runs tmux with a server of this test
+#   keys KEY...           types keys
+#   shows TEXT 'what'     waits until the screen has the text
+#   hides TEXT 'what'     waits until the screen no longer has the text
 mux() {
     tmux -S "$tmp/mux" -f /dev/null -u "$@"
 }
@@ -46,7 +46,7 @@ hides() {
 config 'limits: {runs: 1}
 projects: {web: {prefix: web}}'
 start
-# Its log has everything that a terminal could obey, and a line of ten megabytes.
+# Its log has all kinds of control sequences, and a line of ten megabytes.
 cat >noise.sh <<'END'
 printf '\033]0;owned\007\033[2J\033[31mred\033[0m \342\200\256evil\342\200\254 first line\n'
 head -c 10000000 /dev/zero | tr '\0' x

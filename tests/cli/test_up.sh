@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice up: one daemon per home, whoever starts it.
+# sluice up: one daemon per home, no matter which command starts it.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -17,12 +17,12 @@ has "{\"pid\":$pid,\"already\":true,\"role\":\"active\",\"home\":\"$home\",\"soc
 run sluice up --foreground --detach
 exits 2 'two ways at once'
 
-# The daemon itself keeps a second one out.
+# A second daemon refuses to start.
 run "$(dirname "$SLUICE")/sluiced"
 exits 4 'a second daemon on the same home is refused'
 rule 'and the first one lives' kill -0 "$pid"
 
-# A daemon that died is replaced; those who come at the same moment get the same one.
+# A daemon that died is replaced; concurrent commands get the same new daemon.
 kill -9 "$pid"
 for i in 1 2 3 4; do
     "$SLUICE" up --json >"up.$i" 2>&1 &
@@ -34,7 +34,7 @@ rule 'it is a new one' [ "$(pid_of_daemon)" != "$pid" ]
 run sluice down
 exits 0 'down'
 
-# Commands that hand over work start it, and say so once; those that look do not.
+# Commands that submit work start the daemon, with one message; commands that only read do not.
 run sluice list
 exits 3 'list starts no daemon: exit code'
 says "sluice: no daemon runs; 'sluice up' starts it" 'list starts no daemon'
@@ -45,7 +45,7 @@ run sluice add --draft -- true
 rule 'and not again' [ ! -s err ]
 run sluice down
 
-# What it needs and does not have is one sentence.
+# A missing prerequisite is reported in one message.
 printf 'limits: {rnus: 3}\n' >"$home/sluice.yaml"
 run sluice up
 exits 1 'a bad configuration: exit code'

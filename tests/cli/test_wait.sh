@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice wait: until tasks have ended, with an exit code that says how.
+# sluice wait: waits until tasks have ended; the exit code says how they ended.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
@@ -14,7 +14,7 @@ bad=$id
 add --hold -- true
 held=$id
 mkfifo go
-add -- sh -c 'read -r _ <go' # its folder is this one
+add -- sh -c 'read -r _ <go' # it runs in the current directory
 slow=$id
 
 run sluice wait "$good"

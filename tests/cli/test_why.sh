@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice why: every gate, the first closed one, and what opens it.
+# sluice why: all gates of a task, the first closed gate, and what opens it.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 . "$(dirname "$0")/lib.sh"
 . "$here/daemon.sh"
