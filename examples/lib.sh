@@ -1,14 +1,14 @@
-# lib.sh: what the examples share. Read by their play.sh, which `examples/run` starts in a copy of the
-# example's folder, with a home of its own.
+# lib.sh: shared functions of the examples. Sourced by their play.sh, which `examples/run` starts in a copy of the
+# example's folder, with a temporary home.
 #
-#   say 'text'...              a heading, and lines below it
-#   show ARGS...               a sluice command as one types it, and what it says
-#   try CODE ARGS...           the same; it must end with this exit code
-#   wait_for STATE ID...       until each of these tasks is in that state (a minute at most)
-#   idle                       until nothing runs and nothing can start
-#   check 'what' COMMAND...    the command succeeds, or the example has failed
-#   field ID MEMBER            a member of a task: field shop-1 state
-#   over                       the last line, and the exit code
+#   say 'text'...              prints a heading, and lines below it
+#   show ARGS...               prints and runs a sluice command
+#   try CODE ARGS...           the same; the exit code must be CODE
+#   wait_for STATE ID...       waits until each of these tasks is in that state (at most a minute)
+#   idle                       waits until nothing runs and nothing can start
+#   check 'what' COMMAND...    checks that the command succeeds; if not, the example fails
+#   field ID MEMBER            prints a member of a task: field shop-1 state
+#   over                       prints the summary and exits
 # shellcheck shell=sh
 set -eu
 
@@ -54,13 +54,13 @@ check() {
     fi
 }
 
-# The first member of that name: members of the task itself come before those inside.
+# The first member of that name: members of the task come before those of nested objects.
 field() {
     sluice show --json "$1" | grep -oE "\"$2\":(\"[^\"]*\"|[^],}]*)" | head -n 1 |
         sed -e 's/^"[^"]*"://' -e 's/^"//' -e 's/"$//'
 }
 
-# A member of the answer of any other command, from stdin.
+# Prints a member of a JSON value on stdin.
 member() {
     grep -oE "\"$1\":(\"[^\"]*\"|[^],}]*)" | head -n 1 | sed -e 's/^"[^"]*"://' -e 's/^"//' -e 's/"$//'
 }
@@ -69,7 +69,7 @@ state_is() {
     [ "$(field "$1" state)" = "$2" ]
 }
 
-# Looks again whenever something has happened.
+# Repeats the command after each event until it succeeds.
 until_true() {
     deadline=$(($(date +%s) + ${SLUICE_TEST_PATIENCE:-60}))
     last=$(sluice events --limit 1 --json | member seq)

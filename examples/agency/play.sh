@@ -1,8 +1,8 @@
-# play.sh: cards in phase folders, with flows, serial locks and retries. README.md says what to look at.
+# play.sh: cards in phase folders, with flows, serial locks and retries. README.md describes what to look at.
 # shellcheck shell=sh disable=SC1091
 . ../lib.sh
 
-card() { # NAME: its agent_status
+card() { # NAME: prints the agent_status of the card
     sed -n 's/^agent_status: *//p' "$(find project -name "$1.md")"
 }
 
@@ -10,11 +10,11 @@ card_is() {
     [ "$(card "$1")" = "$2" ]
 }
 
-task() { # NAME: the id of its task
+task() { # NAME: prints the id of the task of the card
     sluice list --state all --all --json | tr '{' '\n' | grep "\"title\":\"$1\"" | member id
 }
 
-# Did two tasks ever run at the same time? By their events.
+# Checks by their events whether two tasks ran at the same time.
 beside() {
     sluice events --limit 1000 --json | tr '{' '\n' |
         awk -v a="\"task\":\"$1\"" -v b="\"task\":\"$2\"" '
@@ -59,7 +59,7 @@ check 'hopeless.md says failed' [ "$(card hopeless)" = failed ]
 check 'the card in done/ was left alone' [ "$(card repo)" = succeeded ]
 
 say '5. By hand' 'A manual rerun begins with fresh counters.'
-touch spark # what it lacked
+touch spark # the file that the task needs
 show retry "$hopeless"
 until_true state_is "$hopeless" 'done'
 check 'now it works' state_is "$hopeless" 'done'

@@ -1,4 +1,4 @@
-# play.sh: shares by weight, budgets, workspaces. README.md says what to look at.
+# play.sh: shares by weight, budgets, workspaces. README.md describes what to look at.
 # shellcheck shell=sh disable=SC1091
 . ../lib.sh
 
@@ -11,11 +11,11 @@ work() { # PROJECT COUNT
     done
 }
 
-completed() { # PROJECT: how many
+completed() { # PROJECT: number of completed tasks
     sluice list --project "$1" --state 'done' --ids --all | wc -l
 }
 
-# Everything that may start has ended: only tasks that a gate stops are left.
+# True if every task that may start has ended: the remaining tasks are stopped by a gate.
 stopped_at() {
     sluice status --json >status.json
     grep -o '"waiting_by_gate":\[[^]]*' status.json | grep -q "\"gate\":\"$1\"" &&

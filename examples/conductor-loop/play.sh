@@ -1,8 +1,8 @@
-# play.sh: DONE loops, a graph of dependencies, children, the bus. README.md says what to look at.
+# play.sh: DONE loops, a graph of dependencies, children, the bus. README.md describes what to look at.
 # shellcheck shell=sh disable=SC1091
 . ../lib.sh
 
-when_done() { # ID: number of the event
+when_done() { # ID: number of the event that reports it done
     sluice events --task "$1" --limit 1000 --json | tr '{' '\n' | grep -A1 '"seq"' | grep -B1 '"to":"done"' | member seq
 }
 

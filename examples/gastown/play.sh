@@ -1,8 +1,8 @@
-# play.sh: a convoy of drafts, slung under a cap, tick by tick. README.md says what to look at.
+# play.sh: a convoy of drafts, slung under a cap, tick by tick. README.md describes what to look at.
 # shellcheck shell=sh disable=SC1091
 . ../lib.sh
 
-# How many runs were alive at the same moment, by the events.
+# Prints the maximum number of concurrent runs, counted from the events.
 most_at_once() {
     sluice events --limit 1000 --json | grep -oE '"kind":"run\.(started|ended)"' |
         awk '/started/ { n++ } /ended/ { n-- } n > most { most = n } END { print most + 0 }'

@@ -1,13 +1,13 @@
-# play.sh: plan → spec → phase → ralph. README.md says what to look at.
+# play.sh: plan → spec → phase → ralph. README.md describes what to look at.
 # shellcheck shell=sh disable=SC1091
 . ../lib.sh
 
-of_kind() { # KIND STATE: how many
+of_kind() { # KIND STATE: number of tasks
     sluice list --kind "$1" --state "$2" --ids | wc -l
 }
 
-# Between two levels nothing runs for a moment: the file that the next one waits for is just being noticed.
-has_grown() { # how many leaves are stale, and how many are done
+# Between two levels nothing runs for a moment, until the daemon notices the file that the next level waits for.
+has_grown() { # STALE DONE: expected numbers of leaves
     [ "$(of_kind ralph invalidated)" = "$1" ] && [ "$(of_kind ralph 'done')" = "$2" ]
 }
 

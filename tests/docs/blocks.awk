@@ -2,9 +2,9 @@
 #
 #   awk -v into=DIRECTORY -f blocks.awk FILE
 #
-# Prints "LINE KIND" for each block and writes its text to DIRECTORY/LINE. LINE is that of the opening fence, so the first
-# line of the text is LINE + 1. A block without a kind, with an unknown one, or without an end is an error: "LINE: message" on
-# the standard error, exit code 1.
+# Prints "LINE KIND" for each block and writes its text to DIRECTORY/LINE. LINE is the line of the opening fence, so the
+# text begins in line LINE + 1. A block without a kind, with an unknown kind, or without an end is an error: "LINE: message" on
+# standard error, exit code 1.
 
 BEGIN {
     kinds["sh"] = kinds["console"] = kinds["yaml"] = kinds["json"] = kinds["text"] = 1
@@ -19,7 +19,7 @@ function fence_of(text) {
     return match(text, /^ *(```+|~~~+)/) ? substr(text, 1, RLENGTH) : ""
 }
 
-# Inside a block: its end has the same characters, at least as many, and nothing behind them.
+# Inside a block: the closing fence has the same character, at least as often, and nothing after it.
 inside {
     fence = fence_of($0)
     if (fence != "" && $0 ~ /[`~] *$/ && index(strip(fence), mark) == 1 && strip($0) == strip(fence)) {

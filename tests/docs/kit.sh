@@ -1,35 +1,38 @@
-# kit.sh: plays a document: runs the commands of its fenced blocks, in their order, as a reader would type them.
-# Read with `. "$(dirname "$0")/kit.sh"`. CONTRIBUTING.md says how documents are tested.
+# kit.sh: tests a document: runs the commands of its fenced blocks, in their order, as a reader would type them.
+# Source it with `. "$(dirname "$0")/kit.sh"`. CONTRIBUTING.md describes how documents are tested.
 #
-#   document PATH              the document, from the root of the repository
-#   before TEXT FUNCTION       called before the commands that begin with TEXT
-#   after TEXT FUNCTION        called after them
-#   instead TEXT FUNCTION      called with its file instead of playing a block whose first line begins with TEXT
-#   state_of SYSTEM PLACE      makes PLACE the small example of a system's state (tests/fixtures/import)
-#   repository PLACE           makes PLACE a git repository
+#   document PATH              sets the document, relative to the root of the repository
+#   before TEXT FUNCTION       calls the function before each command that begins with TEXT
+#   after TEXT FUNCTION        calls the function after each such command
+#   instead TEXT FUNCTION      calls the function with the file of a block whose first line begins with TEXT, instead of
+#                              running the block
+#   state_of SYSTEM PATH       copies the small example of a system's state (tests/fixtures/import) to PATH
+#   repository PATH            creates a git repository in PATH
 #   play                       runs all blocks; each command is one result, named by document and line
 #   printed TEXT               prints the output of the command that begins with TEXT
-#   says_that TEXT WORDS       that output has WORDS
-#   prompted WORDS 'what'      an agent has got a prompt with WORDS
-#   started AGENT              prints how many runs of the agent there were
-#   are STATE ID...            each of these tasks is in this state
-#   agents_can_log             in their sandbox; where a document makes the configuration: after 'sluice init'
-#   start_over                 an empty system again
-#   drained                    nothing waits or runs any more
-#   played                     the last line: each agent was started as docs/agents.md says, and in a sandbox; commands in the text
-#                              exist; the document has the commands that `before`, `after` and exempt.txt name
+#   says_that TEXT WORDS       asserts that this output contains WORDS
+#   prompted WORDS 'what'      asserts that an agent got a prompt with WORDS
+#   started AGENT              prints the number of runs of the agent
+#   are STATE ID...            asserts that each of these tasks is in this state
+#   agents_can_log             lets agents write their log from the sandbox; if the document creates the configuration, call
+#                              it after 'sluice init'
+#   start_over                 resets the system to empty
+#   drained                    waits until nothing waits or runs
+#   played                     the last line: asserts that each agent was started as docs/agents.md says, and in a sandbox; that
+#                              commands in the text exist; that the document has the commands of `before`, `after` and
+#                              exempt.txt
 #
-# Kinds of blocks: `sh`: each command must succeed. `console`: what follows `$ ` is a command, what follows that is its output;
-# only a command that is followed by `echo $?` may fail. `yaml`: settings are set, tasks become drafts, a formula is put where
-# its first line says. `json`: must be JSON. `text`: no commands. exempt.txt lists what is not run.
+# Kinds of blocks: `sh`: each command must succeed. `console`: `$ ` begins a command, and its output follows; only a command
+# before `echo $?` may fail. `yaml`: settings are set, tasks become drafts, a formula is written to the path in its first line.
+# `json`: must be valid. `text`: no commands. exempt.txt lists the blocks and commands that are not run.
 #
-# Commands run in $HOME/work, with a new $HOME, the programs of the build and fake agents in PATH (`agent` in this folder). `cd`,
-# exported variables and `$?` last from command to command; other variables do not.
+# Commands run in $HOME/work, with a new $HOME, and with the programs of the build and fake agents (`agent` in this folder) in
+# PATH. `cd`, exported variables and `$?` carry over from command to command; other variables do not.
 # shellcheck shell=sh disable=SC1091,SC2016,SC2034,SC2153,SC2154 # lib.sh sets tmp, root, code; the tests use the others
 
 . "$(dirname "$0")/../cli/lib.sh"
 . "$root/tests/cli/daemon.sh"
-# As a reader has it: everything in the usual folders of $HOME.
+# As on a reader's machine: everything is in the default folders of $HOME.
 unset SLUICE_HOME
 home=$HOME/.local/share/sluice
 exempt=$root/tests/docs/exempt.txt
@@ -38,7 +41,7 @@ newline='
 tab=$(printf '\t')
 status=0 # of the last command: $? of the next one
 
-# Both may be below /tmp, of which a sandbox has its own.
+# Both may be below /tmp, and a sandbox has its own /tmp.
 programs=$(dirname "$(readlink -f "$SLUICE")")
 sources=$(dirname "$(dirname "$(dirname "$(readlink -f "$root/tests/docs/agent")")")")
 bin=$tmp/bin
@@ -54,7 +57,7 @@ ln -s "$SLUICE" "$(dirname "$SLUICE")/sluiced" "$bin"
 for name in claude codex gemini opencode copilot; do
     ln -s "$sources/tests/docs/agent" "$bin/$name"
 done
-# A manager of user services, so that documents can install one.
+# A fake manager of user services, so that documents can install the service.
 FAKE=$tmp/systemd
 XDG_RUNTIME_DIR=$tmp/runtime # as after a login
 mkdir "$FAKE"
@@ -75,8 +78,8 @@ document() {
     report $code "$page: each block has a kind"
 }
 
-# The folders of the examples are those of another machine.
-state_of() { # SYSTEM PLACE
+# Replaces the folders in the examples, which are those of another machine.
+state_of() { # SYSTEM PATH
     rm -rf "$tmp/examples"
     mkdir -p "$tmp/examples" "$(dirname "$2")"
     cp -R "$root/tests/fixtures/import/prepare" "$root/tests/fixtures/import/$1" "$tmp/examples"
@@ -88,23 +91,23 @@ state_of() { # SYSTEM PLACE
         { echo "Bail out! cannot prepare $1" && exit 1; }
 }
 
-repository() { # PLACE
+repository() { # PATH
     git init -q "$1" && git -C "$1" commit -q --allow-empty -m first
 }
 
-# Agents are in a sandbox, where bubblewrap works. The fake ones read recordings and write a log besides.
+# Where bubblewrap works, agents run in a sandbox. The fake agents also need to read recordings and write a log.
 agents_can_log() {
     "$SLUICE" config set "tasks.sandbox_read=$bin $programs $sources" "tasks.sandbox_write=$log" >/dev/null
 }
 
-# For a part of a document that begins with an empty system.
+# For a section of a document that begins with an empty system.
 start_over() {
     stop_daemon
     rm -rf "$home" "$HOME/.config/sluice"
     agents_can_log
 }
 
-# --- what is not run, and what is done around commands ------------------------------------------
+# --- exemptions and hooks ----------------------------------------------------------------------
 
 # is_exempt block|command TEXT: TEXT is the complete first line. Lines of the list: document :: block or command :: line :: reason.
 is_exempt() {
@@ -135,7 +138,7 @@ call_hooks() { # KIND COMMAND
 
 # --- commands -----------------------------------------------------------------------------------
 
-# The script of one command: where the last one ended, what it left, and then the command itself.
+# Writes the script of one command: restores the directory and the variables of the last command, then runs this one.
 write_script() { # COMMAND
     {
         cat "$tmp/environment"
@@ -145,8 +148,8 @@ write_script() { # COMMAND
     } >"$tmp/script"
 }
 
-# Runs it; sets $status, and the files out and err (of `console` all is in out). A command that follows something must end
-# by itself: what it waits for is done before it, by `before`.
+# Runs it; sets $status, and writes the files out and err (`console`: everything to out). A command that follows output must
+# end by itself: a `before` hook does what it waits for.
 execute() { # KIND COMMAND
     write_script "$2"
     : >"$tmp/err"
@@ -210,7 +213,7 @@ play_sh() { # LINE FILE
     [ -z "$command" ] || report 1 "$page:$begin: the command has no end"
 }
 
-# The same with `$ ` before commands, `> ` before their further lines, and what they print behind them.
+# The same with `$ ` before commands, `> ` before continuation lines, and the output after each command.
 play_console() { # LINE FILE
     at=$1
     command=
@@ -241,14 +244,14 @@ play_shown() { # NEXT
     report $? "$page:$begin: prints what is shown"
 }
 
-# What differs from run to run: times, spans, dates, ports, process ids.
+# Masks what differs from run to run: times, durations, dates, ports, process ids.
 normal() {
     sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}/DATE/g' -e 's/[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?/TIME/g' \
         -e 's/127\.0\.0\.1:[0-9]+/127.0.0.1:PORT/g' -e 's/pid [0-9]+/pid PID/g' \
         -e 's/\b[0-9]+(\.[0-9]+)? (ms|s|min|h|d)\b/SPAN/g'
 }
 
-# settings, tasks (a list, or one under `tasks`) or formula (`steps`).
+# Prints settings, tasks (a list, or a list under `tasks`) or formula (`steps`).
 yaml_kind() { # FILE
     awk '
         /^ *(#|$)/ { next }
@@ -263,7 +266,7 @@ play_yaml() { # LINE FILE
     "play_$(yaml_kind "$2")" "$2"
 }
 
-# As a reader adds it to the file; a key that is there already is replaced.
+# Adds the settings to the file as a reader would; an existing key is replaced.
 play_settings() { # FILE
     cp "$1" "$tmp/block.yaml"
     run sluice config show --file "$tmp/block.yaml"
@@ -279,7 +282,7 @@ play_settings() { # FILE
     exits 0 "$page:$begin: are accepted"
 }
 
-# Drafts: what they do is not there.
+# As drafts, because the commands of the tasks do not exist here.
 play_tasks() { # FILE
     cp "$1" "$HOME/work/tasks.yaml"
     run sluice add --draft --file "$HOME/work/tasks.yaml"
@@ -320,7 +323,7 @@ play() {
     done 3<"$tmp/blocks.list"
 }
 
-# --- afterwards ---------------------------------------------------------------------------------
+# --- checks after the last command -------------------------------------------------------------
 
 printed() {
     found=$(text=$1 awk '{ at = $1; sub(/^[0-9]* /, "") } index($0, ENVIRON["text"]) == 1 { print at; exit }' "$tmp/steps.list")
@@ -367,7 +370,7 @@ are() {
     done
 }
 
-# A run of an agent with other words than those of its adapter has no limits, sessions or tokens.
+# A run that is started with other arguments than those of its adapter has no limits, sessions or tokens.
 check_adapters() {
     sed -n 's/^| `\([a-z]*\)` | `\([a-z]* [^`]*\)` |.*/\1 \2/p' "$root/docs/agents.md" >"$tmp/adapters"
     awk '
@@ -389,7 +392,7 @@ check_sandbox() {
     fi
 }
 
-# Prints what is wrong with a command in the text: "sluice list --parent ID". Only commands, options and settings are looked at.
+# Prints the errors of a command in the text: "sluice list --parent ID". Checks only commands, options and settings.
 check_command() {
     case $1 in
     'sluice config set '*=...* | 'sluice config set KEY=VALUE' | 'sluice config set') return ;;
@@ -418,7 +421,7 @@ check_text() {
     rule "$page: the commands in the text exist" [ ! -s "$tmp/out" ]
 }
 
-# Hooks and exemptions that no command has used: the document has changed. An exemption is for one command or block.
+# Prints unused hooks and exemptions: the document has changed. An exemption is for one command or block.
 check_used() {
     {
         cat "$tmp/hooks"

@@ -1,9 +1,9 @@
-# shown.awk: does the output match what a document shows?
+# shown.awk: compares the output of a command with the output in a document.
 #
 #   awk -f shown.awk SHOWN OUTPUT
 #
-# Lines are compared one by one. `…` in a line matches any text, a line that is only `…` or `...` any number of lines. Prints
-# the differences; exit code 1 if there are any.
+# Compares line by line. `…` in a line matches any text; a line with only `…` or `...` matches any number of lines. Prints the
+# differences; exit code 1 if there are any.
 
 NR == FNR { shown[++wanted] = $0; next }
 { output[++got] = $0 }
@@ -21,7 +21,7 @@ function matches(pattern, text,    at, piece) {
     return 0
 }
 
-# From these lines on: 1 if they match. Remembers how far it got.
+# Returns 1 if the rest matches from these lines on. Records the furthest line that matched.
 function from(i, j) {
     if (i > best)
         best = i

@@ -15,7 +15,7 @@ arrived() {
     are 'done' 1.4-units
 }
 after 'sluice import agency --agent codex --project app --settings' arrived
-# The second import is another way to the same cards.
+# The second import reads the same cards in another way.
 delete_all() {
     "$SLUICE" delete $("$SLUICE" list --all --ids) >/dev/null
 }

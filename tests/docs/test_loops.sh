@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/loops.md: its files of tasks; a plan whose agent writes the file of its children.
+# docs/loops.md: its task files; a plan whose agent writes the spawn file.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets log; $SLUICE_SPAWN is a word of the document
 . "$(dirname "$0")/kit.sh"
 document docs/loops.md

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/overnight.md: three tasks meet the limit of the plan, and are done in the morning.
+# docs/overnight.md: three tasks hit the rate limit of the plan, and are done in the morning.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets log
 . "$(dirname "$0")/kit.sh"
 document docs/overnight.md
@@ -13,7 +13,7 @@ limited() {
 sleeping() {
     soon limited
 }
-# The hour is over: `limiter clear` is what the clock would do.
+# `limiter clear` stands for the end of the hour.
 morning() {
     rm "$log/limit"
     "$SLUICE" limiter clear claude >/dev/null

@@ -38,7 +38,7 @@ merged() {
     report $? 'the first change is in the branch of the repository'
 }
 after 'sluice merge site-1' merged
-# The six commands of the night start from nothing, as the first change does.
+# The six commands for the night start from an empty system, like those of the first change.
 before 'sluice config set projects.web.path' start_over
 play
 says_that 'sluice status' runs

@@ -1,9 +1,9 @@
 #!/bin/sh
-# The runner of documents finds what it is there to find, and every document has its test.
+# The test runner for documents detects errors in them, and every document has a test.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh sets root and tmp, reads code; $ and backticks are those of documents
 . "$(dirname "$0")/../cli/lib.sh"
 
-# --- the documents and what is exempt -----------------------------------------------------------
+# --- documents and exemptions -------------------------------------------------------------------
 
 pages=$(cd "$root" && ls README.md docs/overnight.md docs/coming-from/*.md)
 for page in $pages; do
@@ -15,7 +15,7 @@ done
 
 tested=$(cd "$root/tests/docs" && sed -n 's/^document //p' test_*.sh | paste -sd ' ')
 
-# exemptions FILE: at most five, each with a document that is run, block or command, a line and a reason.
+# exemptions FILE: checks that there are at most five, each with a tested document, block or command, a line and a reason.
 exemptions() {
     grep -v '^#' "$1" >out
     [ "$(wc -l <out)" -le 5 ] && ! awk -F ' :: ' -v tested="$tested" '
@@ -31,9 +31,9 @@ echo 'docs/other.md :: command :: sluice status :: a reason that is long enough'
 ! exemptions elsewhere >/dev/null
 report $? 'so is one of a document that is not run'
 
-# --- documents that are right, and wrong in one place ----------------------------------------
+# --- correct documents, and documents with one error -------------------------------------------
 
-# A copy of the tree, so far as the runner needs it.
+# A copy of the files that the runner needs.
 mkdir -p tree/tests/docs
 ln -s "$root/docs" tree/docs
 for name in cli fixtures; do
@@ -44,7 +44,7 @@ for name in agent blocks.awk kit.sh play.sh shown.awk; do
 done
 : >tree/tests/docs/exempt.txt
 
-# plays 'TEXT' [SCRIPT]: plays the text as page.md; sets $code, out has the results.
+# plays 'TEXT' [SCRIPT]: runs the text as page.md; sets $code, and writes the results to out.
 plays() {
     printf '%s\n' "$1" >tree/page.md
     if [ -n "${2-}" ]; then
@@ -57,7 +57,7 @@ plays() {
     code=$?
 }
 
-# finds PLACE TEXT 'what': one result that names this place of page.md is not ok; what it prints has the text.
+# finds POSITION TEXT 'what': asserts that one result for this position of page.md is not ok and prints TEXT.
 finds() {
     place="page.md$1" text=$2 awk '
         /^not ok/ { on = index($0, ENVIRON["place"]); count += on > 0 }
@@ -252,7 +252,7 @@ sluice add --agent claude "say hello"
 ```' 'agents_can_log; play; drained'
 finds ': each agent is started through its adapter' 'claude -p' 'an agent whose command replaces its adapter'
 
-# --- what a test and exempt.txt name ----------------------------------------------------------
+# --- hooks of a test, and exempt.txt ----------------------------------------------------------
 
 plays '```sh
 echo one

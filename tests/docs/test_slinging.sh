@@ -10,7 +10,7 @@ printf '%s\n' "$*" >>"$(dirname "$0")/notified"
 NOTIFY
 chmod +x "$bin/notify-send"
 printf 'all:\n\t@echo built $(VERSION)\n' >"$HOME/work/Makefile"
-# The first task of the document is the 17th.
+# The first task of the document has number 17.
 "$SLUICE" project add web --path "$HOME/src" >/dev/null 2>&1
 awk 'BEGIN { print "project: web\ntasks:"; while (i++ < 16) print "  - run: \"true\"" }' >"$tmp/sixteen.yaml"
 "$SLUICE" add --draft --file "$tmp/sixteen.yaml" >/dev/null

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/tasks.md: its files of tasks.
+# docs/tasks.md: its task files.
 # shellcheck disable=SC1091 # kit.sh
 . "$(dirname "$0")/kit.sh"
 document docs/tasks.md

@@ -1,12 +1,12 @@
 #!/bin/sh
-# sluice service with a real systemd: beside a manager of scripts/user-systemd, never the user's own.
+# sluice service with a real systemd: a separate manager started by scripts/user-systemd, never that of the user.
 # shellcheck disable=SC1091,SC2034,SC2154 # lib.sh and daemon.sh set home, id, root and tmp
 here_service=$(cd "$(dirname "$0")" && pwd)
 keep_runtime=$XDG_RUNTIME_DIR
 . "$here_service/../cli/lib.sh"
 here=$here_service
 . "$here_service/../cli/daemon.sh"
-# The home directory of the manager is where it looks for units.
+# The manager looks for units in its home directory.
 HOME=/run/home
 XDG_RUNTIME_DIR=$keep_runtime
 export HOME XDG_RUNTIME_DIR
@@ -31,7 +31,7 @@ run sluice service status
 exits 1 'not installed: exit code'
 has 'not installed' 'not installed'
 
-# A daemon that a command has started, with a run and a queue.
+# A daemon that was started by a command, with a live run and a queue.
 # shellcheck disable=SC2016 # for the run
 add -- sh -c 'echo $$ >"$1/pid"; while [ ! -e "$1/go" ]; do sleep 0.1; done' sh "$tmp"
 long=$id
@@ -56,7 +56,7 @@ prints enabled 'the unit is enabled'
 run sluice service install --no-linger --json
 has '"actions":[]' 'a second time there is nothing to do'
 
-# The point of it all.
+# A killed daemon is restarted by systemd.
 before=$(daemon_pid)
 kill -9 "$before"
 rule 'killed, it comes back by itself' soon is_another "$before"
@@ -69,7 +69,7 @@ run sluice service status
 exits 0 'status: exit code'
 has 'active, enabled, 1 restart' 'status: how often it was started again'
 
-# Restarted by hand, and with another PATH: runs go on.
+# Runs survive a manual restart, also with another PATH.
 rm go pid
 # shellcheck disable=SC2016 # for the run
 add -- sh -c 'echo $$ >"$1/pid"; while [ ! -e "$1/go" ]; do sleep 0.1; done' sh "$tmp"
@@ -92,7 +92,7 @@ report $? 'and the run goes on'
 run sluice service install --no-linger
 exits 0 'and back again'
 
-# 'down' is meant; the next command that changes something starts it through the service.
+# After 'down' systemd does not restart the daemon; the next command that changes something starts the service.
 run sluice down
 exits 0 'down: exit code'
 is_inactive() {
@@ -107,7 +107,7 @@ run sluice up
 exits 0 'so does up'
 rule 'through the service, too' is_of_service
 
-# What keeps it from starting is said at once.
+# A failure to start is reported at once.
 run sluice down
 cp "$home/sluice.yaml" good.yaml
 printf 'limits: {rnus: 3}\n' >"$home/sluice.yaml"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# codex.sh: reads the card on its standard input and works on it for a moment.
+# codex.sh: reads the card from standard input and simulates a short run.
 set -eu
 card=$(cat)
 echo "$SLUICE_TASK begins: $card"

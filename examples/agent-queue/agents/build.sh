@@ -1,5 +1,5 @@
 #!/bin/sh
-# build.sh: alone in its workspace, or it says so.
+# build.sh: fails unless it is alone in its workspace.
 set -eu
 mkdir building || { echo "somebody else builds in $PWD" >&2 && exit 1; }
 echo "$SLUICE_TASK in ${PWD##*/}"

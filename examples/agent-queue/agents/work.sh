@@ -1,5 +1,5 @@
 #!/bin/sh
-# work.sh: uses 1000 tokens and says so.
+# work.sh: reports 1000 tokens.
 set -eu
 sluice report --tokens 1000
 echo "$SLUICE_TASK" >>"$LEDGER"

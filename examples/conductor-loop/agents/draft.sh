@@ -1,5 +1,5 @@
 #!/bin/sh
-# draft.sh: fails at first; under this preset that is one more restart.
+# draft.sh: fails the first time; with this preset that counts as one more restart.
 set -eu
 [ "$SLUICE_ATTEMPT" -gt 1 ] || { echo 'lost my thread' >&2 && exit 1; }
 sed 's/^/about /' notes.txt >draft.txt

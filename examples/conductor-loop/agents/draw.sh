@@ -1,5 +1,5 @@
 #!/bin/sh
-# draw.sh: takes a moment.
+# draw.sh: simulates a short run.
 set -eu
 sleep 1
 echo '(o)' >picture.txt

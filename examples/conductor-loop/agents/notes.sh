@@ -1,5 +1,5 @@
 #!/bin/sh
-# notes.sh: one note each time it is started; done when there are three.
+# notes.sh: writes one note per run; done after three notes.
 set -eu
 echo "note $SLUICE_ATTEMPT" >>notes.txt
 count=$(wc -l <notes.txt)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pictures.sh: leaves the work to a child of its own, and is done itself. Its task is not, until the child is.
+# pictures.sh: adds a child task and exits. Its own task is done when the child is done.
 set -eu
 sluice add --project "$SLUICE_PROJECT" --parent "$SLUICE_TASK" --title 'draw' -- agents/draw.sh
 sluice report --done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# print.sh: everything it needs must be there.
+# print.sh: fails unless all of its inputs exist.
 set -eu
 cat draft.txt picture.txt
 sluice report --done

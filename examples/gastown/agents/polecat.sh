@@ -1,5 +1,5 @@
 #!/bin/sh
-# polecat.sh: takes a moment over one bead.
+# polecat.sh: simulates a short run for one bead.
 set -eu
 echo "$SLUICE_TASK: $1"
 sleep 0.3

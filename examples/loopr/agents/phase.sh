@@ -1,5 +1,5 @@
 #!/bin/sh
-# phase.sh: what has to be coded in this phase, and who codes it.
+# phase.sh: adds the coding tasks of this phase.
 set -eu
 phase=$(cat)
 echo "Write code/$phase.sh; code/test.sh $phase says whether it is good." >"$SLUICE_ARTIFACTS/phase.md"

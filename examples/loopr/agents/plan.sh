@@ -1,5 +1,5 @@
 #!/bin/sh
-# plan.sh: a plan from the prompt. What the check missed the last time is in the feedback.
+# plan.sh: writes a plan from the prompt. The feedback of a failed check says what is missing.
 set -eu
 {
     echo "# Plan"

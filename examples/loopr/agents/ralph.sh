@@ -1,5 +1,5 @@
 #!/bin/sh
-# ralph.sh: codes, and forgets the exit code the first time. The test says so, and the feedback tells it.
+# ralph.sh: writes code; the first version lacks the exit code. The test fails, and its message is in the feedback.
 set -eu
 name=$(head -n 1)
 {

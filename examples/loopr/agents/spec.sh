@@ -1,5 +1,5 @@
 #!/bin/sh
-# spec.sh: a specification, and two phases that follow from it.
+# spec.sh: writes a specification and adds its two phases.
 set -eu
 plan=$(sed 's/.*: //')
 sed -n 's/^- /It must be possible to /p' "$plan" >"$SLUICE_ARTIFACTS/spec.md"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test.sh NAME: does it work?
+# test.sh NAME: tests the program NAME.
 sh "code/$1.sh" && exit 0
 echo "code/$1.sh says $?, and not 0"
 exit 1
