@@ -63,7 +63,7 @@ int write_mark(const char *path) {
     return write_mark_to(open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0700), path);
 }
 
-/* memmem, which takes a NUL for any other byte. */
+/* Like memmem: NUL is an ordinary byte. */
 static bool print_secret(const char *bytes, size_t size) {
     const char *at = memmem(bytes, size, SECRET, strlen(SECRET));
     if (!at)
@@ -121,7 +121,7 @@ int each_process(int (*visit)(int pid)) {
 
 int main(int argc, char **argv) {
     bool list = argc == 2 && strcmp(argv[1], "--list") == 0;
-    /* The daemon may have closed its end before the question is written. */
+    /* The daemon may have closed the connection before the request is written. */
     (void)signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         for (const struct attempt *a = all[i]; a->name; a++) {

@@ -1,4 +1,4 @@
-/* attempt_channels.c: ways out of a run through sockets, shared memory and what it inherits. See attempt.h. */
+/* attempt_channels.c: escapes through sockets, shared memory and inherited resources. See attempt.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static int dial(const char *path) {
     return -1;
 }
 
-/* The owner sees the settings; a run does not. */
+/* Only the owner may read the settings. */
 static int ask_as_owner(const char *path) {
     static const char question[] = "GET /v1/config HTTP/1.1\r\nHost: localhost\r\n\r\n";
     char answer[256] = "";
@@ -83,7 +83,7 @@ static int ask_through_root(void) {
     return each_process(ask_through) == REACHED ? REACHED : held("no root leads there");
 }
 
-/* A child of a child, whose parents are gone. */
+/* A grandchild whose ancestors have exited. */
 static int ask_as_orphan(void) {
     int ends[2];
     char code = HELD;
@@ -117,7 +117,7 @@ static int ask_abstract(void) {
     return secret_of_socket(target("ABSTRACT"));
 }
 
-/* As an agent for keys has one, in the host's /tmp. */
+/* Like the socket of ssh-agent, in the host's /tmp. */
 static int ask_socket_in_tmp(void) {
     return secret_of_socket(path_of(target("TMP"), "agent.sock"));
 }
@@ -180,7 +180,7 @@ static int search_keyring(void) {
     return reached("keyctl");
 }
 
-/* --- what it inherits ---------------------------------------------------------------------------- */
+/* --- inherited resources -------------------------------------------------------------------------- */
 
 static int use_inherited(void) {
     for (int fd = 3; fd < 256; fd++)

@@ -1,4 +1,4 @@
-/* attempt_files.c: ways out of a run through files. See attempt.h. */
+/* attempt_files.c: escapes through files. See attempt.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ static int write_profile(void) {
     return write_mark(path_of(target("HOME"), ".profile"));
 }
 
-/* What runs at the owner's next login, long after the run. */
+/* Files that are executed at the owner's next login, after the end of the run. */
 static int plant_autostart(void) {
     const char *home = target("HOME");
     (void)mkdir(path_of(home, ".config"), 0700);
@@ -43,7 +43,7 @@ static int read_tmp(void) {
     return read_secret(path_of(target("TMP"), "secret"));
 }
 
-/* A link is in the workspace, what it names is not. */
+/* A link in the workspace to a target outside of it. */
 static int write_through_symlink(void) {
     (void)unlink("link-to-profile");
     if (symlink(path_of(target("HOME"), ".profile"), "link-to-profile") < 0)
@@ -182,7 +182,7 @@ static int read_kernel_log(void) {
     return reached("/dev/kmsg");
 }
 
-/* Writes what is there already: it could have written something else. */
+/* Writes the current content back, so that a successful attempt does no damage. */
 static int write_kernel_setting(void) {
     const char *path = "/proc/sys/kernel/core_pattern";
     char text[256];
@@ -195,7 +195,7 @@ static int write_kernel_setting(void) {
     return code;
 }
 
-/* Out of the cgroup by which its processes are counted, limited and found. */
+/* Leaves the cgroup that Sluice uses to count, limit and find the processes of the run. */
 static int leave_cgroup(void) {
     const char *path = path_of(target("CGROUP"), "escape-attempt");
     if (mkdir(path, 0700) < 0 && errno != EEXIST)

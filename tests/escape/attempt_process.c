@@ -1,4 +1,4 @@
-/* attempt_process.c: ways out of a run through other processes and through namespaces. See attempt.h. */
+/* attempt_process.c: escapes through other processes and through namespaces. See attempt.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,7 +22,7 @@
 
 /* --- signals ----------------------------------------------------------------------------------- */
 
-/* Signal 0 changes nothing; where it arrives, so would KILL. */
+/* Signal 0 has no effect, but needs the same permission as KILL. */
 static int may_signal(const char *name) {
     int pid = target_number(name);
     return kill(pid, 0) == 0 ? reached(name) : held(name);
@@ -36,7 +36,7 @@ static int signal_shim(void) {
     return may_signal("SHIM");
 }
 
-/* The victim notes that it has got one. */
+/* The victim records the signal. */
 static int signal_victim(void) {
     return kill(target_number("VICTIM"), SIGUSR2) == 0 ? reached("VICTIM") : held("VICTIM");
 }
@@ -52,14 +52,14 @@ static int signal_one(int pid) {
     return strncmp(name, "sluice", 6) == 0 && kill(pid, 0) == 0 ? reached(path) : HELD;
 }
 
-/* Also in a PID namespace of its own: its number may be another one there. */
+/* Also in a separate PID namespace, where its pid may differ. */
 static int find_and_signal(void) {
     int code = each_visible_process(signal_one);
     return code == REACHED ? code : held("no process of Sluice can be seen");
 }
 
 static int stop_all(void) {
-    /* To every process that it may signal, but only asked for. */
+    /* Only tests the permission for every process; sends no signal. */
     return kill(-1, 0) == 0 && each_visible_process(signal_one) == REACHED ? REACHED
                                                                            : held("kill -1");
 }
@@ -107,7 +107,7 @@ static int read_command_lines(void) {
     return each_process(words_of);
 }
 
-/* Another process sees the files that are hidden here. */
+/* Through the root directory of another process, which has the hidden files. */
 static int profile_through(int pid) {
     static char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "/proc/%d/root%s/.profile", pid, target("HOME"));
@@ -148,9 +148,9 @@ static int through_descriptors(void) {
     return each_process(descriptors_of) == REACHED ? REACHED : held("no descriptor leads there");
 }
 
-/* --- staying ----------------------------------------------------------------------------------- */
+/* --- outliving the run ------------------------------------------------------------------------- */
 
-/* A grandchild in a session of its own holds a lock for as long as it lives. */
+/* A grandchild in its own session holds a lock until it exits. */
 static int survive(void) {
     int ready[2];
     char byte = 0;
@@ -180,7 +180,7 @@ static void write_text(const char *path, const char *text) {
     close(fd);
 }
 
-/* Root of a user namespace of its own; false where the kernel allows none. */
+/* Becomes root of a new user namespace; false if the kernel does not allow it. */
 static int become_root_inside(void) {
     char map[64];
     uid_t uid = getuid();
@@ -203,7 +203,7 @@ static int remount_writable(void) {
     return write_mark(path_of(target("HOME"), ".profile"));
 }
 
-/* What lies below a mount that hides it. */
+/* Files below a mount that hides them. */
 static int unmount_cover(void) {
     (void)become_root_inside();
     const char *covers[] = { target("SLUICE"), target("HOME"), target("TMP"), "/tmp" };
@@ -240,13 +240,13 @@ static int join_namespace(void) {
                : held("setns");
 }
 
-/* A file is opened by its number, whatever is mounted above its name. */
+/* Opens a file by its handle, which bypasses mounts over its path. */
 static int open_by_handle(void) {
     union {
         struct file_handle handle;
         char room[sizeof(struct file_handle) + 128];
     } file = { .handle = { .handle_bytes = 0 } };
-    /* ext4 and tmpfs: the test has looked it up, and gives its bytes as text. */
+    /* For ext4 and tmpfs: the test has looked up the handle and passes its bytes as text. */
     const char *text = target("HANDLE");
     char *end;
     file.handle.handle_type = (int)strtol(text, &end, 10);

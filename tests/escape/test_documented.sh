@@ -1,15 +1,15 @@
 #!/bin/sh
-# docs/security.md says what a run without a sandbox can do. Its tables name the attempts of attempts.txt: all of them, each in the
-# table of its result.
+# docs/security.md describes what a run without a sandbox can do. Its tables name every attempt of attempts.txt, each in the
+# table for its result.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # lib.sh sets root, here and reads code; backticks of Markdown
 . "$(dirname "$0")/../cli/lib.sh"
 
-# RESULT: the attempts that end like this without a sandbox.
+# RESULT: prints the attempts that have this result without a sandbox.
 tried() {
     awk -v wanted="$1" '!/^#/ && $4 == wanted { print $1 }' "$here/attempts.txt" | sort
 }
 
-# HEADING FILE: the names in the last column of the table below it.
+# HEADING FILE: prints the names in the last column of the table below the heading.
 documented() {
     awk -v heading="## $1" '
         /^## / { inside = $0 == heading }
@@ -22,7 +22,7 @@ documented() {
         }' "$2" | sort
 }
 
-# RESULT HEADING FILE: sets $code to 0 if the two lists are the same; out has what is missing (<) or too much (>).
+# RESULT HEADING FILE: sets $code to 0 if the two lists are equal; out has missing (<) and superfluous (>) names.
 compare_lists() {
     tried "$1" >tried.list
     documented "$2" "$3" >documented.list
@@ -38,7 +38,7 @@ exits 0 'what is possible without a sandbox is in docs/security.md'
 compare_lists held 'What no run can do' "$page"
 exits 0 'so is what is refused to every run'
 
-# The comparison finds what it is there to find.
+# The comparison detects differences.
 sed 's/ `read-key`//' "$page" >missing.md
 compare_lists possible "$possible" missing.md
 exits 1 'an attempt that the page does not name is found'

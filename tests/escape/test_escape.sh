@@ -1,13 +1,13 @@
 #!/bin/sh
-# Every way out of a run that attempts.txt lists, three times: as a program of the owner, where it must succeed (else it proves
-# nothing), in a run without a sandbox, and in one with a sandbox, where it must be held.
+# Makes each attempt of attempts.txt three times: as a program of the owner, where it must succeed (else the test proves
+# nothing), in a run without a sandbox, and in a run with a sandbox, where it must be held.
 # shellcheck disable=SC1091,SC2046,SC2086,SC2154 # kit.sh sets tmp, home; lists are split on purpose
 . "$(dirname "$0")/../daemon/kit.sh"
 : "${ATTEMPT:?}" "${VICTIM:?}"
 needs git bwrap
 run true
 
-# --- what the attempts are after ------------------------------------------------------------------
+# --- targets of the attempts ----------------------------------------------------------------------
 
 secret=escape-secret-$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
 name=escape-$(basename "$tmp")-$$
@@ -69,7 +69,7 @@ proof() { # KIND MARK OUTPUT FOLDER
     case $1 in
     mark) marked "$2" ;;
     secret) grep -qF "$secret" "$3" ;;
-    survivor) ! flock -n "$4/survivor" true ;; # it has the lock while it lives
+    survivor) ! flock -n "$4/survivor" true ;; # it holds the lock until it exits
     signal) soon [ -e "$HOME/signaled" ] && rm "$HOME/signaled" ;;
     word) grep -q '^reached' "$3" ;;
     esac
@@ -81,7 +81,7 @@ judge() {
     case $3$4 in
     possible*) grep -q '^reached' "$5" && proof "$4" "$mark" "$5" "$6" ;;
     heldsurvivor) [ -s "$6/survivor" ] && ! proof survivor "$mark" "$5" "$6" ;;
-    # It may have written to a file of that name which is its own, and goes with the sandbox.
+    # It may have written to a private file of that name, which is removed with the sandbox.
     heldmark) grep -q '^held\|^reached' "$5" && ! marked "$mark" ;;
     held*) grep -q '^held' "$5" && ! grep -qF "$secret" "$5" ;;
     esac
@@ -90,7 +90,7 @@ judge() {
     report $result "$1: $3 for $2"
 }
 
-# CALLBACK: for each that can be tried here, with NAME PROOF PLAIN.
+# CALLBACK: calls it for each attempt that is possible on this machine, with NAME PROOF PLAIN.
 each() {
     while read -r attempt needs kind plain _; do
         case $attempt$needs in
@@ -101,7 +101,7 @@ each() {
     done <"$here/attempts.txt"
 }
 
-# --- a program of the owner can do all of it ------------------------------------------------------------
+# --- as a program of the owner, every attempt succeeds --------------------------------------------------
 
 try_as_owner() {
     (cd work && ESCAPE_MARK="# mark of $1, a program of the owner" ESCAPE_OWN=$tmp/own "$ATTEMPT" "$1") >"$1.owner" 2>&1
@@ -117,7 +117,7 @@ rm -f repo/.git/refs/heads/stolen
 
 # --- runs ---------------------------------------------------------------------------------------------------
 
-# AGENT: all attempts at once, each in a run of its own.
+# AGENT: makes all attempts concurrently, each in its own run.
 start_all() {
     agent=$1
     : >"$agent.ids"
@@ -136,7 +136,7 @@ mode_of() {
     *) echo 'a run in a sandbox' ;;
     esac
 }
-# AGENT: what became of them.
+# AGENT: checks the results.
 judge_all() {
     while read -r attempt kind plain task; do
         ends "$task"
@@ -153,7 +153,7 @@ judge_all() {
 
 scoped=yes
 ! "$SLUICE" doctor | grep -q 'abstract sockets' || scoped=no
-# Those without a sandbox come last: what they do to the repository, the others would meet.
+# Runs without a sandbox come last: the changes that they make to the repository would affect the others.
 for agent in boxed online; do
     start_all "$agent"
 done

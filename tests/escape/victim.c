@@ -1,11 +1,11 @@
-/* victim.c: a process of the owner that has something to lose.
+/* victim.c: a process of the owner, as the target of escape attempts.
  *
  *   victim SECRET NAME
  *
  * It keeps the secret in its command line, its environment, its memory and an open file, in shared memory, a queue and the owner's
- * keyring, and sends it to every process that connects to one of its sockets. It prints how each can be reached, as lines NAME=VALUE for
- * the environment of the attempts, then "ready". A signal USR2 makes the file `signaled` in its directory. It takes everything away
- * when it is ended with TERM. */
+ * keyring, and sends it to every process that connects to one of its sockets. It prints the address of each as a line NAME=VALUE for
+ * the environment of the attempts, then "ready". On USR2 it creates the file `signaled` in its directory. On TERM it removes
+ * everything that it has created. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -127,7 +127,7 @@ int main(int argc, char **argv) {
     long key = syscall(SYS_add_key, "user", name, secret, strlen(secret), OWNERS_RING);
 
     (void)snprintf(path, sizeof(path), "%s/.ssh/id_ed25519", home);
-    must(open(path, O_RDONLY), path); /* stays open for attempts on descriptors */
+    must(open(path, O_RDONLY), path); /* kept open for attempts on descriptors */
     print_handle(path);
     printf("ESCAPE_ADDRESS=%llx\nESCAPE_VICTIM=%d\nready\n", (unsigned long long)(uintptr_t)secret,
            (int)getpid());

@@ -1,7 +1,7 @@
-/* fuzz_acp.c: any lines as the messages of an agent that speaks the Agent Client Protocol.
+/* fuzz_acp.c: arbitrary lines as the messages of an agent that uses the Agent Client Protocol.
  *
- * The first byte chooses the policy and the options; 0x18 in a line of its own is a request to stop. Besides not crashing: every line
- * that is logged or sent is valid JSON, and one of ours (with the member `acp`) is never the agent's. */
+ * The first byte selects the policy and the options; a line with only 0x18 is a request to stop. Beyond not crashing: every line
+ * that is logged or sent is valid JSON, and the agent cannot produce a line with the member `acp`, which marks lines of Sluice. */
 #include <assert.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Each line is an object. Returns how many have the member `acp`. */
+/* Asserts that each line is an object. Returns the number of lines with the member `acp`. */
 static size_t check_lines(const struct strbuf *text) {
     const char *at = strbuf_text(text), *end;
     size_t own = 0;

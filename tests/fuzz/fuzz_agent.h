@@ -1,11 +1,11 @@
-/* fuzz_agent.h: any bytes as the output of an agent. A target defines AGENT and includes this.
+/* fuzz_agent.h: arbitrary bytes as the output of an agent. A target defines AGENT and includes this file.
  *
- * The first three bytes say how the process ended and how its output was cut into pieces; 0x1e stands between
- * the output, the error output and the file with its tokens.
+ * The first three bytes select how the process ended and how its output was split into pieces; 0x1e separates
+ * stdout, stderr and the file with token counts.
  *
- * Besides not crashing: pieces of any size give the same outcome as all at once; what goes on to people and
- * command lines is clean; a number is told or not told; without any output nothing was good. The same for its
- * transcript: clean, and the pieces do not matter. */
+ * Beyond not crashing: the outcome does not depend on the size of the pieces; texts for users and command lines
+ * have no control characters; a count is not negative, or -1 for unknown; a run without output is not successful.
+ * The transcript has no control characters either, and does not depend on the pieces. */
 #pragma once
 
 #include <assert.h>

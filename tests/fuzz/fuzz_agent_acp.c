@@ -1,3 +1,3 @@
-/* fuzz_agent_acp.c: any bytes as the output of the agent 'acp'. */
+/* fuzz_agent_acp.c: arbitrary bytes as the output of the agent 'acp'. */
 #define AGENT "acp"
 #include "fuzz_agent.h"

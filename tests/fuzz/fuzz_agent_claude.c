@@ -1,3 +1,3 @@
-/* fuzz_agent_claude.c: any bytes as the output of the agent 'claude'. */
+/* fuzz_agent_claude.c: arbitrary bytes as the output of the agent 'claude'. */
 #define AGENT "claude"
 #include "fuzz_agent.h"

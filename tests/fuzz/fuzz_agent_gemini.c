@@ -1,3 +1,3 @@
-/* fuzz_agent_gemini.c: any bytes as the output of the agent 'gemini'. */
+/* fuzz_agent_gemini.c: arbitrary bytes as the output of the agent 'gemini'. */
 #define AGENT "gemini"
 #include "fuzz_agent.h"

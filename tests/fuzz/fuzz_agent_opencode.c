@@ -1,3 +1,3 @@
-/* fuzz_agent_opencode.c: any bytes as the output of the agent 'opencode'. */
+/* fuzz_agent_opencode.c: arbitrary bytes as the output of the agent 'opencode'. */
 #define AGENT "opencode"
 #include "fuzz_agent.h"

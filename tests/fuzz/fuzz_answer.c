@@ -1,6 +1,6 @@
-/* fuzz_answer.c: any bytes as what a daemon answers to the command line, as a text and as events.
+/* fuzz_answer.c: arbitrary bytes as the response of a daemon to the command line, as text and as events.
  *
- * Besides not crashing: it ends, and what is taken for complete has a status. */
+ * Beyond not crashing: reading terminates, and a complete response has a status. */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "cli/client.h"
 #include "http_client/http_wire.h"
 
-#define SIZE_MOST ((size_t)32 * 1024) /* what a socket takes at once */
+#define SIZE_MOST ((size_t)32 * 1024) /* bytes that a socket accepts in one write */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,7 +30,7 @@ static int take_event(void *ctx, const struct client_event *event) {
     return 0;
 }
 
-/* A socket whose other end has sent these bytes and has closed. */
+/* A socket whose peer has sent these bytes and closed the connection. */
 static int socket_with(const uint8_t *data, size_t size) {
     int pair[2];
     int r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);

@@ -1,7 +1,7 @@
-/* fuzz_bus.c: any bytes as a file of messages, and any bytes as a body.
+/* fuzz_bus.c: arbitrary bytes as a message file, and arbitrary bytes as a body.
  *
- * Besides not crashing: every message has an id; looking from the end finds the same last one as reading from
- * the beginning; a body comes back as it was posted and never becomes two messages. */
+ * Beyond not crashing: every message has an id; searching from the end finds the same last message as reading from
+ * the beginning; a body is read as it was posted and never becomes two messages. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

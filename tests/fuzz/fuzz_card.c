@@ -1,7 +1,7 @@
-/* fuzz_card.c: any bytes as a card.
+/* fuzz_card.c: arbitrary bytes as a card.
  *
- * Besides not crashing: an error has a sentence with the file's name. A card that was read can be edited or is
- * refused; what comes out can be read again, says what was written, and a second time nothing changes. */
+ * Beyond not crashing: an error has a message with the file name. A card that was read can be edited, or the edit is
+ * refused; the result can be read again and has the written values, and a second edit changes nothing. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

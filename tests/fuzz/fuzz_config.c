@@ -1,7 +1,7 @@
-/* fuzz_config.c: any bytes as a configuration file.
+/* fuzz_config.c: arbitrary bytes as a configuration file.
  *
- * Besides not crashing: an error has a sentence with the file's name, and what was accepted can be
- * shown. */
+ * Beyond not crashing: an error has a message with the file name, and an accepted configuration can be
+ * printed. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* fuzz_config_edit.c: one change to any bytes; the first byte chooses which.
+/* fuzz_config_edit.c: one change to arbitrary bytes; the first byte selects the change.
  *
- * Besides not crashing: a change that was made leaves a configuration that is read, making it again
- * changes nothing more, and a removed key is not there. */
+ * Beyond not crashing: a successful change leaves a valid configuration, a second identical change has no
+ * effect, and a removed key does not exist. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

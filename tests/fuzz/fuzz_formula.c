@@ -1,7 +1,7 @@
-/* fuzz_formula.c: any bytes as a formula.
+/* fuzz_formula.c: arbitrary bytes as a formula.
  *
- * Besides not crashing: an error has a sentence with the file's name; what was accepted expands into tasks that
- * can be sent, or is refused with a sentence. */
+ * Beyond not crashing: an error has a message with the file name; an accepted formula expands into tasks that
+ * can be sent, or is refused with a message. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     assert(r == 0 || err.code == r);
     bool good = r == 0;
     r = formula_expand(formula, offered, 2, &body, &err);
-    assert(good || r < 0); /* what a check refuses does not expand */
+    assert(good || r < 0); /* a formula that the check refuses does not expand */
     if (r == 0) {
         char *text = json_dumps(body, JSON_COMPACT);
         assert(text && json_array_size(json_object_get(body, "tasks")) > 0);

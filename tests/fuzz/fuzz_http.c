@@ -1,7 +1,7 @@
-/* fuzz_http.c: any bytes as the requests of one connection.
+/* fuzz_http.c: arbitrary bytes as the requests of one connection.
  *
- * Besides not crashing: the outcome is the same when the bytes come one by one, what is refused has a
- * status and a sentence, and what is accepted keeps the promises of http_parser.h. */
+ * Beyond not crashing: the outcome is the same if the bytes arrive one by one, a refused request has a
+ * status and a message, and an accepted request has the guarantees of http_parser.h. */
 #include <assert.h>
 #include <ctype.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void check_request(const struct http_request *request) {
     struct guard_verdict open = guard_check(&(struct guard){ NULL }, request);
     struct guard_verdict strict = guard_check(&(struct guard){ hosts }, request);
     assert(open.status == 0 || (open.word && open.message));
-    assert(open.status == 0 || strict.status != 0); /* the list only takes away */
+    assert(open.status == 0 || strict.status != 0); /* a list of hosts never permits more */
 }
 
 static void check_same(const struct http_request *a, const struct http_request *b) {

@@ -1,6 +1,6 @@
-/* fuzz_json.c: any bytes as the JSON of a request.
+/* fuzz_json.c: arbitrary bytes as the JSON of a request.
  *
- * Besides not crashing: what is read is what jansson reads; the rest is left to it. */
+ * Beyond not crashing: the fast reader gives the same value as jansson, or leaves the text to jansson. */
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
-/* fuzz_mcp.c: any lines as the messages of a client, over stdio or HTTP.
+/* fuzz_mcp.c: arbitrary lines as the messages of a client, over stdio or HTTP.
  *
- * The first byte chooses the headers and how the backend behaves. Besides not crashing: what goes out is
- * one line of JSON with "2.0" in it, every request that is not answered is counted as open, a wake-up
- * that is asked for is reached by the clock, and nothing is left when the client has gone. */
+ * The first byte selects the headers and the behaviour of the backend. Beyond not crashing: each response is
+ * one line of JSON with "2.0" in it, every unanswered request is counted as pending, the clock reaches every
+ * requested wake-up, and no request is left after the client has disconnected. */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* fuzz_otlp.c: any bytes as telemetry of an agent. The first one says which signal it is.
+/* fuzz_otlp.c: arbitrary bytes as telemetry of an agent. The first byte selects the signal.
  *
- * Besides not crashing: an error has a sentence and counts nothing; a number is told or not told; the same body
- * again never makes less of it, and a meter that knew something never knows less. */
+ * Beyond not crashing: an error has a message and counts nothing; a count is not negative, or -1 for unknown;
+ * counts never decrease, neither after the same body again nor in a meter with earlier counts. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void expect_told(const struct otlp_usage *usage) {
+static void expect_valid(const struct otlp_usage *usage) {
     assert(usage->in >= -1 && usage->out >= -1 && usage->cached >= -1
            && usage->cost_micro_usd >= -1);
     assert(usage->cached <= usage->in);
@@ -34,16 +34,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int r = otlp_meter_read(fresh, signal, body, size - 1, &err);
     assert((r < 0) == (err.text[0] != '\0') && err.code == r);
     otlp_meter_usage(fresh, &first);
-    expect_told(&first);
+    expect_valid(&first);
     if (r < 0)
         assert(first.in == -1 && first.out == -1 && first.cost_micro_usd == -1);
     assert(otlp_meter_read(fresh, signal, body, size - 1, NULL) == r);
     otlp_meter_usage(fresh, &second);
-    expect_told(&second);
+    expect_valid(&second);
     expect_grown(&first, &second);
     assert(otlp_meter_read(old, signal, body, size - 1, NULL) == r);
     otlp_meter_usage(old, &second);
-    expect_told(&second);
+    expect_valid(&second);
     expect_grown(&known, &second);
     otlp_meter_free(fresh);
     otlp_meter_free(old);

@@ -1,7 +1,7 @@
-/* fuzz_sanitize.c: any bytes as the output of an agent.
+/* fuzz_sanitize.c: arbitrary bytes as the output of an agent.
  *
- * The first byte says where the rest is cut in two. What comes out is UTF-8 without a control, it
- * is the same for one piece and for two, and sanitizing it again changes nothing. */
+ * The first byte selects where the rest is split in two. The result is UTF-8 without control characters,
+ * it is the same for one piece and for two, and sanitizing it again changes nothing. */
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The character at `text` and its bytes; asserts that it is well formed. */
+/* Decodes the character at `text`; asserts that it is well formed. */
 static uint32_t next_character(const unsigned char *text, const unsigned char *end, size_t *ret) {
     size_t count = *text < 0x80 ? 1 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : 4;
     assert(count <= (size_t)(end - text) && (*text < 0x80 || *text >= 0xc2));

@@ -1,7 +1,7 @@
-/* fuzz_snapshot.c: any bytes as a snapshot; what is accepted is decided for.
+/* fuzz_snapshot.c: arbitrary bytes as a snapshot; the scheduler decides on accepted ones.
  *
- * Besides not crashing: an error has a code and a sentence that begins with the file's name, and
- * every task that waits after the decision has a reason. */
+ * Beyond not crashing: an error has a code and a message that begins with the file name, and every
+ * task that waits after the decision has a reason. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

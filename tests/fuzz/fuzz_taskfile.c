@@ -1,7 +1,7 @@
-/* fuzz_taskfile.c: any bytes as a file of tasks.
+/* fuzz_taskfile.c: arbitrary bytes as a task file.
  *
- * Besides not crashing: an error has a sentence with the file's name; what was accepted is an object
- * that can be sent, each of its tasks has a line, and sentences about it can be located. */
+ * Beyond not crashing: an error has a message with the file name; an accepted file is an object that can
+ * be sent, each of its tasks has a line number, and messages of the daemon can be mapped to a line. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

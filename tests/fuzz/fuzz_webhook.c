@@ -1,7 +1,7 @@
-/* fuzz_webhook.c: any bytes as the answer of a webhook, and as its URL.
+/* fuzz_webhook.c: arbitrary bytes as the response of a webhook, and as its URL.
  *
- * Besides not crashing: what is an answer with all of its bytes was never refused with fewer of them, and became
- * one exactly where its head ends. A URL that is taken can be put into a request as it is. */
+ * Beyond not crashing: no prefix of a valid response is refused, and the response is complete exactly at the end
+ * of its head. An accepted URL can be used in a request without changes. */
 #include <assert.h>
 #include <errno.h>
 #include <stdint.h>

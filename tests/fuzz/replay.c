@@ -1,6 +1,6 @@
 /* replay.c: runs a fuzz target over the files of its corpus, without libFuzzer.
  *
- * What once broke a reader stays in tests/fuzz/corpus and is read again with every test run. */
+ * Inputs that once broke a parser stay in tests/fuzz/corpus and are tested with every test run. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static int replay_file(const char *path) {
         return 1;
     }
     size_t size = (size_t)st.st_size;
-    uint8_t *data = malloc(size + 1); /* exact size: a read behind the end is seen by ASan */
+    uint8_t *data = malloc(size + 1); /* exact size: ASan detects a read past the end */
     int failed = !data || fread(data, 1, size, file) != size;
     (void)fclose(file);
     if (!failed) {
