@@ -1,9 +1,9 @@
-/* cutter.c: where does a broken connection hurt most?
+/* cutter.c: a proxy that breaks a connection at a chosen message.
  *
- * Between a COMMIT and its answer its outcome is unknown. A server that is killed is seldom caught
- * there; this process is always there, because it reads what it carries. All of it is one poll loop over pairs of
- * sockets, in a process of its own, so that a test may wait for its store without waiting for the wire. What the test
- * wants, and what was seen, lie in memory that both share; a byte in a pipe says that the plan is done.
+ * Between a COMMIT and its answer the outcome is unknown. Killing the server rarely hits that moment; the proxy always
+ * does, because it parses the messages that it forwards. It is one poll loop over pairs of sockets, in a separate
+ * process, so that a test can block in its store while the proxy works. The plan and the observed messages are in shared
+ * memory; a byte in a pipe reports that the plan is done.
  */
 #include "cutter.h"
 
@@ -113,7 +113,7 @@ static void take_connection(struct carrier *c) {
     if (client < 0)
         return;
     int server = c->count < WIRES_MAX ? connect_there(&c->server) : -1;
-    if (server < 0) { /* as the server's own port would without a server */
+    if (server < 0) { /* like a port without a server */
         close(client);
         return;
     }
@@ -123,7 +123,7 @@ static void take_connection(struct carrier *c) {
     c->plan->connections++;
 }
 
-/* Carries what both ends of one wire have sent. */
+/* Forwards what both ends of one connection have sent. */
 static void serve_wire(struct carrier *c, size_t index, const struct pollfd fds[2]) {
     bool alive = true;
     for (int side = 0; side < 2 && alive; side++)
@@ -149,7 +149,7 @@ static void serve(struct carrier *c) {
         size_t watched = c->count;
         if (poll(fds, 1 + 2 * watched, -1) < 0 && errno != EINTR)
             die("poll");
-        for (size_t i = watched; i-- > 0;) /* backwards: the last one replaces a removed one */
+        for (size_t i = watched; i-- > 0;) /* backwards: the last entry replaces a removed one */
             serve_wire(c, i, &fds[1 + 2 * i]);
         if (fds[0].revents)
             take_connection(c);
@@ -158,7 +158,7 @@ static void serve(struct carrier *c) {
 
 /* --- the test's side ---------------------------------------------------------------------------- */
 
-/* Splits at the host and the port: what comes before, host, port, what comes behind. */
+/* Splits the URL into the part before the host, the host, the port, and the rest. */
 static void split_url(const char *url, struct sockaddr_in *ret_server, size_t *ret_before,
                       const char **ret_behind) {
     char host[64];
@@ -182,7 +182,7 @@ static _Noreturn void live(struct carrier *carrier, pid_t parent) {
     if (getppid() != parent)
         _exit(0);
     signal(SIGPIPE, SIG_IGN);
-    /* A connection of the test that is open here too would not end when the test closes it. */
+    /* An inherited descriptor would keep a connection of the test open after the test closes it. */
     for (int fd = 3; fd < 1024; fd++)
         if (fd != carrier->listener && fd != carrier->done_fd)
             close(fd);

@@ -1,10 +1,10 @@
-/* cutter_main.c: the wire as a program, for tests that are scripts.
+/* cutter_main.c: the proxy as a program, for shell tests.
  *
  * usage: cutter URL     URL: postgresql://USER:PASSWORD@ADDRESS:PORT/…
  *
- * Prints the URL to use instead. Then each line of its input is a plan, as "after 3" (cutter.h has the words; "reset
- * after 3" resets the connection). It answers "set", and prints the plan when it is done; the next one is read then. It
- * lives until its input ends.
+ * Prints the URL to use instead. Then each line of its input is a plan such as "after 3" (cutter.h lists them; "reset
+ * after 3" resets the connection). It answers "set", prints the plan when it is done, and reads the next line. It exits
+ * at the end of its input.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* cutter_wire.c: what goes by on a wire, and is it what the plan is waiting for?
+/* cutter_wire.c: parses the messages of a connection and finds the one that the plan waits for.
  *
- * Both directions are a type of one byte, a length of four, and that many bytes; only the client's first message has no
- * type. A COMMIT is a Query, or the Execute of a portal that was bound to a statement whose text is COMMIT. Its
- * answer is the CommandComplete that says COMMIT or ROLLBACK, or, when an error made the server leave it out, the
- * ReadyForQuery that ends its question.
+ * In both directions a message is a type (one byte), a length (four bytes) and the body; only the client's first message
+ * has no type. A COMMIT is a Query, or the Execute of a portal that was bound to a statement whose text is COMMIT. Its
+ * answer is the CommandComplete with COMMIT or ROLLBACK. After an error the server omits that, and the answer is the
+ * ReadyForQuery that ends the query.
  */
 #include "cutter_wire.h"
 
@@ -45,7 +45,7 @@ static uint32_t number_at(const char *bytes) {
     return ntohl(n);
 }
 
-/* All of it, before anything else happens: a cut has to know what is on the other side. */
+/* Writes all bytes before anything else happens: at a cut it must be known what the other side has. */
 static bool carry(int fd, const char *bytes, size_t size) {
     while (size > 0) {
         struct pollfd ready = { .fd = fd, .events = POLLOUT };
@@ -60,14 +60,14 @@ static bool carry(int fd, const char *bytes, size_t size) {
     return true;
 }
 
-/* --- what the client says ----------------------------------------------------------------------- */
+/* --- messages of the client --------------------------------------------------------------------- */
 
 static bool is_commit(const char *sql) {
     sql += strspn(sql, " \t\n");
     return strncasecmp(sql, "COMMIT", 6) == 0;
 }
 
-/* Where this name is among the statements that commit; NULL: nowhere. `name` NULL: an unused entry. */
+/* The entry of this name in the list of statements that commit; NULL: none. `name` NULL: an unused entry. */
 static char **place_of(struct wire *wire, const char *name) {
     for (size_t i = 0; i < WIRE_COMMITS; i++)
         if (name ? wire->commits[i] && strcmp(wire->commits[i], name) == 0 : !wire->commits[i])
@@ -75,7 +75,7 @@ static char **place_of(struct wire *wire, const char *name) {
     return NULL;
 }
 
-/* "" is a statement too: the one without a name. It may mean something else the next time. */
+/* "" is the unnamed statement, which may be replaced at any time. */
 static void note_statement(struct wire *wire, const char *name, const char *sql) {
     char **place = place_of(wire, name);
     if (!is_commit(sql)) {
@@ -88,7 +88,7 @@ static void note_statement(struct wire *wire, const char *name, const char *sql)
     }
 }
 
-/* `body`: what follows the length. */
+/* `body`: the bytes after the length. */
 static bool commits_now(struct wire *wire, char type, const char *body) {
     switch (type) {
     case 'P':
@@ -115,7 +115,7 @@ static void done(struct wire_plan *plan) {
     plan->done = true;
 }
 
-/* What the plan makes of a COMMIT on its way. False: cut. */
+/* Applies the plan to a COMMIT. False: cut. */
 static bool meet_commit(struct wire *wire, struct wire_plan *plan, const char *message,
                         size_t size) {
     enum cut cut = plan->cut;
@@ -163,7 +163,7 @@ static bool carry_asked(struct wire *wire, struct wire_plan *plan, const char *m
     return wire->deaf[WIRE_CLIENT] || carry(wire->fd[WIRE_SERVER], message, size);
 }
 
-/* --- what the server says ----------------------------------------------------------------------- */
+/* --- messages of the server --------------------------------------------------------------------- */
 
 static bool is_answer(const struct wire *wire, const char *message) {
     if (!wire->awaited)
@@ -173,12 +173,12 @@ static bool is_answer(const struct wire *wire, const char *message) {
     return *message == 'Z' && wire->answered >= wire->awaited_asked;
 }
 
-/* What the plan makes of the answer to its COMMIT. False: cut. */
+/* Applies the plan to the answer to its COMMIT. False: cut. */
 static bool meet_answer(struct wire *wire, struct wire_plan *plan, const char *message,
                         size_t size) {
     enum cut cut = plan->cut;
     wire->awaited = false;
-    if (cut == CUT_BEHIND && *message == 'C') { /* goes through; what comes next does not */
+    if (cut == CUT_BEHIND && *message == 'C') { /* passes; the next message does not */
         wire->behind = true;
         return true;
     }
@@ -191,7 +191,7 @@ static bool meet_answer(struct wire *wire, struct wire_plan *plan, const char *m
 
 static bool carry_reply(struct wire *wire, struct wire_plan *plan, const char *message,
                         size_t size) {
-    /* The first one ends the start-up and answers nothing. */
+    /* The first ReadyForQuery ends the start-up and answers no query. */
     wire->answered += *message == 'Z' && wire->asked > 0;
     bool met = ++plan->replies == plan->nth;
     if (wire->behind || (met && plan->cut == CUT_REPLY)) {
@@ -209,7 +209,7 @@ static bool carry_reply(struct wire *wire, struct wire_plan *plan, const char *m
 
 /* --- messages ----------------------------------------------------------------------------------- */
 
-/* Bytes of the message that begins here; 0: more has to come. */
+/* Size of the message that begins here; 0: incomplete. */
 static size_t whole(const struct wire *wire, enum wire_side from, const char *bytes,
                     size_t length) {
     size_t head = from == WIRE_CLIENT && !wire->begun ? 0 : 1;

@@ -24,11 +24,11 @@ struct wire {
     int fd[2];
     struct strbuf from[2]; /* read, and not yet a complete message */
     bool begun;            /* the start-up message has passed */
-    bool deaf[2];          /* what comes from here goes nowhere */
+    bool deaf[2];          /* bytes from this side are discarded */
     bool commit_bound;     /* the next Execute is a COMMIT */
     char *commits[WIRE_COMMITS];
     uint64_t asked, answered; /* ends of questions (Sync, Query) and of answers (ReadyForQuery) */
-    /* Of the COMMIT that the plan is about. */
+    /* Of the COMMIT that the plan is for. */
     bool awaited;
     bool behind;            /* its answer has passed: the next message does not */
     uint64_t awaited_asked; /* the answer that it is part of */
@@ -36,5 +36,5 @@ struct wire {
 
 void wire_init(struct wire *wire, int client, int server);
 void wire_finish(struct wire *wire, bool reset);
-/* Reads what is there from one side, and carries the complete messages to the other. False: it is over. */
+/* Reads available bytes from one side and forwards complete messages to the other. False: the connection has ended. */
 bool wire_carry(struct wire *wire, enum wire_side from, struct wire_plan *plan);

@@ -1,7 +1,7 @@
-/* own_server.c: who sees to it that no server is left behind?
+/* own_server.c: starts a server and stops it with the program.
  *
- * atexit where the program ends by itself; a signal's handler where it is ended (a test that takes too long), which
- * may do little, and becomes the script that does the rest.
+ * An atexit handler stops it if the program exits. If a signal ends the program (a test that takes too long), the signal
+ * handler executes the script that stops the server, because few functions are safe in a handler.
  */
 #include "own_server.h"
 
@@ -22,7 +22,7 @@ static char folder[SCRATCH_PATH], place[SCRATCH_PATH + 8], url[256], remove_all[
 static pid_t owner;
 
 static void remove_server(void) {
-    if (getpid() == owner) /* children of the test leave it alone */
+    if (getpid() == owner) /* child processes of the test do not stop it */
         (void)!system(remove_all);
 }
 

@@ -1,4 +1,4 @@
-/* test_copy_cuts.c: a copy into PostgreSQL whose connection breaks around any COMMIT is gone on with, and whole.
+/* test_copy_cuts.c: a copy into PostgreSQL whose connection breaks around any COMMIT can be continued and completed.
  *
  *   test_copy_cuts      needs SLUICE_TEST_POSTGRES=postgresql://… (run it by `make test-postgres`) */
 #include <errno.h>
@@ -10,11 +10,11 @@
 #include "harness/test.h"
 #include "store/copy_kit.h"
 
-#define ROWS 40 /* in one commit */
+#define ROWS 40 /* per commit */
 
 static struct cutter *cutter;
 
-/* How many COMMITs a complete copy has, with that of its opening and of its end. */
+/* Number of COMMITs of a complete copy, with those of its opening and its end. */
 static uint64_t count_commits(struct copy_kit *f, const char *from) {
     struct store_copy_report report;
     cutter_set(cutter, CUT_NONE, 0, false);
@@ -29,11 +29,11 @@ static void cut_at(struct copy_kit *f, const char *from, enum cut cut, uint64_t 
     cutter_set(cutter, cut, nth, nth % 2 == 0);
     int r = copy_kit_try(f, from, to, ROWS, NULL, &report);
     assert_true(cutter_wait(cutter, patience_ms()));
-    /* Behind the last one nothing is left to be cut off. */
+    /* After the last COMMIT there is nothing left to cut. */
     if (r >= 0 && cut != CUT_BEHIND)
         fail_msg("cut %s at commit %d: nobody has noticed", cut_name(cut), (int)nth);
     cutter_set(cutter, CUT_NONE, 0, false);
-    /* When the last answer was lost, it may be whole without anybody knowing: then it is not empty. */
+    /* If the last answer was lost, the copy may be complete without the caller knowing: then it is not empty. */
     if (r < 0) {
         r = copy_kit_try(f, from, to, ROWS, NULL, &report);
         if (r < 0 && f->err.code != -ENOTEMPTY)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The machine of the active daemon is cut off: no packet of its comes, and none says that it has gone. Each daemon is in a
-# network of its own, with a host name of its own; the server stands where the standby is.
+# The machine of the active daemon is cut off: its packets are lost, and no connection is closed. Each daemon has its own
+# network namespace and host name; the server is on the side of the standby.
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
 : "${POSTGRES_SERVER:?is not set: run it by make test-postgres T=postgres_cut_host}"
 SLUICE_TEST_STORE= # a server of its own

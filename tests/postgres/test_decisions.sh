@@ -1,6 +1,6 @@
 #!/bin/sh
-# Where the state is kept decides nothing: the same work, from a seed, starts in the same order on SQLite and on
-# PostgreSQL. One run at a time, so that no race of two processes has a say.
+# The store does not influence decisions: the same tasks, generated from a seed, start in the same order with SQLite and
+# with PostgreSQL. One run at a time, so that there are no races between processes.
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home and tmp
 : "${SLUICE_TEST_STORE:?is not set: run it by make test-postgres T=postgres_decisions}"
 server=$SLUICE_TEST_STORE
@@ -29,7 +29,7 @@ tasks() { # SEED
     }'
 }
 
-# Plays the tasks of a seed in a home of its own, and prints what started, in order.
+# Runs the tasks of a seed in a separate home, and prints the starts in order.
 order() { # STORE CONFIG SEED
     homes=$((homes + 1))
     home=$tmp/home$homes SLUICE_HOME=$tmp/home$homes SLUICE_TEST_STORE=$1

@@ -1,9 +1,9 @@
-/* What is acknowledged is in PostgreSQL, whatever breaks.
+/* Acknowledged batches are in PostgreSQL, whatever fails.
  *
- * Random histories are played into a server and into the reference in memory. The connection is cut at every
- * COMMIT, on either side of it; the opening is cut at every message; the server is killed, stopped and restarted. After each
- * of these the store is opened again: what was OK is there, what FAILED is not, what was UNKNOWN is completely there or not
- * at all. The same seed plays the same history.
+ * Random histories are written to a server and to the reference in memory. The connection is cut at every COMMIT, before and
+ * after it; the opening is cut at every message; the server is killed, stopped and restarted. After each fault the store is
+ * opened again: a batch with the outcome OK is there, a FAILED batch is not, an UNKNOWN batch is completely there or not at
+ * all. The same seed gives the same history.
  *   test_faults [SEED]      needs SLUICE_TEST_POSTGRES=postgresql://… and POSTGRES_SERVER (run it by `make test-postgres`) */
 #include <errno.h>
 #include <signal.h>
@@ -29,13 +29,13 @@ static int64_t seed = 4711;
 static const char *server; /* its URL; others use it too */
 static struct cutter *cutter;
 
-/* A store, and the reference that holds what must be there. */
+/* A store, and the reference with the expected contents. */
 struct play {
     char url[512];
     struct history history;
     struct store *store, *reference;
     struct store_batch *batch;
-    unsigned played; /* batches of the history that were decided */
+    unsigned played; /* batches of the history whose outcome is known */
 };
 
 static void dump(struct store *store, struct strbuf *out) {
@@ -43,7 +43,7 @@ static void dump(struct store *store, struct strbuf *out) {
     kit_dump(store, out);
 }
 
-/* The server may not have seen yet that the last connection has ended. */
+/* The server may not have noticed yet that the last connection has ended. */
 static int try_open(struct play *play, struct error *err) {
     struct store_options options = { .url = play->url, .reserve_bytes = -1 };
     time_ms deadline = clock_read_steady() + patience_ms();
@@ -61,7 +61,7 @@ static void open_again(struct play *play) {
         fail_msg("after %u batches the store does not open again: %s", play->played, err.text);
 }
 
-/* A schema of its own. */
+/* A separate schema. */
 static void begin(struct play *play, const char *url, const char *more) {
     static unsigned number;
     *play = (struct play){ .history = history_begin((uint64_t)seed + number, true),
@@ -77,7 +77,7 @@ static void finish(struct play *play) {
     store_batch_free(play->batch);
 }
 
-/* The batch that comes next, into either of them; it comes again until it is decided. */
+/* Fills the next batch for either store; it is repeated until its outcome is known. */
 static enum store_outcome commit_next(struct play *play, struct store *store, struct error *err) {
     struct history next = play->history;
     history_next(&next, play->batch);
@@ -93,7 +93,7 @@ static enum store_outcome decide(struct play *play) {
     return outcome;
 }
 
-/* What the store holds is what the reference holds, before the next batch or (true) behind it. */
+/* The store equals the reference, before the next batch or (true) after it. */
 static bool is_there(struct play *play, const char *what) {
     _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT, before = STRBUF_INIT;
     _cleanup_(strbuf_finish) struct strbuf behind = STRBUF_INIT;
@@ -109,7 +109,7 @@ static bool is_there(struct play *play, const char *what) {
     return true;
 }
 
-/* A batch that nothing disturbs. */
+/* A batch without a fault. */
 static void play_one(struct play *play) {
     struct error err = { 0 };
     enum store_outcome outcome = commit_next(play, play->store, &err);
@@ -119,7 +119,7 @@ static void play_one(struct play *play) {
                  store_outcome_name(outcome), err.text, store_outcome_name(expected));
 }
 
-/* A rule was broken, not the connection. */
+/* A constraint failed, not the connection. */
 static bool is_refusal(enum store_outcome outcome, const struct error *err) {
     return outcome == STORE_FAILED && (err->code == -EEXIST || err->code == -ENOENT);
 }
@@ -133,7 +133,7 @@ static void expect_silent(struct play *play) {
     assert_true(err.text[0] != '\0');
 }
 
-/* What a batch that was disturbed became: believes the answer, and looks. */
+/* Checks the contents after a batch with a fault against the outcome that was reported. */
 static bool settle(struct play *play, enum store_outcome outcome, const struct error *err,
                    const char *what) {
     if (outcome == STORE_OK || is_refusal(outcome, err)) {
@@ -155,7 +155,7 @@ static bool settle(struct play *play, enum store_outcome outcome, const struct e
 
 /* --- the connection ------------------------------------------------------------------------------- */
 
-/* Whether the server has done what it was asked, when the connection is cut there. */
+/* Whether the server has committed if the connection is cut there. */
 static bool server_has_it(enum cut cut) {
     return cut == CUT_AFTER || cut == CUT_IN_ANSWER || cut == CUT_BEHIND || cut == CUT_STALL_ANSWER;
 }
@@ -213,7 +213,7 @@ TEST(an_answer_with_nothing_behind_it_is_believed_or_not) {
     cut_every_commit(CUT_BEHIND);
 }
 
-/* The wire is up, and nothing comes: only a timeout detects it. */
+/* The connection is up, but no data arrives: only a timeout detects it. */
 static void stall_one(enum cut cut) {
     struct play play;
     struct error err = { 0 };
@@ -243,11 +243,11 @@ static void give_up_waiting(int number) {
         "loading still waits for a server that is silent: each wait needs a deadline\n";
     (void)number;
     if (write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
-        (void)raise(SIGTERM); /* whose handler takes the server away */
+        (void)raise(SIGTERM); /* whose handler stops the server */
     _exit(1);
 }
 
-/* A table is six messages: that it comes, two with rows, that these were all, that it was done, that the server is ready. */
+/* A table is six messages: the start of the copy, two with rows, the end of the copy, its completion, and ready. */
 TEST(a_load_does_not_wait_for_a_server_that_says_nothing) {
     struct play play;
     begin(&play, cutter_url(cutter), "&answer_timeout=1");
@@ -289,7 +289,7 @@ static bool cut_opening(struct play *play, enum cut cut, uint64_t nth) {
     return done;
 }
 
-/* All of the first ten, then fewer and fewer: behind them are a hundred statements that are prepared, each like the others. */
+/* Each of the first ten messages, then in growing steps: a hundred similar statements are prepared after them. */
 static uint64_t next_of(uint64_t nth) {
     return nth + 1 + nth / 10;
 }
@@ -307,7 +307,7 @@ static void cut_every_opening(enum cut cut, unsigned least) {
     if (nth < least)
         fail_msg("%s: an opening has only %u messages", cut_name(cut), (unsigned)nth);
     finish(&play);
-    bool again = true; /* one that makes its schema first */
+    bool again = true; /* an opening that creates the schema first */
     for (nth = 1; again; nth = next_of(nth)) {
         begin(&fresh, cutter_url(cutter), "");
         again = cut_opening(&fresh, cut, nth);
@@ -330,7 +330,7 @@ static int start_own(void **state) {
     return 0;
 }
 
-/* Commits as quickly as it can until the server has stopped, waits for the process that stops it, and starts it again. */
+/* Commits without pauses until the server has stopped, waits for the process that stops it, and starts it again. */
 static void play_until_broken(struct play *play, const char *verb, pid_t taker) {
     struct error err = { 0 };
     enum store_outcome outcome;

@@ -1,9 +1,9 @@
-/* PostgreSQL is killed, stopped and cut off under a daemon that has work, again and again.
+/* PostgreSQL is repeatedly killed, stopped and cut off under a busy daemon.
  *
- * The daemon ends when it does not know any more what is in its store, and is started again as a supervisor would; the
- * server comes back from its log. Clients repeat their requests with the same key. Afterwards what holds after kills of
- * the daemon must hold: nothing acknowledged is lost, nothing was done twice, no cap was exceeded, and the record says what the
- * processes returned.
+ * The daemon exits when the state of its store is unknown, and is restarted as a supervisor would do it; the server recovers
+ * from its log. Clients repeat their requests with the same key. Afterwards the same rules hold as after kills of the daemon:
+ * nothing acknowledged is lost, nothing was done twice, no cap was exceeded, and recorded exit codes are those of the
+ * processes.
  *
  * test_kill_server [FAULTS [SEED]]: 40 faults by default; the seed is printed. Run by `make test-postgres`. */
 #include <errno.h>
@@ -41,7 +41,7 @@ struct test {
 
 /* --- the work ----------------------------------------------------------------------------------- */
 
-/* Until it is answered, always with the same key: a client that loses its daemon knows no more than that. */
+/* Repeats the request with the same key until there is a response: a client that loses its daemon does not know the outcome. */
 static int call(struct test *t, const char *path, json_t *body, json_t **ret_answer,
                 struct error *err) {
     char key[40];

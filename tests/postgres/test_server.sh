@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/postgres-server: a server in a folder, that lives and dies as it is told. Prints TAP.
+# scripts/postgres-server: starts, stops, kills and restarts a server in a folder. Prints TAP.
 set -u
 : "${POSTGRES_SERVER:?is not set: run it by make test-postgres T=postgres_server}"
 : "${SLUICE_TEST_POSTGRES:?is not set: run it by make test-postgres T=postgres_server}"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Daemons whose PostgreSQL server goes away and comes back: with daemon.standby they wait for it.
+# Daemons whose PostgreSQL server becomes unavailable and comes back: with daemon.standby they wait for it.
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
 : "${POSTGRES_SERVER:?is not set: run it by make test-postgres T=postgres_standby}"
-SLUICE_TEST_STORE= # a server of its own, to be taken away
+SLUICE_TEST_STORE= # this test stops its own server
 . "$(dirname "$0")/../daemon/kit.sh"
 
 b=$tmp/b
@@ -40,7 +40,7 @@ says_problem() { # HOME TEXT
 configure "$home" true
 configure "$b" true
 
-# --- the server is away at the start -----------------------------------------------------------
+# --- the server is not available at the start --------------------------------------------------
 
 server stop
 run sluice up
@@ -92,8 +92,8 @@ rule 'nothing is lost' grep -q "\"id\":\"$behind\"" out
 
 # --- a server that refuses logins -----------------------------------------------------
 
-# Its first process accepts connections. Those that there are go on without it.
-find_roles() { # standby, other: homes; active: the pid of the active daemon
+# The server's first process accepts connections. Existing connections continue without it.
+find_roles() { # sets standby, other: homes; active: the pid of the active daemon
     soon one_is_active
     if is_role "$home" active; then
         standby=$b other=$home
@@ -167,7 +167,7 @@ exits 0 'and the other daemon stands by'
 
 # --- fenced ------------------------------------------------------------------------------------
 
-# As if another daemon had taken over without its knowledge: the holder of the lock has another epoch.
+# As if another daemon had taken over unnoticed: the epoch in the store has changed.
 psql -XAtq "$store" -c 'UPDATE sluice.store SET epoch = epoch + 1' >out
 before=$(epoch)
 run sluice add --draft --title fenced -- true
@@ -179,18 +179,18 @@ rule 'the refusal is in the log' grep -q 'taken over' "$home/sluice.log" "$b/slu
 
 # --- a store that takes no writes --------------------------------------------------------------
 
-# Sessions that are there go on; new ones are read-only, as those of a server that is no primary.
+# Existing sessions continue; new ones are read-only, like those of a server that is not a primary.
 read_only() { # on|off
     psql -XAtq "$(server admin)" -c "ALTER ROLE sluice SET default_transaction_read_only = $1" >out
 }
 find_roles
 pid=$(SLUICE_HOME=$standby pid_of_daemon)
-soon names_the_active_one # so it has a session already, which will get the lock
+soon names_the_active_one # so it already has a session, which will get the lock
 times=$(grep -c 'the store cannot be opened' "$standby/sluice.log")
 read_only on
 run env "SLUICE_HOME=$other" "$SLUICE" down
 rule 'a standby that cannot open the store says why' soon says_problem "$standby" 'are read-only'
-tried_again() { # while a client asks again and again: each try begins a session
+tried_again() { # while a client polls: each attempt begins a session
     ask "$standby" /healthz
     [ "$(psql -XAtq "$(server admin)" -c "SELECT sessions > $1 + 8 FROM pg_stat_database WHERE datname = 'sluice'")" = t ]
 }
