@@ -1,4 +1,4 @@
-/* copy_kit.c: a history in which every table has rows, and ways to interrupt its copy. */
+/* copy_kit.c: a history with rows in every table, and ways to interrupt its copy. */
 #include "copy_kit.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int copy_kit_end(void **state) {
     return 0;
 }
 
-/* --- places --------------------------------------------------------------------------------------- */
+/* --- stores --------------------------------------------------------------------------------------- */
 
 enum kind copy_kit_kinds(void) {
     return kit_postgres() ? POSTGRES + 1 : POSTGRES;

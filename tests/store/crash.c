@@ -107,12 +107,12 @@ static bool play_batch(struct crash *crash, struct store *store, struct history 
     return true;
 }
 
-/* What a daemon does beside writing. */
+/* What a daemon does between writes. */
 static struct store *maintain(struct crash *crash, struct store *store, unsigned step) {
     struct error err = { 0 };
     if (step % 9 == 4)
-        (void)store_maintain(store, SECONDS(31)); /* cuts the log off */
-    if (step % 9 == 7) /* the log is copied, and begun again by the next commit */
+        (void)store_maintain(store, SECONDS(31)); /* truncates the log */
+    if (step % 9 == 7) /* checkpoints the log, and the next commit restarts it */
         (void)sqlite3_wal_checkpoint_v2(((struct sqlite_store *)store)->db, NULL,
                                         SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     if (step % 13 == 12) {
@@ -187,14 +187,13 @@ void crash_play(struct crash *crash, enum fault_plan plan, uint64_t at, uint64_t
 
 /* --- a fork at each operation -------------------------------------------------------------------------- */
 
-/* The process that plays the history. */
+/* The process that writes the history. */
 struct leader {
     struct crash *crash;
-    struct crash_report own,
-        *shared; /* how far it has come itself; what the test reads of a child */
+    struct crash_report own, *shared; /* its own progress; that of a child, which the test reads */
     enum fault_plan plan;
     uint64_t stride, seed;
-    const char *moved; /* where its files are while a child has their folder */
+    const char *moved; /* its files while a child uses their folder */
     int points, go;
 };
 
@@ -203,7 +202,7 @@ struct point {
     int status; /* of the child */
 };
 
-/* Every open file in `aside` becomes the copy of it. */
+/* Replaces every open file in the folder `moved` by its copy. */
 static void open_copies(const struct leader *leader) {
     DIR *dir = opendir("/proc/self/fd");
     struct dirent *entry;
@@ -336,14 +335,14 @@ void crash_check(const struct crash *crash, const char *path, const char *what, 
     const struct crash_report *report = crash->report;
     struct error err = { 0 };
     fault_set(FAULT_NONE, 0, 0);
-    struct store *store = open_store(path, &err); /* checks all of the file: it was not closed */
+    struct store *store = open_store(path, &err); /* checks the complete file: it was not closed */
     if (!store)
         fail_msg("%s at operation %u: the next start fails: %s", what, (unsigned)at, err.text);
     _cleanup_(strbuf_finish) struct strbuf now = STRBUF_INIT;
     kit_dump(store, &now);
     const char *text = strbuf_text(&now);
     bool as_answered = strcmp(text, crash->expected[report->steps]) == 0;
-    /* A batch that was not answered may be there or not. */
+    /* A batch without an answer may be there or not. */
     bool one_more =
         report->steps < CRASH_STEPS && strcmp(text, crash->expected[report->steps + 1]) == 0;
     if (!as_answered && !one_more)

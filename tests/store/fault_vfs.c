@@ -1,7 +1,7 @@
 /* fault_vfs.c: see fault_vfs.h.
  *
- * Writes go to the real file at once, so that reading needs no care. What they overwrote is kept
- * until the next sync of that file; a power cut takes them back and deals them out again.
+ * Writes go to the real file at once, so that reads need no special handling. The overwritten bytes
+ * are kept until the next sync of that file; a power cut undoes some of the writes at random.
  */
 #include "fault_vfs.h"
 
@@ -19,11 +19,11 @@
 
 #define PIECE 512
 
-/* A change of a file that was not synced yet. */
+/* A change of a file that is not synced yet. */
 struct pending {
-    sqlite3_int64 offset, old_size; /* old_size: of the file, before */
-    int size;                       /* of the write; -1: it was cut to `offset` */
-    unsigned char *old, *new;       /* old: what was there from `offset`, up to old_size */
+    sqlite3_int64 offset, old_size; /* old_size: size of the file before the change */
+    int size;                       /* of the write; -1: truncated to `offset` */
+    unsigned char *old, *new;       /* old: previous bytes from `offset` up to old_size */
 };
 
 struct tracked {
@@ -101,7 +101,7 @@ static void deal_out(int fd, const struct pending *p) {
             abort();
         return;
     }
-    unsigned whole = (unsigned)rng_below(&fault.rng, 4); /* often all of it, or nothing */
+    unsigned whole = (unsigned)rng_below(&fault.rng, 4); /* often everything or nothing */
     for (int from = 0; from < p->size;) {
         int to = from + PIECE - (int)((p->offset + from) % PIECE);
         if (to > p->size)
@@ -135,7 +135,7 @@ static void cut_file(struct tracked *t) {
         return;
     }
     int fd = open(t->path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) /* moved away by a rename, which is not watched here */
+    if (fd < 0) /* renamed, which is not tracked here */
         return;
     for (size_t i = t->count; i > 0; i--)
         take_back(fd, &t->pending[i - 1]);
@@ -150,8 +150,8 @@ static _Noreturn void die(void) {
     _exit(FAULT_EXIT);
 }
 
-/* What the operation shall return without being done; SQLITE_OK: do it. `full`: could it be refused
- * by a full disk? */
+/* The error that the operation returns instead of being done; SQLITE_OK: do it. `full`: a full disk
+ * may refuse it. */
 static int operation(int io_error, bool full) {
     fault.count++;
     if (fault.before)
@@ -166,7 +166,7 @@ static int operation(int io_error, bool full) {
     case FAULT_KILL_TORN:
         if (here && !full)
             die();
-        return SQLITE_OK; /* the write itself sees to it */
+        return SQLITE_OK; /* the write itself handles it */
     case FAULT_POWER:
         if (here) {
             for (struct tracked *t = all_tracked; t; t = t->next)
@@ -293,7 +293,7 @@ static int file_sync(sqlite3_file *file, int flags) {
     if (rc != SQLITE_OK || !own->tracked)
         return rc;
     pending_clear(own->tracked);
-    if (own->tracked->made) { /* "unix" syncs the folder with the first sync of a new file */
+    if (own->tracked->made) { /* "unix" syncs the directory with the first sync of a new file */
         own->tracked->made = false;
         for (struct tracked *t = all_tracked; t; t = t->next) {
             if (!t->deleted)
@@ -334,7 +334,7 @@ static int file_traits(sqlite3_file *file) {
     return real_of(file)->pMethods->xDeviceCharacteristics(real_of(file));
 }
 
-/* No shared memory: a connection that is not EXCLUSIVE cannot use the log, and would be noticed. */
+/* No shared memory: a connection that is not EXCLUSIVE cannot use the log, and fails. */
 static const sqlite3_io_methods methods = {
     .iVersion = 1,
     .xClose = file_close,
@@ -392,7 +392,7 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file,
     return SQLITE_OK;
 }
 
-/* The bytes of a file that is about to be deleted. What was not synced stays pending. */
+/* Saves the bytes of a file before it is deleted. Changes that are not synced stay pending. */
 static void keep_last(struct tracked *t) {
     struct stat st;
     int fd = open(t->path, O_RDONLY | O_CLOEXEC);

@@ -1,12 +1,12 @@
-/* fault_vfs.h: a disk that fails, or whose machine dies, at a chosen moment.
+/* fault_vfs.h: a simulated disk error, full disk, crash or power cut at a chosen operation.
  *
- * A VFS of SQLite over "unix". Operations that change the disk (write, sync, truncate, delete,
- * making a file) are counted from 1; at the chosen one the plan happens. Everything the store does
- * through SQLite goes through here when it is the default VFS.
+ * An SQLite VFS on top of "unix". Operations that change the disk (write, sync, truncate, delete,
+ * create) are counted from 1; the fault happens at the chosen one. As the default VFS it handles all
+ * operations of the store that go through SQLite.
  *
- * A power cut keeps what was synced. Of every piece of 512 bytes that was written since, the new
- * bytes, the old ones or junk are left, as the seed says; a file that was deleted may be there again,
- * one that was made and never synced may be gone. */
+ * A power cut keeps synced data. Every block of 512 bytes that was written since then has the new
+ * bytes, the old bytes or junk, depending on the seed; a deleted file may exist again, and a file
+ * that was created and never synced may be missing. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,12 +14,12 @@
 
 enum fault_plan {
     FAULT_NONE,
-    FAULT_KILL,       /* the process ends before the operation */
+    FAULT_KILL,       /* the process exits before the operation */
     FAULT_KILL_TORN,  /* … in the middle of the write */
     FAULT_POWER,      /* the power fails before the operation */
     FAULT_EIO,        /* the operation fails, once */
-    FAULT_EIO_ALWAYS, /* it and all that follow */
-    FAULT_FULL,       /* no space, once; syncs work */
+    FAULT_EIO_ALWAYS, /* this operation and all that follow fail */
+    FAULT_FULL,       /* no space, once; syncs succeed */
     FAULT_FULL_ALWAYS,
     FAULT_PLANS,
 };
@@ -32,10 +32,10 @@ void fault_install(void);
 void fault_set(enum fault_plan plan, uint64_t at, uint64_t seed);
 uint64_t fault_count(void); /* operations since fault_set */
 
-/* Before each operation; NULL: no more. Inside, fault_now() makes `plan` happen at this very operation: for a
- * child that was just forked, with files of its own. */
+/* Called before each operation; NULL: none. In the callback, fault_now() applies `plan` to this operation: for a
+ * child that was just forked and has its own files. */
 void fault_watch(void (*before)(void *ctx), void *ctx);
 void fault_now(enum fault_plan plan, uint64_t seed);
 bool fault_happened(void);
 
-#define FAULT_EXIT 77 /* code of a process that was killed here */
+#define FAULT_EXIT 77 /* exit code of a process that was killed here */

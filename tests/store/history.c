@@ -1,13 +1,14 @@
-/* history.c: what a daemon might write, drawn from a seed.
+/* history.c: random batches like those of a daemon, generated from a seed.
  *
- * What is drawn depends on the seed alone, never on what became of the batches before.
+ * They depend only on the seed, never on the outcome of earlier batches.
  */
 #include "history.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define TASKS_ALIVE 24u /* only the newest are touched, so that all kinds of rows meet */
+#define TASKS_ALIVE                                                                                \
+    24u /* only the newest rows are changed, so that all kinds of rows are combined */
 
 struct history history_begin(uint64_t seed, bool with_mistakes) {
     return (struct history){
@@ -47,7 +48,7 @@ static void add_task(struct history *h, struct store_batch *batch) {
     spec.title = title;
     some_name(h, external, "key-");
     if (h->with_mistakes && rng_below(&h->rng, 6) == 0)
-        spec.external_id = external; /* taken, often */
+        spec.external_id = external; /* often in use */
     store_add_task(batch, &row);
     store_add_spec(batch, &spec);
     if (rng_below(&h->rng, 8) == 0)
@@ -63,7 +64,7 @@ static void change_task(struct history *h, struct store_batch *batch) {
     struct task_row row = some_row(h, id, kind);
     unsigned needs = rng_below(&h->rng, 3) == 0 ? STORE_CHANGE_NEEDS : 0;
     store_change_task(batch, &row, needs | STORE_CHANGE_SEEN);
-    if (rng_below(&h->rng, 4) == 0) { /* and something that users do not see */
+    if (rng_below(&h->rng, 4) == 0) { /* and a change that users do not see */
         row.changed_at++;
         row.spec.ready_clock++;
         store_change_task(batch, &row, needs);
@@ -72,7 +73,7 @@ static void change_task(struct history *h, struct store_batch *batch) {
 
 static void add_event(struct history *h, struct store_batch *batch) {
     if (h->with_mistakes && rng_below(&h->rng, 40) == 0 && h->next_event > 1)
-        h->next_event--; /* its number is taken */
+        h->next_event--; /* its number is in use */
     struct event_row row = kit_event(h->next_event++, rng_below(&h->rng, 2) ? some_task(h) : 0);
     store_add_event(batch, &row);
 }
@@ -173,7 +174,7 @@ static void add_one(struct history *h, struct store_batch *batch) {
     } else if (dice < 95) {
         prune(h, batch);
     } else if (h->with_mistakes || h->next_task > 3) {
-        /* Without mistakes the newest one stays: it is the one that is changed. */
+        /* Without invalid batches the newest row is kept, because later batches change it. */
         task_id id = some_task(h);
         if (h->with_mistakes || id + 1 < h->next_task)
             store_delete_task(batch, id);

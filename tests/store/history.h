@@ -1,4 +1,4 @@
-/* history.h: batches from a seed, the same every time. Most are fine, some must be refused. */
+/* history.h: reproducible batches from a seed. Most are valid, some must be refused. */
 #pragma once
 
 #include "base/hash.h"
@@ -9,9 +9,9 @@ struct history {
     task_id next_task;
     uint64_t next_event;
     bool with_mistakes;
-    struct store *ahead; /* it is sent parts of the batch while that is made; NULL: no store is */
+    struct store *ahead; /* receives parts of the batch while it is built; NULL: none */
 };
 
 struct history history_begin(uint64_t seed, bool with_mistakes);
-/* The next batch; `batch` is empty before. */
+/* Fills `batch`, which must be empty, with the next batch. */
 void history_next(struct history *history, struct store_batch *batch);

@@ -1,4 +1,4 @@
-/* kit.c: folders, rows and the text of a complete store. */
+/* kit.c: temporary folders, calls of the store, sample rows. */
 #include "kit.h"
 
 #include <dirent.h>
@@ -80,7 +80,7 @@ void kit_remove_files(const char *folder) {
 
 struct loop *kit_loop;
 
-/* Until the callback has stopped the loop. */
+/* Runs the loop until the callback stops it. */
 static void wait_for(const bool *came) {
     struct error err = { 0 };
     if (!*came && kit_loop && loop_run(kit_loop, &err) < 0)

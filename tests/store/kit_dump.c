@@ -1,4 +1,4 @@
-/* kit_dump.c: a complete store as text, through its interface alone. */
+/* kit_dump.c: the contents of a store as text, read through its public interface. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ void kit_print_event(const struct event_row *row, struct strbuf *out) {
                   or_none(row->data));
 }
 
-/* The lines of a text in the order of the alphabet: for rows that have no order. */
+/* Sorts the lines of a text: for rows without an order. */
 static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -111,7 +111,7 @@ struct loaded {
 
 /* --- what loading reads -------------------------------------------------------------------------- */
 
-/* Not in a store of version 1: its dumps end here. */
+/* Dumps of version 1 end here. */
 static void dump_who(struct strbuf *out, const char *by, time_ms at) {
     if (by || at)
         strbuf_printf(out, " by=%s at=%" PRId64, or_none(by), at);
@@ -166,7 +166,7 @@ static int dump_usage(void *ctx, const struct usage_row *row, struct error *err)
                   " counts=%d,%d,%d",
                   or_none(row->project), row->bucket, row->tokens, row->unreported, row->reports,
                   row->starts, row->completions);
-    if (row->money || row->priced || row->unpriced) /* versions below 7 know nothing of it */
+    if (row->money || row->priced || row->unpriced) /* versions before 7 do not have it */
         strbuf_printf(out, " money=%" PRId64 " of=%d,%d", row->money, row->priced, row->unpriced);
     strbuf_putc(out, '\n');
     return 0;

@@ -1,6 +1,6 @@
 /* suite.h: the rules of a store, each written once and run on every backend.
  *
- * A rule gets a store that is new and open. It may close and open it again (suite_reopen). */
+ * A rule gets a new, open store. It may close and open it again (suite_reopen). */
 #pragma once
 
 #include "kit.h"
@@ -30,7 +30,7 @@ void suite_register(struct suite_rule *rule);
     static void name_(__attribute__((unused)) struct suite *suite)
 
 void suite_reopen(struct suite *suite);
-/* The text of the store equals `expected`. */
+/* Asserts that the text of the store equals `expected`. */
 void suite_expect_dump(struct suite *suite, const char *expected);
-/* The batch must fail with this code, and change nothing. */
+/* Asserts that the batch fails with this code and changes nothing. */
 void suite_expect_failed(struct suite *suite, int code);

@@ -1,4 +1,4 @@
-/* suite_copies.c: what reading, moving or comparing a complete store needs of it. */
+/* suite_copies.c: rules that reading, copying and comparing a complete store depend on. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void expect_keys(struct suite *suite, const char *behind, size_t limit,
     strbuf_finish(&keys.text);
 }
 
-/* Bytes have one order; letters have as many as there are languages. */
+/* Sorted by bytes: the order of letters depends on the locale. */
 SUITE_RULE(keys_come_in_the_order_of_their_bytes) {
     static const char *const names[] = { "b", "\xc3\xa4", "B", "a-1", "a", "_", "a 1" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -133,7 +133,7 @@ SUITE_RULE(a_sum_can_be_of_the_hour_or_of_the_day_alone) {
     expect_sums(suite, true, 0, "day 48 web/claude 2\n");
 }
 
-/* --- to read, and to be copied into ----------------------------------------------------------------- */
+/* --- opened for reading, and as the target of a copy ------------------------------------------------ */
 
 static struct store *open_as(struct suite *suite, enum store_use use, uint64_t epoch_above,
                              struct store_report *report) {
@@ -177,7 +177,7 @@ SUITE_RULE(an_epoch_can_be_put_above_that_of_another_store) {
     assert_int_equal(suite->report.epoch, 43);
 }
 
-/* To look at; memory shows nothing before it is opened. */
+/* Checks the summary; a memory store has none before it is opened. */
 static void expect_unfinished(struct suite *suite, bool unfinished) {
     struct store_summary look = { 0 };
     struct error err = { 0 };
@@ -218,7 +218,7 @@ static int count_row(void *ctx, enum store_table table, const void *row, struct 
     return 0;
 }
 
-/* More than one answer brings of everything that is asked for. */
+/* More rows of every kind than fit into one answer. */
 SUITE_RULE(a_scan_brings_every_row_once) {
     for (task_id id = 1; id <= 1200; id++) {
         struct task_row task = kit_task(id);

@@ -1,4 +1,4 @@
-/* suite_history.c: every store agrees with the reference, whatever is written in whatever order. */
+/* suite_history.c: every store agrees with the reference after random batches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #define BATCHES 150
 
-/* The same batch into both. */
+/* Writes the same batch to both stores. */
 static void commit_both(struct suite *suite, struct store *reference, struct history *history,
                         struct store_batch *batch) {
     struct history again = *history;

@@ -13,7 +13,7 @@
 
 #define TESTS_MOST 512
 
-/* Where the n-th store lies. */
+/* The URL of the n-th store. */
 static void memory_url(const char *folder, size_t n, char url[256]) {
     (void)folder;
     (void)snprintf(url, 256, "memory:%zu", n);
@@ -28,7 +28,8 @@ static void postgres_url(const char *folder, size_t n, char url[256]) {
     kit_postgres_url(n, url);
 }
 
-/* A server is used only if SLUICE_TEST_POSTGRES names one; answers come as they do in tools, and as in the daemon. */
+/* PostgreSQL is tested only if SLUICE_TEST_POSTGRES names a server; without a loop, as in tools, and with one, as in the
+ * daemon. */
 static const struct {
     const char *name;
     void (*url)(const char *folder, size_t n, char url[256]);

@@ -1,4 +1,4 @@
-/* suite_questions.c: what every store answers. */
+/* suite_questions.c: queries, on every backend. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -128,7 +128,7 @@ SUITE_RULE(titles_come_without_the_rest) {
     assert_string_equal(strbuf_text(&out), " 5=five@105 2=other@102");
 }
 
-/* --- what has ended, and what it used -------------------------------------------------------- */
+/* --- ended runs and their usage --------------------------------------------------------------- */
 
 static void put_end(struct suite *suite, task_id task, uint32_t attempt, time_ms ended_at) {
     struct run_row run = kit_run(task, attempt);
@@ -156,7 +156,7 @@ SUITE_RULE(runs_that_ended_come_latest_first) {
     put_end(suite, 2, 1, 300);
     put_end(suite, 2, 2, 300);
     put_end(suite, 3, 1, 200);
-    put_end(suite, 4, 1, 0); /* lives */
+    put_end(suite, 4, 1, 0); /* a live run */
     kit_commit(suite->store, suite->batch);
     const struct store_cursor begin = { .ended_at = TIME_NEVER };
     expect_ended(suite, (struct store_query){ .place = begin }, " 2.2 2.1 1.2 3.1 1.1");
@@ -394,7 +394,7 @@ SUITE_RULE(texts_of_any_length_come_back) {
     assert_non_null(strstr(strbuf_text(&all), strbuf_text(&expected)));
 }
 
-/* Inside the callback: deletes what the answer shows, asks again, and reads the answer on. */
+/* In the callback: deletes a row of the answer, sends another query, and continues to read the answer. */
 static void delete_and_read_on(void *ctx, const struct store_answer *answer,
                                const struct error *err) {
     struct suite *suite = ctx;

@@ -1,4 +1,4 @@
-/* suite_rest.c: what is true of runs, events, projects, groups, limiters, agents, usage and keys. */
+/* suite_rest.c: rules for runs, events, projects, groups, limiters, agents, usage and keys. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -226,7 +226,7 @@ SUITE_RULE(usage_adds_up_in_its_bucket) {
     store_add_usage(suite->batch, &row);
     row.project = NULL; /* of no project; may be negative */
     row.tokens = -50;
-    row.starts = -2; /* taken back */
+    row.starts = -2; /* reverted */
     store_add_usage(suite->batch, &row);
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
@@ -352,11 +352,11 @@ SUITE_RULE(a_reader_can_end_the_loading) {
     assert_string_equal(err.text, "the reader has enough");
     assert_int_equal(seen, 2);
     assert_int_equal(totals.tasks, 99);
-    /* And it was the reader's end, not the store's. */
+    /* The reader canceled the load; the store still works. */
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).tasks, 3);
 }
 
-/* --- a batch of which a part is sent ahead ------------------------------------------------------- */
+/* --- a batch whose first part is sent before the commit ------------------------------------------ */
 
 SUITE_RULE(ahead_is_one_with_the_rest) {
     struct task_row row = kit_task(1), other = kit_task(2);

@@ -1,4 +1,4 @@
-/* suite_tasks.c: what is true of tasks and of batches in every store. */
+/* suite_tasks.c: rules for tasks and batches, on every backend. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static void expect_tasks(struct suite *suite, const char *expected) {
     assert_string_equal(strbuf_text(&found), expected);
 }
 
-/* 128 rows: every value of every enum, in different company. */
+/* 128 rows: every value of every enum, in different combinations. */
 SUITE_RULE(every_field_of_a_task_comes_back) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     for (task_id id = 1; id <= 128; id++) {
@@ -177,7 +177,7 @@ static size_t expired_before(struct suite *suite, time_ms before) {
     return count;
 }
 
-/* Whether users see a change is the engine's to say: rows_digest. */
+/* The engine decides whether users see a change: rows_digest. */
 SUITE_RULE(changed_at_moves_when_users_see_a_change) {
     struct task_row row = kit_task(1);
     row.spec.state = TASK_HELD;
@@ -242,7 +242,7 @@ SUITE_RULE(a_context_stands_beside_the_spec) {
     suite_expect_context(suite, 1, NULL);
 }
 
-/* Added and deleted in one turn: its maker need not know. */
+/* Added and deleted in one turn: the caller need not handle this case. */
 SUITE_RULE(a_spec_without_its_task_is_left_out) {
     struct task_row row = kit_task(1);
     struct spec_row spec = kit_spec(1), alone = kit_spec(2);
@@ -254,7 +254,7 @@ SUITE_RULE(a_spec_without_its_task_is_left_out) {
     suite_expect_dump(suite, "totals last_task=1 events=0..0 tasks=0 paused=0\n");
 }
 
-/* Its counters are gone with its progress, and so it is after the next start. */
+/* Its counters are removed with its progress, also after the next start. */
 SUITE_RULE(progress_can_be_taken_back) {
     struct task_row row = kit_task(13);
     store_add_task(suite->batch, &row);
@@ -273,7 +273,7 @@ SUITE_RULE(progress_can_be_taken_back) {
     expect_tasks(suite, strbuf_text(&expected));
 }
 
-/* Each value alone makes a difference. */
+/* Each value alone makes progress that must be stored. */
 SUITE_RULE(every_part_of_the_progress_counts) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     for (task_id id = 1; id <= 16; id++) {
@@ -356,7 +356,7 @@ SUITE_RULE(a_deleted_task_leaves_only_its_events) {
                       "totals last_task=3 events=1..2 tasks=0 paused=0\n"
                       "event 1 at=1700000006001 kind=task.state task=0/1 data={\"to\":\"ready\"}\n"
                       "event 2 at=1700000006002 kind=daemon.started task=0/2 data=(none)\n");
-    /* Nothing of it is in the way of a new one. */
+    /* A deleted task leaves nothing that conflicts with a new one. */
     row.id = 5;
     store_add_task(suite->batch, &row);
     struct spec_row spec = kit_spec(5);
@@ -376,7 +376,7 @@ SUITE_RULE(the_highest_number_outlives_its_task) {
     suite_reopen(suite);
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 42);
     store_delete_task(suite->batch, 41);
-    store_delete_task(suite->batch, 77); /* never was there */
+    store_delete_task(suite->batch, 77); /* never existed */
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 42);
@@ -396,7 +396,7 @@ SUITE_RULE(numbers_can_be_taken_without_a_task) {
     assert_int_equal(kit_load(suite->store, &(struct store_reader){ 0 }).last_task, 41);
 }
 
-/* One of each kind of write, and then one that cannot be. */
+/* One write of each kind, and then an invalid one. */
 SUITE_RULE(a_batch_is_written_whole_or_not_at_all) {
     struct task_row row = kit_task(1);
     struct event_row event = kit_event(1, 1);
@@ -436,9 +436,9 @@ SUITE_RULE(a_batch_is_written_whole_or_not_at_all) {
     store_put_pause(suite->batch, &(struct pause_row){ .paused = true });
     store_assign_numbers(suite->batch, 77);
     store_delete_task(suite->batch, 1);
-    store_add_event(suite->batch, &second); /* its number is taken */
+    store_add_event(suite->batch, &second); /* its number is in use */
     suite_expect_failed(suite, -EEXIST);
-    /* And the store continues, also with the names that the failed batch brought. */
+    /* The store still works, also with the names that were new in the failed batch. */
     store_add_task(suite->batch, &other);
     kit_commit(suite->store, suite->batch);
     suite_reopen(suite);
@@ -497,7 +497,7 @@ SUITE_RULE(large_batches_are_one_batch) {
 
 /* --- every column of every row ------------------------------------------------------------------- */
 
-/* A text says its own name; no two numbers are alike. */
+/* The value of a text is the name of its column; all numbers are different. */
 static void fill_row(enum row_kind kind, void *row) {
     int64_t number = 2;
     ROW_COLUMNS(c, &row_types[kind]) {
@@ -589,7 +589,7 @@ static void check_columns(struct suite *suite, struct columns_check *check, task
             fail_msg("a row of %s does not come back", row_types[kind].table);
 }
 
-/* From the lists of columns alone: so a new one is tried without a word here. */
+/* Generated from the lists of columns: a new column is tested without a change here. */
 SUITE_RULE(every_column_comes_back) {
     struct columns_check check = { 0 };
     task_id spec = 0;

@@ -1,4 +1,4 @@
-/* test_copy.c: a history in another store is the same history, whatever interrupts its way there. */
+/* test_copy.c: a copied history equals the original, also after interruptions. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "harness/test.h"
 #include "history.h"
 
-/* Whose openings and commits take their time. */
+/* A backend with slow opens and commits. */
 static bool has_server(enum kind from, enum kind to) {
     return from == POSTGRES || to == POSTGRES;
 }
@@ -41,8 +41,8 @@ TEST_WITH(every_table_comes_over_as_it_was, copy_kit_begin, copy_kit_end) {
     }
 }
 
-/* "task=19 progress=…", straight from the file: what the scan does not know of would be missed by every other
- * comparison, because it would be missing on both sides. */
+/* "task=19 progress=…", read directly from the file: a table that the scan does not know would be missing on both
+ * sides of every other comparison. */
 static void count_tables(const char *path, struct strbuf *out) {
     sqlite3 *db = NULL;
     sqlite3_stmt *list = NULL, *count = NULL;
@@ -83,7 +83,7 @@ TEST_WITH(no_table_of_the_file_is_left_out, copy_kit_begin, copy_kit_end) {
     assert_string_equal(strbuf_text(&from), strbuf_text(&to));
 }
 
-/* What kit_dump does not ask for: both sums, apart. */
+/* What kit_dump does not query: both sums, separately. */
 static void keep_spent(void *ctx, const struct store_answer *answer, const struct error *err) {
     assert_null(err);
     for (size_t i = 0; i < answer->count; i++) {
@@ -115,12 +115,13 @@ TEST_WITH(hours_and_days_are_copied_each_for_itself, copy_kit_begin, copy_kit_en
         spent_text(store, &out);
         store_close(store);
         assert_non_null(strstr(strbuf_text(&out), "2 259200000 - claude 3 20\n"));
-        assert_null(strstr(strbuf_text(&out), "1 309600000 - claude")); /* its hour is gone */
+        assert_null(
+            strstr(strbuf_text(&out), "1 309600000 - claude")); /* its hourly sum is pruned */
         assert_non_null(strstr(strbuf_text(&out), "1 334800000 web - 3 30\n"));
     }
 }
 
-/* A file keeps any bytes, PostgreSQL keeps characters (U+FFFD for anything else): the same history all the same. */
+/* SQLite stores any bytes, PostgreSQL only characters (U+FFFD for invalid bytes): the histories are still equal. */
 TEST_WITH(what_is_no_text_hinders_no_copy, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     FOR_PAIRS(from, to) {
@@ -168,13 +169,13 @@ TEST_WITH(the_epoch_goes_on, copy_kit_begin, copy_kit_end) {
         copy_kit_copy(f, a, b);
         struct store_report report;
         store_close(kit_open(a, &report));
-        assert_int_equal(report.epoch, 6); /* to read is not counted */
+        assert_int_equal(report.epoch, 6); /* opening for reading is not counted */
         store_close(kit_open(b, &report));
         assert_true(report.epoch > 5);
     }
 }
 
-/* The same batches into both: what is refused, and what comes out, stays the same. */
+/* The same batches into both stores: the same batches are refused, and the contents stay equal. */
 static void go_on(struct copy_kit *f, const char *a, const char *b, struct history *history) {
     struct store *left = kit_open(a, NULL), *right = kit_open(b, NULL);
     struct store_batch *other = store_batch_new();
@@ -237,7 +238,7 @@ TEST_WITH(a_copy_that_ends_after_any_commit_is_resumed, copy_kit_begin, copy_kit
                     fail_msg("after %u commits it does not go on: %s", n, f->err.text);
                 assert_true(report.resumed);
                 commits = n + rest.reports;
-                uint64_t before = n * sizes[s]; /* at most: the totals are a commit of their own */
+                uint64_t before = n * sizes[s]; /* at most: the totals are a separate commit */
                 assert_true(report.written + before >= all_rows(&report.digest));
                 assert_true(report.written < all_rows(&report.digest));
                 copy_kit_expect_same(a, b);

@@ -1,4 +1,4 @@
-/* test_copy_refused.c: what is not copied, and that to read is not to change. */
+/* test_copy_refused.c: copies that are refused, and that reading a store does not change it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void expect_refused(struct copy_kit *f, const char *from, const char *to,
     assert_int_equal(report.written, 99);
 }
 
-/* --- what is refused ------------------------------------------------------------------------------- */
+/* --- refused copies -------------------------------------------------------------------------------- */
 
 static void interrupt(struct copy_kit *f, const char *from, const char *to) {
     struct stopping stopping = { .left = 2 };
@@ -158,7 +158,7 @@ TEST_WITH(a_mark_that_says_nothing_is_refused, copy_kit_begin, copy_kit_end) {
     }
 }
 
-/* --- to read is not to change ---------------------------------------------------------------------- */
+/* --- reading changes nothing ----------------------------------------------------------------------- */
 
 static void expect_same_bytes(const char *a, const char *b) {
     _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT;
@@ -173,7 +173,7 @@ static char *sub_folder(struct copy_kit *f, const char *name) {
     return path;
 }
 
-/* Also when its last user did not close it: then most of it is in the log. */
+/* Also if its last user did not close it: then most of the data is in the log. */
 TEST_WITH(reading_leaves_every_byte_as_it_was, copy_kit_begin, copy_kit_end) {
     struct copy_kit *f = *state;
     _cleanup_(freep) char *home = sub_folder(f, "home");

@@ -1,6 +1,6 @@
-/* test_front.c: what the front of the store sees to, whatever backend is behind it.
+/* test_front.c: what the front of the store guarantees for every backend.
  *
- * The backend here answers when the test says so, as a database on the network would. */
+ * The fake backend answers when the test says so, as a database on the network would. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -127,7 +127,7 @@ TEST_WITH(an_answer_may_come_later, set_up, tear_down) {
     commit(f);
     assert_int_equal(seen.commits, 1);
     assert_int_equal(f->answers, 0);
-    /* Meanwhile questions are answered; care waits. */
+    /* Meanwhile queries are answered; maintenance waits. */
     store_query(f->store, &(struct store_query){ .kind = QUERY_EVENTS }, answered, f);
     assert_int_equal(f->answers, 1);
     assert_true(store_maintain(f->store, 0) == TIME_NEVER);
@@ -145,7 +145,7 @@ TEST_WITH(an_answer_may_come_later, set_up, tear_down) {
     assert_string_equal(info.backend, "later");
 }
 
-/* Runs in a process of its own, which must die of an assertion. */
+/* Runs in a child process, which must fail an assertion. */
 static void expect_abort(void (*act)(struct fixture *f), struct fixture *f) {
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -236,7 +236,7 @@ TEST_WITH(after_an_unknown_outcome_nothing_is_answered, set_up, tear_down) {
 
     store_batch_clear(f->batch);
     commit(f);
-    assert_int_equal(seen.commits, 1); /* the backend is not asked any more */
+    assert_int_equal(seen.commits, 1); /* the backend is no longer called */
     assert_int_equal(f->outcome, STORE_UNKNOWN);
     assert_string_equal(f->err.text, "the store has stopped: the disk is broken");
     store_query(f->store, &(struct store_query){ .kind = QUERY_EVENTS }, answered, f);

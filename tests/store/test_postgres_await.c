@@ -1,4 +1,4 @@
-/* test_postgres_await.c: who finds the store in use may wait for it, and knows who has it. Needs
+/* test_postgres_await.c: waiting for a store that is in use, and the name of its holder. Needs
  * SLUICE_TEST_POSTGRES. */
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void wait_for_it(void) {
         fail_msg("%s", err.text);
 }
 
-/* Soon, from the loop; the wait must not be over before. */
+/* Calls the function from the loop; the wait must not end before. */
 static void soon(loop_due due) {
     timer = loop_timer_new(loop, due, NULL);
     loop_timer_set(loop, timer, clock_read_steady() + 400);
@@ -87,7 +87,7 @@ static void break_off(void *ctx) {
     assert_string_equal(value, "t");
 }
 
-/* Ours, with the connection that waited: no other process can come between. */
+/* Opens the store with the connection that waited: no other process can get it in between. */
 static void take_over(uint64_t epoch, bool was_unclean) {
     struct store_options options = { .url = url, .awaited = await };
     struct store_report report = { 0 };
@@ -139,17 +139,17 @@ static void take_at_once(void *ctx, int r, const struct error *err) {
     take_over(1, false);
 }
 
-FIXTURE_TEST(it_can_be_opened_where_it_is_told) {
+FIXTURE_TEST(the_callback_may_open_the_store) {
     struct error err = { 0 };
     assert_int_equal(store_await(loop, url, take_at_once, NULL, &await, &err), 0);
     run_loop();
 }
 
-FIXTURE_TEST(who_gives_up_is_told_nothing) {
+FIXTURE_TEST(a_canceled_wait_is_not_called_back) {
     hold("");
     wait_for_it();
     await = store_await_cancel(await);
-    wait_for_it(); /* another one, which has its turn */
+    wait_for_it(); /* a second wait, which succeeds */
     soon(let_go);
     run_loop();
     assert_int_equal(result, 0);
@@ -173,8 +173,8 @@ static void tick(void *ctx) {
     assert_int_equal(times, 0);
 }
 
-/* It takes connections, and says nothing. A waiting daemon continues with the next host, and every other one continues
- * meanwhile. */
+/* The frozen host accepts connections and sends nothing. The wait continues with the next host, and the loop is not
+ * blocked meanwhile. */
 FIXTURE_TEST(a_frozen_host_is_left_for_the_next_one) {
     char frozen[32];
     int fd = kit_postgres_frozen(frozen);
@@ -188,11 +188,12 @@ FIXTURE_TEST(a_frozen_host_is_left_for_the_next_one) {
     take_over(1, false);
     int tried = kit_postgres_tried(fd);
     close(fd);
-    assert_int_equal(tried, 2); /* by who waits, and by who comes too late; not by the reader */
+    assert_int_equal(tried,
+                     2); /* by the wait and by the opener that comes too late; not by the reader */
 }
 
-/* The first refuses at once, the second by its silence. */
-FIXTURE_TEST(when_no_host_can_be_used_the_last_one_is_told) {
+/* The first host refuses the connection at once, the second one times out. */
+FIXTURE_TEST(when_no_host_can_be_used_the_last_one_is_reported) {
     char frozen[32], words[128];
     int fd = kit_postgres_frozen(frozen);
     (void)snprintf(url, sizeof(url), "postgresql://me:s3cret@127.0.0.1:1,%s/x?connect_timeout=2",
@@ -218,9 +219,9 @@ FIXTURE_TEST(a_frozen_host_does_not_hide_who_has_it) {
     assert_string_equal(who, "here/17");
 }
 
-static bool no_watches; /* the user has as many as the kernel allows (max_user_watches) */
+static bool no_watches; /* as if the user had reached max_user_watches */
 
-/* In the place of that of the C library. */
+/* Replaces the function of the C library. */
 int epoll_ctl(int set, int operation, int fd, struct epoll_event *event) {
     if (no_watches && operation == EPOLL_CTL_ADD) {
         errno = ENOSPC;
@@ -229,8 +230,8 @@ int epoll_ctl(int set, int operation, int fd, struct epoll_event *event) {
     return (int)syscall(SYS_epoll_ctl, set, operation, fd, event);
 }
 
-/* The caller has no handle yet: it would be notified of one that it cannot cancel. */
-FIXTURE_TEST(a_wait_that_cannot_begin_is_told_by_its_result_alone) {
+/* The caller has no handle yet, so a callback would be for a wait that it cannot cancel. */
+FIXTURE_TEST(a_wait_that_cannot_begin_only_returns_an_error) {
     struct error err = { 0 };
     no_watches = true;
     int r = store_await(loop, url, is_free, NULL, &await, &err);
@@ -247,7 +248,7 @@ static void forbid_watches(void *ctx) {
 }
 
 /* The connection is watched again when it is up. */
-FIXTURE_TEST(a_wait_that_cannot_go_on_is_told_once) {
+FIXTURE_TEST(a_wait_that_cannot_continue_fails_once) {
     wait_for_it();
     timer = loop_timer_new(loop, forbid_watches, NULL);
     loop_timer_set(loop, timer, clock_read_steady());
@@ -275,7 +276,7 @@ static void run_until_known(const char *name) {
     assert_int_equal(times, 0);
 }
 
-/* Over the connection that waits: nothing waits for it. */
+/* Over the connection that waits: the query does not block. */
 FIXTURE_TEST(who_waits_hears_who_has_it) {
     char who[STORE_WHO_MAX] = "x";
     hold("here/17 unix:/run/sluice.sock");
@@ -284,7 +285,7 @@ FIXTURE_TEST(who_waits_hears_who_has_it) {
     run_until_known("here/17 unix:/run/sluice.sock");
     kit_postgres_run(schema, "UPDATE store SET holder = 'there/18'", value);
     run_until_known("there/18");
-    soon(let_go); /* and has its turn all the same */
+    soon(let_go); /* and still gets the store */
     run_loop();
     assert_int_equal(result, 0);
 }
@@ -333,7 +334,7 @@ FIXTURE_TEST(a_holder_that_has_ended_does_not_count) {
 
 int main(void) {
     if (!kit_postgres())
-        return 77; /* skipped: there is no server */
+        return 77; /* skipped: no server */
     int failed = tests_run();
     kit_postgres_finish();
     return failed;

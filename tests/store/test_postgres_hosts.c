@@ -1,4 +1,4 @@
-/* test_postgres_hosts.c: of several hosts in a URL the first one that can be used is used, however the others fail.
+/* test_postgres_hosts.c: of several hosts in a URL the first usable one is used, however the others fail.
  * Needs SLUICE_TEST_POSTGRES. */
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include "kit.h"
 #include "store/postgres_internal.h"
 
-/* Refused with this code, and a message with these words in it; never with a password. */
+/* Asserts that it is refused with this code and a message that contains these words, but no password. */
 static void expect_refused(const char *where, int code, const char *words) {
     struct store *store = NULL;
     struct error err = { 0 };
@@ -26,7 +26,7 @@ static void expect_refused(const char *where, int code, const char *words) {
 
 /* --- the URL ------------------------------------------------------------------------------------------- */
 
-/* Of several hosts the one that takes writes is looked for, however they are named. */
+/* With several hosts, only one that accepts writes is used, however the hosts are written. */
 TEST(several_hosts_are_several_by_name_and_by_address) {
     static const struct {
         const char *url;
@@ -47,7 +47,7 @@ TEST(several_hosts_are_several_by_name_and_by_address) {
     }
 }
 
-/* What libpq gets for one of them. */
+/* The parameters that libpq gets for one host. */
 static void expect_option(const struct pg_host *host, const char *keyword, const char *wanted) {
     const char *is = "";
     PQconninfoOption *options = PQconninfoParse(host->conninfo, NULL);
@@ -60,7 +60,7 @@ static void expect_option(const struct pg_host *host, const char *keyword, const
     PQconninfoFree(options);
 }
 
-/* As libpq takes the lists apart; everything else is for each of them. */
+/* Splits the lists like libpq; all other parameters apply to each host. */
 TEST(each_host_has_its_part_of_the_lists) {
     struct pg_target target = { 0 };
     const char *where =
@@ -84,7 +84,7 @@ TEST(each_host_has_its_part_of_the_lists) {
     assert_int_equal(
         pg_target_parse("postgresql:///x?hostaddr=10.0.0.1,10.0.0.2&port=7", &target, NULL), 0);
     assert_string_equal(target.hosts[0].shown, "10.0.0.1:7");
-    assert_string_equal(target.hosts[1].shown, "10.0.0.2:7"); /* one port is for all */
+    assert_string_equal(target.hosts[1].shown, "10.0.0.2:7"); /* one port applies to all hosts */
     pg_target_finish(&target);
 }
 
@@ -97,8 +97,8 @@ TEST(lists_that_do_not_fit_are_refused) {
 
 /* --- the hosts ----------------------------------------------------------------------------------------- */
 
-/* It takes connections, and says nothing: each host has a time of its own. Where the second connection goes is
- * known, and it does not wait for the first host once more. */
+/* The frozen host accepts connections and sends nothing: each host has its own timeout. The second connection goes to the
+ * host of the first one, and does not wait for the frozen host again. */
 TEST(a_frozen_host_is_left_for_the_next_one) {
     char frozen[32], where[256];
     int fd = kit_postgres_frozen(frozen);
@@ -111,7 +111,7 @@ TEST(a_frozen_host_is_left_for_the_next_one) {
     assert_int_equal(tried, 1);
 }
 
-TEST(when_no_host_can_be_used_the_last_one_is_told) {
+TEST(when_no_host_can_be_used_the_last_one_is_reported) {
     char frozen[32], where[256], words[128];
     int fd = kit_postgres_frozen(frozen);
     (void)snprintf(where, sizeof(where),
@@ -125,7 +125,7 @@ TEST(when_no_host_can_be_used_the_last_one_is_told) {
     close(fd);
 }
 
-/* It lets everybody in, as a server that follows another one; libpq wants one that takes writes. */
+/* The server accepts logins but is read-only, like a replica; libpq is configured to require a writable one. */
 static int answer_as_standby(int frozen) {
     static const char words[] = "R\0\0\0\x08\0\0\0\0"
                                 "S\0\0\0\x18server_version\0"
@@ -140,7 +140,7 @@ static int answer_as_standby(int frozen) {
     return fd;
 }
 
-/* Perhaps not for long: the primary comes back, or this one replaces it. A client that can wait does. */
+/* This may be temporary: the primary comes back, or the replica is promoted. So a client that can wait waits. */
 TEST(hosts_without_a_primary_count_as_unreachable) {
     char host[32], where[256];
     struct pg_target target = { 0 };
@@ -175,7 +175,7 @@ TEST(hosts_without_a_primary_count_as_unreachable) {
 
 int main(void) {
     if (!kit_postgres())
-        return 77; /* skipped: there is no server */
+        return 77; /* skipped: no server */
     int failed = tests_run();
     kit_postgres_finish();
     return failed;

@@ -1,4 +1,4 @@
-/* test_postgres_lost.c: what a commit or a question becomes when the server refuses it, is silent, or is lost. Needs
+/* test_postgres_lost.c: outcomes of commits and queries when the server refuses them, does not answer, or is lost. Needs
  * SLUICE_TEST_POSTGRES. */
 #include <errno.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void expect(enum store_outcome wanted, int code, const char *words) {
                  err.code, store_outcome_name(wanted), code, words, err.text);
 }
 
-/* Ends the session that has the lock, as an administrator can; its pid is in the table. */
+/* Terminates the session that holds the lock, as an administrator can; its pid is in the table. */
 static void end_writer(void) {
     run("SELECT pg_terminate_backend(holder_pid) FROM store");
     assert_string_equal(value, "t");
@@ -74,7 +74,7 @@ static void stop_when_broken(void *ctx) {
         loop_stop(kit_loop);
 }
 
-/* By the loop alone: no query is sent. */
+/* The loop detects it without a query. */
 static void wait_until_broken(void) {
     struct error err = { 0 };
     loop_set_round(kit_loop, stop_when_broken, NULL);
@@ -123,12 +123,12 @@ FIXTURE_TEST(a_commit_whose_connection_is_lost_is_unknown) {
     assert_non_null(store_why_broken(store));
 }
 
-/* It is invisible before its COMMIT, and without that it never was. */
+/* A batch is invisible before its COMMIT, and discarded without it. */
 FIXTURE_TEST(what_was_sent_ahead_goes_with_its_connection) {
     open_store("");
     add_note("ahead");
     store_send_ahead(store, batch);
-    char sql[128]; /* the server has it */
+    char sql[128]; /* the server has received it */
     (void)snprintf(sql, sizeof(sql),
                    "SELECT state = 'idle in transaction' OR backend_xid IS NOT NULL"
                    " FROM pg_stat_activity WHERE pid = %d",
@@ -144,7 +144,7 @@ FIXTURE_TEST(what_was_sent_ahead_goes_with_its_connection) {
     assert_string_equal(value, "0");
 }
 
-/* Blocks writers of notes and readers of events, until it is ended. */
+/* Blocks writers of notes and readers of events until the connection is closed. */
 static PGconn *lock_tables(void) {
     PGconn *other = PQconnectdb(kit_postgres());
     char sql[160];
@@ -167,7 +167,7 @@ static void stop_loop(void *ctx) {
     loop_stop(kit_loop);
 }
 
-/* The loop continues until the server has answered over that connection. */
+/* Runs the loop until the server has answered over that connection. */
 static void wait_for_answer_of(struct pg_link *link) {
     struct error err = { 0 };
     char sql[160];
@@ -184,7 +184,7 @@ static void wait_for_answer_of(struct pg_link *link) {
     loop_timer_free(kit_loop, timer);
 }
 
-FIXTURE_TEST(a_commit_is_told_once_when_the_other_connection_is_lost) {
+FIXTURE_TEST(a_commit_is_reported_once_when_the_other_connection_is_lost) {
     int calls = 0;
     open_store("");
     PGconn *other = lock_tables();
@@ -204,7 +204,7 @@ static void count_answer(void *ctx, const struct store_answer *answer, const str
     ++*(int *)ctx;
 }
 
-FIXTURE_TEST(a_question_is_told_once_when_the_other_connection_is_lost) {
+FIXTURE_TEST(a_query_is_answered_once_when_the_other_connection_is_lost) {
     int calls = 0;
     open_store("");
     PGconn *other = lock_tables();
@@ -217,7 +217,7 @@ FIXTURE_TEST(a_question_is_told_once_when_the_other_connection_is_lost) {
     assert_int_equal(calls, 1);
 }
 
-/* As a pooler could do it, or an administrator who releases the lock. */
+/* As after a pooler, or an administrator, has released the lock. */
 FIXTURE_TEST(who_was_taken_over_writes_nothing_more) {
     open_store("");
     add_note("mine");
@@ -238,7 +238,7 @@ FIXTURE_TEST(a_server_that_is_silent_is_not_waited_for) {
 
 /* --- refused ---------------------------------------------------------------------------------------- */
 
-/* Every write of a note is refused with this SQLSTATE; "": none is. */
+/* Every write of a note fails with this SQLSTATE; "": writes succeed. */
 static void refuse_with(const char *sqlstate) {
     char sql[400];
     (void)snprintf(sql, sizeof(sql),
@@ -290,7 +290,7 @@ FIXTURE_TEST(what_cannot_be_trusted_any_more_is_unknown) {
     }
 }
 
-/* A deadlock with external maintenance passes. */
+/* A deadlock with external maintenance is temporary. */
 FIXTURE_TEST(what_is_only_in_the_way_is_tried_again) {
     open_store("");
     run("CREATE SEQUENCE tries");
@@ -320,7 +320,7 @@ static void load_again(void *ctx, enum store_outcome outcome, const struct error
     loop_stop(kit_loop);
 }
 
-/* The engine does so: it builds its core again from what is there. */
+/* As the engine does: it rebuilds its core from the stored rows. */
 FIXTURE_TEST(everything_can_be_loaded_as_soon_as_a_commit_has_failed) {
     open_store("");
     struct task_row task = kit_task(1);
@@ -352,7 +352,7 @@ static void keep_outcome(void *ctx, enum store_outcome outcome, const struct err
     *(enum store_outcome *)ctx = outcome;
 }
 
-FIXTURE_TEST(what_is_given_up_is_told_before_that_returns) {
+FIXTURE_TEST(giving_up_reports_pending_requests_before_it_returns) {
     enum store_outcome outcome = STORE_OK;
     struct error why = { 0 }, reported = { 0 };
     open_store("");
@@ -373,8 +373,8 @@ static void close_when_lost(void *ctx, const struct store_answer *answer, const 
     loop_stop(kit_loop);
 }
 
-/* The second one is not called: there is no store any more that could answer. */
-FIXTURE_TEST(a_store_can_be_closed_where_its_loss_is_told) {
+/* The second callback is not called: the store is closed. */
+FIXTURE_TEST(the_callback_of_a_lost_query_may_close_the_store) {
     int calls = 0;
     struct error err = { 0 };
     open_store("");
@@ -386,7 +386,7 @@ FIXTURE_TEST(a_store_can_be_closed_where_its_loss_is_told) {
     assert_int_equal(calls, 1);
 }
 
-FIXTURE_TEST(a_store_can_be_closed_where_its_commit_is_told) {
+FIXTURE_TEST(the_callback_of_a_commit_may_close_the_store) {
     bool came = false;
     struct error err = { 0 };
     open_store("");
@@ -398,7 +398,7 @@ FIXTURE_TEST(a_store_can_be_closed_where_its_commit_is_told) {
 
 /* --- what is written -------------------------------------------------------------------------------- */
 
-/* What an agent prints may be anything; the end of its run is kept all the same. */
+/* An agent may print any bytes; the end of its run must be stored. */
 FIXTURE_TEST(what_is_no_text_is_kept_as_text) {
     struct run_row ended = kit_run(1, 1);
     ended.message = "half \xc3( a \xff character";
@@ -409,7 +409,7 @@ FIXTURE_TEST(what_is_no_text_is_kept_as_text) {
     assert_string_equal(value, "half \xef\xbf\xbd( a \xef\xbf\xbd character");
 }
 
-/* An agent may say that it has used anything. The end of its run must be kept all the same. */
+/* An agent may report any usage. The end of its run must be stored. */
 FIXTURE_TEST(a_sum_without_room_stays_at_its_end) {
     open_store("");
     for (int i = 0; i < 2; i++) {
@@ -439,7 +439,7 @@ FIXTURE_TEST(a_batch_of_any_size_is_one_commit) {
     assert_string_equal(value, "0");
     for (task_id id = 1; id <= 200; id++) {
         struct task_row task = kit_task(id);
-        json[0] = (char)('A' + id % 26); /* what is alike would go once */
+        json[0] = (char)('A' + id % 26); /* equal values would be sent once */
         store_add_task(batch, &task);
         store_add_spec(batch, &(struct spec_row){ .id = id, .json = json, .json_size = size });
         store_put_run(batch, &(struct run_row){ .task = id, .attempt = 1, .host = "here" });
@@ -472,13 +472,14 @@ static void explain(struct pg_link *link, enum statement s, enum sql_form form) 
     struct sql_column columns[SQL_COLUMNS_MAX];
     unsigned count = sql_columns(s, columns);
     strbuf_printf(&sql, "PREPARE looked_%d_%d", (int)s, (int)form);
-    for (unsigned i = 0; i < count && !text->bulk; i++) /* else each says it itself */
+    for (unsigned i = 0; i < count && !text->bulk;
+         i++) /* a bulk statement has the types in its text */
         strbuf_printf(&sql, "%s%s", i ? ", " : " (", type_of(columns[i].type));
     strbuf_puts(&sql, count && !text->bulk ? ") AS " : " AS ");
     sql_build(s, SQL_POSTGRES, form, &sql);
     strbuf_printf(&sql, "; EXPLAIN EXECUTE looked_%d_%d", (int)s, (int)form);
     if (text->bulk && form == SQL_GENERAL)
-        count += count - 1; /* what is alike */
+        count += count - 1; /* the parameters for values that all rows share */
     for (unsigned i = 0; i < count; i++)
         strbuf_puts(&sql, i ? ", NULL" : " (NULL");
     strbuf_puts(&sql, count ? ")" : "");
@@ -495,7 +496,7 @@ static void explain(struct pg_link *link, enum statement s, enum sql_form form) 
     PQclear(plan);
 }
 
-/* With a plan that looks at every row a statement would get slower with every task that was ever done. */
+/* With a plan that scans the table, a statement would get slower with every finished task. */
 FIXTURE_TEST(every_statement_has_its_index) {
     struct error err = { 0 };
     kit_loop = loop_free(kit_loop);
@@ -511,7 +512,7 @@ FIXTURE_TEST(every_statement_has_its_index) {
 
 int main(void) {
     if (!kit_postgres())
-        return 77; /* skipped: there is no server */
+        return 77; /* skipped: no server */
     int failed = tests_run();
     kit_postgres_finish();
     return failed;

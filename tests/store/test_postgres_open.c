@@ -1,5 +1,5 @@
-/* test_postgres_open.c: what is wrong with a server, a schema or a role is reported, with the remedy. Needs
- * SLUICE_TEST_POSTGRES, whose role may make roles, databases and schemas. */
+/* test_postgres_open.c: problems of a server, a schema or a role are reported with the remedy. Needs
+ * SLUICE_TEST_POSTGRES with a role that may create roles, databases and schemas. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int try_open(const char *where, struct error *err) {
     return r;
 }
 
-/* Refused with this code, and a message with these words in it; never with a password. */
+/* Asserts that it is refused with this code and a message that contains these words, but no password. */
 static void expect_refused(const char *where, int code, const char *words) {
     struct error err = { 0 };
     int r = try_open(where, &err);
@@ -46,7 +46,7 @@ static void expect_refused(const char *where, int code, const char *words) {
                  code, words, err.text);
 }
 
-/* The URL of the server with another user, password, port or database; NULL: as it is. */
+/* The URL of the server with another user, password, port or database; NULL: unchanged. */
 static void other_url(const char *user, const char *password, const char *port,
                       const char *database, char ret_url[256]) {
     const char *values[4] = { user, password, port, database };
@@ -115,7 +115,7 @@ FIXTURE_TEST(each_schema_has_a_lock_of_its_own) {
     assert_int_equal(pg_target_parse("postgres://me@there/x?schema=sluice", &b, NULL), 0);
     assert_int_equal(pg_target_parse("postgresql://here/x?schema=other", &c, NULL), 0);
     assert_int_equal(a.lock, b.lock);
-    assert_int_equal(a.lock, 178936424); /* never changes: older daemons look for the same */
+    assert_int_equal(a.lock, 178936424); /* never changes: older daemons use the same key */
     assert_int_not_equal(a.lock, c.lock);
     pg_target_finish(&a);
     pg_target_finish(&b);
@@ -130,7 +130,7 @@ FIXTURE_TEST(who_does_not_answer_is_named) {
     other_url(NULL, "s3cret", "1", NULL, where);
     expect_refused(where, -ECONNREFUSED, "cannot reach PostgreSQL at 'postgresql://");
     assert_true(try_open(where, &err) < 0);
-    assert_null(strpbrk(err.text, "\n\t")); /* libpq's lines are one */
+    assert_null(strpbrk(err.text, "\n\t")); /* lines of libpq are joined */
     assert_null(strstr(err.text, "  "));
 }
 
@@ -160,7 +160,7 @@ FIXTURE_TEST(a_database_of_another_encoding_is_refused) {
     run(sql);
 }
 
-/* What cannot be had on a server that others use, as an answer that was made up. */
+/* Conditions that cannot be produced on a shared server, as fake answers. */
 static void check_session(const char *encoding, const char *fsync, const char *standby, int code) {
     struct pg_target target = { 0 };
     struct pg_link link = { .log = keep_log };
@@ -214,7 +214,7 @@ FIXTURE_TEST(a_newer_version_is_refused_and_stays) {
     assert_string_equal(value, "1");
 }
 
-FIXTURE_TEST(who_did_not_close_it_is_told) {
+FIXTURE_TEST(an_unclean_close_is_reported) {
     struct store_report report;
     store_close(kit_open(url, &report));
     assert_true(report.created);
@@ -227,7 +227,7 @@ FIXTURE_TEST(who_did_not_close_it_is_told) {
     assert_int_equal(report.epoch, 3);
 }
 
-/* The name of a daemon has the path of its socket in it, and a path may be any bytes. */
+/* The name of a daemon contains the path of its socket, and a path may have any bytes. */
 FIXTURE_TEST(a_daemon_whose_name_is_no_text_can_have_it) {
     struct store_options options = { .url = url, .who = "box/17 unix:/home/J\xfcrgen/sock" };
     struct store *store = NULL;
@@ -246,7 +246,7 @@ static const char *bad_step = "ALTER TABLE note ADD COLUMN colour text; SELECT 1
 
 #define STEPS (STORE_VERSION - PG_FIRST_VERSION + 1)
 
-/* As the program of the next version will. */
+/* Opens like a program of the next version. */
 static int open_next(const char *step, struct store_report *report, struct error *err) {
     const char *steps[STEPS + 1];
     for (unsigned i = 0; i < STEPS; i++)
@@ -322,7 +322,7 @@ FIXTURE_TEST(the_first_version_keeps_its_runs) {
     " WHERE schemaname = '%1$s' UNION ALL SELECT relname || reloptions::text FROM pg_class"        \
     " WHERE relnamespace = '%1$s'::regnamespace)"
 
-/* Tables that are made from columns.h are those that the steps lead to. */
+/* Tables that are created from columns.h equal those that the migration steps produce. */
 FIXTURE_TEST(a_new_schema_is_as_a_migrated_one) {
     struct error err = { 0 };
     char name[48], sql[2048];
@@ -390,7 +390,7 @@ FIXTURE_TEST(looking_changes_nothing) {
 
 /* --- rights ----------------------------------------------------------------------------------------- */
 
-/* A role that may connect, and nothing else. */
+/* A role that may only connect. */
 static void make_role(char name[32], char ret_url[256]) {
     char sql[200];
     (void)snprintf(name, 32, "daemon_%d_%zu", (int)getpid(), schema);
@@ -399,7 +399,7 @@ static void make_role(char name[32], char ret_url[256]) {
     other_url(name, "s3cret", NULL, NULL, ret_url);
 }
 
-/* Its rights go with the schema. */
+/* Its privileges are dropped with the schema. */
 static void drop_role(const char *name) {
     char sql[200];
     (void)snprintf(sql, sizeof(sql), "DROP SCHEMA test_%d_%zu CASCADE; DROP ROLE %s", (int)getpid(),
@@ -414,14 +414,14 @@ static void grant(const char *what, const char *role) {
     run(sql);
 }
 
-/* Who makes the tables and who works with them may be two. */
+/* The role that creates the tables and the role that uses them may differ. */
 FIXTURE_TEST(a_daemon_needs_no_more_than_rows) {
     char role[32], where[256];
     struct error err = { 0 };
     make_role(role, where);
     char words[64];
     (void)snprintf(words, sizeof(words), "AUTHORIZATION %s", role);
-    expect_refused(where, -EACCES, words); /* there is no schema */
+    expect_refused(where, -EACCES, words); /* the schema does not exist */
     assert_int_equal(try_open(url, &err), 0);
     expect_refused(where, -EACCES, "GRANT USAGE ON SCHEMA");
     grant("USAGE ON", role);
@@ -472,7 +472,7 @@ static void expect_session(const char *where, const char *settings) {
     store_close(&store->base);
 }
 
-/* Whatever the role was given: a commit is on disk when it is answered, and nothing ends the session. */
+/* Whatever the settings of the role: a commit is on disk when it is answered, and no timeout ends the session. */
 FIXTURE_TEST(the_settings_of_a_role_do_not_weaken_it) {
     char role[32], where[256], sql[300];
     struct error err = { 0 };
@@ -504,7 +504,7 @@ FIXTURE_TEST(the_settings_of_a_role_do_not_weaken_it) {
 
 int main(void) {
     if (!kit_postgres())
-        return 77; /* skipped: there is no server */
+        return 77; /* skipped: no server */
     int failed = tests_run();
     kit_postgres_finish();
     strbuf_finish(&logged);

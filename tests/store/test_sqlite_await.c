@@ -1,4 +1,4 @@
-/* test_sqlite_await.c: who finds a file in use may wait for it, and has it the moment it is free. */
+/* test_sqlite_await.c: waiting for a store file that is in use, until its lock is released. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ CASE(test_who_waits_gets_it_when_it_is_free) {
     assert_int_equal(f->calls, 1);
     assert_int_equal(f->result, 0);
     assert_int_equal(open_as(f, "c/3", NULL, &store),
-                     -EBUSY); /* no other process comes in between */
+                     -EBUSY); /* no other process gets it in between */
     assert_int_equal(open_as(f, "b/2", await, &store), 0);
     store_close(store);
 }
@@ -119,7 +119,7 @@ CASE(test_the_holder_is_named_when_it_is_in_use) {
     assert_string_equal(who, "");
 }
 
-/* Whatever the file contains, a process that has died holds nothing. */
+/* Whatever the file contains, a dead process holds no lock. */
 CASE(test_a_dead_holder_is_none) {
     struct fixture *f = *state;
     char who[STORE_WHO_MAX] = "?";

@@ -1,4 +1,4 @@
-/* test_sqlite_copy.c: a copy holds what the store held, and the way back works. */
+/* test_sqlite_copy.c: a backup has the contents of the store, and restoring it works. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct fixture {
     char *folder, *path, *copy;
     struct store *store;
     struct error err;
-    struct strbuf before; /* what the store held when it was copied */
+    struct strbuf before; /* contents of the store when it was copied */
     unsigned answers;     /* of a copy in progress */
 };
 
@@ -74,7 +74,7 @@ static void expect_text(const struct fixture *f, const char *part) {
         fail_msg("the sentence '%s' does not say '%s'", f->err.text, part);
 }
 
-/* One more task, so that the store is not any more what was copied. */
+/* Adds a task, so that the store differs from the copy. */
 static void go_on_with(struct fixture *f, task_id task) {
     struct store_batch *batch = store_batch_new();
     struct task_row row = kit_task(task);
@@ -120,7 +120,7 @@ static void copied(void *ctx, const struct error *err) {
     f->err = err ? *err : (struct error){ 0 };
 }
 
-/* Pages that were copied change again before the copy is whole. */
+/* Pages that were copied change again before the copy is complete. */
 FIXTURE_TEST(a_copy_is_made_while_the_store_goes_on) {
     struct fixture *f = *state;
     ((struct sqlite_store *)f->store)->backup_pages = 1;
@@ -153,7 +153,7 @@ FIXTURE_TEST(one_copy_at_a_time) {
     expect_held(f, f->copy, NULL);
 }
 
-/* After any number of steps: while it is copied, and while it is checked. */
+/* After any number of steps: while pages are copied, and while the copy is checked. */
 FIXTURE_TEST(an_interrupted_copy_leaves_nothing) {
     struct fixture *f = *state;
     ((struct sqlite_store *)f->store)->backup_pages = 7;
@@ -221,7 +221,7 @@ FIXTURE_TEST(restore_brings_the_copy_back) {
     expect_held(f, f->path, &report);
     assert_false(report.was_unclean);
     assert_true(report.epoch > 2 && report.epoch < 10); /* higher than any that was given */
-    /* What was there is kept, and can be opened. */
+    /* The replaced store is kept, and can be opened. */
     assert_true(is_there(kept));
     struct store *old = kit_open(kept, NULL);
     assert_int_equal(kit_load(old, &(struct store_reader){ 0 }).last_task, 1000);
@@ -231,7 +231,7 @@ FIXTURE_TEST(restore_brings_the_copy_back) {
     assert_false(is_there(log));
 }
 
-/* The old store died: what it wrote last is in its log, which must go with it and nowhere else. */
+/* The old store was not closed: its last writes are in its log, which must stay with it and with no other file. */
 FIXTURE_TEST(restore_removes_the_old_log) {
     struct fixture *f = *state;
     char kept[512] = "";
@@ -257,7 +257,7 @@ FIXTURE_TEST(restore_removes_the_old_log) {
     store_close(old);
 }
 
-/* A user has copied the file and its log after the daemon had died. */
+/* A user has copied the file and its log after a crash of the daemon. */
 FIXTURE_TEST(a_copy_with_its_log_is_read_and_left_alone) {
     struct fixture *f = *state;
     char kept[512];
@@ -285,7 +285,7 @@ static void spoil(const char *path, off_t offset) {
     close(fd);
 }
 
-/* Of a daemon that died: what its log has is counted, and the next start finds it as it was. */
+/* After a crash of the daemon: the rows in the log are counted, and the log is not changed for the next start. */
 FIXTURE_TEST(a_look_reads_the_log_and_leaves_it) {
     struct fixture *f = *state;
     _cleanup_(freep) char *dead = kit_folder();
@@ -303,7 +303,7 @@ FIXTURE_TEST(a_look_reads_the_log_and_leaves_it) {
     assert_int_equal(file_read(log, 64 << 20, &after, &f->err), 0);
     assert_int_equal(after.length, before.length);
     assert_memory_equal(after.text, before.text, before.length);
-    assert_int_equal(unlink(log), 0); /* it would heal that */
+    assert_int_equal(unlink(log), 0); /* that would repair it */
     spoil(path, 0);
     assert_int_equal(store_summary(path, &look, &f->err), -EUCLEAN);
     expect_text(f, "sluice restore --yes FILE");
@@ -362,10 +362,10 @@ FIXTURE_TEST(restore_refuses_what_is_no_good_copy) {
     spoil(f->copy, 0);
     assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), -EUCLEAN);
     assert_string_equal(kept, "as before");
-    expect_held(f, f->path, NULL); /* and the store is as it was */
+    expect_held(f, f->path, NULL); /* and the store is unchanged */
 }
 
-/* --- a restore that was interrupted after the copy was whole: PATH-restored is there -------------- */
+/* --- a restore that was interrupted after the copy was complete: PATH-restored exists -------------- */
 
 static void interrupt(struct fixture *f) {
     _cleanup_(freep) char *restored = kit_path(f->folder, "store.db-restored");
@@ -384,8 +384,8 @@ FIXTURE_TEST(a_restore_is_finished_by_the_next_start) {
     assert_true(is_there(kept));
 }
 
-/* The log had moved already, the database had not. A log of the old store must not meet the new
- * one, and both must meet again. */
+/* The log was already moved, the database was not. The log of the old store must not be used with the
+ * new one, and must be with its own database again. */
 FIXTURE_TEST(old_files_stay_together) {
     struct fixture *f = *state;
     interrupt(f);
@@ -400,7 +400,7 @@ FIXTURE_TEST(old_files_stay_together) {
     assert_false(is_there(log));
 }
 
-/* Everything old had moved: there is no database at all. It must not be taken for a new store. */
+/* All old files were moved: no database exists. It must not be taken for a new store. */
 FIXTURE_TEST(a_store_that_is_between_two_files_is_not_empty) {
     struct fixture *f = *state;
     interrupt(f);
@@ -411,7 +411,7 @@ FIXTURE_TEST(a_store_that_is_between_two_files_is_not_empty) {
     assert_false(report.created);
 }
 
-/* The copy was not whole: it does not count. */
+/* The copy was not complete: it is ignored. */
 FIXTURE_TEST(half_a_restore_does_not_count) {
     struct fixture *f = *state;
     _cleanup_(freep) char *partial = kit_path(f->folder, "store.db-restored.partial");

@@ -1,7 +1,7 @@
-/* test_sqlite_crash.c: what was answered is there, whenever and however the process or its disk
- * dies.
+/* test_sqlite_crash.c: acknowledged batches are there after a crash or a power cut at any
+ * operation.
  *
- * The history is played once for every operation that changes the disk, and dies there.
+ * The history is written once for every operation that changes the disk, and is interrupted there.
  *   test_sqlite_crash [HISTORY [CUTS]]   another history; CUTS power cuts per operation */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ TEST_GROUP(set_up, tear_down)
 TEST(a_history_without_a_fault_is_all_there) {
     assert_true(crash.report->finished);
     assert_int_equal(crash.report->steps, CRASH_STEPS);
-    assert_true(operations > 300); /* else the tests below look at too few moments */
+    assert_true(operations > 300); /* else the tests below cover too few operations */
     crash_check(&crash, crash.path, "no fault", 0);
     assert_string_not_equal(crash.expected[CRASH_STEPS], crash.expected[0]);
 }
@@ -76,7 +76,7 @@ TEST(a_power_cut_at_any_moment_loses_nothing) {
         die_everywhere(FAULT_POWER, (uint64_t)seed * 1000000);
 }
 
-/* The store as it is after a crash, with a second crash at every moment of the next start. */
+/* A store after a crash, with a second crash at every operation of the next start. */
 TEST(a_crash_of_the_recovery_loses_nothing) {
     _cleanup_(freep) char *folder = kit_folder();
     _cleanup_(freep) char *path = kit_path(folder, "store.db");

@@ -1,6 +1,6 @@
-/* test_sqlite_faults.c: a disk that fails is distinguished from one that is full.
+/* test_sqlite_faults.c: a disk error is distinguished from a full disk.
  *
- * The history is played once for every operation that changes the disk, and fails there. */
+ * The history is written once for every operation that changes the disk, and that operation fails. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ struct tally {
     unsigned points, unknown, refused, open_failed, finished;
 };
 
-/* The more steps the schema has, the more of the operations make a new file. */
+/* The more steps the schema has, the more operations are part of creating a file. */
 static unsigned opened(const struct tally *tally) {
     return tally->points - tally->open_failed;
 }
@@ -69,7 +69,7 @@ TEST(a_failing_disk_makes_the_outcome_unknown) {
     assert_true(always.unknown + always.open_failed > always.points * 9 / 10);
 }
 
-/* A full disk refuses the batch and nothing else: the store continues when there is room again. */
+/* On a full disk only the batch is refused: the store continues when there is space again. */
 TEST(a_full_disk_refuses_and_the_store_goes_on) {
     struct tally once = fail_everywhere(FAULT_FULL, 1);
     assert_int_equal(once.unknown, 0);

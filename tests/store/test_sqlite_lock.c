@@ -1,4 +1,4 @@
-/* test_sqlite_lock.c: a store that a living process has is refused at once; what a dead one has left is waited for. */
+/* test_sqlite_lock.c: a store locked by a live process is refused at once; a lock left by a dead process is waited for. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "store/await.h"
 #include "store/sqlite_file.h"
 
-static struct sqlite_file holder; /* the first wait ends it */
+static struct sqlite_file holder; /* the first wait kills it */
 static int waits;
 
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout);
@@ -32,7 +32,7 @@ static long ended_process(void) {
     return child;
 }
 
-/* `pid` 0: it says nothing. */
+/* `pid` 0: the holder is not recorded. */
 static int lock_beside(struct kit_file *f, long pid) {
     struct sqlite_file second = SQLITE_FILE_INIT;
     char who[STORE_WHO_MAX];

@@ -1,4 +1,4 @@
-/* test_sqlite_maintenance.c: the log stays short, the disk may be full, and indexes are used. */
+/* test_sqlite_maintenance.c: the log stays short, a full disk loses nothing, and queries use indexes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ FIXTURE_TEST(the_log_is_cut_off_when_nothing_happens) {
     struct store *store = kit_open(f->path, NULL);
     assert_int_equal(add_bytes(store, 1, 10000, &f->err), STORE_OK);
     assert_true(info_of(store).log_bytes > 10000);
-    assert_int_equal(store_maintain(store, 0), SECONDS(30)); /* when to come again */
+    assert_int_equal(store_maintain(store, 0), SECONDS(30)); /* time of the next call */
     assert_int_equal(store_maintain(store, SECONDS(29)), SECONDS(1));
     assert_true(info_of(store).log_bytes > 10000);
     assert_true(store_maintain(store, SECONDS(30)) == TIME_NEVER);
@@ -71,7 +71,7 @@ FIXTURE_TEST(a_long_log_is_copied_and_used_again) {
     store_close(store);
 }
 
-/* The store is never idle: the log stays short all the same. */
+/* The store is never idle: the log still stays short. */
 FIXTURE_TEST(the_log_is_bounded_without_maintenance) {
     struct kit_file *f = *state;
     struct store *store = kit_open(f->path, NULL);
@@ -82,7 +82,7 @@ FIXTURE_TEST(the_log_is_bounded_without_maintenance) {
     store_close(store);
 }
 
-/* --- a disk that is really full: a small file system of its own ------------------------------------ */
+/* --- a real full disk: a small separate file system ------------------------------------------------ */
 
 #define DISK_MB       6
 #define RESERVE_BYTES (1 << 20)
@@ -95,7 +95,7 @@ static struct store *open_with_reserve(struct kit_file *f) {
     return store;
 }
 
-/* Until the store refuses. Returns how many batches are in. */
+/* Commits until the store refuses a batch. Returns the number of committed batches. */
 static unsigned fill_up(struct kit_file *f, struct store *store, unsigned from,
                         bool until_reserve_used) {
     for (unsigned i = from;; i++) {
@@ -111,7 +111,7 @@ static unsigned fill_up(struct kit_file *f, struct store *store, unsigned from,
     }
 }
 
-/* A small change, as the end of a run is. */
+/* A small change, like the end of a run. */
 static enum store_outcome end_a_run(struct store *store, uint32_t attempt) {
     struct store_batch *batch = store_batch_new();
     struct task_row row = kit_task(1);
@@ -129,17 +129,17 @@ static void fill_a_real_disk(struct kit_file *f) {
     assert_false(info_of(store).reserve_used);
     unsigned in = fill_up(f, store, 0, true);
     assert_true(in > 10);
-    /* The batch that met the full disk is in: the reserve paid for it. Ends are recorded. */
+    /* The batch that hit the full disk was committed with the reserve. Ends are recorded. */
     for (uint32_t attempt = 1; attempt <= 20; attempt++)
         assert_int_equal(end_a_run(store, attempt), STORE_OK);
     in = fill_up(f, store, in, false);
-    /* Full for good. Nothing is lost, nothing is broken, and after a restart it is the same. */
+    /* The reserve is used up. Nothing is lost or damaged, also after a restart. */
     assert_false(info_of(store).broken);
     assert_int_equal(store_maintain(store, SECONDS(31)), SECONDS(30));
     assert_true(info_of(store).reserve_used);
     assert_int_equal(kit_load(store, &(struct store_reader){ 0 }).tasks, in * 4);
     store_close(store);
-    /* A start needs a few bytes; without them it says so, and with them all is as it was. */
+    /* A start needs a few bytes; without them it fails with a message, and with them the contents are unchanged. */
     struct store_options options = { .url = f->path, .reserve_bytes = RESERVE_BYTES };
     store = NULL;
     int r = store_open(&options, &store, NULL, &f->err);
@@ -180,7 +180,7 @@ FIXTURE_TEST(the_reserve_comes_back_with_the_space) {
     store_close(store);
 }
 
-/* --- questions that must not walk over everything --------------------------------------------------- */
+/* --- queries that must not scan a table ------------------------------------------------------------- */
 
 /* `sql`: EXPLAIN QUERY PLAN … */
 static void expect_plan(struct store *store, struct strbuf *sql, const char *plan) {
@@ -238,7 +238,7 @@ FIXTURE_TEST(questions_use_their_index) {
     store_close(store);
 }
 
-/* The settings that durability stands on, as another look at the open connection finds them. */
+/* The settings that durability depends on, read from the open connection. */
 FIXTURE_TEST(the_settings_are_those_of_the_design) {
     struct kit_file *f = *state;
     static const struct {

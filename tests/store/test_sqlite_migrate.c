@@ -1,8 +1,8 @@
-/* test_sqlite_migrate.c: files of every version that was ever released can be opened.
+/* test_sqlite_migrate.c: files of every released version can be opened.
  *
- * fixtures/version-N.sql is a database of version N, fixtures/version-N.txt what it holds. They are
- * made once, when the version is released, and never again:
- *   test_sqlite_migrate --make FOLDER   writes both for the version of today. */
+ * fixtures/version-N.sql is a database of version N, fixtures/version-N.txt its contents. They are
+ * generated once, when the version is released, and never again:
+ *   test_sqlite_migrate --make FOLDER   writes both for the current version. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ FIXTURE_TEST(every_version_holds_what_it_held) {
     }
 }
 
-/* For reading only; "fault" has no shared memory, so it must be alone. */
+/* Read-only; "fault" has no shared memory, so it must be the only connection. */
 static sqlite3 *open_alone(const char *path) {
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -75,7 +75,7 @@ static int64_t number_in(const char *path, const char *sql) {
     return number;
 }
 
-/* Version 7 brought the sums: those of a file that had none are made from its runs. */
+/* Version 7 added the sums: those of an older file are calculated from its runs. */
 FIXTURE_TEST(an_older_file_gets_the_sums_of_its_runs) {
     struct kit_file *f = *state;
     build_fixture(f->path, 6);
@@ -95,7 +95,7 @@ FIXTURE_TEST(an_older_file_gets_the_sums_of_its_runs) {
                      0);
 }
 
-/* A doctor looks at a store without being the one who migrates it. */
+/* `sluice doctor` reads a store without migrating it. */
 FIXTURE_TEST(a_look_migrates_nothing) {
     struct kit_file *f = *state;
     struct store_summary look = { 0 };
@@ -122,7 +122,7 @@ FIXTURE_TEST(a_look_migrates_nothing) {
     }
 }
 
-/* Nor does a copy of it. */
+/* A copy does not migrate it either. */
 FIXTURE_TEST(a_reader_migrates_nothing) {
     struct kit_file *f = *state;
     struct store_options options = { .url = f->path, .use = STORE_USE_READ };
@@ -140,8 +140,8 @@ FIXTURE_TEST(a_reader_migrates_nothing) {
     }
 }
 
-/* Every column of every table, in order but for those that a version added, and every index. Defaults are left out: a
- * migration needs one for the rows that are there. */
+/* Every column of every table, in order except for columns that a version added, and every index. Defaults are left out: a
+ * migration needs one for existing rows. */
 static void schema_of(const char *path, struct strbuf *out) {
     sqlite3 *db = open_alone(path);
     sqlite3_stmt *stmt = NULL;
@@ -165,7 +165,7 @@ static void schema_of(const char *path, struct strbuf *out) {
     sqlite3_close(db);
 }
 
-/* Tables that are made from columns.h are those that the steps of every version lead to. */
+/* Tables that are created from columns.h equal those that the migration steps produce. */
 FIXTURE_TEST(a_new_file_is_as_a_migrated_one) {
     struct kit_file *f = *state;
     _cleanup_(strbuf_finish) struct strbuf made = STRBUF_INIT;
@@ -183,7 +183,7 @@ FIXTURE_TEST(a_new_file_is_as_a_migrated_one) {
     }
 }
 
-/* `since` of every column, compared with what files of each version have. */
+/* Compares `since` of every column with the files of each version. */
 FIXTURE_TEST(every_version_has_the_columns_of_its_time) {
     struct kit_file *f = *state;
     for (unsigned version = 1; version <= STORE_VERSION; version++) {
@@ -208,7 +208,7 @@ FIXTURE_TEST(new_columns_are_added_by_a_migration) {
     assert_string_equal(strbuf_text(&sql), sqlite_schema.steps[7]);
 }
 
-/* --- the way from one version to the next, with steps of a version to come ------------------------- */
+/* --- migration to the next version, with steps of a future version --------------------------------- */
 
 static const char *const good_step =
     "ALTER TABLE task ADD COLUMN colour INTEGER NOT NULL DEFAULT 7;"
@@ -225,7 +225,7 @@ static int open_to_come(const struct store_options *options, struct store **ret_
     return sqlite_open_as(&schema_to_come, options, ret_store, ret_report, err);
 }
 
-/* Opens as the program of the next version will. */
+/* Opens like a program of the next version. */
 static int open_next(struct kit_file *f, const char *step, struct store **ret_store) {
     static struct store_backend next;
     next = sqlite_backend;
@@ -265,7 +265,7 @@ FIXTURE_TEST(a_migration_keeps_everything_and_a_copy) {
     assert_int_equal(colours, kit_load(store, &(struct store_reader){ 0 }).tasks);
     store_close(store);
 
-    /* The copy is of the old version: today's program opens it, and refuses the new one. */
+    /* The backup has the old version: the current program opens it, and refuses the migrated file. */
     char copy[512];
     memcpy(copy, f->report.backup, sizeof(copy));
     _cleanup_(strbuf_finish) struct strbuf of_copy = STRBUF_INIT;
@@ -309,7 +309,7 @@ FIXTURE_TEST(a_failed_migration_changes_nothing) {
     store_close(store);
 }
 
-/* Is the table of the step there, and is it whole? */
+/* Whether the table of the step exists and is complete. */
 static unsigned version_of(const char *path) {
     sqlite3 *db = open_alone(path);
     int64_t version = 0, paint = 0, tasks = 0;
@@ -340,7 +340,7 @@ static bool migrate_until(struct kit_file *f, enum fault_plan plan, uint64_t at)
     return WEXITSTATUS(status) == 0;
 }
 
-/* Dies at every operation of copy and migration; the next start finishes it. */
+/* Crashes at every operation of backup and migration; the next start completes them. */
 static void die_in_migration(struct kit_file *f, enum fault_plan plan) {
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT;
     _cleanup_(freep) char *old_file = kit_folder();
@@ -364,7 +364,7 @@ static void die_in_migration(struct kit_file *f, enum fault_plan plan) {
         expect_dump(store, &before);
         store_close(store);
     }
-    assert_true(old > 5 && new >= 1); /* both sides of the step were seen */
+    assert_true(old > 5 && new >= 1); /* crashes before and after the step were tested */
     kit_remove_folder(old_file);
 }
 

@@ -37,7 +37,7 @@ static void make_store(struct kit_file *f) {
     store_close(store);
 }
 
-/* Through a connection of its own, as a user with the sqlite3 program would. */
+/* Through a separate connection, as a user of the sqlite3 program would. */
 static void run_sql(const char *path, const char *sql) {
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -55,7 +55,7 @@ static int try_open(struct kit_file *f) {
     return r;
 }
 
-/* Refused, with this code, and not one byte of the file is another. */
+/* Asserts that the file is refused with this code and not changed. */
 static void expect_untouched(struct kit_file *f, int code) {
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
     assert_int_equal(file_read(f->path, 64 << 20, &before, &f->err), 0);
@@ -245,7 +245,7 @@ static void spoil(const char *path, off_t offset, size_t size) {
     close(fd);
 }
 
-/* Each page of the file in turn: none makes it crash, and damage of the structure is found. */
+/* Damages each page of the file in turn: no crash, and structural damage is detected. */
 FIXTURE_TEST(a_damaged_file_is_refused) {
     struct kit_file *f = *state;
     make_store(f);
@@ -286,7 +286,7 @@ static void read_answer(void *ctx, const struct store_answer *answer, const stru
     assert_true(!err || answer->count == 0);
 }
 
-/* Bytes turned anywhere: it is refused, or it is read, and nothing worse. */
+/* Flips bytes anywhere: the file is refused or read, without a crash. */
 FIXTURE_TEST(random_damage_does_no_harm) {
     struct kit_file *f = *state;
     struct rng rng = { 99 };
@@ -313,10 +313,10 @@ FIXTURE_TEST(random_damage_does_no_harm) {
         }
         store_close(store);
     }
-    assert_true(refused > rounds / 3); /* most bytes are texts, which anything may be */
+    assert_true(refused > rounds / 3); /* most bytes belong to texts, which may have any value */
 }
 
-/* What a check of the structure cannot see is seen when it is read. */
+/* Damage that the structural check cannot detect is detected when the rows are read. */
 FIXTURE_TEST(a_value_that_cannot_be_is_damage) {
     static const char *const spoilers[] = {
         "UPDATE task SET state = 100000 WHERE number = 7",
@@ -356,8 +356,8 @@ FIXTURE_TEST(a_gap_in_the_names_is_damage) {
     expect_text(f, "the table of names has a gap");
 }
 
-/* An enum gets a new value in its middle: rows of older versions keep their meaning, because
- * words are stored, not positions. */
+/* An enum gets a new value in the middle: rows of older versions keep their meaning, because names are
+ * stored, not positions. */
 FIXTURE_TEST(words_keep_their_meaning) {
     struct kit_file *f = *state;
     make_store(f);
@@ -365,7 +365,7 @@ FIXTURE_TEST(words_keep_their_meaning) {
     struct store *store = kit_open(f->path, NULL);
     kit_dump(store, &before);
     store_close(store);
-    /* All words get other numbers, as if an older version had known them in another order. */
+    /* Renumbers all names, as if an older version had had them in another order. */
     static const char *const columns[][2] = {
         { "task", "state" },
         { "task", "reason" },
@@ -439,7 +439,7 @@ FIXTURE_TEST(network_file_systems_are_not_trusted) {
         assert_null(file_system_shared(fine[i]));
 }
 
-/* /proc is not a place for files either, and the kernel says so. */
+/* Files cannot be created in /proc either; the kernel reports it. */
 FIXTURE_TEST(a_place_without_room_for_files_is_an_error) {
     struct kit_file *f = *state;
     free(f->path);
@@ -455,7 +455,7 @@ static void keep_last_word(void *ctx, const char *text) {
     (void)snprintf(logged, sizeof(logged), "%s", text);
 }
 
-/* First of all tests: SQLite takes the function only before it is used. */
+/* Must be the first test: SQLite accepts the function only before its first use. */
 FIXTURE_TEST(what_the_database_says_is_passed_on) {
     struct kit_file *f = *state;
     struct store_options options = { .url = f->path, .reserve_bytes = -1, .log = keep_last_word };

@@ -1,4 +1,4 @@
-/* test_sqlite_thread.c: a slow commit is made beside the loop, and nothing that it writes is seen before it is on disk. */
+/* test_sqlite_thread.c: a slow commit runs in a worker thread, and its changes are not visible before they are on disk. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -111,7 +111,7 @@ static void commit(struct scene *s, task_id id) {
     store_commit(s->store, s->batch, has_committed, s);
 }
 
-/* The texts of the question are gone when it is answered. */
+/* The strings of the query are freed before it is answered. */
 static void ask(struct scene *s, task_id id) {
     task_id tasks[] = { id };
     s->answered = false;
@@ -129,8 +129,8 @@ static void run(struct scene *s) {
 
 #define FIXTURE_TEST(name_) TEST_WITH(name_, set_up_faulty, tear_down)
 
-/* The first: SQLite takes a log only before another disk is installed. */
-TEST_WITH(a_broken_rule_is_told_and_the_store_goes_on, set_up, tear_down) {
+/* Must be the first test: SQLite accepts a log callback only before another VFS is installed. */
+TEST_WITH(a_failed_constraint_is_reported_and_the_store_continues, set_up, tear_down) {
     struct scene *s = *state;
     commit(s, 1);
     s->answered = true;
@@ -140,7 +140,7 @@ TEST_WITH(a_broken_rule_is_told_and_the_store_goes_on, set_up, tear_down) {
     run(s);
     assert_int_equal(s->outcome, STORE_FAILED);
     assert_int_equal(s->commit_error, -EEXIST);
-    assert_true(s->words > 0); /* what SQLite reported there reached the log */
+    assert_true(s->words > 0); /* messages of SQLite in the worker thread reached the log */
     assert_int_equal(s->answers, 1);
     commit(s, 2);
     s->answered = true;
@@ -153,7 +153,7 @@ FIXTURE_TEST(a_question_waits_for_the_commit_before_it) {
     commit(s, 1);
     assert_false(s->committed);
     ask(s, 1);
-    assert_false(s->answered); /* whatever is written already */
+    assert_false(s->answered); /* however much is already written */
     run(s);
     assert_int_equal(s->outcome, STORE_OK);
     assert_int_equal(s->ask_error, 0);
@@ -185,7 +185,7 @@ FIXTURE_TEST(a_large_batch_is_not) {
     assert_int_equal(s->outcome, STORE_OK);
 }
 
-/* At each operation of the disk that a commit has. */
+/* At each disk operation of a commit. */
 FIXTURE_TEST(what_the_disk_refuses_there_stops_the_store) {
     struct scene *s = *state;
     task_id id = 0;
@@ -196,7 +196,7 @@ FIXTURE_TEST(what_the_disk_refuses_there_stops_the_store) {
         ask(s, id);
         run(s);
         if (!fault_happened())
-            break; /* it has no more */
+            break; /* the commit has no more operations */
         assert_int_equal(s->outcome, STORE_UNKNOWN);
         assert_true(s->commit_error < 0 && s->ask_error < 0);
         assert_int_equal(s->answers, 0);
@@ -204,9 +204,9 @@ FIXTURE_TEST(what_the_disk_refuses_there_stops_the_store) {
         fault_set(FAULT_NONE, 0, 0);
         s->store = store_close(s->store);
         open_store(s, true);
-        id += 100; /* it may be there or not */
+        id += 100; /* the batch may be there or not */
     }
-    assert_true(stopped >= 2); /* a write and a sync at least */
+    assert_true(stopped >= 2); /* at least a write and a sync */
     assert_int_equal(s->outcome, STORE_OK);
 }
 
@@ -255,5 +255,5 @@ FIXTURE_TEST(a_store_that_is_given_up_has_nothing_on_its_way) {
     open_store(s, true);
     s->answered = false;
     ask(s, 1);
-    assert_int_equal(s->answers, 1); /* the commit was made all the same */
+    assert_int_equal(s->answers, 1); /* the commit was made nevertheless */
 }
