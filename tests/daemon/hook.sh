@@ -1,13 +1,13 @@
-# hook.sh: a receiver of webhooks for the tests, in a folder of its own. Read it after kit.sh.
+# hook.sh: a webhook receiver for the tests, with its own folder. Source it after kit.sh.
 #
-#   $hook                     its folder; hook_server.c says what is in it
-#   $url                      where it listens
-#   hook_start [SECRET]       starts it; it ends with the test
-#   mode WORD                 what it does with requests from now on
-#   posts TEXT                how many requests had this text
-#   posted TEXT               until one had
-#   tried N MODE TITLE        at least N requests with this title got this mode
-#   ids MODE                  the ids of the requests that met this mode, oldest first
+#   $hook                     its folder; hook_server.c describes the files
+#   $url                      the URL that it listens on
+#   hook_start [SECRET]       starts it; it is stopped at the end of the test
+#   mode WORD                 sets the response to the following requests
+#   posts TEXT                prints the number of requests with this text
+#   posted TEXT               waits until there is a request with this text
+#   tried N MODE TITLE        true if at least N requests with this title were handled in this mode
+#   ids MODE                  prints the ids of the requests that were handled in this mode, oldest first
 # shellcheck shell=sh disable=SC2034,SC2154 # lib.sh sets tmp, kit.sh the rest
 : "${HOOK_SERVER:?is not set: HOOK_SERVER=build/tests/daemon/hook_server}"
 case $HOOK_SERVER in

@@ -1,18 +1,18 @@
-/* hook_server.c: a receiver of webhooks that behaves as a test wants.
+/* hook_server.c: a webhook receiver whose behaviour the test controls.
  *
  *   hook_server FOLDER [SECRET]
  *
- * Listens on a port of 127.0.0.1, written to FOLDER/port, and on FOLDER/hook.sock. What it does with a request
- * is the word in FOLDER/mode when the request has come:
- *   NNN     answers with this status (204 when there is no such file)
- *   NNN+S   the same, and asks to be left alone for S seconds (Retry-After)
- *   NNN=T   the same when the text T is in the request, else 204
- *   hang    answers nothing until the other side goes
+ * Listens on a port of 127.0.0.1, written to FOLDER/port, and on FOLDER/hook.sock. The word in FOLDER/mode at
+ * the end of a request selects the response:
+ *   NNN     responds with this status (204 if the file does not exist)
+ *   NNN+S   the same, with Retry-After: S (seconds)
+ *   NNN=T   this status if the text T is in the request, else 204
+ *   hang    does not respond until the peer closes the connection
  *   close   closes the connection
- *   half    closes it in the middle of its answer, which begins well
- *   junk    answers something that is no HTTP
- * Before that it writes a line to FOLDER/log: mode, method, path, signature (good, bad, none), id, body. One
- * connection at a time. */
+ *   half    closes the connection in the middle of a valid response
+ *   junk    sends bytes that are not HTTP
+ * Before the response it writes a line to FOLDER/log: mode, method, path, signature (good, bad, none), id, body.
+ * It handles one connection at a time. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -46,7 +46,7 @@ static void header_of(const char *request, const char *name, struct strbuf *out)
         strbuf_add(out, at + line.length, strcspn(at + line.length, "\r"));
 }
 
-/* Everything; false: the other side went before. */
+/* Reads a complete request; false: the peer closed the connection before its end. */
 static bool read_request(int fd, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf length = STRBUF_INIT;
     char bytes[4096];
@@ -143,7 +143,7 @@ static void serve(int listener) {
     (void)close(fd);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- listening ------------------------------------------------------------------------------- */
 
 static int listen_on(struct sockaddr *address, socklen_t size) {
     int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);

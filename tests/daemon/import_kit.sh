@@ -1,10 +1,10 @@
-# import_kit.sh: what the tests of the imports share. Read it after kit.sh.
+# import_kit.sh: shared functions of the import tests. Source it after kit.sh.
 #
 #   prepared SYSTEM SIZE       sets $state to a copy of the example state; its folders are below $tmp/ines
-#   matches SYSTEM SIZE        the tasks are those of the table in EXPECTED.md: state, parent, creation time, title
-#   drained                    nothing waits or runs any more
-#   unchanged 'what'           $state is as `prepared` has left it
-#   noted ID TEXT 'what'       the report in out has this note about ID
+#   matches SYSTEM SIZE        asserts that the tasks equal the table in EXPECTED.md: state, parent, creation time, title
+#   drained                    waits until nothing waits or runs
+#   unchanged 'what'           asserts that $state is unchanged since `prepared`
+#   noted ID TEXT 'what'       asserts that the report in out has this note about ID
 # shellcheck shell=sh disable=SC2034,SC2154 # kit.sh sets tmp, root
 
 sums_of() {
@@ -16,7 +16,7 @@ prepared() {
     SQLITE=${SLUICE_TEST_SQL:-$(dirname "$SLUICE")/tests/harness/run_sql}
     export SQLITE
     "$root/tests/fixtures/import/prepare" "$1" "$2" "$state" || echo "# cannot prepare $1 $2"
-    # The folders of the examples are those of another machine.
+    # Replaces the folders in the examples, which are those of another machine.
     grep -rlIE --devices=skip '/(home|Users)/ines' "$state" >"$tmp/files"
     while read -r file; do
         sed -E -i "s,/(home|Users)/ines,$tmp/ines,g" "$file"
@@ -67,7 +67,7 @@ external_of() { # ID or nothing
     if [ -n "$1" ] && [ "$1" != null ]; then value "$1" external_id; else echo —; fi
 }
 
-# The same of the daemon, for the external ids on stdin; what the table does not say is taken from it.
+# Prints the same for the tasks of the daemon, for the external ids on stdin; fields that the table leaves open are copied from it.
 actual() {
     tab=$(printf '\t')
     while IFS=$tab read -r id _ _ created title; do

@@ -1,13 +1,13 @@
-# kit.sh: what the tests of this folder share: lib.sh and daemon.sh of tests/cli, and a few more words.
-# Read with `. "$(dirname "$0")/kit.sh"`. The names of the tests are rules of Sluice, seen from outside:
-# real programs, real processes, a home of its own. Nothing sleeps.
+# kit.sh: shared functions of the daemon tests, in addition to lib.sh and daemon.sh of tests/cli.
+# Source it with `. "$(dirname "$0")/kit.sh"`. The names of the cases are rules of Sluice as users see them. The tests use
+# real programs, real processes and their own home, and wait for events instead of sleeping.
 #
-#   complains TEXT 'what'         stderr is one message (and perhaps the usage), and contains TEXT
-#   unblock FIFO                  writes the line that a command reads from the fifo
-#   gone PID, is_gone PID         that process does not live any more; until it does not
+#   complains TEXT 'what'         asserts that stderr is one message, which may be followed by the usage, and contains TEXT
+#   unblock FIFO                  writes a line to the fifo, for a command that waits for it
+#   gone PID, is_gone PID         tests whether the process has ended; waits until it has ended
 #   shim_of ID ATTEMPT            prints the pid of the shim of a live run
-#   field MEMBER                  a member of the JSON value in out: field queue_position
-#   last_event                    the number of the last event: it rises with every change
+#   field MEMBER                  prints a member of the JSON value in out: field queue_position
+#   last_event                    prints the number of the last event, which increases with every change
 # shellcheck shell=sh disable=SC1091,SC2034,SC2153,SC2154 # lib.sh sets tmp, root, code; the tests use the others
 
 . "$(dirname "$0")/../cli/lib.sh"
@@ -22,11 +22,11 @@ complains() {
 
 unblock() {
     # shellcheck disable=SC2016 # for the inner shell
-    timeout "$patience" sh -c 'echo >"$1"' - "$1" || echo "# nobody reads from $1"
+    timeout "$patience" sh -c 'echo >"$1"' - "$1" || echo "# no process reads from $1"
 }
 
-# A process that has not been reaped yet counts as dead; but not while one of its threads lives, which
-# keeps its files open, and with them its locks.
+# A zombie counts as ended, but not while one of its threads is alive: the thread keeps its files open, and with
+# them its locks.
 gone() {
     [ ! -e "/proc/$1" ] || { grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null &&
         [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -le 1 ]; }

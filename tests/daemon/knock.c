@@ -1,11 +1,11 @@
-/* knock.c: asks a daemon at its Unix socket, as a program would that is no `sluice`.
+/* knock.c: sends requests to the Unix socket of a daemon, as a program other than `sluice`.
  *
- *   knock SOCKET METHOD PATH   connects, again and again without a pause until something listens, and prints the
- *                              status of the answer
+ *   knock SOCKET METHOD PATH   retries to connect without a pause until a process listens, then prints the status of
+ *                              the response
  *   knock SOCKET               the same with a request for each line "METHOD PATH" of its standard input, all on one
  *                              connection; prints "connected" first
  *
- * A connection that ends without an answer is "closed". */
+ * Prints "closed" if the connection ends without a response. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static int knock(const char *path) {
     }
 }
 
-/* A complete answer: head, and as many bytes as Content-Length. 0: the connection has ended. */
+/* Reads a complete response: the head and Content-Length bytes. 0: the connection has ended. */
 static int read_status(int fd) {
     char text[1 << 16];
     size_t size = 0;
@@ -76,7 +76,7 @@ static int ask(int fd, const char *method, const char *path) {
         request, sizeof(request), "%s %s HTTP/1.1\r\nHost: sluice\r\n%s\r\n%s", method, path,
         post ? "Content-Type: application/json\r\nContent-Length: 2\r\n" : "", post ? "{}" : "");
     (void)!send(fd, request, (size_t)size,
-                MSG_NOSIGNAL); /* one that was turned away has its answer already */
+                MSG_NOSIGNAL); /* a refused connection already has its response */
     return read_status(fd);
 }
 

@@ -15,7 +15,7 @@ CHANGES = ["", "crlf", "twice", "new", "broken", "huge", "cut"]
 MIXED = 84
 
 
-# A task that was canceled forgets its session: the next run of it does not go on with that.
+# A canceled task drops its session: its next run does not resume it.
 FORGOTTEN = {("codex", "int")}
 
 

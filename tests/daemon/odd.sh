@@ -1,17 +1,17 @@
-# odd.sh: hostile things in the places of files, and a daemon that must not mind. Read after kit.sh.
+# odd.sh: hostile objects in place of files, which must not affect the daemon. Source it after kit.sh.
 #
-# A FIFO blocks a plain open until its other end is opened, which never happens here. A link leads to a FIFO, to a
-# device that never ends, or to a file of another user; a sparse file is larger than can be read.
+# A FIFO blocks open() until its other end is opened, which never happens here. A link points to a FIFO, to an endless
+# device, or to a file of another user; a sparse file is too large to read.
 #
-#   $ODD_FILE KIND PATH           puts one there (tests/harness/odd_file.c)
-#   $tmp/odd KIND PATH            the same for a command of a task: it notes that it was done
-#   placed 'what'                 it was done since the last time
-#   attack 'COMMANDS'             what the agent `pen` does after it has read its prompt
-#   answers 'what'                the daemon answers
-#   restarts 'what'               it is killed, and the next one starts
-#   stop_hard                     it is killed
-#   settles                       until the task $id has ended, or is held
-#   names TEXT 'what'             `show` of the task $id has the text
+#   $ODD_FILE KIND PATH           creates such an object (tests/harness/odd_file.c)
+#   $tmp/odd KIND PATH            the same for the command of a task; also records that it was done
+#   placed 'what'                 asserts that it was done since the last time
+#   attack 'COMMANDS'             sets the commands of the agent `pen`, run after it has read its prompt
+#   answers 'what'                asserts that the daemon responds
+#   restarts 'what'               kills the daemon and asserts that the next one starts
+#   stop_hard                     kills the daemon
+#   settles                       waits until the task $id has ended or is held
+#   names TEXT 'what'             asserts that `show` of the task $id has the text
 # shellcheck shell=sh disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; the tests use the others
 
 : "${ODD_FILE:?is not set: ODD_FILE=build/tests/harness/odd_file $0}"
@@ -30,12 +30,12 @@ placed() {
     rm -f "$tmp/placed"
 }
 
-# A daemon that does not answer must not stop the test either.
+# With a timeout: a daemon that does not respond must not block the test.
 value() {
     timeout "$patience" "$SLUICE" show --json "$1" 2>/dev/null | first "$2"
 }
 
-# The daemon answers. If it does not, it is killed, so that the other tests have one.
+# Asserts that the daemon responds. If not, kills it, so that the following cases have a working one.
 answers() {
     run sluice status
     report "$code" "$1: the daemon answers"

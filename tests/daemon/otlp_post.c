@@ -1,4 +1,4 @@
-/* otlp_post.c: posts a file as an agent would post its telemetry, and prints the status of the answer.
+/* otlp_post.c: posts a file like the telemetry of an agent, and prints the status of the response.
  *
  *   otlp_post URL FILE [CONTENT-TYPE] */
 #include <stdio.h>

@@ -1,15 +1,15 @@
-# repository.sh: git repositories for the tests of workspaces. Read after kit.sh.
+# repository.sh: git repositories for the tests of workspaces. Source it after kit.sh.
 #
-#   repository NAME               makes $tmp/NAME with one commit on main, and who commits there
-#   commit NAME FILE TEXT         a commit on top of what NAME has checked out
-#   in_main NAME FILE             prints FILE as the branch main has it
-#   commits NAME RANGE            how many commits there are
-#   clock_git                     the daemon gets a git that can be stopped: put `before WORDS` or `after WORDS`
-#                                 into $tmp/stop; $tmp/stopped appears when it waits there,
-#                                 and `unblock continue` lets it go on
-#   stops WHEN                    waits for that
-#   crash                         kills the daemon, waits for its end; and a git that the next one would let
-#                                 come to its end
+#   repository NAME               creates $tmp/NAME with a committer and one commit on main
+#   commit NAME FILE TEXT         adds a commit to the branch that is checked out in NAME
+#   in_main NAME FILE             prints FILE of the branch main
+#   commits NAME RANGE            prints the number of commits
+#   clock_git                     gives the daemon a git that can be stopped: write `before WORDS` or `after WORDS`
+#                                 to $tmp/stop; $tmp/stopped appears when it waits there,
+#                                 and `unblock continue` lets it continue
+#   stops WHEN                    waits until it is stopped
+#   crash                         kills the daemon and waits for its end; also kills a running git, which the next
+#                                 daemon would wait for
 # shellcheck shell=sh disable=SC2154 # kit.sh sets tmp
 
 GIT_CONFIG_SYSTEM=/dev/null

@@ -1,11 +1,11 @@
 #!/bin/sh
-# The TCP listener, with the real daemon and curl: opened while it runs, TLS, tokens that end, runs that have none.
+# The TCP listener, with the real daemon and curl: opened at run time, TLS, expiring and revoked tokens, no access for runs.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
 
 needs curl openssl
 
-# ask ARGS...: the answer in out, its status in $status.
+# ask ARGS...: writes the response to out; sets $status.
 ask() {
     status=$(curl -s -m "$patience" -o "$tmp/out" -w '%{http_code}' "$@" 2>"$tmp/err")
     code=$?
@@ -60,7 +60,7 @@ is 403 'admin: no command of an agent'
 ask -H "Authorization: Bearer $admin_token" --json '{"name":"another","scope":"admin"}' "$here_url/v1/tokens"
 is 403 'admin: no tokens'
 
-# MCP asks for the same.
+# MCP requires the same token.
 initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 call='{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"queue_task","arguments":{"argv":["true"]}}}'
 mcp() {
@@ -81,7 +81,7 @@ run sluice logs "$id"
 has 401 'r11 the token of a run is none'
 rule 'r11 a run gets neither a link nor a token' not grep -qE 'sl_|#t=' out
 
-# A page: swapped once, and for programs of the owner alone.
+# The code of a page link can be exchanged once, and only programs of the owner can get one.
 code_of() {
     "$SLUICE" dash --json 2>/dev/null | sed 's/.*"code":"\([^"]*\)".*/\1/'
 }
@@ -100,7 +100,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     is 403 'another user who has seen the link gets nothing by it'
 fi
 
-# Revoked while it follows.
+# A token that is revoked while a client follows events.
 mkfifo stream
 curl -sN -H "Authorization: Bearer $page" -H 'Accept: text/event-stream' "$here_url/v1/events" >stream &
 follower=$!
@@ -113,7 +113,7 @@ exec 3<&-
 ask -H "Authorization: Bearer $page" "$here_url/v1/status"
 is 401 'and is nobody any more'
 
-# The daemon is killed: tokens stay, and the port is had again.
+# After a kill of the daemon the tokens are still valid, and it listens on the same port.
 port=${here_url##*:}
 "$SLUICE" config set "http.listen=127.0.0.1:$port" >/dev/null
 kill -9 "$(pid_of_daemon)"
@@ -151,7 +151,7 @@ ask "http://127.0.0.1:$port/healthz"
 rule 'TLS: nothing is said without' [ "$code" != 0 ]
 tls --tls-max 1.1 "https://localhost:$port/healthz"
 rule 'TLS: nothing older than 1.2' [ "$code" != 0 ]
-# CIPHER PORT: does a client of TLS 1.2 that knows nothing else get a connection?
+# CIPHER PORT: succeeds if a TLS 1.2 client with only this cipher gets a connection.
 offers() {
     timeout "$patience" openssl s_client -connect "127.0.0.1:$2" -tls1_2 -cipher "$1@SECLEVEL=0" </dev/null >out 2>err &&
         grep -q "Cipher is $1" out
@@ -180,7 +180,7 @@ rule 'a broken certificate is told' soon refuses
 ask -k "https://localhost:$port/healthz"
 is 200 'and the one before goes on'
 
-# The page from a folder.
+# The dashboard served from a folder.
 "$SLUICE" config unset http.listen http.tls_cert http.tls_key http.hosts >/dev/null
 "$SLUICE" down --wait >/dev/null 2>&1
 mkdir dist && echo 'a page of mine' >dist/index.html

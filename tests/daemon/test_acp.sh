@@ -1,5 +1,5 @@
 #!/bin/sh
-# Agents with the adapter acp: outcomes, permissions, sessions, stops, and a daemon that is killed meanwhile.
+# Agents with the adapter acp: outcomes, permissions, sessions, stops, and kills of the daemon.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home and tmp
 . "$(dirname "$0")/kit.sh"
 needs python3 bwrap
@@ -72,7 +72,7 @@ run grep -h '"acp": *"open"' "$home/runs/$id"/1/out.log
 has '"model":"large"' 'in the mode and with the model of the configuration'
 rule 'client and agent are in the sandbox' [ "$(value "$id" sandbox)" = bubblewrap ]
 
-# --- launches that cannot work ----------------------------------------------------------------------------------
+# --- failing launches --------------------------------------------------------------------------------------------
 
 tells missing ok
 becomes "$id" failed
@@ -97,7 +97,7 @@ run sluice limiter clear account
 rule 'an agent that cannot load sessions begins a new one' becomes "$id" 'done'
 rule 'and no retry is counted' [ "$(value "$id" failures)" = 0 ]
 
-# --- stops, and a daemon that dies --------------------------------------------------------------------------------
+# --- stops, and kills of the daemon -------------------------------------------------------------------------------
 
 : >seen
 add --agent talker --cwd "$tmp/work" wait

@@ -1,15 +1,15 @@
 #!/bin/sh
-# What failed runs again: when, how often, and what a person can do about it.
+# Retries of failed tasks: delays, limits, and manual retries.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# --- after a pause ---------------------------------------------------------------------------------
+# --- after a delay ---------------------------------------------------------------------------------
 
 run sluice config get retry.failed.delay_s
 prints 30 'what failed runs again after 30 s'
 run sluice config get retry.failed.jitter
 prints 0.1 'and a tenth of it more or less'
-config 'retry: {failed: {delay_s: 3600}}' # nothing below waits for its end
+config 'retry: {failed: {delay_s: 3600}}' # never ends during the test
 run sluice add -- false
 exits 0 'adding a task that will fail is no failure'
 ends 1
@@ -39,7 +39,7 @@ rule 'and the second attempt was made' [ "$(value 1 attempt)" = 2 ]
 run sluice cancel 1
 "$SLUICE" down >/dev/null 2>&1
 
-# --- to the end --------------------------------------------------------------------------------------
+# --- until the retries are used up -------------------------------------------------------------------
 
 config 'retry: {failed: {max: 2, delay_s: 0, jitter: 0}}
 breaker: {max: 2, reset_s: 3600}'
@@ -83,7 +83,7 @@ cp /bin/true not-there
 run sluice release "$id"
 rule 'release closes the breaker' becomes "$id" 'done'
 
-# --- until it is really done -------------------------------------------------------------------------
+# --- until: done -------------------------------------------------------------------------------------
 
 config 'retry: {unfinished: {delay_s: 0, cap_s: 0}}'
 run sluice config reload

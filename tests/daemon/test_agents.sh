@@ -1,5 +1,5 @@
 #!/bin/sh
-# Real agents, as they were recorded: limits, sessions, accounts, and the daemon killed in between.
+# Recorded runs of real agents: limits, sessions, accounts, and kills of the daemon.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir bin plays
@@ -23,7 +23,7 @@ play() { # ID ATTEMPT SCENARIO...
     echo "$*" >"plays/$what"
 }
 
-# A task that is there before anybody runs it has a number that its plays can be written for.
+# A held task: its id is known before it runs, so that its recordings can be selected.
 hold() {
     add --hold --agent "$1" 'mend it'
 }
@@ -63,7 +63,7 @@ has "limited, exit code 1: You've hit your 5-hour limit" 'show has what the agen
 has 'session ' 'and its session'
 has 'resumed' 'that was gone on with'
 
-# --- an account that is refused ---------------------------------------------------------------------------
+# --- a refused account ------------------------------------------------------------------------------------
 
 hold claude
 refused=$id
@@ -81,7 +81,7 @@ run sluice limiter clear claude
 exits 0 'until a person clears it'
 rule 'then its tasks go on' becomes "$refused" 'done'
 
-# --- a process that stays ---------------------------------------------------------------------------------
+# --- a process that does not exit -------------------------------------------------------------------------
 
 hold claude
 stays=$id
@@ -111,7 +111,7 @@ play "$quiet" 1 claude/sigterm
 run sluice release "$quiet"
 rule 'without a last word there is no success' becomes "$quiet" failed
 
-# --- loops that stand still --------------------------------------------------------------------------------
+# --- loops without progress --------------------------------------------------------------------------------
 
 config "loop: {stuck_iterations: 2}
 retry: {unfinished: {delay_s: 0}}"

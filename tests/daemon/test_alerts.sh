@@ -11,7 +11,7 @@ start
 keys() { # of the open alerts
     "$SLUICE" status --json | sed -e 's/.*"alerts":\[//' -e 's/\],"external":.*//' | grep -oE '\{"key":"[a-z]+(:[^"]*)?","text"' | sed -e 's/^{"key":"//' -e 's/",.*//' | sort
 }
-raised() { # KEY: how often it was raised, ever
+raised() { # KEY: how often it has been raised
     "$SLUICE" debug events | grep -c "\"kind\":\"alert\".*\"key\":\"$1\""
 }
 cleared() {
@@ -23,7 +23,7 @@ is_open() { # KEY
 is_closed() {
     ! is_open "$1"
 }
-opens() { # KEY: until the alert is open
+opens() { # KEY: waits until the alert is open
     soon is_open "$1" || { echo "# no alert $1, but: $(keys)" && return 1; }
 }
 closes() {
@@ -35,7 +35,7 @@ none_is_open() {
 
 rule 'a quiet home has no alert' [ -z "$(keys)" ]
 
-# --- f018 f086: a dependency that failed ----------------------------------------------------------------
+# --- f018 f086: a failed dependency ---------------------------------------------------------------------
 
 add --project web --retries 0 -- false
 failed=$id
@@ -61,7 +61,7 @@ rule 'f086 it is over when nobody waits any more' closes "chain:$failed"
 rule 'f086 so is that of the group' closes group:release
 rule 'f086 each was cleared once' [ "$(cleared "chain:$failed") $(cleared group:release)" = '1 1' ]
 
-# --- f086: a parent that failed: the same ----------------------------------------------------------------
+# --- f086: a failed parent: the same ---------------------------------------------------------------------
 
 add --project web --retries 0 -- false
 parent=$id

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The first agent command of the README works as typed: in a sandbox Claude may run commands. A fake claude denies like the real
-# one, whose words these are: it continues, reports success, and lists what it was not permitted.
+# The first agent command of the README works as typed: in a sandbox Claude may run commands. The fake claude reports denials
+# like the real one, with recorded messages: it continues, reports success, and lists the denied tools.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home, tmp; the shell of the fake expands the rest
 . "$(dirname "$0")/kit.sh"
 needs bwrap
@@ -9,7 +9,7 @@ cat >bin/claude <<'END'
 #!/bin/sh
 cat >/dev/null
 printf '%s\n' "$@" >arguments
-may() { # TOOL: is it in the list of --allowedTools?
+may() { # TOOL: true if it is in the list of --allowedTools
     while read -r word; do
         case ,${word#--allowedTools=}, in *",$1,"*) return 0 ;; esac
     done <arguments
@@ -27,7 +27,7 @@ export PATH
 config 'tasks: {sandbox: auto, sandbox_read: ["'"$tmp/bin"'"]}'
 start
 
-# As the README has it, but for the folder.
+# The command of the README, in another folder.
 line=$(grep -m 1 '^sluice add .*--agent claude' "$root/README.md")
 "$SLUICE" project add web --path "$tmp/work" >/dev/null
 eval "$(printf '%s' "$line" | sed "s|^sluice|\"\$SLUICE\"|")" >out 2>err

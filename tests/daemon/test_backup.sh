@@ -18,7 +18,7 @@ rule 'is there when the command returns' [ -s night.db ]
 rule 'and belongs to its owner alone' [ "$(stat -c %a night.db)" = 600 ]
 "$SLUICE" list --all --json | sed 's/"run":.*//' >before
 
-# More work, and things that cannot be undone otherwise.
+# More tasks, and changes that only a restore can undo.
 add --project web --title later -- true
 later=$id
 becomes "$later" 'done'
@@ -50,7 +50,7 @@ rule 'projects are back' [ "$(field name) $(field prefix)" = 'web web' ]
 add -- true
 rule 'work goes on' becomes "$id" 'done'
 
-# The one that was replaced is a backup like any other.
+# The replaced store is a backup like any other.
 run sluice down
 run sluice restore --yes "$copy"
 exits 0 'restoring what a restore replaced'
@@ -58,7 +58,7 @@ run sluice up
 run sluice show --json "$later"
 rule 'brings that back' [ "$(field state)" = 'done' ]
 
-# What is no backup changes nothing.
+# Restoring a file that is not a backup changes nothing.
 run sluice down
 cp "$home/sluice.db" whole.db
 for file in /etc/passwd "$tmp/no-such-file" "$tmp"; do
@@ -78,7 +78,7 @@ complains 'no-folder' 'names it'
 run sluice backup night.db
 exits 0 'a backup replaces an older one of that name'
 
-# What was started after the backup is not started again by the one that restores it.
+# Runs that were started after the backup are not started again after the restore.
 mkfifo go_long go_other
 run sluice pause
 add --project web -- sh -c 'echo begun >>long; read -r _ <go_long'
@@ -98,7 +98,7 @@ is_gone "$daemon"
 run sluice restore --yes night.db
 exits 0 'restore after a crash'
 run sluice up
-run sluice resume # paused, as the backup was
+run sluice resume # the backup was made during a pause
 rule 'a run that lives is the run of its task' becomes "$long" running
 rule 'one that has ended since is known with its end' becomes "$short" 'done'
 run sluice show "$other"
@@ -115,7 +115,7 @@ rule 'the events name both runs' [ "$(grep -o '"run.found","task":"[^"]*"' out |
 unblock go_long
 rule 'what was found ends like any other' becomes "$long" 'done'
 daemon=$(pid_of_daemon)
-kill -9 "$daemon" # once more: now the rows know all of it
+kill -9 "$daemon" # again: now the store has rows for these runs
 is_gone "$daemon"
 run sluice up
 add --project web -- true
@@ -125,7 +125,7 @@ shim=$(shim_of "$other" 1)
 unblock go_other
 rule 'the run that belongs to nobody has ended' is_gone "$shim"
 
-# A task that the backup calls finished, and whose next run lives, is not started beside it.
+# A task that is finished in the backup and has a live run is not started a second time.
 mkfifo go_again
 add --project web -- sh -c '[ ! -e more ] || { echo begun >>twice; read -r _ <go_again; }'
 becomes "$id" 'done'

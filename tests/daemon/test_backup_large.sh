@@ -10,12 +10,12 @@ awk 'BEGIN { for (i = 0; i < 8000; i++) p = p "x"; print "tasks:"
 for _ in 1 2; do
     "$SLUICE" add -f many.yaml >/dev/null 2>err || sed 's/^/# /' err
 done
-is_large() { # what is in the log comes into the file later
+is_large() { # rows in the log reach the file later
     [ "$(stat -c %s "$home/sluice.db")" -gt 24000000 ]
 }
 rule 'a store of 24 MB' soon is_large
 
-# Stops the daemon in the middle of the copy. Too late? Once more.
+# Stops the daemon in the middle of the copy. Retries if the copy was already complete.
 daemon=$(pid_of_daemon)
 trap 'kill -CONT "$daemon" 2>/dev/null; stop_daemon; rm -rf "$tmp"' EXIT
 stop_in_the_middle() {
@@ -25,7 +25,7 @@ stop_in_the_middle() {
     soon begins
     kill -STOP "$daemon"
     size=$(stat -c %s big.db.partial 2>/dev/null)
-    # Near its end it would finish before the daemon reads another request.
+    # Near its end the copy would complete before the daemon reads another request.
     [ "${size:-0}" -gt 0 ] && [ "$size" -lt $(($(stat -c %s "$home/sluice.db") / 2)) ] && return
     kill -CONT "$daemon"
     wait $backup
@@ -35,7 +35,7 @@ begins() {
     [ -s big.db.partial ] || gone $backup
 }
 
-# Lets it continue when another command waits for the daemon.
+# Continues the daemon when another command waits for it.
 at_the_door() {
     grep -c " $home/sluice.sock\$" /proc/net/unix
 }
@@ -59,7 +59,7 @@ rule 'which is whole when the command returns' grep -q 'big.db written' backup.o
 rule 'what they have changed meanwhile is in it' \
     [ "$("$SLUICE" store show --json "$tmp/big.db" | first last_event)" -gt "$last" ]
 
-# The daemon does not stay for it, and nothing of it stays.
+# The daemon does not wait for a backup when it stops, and leaves no partial file.
 soon stop_in_the_middle
 meanwhile down
 wait $backup

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Bad input to every command: one message on stderr, code 2, nothing stored. The cases are made from what
-# `sluice help --json` says of each command, so a new command or option is tried without a change here.
+# Bad input to every command: one message on stderr, exit code 2, nothing stored. The cases are generated from
+# `sluice help --json`, so new commands and options are tested without a change here.
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 0}
@@ -9,7 +9,7 @@ start
 add -- true
 printf '{}' >file
 
-# One line per call: command, option or -, its argument or -, what stands behind it.
+# One line per call: command, option or -, its argument or -, the remaining arguments.
 "$SLUICE" help --json | awk '
     /"usage":/ {
         usage = $0
@@ -42,7 +42,7 @@ state() {
 }
 before=$(state)
 
-# One message on stderr, and perhaps the usage. No other program checks it: there are hundreds of calls.
+# One message on stderr, and optionally the usage. Checked without other programs, because there are hundreds of calls.
 is_one_sentence() {
     sentences=0
     while IFS= read -r line; do
@@ -55,7 +55,7 @@ is_one_sentence() {
     [ $sentences = 1 ]
 }
 
-# try WORDS...: code 2, one message, perhaps the usage, and no result.
+# try WORDS...: asserts exit code 2, one message, optionally the usage, and no output.
 try() {
     run sluice "$@" </dev/null
     [ "$code" = 2 ] && [ ! -s out ] && is_one_sentence
@@ -94,7 +94,7 @@ while read -r command option argument rest; do
 done <calls
 rule 'nothing was stored by any of them' [ "$(state)" = "$before" ]
 
-# --- ids, names and values that only the daemon knows ------------------------------------------------------
+# --- ids, names and values that only the daemon can check --------------------------------------------------
 
 for command in again approve cancel clear close delete demote hold logs promote reject release retry show why; do
     for id in '' ' ' '../x' 'a b' "$(printf 'a\nb')" 99999999999999999999 t-0 web-1; do

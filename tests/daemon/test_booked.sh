@@ -1,6 +1,6 @@
 #!/bin/sh
-# A run that reports what no run can have used: others are not blocked by it, its owner gets an alert, and corrects what was booked. Each
-# claim is first made with the bounds taken away, and then it blocks.
+# A run that reports impossible usage: it does not block others, the owner gets an alert and can correct the booked usage. Each
+# case is first run with the bounds disabled, where the report does block others.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 
@@ -12,7 +12,7 @@ budget_usd: 50
 projects: {web: , api: }'
 start
 
-# Two ways to lie: by the command, and by a request that the command would refuse.
+# Two ways to send a false report: with the command, and with a request that the command would refuse.
 cat >by_command.sh <<'END'
 sluice report --tokens 900000000000 2>&1
 echo "code $?"
@@ -21,13 +21,13 @@ cat >by_request.sh <<'END'
 curl -s --unix-socket "$SLUICE_SOCKET" -H "Authorization: Bearer $SLUICE_TOKEN" -H 'Content-Type: application/json' \
     -d "{\"task\":\"$SLUICE_TASK\",\"tokens\":900000000000000,\"cost_usd\":1000000}" http://sluice/v1/report
 END
-lies() { # SCRIPT: a run of project web reports it
+lies() { # SCRIPT: runs it in project web
     add --project web -- sh "$tmp/$1"
     liar=$id
     ends "$liar"
     becomes "$liar" 'done'
 }
-works() { # does another project still get on?
+works() { # true if a task of another project still runs
     add --project api -- true
     other=$id
     run sluice why "$other"
@@ -79,7 +79,7 @@ run sluice budget "$liar" --booked-usd 0.10
 alerts
 rule 'until it was corrected' not grep -qF "\"key\":\"usage:$liar\"" out
 
-# --- by agents ----------------------------------------------------------------------------------------
+# --- reported by agents -------------------------------------------------------------------------------
 
 cat >claude.sh <<'END'
 echo '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s1","total_cost_usd":1000000,"usage":{"input_tokens":900000000000000,"output_tokens":5},"terminal_reason":"completed"}'

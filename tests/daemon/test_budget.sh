@@ -1,10 +1,10 @@
 #!/bin/sh
-# Budgets of runs, tasks and projects, with agents that print what real ones print: stopped while they run, held
-# after them, over kills of the daemon; unknown costs are not zero.
+# Budgets of runs, tasks and projects, with output of real agents: live runs are stopped, tasks are held, also across
+# kills of the daemon; unknown costs are not zero.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# Both print the lines of their play, and stay if there is a fifo: until a line is written to it.
+# Both print the lines of their play; if there is a fifo, they then wait for a line from it.
 mkdir bin plays
 cat >bin/claude <<'END'
 #!/bin/sh
@@ -29,7 +29,7 @@ agents:
   child: {command: [sh, -c, 'cat >/dev/null; sluice report --tokens 100']}"
 start
 
-# Claude's final message: TOKENS DOLLARS ERROR; without dollars it reports no cost.
+# Claude's final message: TOKENS DOLLARS ERROR; without DOLLARS it reports no cost.
 result() {
     printf '{"type":"result","subtype":"%s","is_error":%s,"result":"%s","session_id":"5f0c3a52-9d0e-4a7c-8a51-0c6f2f6d1b11","num_turns":1,"terminal_reason":"%s",%s"usage":{"input_tokens":%s,"output_tokens":0,"cache_read_input_tokens":0,"cache_creation_input_tokens":0}}\n' \
         "$([ "$3" = true ] && echo error_during_execution || echo success)" "$3" "$([ "$3" = true ] && echo broken || echo ok)" \
@@ -39,7 +39,7 @@ result() {
 step() {
     printf '{"type":"step_finish","timestamp":1,"sessionID":"ses_1","part":{"type":"step-finish","reason":"%s","cost":%s,"tokens":{"total":%s,"input":%s,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}}}\n' "$3" "$2" "$1" "$1"
 }
-hold() { # OPTION...: a task that is there before its plays; sets $id
+hold() { # OPTION...: adds a held task, whose plays are written later; sets $id
     add --hold "$@" 'mend it'
 }
 is_alerted() { # KEY
@@ -74,7 +74,7 @@ exits 0 'a person raises it: exit code'
 prints "$id budget changed: ready" 'and is told what it is now'
 rule 'then it goes on, and is done' becomes "$id" 'done'
 
-# --- all runs of a task, over a kill ------------------------------------------------------------------------
+# --- all runs of a task, across a kill ----------------------------------------------------------------------
 
 hold --project web --agent claude --tokens 1000 --usd 0.5 --run-usd 2
 result 600 0.2 true >"plays/$id.1"
@@ -107,7 +107,7 @@ result 50 0.01 false >"plays/$id.3"
 run sluice budget "$id" --tokens 5000
 rule 'with more it goes on' becomes "$id" 'done'
 
-# --- an agent that keeps its own limit ------------------------------------------------------------------
+# --- an agent that enforces its own limit ---------------------------------------------------------------
 
 hold --project web --agent claude --run-usd 2
 result 900 2.000000 true | sed -e s/error_during_execution/error_max_budget_usd/ -e 's/"terminal_reason":"error"/"terminal_reason":"budget_exhausted"/' >"plays/$id.1"
@@ -147,7 +147,7 @@ run sluice config set projects.shop.budget_usd=10
 rule 'with more it goes on' becomes "$waiting" 'done'
 rule 'and nobody is told of it any more' not_alerted window:shop
 
-# --- and stops what runs, if that is wanted --------------------------------------------------------------
+# --- optionally stops live runs --------------------------------------------------------------------------
 
 run sluice config set projects.shop.budget_usd=2 budget_stops_runs=true
 hold --project shop --agent opencode
@@ -172,7 +172,7 @@ rule 'what a child did not use goes back to its parent' \
 unblock go
 becomes "$parent" 'done'
 
-# --- what others see -------------------------------------------------------------------------------------
+# --- output of other commands ----------------------------------------------------------------------------
 
 run sluice status --all
 has 'budget_usd:project:shop' 'status has the money of a window'

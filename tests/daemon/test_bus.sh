@@ -1,9 +1,9 @@
 #!/bin/sh
-# The message bus: what the daemon itself posts, and that nothing waits for a locked file.
+# The message bus: messages of the daemon, and that a locked file blocks nothing.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# lines FILE: types and bodies, one message a line
+# lines FILE: types and bodies, one message per line
 lines() {
     awk '/^---$/ { n++; next } /^\.\.\.$/ { n = 0; next }
         n == 1 && sub(/^type: /, "") { type = $0 } n == 2 { print type ": " $0 }' "$home/bus/$1.md"
@@ -77,7 +77,7 @@ appears 'task web-6 completed' "$home/bus/web.md"
 rule 'f136 after kill -9 nothing is posted twice: tasks' \
     sh -c "for f in before/web/*; do cmp -s \$f '$home/bus/web/'\$(basename \$f) || exit 1; done"
 rule 'f136 after kill -9 nothing is posted twice: project' [ "$(lines web | sort | uniq -d | wc -l)" = 0 ]
-# The messages of the last seconds are lost, the events are not: they are posted again.
+# The messages of the last seconds are lost, but not their events: the messages are posted again.
 kill -9 "$(pid_of_daemon)"
 rm "$home/bus/web/web-6.md"
 "$SLUICE" up >/dev/null 2>&1
@@ -113,7 +113,7 @@ rule 'f117 once' [ "$(count 'task web-8 completed' web)" = 1 ]
 run sluice bus stats --json
 rule 'f133 the wait is counted' [ "$(field waits)" -ge 1 ]
 rule 'f133 every message has an attempt' [ "$(field attempts)" -ge "$(field messages)" ]
-# Who waits for a lock gives up after ten seconds, and tries again.
+# A writer gives up waiting for a lock after ten seconds, and retries.
 rule 'f118 nothing timed out, nothing was repeated' sh -c \
     '[ "$1" = 00 ] || [ "$2" -ge 10 ]' - "$(field timeouts)$(field retries)" "$took"
 flock -x "$home/bus/web.md" sh -c "echo >'$tmp/held'; read -r _ <'$tmp/free'" &
@@ -128,7 +128,7 @@ wait $holder
 "$SLUICE" up >/dev/null 2>&1
 rule 'the next one posts it' appears 'task web-9 completed' "$home/bus/web.md"
 
-# --- how much ---------------------------------------------------------------------------------
+# --- bus.lifecycle ----------------------------------------------------------------------------
 run sluice config set bus.lifecycle=project
 add --project web -- sh -c "'$SLUICE' report --done"
 becomes web-10 'done'

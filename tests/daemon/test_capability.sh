@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run that tries everything: what it may not do is refused with one message, and `doctor` names what remains.
+# A run that tries all operations: forbidden ones are refused with one message, and `doctor` lists remaining gaps.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -13,13 +13,13 @@ agents:
 projects: {web: , api: }'
 start
 
-# Runs what is written into the fifo `ask`, one line each, until the line that stops it. What line N printed is in
-# N.out and N.err, its exit code in N.code.
+# Runs each line from the fifo `ask`, until the line that stops it. The output of line N is in N.out and N.err, its exit
+# code in N.code.
 cat >rogue.sh <<'END'
 cd "$(dirname "$0")" || exit 1
 n=0
 echo "$SLUICE_TASK" >rogue.id
-exec 3<>ask # open for both: a writer that is slow to close its end is no end of the lines
+exec 3<>ask # opened for both, so that a closing writer does not cause an end of file
 while read -r line <&3; do
     [ "$line" != stop ] || exit 0
     n=$((n + 1))
@@ -38,7 +38,7 @@ rogue=$id
 becomes "$rogue" running
 
 asked=0
-# LINE: the run does it; sets $code, fills the files out and err.
+# LINE: the run executes it; sets $code, writes the files out and err.
 tries() {
     asked=$((asked + 1))
     timeout "$patience" sh -c 'printf "%s\n" "$1" >ask' - "$1"
@@ -48,14 +48,14 @@ tries() {
     cp "$asked.err" err
 }
 
-# LINE TEXT 'what': it is refused, exit code 4, with one message that contains TEXT.
+# LINE TEXT 'what': asserts that it is refused with exit code 4 and one message that contains TEXT.
 denied() {
     tries "$1"
     [ "$code" = 4 ] && [ "$(grep -c '^sluice: ' err)" = 1 ] && grep -qF -e "$2" err
     report $? "$3"
 }
 
-# --- what every run has -------------------------------------------------------------------------------
+# --- allowed for every run ----------------------------------------------------------------------------
 
 tries 'echo "$SLUICE_TOKEN" >token; echo "${#SLUICE_TOKEN} $SLUICE_SOCKET"'
 prints "32 $home/run.sock" 'a run has a token of 128 bits, and the socket of the runs'
@@ -150,7 +150,7 @@ tries "sluice cancel $second"
 rule 'it cancels a child' [ "$code" = 0 ]
 rule 'whose place the next one gets' becomes "$third" running
 
-# --- it outlives the daemon ---------------------------------------------------------------------------
+# --- across a restart of the daemon -------------------------------------------------------------------
 
 kill -9 "$(pid_of_daemon)"
 start
@@ -159,7 +159,7 @@ rule 'its token is good for the next daemon, too' [ "$code" = 0 ]
 denied 'sluice pause' 'not for runs' 'and for no more than before'
 denied 'env -u SLUICE_TOKEN SLUICE_HOME=$OWNER sluice pause' 'SLUICE_SOCKET' 'which knows its processes again'
 
-# --- a deadline that is changed -------------------------------------------------------------------------
+# --- a changed deadline ---------------------------------------------------------------------------------
 
 "$SLUICE" config set capability.children=40 capability.running=8 agents.slow.command='sleep 100000' >/dev/null
 tries 'sluice add --agent slow --hold --timeout 7200 --retries 0 --json hi'
@@ -170,7 +170,7 @@ rule 'a child is launched with the deadline that its agent has then' becomes "$s
 run sluice show "$slow"
 has timeout 'and stopped by it'
 
-# --- what this host lacks -----------------------------------------------------------------------------
+# --- features that this host lacks --------------------------------------------------------------------
 
 run sluice doctor --json
 has 'read the environment of other runs' 'doctor says what a run of the same user can still do'

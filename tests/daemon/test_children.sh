@@ -1,6 +1,6 @@
 #!/bin/sh
-# No task that a run adds names a command that Sluice executes: on every path by which a run can add tasks. Each path
-# first works for the owner, and for a run where the owner allows it.
+# A run cannot add tasks with commands that Sluice would execute, on any path by which runs add tasks. Each path is first
+# shown to work for the owner, and for a run if the owner allows it.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 needs curl
@@ -15,7 +15,7 @@ agents:
   rogue: {command: [sh, $tmp/rogue.sh]}
 projects: {web: {path: $tmp/web}}"
 
-# attack.sh PATH MARK: adds a task whose check, or whose own command, makes the file MARK.
+# attack.sh PATH MARK: adds a task whose check or command creates the file MARK.
 cat >attack.sh <<'END'
 check="{\"project\":\"web\",\"agent\":\"quick\",\"prompt\":\"x\",\"checks\":[[\"touch\",\"$2\"]]}"
 argv="{\"project\":\"web\",\"argv\":[\"touch\",\"$2\"]}"
@@ -46,7 +46,7 @@ esac
 END
 paths='cli-check cli-argv file-check file-argv file-defaults formula-check formula-argv http-check http-argv mcp-check mcp-argv mcp-http'
 
-# An agent that does what its prompt says: PATH MARK.
+# An agent that executes its prompt: PATH MARK.
 cat >rogue.sh <<END
 read -r words
 set -- \$words
@@ -63,7 +63,7 @@ for path in $paths; do
     rule "$path: works for the owner" soon [ -e "owner-$path" ]
 done
 
-# $1: of which setting; more: paths
+# SETTING PATH...
 attack() {
     kind=$1
     shift

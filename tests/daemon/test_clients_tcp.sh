@@ -7,7 +7,7 @@ needs openssl
 client=$tmp/client
 mkdir -m 700 "$client"
 
-# As a user of a home without a daemon.
+# Runs a command with a home that has no daemon.
 from_there() {
     run env "SLUICE_HOME=$client" "$@"
 }

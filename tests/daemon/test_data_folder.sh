@@ -1,5 +1,5 @@
 #!/bin/sh
-# What all daemons of a store must see is where `data.folder` says, and files of other users are safe there.
+# `data.folder`: the files that all daemons of a store share are there, and files of other users in it are not touched.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir shared
@@ -106,7 +106,7 @@ run sluice up
 exits 0 'without it the daemon starts again'
 run sluice down --wait
 
-# --- two daemons of one machine, each with a folder of its own ---------------------------------------
+# --- two daemons on one machine, each with its own folder ---------------------------------------------
 
 mkdir -m 700 one two
 in_home() { # NAME COMMAND...

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Work in a worktree is never invisible: what an agent leaves uncommitted is committed, a result without changes is reported as
-# that, and the agent's last message is still there. With the sandbox and without.
+# Work in a worktree is never lost: uncommitted changes of an agent are committed, a result without changes is reported as
+# such, and the agent's last message is kept. With the sandbox and without it.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -13,7 +13,7 @@ repo=$HOME/src/web
 git config --global user.name Owner
 git config --global user.email owner@localhost
 
-# An agent as Claude reports itself: it does what the prompt says, and reports what $REPORT says.
+# An agent with the output format of Claude: it executes the prompt and reports $REPORT.
 cat >agent <<'END'
 #!/bin/sh
 eval "$1"
@@ -58,7 +58,7 @@ for sandbox in none bubblewrap; do
     both "$sandbox"
     start
 
-    # --- what is left is committed ----------------------------------------------------------------------------
+    # --- uncommitted changes are committed --------------------------------------------------------------------
     does web 'echo fixed >parser; echo more >>file'
     rule "$sandbox: what an agent leaves is committed on its branch" [ "$(git -C "$repo" show "sluice/$id:parser")" = fixed ]
     rule "$sandbox: the commit has the title and the id of the task" \
@@ -101,7 +101,7 @@ for sandbox in none bubblewrap; do
     has "merged into 'main' at " "$sandbox: and is shown beside it"
     rule "$sandbox: what was merged is counted" [ "$(shown commits) $(shown files)" = '1 1' ]
 
-    # --- the owner's choice, and odd ends -----------------------------------------------------------------------
+    # --- settings, and unusual ends -----------------------------------------------------------------------------
     does none 'echo loose >loose'
     rule "$sandbox: merge: none commits nothing" [ "$(git -C "$repo" rev-list --count "main..sluice/$id")" = 0 ]
     rule "$sandbox: and leaves the files" [ "$(cat "$home/worktrees/$id/loose")" = loose ]
@@ -114,7 +114,7 @@ for sandbox in none bubblewrap; do
     run sluice down --wait
 done
 
-# --- how long it is kept -----------------------------------------------------------------------------------------
+# --- retention ---------------------------------------------------------------------------------------------------
 
 both none
 cat >>"$home/sluice.yaml" <<END
@@ -146,7 +146,7 @@ disappears "$home/worktrees/$kept.json"
 rule 'with its branch' [ -z "$(git -C "$repo" branch --list "sluice/$kept")" ]
 run sluice down --wait
 
-# --- checks and the agent's words ---------------------------------------------------------------------------------
+# --- checks and the agent's message -------------------------------------------------------------------------------
 both none
 start
 does web 'echo y >>y; test "$SLUICE_ITERATION" = 1 || touch good' --check 'test -e good' --until validate
@@ -155,7 +155,7 @@ rule 'feedback does not put the words of the agent into the mouth of the check' 
     grep -qx "The check 'test -e good' failed with exit code 1." "$feedback"
 rule 'and names them as what they are' grep -qx 'Before the check, the run had reported: Committed.' "$feedback"
 
-# --- what cannot be committed ---------------------------------------------------------------------------------------
+# --- commits that fail ----------------------------------------------------------------------------------------------
 
 broken='git config filter.bad.clean false; git config filter.bad.required true; echo "*.bad filter=bad" >.gitattributes; echo lost >x.bad'
 does web "$broken"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# scripts/demo shows what it promises, leaves nothing behind, and examples/night.yaml is what the README says.
+# scripts/demo prints what it promises and leaves nothing behind; examples/night.yaml matches the README.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home, root and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# Its tasks sleep so that people can watch; here they do not.
+# The tasks of the demo sleep so that users can watch; here they do not.
 mkdir place bin
 cat >bin/sleep <<END
 #!/bin/sh
@@ -25,7 +25,7 @@ exits 2 'without a build folder: usage'
 run "$root/scripts/demo" "$tmp/place"
 exits 1 'with one that has no programs: says so'
 
-# As the README has it.
+# The commands of the README.
 start
 run sluice project add web --path "$tmp" --weight 3
 exits 0 'README: a project'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# An agent that is not permitted to do something: its task is held, nothing is paid twice, and one command allows it and
-# continues the same session.
+# An agent that is denied a tool: its task is held, no run is repeated, and one command allows the tool and continues the same
+# session.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir bin plays
@@ -101,7 +101,7 @@ run sluice release "$id"
 becomes "$id" 'done'
 rule 'other tasks do not have it' sh -c '! grep -qF -e "git commit" "plays/'"$id"'.1.argv"'
 
-# --- what else can be done --------------------------------------------------------------------------------
+# --- other commands ---------------------------------------------------------------------------------------
 
 add --hold --agent claude 'mend it'
 play "$id" claude/denied claude/ok

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What did a task change? Everything in its worktree, one iteration, after the merge; nothing of the repository is run.
+# sluice diff with a daemon: all changes in a worktree, one iteration, after the merge; programs of the repository are not run.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -91,7 +91,7 @@ has "\"head\":\"$(git -C repo rev-parse main)\"" 'up to the commit that was merg
 run sluice diff "$merged" --iteration 1
 has '+merged' 'and its iteration'
 
-# While git removes the worktree, its files are not all there.
+# While git removes the worktree, some of its files are missing.
 echo 'before worktree remove' >stop
 add -p web --merge local -- sh -c 'echo going >going'
 becomes "$id" 'done'
@@ -102,7 +102,7 @@ has '+going' 'while the worktree is being removed: what was noted'
 rule 'and not the files that git has removed already' [ "$(grep -c 'deleted file' out)" = 0 ]
 unblock continue
 
-# The base moves while it works; its check fails on the new base, once.
+# The base moves during the run; the check fails once on the new base.
 add -p web --merge direct --until validate --check 'test ! -e moved.twice || test -e fixed' -- sh -c '
     echo "work $SLUICE_ITERATION" >"work$SLUICE_ITERATION"; [ "$SLUICE_ITERATION" = 1 ] || echo x >fixed
     [ "$SLUICE_ITERATION" != 1 ] || { : >"$0/based"; read -r _ <"$0/go"; }' "$tmp"
@@ -116,7 +116,7 @@ has '3 files, +3 -0' 'a rebased change: what is its own, and not what came with 
 run sluice diff "$moving" --iteration 2 --stat
 has '2 files, +2 -0' 'the iteration behind a rebase begins on the new base'
 
-# Killed after the merge and before it is stored: what was noted before is not lost.
+# The daemon is killed after the merge, before the result is stored: the earlier record is not lost.
 echo 'after merge --ff-only' >stop
 add -p web --merge direct -- sh -c 'echo crashed >crashed'
 crashed=$id

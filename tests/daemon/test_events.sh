@@ -1,5 +1,5 @@
 #!/bin/sh
-# Events: every change, numbered without gaps, and a stream that can be taken up again.
+# Events: one for every change, numbered without gaps, and a stream that can be resumed.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 start

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Every example goes through and leaves nothing behind; what docs/coming-from says of a key is so.
+# Every example succeeds and leaves nothing behind; the values of settings in docs/coming-from are correct.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets root and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# --- the examples: side by side, each in a home of its own ---
+# --- the examples: concurrently, each with its own home ---
 
 names='loopr conductor-loop gastown agency agent-queue'
 mkdir place
@@ -27,7 +27,7 @@ exits 2 'an example that does not exist: says which there are'
 
 # --- docs/coming-from: each table of settings against the preset ---
 
-# KEY VALUE of the rows "| theirs | `key` | `value` |", and KEY alone of those with another value.
+# Prints KEY VALUE for rows "| theirs | `key` | `value` |", and KEY alone for rows with another kind of value.
 rows() {
     sed -n -e 's/^|.*| `\([a-z_.]*\)` | `\([^`]*\)` |$/\1 \2/p' "$1"
 }
@@ -52,7 +52,7 @@ for pair in loopr:loopr conductor-loop:conductor gastown:gastown agency:agency a
     rule "${pair%:*}.md: its commands exist" [ $wrong = 0 ]
 done
 
-# Only keys that exist, wherever the pages name one.
+# All keys that the pages name exist.
 unknown=$(grep -ohE 'sluice config set [^`]*' "$root"/docs/coming-from/*.md | grep -oE "[a-z_]+(\.[a-z_A-Z]+)*=" |
     tr -d = | sort -u | while read -r key; do
     "$SLUICE" config explain "$key" >/dev/null 2>&1 || echo "$key"

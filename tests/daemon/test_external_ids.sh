@@ -1,5 +1,5 @@
 #!/bin/sh
-# A task that has a name elsewhere is found by it, wherever an id is taken; a word that names two tasks is refused.
+# External ids are accepted wherever an id is; an external id of two tasks is refused as ambiguous.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 4}
@@ -32,7 +32,7 @@ done
 run sluice show bd-9
 complains "there is no task 'bd-9'" 'what was deleted is not found'
 
-# --- the same word for two tasks --------------------------------------------------------------------------
+# --- the same external id for two tasks -------------------------------------------------------------------
 
 add --project web --draft -- true
 own=$id

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Other agents take over from one whose account is limited, and give back when it is open: with recorded runs of two
-# real agents, and the daemon killed while both are closed.
+# Failover: other agents take over from an agent with a limited account, until the limit ends. With recorded runs of two real
+# agents, and a kill of the daemon while both accounts are closed.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir bin plays
@@ -57,7 +57,7 @@ run sluice events --json --task "$first"
 has '"agent":"codex","instead_of":"claude","instead_until":1' 'and so does the event of its start'
 rule 'the account of the second knows of no limit' account codex open
 
-# --- who waits for his own -----------------------------------------------------------------------------------
+# --- tasks that wait for their own agent ---------------------------------------------------------------------
 
 add --agent claude --failover none 'only you'
 none=$id
@@ -99,7 +99,7 @@ rule 'and goes on with its own session' grep -qF -- "--resume $session" "plays/$
 rule 'who waited for it has it now' becomes "$none" 'done'
 rule 'with a command of its own too' becomes "$own" 'done'
 
-# --- its own session, although another has worked meanwhile -------------------------------------------------------
+# --- resumes its own session after a run of another agent ---------------------------------------------------------
 
 run sluice limiter clear codex
 add --hold --agent claude 'mend all'
@@ -114,7 +114,7 @@ rule 'after a turn of the other it comes back' becomes "$back" 'done'
 session=$(session_of "$back" 1)
 rule 'and goes on with the session from before' grep -qF -- "--resume $session" "plays/$back.3.argv"
 
-# --- lists that cannot be ------------------------------------------------------------------------------------------
+# --- invalid lists -------------------------------------------------------------------------------------------------
 
 settings '[codx]'
 run sluice config reload
