@@ -1,5 +1,5 @@
 #!/bin/sh
-# Shares, guarantees, budgets and workers of the preset agent-queue on the real daemon, one run at a time.
+# Shares, guarantees, budgets and workers of the preset agent-queue, with the real daemon and one run at a time.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'preset: agent-queue
@@ -8,7 +8,7 @@ projects: {alpha: {weight: 3}, beta: {weight: 1}, idle: {active: false}}'
 PATH=$(dirname "$SLUICE"):$PATH
 start
 
-# A run that says who it is, and how many tokens it has used.
+# A run that prints its name and reports tokens.
 cat >work.sh <<'END'
 echo "$1" >>order
 [ -z "${2-}" ] || sluice report --tokens-in "$2" --tokens-out 0
@@ -18,13 +18,13 @@ work() { # NAME TOKENS ADD-OPTIONS...
     shift 2
     add "$@" -- sh ./work.sh "$name" "$tokens"
 }
-settle() { # until nothing is left to do
+settle() { # waits until nothing is left to do
     soon nothing_runs
 }
 nothing_runs() {
     [ -z "$("$SLUICE" list --ids --state ready,starting,running)" ]
 }
-went() { # the order in which they ran since the last time
+went() { # prints the order of the runs since the last time
     tr '\n' ' ' <order
     : >order
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files of tasks: all or nothing, and mistakes are reported with their line.
+# Task files: all tasks are added or none, and errors are reported with their line.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'projects: {web: {weight: 3}, api: }
@@ -24,7 +24,7 @@ rule 'in the order of their dependencies' [ "$(tr '\n' ' ' <order)" = 'one two t
 run sluice group show night --json
 rule 'and in their group' [ "$(grep -o '"state":"done"' out | wc -l)" = 3 ]
 
-# Each of these has a mistake in one line, and good tasks before and behind it.
+# Each of these files has an error in one line, and valid tasks before and after it.
 bad() { # LINE 'message' 'what'; the file is bad.yaml
     before=$(last_event)
     run sluice add -f bad.yaml
@@ -63,7 +63,7 @@ printf '%s\n' '- {id: a, needs: c, run: "true"}' '- {id: b, needs: a, run: "true
 bad '[123]' 'cycle' 'a cycle'
 rule 'a cycle is printed' grep -Eq 'a.*b.*c|b.*c.*a|c.*a.*b' err
 
-# The daemon also checks a batch as one: 200 valid tasks and one for an unknown agent.
+# The daemon also refuses a complete batch: 200 valid tasks and one with an unknown agent.
 i=0
 while [ $i -lt 200 ]; do
     i=$((i + 1))
@@ -78,7 +78,7 @@ printf -- '- {id: x, run: "echo $SLUICE_TASK"}\n' | "$SLUICE" add -f - >out 2>er
 code=$?
 exits 0 'a file through stdin'
 prints 't-4 started (x)' 'a file through stdin: the task'
-becomes t-4 'done' # its end is an event, too; below they are counted
+becomes t-4 'done' # its end is an event, and events are counted below
 printf '[{"argv":["true"],"titel":"x"}]' | "$SLUICE" add -f - >out 2>err
 code=$?
 exits 2 'stdin with a mistake: exit code'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The preset agency on the real daemon: cards, flows, phases, locks that are kept, the queue and its log.
+# The preset agency with the real daemon: cards, flows, phases, locks, the queue and its log.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'preset: agency
@@ -20,13 +20,13 @@ stop_all() {
         becomes "$id" canceled
     done
 }
-card() { # KIND ARGS...: a card that runs until a line is written to its fifo
+card() { # KIND ARGS...: adds a card that runs until a line is written to its fifo
     kind=$1
     shift
     add --project web --kind "$kind" "$@" -- sh -c 'read -r _ <go'
 }
 
-# --- f058, f059, f037, f092: caps of flows, and what a change of them starts ------------------------------
+# --- f058, f059, f037, f092: caps of flows, and starts after a change of a cap -----------------------------
 
 card implement --parallel
 card review --parallel
@@ -71,7 +71,7 @@ stop_all
 run sluice config set limits.runs=2 kinds.implement.max_running=2
 rule 'f079 the pause is that of the document' \
     [ "$("$SLUICE" config get --live retry.failed.delay_s) $("$SLUICE" config get --live retry.failed.jitter)" = '30 0.1' ]
-run sluice config set retry.failed.delay_s=3600 retry.failed.cap_s=3600 # nothing below waits for its end
+run sluice config set retry.failed.delay_s=3600 retry.failed.cap_s=3600 # never ends during the test
 add --project web --kind implement --external-id cards/a.md -- sh -c 'echo >>tries; exit 1'
 card_a=$id
 becomes "$card_a" held
@@ -111,7 +111,7 @@ run sluice why "$id"
 has 'waits before the next attempt (opens in ' 'f083 and says so'
 stop_all
 
-# --- f112: a worker that is gone ----------------------------------------------------------------------------
+# --- f112: a lost worker --------------------------------------------------------------------------------------
 
 card implement
 becomes "$id" running
@@ -141,7 +141,7 @@ rule 'f093 an empty queue has nothing to tell' [ "$(grep -c 'Queue depth total=0
 run sluice config set log.level=info
 exits 0 'f093 the log goes on'
 
-# --- f096, f153: what a start leaves ------------------------------------------------------------------------
+# --- f096, f153: files of a start ---------------------------------------------------------------------------
 
 rule 'f096 each run has a folder of its own, with its log' [ -f "$home/runs/$id/1/out.log" ]
 rule 'f096 and its end' [ -f "$home/runs/$id/1/end.json" ]

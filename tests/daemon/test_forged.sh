@@ -1,5 +1,5 @@
 #!/bin/sh
-# How a run ended is what its shim has recorded, whatever the run writes into its own folder.
+# The daemon believes only the end that the shim has recorded, whatever the run writes into its folder.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home and tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -9,7 +9,7 @@ config 'retry: {lost: {max: 0}}
 agents: {helper: {command: [sh, -c, "pwd >>places"]}}'
 start
 
-# The end of a run that succeeded, as its shim has written it.
+# The end of a successful run, as its shim has written it.
 add -- true
 becomes "$id" 'done'
 cp "$home/runs/$id/1/end.json" forged
@@ -34,9 +34,9 @@ has 'its shim was ended by signal 9' 'its run is lost, and says why'
 rule 'its check was not run' [ ! -e checked ]
 rule 'what it has left is killed' is_gone "$(cat left.pid)"
 
-# --- while no daemon lives -----------------------------------------------------------------------
+# --- while no daemon runs ------------------------------------------------------------------------
 
-# Writes an end, and kills its shim on request.
+# Writes a forged end, and kills its shim on request.
 mkfifo go
 cat >forge_later.sh <<'END_FORGE'
 cd "$(dirname "$0")" || exit 1
@@ -52,7 +52,7 @@ kill_daemon() {
     is_gone "$daemon"
 }
 
-# A store that does not know a run has no key for it, as one of an earlier version has none.
+# Without a row for the run, the store has no key for it, like a store of an earlier version.
 if store_is_file; then
     "$SLUICE" pause >/dev/null
     add -- sh "$tmp/forge_later.sh"
@@ -112,7 +112,7 @@ run sluice cancel --now "$id"
 rule 'and can be stopped' becomes "$id" canceled
 rule 'its shim has ended' is_gone "$shim"
 
-# LINE: the run does it.
+# LINE: the run executes it.
 asks() {
     rm -f answered
     timeout "$patience" sh -c 'echo "$1" >ask' - "$1"

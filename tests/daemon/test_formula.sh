@@ -1,5 +1,5 @@
 #!/bin/sh
-# Formulas: checked and expanded when they are submitted, never later.
+# Formulas are checked and expanded at submission, never later.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir -p "$home/formulas" "$tmp/web/.sluice/formulas"
@@ -110,7 +110,7 @@ exits 4 'f145 what is over is refused before anything is added'
 count=$("$SLUICE" list --ids --state all --project web --limit 100 | wc -l)
 rule 'f145 and no step is added' [ "$count" = 4 ]
 
-# --- generations: each sling of a formula has steps of its own ---------------------------------------------------
+# --- generations: each sling of a formula creates its own steps --------------------------------------------------
 
 formula() { # VAR: the steps write into a file
     cat >"$tmp/web/.sluice/formulas/rel.yaml" <<END
@@ -151,7 +151,7 @@ becomes "$task" 'done'
 echo own >want
 compare want did 'after clear a sling without a formula runs the command of the task, and no step'
 
-# All or nothing: a step that is refused leaves no draft behind, and no other target slung.
+# All or nothing: if a step is refused, no draft is left and no other target is slung.
 formula ', agent: nobody'
 add --project web --draft -- true && one=$id
 add --project web --draft -- true && two=$id

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Whatever a run configures in its repository, or puts in place of it, is never executed outside of a shim.
+# Programs that a run configures in its repository, or in a replacement of it, are never executed outside of a shim.
 #
-# Each attack wants to run evil.sh as a process that has no shim above it, so that the owner's socket takes it for the
-# owner. First it is tried on plain git, where it must succeed: an attack that does not work proves nothing. Then a run
-# does the same in its worktree, and the daemon works there.
+# Each attack tries to run evil.sh as a process that is not a descendant of a shim, so that the owner's socket accepts it as
+# the owner. It is first made with plain git, where it must succeed, else it proves nothing. Then a run makes it in its
+# worktree, and the daemon works there.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
 
-# evil.sh NAME: notes "below" or "outside" of a shim, and whether the owner's socket answers; then it is a filter.
+# evil.sh NAME: records "below" or "outside" of a shim, and whether the owner's socket accepts it; then it acts as a filter.
 cat >evil.sh <<END
 #!/bin/sh
 pid=\$\$ where=outside
@@ -43,18 +43,18 @@ config "$(cat projects.yaml)"
 mkfifo go
 clock_git
 start
-run sluice status # so that there are the files out and err
+run sluice status # creates the files out and err
 
-# --- words of this test ------------------------------------------------------------------------------
+# --- functions of this test --------------------------------------------------------------------------
 
-# NAME: a repository, and beside it a worktree for the attack on plain git.
+# NAME: creates a repository, and a worktree for the attack with plain git.
 victim() {
     repository "$1"
     git -C "$1" worktree add -q -b plain "$tmp/$1.plain"
     : >"seen.$1"
 }
 
-# NAME SCRIPT: the attack on plain git.
+# NAME SCRIPT: makes the attack with plain git.
 plain() {
     (cd "$1.plain" && sh -c "$2" "$tmp" "$1" </dev/null >/dev/null 2>&1)
     rule "plain git: '$1' runs outside of any shim, and is taken for the owner" grep -qx 'outside answered' "seen.$1"

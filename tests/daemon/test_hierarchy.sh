@@ -1,5 +1,5 @@
 #!/bin/sh
-# Parents and children: gates, artifacts, spawn files, iterations that make older children stale.
+# Parents and children: gates, artifacts, spawn files, iterations that invalidate older children.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 8}
@@ -12,7 +12,7 @@ spawn: {tasks: 5, depth: 3}'
 mkfifo go hold
 start
 
-# ID COUNT: prints the ids of its children when it has COUNT of them
+# ID COUNT: waits until the task has COUNT children, and prints their ids
 children() {
     soon has_children "$1" "$2" && cat "$tmp/children"
 }
@@ -123,7 +123,7 @@ rule 'f025 as orphans' [ "$(value "$branch" reason) $(value "$leaf" reason)" = '
 # --- spawn files --------------------------------------------------------------------------------------------
 
 cat >agent.sh <<'END'
-# One level of the hierarchy: writes the tasks of the next one.
+# One level of the hierarchy: writes the tasks of the next level.
 case $1 in
 plan) next=spec ;; spec) next=phase ;; phase) next=ralph ;; *) echo "$SLUICE_TASK" >>work && exit ;;
 esac
@@ -148,7 +148,7 @@ rule 'f027 started, ended, then its children, then done' [ \
     "$(grep -o -e '"kind":"run.started"' -e '"kind":"task.spawned"' -e '"kind":"run.ended"' out | tr -d '\n')" = \
     '"kind":"run.started""kind":"task.spawned""kind":"run.ended"' ]
 
-# A daemon that is killed adds them once.
+# A kill of the daemon does not add them twice.
 add --spawn list.json -- sh -c 'echo "[{\"run\":\"true\"},{\"run\":\"true\"}]" >"$SLUICE_SPAWN"; read -r _ <go'
 twice=$id
 becomes "$twice" running
@@ -161,7 +161,7 @@ kill -9 "$(pid_of_daemon)"
 start
 rule 'also when it is killed after that' [ "$(children "$twice" 2 | wc -l)" = 2 ]
 
-# Bad files.
+# Invalid files.
 bad() { # FILE-TEXT MESSAGE 'what'
     printf '%s\n' "$1" >bad.yaml
     add --spawn tasks.yaml -- sh -c 'cp bad.yaml "$SLUICE_SPAWN"'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the machine has left: disk, memory and load, with a disk of the test's own that can be filled.
+# Gates for disk space, memory and load, with a separate file system that the test can fill.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 if [ -z "${OWN_DISKS-}" ]; then
     for options in -m -rm; do
@@ -11,7 +11,7 @@ fi
 . "$(dirname "$0")/kit.sh"
 mount -t tmpfs -o size=300m,mode=700 none "$home" || { echo '1..0 # SKIP no disk of our own' && exit 0; }
 trap 'stop_daemon; umount -l "$home"; rm -rf "$tmp"' EXIT
-# 300 MB, of which the store reserves 64: 236 are free, and 200 must be.
+# 300 MB, of which the store reserves 64: 236 are free, and 200 are required.
 config 'host: {disk_free_gb: 0.2}
 store: {min_free_mb: 20}
 retention: {low_disk_days: never}
@@ -56,7 +56,7 @@ rule 'f067 with room again it starts by itself' becomes "$waits" 'done'
 rule 'f067 and the alert is over' until_alert disk no
 rule 'f067 it was told once' [ "$("$SLUICE" debug events | grep -c '"kind":"alert".*"key":"disk"')" = 1 ]
 
-# --- f067: what is finished goes first --------------------------------------------------------------------
+# --- f067: files of finished tasks are removed first ------------------------------------------------------
 
 for _ in 1 2 3; do
     add -- head -c 15000000 /dev/zero
@@ -108,7 +108,7 @@ rule 'pain 9: once, whatever comes behind it' [ "$("$SLUICE" debug events | grep
 rule 'pain 9: lowered, work goes on at once' becomes "$id" 'done'
 rule 'pain 9: and the alert is over' until_alert memory no
 "$SLUICE" config set host.load=0.001 >/dev/null
-sh -c 'while :; do :; done' & # the load, where nothing else runs
+sh -c 'while :; do :; done' & # creates load on an idle machine
 burner=$!
 trap 'kill "$burner" 2>/dev/null; stop_daemon; umount -l "$home"; rm -rf "$tmp"' EXIT
 is_loaded() {

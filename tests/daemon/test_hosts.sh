@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run belongs to its host. One home and one store, and a daemon that calls its host now hosta, now hostb.
+# A run belongs to its host. One home and one store, and a daemon whose host name switches between hosta and hostb.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
@@ -22,7 +22,7 @@ appears "$living.1" started
 becomes "$living" running
 shim=$(shim_of "$living" 1)
 
-# --- away --------------------------------------------------------------------------------------------
+# --- unreachable -------------------------------------------------------------------------------------
 
 on hostb
 rule 'a run of another host is running' [ "$(value "$living" state) $(value "$living" attempt)" = 'running 1' ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two daemons of one store on two hosts: what ran on the one that died stays its own, through two takeovers.
+# Two daemons of one store on two hosts: runs of a dead host keep belonging to it, across two takeovers.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
@@ -28,7 +28,7 @@ is_active() { # HOME
 says_away() {
     "$SLUICE" status --json 2>/dev/null | grep -q '"key":"host:hosta"'
 }
-where() { # RUN: the row's own word
+where() { # RUN: the host in its row
     "$SLUICE" show --json "${1%.*}" 2>/dev/null | grep -o "\"attempt\":${1#*.},[^}]*\"host\":\"[^\"]*\"" | sed 's/.*"host":"\(.*\)"/\1/' | head -n 1
 }
 
@@ -49,7 +49,7 @@ first=$(tr '\0\n' '  ' <"data/runs/$living/1/lock" | sed -n 's/.*shim \([0-9]*\)
 
 # --- the active one dies, with its runs alive -------------------------------------------------------
 
-# A client asks while no daemon is active: the standby is stopped, so that the question is older than the takeover.
+# A client sends a request while no daemon is active: the standby is stopped, so that the request precedes the takeover.
 standby=$(in_b pid_of_daemon)
 kill -STOP "$standby"
 kill -9 "$(pid_of_daemon)"
@@ -72,7 +72,7 @@ rule 'its places are taken' [ "$(value "$waiting" state)" = ready ]
 run sluice logs "$living"
 exits 0 'its log is seen in the shared folder'
 
-# --- it ends there, and its daemon is back as a standby ----------------------------------------------
+# --- the run ends there, and its daemon is back as a standby -----------------------------------------
 
 unblock go
 is_gone "$first"

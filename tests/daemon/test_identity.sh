@@ -1,7 +1,7 @@
 #!/bin/sh
-# A process of a run is never taken for the owner: not by another home, not while a daemon starts, not by a standby,
-# not after a takeover, not when its shim is dead. The same requests are answered when a process outside of runs
-# makes them: so they work, and it is the daemon that refuses.
+# A process of a run is never treated as the owner: not by the daemon of another home, not while a daemon starts, not by a
+# standby, not after a takeover, not if its shim is dead. The same requests succeed from a process outside of runs, which
+# shows that they are valid.
 # shellcheck disable=SC1091,SC2016,SC2030,SC2031,SC2034,SC2154 # kit.sh sets home, tmp and root; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 : "${KNOCK:?is not set: the program knock of this folder}"
@@ -21,7 +21,7 @@ is_paused() { # HOME
     [ "$(SLUICE_HOME=$1 "$SLUICE" status --json | first paused)" = true ]
 }
 
-# Runs each line of the fifo `ask` in the background; what the Nth printed is in N.out once N.done is there.
+# Runs each line of the fifo `ask` in the background; the output of line N is in N.out once N.done exists.
 cat >rogue.sh <<'END_ROGUE'
 cd "$(dirname "$0")" || exit 1
 n=0
@@ -59,7 +59,7 @@ rogue=$id
 becomes "$rogue" running
 soon [ -e ready ]
 
-# --- of another home -----------------------------------------------------------------------------
+# --- another home --------------------------------------------------------------------------------
 
 rule 'a process outside of runs may pause a daemon' [ "$("$KNOCK" "$b/sluice.sock" POST /v1/pause)" = 200 ]
 rule 'which is paused then' is_paused "$b"
@@ -70,7 +70,7 @@ tries "setsid -w sh -c '$KNOCK $b/sluice.sock POST /v1/pause; exit 0'" 403 'nor 
 tries "env -i $KNOCK $b/sluice.sock POST /v1/shutdown" 403 'nor without its environment'
 rule 'nothing of it has happened' not is_paused "$b"
 
-# A daemon that a run has started is its own: it is below the same shim.
+# A daemon that was started by the run accepts it: both are descendants of the same shim.
 mkdir -m 700 "$tmp/c"
 printf '' | with_store "$tmp/c" >"$tmp/c/sluice.yaml"
 tries "unset SLUICE_SOCKET SLUICE_TOKEN; SLUICE_HOME=$tmp/c $SLUICE up >/dev/null 2>&1; $KNOCK $tmp/c/sluice.sock POST /v1/pause" 200 \
@@ -154,8 +154,8 @@ is_gone "$standby"
 
 # --- a dead shim -----------------------------------------------------------------------------------
 
-# The daemon is stopped while the shim dies and the child of its command connects: it sees both at once. A run without a
-# cgroup is distinguished from others only by its ancestors, and those have ended: docs/capabilities.md says so.
+# The daemon is stopped while the shim dies and a child of the command connects, so it sees both at once. A run without a
+# cgroup is recognized only by its ancestors, and those have ended: docs/capabilities.md describes this gap.
 cat >orphan.sh <<'END_ORPHAN'
 cd "$(dirname "$0")" || exit 1
 (env -i setsid sh -c 'echo $$ >orphan.pid; read -r _ <go; exec "$1" "$2" <request >orphan.out' - "$KNOCK" "$OWNER" &)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Cards of a board and beads become tasks; what becomes of a task is written back to its card, if that is wanted.
+# Cards of a board and beads become tasks; with mirroring, the state of a task is written back to its card.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'preset: agency
@@ -12,12 +12,12 @@ start
 sums() { # of all cards, by name
     (cd board && find . -type f | sort | xargs cksum)
 }
-card() { # FILE FRONT BODY: a card with CRLF and a comment, as people write them
+card() { # FILE FRONT BODY: writes a card with CRLF and a comment, like one written by a person
     mkdir -p "$(dirname "board/$1")"
     printf -- '---\r\nowner: ann  # a comment\r\n%b---\r\n%b' "$2" "$3" >"board/$1"
 }
 
-# --- f004, f061, f106: what a card says -----------------------------------------------------------------------
+# --- f004, f061, f106: fields of a card -----------------------------------------------------------------------
 
 card phase-1-setup/backlog/1.1-login.md 'agent_flow: implement\r\nagent_status: idle\r\nbranch: implement/login\r\n' \
     '# Login\r\n\r\nMake it work.\r\n\r\nHistory:\r\n- 2026-01-01: made\r\n\r\nNotes:\r\nkeep me\r\n'
@@ -54,7 +54,7 @@ run sluice import cards --agent claude --project web board
 has '0 added, 2 already' 'f060 a card that was moved to another column is the same card'
 mv board/phase-1-setup/in-progress/1.1-login.md board/phase-1-setup/backlog/
 
-# --- f116: without mirroring the files stay as they are --------------------------------------------------------
+# --- f116: without mirroring the files are not changed ----------------------------------------------------------
 
 "$SLUICE" resume >/dev/null
 becomes web-1 'done'
@@ -142,7 +142,7 @@ done
 sed "/agent [a-z]* ($a/d" board/phase-9/backlog/a.md | sed 's/agent_status: succeeded/agent_status: idle/' >a.after
 compare a.before a.after 'f155 and no other byte has changed, CRLF and comments included'
 rule 'f155 the mode is kept' [ "$(stat -c %a board/phase-9/backlog/a.md)" = 640 ]
-soon sh -c '[ "$(find board/phase-9/backlog -type f | wc -l)" = 2 ]' # that of the other card may be just being written
+soon sh -c '[ "$(find board/phase-9/backlog -type f | wc -l)" = 2 ]' # a temporary file of the other card may exist for a moment
 rule 'f155 nothing is left beside it' [ "$(find board/phase-9/backlog -type f | wc -l)" = 2 ]
 appears 'agent_status: succeeded' board/phase-9/backlog/b.md
 card phase-9/backlog/c.md 'agent_flow: review\r\n' 'Fail.'
@@ -159,7 +159,7 @@ card phase-9/backlog/f.md 'agent_flow: review\r\n' 'Fail.'
 appears 'agent_status: failed' board/phase-9/backlog/f.md
 rule 'f155 failed, with what is known of it' grep -q 'agent failed: retries (web-[0-9]*\.1 #[0-9]*): .*1' board/phase-9/backlog/f.md
 
-# A launch that fails is on the card, with its error, although it is tried again.
+# A failed launch is written to the card with its error, even if it is retried.
 "$SLUICE" config set agents.absent.command=/nowhere/at/all retry.failed.max=5 retry.failed.delay_s=3600 \
     retry.failed.cap_s=3600 >/dev/null
 card phase-9/backlog/l.md 'agent_flow: review\r\n' 'Launch.'
@@ -173,7 +173,7 @@ rule 'f155 a failed run that is tried again says why' grep -q 'agent queued: ret
 "$SLUICE" cancel --all --project web >/dev/null
 "$SLUICE" config set retry.failed.max=0 >/dev/null
 
-# Two changes without a daemon: the daemon is killed, the card edited and moved.
+# Changes while no daemon runs: the daemon is killed, the card is edited and moved.
 "$SLUICE" pause >/dev/null
 card phase-9/backlog/d.md 'agent_flow: review\r\n' 'Later.\r\n'
 run sluice import cards --agent claude --project web --mirror --json board
@@ -202,7 +202,7 @@ rule 'f155 a card that vanished is logged once' [ "$(grep -c 'e.md. of task .* i
 rule 'f155 and not made again' [ ! -e board/phase-9/backlog/e.md ]
 start
 
-# A run does not have the daemon write into a file of its choice: only imported tasks have cards, also after a restart.
+# A run cannot make the daemon write to a file of its choice: only imported tasks have cards, also after a restart.
 card phase-9/backlog/g.md 'agent_flow: review\r\n' 'Not yours.\r\n'
 mv board/phase-9/backlog/g.md notes.md
 cp notes.md notes.before
@@ -255,7 +255,7 @@ PATH=$tmp/bin:$PATH
 run sluice import beads --agent claude --draft
 has '(gt-q)' 'without a file bd is asked'
 
-# --- what beads say of each other --------------------------------------------------------------------------------
+# --- relations between beads -------------------------------------------------------------------------------------
 
 cat >linked.json <<'END'
 [{"id":"gt-l3","title":"last","dependencies":[{"issue_id":"gt-l3","depends_on_id":"gt-l2","type":"blocks"},

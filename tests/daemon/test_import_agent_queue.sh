@@ -1,5 +1,5 @@
 #!/bin/sh
-# The database of agent-queue moves with one command, and the queue runs to its end.
+# One command imports the database of agent-queue, and all of its tasks run.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/import_kit.sh"
@@ -11,7 +11,7 @@ limits: {runs: 1}
 tasks: {sandbox: none}"
 start
 
-# The paths of the example are in the database, so it is made with others.
+# The database contains paths, so it is created with those of this test.
 prepared_db() { # SIZE
     mkdir -p "$tmp/fixtures"
     cp -R "$root/tests/fixtures/import/." "$tmp/fixtures"
@@ -107,7 +107,7 @@ has '0 added, 30 already, 1 skipped' 'rich: importing the database itself adds n
 rule 'rich: and changes nothing' [ "$(last_event)" = "$before" ]
 "$SLUICE" project set notes-app paused=false >/dev/null
 "$SLUICE" resume >/dev/null
-ends_of() { # nothing but quiet-puma waits: its need has failed
+ends_of() { # only quiet-puma waits: its dependency has failed
     [ "$("$SLUICE" list --ids --state waiting,ready,starting,running)" = "$(value quiet-puma id)" ]
 }
 rule 'rich runs to its end' soon ends_of

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A town of Gas Town moves with one command, and the queue runs to its end.
+# One command imports a town of Gas Town, and all of its tasks run.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/import_kit.sh"

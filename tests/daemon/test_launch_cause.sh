@@ -1,5 +1,5 @@
 #!/bin/sh
-# Launches that fail: what is wrong with a project or a task counts there, and never closes the agent for the others.
+# Failed launches: a problem of a project or a task counts only for that project or task, and never closes the agent.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$root/tests/daemon/repository.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every recorded run of every agent, through a real daemon: what is booked for it is what its service has charged
-# (tests/fixtures/agents/charged.txt). Also when a run prints several of them, in any order; with new events, broken, repeated or
-# very long lines between them; and cut off.
+# Every recorded run of every agent, with a real daemon: the booked usage equals the usage that the provider charged
+# (tests/fixtures/agents/charged.txt). Also if one run prints several recordings in any order, with unknown events, broken,
+# repeated or very long lines between them, or truncated.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets home, tmp and root
 . "$(dirname "$0")/kit.sh"
 needs python3
@@ -13,7 +13,7 @@ PATH=$tmp/bin:$PATH
 export PATH
 "$root/tests/daemon/ledger.py" plan "$root/tests/fixtures/agents" "$tmp" >plan || { echo 'Bail out! there is no plan' && exit 1; }
 read -r tasks attempts <plan
-# An account for each: what is refused in one recording must not hold up the others.
+# One account for each: a refusal in one recording must not delay the others.
 config "limits: {runs: 8}
 limiter: {margin_s: 0, jitter_s: 0}
 retry: {failed: {delay_s: 0}}
@@ -26,8 +26,8 @@ run sluice add --file tasks.json
 exits 0 "all recordings, as $tasks tasks"
 [ $code = 0 ] || exit 1
 
-# The attempt after each: whatever became of the one before.
-more() { # prints what has another attempt before it
+# Starts the next attempt of each task, whatever the result of the last one.
+more() { # prints the tasks with another attempt to come
     python3 - "$1" <<'END'
 import json, sys
 print(*[one["id"] for one in json.load(open("expected.json")) if len(one["runs"]) > int(sys.argv[1])])

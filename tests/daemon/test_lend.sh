@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run that waits for its own child lends its place: where one run may live, both come to their end.
+# A run that waits for its own child lends its slot: with a limit of one run, both complete.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -15,7 +15,7 @@ projects: {web: }'
 start
 mkfifo go
 
-# A child of the run, and the run waits for it. Each writes what became of its wait.
+# The run adds a child and waits for it. Each writes the result of its wait.
 cat >top.sh <<'END'
 cd "$(dirname "$0")" || exit 1
 child=$(sluice add --json --agent "$1" hi | sed 's/.*"tasks":\[{"id":"\([^"]*\)".*/\1/')
@@ -29,7 +29,7 @@ sluice wait "$child" >middle.out 2>&1
 echo $? >middle.code
 END
 
-# --- one place, a parent that waits for its child ------------------------------------------------------
+# --- one slot, a parent that waits for its child -------------------------------------------------------
 
 add --project web -- sh "$tmp/top.sh" child first
 parent=$id
@@ -54,7 +54,7 @@ rule 't15 both come to their end' becomes "$parent" 'done'
 rule 'the wait was answered with the end of the child' [ "$(cat first.code) $(cat first.out)" = "0 $child is done" ]
 rule 'and then the next one has its turn' becomes "$other" 'done'
 
-# --- the daemon dies in the middle ---------------------------------------------------------------------
+# --- the daemon is killed during the wait --------------------------------------------------------------
 
 rm -f begun
 add --project web -- sh "$tmp/top.sh" child second
@@ -80,7 +80,7 @@ rule 'each was answered' [ "$(cat third.code) $(cat middle.code)" = '0 0' ]
 
 # --- with the tool of the MCP server ---------------------------------------------------------------------
 
-# An agent that speaks MCP: it adds a child and waits for it, and continues when it has ended.
+# An agent that uses MCP: it adds a child, waits for its end, and continues.
 cat >tool.sh <<'END'
 cd "$(dirname "$0")" || exit 1
 child=$(sluice add --json --agent child hi | sed 's/.*"tasks":\[{"id":"\([^"]*\)".*/\1/')
@@ -102,7 +102,7 @@ unblock go
 rule 'and is answered when it is back' becomes "$id" 'done'
 rule 'with the end of the child' grep -qF '\"ended\":true' tool.out
 
-# --- who may wait for whom -----------------------------------------------------------------------------
+# --- which tasks a run may wait for ---------------------------------------------------------------------
 
 add --project web --hold -- true
 stranger=$id

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The life of a task, and what a person can do to it.
+# The life cycle of a task, and the commands that change it.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 4}

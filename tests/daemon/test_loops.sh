@@ -15,7 +15,7 @@ limiters:
 mkfifo go hold
 start
 
-# ID TEXT: until the task shows it
+# ID TEXT: waits until `show` of the task has the text
 shows() {
     soon does_show "$1" "$2"
 }
@@ -80,7 +80,7 @@ rule 'f077 or when the next daemon finds it removed' becomes "$id" running
 run sluice report --done
 exits 2 'report is for runs'
 
-# --- what is kept of a loop ------------------------------------------------------------------------------------
+# --- retention of iterations -----------------------------------------------------------------------------------
 
 "$SLUICE" config set retention.iterations=2 >out
 add --until 'done' -- sh -c 'echo $SLUICE_ITERATION; test $SLUICE_ITERATION -lt 6 || : >"$SLUICE_DONE"'

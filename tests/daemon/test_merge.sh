@@ -1,5 +1,5 @@
 #!/bin/sh
-# What becomes of the work in a worktree: merge strategies, conflicts. test_merge_crashes.sh has the crashes.
+# Merging the work in a worktree: strategies, conflicts. test_merge_crashes.sh tests crashes.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"

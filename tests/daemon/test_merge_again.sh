@@ -1,5 +1,5 @@
 #!/bin/sh
-# A successful result that cannot be merged, and not because of a conflict: the merge is tried again, never the agent.
+# A successful result that cannot be merged for another reason than a conflict: the merge is retried, not the agent.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -28,7 +28,7 @@ waits_to_try_again() {
     grep -qF 'waits to try again' "$tmp/out"
 }
 
-# --- it goes away ----------------------------------------------------------------------------------
+# --- a temporary problem ---------------------------------------------------------------------------
 
 : >repo/.git/index.lock
 add -p web -- sh -c 'echo one >one'
@@ -58,7 +58,7 @@ becomes "$id" 'done'
 rule 'not the agent' [ "$(runs "$id")" = 1 ]
 rule 'but the command' [ "$(grep -cx "$id" asked)" -ge 2 ]
 
-# --- it does not -----------------------------------------------------------------------------------
+# --- a permanent problem ---------------------------------------------------------------------------
 
 "$SLUICE" config set git.retries=2 >/dev/null
 : >repo/.git/index.lock
@@ -78,7 +78,7 @@ run sluice retry "$id"
 becomes "$id" 'done'
 rule 'a retry merges it' [ "$(in_main repo two)" = two ]
 
-# --- others, people, restarts ----------------------------------------------------------------------
+# --- other tasks, commands, restarts ---------------------------------------------------------------
 
 "$SLUICE" config set git.retries=1000 >/dev/null
 : >down

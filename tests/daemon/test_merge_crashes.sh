@@ -1,5 +1,5 @@
 #!/bin/sh
-# Work in a worktree, and the daemon killed before and after each git that it runs: the next one merges once, and cleans up.
+# The daemon is killed before and after each git command of a merge: the next daemon merges once, and cleans up.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -66,7 +66,7 @@ start
 becomes "$id" 'done'
 rule 'and the next one begins it again' [ "$(in_main repo down)" = down ]
 
-# A git that is killed has written files of which it has not taken note.
+# A killed git leaves files that are not in its index.
 echo 'before rebase' >"$tmp/stop"
 add -p web -- sh -c 'echo torn >torn; echo ready; read -r _ <"$0"' "$tmp/go"
 appears ready "$home/runs/$id/1/out.log"
@@ -81,7 +81,7 @@ becomes "$id" 'done'
 rule 'a rebase that was killed half way is given up and begun again' [ "$(in_main repo torn)" = torn ]
 rule 'and its agent ran once' [ ! -e "$home/runs/$id/2" ]
 
-# A removal that was killed half way: files are missing, or the worktree does not belong to its repository any more.
+# An interrupted removal: files are missing, or the worktree is no longer registered in its repository.
 disappears "$home/worktrees/$id.json"
 for lost in file .git; do
     echo 'before worktree remove' >"$tmp/stop"

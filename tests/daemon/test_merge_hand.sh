@@ -1,6 +1,6 @@
 #!/bin/sh
-# A person merges: `approve` of a task with a review, and `sluice merge`. Merged once, whatever is killed; what cannot be
-# merged leaves branch, base and task as they were. With the sandbox and without.
+# Manual merges: `approve` of a task with a review, and `sluice merge`. Work is merged once, whatever is killed; a failed
+# merge leaves branch, base and task unchanged. With the sandbox and without it.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"

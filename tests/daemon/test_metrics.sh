@@ -1,5 +1,5 @@
 #!/bin/sh
-# Numbers for monitoring: what Prometheus takes, what the page says, and what dashboard and alert rules ask for.
+# Metrics: valid for Prometheus, documented on the page, and complete for the dashboard and the alert rules.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home, tmp and root; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 2}
@@ -39,9 +39,9 @@ for file in grafana/sluice.json prometheus/alerts.yml; do
     rule "contrib/$file asks for nothing that is not told: $(tr '\n' ' ' <unknown)" [ ! -s unknown ]
 done
 
-# --- readers of others say so, too -----------------------------------------------------------------------
+# --- accepted by other parsers ---------------------------------------------------------------------------
 
-# Debian's own python3: the one in the path may be another, which does not have the package.
+# Debian's python3: another one in the path may lack the package.
 cat >families.py <<'END'
 import sys
 from prometheus_client.parser import text_string_to_metric_families

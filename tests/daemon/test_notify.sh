@@ -3,7 +3,7 @@
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# A desktop of the test's own: its bus is an address, its notify-send a script.
+# A fake desktop: only the address of its bus, and a script as notify-send.
 mkdir bin
 cat >bin/notify-send <<END
 #!/bin/sh
@@ -17,7 +17,7 @@ export PATH DBUS_SESSION_BUS_ADDRESS NOT_FOR_OTHERS
 cat >tell.sh <<'END'
 printf '%s\n' "$SLUICE_NOTIFY_JSON" >>"$1.json"
 env >"$1.env"
-# Last: this is what is waited for.
+# Written last, because the test waits for it.
 printf '%s %s %s (%s) %s\n' "$SLUICE_NOTIFY_KIND" "$SLUICE_TASK" "$SLUICE_NOTIFY_ID" "$SLUICE_NOTIFY_REASON" \
     "$SLUICE_NOTIFY_TEXT" >>"$1"
 [ ! -e "$1.fail" ]
@@ -70,7 +70,7 @@ rule 'notify.events: nothing is told that nobody wants' [ "$(tail -n 2 told | cu
 run sluice config set notify.events=everything
 exits 2 'a word that is none is refused'
 
-# A dependant that only follows a failure says nothing new.
+# A task that fails only because of its dependency is not reported.
 set_to dependencies.on_failure=fail
 add --project web --hold --retries 0 -- false
 cause=$id

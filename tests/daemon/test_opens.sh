@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whatever a run puts in the place of its files: the daemon answers, starts again, and names the file.
+# Hostile objects in place of the files of a run: the daemon responds, restarts, and names the file in its message.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/odd.sh"
@@ -17,12 +17,12 @@ start
 kinds='fifo link-fifo link-zero link-file socket sparse'
 "$ODD_FILE" device "$tmp/device" 2>/dev/null && [ -r device ] && kinds="$kinds device"
 
-# --- the attack works on others --------------------------------------------------------------------
+# --- the attack works on other programs ------------------------------------------------------------
 
 "$ODD_FILE" fifo "$tmp/fifo"
 { cat "$tmp/fifo" && echo read; } >"$tmp/read" &
 reader=$!
-unblock fifo # which returns only because a reader waits in its open
+unblock fifo # returns only because a reader is blocked in open()
 wait $reader
 rule 'a plain open waits until the other end of a FIFO is opened' grep -q read read
 "$ODD_FILE" link-zero "$tmp/zero"
@@ -68,7 +68,7 @@ for kind in $kinds folder; do
     names "iterations/002/feedback.md' is" "feedback.md is a $kind: the launch fails, and says so"
 done
 
-# --- what a run has printed --------------------------------------------------------------------------
+# --- output of a run ---------------------------------------------------------------------------------
 
 for kind in fifo link-fifo link-zero socket; do
     attack "$tmp/odd $kind \"$home/runs/\$SLUICE_TASK/\$SLUICE_ATTEMPT/out.log\"; exit 1"
@@ -107,7 +107,7 @@ for kind in fifo link-zero sparse; do
     rule "end.json is a $kind: the run is lost" [ "$(value "$id" state)" = failed ]
 done
 
-# The daemon keeps run folders in stock for the next runs.
+# The daemon creates run folders in advance.
 add -- sh -c "for file in $home/runs/.spare/*/1/lock $home/runs/.spare/*/1/out.log; do $tmp/odd fifo \"\$file\"; done"
 settles
 placed 'run folders in stock have FIFOs'

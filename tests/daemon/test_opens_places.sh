@@ -1,5 +1,6 @@
 #!/bin/sh
-# Whatever is in the place of files of workspaces, and of the owner: the daemon answers, starts again, and names the file.
+# Hostile objects in place of files of workspaces and of the owner: the daemon responds, restarts, and names the file in its
+# message.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/odd.sh"
@@ -24,7 +25,7 @@ start
 
 # --- workspaces --------------------------------------------------------------------------------------
 
-git_file() { # KIND: a run leaves it in the place of .git of its worktree
+git_file() { # KIND: a run replaces .git of its worktree by it
     add -p web -- sh -c "echo x >x; rm -rf .git; $tmp/odd $1 \"\$PWD/.git\""
     settles
     placed ".git is a $1"
@@ -54,7 +55,7 @@ for kind in fifo link-fifo link-zero socket folder sparse; do
     settles
     placed "diff.json is a $kind"
     answers "diff.json is a $kind"
-    disappears "$home/worktrees/$id.json" # while it is there its files are compared, not the record
+    disappears "$home/worktrees/$id.json" # while it exists, the files are compared instead of the record
     rm -rf "$home/tasks/$id/diff.json"
     "$ODD_FILE" "$kind" "$home/tasks/$id/diff.json"
     run sluice diff "$id"
@@ -72,7 +73,7 @@ for kind in fifo link-fifo link-zero socket folder; do
     rm -rf repo/.git/sluice-merge.lock*
 done
 
-# Of another user it can only be read: the same for a user who has taken away the own right.
+# Stands for a file of another user: the owner removes his own permission.
 for kind in fifo link-fifo link-zero socket folder; do
     "$ODD_FILE" "$kind" "$tmp/plain/.sluice-workspace.lock"
     chmod a-w plain/.sluice-workspace.lock* 2>/dev/null
@@ -83,7 +84,7 @@ for kind in fifo link-fifo link-zero socket folder; do
     chmod -R u+w plain
     rm -rf plain/.sluice-workspace.lock*
 done
-# It may name a run of another home, whose lock is requested.
+# It may name a run of another home, whose lock the daemon then requests.
 mkdir -p others/x/1
 "$ODD_FILE" fifo others/x/1/lock
 printf '%s\n' "$tmp/others" x/1 >plain/.sluice-workspace.lock

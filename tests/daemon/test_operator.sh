@@ -1,5 +1,5 @@
 #!/bin/sh
-# What an operator asks and orders: status, list, dry run, pause, clear, settings.
+# Commands of an operator: status, list, dry run, pause, clear, settings.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 2}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `sluice list --order queue` shows the order in which tasks then start: shares, limits and dependencies included.
+# `sluice list --order queue` shows the order in which tasks start, considering shares, limits and dependencies.
 # shellcheck disable=SC1091,SC2154 # kit.sh sets home and tmp
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -54,7 +54,7 @@ projects: {alpha: {weight: 3, prefix: a}, beta: {weight: 1, prefix: b}}"
 play sluice
 play agent-queue
 
-# What waits for a person stands behind, by its place; a list of what runs needs no forecast.
+# Tasks that wait for a person come last, in the order of the queue; a list of live runs needs no forecast.
 start
 "$SLUICE" pause >/dev/null
 work --project beta

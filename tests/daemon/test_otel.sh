@@ -1,6 +1,6 @@
 #!/bin/sh
-# OpenTelemetry: what agents say of themselves while they run is heard, each run by an address of its own; what
-# runs have used is sent to a collector, whatever state it is in. Both are off by default.
+# OpenTelemetry: the daemon receives telemetry of running agents, with one address per run, and sends the usage of runs to a
+# collector, which may be slow or faulty. Both are off by default.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$root/tests/daemon/hook.sh"
@@ -11,7 +11,7 @@ case $OTLP_POST in
 esac
 bodies=$root/tests/fixtures/otel
 
-# An agent that writes down its environment, and then prints what the test wants.
+# An agent that saves its environment, and then prints what the test provides.
 mkdir bin plays
 cat >bin/claude <<'END'
 #!/bin/sh
@@ -32,14 +32,14 @@ start
 set_to() { # KEY=VALUE...
     "$SLUICE" config set "$@" >/dev/null || echo "# config set $* failed"
 }
-begin() { # a run of the agent that waits; sets $id
+begin() { # starts a run of the agent, which waits; sets $id
     add --project web --agent claude --retries 0 'mend it'
     soon test -e "plays/$id.1.env"
 }
 variable() { # NAME: of the run's environment
     sed -n "s/^$1=//p" "plays/$id.1.env"
 }
-says() { # LINE: the agent's last words
+says() { # LINE: the final output of the agent
     timeout "$patience" sh -c 'printf "%s\n" "$1" >"$2"' - "$1" "plays/$id.1.go"
 }
 post() { # PATH FILE [TYPE]: at the run's address; prints the status
@@ -51,7 +51,7 @@ used() { # in, out and cost of the last run
         printf '%s ' "$(echo "$runs" | sed 's/.*"runs":\[//' | first $member)"
     done
 }
-result() { # IN OUT COST: what the agent itself says at its end
+result() { # IN OUT COST: the final message of the agent
     echo "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"ok\",\"session_id\":\"5f0c3a52-9d0e-4a7c-8a51-0c6f2f6d1b11\",\"num_turns\":1,\"terminal_reason\":\"completed\",\"total_cost_usd\":$3,\"usage\":{\"input_tokens\":$1,\"output_tokens\":$2,\"cache_read_input_tokens\":0,\"cache_creation_input_tokens\":0}}"
 }
 
@@ -67,7 +67,7 @@ complains '127.0.0.1:PORT' 'only addresses of this machine can be listened on'
 run sluice config set otel.endpoint=https://collector.example/x?y
 complains 'https://' 'and a collector has an address without a query'
 
-# --- what is heard --------------------------------------------------------------------------------------
+# --- received telemetry ---------------------------------------------------------------------------------
 
 set_to otel.listen=127.0.0.1:0
 begin
@@ -95,7 +95,7 @@ becomes "$first" canceled
 rule 'a run that was killed keeps what was heard of it' [ "$(used)" = '8622 125 0.004324 ' ]
 rule 'after its end nothing is heard of it any more' [ "$("$OTLP_POST" "$endpoint/v1/logs" "$bodies/logs_1.json")" = 404 ]
 
-# --- the end wins -----------------------------------------------------------------------------------------
+# --- the final message takes precedence -------------------------------------------------------------------
 
 begin
 rule 'numbers that are larger than those of the end' [ "$(post /v1/metrics metrics_cumulative_2.json) $(used)" = '200 8622 125 0.004324 ' ]
@@ -108,7 +108,7 @@ says "$(result 7 8 0.009)"
 becomes "$id" 'done'
 rule 'and a run that was not heard has its own' [ "$(used)" = '7 8 0.009000 ' ]
 
-# --- a daemon that is started again -------------------------------------------------------------------------
+# --- a restart of the daemon --------------------------------------------------------------------------------
 
 port=$(variable OTEL_EXPORTER_OTLP_ENDPOINT | sed 's,.*:\([0-9]*\)/.*,\1,')
 set_to "otel.listen=127.0.0.1:$port"
@@ -122,7 +122,7 @@ rule 'the run is heard at the same address, and what was known is added to' \
 "$SLUICE" cancel --now "$id" >/dev/null
 becomes "$id" canceled
 
-# --- what is configured is stronger ----------------------------------------------------------------------
+# --- configured variables take precedence ----------------------------------------------------------------
 
 set_to 'agents.claude.env=["PLAYS='"$tmp"'/plays", "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector.example"]'
 begin
@@ -176,7 +176,7 @@ rule 'and nothing is sent without them' [ "$(posts "$id\"")" = 0 ]
 printf 'Sluice-Id: from-the-file\n' >headers
 rule 'until they are right' posted "$id\""
 
-# --- a collector that is not well --------------------------------------------------------------------------
+# --- a faulty collector --------------------------------------------------------------------------------------
 
 mode 503
 add --project web -- true

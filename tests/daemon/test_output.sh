@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a run writes: live, whole, and harmless to a terminal.
+# The output of a run: live, complete, and without terminal control sequences.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 start
@@ -32,7 +32,7 @@ says trouble 'both: stderr to stderr'
 run sluice logs --tail 1 "$id"
 prints last 'the last lines'
 
-# A follower that comes before the start waits for it, and a daemon that goes takes nothing with it.
+# A follower that connects before the start waits for it, and a stop of the daemon loses no output.
 add --hold -- sh -c 'echo begun; read -r _ <go; echo over'
 "$SLUICE" logs -f "$id" >out 2>err &
 follower=$!
@@ -70,7 +70,7 @@ run sluice logs --json "$id"
 rule 'in JSON, too' [ "$(field stream)" = out ]
 run sluice add --title "$(printf 'a\033[2Jtitle')" -- true
 exits 2 'a title with escapes is refused'
-# A command line may have them; what lists show of it is clean.
+# A command line may contain control sequences; lists print it without them.
 add -- sh -c "true '${esc}[2J${esc}[31m'"
 ends "$id"
 for command in "list --all" "show $id" "status" "events" "why $id"; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The link of the dashboard against a hostile run: what a run sees of it in /proc and in files, and what it gets for it. Every
-# attack is first made from outside of a run, where it works.
+# The dashboard link and a hostile run: whether a run can find the link in /proc or in files, and whether it can use it. Every
+# attack is first made from outside of a run, where it succeeds.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets home, id and tmp
 . "$(dirname "$0")/kit.sh"
 
@@ -12,11 +12,11 @@ url=$("$SLUICE" status --json | sed 's/.*"http":{"url":"\([^"]*\)".*/\1/')
 printf '%s/#t=\n' "$url" >link.pattern
 printf '%s/dash/\n' "$home" >file.pattern
 
-# What the arguments of all processes say, with the pattern in a file: else grep would find itself.
+# Searches the arguments of all processes, with the pattern in a file: otherwise grep would find itself.
 cat >seen.sh <<END
 cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -aFf "$tmp/\$1" | head -n 1
 END
-# The code on stdin for a token. Prints the status, then the answer.
+# Exchanges the code on stdin for a token. Prints the status, then the response.
 cat >swap.sh <<END
 sed 's/.*#t=\([A-Za-z0-9_-]*\).*/{"code":"\1"}/' |
     curl -s -m $patience -w '%{http_code} ' -o "$tmp/\$1" -H 'Content-Type: application/json' -d @- "$url/v1/session"
@@ -31,7 +31,7 @@ sh "$tmp/seen.sh" file.pattern >"$tmp/loot.path"
 [ ! -s "$tmp/loot.path" ] || grep -F url= "\$(cat "$tmp/loot.path")" | sh "$tmp/swap.sh" answer
 END
 
-# attack SCRIPT: from outside; attack_as_run SCRIPT: as a run. What it printed is in out, and what it was answered in answer.
+# attack SCRIPT: from outside; attack_as_run SCRIPT: as a run. The output is in out, the response in answer.
 attack() {
     rm -f loot loot.path answer
     sh "$tmp/$1" >out 2>err
@@ -83,7 +83,7 @@ run sluice logs "$id"
 answered 403 'nor does a run that has left its session'
 hide_link
 
-# --- what the browser is given ------------------------------------------------------------------------
+# --- arguments of the browser -------------------------------------------------------------------------
 
 mkdir bin
 mkfifo close
@@ -120,7 +120,7 @@ rule 'that may add tasks, and not change settings' grep -qF '"scope":"submit"' a
 rule 'the file is gone when its code is used' [ ! -e "$file" ]
 unblock close
 
-# --- files that are left ------------------------------------------------------------------------------
+# --- remaining files ----------------------------------------------------------------------------------
 
 open_page
 kill -9 "$(pid_of_daemon)"
