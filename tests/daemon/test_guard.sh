@@ -61,13 +61,13 @@ plain() {
     : >"seen.$1"
 }
 
-# NAME: what the daemon made of it.
+# NAME: checks the result of the daemon.
 held() {
     rule "'$1' is never run outside of a shim, nor taken for the owner" \
         [ "$(grep -c -e outside -e answered "seen.$1")" = 0 ]
 }
 
-# NAME SCRIPT OPTION...: a run of the script in a worktree, to its end. For the script $0 is $tmp, and $1 is NAME.
+# NAME SCRIPT OPTION...: runs the script in a worktree and waits for its end. In the script $0 is $tmp, and $1 is NAME.
 attack() {
     name=$1 script=$2
     shift 2
@@ -76,7 +76,7 @@ attack() {
     timeout "$patience" "$SLUICE" wait "$task" >/dev/null 2>&1
 }
 
-# The same, up to where the script says that it is ready; `unblock go` lets it go on.
+# The same, until the script reports that it is ready; `unblock go` lets it continue.
 begin() {
     name=$1 script=$2
     shift 2
@@ -118,7 +118,7 @@ attack smudge 'echo y >more' --merge direct
 rule 'and so is the next one' [ "$(cat smudge/more)" = y ]
 held smudge
 
-# --- hooks, and what git asks other programs for -----------------------------------------------------------
+# --- hooks, and other programs that git runs ----------------------------------------------------------------
 
 hooks='hooks=$(git rev-parse --git-common-dir)/hooks; mkdir -p "$hooks"
     for hook in pre-commit commit-msg post-commit post-checkout post-index-change post-merge pre-rebase post-rewrite reference-transaction; do
@@ -171,7 +171,7 @@ held include
 
 # --- which repository it is ---------------------------------------------------------------------------
 
-# The git folder of the worktree says that another one is shared, which has settings of its own.
+# The git folder of the worktree refers to another common folder, which has its own settings.
 commondir='own=$(git rev-parse --absolute-git-dir); common=$(git rev-parse --path-format=absolute --git-common-dir)
     cp -r "$common" "$0/other.$1.$$"; git config -f "$0/other.$1.$$/config" core.fsmonitor "$0/evil.sh $1 </dev/null;"
     git config -f "$0/other.$1.$$/config" filter.evil.clean "$0/evil.sh $1"; echo "* filter=evil" >.gitattributes
@@ -214,7 +214,7 @@ run sluice diff "$task"
 end
 held submodule
 
-# The worktree is kept, and looked at again when its task is gone. Then nothing says which sandbox its run had.
+# The worktree is kept, and examined again after its task is deleted. The sandbox of its run is then unknown.
 victim nested
 plain nested "$submodule; git status"
 attack nested "$submodule; git commit -qm nested"
@@ -227,7 +227,7 @@ is_kept() {
 rule 'its worktree is kept' soon is_kept
 rule 'and the settings of the repository below it were not used' [ ! -s seen.nested ]
 
-# A commit that lacks its tree: git would fetch it, with a program of the repository's choice.
+# A commit without its tree: git would fetch it, with a program that the repository configures.
 promisor='git config extensions.partialClone far; git config remote.far.url ssh://nowhere/x; git config remote.far.promisor true
     git config core.repositoryFormatVersion 1; git config core.sshCommand "$0/evil.sh $1 </dev/null;"
     lost=$(printf "tree %040d\nauthor t <t@t> 0 +0000\ncommitter t <t@t> 0 +0000\n\nx\n" 7 | git hash-object -t commit -w --literally --stdin)'
@@ -254,7 +254,7 @@ rule 'such a task fails' [ "$(value "$task" state)" = failed ]
 run sluice show "$task"
 has "'$home/worktrees/$task/.git' is not the one that was made for it" 'and the message says why'
 
-# KIND SCRIPT: other things than a small file. They are refused at once: nothing waits for them.
+# KIND SCRIPT: objects other than a small file. They are refused at once, without blocking.
 other_git() {
     victim "$1"
     attack "$1" "rm -rf .git; $2; echo x >new" --merge direct
@@ -276,7 +276,7 @@ exits 0 'a diff of a run with a filter'
 end
 held live
 
-# The filter is not there yet when the daemon asks which there are.
+# The filter does not exist yet when the daemon lists the filters.
 victim flip
 plain flip "$filter; touch -d 2001-01-01 file; git diff"
 git -C flip config --remove-section filter.evil
@@ -317,7 +317,7 @@ held alias
 
 # --- commands that the owner has given ------------------------------------------------------------------
 
-# The first time a check runs below the shim of its run, the second time after a rebase.
+# A check runs first as a descendant of the shim of its run, and again after a rebase.
 victim check
 plain check '"$0/evil.sh" check'
 begin check 'echo x >new' --merge direct --until validate --check "$tmp/evil.sh check"
@@ -341,7 +341,7 @@ held stuck
 
 # --- worktrees of earlier versions ------------------------------------------------------------------------
 
-# NAME: a task whose first run has failed, with the record as it was before git folders were noted.
+# NAME: a task whose first run has failed, with a record from before git folders were stored.
 forget_folders() {
     attack "$1" 'echo x >new; [ -e "$0/again.$1" ] || { : >"$0/again.$1"; exit 1; }' --merge direct
     run sluice down --wait

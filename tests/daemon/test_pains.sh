@@ -1,5 +1,5 @@
 #!/bin/sh
-# What people suffer from in such systems, one by one, and that it does not happen here.
+# Common problems of such systems, and that Sluice does not have them.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 3}
@@ -12,11 +12,11 @@ PATH=$(dirname "$SLUICE"):$PATH
 start
 mkfifo go
 
-used() { # of a limit: used runs
+used() { # of a limit: used slots
     "$SLUICE" status --json | grep -oE "\"key\":\"$1\",\"used\":[0-9]+" | sed 's/.*://'
 }
 
-# --- pain 1: the count of capacity is what is really there --------------------------------------------------
+# --- pain 1: the count of used slots is correct --------------------------------------------------------------
 
 for project in web web api api; do
     add --project $project -- sh -c 'read -r _ <go'
@@ -39,7 +39,7 @@ rule 'pain 1: nothing runs, nothing is counted' [ "$(used runs) $(used project:a
 add --project web -- true
 rule 'pain 1: and the next task starts' becomes "$id" 'done'
 
-# --- pain 2: a limit is no crash, and ends by itself ----------------------------------------------------------
+# --- pain 2: a rate limit is not a failure, and ends by itself ------------------------------------------------
 
 cat >agent.sh <<'END'
 [ -e limited ] && echo done && exit 0
@@ -68,13 +68,13 @@ for seconds in 3600 1; do
     rule 'pain 2: and the limit counted on nobody' [ "$(value "$second" attempt)" = 1 ]
 done
 
-# --- pain 3: retries end ---------------------------------------------------------------------------------------
+# --- pain 3: retries are limited -------------------------------------------------------------------------------
 
 add --project web -- sh -c 'echo >>tries; exit 1'
 rule 'pain 3: a task that always fails stops' becomes "$id" failed
 rule 'pain 3: after as many retries as were allowed' [ "$(wc -l <tries)" = 4 ]
 
-# --- pain 4: a breaker opens again by itself ----------------------------------------------------------------------
+# --- pain 4: a breaker resets by itself ---------------------------------------------------------------------------
 
 add --project web -- "$tmp/not-there-yet"
 becomes "$id" held
@@ -92,7 +92,7 @@ no_alert() {
 }
 rule 'pain 4: its alert is over' soon no_alert
 
-# --- pain 5: it always says why -------------------------------------------------------------------------------------
+# --- pain 5: the reason for waiting is always reported ----------------------------------------------------------------
 
 run sluice config set limits.runs=1
 add --project web -- sh -c 'read -r _ <go'
@@ -113,7 +113,7 @@ rule 'pain 5: and status counts them by it' grep -q 'lease:runs' out
 becomes "$holder" canceled
 run sluice config unset limits.runs
 
-# --- pain 9: no more processes than were allowed ----------------------------------------------------------------------
+# --- pain 9: no more processes than allowed ---------------------------------------------------------------------------
 
 run sluice add --project web --processes 20 --retries 0 -- sh -c ': >forking; i=0; while [ $i -lt 200 ]; do tail -f /dev/null & i=$((i + 1)); done; wait'
 id=$(sed 's/ .*//' out)
@@ -122,7 +122,7 @@ soon [ -e forking ]
 rule 'pain 9: a run that forks without end is stopped with all that it has started' becomes "$id" canceled
 rule 'pain 9: nothing of it is left' [ -z "$(grep -lszF "$home/runs/$id/" /proc/[0-9]*/environ)" ]
 
-# --- pain 10: controls stay -----------------------------------------------------------------------------------------
+# --- pain 10: controls persist --------------------------------------------------------------------------------------
 
 "$SLUICE" pause >/dev/null
 for signal in 9 15; do
@@ -138,7 +138,7 @@ for _ in 1 2 3 4 5 6; do "$SLUICE" pause >/dev/null; done
 rule 'pain 10: saying it again is told once' [ "$("$SLUICE" debug events | grep -c '"kind":"daemon.paused"')" = 1 ]
 "$SLUICE" resume >/dev/null
 
-# One daemon, however many ask for it at once.
+# One daemon, however many commands start it at once.
 pid=$(pid_of_daemon)
 "$SLUICE" down >/dev/null 2>&1
 is_gone "$pid"

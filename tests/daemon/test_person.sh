@@ -1,5 +1,5 @@
 #!/bin/sh
-# A problem that only a person can fix is reported with the agent's own message and the fix, and blocks nothing else.
+# A problem that only a person can fix is reported with the agent's message and a remedy, and blocks no other task.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir bin plays

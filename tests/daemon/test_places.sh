@@ -1,5 +1,5 @@
 #!/bin/sh
-# Places that people give back, places of named things, places of runs that are not ours; who owns the state.
+# Slots that are released in a review, slots of named resources, slots of external runs; ownership of the state.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 4, resource: {gpu: 1, license: 2}}
@@ -55,7 +55,7 @@ rule 'f059 raised while it runs: the next starts at once' [ "$(limit resource:gp
 for id in web-4 web-5 web-6; do becomes $id canceled; done
 rule 'f085 all given back' [ "$(limit resource:gpu) $(limit resource:license)" = '0 2 0 2' ]
 
-# --- f113, f152: one owner -----------------------------------------------------------------------------------
+# --- f113, f152: one owner of the state ----------------------------------------------------------------------
 
 run "$SLUICED" --foreground
 [ "$code" = 2 ] && run "$SLUICED"
@@ -80,7 +80,7 @@ run sluice delete "$parent"
 exits 0 'f025 a finished task can be deleted'
 rule 'f025 what was below it fails as an orphan' [ "$(value "$orphan" state) $(value "$orphan" reason)" = 'failed orphaned' ]
 
-# --- f053, f054: runs that are not ours -------------------------------------------------------------------------
+# --- f053, f054: external runs ----------------------------------------------------------------------------------
 
 add --project web -- sh -c 'read -r _ <go'
 becomes "$id" running

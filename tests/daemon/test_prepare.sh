@@ -1,6 +1,6 @@
 #!/bin/sh
-# A new worktree gets what git does not bring: files are copied into it, and a command of the project prepares it once,
-# before the first run and as a part of it.
+# Preparation of a new worktree: files that are not in git are copied into it, and a command of the project runs once, as
+# the first part of the first run.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -20,7 +20,7 @@ echo sub >repo/sub/.env
 echo plain >repo/plain
 ln -s /etc/passwd repo/link.local
 cat >prepare.sh <<'END'
-# Says what it has, then does what the file `how` says.
+# Prints its environment, then executes the file `how`.
 echo "$(pwd) $SLUICE_WORKSPACE $SLUICE_TASK $SLUICE_ATTEMPT" >>"$0.log"
 echo preparing; echo also here >&2
 . "$0.how"
@@ -111,7 +111,7 @@ how 'echo prepared >made'
 becomes "$id" 'done'
 rule 'and begins when it succeeds' [ -e began ]
 
-# One project whose worktrees cannot be made, or prepared, keeps no agent from the others.
+# A project whose worktrees cannot be created or prepared does not block an agent for other projects.
 for project in word gone; do
     for n in 1 2; do
         add -p $project --agent helper hi
@@ -129,8 +129,7 @@ becomes "$id" held
 run sluice show "$id"
 has "prepare: cannot run 'no-such-program'" 'a program that does not exist is named'
 
-# A launch has one second here. What prepares its worktree does not count: one that began before the other, whose
-# own second passes twice, is still there.
+# The launch timeout is one second here. Preparation does not count: it takes longer than two launches that time out.
 how "read -r _ <$tmp/go"
 "$SLUICE" config set tasks.launch_s=1 >/dev/null
 add -p web -- true
@@ -199,7 +198,7 @@ done
 run sluice config set projects.web.copy=../secret
 exits 2 'a path that leads out of the folder is refused as a setting'
 
-# A branch of a run that has put a link where a copy goes.
+# A branch of a run with a link at the target of a copy.
 mkdir outside
 git -C repo worktree add -q -b evil "$tmp/proof" main
 git -C proof rm -rq config
@@ -211,6 +210,6 @@ rule 'cp follows a link in a worktree' [ -e outside/proof ]
 add -p web --base-branch evil -- true
 becomes "$id" held
 run sluice show "$id"
-has "cannot copy 'config/" 'a copy does not' # the file system decides which of them is the first
+has "cannot copy 'config/" 'a copy does not' # the order of the files depends on the file system
 rule 'and nothing is written there' [ ! -e outside/one.local ]
 finish

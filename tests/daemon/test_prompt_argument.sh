@@ -1,6 +1,6 @@
 #!/bin/sh
-# A prompt that begins with '-' is never an option of the agent, from any author. The agent here obeys such options: it
-# is first called as it was before, and does what it should not.
+# A prompt that begins with '-' is never an option of the agent, whoever wrote it. The fake agent obeys such options: it is
+# first called without the protection, and executes the option.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, tmp; the agent expands the rest
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -43,14 +43,14 @@ done
 run sluice add --agent before --failover none -- "$danger"
 exits 0 'an agent that gets prompts on its standard input takes it'
 
-# AGENT: what its run has printed, with the same prompt.
-told() {
+# AGENT: prints the output of a run with the same prompt.
+prints_of() {
     add --agent "$1" -- "$danger"
     ends "$id"
     run sluice logs "$id"
 }
 for agent in dashes value known; do
-    told $agent
+    prints_of $agent
     has "permissions=asks prompt=$danger" "agent '$agent': it arrives as a prompt"
 done
 add --agent bare -- 'two words'
@@ -58,7 +58,7 @@ ends "$id"
 run sluice logs "$id"
 has 'permissions=asks prompt=two words' 'other prompts are as they were'
 
-# A child: what its parent may not do, it cannot make the agent of its child do.
+# A run cannot use the prompt of a child task to do what it may not do itself.
 add --project web -- sh -c "sluice add --agent bare -- $danger; echo code \$?; sluice add --agent dashes -- $danger"
 ends "$id"
 run sluice logs "$id"
@@ -68,7 +68,7 @@ ends "$child"
 run sluice logs "$child"
 has "permissions=asks prompt=$danger" 'or its prompt is only a prompt'
 
-# The configuration is another when it is launched.
+# The configuration changes before the launch.
 add --agent dashes --hold -- "$danger"
 "$SLUICE" config set agents.dashes.command="sh $tmp/agent.sh {prompt}" breaker.max=1 breaker.reset_s=never >/dev/null
 run sluice release "$id"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A rate limit on the real daemon: what all users of an account share, how long it lasts, what ends it.
+# Rate limits with the real daemon: shared by all users of an account, how long they last, what ends them.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -19,13 +19,13 @@ account() {
     "$SLUICE" limiter list --json | grep -o '{"name":"account"[^}]*}' | first "$1"
 }
 
-# SECONDS: the account opens so long after the report that lies between $before and $after
+# SECONDS: asserts that the account opens this long after the report, which was sent between $before and $after
 opens_after() {
     opens=$(account opens_at)
     [ "$opens" -ge $((before + $1 * 1000)) ] && [ "$opens" -le $((after + $1 * 1000)) ]
 }
 
-# FIFO: a user of the account that reports what it reads from it, for ever; nothing read ends it well
+# FIFO: a run that uses the account and reports each line from the fifo; an empty line ends it successfully
 add --project web --until exit --limiter account -- sh -c \
     'exec 3<>limited; while read -r s <&3 && [ "$s" ]; do sluice report --rate-limited $s && echo "$s" >>told; done'
 talker=$id

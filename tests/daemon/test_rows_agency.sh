@@ -1,5 +1,5 @@
 #!/bin/sh
-# Document 003 on the real daemon: one queue per flow, and when locks are taken and given back.
+# Document 003 with the real daemon: one queue per flow, and when locks are acquired and released.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'preset: agency
@@ -8,7 +8,7 @@ retry: {failed: {max: 5, delay_s: 3600, cap_s: 3600}}
 projects: {board: }'
 start
 
-# ARGS...: a card that waits until it is let go
+# ARGS...: adds a card that runs until it is released
 card() {
     add --project board "$@" -- sh -c 'mkfifo "go.$SLUICE_TASK"; read -r _ <"go.$SLUICE_TASK"'
 }

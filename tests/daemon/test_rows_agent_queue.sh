@@ -1,9 +1,9 @@
 #!/bin/sh
-# Document 004: a pure decision for a snapshot, and the same decision in the daemon.
+# Document 004: the decision is a pure function of a snapshot, and the daemon makes the same decision.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
-# What the snapshot on stdin starts: "task/project/agent ..."; the answer stays in plan.
+# Prints the starts for the snapshot on stdin: "task/project/agent ..."; the complete output is in plan.
 plan() {
     cat >snapshot.json
     "$SLUICE" plan --json snapshot.json >plan 2>plan.err
@@ -12,7 +12,7 @@ plan() {
         sed 's/{"task":"\([^"]*\)","project":"\([^"]*\)","agent":"*\([^"]*\)"*/\1\/\2\/\3/' | paste -sd ' '
 }
 
-# TASK: the gate that stops it, as the plan says
+# TASK: prints the gate that stops it in the plan
 stops() {
     grep -o "{\"task\":\"$1\",\"gate\":\"[^\"]*\"" plan | sed 's/.*"gate":"//; s/"//'
 }
@@ -86,7 +86,7 @@ rule 't09 weights that sum to 0 are equal shares: who used less goes first' [ "$
 END
 )" = 'q-1/q/a1' ]
 
-# PRESET: how many of four places of a round go to a project of weight 3, and to one of weight 1
+# PRESET: prints how many of the four slots of a round go to a project of weight 3, and to one of weight 1
 round() {
     plan <<END | tr ' ' '\n' | sed 's|.*/\(.\)/.*|\1|' | sort | uniq -c | awk '{ printf "%s%d ", $2, $1 }'
 {"config": {"preset": "$1", "limits": {"runs": 4}},

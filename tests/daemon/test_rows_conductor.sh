@@ -1,5 +1,5 @@
 #!/bin/sh
-# Document 001 on the real daemon: first come, first served, over restarts; root tasks, run places, dependencies.
+# Document 001 with the real daemon: first come, first served, across restarts; root tasks, run slots, dependencies.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -10,12 +10,12 @@ capability: {commands: true}
 projects: {web: , api: }'
 start
 
-# ARGS...: a task that writes its name down and waits until it is let go
+# ARGS...: adds a task that writes its name to a file and waits until it is released
 note() {
     add --until exit "$@" -- sh -c 'mkfifo "go.$SLUICE_TASK"; echo "$SLUICE_TASK" >>order; read -r _ <"go.$SLUICE_TASK"'
 }
 
-# IDS...: those that run may end; until they have
+# IDS...: releases those that run, and waits for their end
 let_go() {
     for each; do
         becomes "$each" running && appears "$each" order && unblock "go.$each"
@@ -30,7 +30,7 @@ gate() {
     value "$1" gate
 }
 
-# --- the line -----------------------------------------------------------------------------------------
+# --- the queue ----------------------------------------------------------------------------------------
 
 : >order
 note --project web && a=$id
@@ -57,7 +57,7 @@ becomes "$d" 'done'
 let_go "$e"
 rule 'f036 arrival decides and nothing else, neither priority nor project' [ "$(ran)" = "$a $b $c $e " ]
 
-# --- run places ----------------------------------------------------------------------------------------
+# --- run slots -----------------------------------------------------------------------------------------
 
 note --project web && a=$id
 becomes "$a" running
@@ -120,7 +120,7 @@ becomes "$id" failed
 rule 't16 default: no restarts allowed is still one run' [ "$(value "$id" attempt) $(ls launched)" = '1 launched' ]
 "$SLUICE" config unset loop.count retry.unfinished.max >/dev/null
 
-# --- a parent and its place ---------------------------------------------------------------------------
+# --- a parent and its slot ----------------------------------------------------------------------------
 
 "$SLUICE" config set limits.runs=1 >/dev/null
 add --project web -- sh -c 'sluice add --project web --parent "$SLUICE_TASK" --until exit -- touch child && sluice report --done'

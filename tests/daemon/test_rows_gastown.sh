@@ -1,6 +1,6 @@
 #!/bin/sh
-# Document 002 on the real daemon: what blocks scheduled work, the plan of a tick, many slings, direct dispatch,
-# the process that starts a run, one write, events instead of labels.
+# Document 002 with the real daemon: gates of scheduled work, the plan of a tick, many slings, direct dispatch, the process
+# that starts a run, one write per change, events instead of labels.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'preset: gastown
@@ -34,7 +34,7 @@ run sluice tick --dry-run --json
 rule 'f091 a plan says what would go: the least of places, batch and ready work' \
     [ "$(grep -o '"id":' out | wc -l)" = 1 ]
 planned=$(field id)
-soon sh -c '[ "$("$SLUICE" list --ids --state running | wc -l)" = 1 ]' # that it runs is an event, too
+soon sh -c '[ "$("$SLUICE" list --ids --state running | wc -l)" = 1 ]' # its start is an event, too
 before=$(last_event)
 run sluice tick --dry-run --json
 rule 'f044 f091 the same state, the same plan' [ "$(field id)" = "$planned" ]
@@ -134,7 +134,7 @@ rule 'f098 none of the steps that failed has stored anything' \
 "$SLUICE" clear --all >/dev/null
 "$SLUICE" resume >/dev/null
 
-# Each call breaks the guards from the one that it names on: exists, prefix, scheduled or in progress, formula.
+# Each call violates the named guard and all later ones: exists, prefix, scheduled or in progress, formula.
 "$SLUICE" config set limits.runs=8 pace.batch=8 >/dev/null
 add --project api -- sh -c 'read -r _ <go'
 run sluice tick
@@ -239,7 +239,7 @@ quiet() {
 }
 soon quiet
 "$SLUICE" events --json --limit 1000 >all
-# the last state of each task in the events, beside that of the list
+# compares the last state of each task in the events with that of the list
 grep '"kind":"task.state"' all | sed 's/.*"task":"\([^"]*\)".*"to":"\([^"]*\)".*/\1 \2/' |
     awk '{ state[$1] = $2 } END { for (id in state) print id, state[id] }' | sort >told
 "$SLUICE" list --json --all --limit 1000 | grep -o '"id":"[^"]*","project[^}]*"state":"[^"]*"' |

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Document 000 on the real daemon: what a task records, in which order it starts, which caps hold.
+# Document 000 with the real daemon: the record of a task, the order of starts, caps.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH
@@ -11,20 +11,20 @@ projects: {web: }'
 start
 mkfifo go
 
-# KIND ARGS...: a task that writes its kind and number down when it runs
+# KIND ARGS...: adds a task that writes its kind and number to a file when it runs
 note() {
     kind=$1
     shift
     add --project web --kind "$kind" "$@" -- sh -c 'echo "$SLUICE_TASK" >>order'
 }
 
-# the order of those that ran since the last time
+# prints the order of the runs since the last time
 ran() {
     tr '\n' ' ' <order
     : >order
 }
 
-# IDS...: until all are done
+# IDS...: waits until all are done
 all_done() {
     for each; do
         becomes "$each" 'done' || return 1
@@ -137,7 +137,7 @@ rule 'f034 the branch is finished before another plan begins' [ "$(ran)" = "$a $
 # --- age ---------------------------------------------------------------------------------------------------
 
 "$SLUICE" config unset score.age_per_minute >/dev/null
-# TASK MINUTES: it was made so much earlier; the daemon is down
+# TASK MINUTES: sets its creation time back; the daemon must be down
 made_earlier() {
     if ! store_is_file; then
         psql -Xqc "UPDATE $(schema_of "$home").task SET created_at = created_at - 60000 * $2 WHERE number = ${1#*-}" "$SLUICE_TEST_STORE"
@@ -157,7 +157,7 @@ note plan && ancient=$id
 made_earlier "$old" 25 && made_earlier "$ancient" 6000
 start
 "$SLUICE" debug scheduler >out
-later=$((($(date +%s) - begin) / 60)) # none, but for a machine that is asleep
+later=$((($(date +%s) - begin) / 60)) # 0, unless the machine was suspended
 rule 'f029 a point for each whole minute: a plan that waits for 25 has 65' \
     sh -c '[ "$1" -ge 65 ] && [ "$1" -le $((65 + $2)) ]' - "$(score "$old")" $later
 rule 'f029 at most fifty: one that waits for days has 90' [ "$(score "$ancient")" = 90 ]

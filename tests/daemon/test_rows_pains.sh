@@ -1,6 +1,6 @@
 #!/bin/sh
-# What users of such systems suffer from, and must not here: work lost or done again after a crash (pain 6), started
-# twice (pain 7), in an order that cannot be changed, released by what is not done (pain 8).
+# Common problems of such systems that Sluice must not have: work lost or repeated after a crash (pain 6), started twice
+# (pain 7), in an order that cannot be changed, or released by a dependency that is not done (pain 8).
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 4}
@@ -8,7 +8,7 @@ retry: {failed: {max: 0}, lost: {max: 1}}
 projects: {web: }'
 start
 
-# A task that writes its run down and waits until it is let go
+# Adds a task that writes its run to a file and waits until it is released
 note() {
     add --project web -- sh -c 'mkfifo "go.$SLUICE_RUN"; echo "$SLUICE_RUN" >>began; read -r _ <"go.$SLUICE_RUN"'
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sluice run: the code of the command comes back, whatever happens on the way.
+# sluice run with a daemon: returns the exit code of the command, also across kills and restarts.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 
@@ -19,7 +19,7 @@ complains "$tmp/text" 'a file that cannot be executed is named'
 run sluice run --cwd "$tmp/no-such-folder" -- true
 exits 125 'a folder that is not there: 125'
 complains 'no-such-folder' 'a folder that is not there is named'
-# Five launches in a row that fail close an agent: this test does not wait until it is tried again.
+# Five failed launches in a row close an agent: the test does not wait until it is retried.
 run sluice config set agents.ghost.command="$tmp/no-such-agent" agents.ghost.sandbox=none
 for turn in 1 2 3; do
     run sluice run --agent ghost 'say hello'
@@ -60,10 +60,10 @@ rule 'and nothing was started twice' [ ! -s out ]
 run sluice show --json "$("$SLUICE" list --all --ids --limit 1)"
 rule 'one attempt' [ "$(field attempt)" = 1 ]
 
-# Only the follower is there to start the next one.
+# Only the following command can start the next daemon.
 rm one
 mkfifo one
-rm out err # until it has made its own
+rm out err # the next command creates them
 "$SLUICE" run -- sh -c 'echo begun; read -r _ <one; exit 11' >out 2>err &
 runner=$!
 appears begun out

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs of agents are in a sandbox: what they see, what they can change, and that nothing runs without one that should have it.
+# Agents run in a sandbox: what they can read and change, and that no run that needs a sandbox starts without one.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 needs bwrap
@@ -28,7 +28,7 @@ agents:
   wrapped: {command: [sh, -c, '{prompt}'], prompt: argument, wrap: [env, 'WRAPPED={workspace} {run}']}"
 start
 
-# AGENT SCRIPT: one run in $tmp/work; its output is in out, its exit code in $code.
+# AGENT SCRIPT: one run in $tmp/work; writes its output to out, sets $code.
 does() {
     add --agent "$1" --retries 0 --cwd "$tmp/work" -- "$2"
     ends "$id"
@@ -39,7 +39,7 @@ succeeds() { # 'what' AGENT SCRIPT
     does "$2" "$3"
     exits 0 "$1"
 }
-# In a sandbox it fails; without one the same succeeds, else it proves nothing.
+# Asserts that the script fails in a sandbox and succeeds without one, else it proves nothing.
 held() { # 'what' SCRIPT
     does open "$2"
     exits 0 "$1: possible without a sandbox"

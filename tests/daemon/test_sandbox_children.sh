@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a run in a sandbox adds is in one, too: through the daemon, by a file of tasks, in folders that are links.
+# Tasks that a run in a sandbox adds run in a sandbox, too: added through the daemon, by a spawn file, in folders that are links.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 needs bwrap
@@ -18,7 +18,7 @@ agents:
 projects: {free: {sandbox: none}}"
 start
 
-# AGENT SCRIPT: a run in work; sets $id, its output is in out.
+# AGENT SCRIPT: a run in work; sets $id, writes its output to out.
 does() {
     agent=$1
     shift
@@ -26,11 +26,11 @@ does() {
     ends "$id"
     cat "$home/runs/$id"/*/out.log "$home/runs/$id"/*/err.log >out 2>/dev/null
 }
-# ID: of the task that it has added last.
+# ID: prints the id of the task that it has added last.
 child_of() {
     "$SLUICE" list --json --all | tr '{' '\n' | sed -n "s/.*\"id\":\"\([^\"]*\)\".*\"parent\":\"$1\".*/\1/p" | tail -n 1
 }
-# The key of the owner was read by the task that run $id has added, or not.
+# Whether the task that run $id has added could read the key of the owner.
 child_ends() {
     child=$(child_of "$id")
     [ -n "$child" ] || { echo "# $id has added nothing: $(cat out)" && return 1; }
@@ -99,7 +99,7 @@ run sluice show "$id"
 has 'is not in a folder of' 'nor name another folder'
 rule 'where nothing was written' [ ! -e elsewhere/a ]
 
-# What a task names is shown to it, if its owner has written it.
+# Folders that a task names are visible in its sandbox only if the owner has added the task.
 mkdir "$HOME/tools"
 printf '#!/bin/sh\necho ran\n' >"$HOME/tools/tool"
 chmod +x "$HOME/tools/tool" "$HOME/key"

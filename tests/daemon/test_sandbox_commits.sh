@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a run commits in a sandbox is taken over when it ends: all of it, once, whatever became of run and daemon.
+# Commits of a run in a sandbox are transferred when it ends: completely, once, whatever happens to run and daemon.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -38,7 +38,7 @@ of_task() {
 private_is_empty() {
     [ -z "$(ls "$home/worktrees/.private" 2>/dev/null)" ]
 }
-# Everything that a branch refers to is there. (The index of a worktree whose run has destroyed its objects lacks them.)
+# All objects of the branches exist. (Those of the index may be missing if a run has destroyed them.)
 sound() {
     git -C "$repo" rev-list --objects --all >/dev/null && git -C "$repo" count-objects -v >counted && grep -q '^garbage: 0' counted
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Repositories and sandboxes: work is committed and merged, and settings, hooks and other branches stay as they were.
+# Repositories and sandboxes: work is committed and merged, and settings, hooks and other branches are not changed.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -57,7 +57,7 @@ shape() {
 settled() {
     [ -z "$(git -C "$repo" for-each-ref refs/heads/sluice)" ] && [ "$(git -C "$repo" worktree list | wc -l)" = 1 ]
 }
-# WHAT SCRIPT: changes the repository without a sandbox, and does not in one.
+# WHAT SCRIPT: asserts that it changes the repository without a sandbox, and not in one.
 held() {
     soon settled
     blob=$(echo "loose, for: $1" | git -C "$repo" hash-object -w --stdin)
@@ -98,7 +98,7 @@ rm -f "$repo/extra"
 does web shell "echo x >$repo/extra"
 rule 'changing the checkout: held in a sandbox' [ ! -e "$repo/extra" ]
 
-# Its own git folder has three files that git outside the sandbox would follow.
+# The git folder of the worktree has three files that affect git outside of the sandbox.
 tied() {
     does web open "$2"
     exits 0 "$1: possible without a sandbox"

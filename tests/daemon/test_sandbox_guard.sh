@@ -1,7 +1,7 @@
 #!/bin/sh
-# What the daemon does after a run in a sandbox, or before it, executes nothing that the run wrote outside of that sandbox.
+# Before and after a run in a sandbox, the daemon executes no file that the run wrote outside of that sandbox.
 #
-# Each attack first succeeds after a run without a sandbox: one that does not work proves nothing.
+# Each attack is first made in a run without a sandbox, where it must succeed, else it proves nothing.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -151,7 +151,7 @@ run sluice diff "$id"
 exits 0 'what a run in a sandbox has changed is shown'
 lock=$home/runs/$id/1/lock
 cp "$lock" lock.saved
-sed 's/bubblewrap/bubblewrop/g' lock.saved >"$lock" # in as many bytes
+sed 's/bubblewrap/bubblewrop/g' lock.saved >"$lock" # of the same length
 run sluice diff "$id"
 exits 0 'also if what its shim was told is not what the daemon wrote: that executes nothing'
 unblock "$home/worktrees/$id/go"

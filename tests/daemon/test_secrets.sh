@@ -1,7 +1,7 @@
 #!/bin/sh
-# Secrets by reference: runs have them, and they are visible nowhere else.
+# Secrets by reference: only runs get them, and they are visible nowhere else.
 #
-# Every search is first shown to find the value of a secret that was set in the usual way, with agents.A.env.
+# Every search is first shown to find the value of a secret that was set with agents.A.env.
 # shellcheck disable=SC1010,SC1091,SC2016,SC2154 # "done" is a state; kit.sh sets id, home, tmp; the shell of the run expands the rest
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -24,7 +24,7 @@ chmod +x print-key
 CREDENTIALS_DIRECTORY=$tmp/credentials
 export CREDENTIALS_DIRECTORY
 
-# The agent does what its prompt says.
+# The agent executes its prompt.
 agent='command: [sh, -c, "eval \"$(cat)\""]'
 config "limits: {runs: 8}
 retry: {failed: {max: 0}, launch: {as: failed}}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who gets the places: weights, caps, and no limit is ever exceeded.
+# Distribution of slots: weights, caps, and limits that are never exceeded.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 4, resource: {gpu: 1}}
@@ -11,7 +11,7 @@ running() { # of a project
     "$SLUICE" list --ids --state starting,running --project "$1" | wc -l
 }
 
-# Runs hold their places until the fifo is opened for writing.
+# Runs keep their slots until the fifo is opened for writing.
 mkfifo go
 "$SLUICE" pause >/dev/null
 for project in api web; do

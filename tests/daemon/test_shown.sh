@@ -7,9 +7,9 @@
 config 'projects: {web: }'
 start
 
-# Of the characters only the bytes that UTF-8 gives them: C1 CSI and OSC, override, isolate, mark, line separator, DEL.
+# The UTF-8 bytes of C1 CSI and OSC, override, isolate, mark, line separator, DEL.
 bad='\302\233 \302\235 \342\200\256 \342\201\246 \342\200\217 \330\234 \342\200\250 \177'
-steers() { # FILE: is any of them in it?
+steers() { # FILE: true if it contains any of them
     LC_ALL=C grep -qaE "$(printf '\302[\200-\237]|\342\200[\216\217\250-\256]|\342\201[\246-\251]|\330\234|[\001-\010\013-\037\177]')" "$1"
 }
 printf "$bad" >sample

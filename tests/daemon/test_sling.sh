@@ -1,5 +1,5 @@
 #!/bin/sh
-# Drafts, slinging, groups: what is scheduled, with the text of the command, and what is refused.
+# Drafts, slinging, groups: what is scheduled, the output of the command, and what is refused.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'agents:

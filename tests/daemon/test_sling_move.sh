@@ -1,5 +1,5 @@
 #!/bin/sh
-# A draft that is slung by force into another project works there, and keeps what it has.
+# A draft that is slung into another project with --force runs there, and keeps its data.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 mkdir web gastown

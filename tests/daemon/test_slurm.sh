@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tasks that run in Slurm: choosing it, waiting there, being found again, reaching the daemon from there.
+# Tasks that run in Slurm: selection, waiting in its queue, recovery after a restart, requests from a job to the daemon.
 # The programs of Slurm are fake (tests/run/fake-slurm); shim, daemon and command line are real.
 # shellcheck disable=SC1010,SC1091,SC2016,SC2034,SC2154 # "done" is a state; kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"

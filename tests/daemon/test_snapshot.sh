@@ -1,6 +1,6 @@
 #!/bin/sh
-# `sluice snapshot | sluice plan -` says what the daemon starts next, and in which order: random queues of a real daemon
-# that has lived a little. The random numbers are the same each time.
+# `sluice snapshot | sluice plan -` predicts which tasks the daemon starts next, and in which order. Random queues of a real
+# daemon with some history; the random numbers are reproducible.
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home and tmp
 . "$(dirname "$0")/kit.sh"
 PATH=$(dirname "$SLUICE"):$PATH

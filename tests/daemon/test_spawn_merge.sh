@@ -1,6 +1,6 @@
 #!/bin/sh
-# A task that works in a worktree and writes a spawn file: the file is checked, then the work is merged, then the
-# children are there. Also when the run ended while no daemon was there, or one dies in the middle.
+# A task with a worktree and a spawn file: the file is checked, then the work is merged, then the children are added. Also if
+# the run ends while no daemon runs, or if the daemon is killed in between.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"

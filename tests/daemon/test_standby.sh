@@ -10,7 +10,7 @@ trap 'in_b stop_daemon; stop_daemon; rm -rf "$tmp"' EXIT
 store=$tmp/store.db
 store_is_file || store="$SLUICE_TEST_STORE?schema=$(schema_of "$b")"
 
-# HOME [LINES]: the store and the runs are those of both.
+# HOME [LINES]: writes a configuration with the shared store and runs.
 configure() {
     cat >"$1/sluice.yaml" <<END
 store: {url: "$store"}
@@ -23,7 +23,7 @@ ${2-}
 END
 }
 
-# As a user of the other home: any function or program.
+# Runs a function or program with the other home.
 in_b() {
     (SLUICE_HOME=$b && "$@")
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One daemon per home: who starts it, and what keeps it from starting.
+# One daemon per home: which commands start it, and what prevents a start.
 # shellcheck disable=SC1091,SC2034,SC2154 # kit.sh sets home, root and tmp
 . "$(dirname "$0")/kit.sh"
 
@@ -34,7 +34,7 @@ says "sluice: no daemon runs; 'sluice up' starts it" 'and says how to'
 run sluice down
 exits 0 'down without a daemon is well'
 
-# A child that a killed daemon was about to start has its locks a moment longer, until its exec.
+# A child that a killed daemon had just forked keeps the locks until its exec.
 mkfifo held let_go told
 flock "$home/sluice.lock" flock "$home/sluice.db-lock" sh -c 'echo >held; read -r _ <let_go' &
 read -r _ <held

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Handing over work: what the answer says, what is refused, and what is added once only.
+# Submitting tasks: the response, refused tasks, and deduplication.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'limits: {runs: 1}
@@ -47,7 +47,7 @@ becomes "$id" 'done' # its end is an event, too; below they are counted
 run sluice add --project api --parent "$("$SLUICE" list --ids --project web --state draft --limit 1)" -- true
 exits 4 'f099 a parent of another project is refused'
 
-# --- f100: the same thing twice is one thing -----------------------------------------------------------
+# --- f100: deduplication -------------------------------------------------------------------------------
 
 "$SLUICE" pause >/dev/null
 run sluice add --project web --external-id bead-1 -- true
@@ -65,7 +65,7 @@ has 'already' 'f100 and says so'
 rule 'f100 nothing new is stored by that' [ "$(last_event)" -le "$((before + 2))" ]
 "$SLUICE" cancel --all >/dev/null
 
-# The same request with the same key: one task, the same answer. As a command does when it had no answer.
+# The same request with the same key: one task, the same response. A command does this if it got no response.
 ask() { # KEY BODY
     curl -s --unix-socket "$home/sluice.sock" -H "Idempotency-Key: $1" -H 'Content-Type: application/json' \
         -d "$2" -D headers http://localhost/v1/tasks

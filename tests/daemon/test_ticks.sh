@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the scheduler says while it works: ticks, selections, rate limits, numbers, the table of candidates.
+# Output of the scheduler: ticks, selections, rate limits, metrics, the table of candidates.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 config 'preset: loopr

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What an agent says and does is what people read: logs, run, status, the API. --raw has its own bytes.
+# Transcripts of agents in logs, run, status and the API. --raw prints the original bytes.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 recordings=$root/tests/fixtures/agents

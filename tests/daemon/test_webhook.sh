@@ -1,6 +1,6 @@
 #!/bin/sh
-# The webhook: what people want to know arrives, signed, once after it was acknowledged, whatever the
-# receiver and the daemon do meanwhile.
+# The webhook: selected notifications arrive, signed, and are not repeated once acknowledged, also with faulty receivers and
+# kills of the daemon.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/hook.sh"
@@ -74,7 +74,7 @@ rule 'each once' [ -z "$(ids '[0-9a-z]*' | sort | uniq -d)" ]
 "$SLUICE" config show >shown 2>&1
 rule 'the secret is not in the configuration that is shown' [ "$(grep -c 'a secret of the test' shown)" = 0 ]
 
-# --- receivers that do not take it ----------------------------------------------------------------------
+# --- receivers that refuse it ---------------------------------------------------------------------------
 
 for bad in 500 302 404 close half junk; do
     mode $bad
@@ -115,7 +115,7 @@ soon grep -q '^204 .*"title":"behind it"' "$hook/log"
 
 # --- kill -9 --------------------------------------------------------------------------------------------
 
-# On a busy machine an answer may come later than that short time-out, and what it was about once more.
+# On a busy machine a response may come after the short timeout, and the notification is sent again.
 set_to notify.timeout_s=3600
 add --project web --title 'from now on' -- true
 soon grep -q '^204 .*"title":"from now on"' "$hook/log"
@@ -132,7 +132,7 @@ rule 'with the same id' [ "$(grep -F 'killed in between' "$hook/log" | sed 's/.*
 rule 'and what was acknowledged before is not posted again' [ -z "$(ids 204 | sort | uniq -d)" ]
 rule 'nothing else came' [ "$(ids 204 | wc -l)" = $((before + 1)) ]
 
-# The second one goes out when it is on disk that the first was taken.
+# The second one is sent when the acknowledgement of the first is on disk.
 mode 204
 add --project web --title 'first of two' -- true
 soon grep -q '^204 .*"title":"first of two"' "$hook/log"
@@ -154,7 +154,7 @@ start
 rule 'what was not acknowledged when the daemon ended is posted by the next one' soon grep -q '^204 .*"title":"over a restart"' "$hook/log"
 rule 'still nothing twice' [ -z "$(ids 204 | sort | uniq -d)" ]
 
-# --- the end of patience --------------------------------------------------------------------------------
+# --- giving up ------------------------------------------------------------------------------------------
 
 mode 410
 add --project web --title 'gone' -- true

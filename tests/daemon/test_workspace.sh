@@ -1,5 +1,5 @@
 #!/bin/sh
-# Where runs work: a pool of paths, a git worktree for each task, and what is left of those.
+# Workspaces of runs: a pool of paths, a git worktree for each task, and the removal of worktrees.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -25,7 +25,7 @@ mkfifo go go1 go2 go3
 
 # --- the pool --------------------------------------------------------------------------------------
 
-# It says where it is, and that it is alone there: never two in one path.
+# Prints its path, and checks that no other run uses it.
 cat >alone.sh <<'END'
 mkdir ./lock 2>/dev/null || echo "two in $(pwd)" >>"$1/together"
 echo "$(pwd) $SLUICE_WORKSPACE $SLUICE_TASK" >>"$1/places"
@@ -160,7 +160,7 @@ unblock go1
 unblock go2
 rule 'f065 the next one comes when a task is done' becomes "$id" 'done'
 
-# --- what cannot be --------------------------------------------------------------------------------
+# --- invalid settings ------------------------------------------------------------------------------
 
 add -p bad -- true
 becomes "$id" failed

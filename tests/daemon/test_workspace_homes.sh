@@ -1,5 +1,5 @@
 #!/bin/sh
-# A workspace stays with its task, belongs to one home, and goes when the disk is short and nothing is lost.
+# A workspace stays with its task, belongs to one home, and is removed if disk space is short and no work is lost.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
 . "$here/repository.sh"
@@ -134,7 +134,7 @@ detached=$id
 becomes "$detached" failed
 rule 'failed work is kept while there is room' [ -e "$home/worktrees/$committed/work" ]
 run sluice config set host.disk_free_gb=1000000
-is_away() { # who asks makes the daemon look
+is_away() { # a request makes the daemon check
     run sluice status
     [ ! -e "$home/worktrees/$1" ]
 }
