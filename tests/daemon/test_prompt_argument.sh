@@ -43,14 +43,14 @@ done
 run sluice add --agent before --failover none -- "$danger"
 exits 0 'an agent that gets prompts on its standard input takes it'
 
-# AGENT: prints the output of a run with the same prompt.
-prints_of() {
+# AGENT: runs a task with the same prompt; its output is in out.
+run_agent() {
     add --agent "$1" -- "$danger"
     ends "$id"
     run sluice logs "$id"
 }
 for agent in dashes value known; do
-    prints_of $agent
+    run_agent $agent
     has "permissions=asks prompt=$danger" "agent '$agent': it arrives as a prompt"
 done
 add --agent bare -- 'two words'

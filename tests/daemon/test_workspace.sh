@@ -160,7 +160,7 @@ unblock go1
 unblock go2
 rule 'f065 the next one comes when a task is done' becomes "$id" 'done'
 
-# --- invalid settings ------------------------------------------------------------------------------
+# --- worktrees that cannot be created, and their base ----------------------------------------------
 
 add -p bad -- true
 becomes "$id" failed

@@ -333,7 +333,7 @@ task_id kit_web(struct kit *kit, const char *json) {
     return task;
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- queries --------------------------------------------------------------------------------- */
 
 struct task_view kit_view(struct kit *kit, task_id task) {
     struct task_view view = { 0 };
@@ -376,7 +376,8 @@ size_t kit_events(struct kit *kit, const char *kind, task_id task) {
 }
 
 static void take_run(void *ctx, const struct store_answer *answer, const struct error *err) {
-    static char how[32], message[256], executor[32], boot_id[64]; /* the row's live no longer */
+    static char how[32], message[256], executor[32],
+        boot_id[64]; /* the strings of the row are no longer valid */
     struct run_row *row = ctx;
     assert_null(err);
     if (answer->count == 0)

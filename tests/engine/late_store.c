@@ -60,7 +60,7 @@ static void memory_done(void *ctx, enum store_outcome outcome, const struct erro
     store_finish_commit(&now.store->base, outcome, err);
 }
 
-/* The batch is in flight here; behind it flies once more. */
+/* The batch is in flight here, and then again in the store behind this one. */
 static void commit_now(const struct store_batch *batch) {
     ((struct store_batch *)batch)->in_flight = false;
     store_commit(now.store->memory, (struct store_batch *)batch, memory_done, NULL);

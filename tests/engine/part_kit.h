@@ -1,9 +1,9 @@
-/* part_kit.h: one part of the engine, alone.
+/* part_kit.h: tests one part of the engine in isolation.
  *
  * The test links the object of one part, base/, os/, core/ and config/, and this kit. The kit has a real core and a real
- * configuration, and stands for the turn, the store and the other parts: it counts what the part wrote, and answers its
- * questions as the test says. Nothing else of the engine is linked, so a part that begins to call another one fails to link
- * here, until the kit has a stand-in for that call. */
+ * configuration, and fakes for the turn, the store and the other parts: it counts what the part writes, and answers its
+ * queries as the test says. Nothing else of the engine is linked, so a new call to another part fails to link until the kit
+ * has a fake for it. */
 #pragma once
 
 #include "engine/engine_internal.h"
@@ -18,7 +18,7 @@ struct part_kit {
     size_t run_count;
 };
 
-/* What was written since the last part_kit_new; texts of the last one. */
+/* Writes since the last part_kit_new; strings are those of the last write. */
 extern struct part_log {
     unsigned events, notes, groups, deleted_groups, requests, wakes, prunes, alerts, forgotten,
         maintained, projects;
@@ -28,7 +28,7 @@ extern struct part_log {
     size_t batch; /* what store_batch_count returns */
     struct store_query question;
     unsigned questions;
-    store_answered answered; /* of the last question; NULL: none, or answered */
+    store_answered answered; /* of the last query; NULL: none, or answered */
     void *answered_ctx;
     uint64_t first_kept_event; /* 0: no events were pruned */
     struct store_info info;
@@ -37,7 +37,7 @@ extern struct part_log {
 
 /* The core has the project "web", and the id of a task is "t-NUMBER". */
 void part_kit_new(struct part_kit *kit, const struct engine_part *part, enum engine_part_id id);
-/* A second part of the same file. */
+/* For a second part in the same file. */
 void part_kit_add_part(struct part_kit *kit, const struct engine_part *part,
                        enum engine_part_id id);
 void part_kit_free(struct part_kit *kit);
@@ -47,12 +47,12 @@ void part_kit_step(struct part_kit *kit, enum engine_step step);
 /* A waiting task of "web" that depends on `after`, if that is not 0. */
 void part_kit_add_task(struct part_kit *kit, task_id task, task_id after);
 int part_kit_apply(struct part_kit *kit, enum fact_kind kind, task_id task);
-/* The core decides; the hooks see orders and changed tasks. Returns the number of orders. */
+/* The core decides; the hooks get orders and changed tasks. Returns the number of orders. */
 size_t part_kit_decide(struct part_kit *kit);
 /* Starts and ends the run of a task that was ordered to start. */
 void part_kit_run(struct part_kit *kit, task_id task, enum outcome outcome);
-/* The last note, as the store would give it back. */
+/* The last note, as the store would return it. */
 void part_kit_load_note(struct part_kit *kit);
-/* Answers the last question. */
+/* Answers the last query. */
 void part_kit_answer(const struct store_answer *answer);
 enum task_state part_kit_state(const struct part_kit *kit, task_id task);

@@ -1,5 +1,5 @@
-/* The turn: everything is on disk before a client is answered or anything runs; a crash, a full disk and
- * a second start change nothing of what clients have seen. */
+/* The turn: everything is on disk before a client gets a response or a run starts; a crash, a full disk and
+ * a restart do not change results that clients have seen. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void end_last(int code) {
     fake_report_ended(last_start()->run, &end);
 }
 
-/* --- a task's way ---------------------------------------------------------------------------- */
+/* --- life cycle of a task -------------------------------------------------------------------- */
 
 #define ENGINE_TEST(name_) TEST_WITH(name_, open_plain, close_it)
 
@@ -139,11 +139,11 @@ static bool is_answered(struct kit *k, void *ctx) {
     return ((const struct kit_ask *)ctx)->answered;
 }
 
-/* Who has heard that a task is canceled must not see its command begin. */
+/* The command of a task must not start after a client was notified of its cancellation. */
 ENGINE_TEST(a_cancel_is_answered_when_nothing_can_begin_any_more) {
     struct run_end end = { .kind = RUN_END_STOPPED, .code = -1 };
     task_id ran = add("{\"argv\":[\"a\"]}"), never = add("{\"argv\":[\"b\"]}");
-    kit_wait_starts(&kit, 2); /* their shims live; whether their commands do is not known */
+    kit_wait_starts(&kit, 2); /* their shims are alive; whether their commands are is unknown */
     struct kit_ask first = kit_ask_apply(FACT_CANCEL, ran),
                    second = kit_ask_apply(FACT_CANCEL, never);
     kit_send(&kit, &first);
@@ -246,12 +246,12 @@ ENGINE_TEST(a_full_disk_refuses_new_work_and_loses_none) {
     fault_set(FAULT_FULL_ALWAYS, 1, 0);
     assert_int_equal(kit_add(&kit, "web", "{\"argv\":[\"b\"]}", &refused), 0);
     assert_int_equal(kit.outcome, STORE_FAILED);
-    assert_int_equal(fake_start_count(), 1); /* what is not on disk does not run */
+    assert_int_equal(fake_start_count(), 1); /* a task that is not on disk does not run */
     assert_int_equal(kit_state(&kit, refused), TASK_ABSENT);
     assert_int_equal(kit_state(&kit, kept), TASK_STARTING);
     fault_set(FAULT_NONE, 0, 0);
     task_id next = add("{\"argv\":[\"c\"]}");
-    assert_int_equal(next, refused); /* the number was never given away */
+    assert_int_equal(next, refused); /* the number was never given to a client */
 }
 
 ENGINE_TEST(an_end_that_could_not_be_written_is_applied_again) {

@@ -17,7 +17,7 @@
     "limiter: {margin_s: 0, jitter_s: 0, initial_s: 0.2, max_s: 0.2}\n"                            \
     "retry: {failed: {delay_s: 0.1, cap_s: 0.1}}\n"
 
-/* The times in the recording of a limited plan, as they stand there. */
+/* The times in the recording of a limited plan. */
 #define RECORDED_RESET "1794716932"
 
 static struct kit kit;
@@ -66,7 +66,7 @@ static void write_log(size_t start, const char *log, const struct strbuf *text) 
         fail_msg("%s", err.text);
 }
 
-/* The run of that number has printed what was recorded; a reset time is given in ms from now. */
+/* The run with that number prints the recording; a reset time is given in ms from now. */
 static void prints(size_t start, const char *scenario, time_ms resets_in) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, err = STRBUF_INIT;
     char reset[32];
@@ -93,7 +93,7 @@ static void plays(size_t start, const char *scenario, time_ms resets_in) {
     ends(start, atoi(strbuf_text(&code)));
 }
 
-/* --- looking --------------------------------------------------------------------------------- */
+/* --- queries --------------------------------------------------------------------------------- */
 
 static task_id ask(const char *agent) {
     task_id task = 0;
@@ -406,7 +406,7 @@ FIXTURE_TEST(sessions_are_not_resumed_where_that_is_switched_off) {
     assert_null(strstr(command(1), "--resume"));
 }
 
-/* It counts for all of the thread: 4312 in the first run, 8624 at the end of the second. */
+/* The agent counts the complete session: 4312 in the first run, 8624 at the end of the second. */
 FIXTURE_TEST(tokens_of_a_session_are_booked_once) {
     kit_open(&kit, QUICK "prices: {gpt: {in: 2, out: 8, cached: 1}}\n"
                          "agents: {codex: {model: gpt}}\n");
@@ -495,7 +495,7 @@ FIXTURE_TEST(who_stays_after_its_result_is_asked_to_go) {
     assert_string_equal(run_of(task, 1).result, "ok");
 }
 
-/* A shutdown of the machine is no result, and no failure. */
+/* A shutdown of the machine is neither a result nor a failure. */
 FIXTURE_TEST(who_is_stopped_from_outside_goes_on_later) {
     kit_open(&kit, QUICK);
     task_id task = ask("claude");

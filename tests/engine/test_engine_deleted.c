@@ -1,5 +1,5 @@
-/* Tasks that are no more: what they leave on disk goes with them, also when the daemon dies in between, and
- * their group goes with the last of them. */
+/* Deleted tasks: their files are removed, also if the daemon crashes in between, and their group is removed
+ * with its last task. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* One small history, again and again, each time with another of its commits failing: whichever it is, what
- * comes out is the same. */
+/* Repeats one small history, each time with another failing commit: the result is always the same. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static int close_it(void **state) {
     return 0;
 }
 
-/* As a client does: what failed for certain is asked for again. */
+/* Like a client: repeats requests that certainly failed. */
 static void insist(struct kit_ask ask) {
     for (int i = 0; i < 2; i++) {
         struct kit_ask once = ask;
@@ -44,7 +43,7 @@ static void add(task_id after, bool draft) {
     insist(ask);
 }
 
-/* Every run ends by itself, well but for the first attempt of one task; one is waited for. */
+/* Every run ends by itself, successfully except for the first attempt of one task; the test waits for one. */
 static void play(void) {
     for (; played < fake_start_count(); played++) {
         struct run_key run = fake_start_at(played)->run;

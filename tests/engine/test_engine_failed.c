@@ -1,5 +1,5 @@
-/* A commit that failed never was: nothing is lost, nothing is done twice, and the engine that was built
- * again from the rows knows everything that the one before it knew. */
+/* A failed commit has no effect: nothing is lost, nothing is done twice, and the engine that is rebuilt from
+ * the rows has the same state as before. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void disk_is_full(bool full) {
     fault_set(full ? FAULT_FULL_ALWAYS : FAULT_NONE, full, 0);
 }
 
-/* What happens now fails once, and is over when this returns. */
+/* Makes the next commit fail once, and returns after the recovery. */
 static void fail_one_commit(void) {
     task_id refused = 0;
     disk_is_full(true);
@@ -55,7 +55,7 @@ static void fail_one_commit(void) {
     kit_settle(&kit);
 }
 
-/* --- what happened meanwhile ----------------------------------------------------------------- */
+/* --- reports during the recovery ------------------------------------------------------------- */
 
 #define FAILED_TEST(name_) TEST_WITH(name_, open_calm, close_it)
 #define LATE_TEST(name_)   TEST_WITH(name_, open_late, close_it)
@@ -136,7 +136,7 @@ FAILED_TEST(who_only_looks_is_answered_and_tries_nothing) {
     }
     assert_true(kit_stats(&kit).failed_commits <= 2);
     disk_is_full(false);
-    kit_wait_state(&kit, 1, TASK_DONE); /* and did not make anybody forget */
+    kit_wait_state(&kit, 1, TASK_DONE); /* and lost no state */
 }
 
 FAILED_TEST(a_start_that_could_not_be_stored_is_made_later_with_the_same_number) {
@@ -167,7 +167,7 @@ FAILED_TEST(a_run_that_is_seen_to_start_while_the_disk_is_full_is_not_late) {
     assert_int_equal(fake_stop_count(), 0);
 }
 
-/* --- what a new core must know ---------------------------------------------------------------- */
+/* --- state of a rebuilt core ------------------------------------------------------------------ */
 
 static int add_project(struct engine *engine, struct kit_ask *ask) {
     return engine_add_project(engine, ask->text, NULL, &ask->err);
@@ -247,7 +247,7 @@ FAILED_TEST(a_run_that_had_to_wait_gives_up_without_having_failed) {
     assert_int_equal(account().hits, 1); /* the account knows it already */
 }
 
-/* It went on for hours after the wait was over: whatever it failed for, it was not that. */
+/* It continued for hours after the wait was over, so its failure has another cause. */
 FAILED_TEST(who_went_on_after_the_wait_has_failed) {
     kit_close(&kit);
     open_with(limited);
@@ -321,13 +321,13 @@ FAILED_TEST(runs_that_are_not_ours_keep_their_places) {
     assert_int_equal(engine_find_project(kit.engine, "web")->external, 1);
     kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_settle(&kit);
-    assert_int_equal(fake_start_count(), 0); /* the only place is taken */
+    assert_int_equal(fake_start_count(), 0); /* the only slot is in use */
     fake_external_ends("web-77");
     kit_wait_starts(&kit, 1);
     assert_int_equal(engine_find_project(kit.engine, "web")->external, 0);
 }
 
-/* Else more roots than allowed run after a restore. */
+/* Otherwise more roots than allowed would run after a restore. */
 FAILED_TEST(roots_that_are_not_ours_count_as_roots) {
     kit_close(&kit);
     open_with(KIT_CALM "limits: {roots: 1}\n"

@@ -1,4 +1,4 @@
-/* Followers get every event, in order, whatever happens to the daemon. */
+/* Followers get every event, in order, also across crashes of the daemon. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -204,7 +204,7 @@ FOLLOW_TEST(an_idle_daemon_is_not_woken_for_a_cursor) {
     assert_int_equal(kit_stats(&kit).commits, before.commits);
 }
 
-/* --- those who must not do it twice ----------------------------------------------------------- */
+/* --- followers that must not repeat an event -------------------------------------------------- */
 
 static unsigned saves;
 
@@ -335,7 +335,7 @@ FOLLOW_TEST(what_is_pruned_in_front_of_a_slow_one_is_skipped_too) {
     store_commit(kit.store, batch, pruned, NULL);
     store_batch_free(batch);
     slow.slow = false;
-    /* One is done: the window has room, but the next event is not the next number. */
+    /* One is done: the window has room, but the numbers of events have a gap. */
     follower_done(slow.follower, slow.seqs[0]);
     kit_settle(&kit);
     assert_int_equal(slow.count, FOLLOW_AHEAD);

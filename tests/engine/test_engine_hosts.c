@@ -1,4 +1,4 @@
-/* A run belongs to its host: what a daemon on another one makes of it, and the one that is back. */
+/* A run belongs to its host: how a daemon on another host treats it, and what happens when its host is back. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static struct engine_host_state host_of(task_id task) {
     return host;
 }
 
-/* --- away ------------------------------------------------------------------------------------ */
+/* --- unreachable ----------------------------------------------------------------------------- */
 
 #define ON_HOST_A(name_) TEST_WITH(name_, open_on_a, close_it)
 
@@ -144,7 +144,7 @@ ON_HOST_A(it_may_come_in_over_tcp_while_it_is_unreachable) {
     assert_true(engine_run_is_remote(kit.engine, token));
 }
 
-/* Two were ordered and not seen to start. Only the one that is ours is given up for it. */
+/* Two runs were ordered and not seen to start. Only the one on this host is given up. */
 ON_HOST_A(its_launch_is_not_late) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
@@ -242,7 +242,7 @@ ON_HOST_A(forgetting_that_could_not_be_stored_has_not_happened) {
     kit_wait_starts(&kit, 2);
 }
 
-/* A folder whose lock is held, as by a shim that never noticed. */
+/* A folder whose lock is held, as by a shim that did not notice. */
 static int hold_lock(const char *folder) {
     char path[256];
     snprintf(path, sizeof(path), "%s/runs", kit.home);
@@ -268,7 +268,7 @@ ON_HOST_A(what_a_forgotten_host_still_runs_is_killed_when_it_is_back) {
     fake_report_started(last_run());
     kit_wait_state(&kit, task, TASK_RUNNING);
     fake_will_adopt(forgotten, ADOPTED_ALIVE, NULL);
-    go_to(ON_A); /* its second run is on hostb, and away now */
+    go_to(ON_A); /* its second run is on hostb, which is unreachable now */
     assert_int_equal(kit.report.killed, 1);
     assert_int_equal(kit.report.unreachable, 1);
     assert_int_equal(fake_stop_count(), 1);

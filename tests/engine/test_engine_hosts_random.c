@@ -1,6 +1,6 @@
 /* Two hosts take turns at random, while runs begin, end, are canceled, and hosts are forgotten.
  *
- * Whatever happens: no task has two runs at once (but those of a forgotten host), no cap is exceeded, no
+ * Invariants: no task has two runs at once (except for runs of a forgotten host), no cap is exceeded, no
  * attempt is started twice, and every end is recorded once. A failing seed is printed with its step. */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 static const char *const names[] = { "hosta", "hostb" };
 static const char *const configs[] = { CONFIG("hosta"), CONFIG("hostb") };
 
-/* What really happens on the hosts, whether a daemon sees it or not. */
+/* The actual state of the hosts, whether a daemon sees it or not. */
 struct real_run {
     struct run_key key;
     int host;
@@ -184,7 +184,7 @@ static unsigned unfinished(void) {
            + counts.by_state[TASK_HELD];
 }
 
-/* Everything ends, wherever it is: then each host has its turn until nothing is left. */
+/* Ends all runs on all hosts; then the hosts take turns until nothing is left. */
 static void finish_all(void) {
     for (int turn = 0; turn < 100 && unfinished() > 0; turn++) {
         for (size_t i = 0; i < run_count; i++)

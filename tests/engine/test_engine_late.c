@@ -1,4 +1,4 @@
-/* The store answers later: what happens between a commit, or a question, and its answer. */
+/* A slow store: what happens between a commit, or a query, and its answer. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -182,7 +182,7 @@ LATE_TEST(a_commit_of_unknown_outcome_ends_the_engine) {
     assert_int_equal(kit_state(&kit, ask.first), TASK_ABSENT);
 }
 
-/* Who stops the daemon waits for what was ordered, also while the store is asked what that is. */
+/* Stopping the daemon waits for ordered starts, also while a query for them is pending. */
 LATE_TEST(a_start_whose_spec_is_being_read_is_a_launch) {
     (void)ordered_without_spec();
     assert_true(engine_is_launching(kit.engine));
@@ -219,7 +219,7 @@ LATE_TEST(a_store_that_is_lost_while_idle_ends_the_engine) {
     assert_non_null(strstr(engine_why_broken(kit.engine), "another daemon has taken over"));
 }
 
-/* The next daemon sees that it was to be started, and that it was not: it starts it again. Both would be twice. */
+/* The next daemon sees the order without a start, and starts the run. If this daemon started it too, it would run twice. */
 LATE_TEST(what_was_committed_and_not_begun_when_the_store_was_lost_is_not_begun) {
     (void)ordered_without_spec();
     late_lose_store();

@@ -1,5 +1,5 @@
-/* Loops over crashes and failed commits: children come once, feedback and files that tasks wait for are
- * not forgotten, and what is marked done is not launched. */
+/* Loops across crashes and failed commits: children are added once, feedback and awaited files are not lost,
+ * and a task that is marked done is not launched. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

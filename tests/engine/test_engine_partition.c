@@ -1,4 +1,4 @@
-/* A partition has as many places as sinfo says it has room, where slurm.follow is on. */
+/* With slurm.follow, the slots of a partition follow the free resources that sinfo reports. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

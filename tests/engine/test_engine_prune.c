@@ -1,4 +1,4 @@
-/* Retention: which finished tasks are deleted, which stay, and that no request waits for it. */
+/* Retention: which finished tasks are deleted, which are kept, and that it delays no request. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

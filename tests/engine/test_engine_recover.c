@@ -1,4 +1,4 @@
-/* Runs outlive the daemon: what the next one makes of what it finds, and of how runs ended. */
+/* Runs outlive the daemon: how the next daemon adopts live runs, and records the ends of others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -167,7 +167,7 @@ RECOVER_TEST(the_second_cancel_kills_at_once) {
     assert_true(kit_last_run(&kit, task, &run));
     assert_int_equal(run.phase, PHASE_STOPPING);
     fake_will_adopt(last_run(), ADOPTED_ALIVE, NULL);
-    kit_restart(&kit); /* nor is the next daemon more patient */
+    kit_restart(&kit); /* nor does the next daemon wait longer */
     assert_int_equal(fake_stop_count(), 3);
     assert_int_equal(fake_stop_at(2)->how, STOP_IMMEDIATELY);
 }
@@ -191,7 +191,7 @@ RECOVER_TEST(a_launch_that_takes_too_long_is_ended_and_tried_again) {
     kit_wait_state(&kit, task, TASK_RUNNING);
 }
 
-/* The daemon that sent the stop is not the one that reads the end. */
+/* One daemon sends the stop, another one reads the end. */
 RECOVER_TEST(its_end_is_a_launch_failure_for_the_next_daemon_too) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);

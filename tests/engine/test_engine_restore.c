@@ -1,4 +1,4 @@
-/* A backup was restored: tasks are as they were, run folders are not. No work is done twice, and no
+/* After a restore, tasks have an earlier state, but run folders do not. No work is done twice, and no
  * number is given twice. */
 #include <stdio.h>
 #include <string.h>
@@ -316,7 +316,7 @@ RESTORE_TEST(no_number_is_given_that_a_folder_has) {
     assert_int_equal(kit_web(&kit, "{\"argv\":[\"a\"]}"), 41);
 }
 
-/* The backup is older than `again`: the task is done in it, and its second run lives. */
+/* The backup is older than `again`: the task is done in it, and its second run is alive. */
 RESTORE_TEST(a_finished_task_is_not_started_beside_its_living_run) {
     task_id task = kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_wait_starts(&kit, 1);
@@ -345,7 +345,7 @@ RESTORE_TEST(a_run_of_an_unknown_project_keeps_its_place) {
     assert_int_equal(kit.report.external, 1);
     kit_web(&kit, "{\"argv\":[\"a\"]}");
     kit_settle(&kit);
-    assert_int_equal(fake_start_count(), 0); /* the only place is taken */
+    assert_int_equal(fake_start_count(), 0); /* the only slot is in use */
     fake_external_ends("gone-77");
     kit_wait_starts(&kit, 1);
 }

@@ -12,7 +12,7 @@ struct member {
 #define MEMBER(name)                                                                               \
     { #name, offsetof(struct task_spec, name), sizeof(((struct task_spec *)NULL)->name) }
 
-/* Written down once more, apart from columns.h: what is seen changes with a decision, not by a slip. */
+/* A second list, independent of columns.h, so that visible columns do not change by accident. */
 static const struct member seen[] = {
     MEMBER(kind),   MEMBER(agent),     MEMBER(limiter), MEMBER(workspace),  MEMBER(serial),
     MEMBER(state),  MEMBER(reason),    MEMBER(hold),    MEMBER(not_before), MEMBER(priority),

@@ -1,5 +1,5 @@
-/* Runs that end quickly, again and again: the pause before the next attempt grows, an alert is raised, and one run that
- * lasts ends it. */
+/* Runs that repeatedly end quickly: the delay before the next attempt grows, an alert is raised, and one long run resets
+ * both. */
 #include <string.h>
 
 #include "engine/alert.h"

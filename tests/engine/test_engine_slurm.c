@@ -1,4 +1,4 @@
-/* Two executors: a task runs where it belongs, and the next daemon asks the right one what became of it. */
+/* Two executors: a task runs in its own executor, and the next daemon recovers its run from that one. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
