@@ -1,10 +1,10 @@
-// kit.mjs: what the tests of the page share: one browser, pages that notice what goes wrong in them, and TAP.
+// kit.mjs: shared functions of the dashboard tests: one browser, pages that record their errors, and TAP.
 //
 //   check('what must be so', async () => { … })   a test; it fails when it throws
 //   const page = await open(world, '#/now')        a page whose errors fail the test that runs; check() closes it
 //   report('what', 'value')                        a line of the table at the end
 //
-// A page that was closed is used again, with nothing of what it was: a new one costs three times as much.
+// A closed page is reset and used again: a new one takes three times as long.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -18,7 +18,7 @@ let number = 0;
 let failed = 0;
 let problems = [];
 let browser;
-let opened = null; // pages of the test that runs
+let opened = null; // pages of the current test
 const idle = [];
 const table = [];
 
@@ -29,7 +29,7 @@ export async function browse() {
         '/usr/bin/chromium-browser',
         '/usr/bin/google-chrome',
     ].find((file) => file && fs.existsSync(file));
-    // What it keeps for its user goes where its profile is, which scripts/test-web removes.
+    // Its user data is in its profile, which scripts/test-web removes.
     const {
         DBUS_SESSION_BUS_ADDRESS: _,
         XDG_CONFIG_HOME: _c,
@@ -44,7 +44,7 @@ export async function browse() {
         handleSIGINT: false,
         handleSIGTERM: false,
         handleSIGHUP: false,
-        // No sandbox: the pages are our own, and it needs namespaces or a helper that not every machine has.
+        // No sandbox: the pages are trusted, and a sandbox needs namespaces or a helper that not every machine has.
         args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
     const page = await newPage();
@@ -126,7 +126,7 @@ async function newPage(ahead) {
             const real = Date.now;
             Date.now = () => real() + by;
         }, ahead);
-    // A message of the page is gone after seconds, and a busy machine may look later than that: all are noted.
+    // Records all toasts: they disappear after seconds, and a busy machine may check later.
     await context.addInitScript(() => {
         window.noted = [];
         const seen = new WeakSet();
@@ -141,15 +141,15 @@ async function newPage(ahead) {
     page.setDefaultTimeout(patience);
     page.on('pageerror', (error) => problems.push(`threw ${error.message}`));
     page.on('console', (message) => {
-        // The browser says this of each answer that is no success; what the page makes of it is tested.
+        // The browser logs this for each response with an error status; the tests check how the page handles it.
         if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
             problems.push(message.text());
     });
     return page;
 }
 
-/** A page that is ready; what it logs as an error, throws or is refused by its policy fails the test. `fresh`: of a browser
- *  that has never been here. */
+/** Opens a page and waits until it is ready. Logged errors, exceptions and violations of its policy fail the test. `fresh`: in
+ *  a browser context without stored data. */
 export async function open(
     world,
     hash = '#/now',
@@ -164,7 +164,7 @@ export async function open(
     return page;
 }
 
-/** Another screen for the same page. */
+/** Changes the screen size of a page. */
 export async function screen(page, { width = 1280, height = 800, dark = false } = {}) {
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
@@ -189,7 +189,7 @@ export async function to(page, hash) {
     }, hash);
 }
 
-/** Until it is so in the page. The policy of the page allows no eval, so this asks from outside. */
+/** Waits until the condition holds in the page. The policy of the page forbids eval, so this polls from outside. */
 export async function until(page, what, condition, value) {
     const deadline = Date.now() + patience;
     while (!(await page.evaluate(condition, value))) {
@@ -198,7 +198,7 @@ export async function until(page, what, condition, value) {
     }
 }
 
-/** The act makes the page show a message with this text. */
+/** Asserts that the action makes the page show a message with this text. */
 export async function says(page, text, act) {
     const before = await page.evaluate(() => window.noted.length);
     await act();
@@ -210,7 +210,7 @@ export async function says(page, text, act) {
     );
 }
 
-/** The view is there and has been drawn. */
+/** Waits until the view exists and is drawn. */
 export async function drawn(page) {
     await page.locator('main .view').waitFor();
     await until(

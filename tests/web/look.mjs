@@ -1,18 +1,17 @@
-// look.mjs: how a page looks, in words that are the same on every machine.
+// look.mjs: describes the layout of a page as text that is the same on every machine.
 //
-// Fonts differ from machine to machine, and with them the width of every text, where lines break, and how high things
-// are. So a look is made of what the style and the program decide alone: which parts there are and in which order, their
-// left and right edges where no text moves them, what stands beside what, sizes that are fixed, the size and the colour
-// of the text and what is behind it, and the words of the program. What the night brings (numbers, times, how many
-// rows) is left out: of parts that are alike the first one speaks for all.
+// Fonts differ from machine to machine, and with them text widths, line breaks and heights. So the description contains only
+// what the style sheet and the program determine: the parts and their order, left and right edges that do not depend on text,
+// which parts are side by side, fixed sizes, font size, colours, and fixed texts. Data (numbers, times, the number of rows) is
+// left out: of similar parts only the first one is described.
 //
 //   const { lines, faults } = await page.evaluate(look, { parts: PARTS, within: 'main' })
 //
-// A line is a part, below the part that it lies in:   h2 "Running" 13px/650 #1b2126 on #f6f5f1
-// Size, weight and colours are printed where they differ from those of the part around it.
+// Each line describes a part, below its parent:   h2 "Running" 13px/650 #1b2126 on #f6f5f1
+// Size, weight and colours are printed if they differ from those of the parent.
 //
-// A fault is what no page may have: a part or a text that lies over another, is outside the screen, has no size, or a
-// canvas that nothing was drawn on.
+// A fault is an error on any page: a part or a text that overlaps another, is outside the screen or has no size, or an empty
+// canvas.
 
 /** What counts as a part: a selector, and what is printed about it. x: its edges; h: its height; row: its children, "/" where
  *  a new row begins; say: its words; own: only those of its first child; paint: nothing more. */
@@ -100,7 +99,7 @@ export const PARTS = [
     ['.buttons button', 'say'],
 ];
 
-/** Runs in the page, so it stands alone. */
+/** Runs in the page, so it must not use anything outside of this function. */
 export function look({ parts, within }) {
     const faults = [];
     const near = (n) => Math.round(n);
@@ -131,7 +130,7 @@ export function look({ parts, within }) {
     };
 
     /* --- parts --- */
-    // What is hidden for eyes and there for readers is one pixel large.
+    // Text for screen readers only is one pixel large.
     const hidden = (el) =>
         !!el.closest('.sr, .skip') ||
         !el.checkVisibility({ visibilityProperty: true, opacityProperty: true });
@@ -169,7 +168,7 @@ export function look({ parts, within }) {
     };
     const children = new Map();
     for (const el of all) children.set(above(el), [...(children.get(above(el)) ?? []), el]);
-    /** As they are read: from above, and from the left. */
+    /** In reading order: from top to bottom, from left to right. */
     const inOrder = (some) => {
         const at = some.map((el) => ({ el, b: box(el) })).sort((p, q) => p.b.top - q.b.top);
         const rows = [];
@@ -220,7 +219,7 @@ export function look({ parts, within }) {
     print(null, '');
 
     /* --- faults --- */
-    // Where it can be seen: inside every box around it that cuts off or scrolls.
+    // The visible area: the intersection with all ancestors that clip or scroll.
     const seen = (el, rect) => {
         let { left, right, top, bottom } = rect ?? box(el);
         for (let at = el.parentElement; at && at !== document.body; at = at.parentElement) {
@@ -239,7 +238,7 @@ export function look({ parts, within }) {
     const apart = new Map();
     for (const el of all) {
         const b = box(el);
-        // A bar that stands at nothing has no width.
+        // A bar with the value 0 has no width.
         if (b.height < 1 || (b.width < 1 && !el.matches('.used')))
             faults.push(`${called(el)} has no size`);
         const part = seen(el);
@@ -247,7 +246,7 @@ export function look({ parts, within }) {
             faults.push(`${called(el)} is outside the screen`);
         if (b.top + scrollY < -1) faults.push(`${called(el)} is above the page`);
         const parent = above(el);
-        // What is set free lies over others: a bar of buttons on a canvas, the head of the page on a phone.
+        // Positioned parts may overlap others: a button bar on a canvas, the page header on a phone.
         let free = false;
         for (let at = el; at && at !== parent; at = at.parentElement)
             free ||= /absolute|fixed|sticky/.test(style(at).position) && !at.matches('.vrows');
@@ -257,7 +256,7 @@ export function look({ parts, within }) {
         apart.set(parent, [...(apart.get(parent) ?? []), el]);
     }
 
-    // Texts, by the middle of their lines: how far a letter reaches up and down is the font's.
+    // Texts are compared by the middle of their lines: the height of letters depends on the font.
     const texts = [];
     const walk = document.createTreeWalker(
         document.querySelector('.frame') ?? document.body,
@@ -281,7 +280,7 @@ export function look({ parts, within }) {
                 top: middle - 3,
                 bottom: middle + 3,
             });
-            // A line that is cut off above or below its middle is scrolled away.
+            // A line whose middle is clipped is scrolled out of view.
             if (part.width > 2 && part.height > 5) texts.push({ node, el, ...part });
         }
     }
@@ -290,7 +289,7 @@ export function look({ parts, within }) {
     for (let i = 0; i < texts.length; i++)
         for (let j = i + 1; j < texts.length && texts[j].top < texts[i].bottom; j++) {
             const [a, b] = [texts[i], texts[j]];
-            // The head of the page on a phone stays while the page moves below it.
+            // On a phone the page header is sticky, and the page scrolls under it.
             if (a.node !== b.node && over(a, b) && top?.contains(a.el) === top?.contains(b.el))
                 faults.push(
                     `the text "${words(a.el).slice(0, 24)}" lies over "${words(b.el).slice(0, 24)}"`,

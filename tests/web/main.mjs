@@ -1,4 +1,4 @@
-// main.mjs: all tests of the page, one after the other, with one browser and one daemon. Words choose tests.
+// main.mjs: runs all dashboard tests in sequence, with one browser and one daemon. Arguments select tests.
 import { browse, done, finish } from './kit.mjs';
 import { hostile } from './test_hostile.mjs';
 import { live } from './test_live.mjs';
@@ -10,7 +10,7 @@ import { parts } from './test_parts.mjs';
 import { views } from './test_views.mjs';
 import { World } from './world.mjs';
 
-// The end of this process, however it comes, ends the browser and the daemons.
+// The browser and the daemons end with this process, however it ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
 
 let code = 1;

@@ -1,5 +1,5 @@
-// pictures.mjs: the pictures of docs/img, of a night that has just begun. scripts/test-web --pictures, for `make docs`.
-// dashboard-timeline.png wants many minutes of work to look back on, and is taken manually.
+// pictures.mjs: takes the screenshots in docs/img. scripts/test-web --pictures, for `make docs`. dashboard-timeline.png needs
+// many minutes of history, and is taken manually.
 import path from 'node:path';
 import { browse, done, here, open, screen } from './kit.mjs';
 import { DARK, PHONE, show, views, WIDE } from './test_looks.mjs';

@@ -1,4 +1,4 @@
-// test_hostile.mjs: what agents write is text. It runs nothing, steers nothing, and cannot stop the page.
+// test_hostile.mjs: output of agents is shown as text. It executes no script, changes no markup, and cannot hang the page.
 import { check, drawn, equal, ok, open, report, to } from './kit.mjs';
 
 const TITLE = '<img src=x onerror="document.title=\'owned\'">';

@@ -1,6 +1,6 @@
-// test_looks.mjs: nothing looks grossly different from what a person has looked at: look.mjs says how each view looks,
-// in words that do not depend on fonts, and looks.txt has those that were accepted. UPDATE=1 writes it; then look at the
-// pages (node tests/web/world.mjs build), and read the diff.
+// test_looks.mjs: compares the layout of each view with an accepted one. look.mjs describes the layout independently of fonts,
+// and looks.txt has the accepted descriptions. UPDATE=1 writes it; then look at the pages (node tests/web/world.mjs build), and
+// read the diff.
 import fs from 'node:fs';
 import path from 'node:path';
 import { check, chosen, close, drawn, here, ok, open, screen, to } from './kit.mjs';
@@ -11,7 +11,7 @@ export const WIDE = { width: 1280, height: 800 };
 export const DARK = { ...WIDE, dark: true };
 export const PHONE = { width: 360, height: 740 };
 
-/** Every view: where it is, its element, and what must have arrived in it before it looks like something. */
+/** Every view: its address, its element, and the content that must be loaded first. */
 export const views = (night) => ({
     now: [
         '#/now',
@@ -45,7 +45,7 @@ export const views = (night) => ({
     events: ['#/events', '.events', '.event'],
 });
 
-/** Goes there and waits until all of it is there. */
+/** Opens the view and waits until it is complete. */
 export async function show(page, [hash, view, ...ready]) {
     await to(page, hash);
     for (const selector of ['.connected.live', ...ready.map((one) => `.view${view} ${one}`)])
@@ -61,7 +61,7 @@ const SHOTS = [
     ...['now', 'board', 'task', 'events'].map((view) => [`${view}, on a phone`, view, PHONE]),
 ];
 
-// What could happen to a style, and must be noticed: by what, and where.
+// Errors in a style sheet that must be detected: the change, and the view that shows it.
 const BROKEN = [
     ['nothing is broken', 'now', ''],
     ['no style at all', 'now', null],
@@ -126,7 +126,7 @@ export async function looks(world, night) {
         await check(title(name), async () => {
             await screen(page, size);
             await show(page, all[view]);
-            // The head of the page is the same in every view.
+            // The page header is the same in every view.
             const { lines, faults } = await page.evaluate(look, {
                 parts: PARTS,
                 within: view === 'now' ? 'body' : 'main',

@@ -1,5 +1,4 @@
-// test_news.mjs: who works for whom, whose place it is, and what may be spent. A world of its own: two places, an account
-// that is limited, small budgets.
+// test_news.mjs: children, lent slots and budgets. Uses a separate world: two slots, a rate-limited account, small budgets.
 import { check, equal, ok, open, says, text, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 

@@ -1,5 +1,5 @@
-// test_parts.mjs: the parts of the page that need no browser: foreign text, logs cut anywhere, streams cut
-// anywhere, layouts. They are bundled from web/src as they are.
+// test_parts.mjs: modules of the dashboard that need no browser: untrusted text, logs and streams split at any byte, layouts.
+// They are bundled from web/src without changes.
 import path from 'node:path';
 import { createRequire } from 'node:module';
 import { check, equal, here, ok } from './kit.mjs';

@@ -1,4 +1,4 @@
-// test_served.mjs: the page as the daemon itself serves it: the link of `sluice dash`, its key, its end.
+// test_served.mjs: the page as served by the daemon: the link of `sluice dash`, its key, the end of its session.
 import fs from 'node:fs';
 import { check, equal, ok, open } from './kit.mjs';
 
@@ -6,7 +6,7 @@ export async function served(world) {
     try {
         world.sluice('dash', '--help');
     } catch {
-        return; // this daemon has no TCP listener of its own
+        return; // this daemon has no TCP listener
     }
     const linkTo = (...more) =>
         /http:\/\/\S+#t=\S+/.exec(world.sluice('dash', '--print', ...more))?.[0];

@@ -1,4 +1,4 @@
-// test_views.mjs: every view shows what the daemon knows, on a wide screen and on a phone, to eyes and readers.
+// test_views.mjs: every view shows the state of the daemon, on a wide screen and on a phone, and is accessible.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { World } from './world.mjs';
 
 const VIEWS = ['now', 'board', 'graph', 'timeline', 'share', 'cost', 'whatif', 'events'];
 
-/** What cannot be named by a screen reader. */
+/** Elements without a name for screen readers. */
 function nameless() {
     const seen = [
         ...document.querySelectorAll(
@@ -27,7 +27,7 @@ function nameless() {
         .map((el) => el.outerHTML.slice(0, 80));
 }
 
-/** Text whose contrast with what is behind it is below 4.5. */
+/** Text with a contrast below 4.5 to its background. */
 function faint() {
     const known = new Map();
     const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });

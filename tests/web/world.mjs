@@ -1,12 +1,12 @@
-// world.mjs: a daemon in a home of its own, with real processes, for the tests of the page and for pictures.
+// world.mjs: a daemon with its own home and real processes, for the dashboard tests and for screenshots.
 //
-//   const world = await World.start()      a daemon, and the page in front of it: world.url; its config may be a function of its home
-//   await world.api('POST', '/v1/pause')   asks the daemon; throws what it says when it refuses
-//   await world.night()                    a small night of work: something of everything the page shows
-//   world.kill() · await world.up()        kill -9, and start again
-//   world.stop()                           ends every run and the daemon, removes the home; so does the end of this process
+//   const world = await World.start()      starts a daemon and its page: world.url; the config may be a function of the home
+//   await world.api('POST', '/v1/pause')   sends a request; throws the error message if it is refused
+//   await world.night()                    adds a small batch of tasks: an example of everything the page shows
+//   world.kill() · await world.up()        kill -9, and restart
+//   world.stop()                           ends all runs and the daemon, removes the home; also done at the end of this process
 //
-// Alone it keeps a world for the eye:  node tests/web/world.mjs BUILD
+// To look at a world in a browser:  node tests/web/world.mjs BUILD
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -143,7 +143,7 @@ export class World {
         return (await this.api('POST', '/v1/tasks', { tasks })).tasks.map((task) => task.id);
     }
 
-    /** Until the condition holds. It is checked again after each event of the daemon. */
+    /** Waits until the condition holds. It is checked again after each event of the daemon. */
     async until(what, condition) {
         let wake;
         const news = () =>
@@ -314,7 +314,7 @@ export class World {
                 }),
             ),
         });
-        // Four have begun and stay, one was limited: from now on nothing changes by itself.
+        // Four runs are live and wait, one was rate limited: from now on nothing changes by itself.
         await this.until('the night goes on', async () => {
             const { running, limiters, counts } = await this.api('GET', '/v1/status');
             return (
