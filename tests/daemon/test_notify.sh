@@ -14,7 +14,7 @@ chmod +x bin/notify-send
 PATH=$tmp/bin:$PATH DBUS_SESSION_BUS_ADDRESS=unix:path=$tmp/bus NOT_FOR_OTHERS=secret
 export PATH DBUS_SESSION_BUS_ADDRESS NOT_FOR_OTHERS
 : >popups
-cat >tell.sh <<'END'
+cat >record.sh <<'END'
 printf '%s\n' "$SLUICE_NOTIFY_JSON" >>"$1.json"
 env >"$1.env"
 # Written last, because the test waits for it.
@@ -25,7 +25,7 @@ END
 : >told
 config "projects: {web: }
 breaker: {max: 1, reset_s: never}
-notify: {command: 'sh $tmp/tell.sh $tmp/told'}"
+notify: {command: 'sh $tmp/record.sh $tmp/told'}"
 start
 
 set_to() {

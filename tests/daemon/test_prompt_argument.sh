@@ -1,5 +1,5 @@
 #!/bin/sh
-# A prompt that begins with '-' is never an option of the agent, whoever wrote it. The fake agent obeys such options: it is
+# A prompt that begins with '-' is never an option of the agent, for any author. The fake agent obeys such options: it is
 # first called without the protection, and executes the option.
 # shellcheck disable=SC1091,SC2016,SC2154 # kit.sh sets id, tmp; the agent expands the rest
 . "$(dirname "$0")/kit.sh"

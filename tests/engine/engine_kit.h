@@ -95,5 +95,5 @@ struct task_view kit_view(struct kit *kit, task_id task);
 struct engine_stats kit_stats(struct kit *kit);
 /* The number of stored events of this kind (and task, if it is not 0). */
 size_t kit_events(struct kit *kit, const char *kind, task_id task);
-/* The newest stored run; false: there is none. Strings are copied. */
+/* The newest stored run; false: no run is stored. Strings are copied. */
 bool kit_last_run(struct kit *kit, task_id task, struct run_row *ret);
