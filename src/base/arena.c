@@ -6,11 +6,13 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 
 #define BLOCK_FIRST ((size_t)4096)
 #define BLOCK_MOST  ((size_t)256 * 1024)
@@ -99,4 +101,15 @@ char *arena_strndup(struct arena *arena, const char *text, size_t size) {
 
 char *arena_strdup(struct arena *arena, const char *text) {
     return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...) {
+    struct strbuf text = STRBUF_INIT;
+    va_list args;
+    va_start(args, format);
+    strbuf_vprintf(&text, format, args);
+    va_end(args);
+    char *copy = arena_strndup(arena, strbuf_text(&text), text.length);
+    strbuf_finish(&text);
+    return copy;
 }

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "base/macros.h"
+
 struct arena_block;
 
 struct arena {
@@ -20,3 +22,4 @@ void arena_reset(struct arena *arena);  /* empty again; keeps one block */
 void *arena_alloc(struct arena *arena, size_t size); /* zeroed, aligned for anything */
 char *arena_strndup(struct arena *arena, const char *text, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
+char *arena_printf(struct arena *arena, const char *format, ...) _printf_(2, 3);

@@ -133,3 +133,11 @@ int env_text_parse(const char *text, size_t size, struct strbuf *out, struct err
     }
     return 0;
 }
+
+const char *env_find(const char *const *env, const char *name) {
+    size_t length = strlen(name);
+    for (; env && *env; env++)
+        if (strncmp(*env, name, length) == 0 && (*env)[length] == '=')
+            return *env + length + 1;
+    return NULL;
+}

@@ -16,3 +16,6 @@
 
 /* Appends NAME=VALUE, each NUL-terminated. On an error `out` has the variables before it. */
 int env_text_parse(const char *text, size_t size, struct strbuf *out, struct error *err);
+
+/* The value of a variable in a NULL-terminated list of NAME=VALUE; NULL: not set, or no list. */
+const char *env_find(const char *const *env, const char *name);
