@@ -97,11 +97,8 @@ int engine_check_allow(const struct engine *engine, task_id task, struct error *
 
 /* --- private to engine/ ---------------------------------------------------------------------- */
 
-struct alert;
-
 /* The message of its run. */
 void denied_message(const struct agent_denial *denial, struct strbuf *out);
 
 bool denied_is_held(const struct task_spec *t);
 void denied_see_task(struct engine *e, const struct task_spec *t);
-bool denied_is_over(const struct engine *e, const struct alert *alert);

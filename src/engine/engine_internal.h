@@ -2,6 +2,8 @@
  * everything else (parts.h). */
 #pragma once
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/id_map.h"
@@ -13,14 +15,6 @@
 #include "engine/telemetry.h"
 #include "executor/executor.h"
 #include "os/loop.h"
-
-struct project {
-    struct engine_project view;
-};
-
-struct group {
-    struct engine_group view;
-};
 
 #define LIST(type)                                                                                 \
     struct {                                                                                       \
@@ -93,6 +87,34 @@ struct engine {
     void *publish_ctx, *after_turn_ctx;
 };
 
+/* The environment of the daemon, as NULL-terminated NAME=VALUE. */
+static inline const char *const *daemon_env(const struct engine *e) {
+    return (const char *const *)e->options.environment;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+/* NULL: no symbol. */
+static inline const char *name_of(const struct engine *e, sym symbol) {
+    return symbol ? symbol_name(core_symbols(e->core), symbol) : NULL;
+}
+
+/* The symbol of a name; 0: the core does not have it. */
+static inline sym symbol_known(const struct engine *e, const char *name) {
+    return symbol_find(core_symbols(e->core), name, strlen(name));
+}
+
+/* The symbol of a name, which may be new; 0: no name. */
+static inline sym symbol_of(const struct engine *e, const char *name) {
+    return name && *name ? symbol_intern(core_symbols(e->core), name, strlen(name)) : 0;
+}
+
+/* TASK_ABSENT: there is no such task. */
+static inline enum task_state state_of(const struct engine *e, task_id task) {
+    struct task_view view;
+    return core_task(e->core, task, &view) ? view.state : TASK_ABSENT;
+}
+
 /* --- turn.c ---------------------------------------------------------------------------------- */
 
 /* Valid until the end of the turn. */
@@ -129,11 +151,11 @@ void rows_write_ended(struct engine *e, const struct live_run *run, const struct
 
 /* --- projects.c ------------------------------------------------------------------------------ */
 
-size_t project_count(const struct engine *e);
-struct project *project_at(const struct engine *e, size_t index);
-struct project *project_of_symbol(const struct engine *e, sym symbol);
+struct engine_project *project_at(const struct engine *e, size_t index);
+struct engine_project *project_of_symbol(const struct engine *e, sym symbol);
+struct engine_project *project_of_task(const struct engine *e, task_id task); /* NULL: no task */
 /* The project whose prefix an id has, whether or not the task exists; NULL: none. */
-struct project *project_of_id(const struct engine *e, const char *id);
+struct engine_project *project_of_id(const struct engine *e, const char *id);
 
 /* --- host.c ---------------------------------------------------------------------------------- */
 
@@ -144,9 +166,7 @@ struct host {
     bool full;                                        /* below store.min_free_mb */
 };
 
-static inline struct host *host_of(const struct engine *e) {
-    return e->part[PART_host];
-}
+PART_STATE(host, struct host, host_of)
 
 /* --- prune.c --------------------------------------------------------------------------------- */
 

@@ -16,10 +16,6 @@ static int apply(struct engine *e, const struct fact *fact, struct error *err) {
     return r < 0 ? r : 0;
 }
 
-static sym symbol_of(struct engine *e, const char *name) {
-    return name ? symbol_intern(core_symbols(e->core), name, strlen(name)) : 0;
-}
-
 static int load_project(void *ctx, const struct project_row *row, struct error *err) {
     int r = 0;
     PARTS_TRY(r, load_project, ctx, row, err);
@@ -143,7 +139,7 @@ static size_t split_resources(struct engine *e, const char *text, sym ret[RESOUR
         if (length > 0)
             ret[count++] = symbol_intern(core_symbols(e->core), text, length);
         if (length > 0 && strncmp(text, CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
-            engine_limit_children(e, symbol_name(core_symbols(e->core), ret[count - 1]));
+            engine_limit_children(e, name_of(e, ret[count - 1]));
         text += length + (text[length] == ',');
     }
     return count;

@@ -7,9 +7,7 @@ struct maintenance {
     time_ms last_commit; /* monotonic */
 };
 
-static struct maintenance *maintenance_of(const struct engine *e) {
-    return e->part[PART_maintenance];
-}
+PART_STATE(maintenance, struct maintenance, maintenance_of)
 
 static void maintain(struct engine *e, time_ms idle) {
     time_ms span = store_maintain(e->store, idle);

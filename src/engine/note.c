@@ -20,16 +20,32 @@ void event_end(struct engine *e, struct event_data *data, const char *kind, task
     strbuf_finish(&data->text);
 }
 
+void put_text(struct json_writer *w, const char *key, const char *text) {
+    if (text)
+        json_put_string(w, key, text);
+}
+
 void note_put(struct engine *e, const char *prefix, const char *key, const char *text) {
-    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-    strbuf_printf(&name, "%s%s", prefix, key);
-    store_put_note(e->turn.batch, &(struct note_row){ .name = strbuf_text(&name), .text = text });
+    _cleanup_(freep) char *name = xasprintf("%s%s", prefix, key);
+    store_put_note(e->turn.batch, &(struct note_row){ .name = name, .text = text });
 }
 
 void note_put_number(struct engine *e, const char *prefix, const char *key, int64_t number) {
     char text[24];
     (void)snprintf(text, sizeof(text), "%" PRId64, number);
     note_put(e, prefix, key, text);
+}
+
+void note_put_task(struct engine *e, const char *prefix, task_id task, const char *text) {
+    char key[24];
+    (void)snprintf(key, sizeof(key), "%" PRIu64, task);
+    note_put(e, prefix, key, text);
+}
+
+void note_end(struct engine *e, struct event_data *data, const char *prefix, const char *key) {
+    json_write_object_end(&data->json);
+    note_put(e, prefix, key, strbuf_text(&data->text));
+    strbuf_finish(&data->text);
 }
 
 const char *note_key(const struct note_row *row, const char *prefix) {

@@ -12,6 +12,8 @@ struct event_data {
 struct json_writer *event_begin(struct event_data *data);
 void event_end(struct engine *e, struct event_data *data, const char *kind, task_id task,
                uint32_t attempt);
+/* A member that is omitted without a text. */
+void put_text(struct json_writer *w, const char *key, const char *text);
 
 /* A note is a small named value that a part keeps in the store. Its name is the part's prefix
  * ("alert:") and a key; a part with a single note has no key. Notes are written with the turn and
@@ -20,6 +22,9 @@ void event_end(struct engine *e, struct event_data *data, const char *kind, task
 /* `text` NULL: deletes the note. */
 void note_put(struct engine *e, const char *prefix, const char *key, const char *text);
 void note_put_number(struct engine *e, const char *prefix, const char *key, int64_t number);
+void note_put_task(struct engine *e, const char *prefix, task_id task, const char *text);
+/* A note with a JSON object: event_begin, json_put_… with its result, note_end. */
+void note_end(struct engine *e, struct event_data *data, const char *prefix, const char *key);
 
 /* The key of a note with this prefix; NULL: another part's, or without text. */
 const char *note_key(const struct note_row *row, const char *prefix);

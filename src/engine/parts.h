@@ -2,8 +2,8 @@
  * to engine/.
  *
  * A part is one subject (budgets, alerts, worktrees, …). It owns its state, which the engine
- * allocates zeroed and which only the files of the part access (`static inline struct X *X_of(e)`),
- * and does its share of each step in a hook. engine.c, turn.c, rows.c, load.c and configure.c call
+ * allocates zeroed and which only the files of the part access (PART_STATE), and does its share of
+ * each step in a hook. engine.c, turn.c, rows.c, load.c and configure.c call
  * the hooks of all parts; they do not name a part.
  *
  * Adding a part:
@@ -167,6 +167,12 @@ struct engine_part {
     time_ms (*next_wakeup)(const struct engine *e); /* when a turn is needed */
     bool (*is_launching)(const struct engine *e);   /* a start order is not carried out yet */
 };
+
+/* Defines `accessor(e)`, which returns the state of a part. */
+#define PART_STATE(part_name, type, accessor)                                                      \
+    static inline type *accessor(const struct engine *e) {                                         \
+        return e->part[PART_##part_name];                                                          \
+    }
 
 #define PART_DECLARATION(name) extern const struct engine_part name##_part;
 ENGINE_PARTS(PART_DECLARATION)

@@ -30,10 +30,6 @@ static void write_pace(void *ctx, const struct pace_spec *pace) {
 
 #define RESOURCES_MAX 16
 
-static const char *name_of(const struct engine *e, sym symbol) {
-    return symbol ? symbol_name(core_symbols(e->core), symbol) : NULL;
-}
-
 uint32_t rows_digest(const struct task_spec *spec) {
     uint64_t digest = 0;
 #define SEE_SPEC(member) digest = hash_mix(digest, (uint64_t)spec->member);

@@ -216,16 +216,9 @@ void turn_write_state(struct engine *e, const struct order *o) {
     event_end(e, &data, "task.state", o->task, o->attempt);
 }
 
-/* The event has it too; this helps a person who searches the log for a cause. */
-static void warn_of_drain(const struct engine *e, const struct order *o) {
-    char id[ENGINE_ID_MAX];
-    if (o->to == TASK_DONE && o->reason == REASON_DRAIN_TIMEOUT)
-        log_warning("task '%s' is done although its children are not: it has waited for drain_s",
-                    engine_task_id(e, o->task, id));
-}
-
 /* Writes the orders of the core; effects are kept until after the commit. */
 static void take_orders(struct engine *e) {
+    char id[ENGINE_ID_MAX];
     size_t count = 0;
     const struct order *orders = core_decide(e->core, &count);
     for (size_t i = 0; i < count; i++) {
@@ -243,7 +236,11 @@ static void take_orders(struct engine *e) {
             turn_write_state(e, o);
             if (task_state_is_final(o->to))
                 *LIST_ADD(&e->turn.finals) = o->task;
-            warn_of_drain(e, o);
+            /* The event has it too; this helps a person who searches the log for a cause. */
+            if (o->to == TASK_DONE && o->reason == REASON_DRAIN_TIMEOUT)
+                log_warning("task '%s' is done although its children are not: it has waited for "
+                            "drain_s",
+                            engine_task_id(e, o->task, id));
             break;
         case ORDER_GROUP:
         case ORDER_KIND_MAX:
@@ -268,21 +265,16 @@ static void clear_turn(struct engine *e) {
     arena_reset(&t->arena);
 }
 
-/* It is starting, but ready_since is still set. */
-static void count_queued(struct engine *e, task_id task) {
-    struct task_spec spec;
-    if (core_task_spec(e->core, task, &spec) && spec.ready_since)
-        spans_add(&e->stats.queued, e->now - spec.ready_since);
-}
-
 static void carry_out(struct engine *e) {
     for (size_t i = 0; i < e->turn.events.count; i++)
         if (e->publish)
             e->publish(e->publish_ctx, &e->turn.events.items[i]);
     e->committed_event = e->last_event;
     e->stats.starts += e->turn.starts.count;
+    struct task_spec spec; /* it is starting, but ready_since is still set */
     for (size_t i = 0; i < e->turn.starts.count; i++)
-        count_queued(e, e->turn.starts.items[i].task);
+        if (core_task_spec(e->core, e->turn.starts.items[i].task, &spec) && spec.ready_since)
+            spans_add(&e->stats.queued, e->now - spec.ready_since);
     e->stats.ends += e->turn.ends;
     spans_add_all(&e->stats.ran, &e->turn.ran);
     /* Before the answers: a client that knows that a task is canceled must not see it begin. */

@@ -311,31 +311,35 @@ void store_backup_cancel(struct store *store) {
 
 /* --- other parts ------------------------------------------------------------------------------ */
 
-static struct project web = { .view = { .name = "web", .prefix = "t" } };
+static struct engine_project web = { .name = "web", .prefix = "t" };
 
-STAND_IN size_t project_count(const struct engine *e) {
+STAND_IN size_t engine_project_count(const struct engine *e) {
     (void)e;
     return 1;
 }
 
-STAND_IN struct project *project_at(const struct engine *e, size_t index) {
+STAND_IN struct engine_project *project_at(const struct engine *e, size_t index) {
     (void)index;
-    web.view.symbol = symbol_find(core_symbols(e->core), "web", 3);
+    web.symbol = symbol_find(core_symbols(e->core), "web", 3);
     return &web;
 }
 
-STAND_IN struct project *project_of_symbol(const struct engine *e, sym symbol) {
-    struct project *project = project_at(e, 0);
-    return project->view.symbol == symbol ? project : NULL;
+STAND_IN struct engine_project *project_of_symbol(const struct engine *e, sym symbol) {
+    struct engine_project *project = project_at(e, 0);
+    return project->symbol == symbol ? project : NULL;
 }
 
-STAND_IN struct project *project_of_id(const struct engine *e, const char *id) {
+STAND_IN struct engine_project *project_of_task(const struct engine *e, task_id task) {
+    return core_task(e->core, task, &(struct task_view){ 0 }) ? project_at(e, 0) : NULL;
+}
+
+STAND_IN struct engine_project *project_of_id(const struct engine *e, const char *id) {
     return strncmp(id, "t-", 2) == 0 ? project_at(e, 0) : NULL;
 }
 
 STAND_IN const struct engine_project *engine_find_project(const struct engine *e,
                                                           const char *name) {
-    return strcmp(name, "web") == 0 ? &project_at(e, 0)->view : NULL;
+    return strcmp(name, "web") == 0 ? project_at(e, 0) : NULL;
 }
 
 STAND_IN const char *engine_task_id(const struct engine *e, task_id task, char buf[ENGINE_ID_MAX]) {
@@ -514,6 +518,11 @@ STAND_IN bool denied_is_held(const struct task_spec *t) {
     return false;
 }
 
+STAND_IN bool marker_is_held(const struct task_spec *t) {
+    (void)t;
+    return false;
+}
+
 STAND_IN void denied_see_task(struct engine *e, const struct task_spec *t) {
     (void)e;
     (void)t;
@@ -531,7 +540,5 @@ STAND_IN bool hosts_alert_is_over(const struct engine *e, const char *host) {
         (void)alert;                                                                               \
         return false;                                                                              \
     }
-NEVER_OVER(denied_is_over)
-NEVER_OVER(marker_alert_is_over)
 NEVER_OVER(plausible_alert_is_over)
 NEVER_OVER(runaway_alert_is_over)

@@ -19,11 +19,11 @@ TEST(a_cause_is_one_alert_until_it_is_cleared) {
     assert_false(alert_raise(&kit.engine, "webhook", 0, 0, "it still does not answer"));
     assert_int_equal(engine_alert_count(&kit.engine), 1);
     assert_string_equal(part_log.event_kind, "alert");
-    alert_clear(&kit.engine, "webhook");
+    engine_alert_clear(&kit.engine, "webhook");
     assert_string_equal(part_log.event_kind, "alert.cleared");
-    assert_false(alert_is_open(&kit.engine, "webhook"));
+    assert_false(engine_alert_is_open(&kit.engine, "webhook"));
     unsigned events = part_log.events;
-    alert_clear(&kit.engine, "webhook");
+    engine_alert_clear(&kit.engine, "webhook");
     assert_int_equal(part_log.events, events);
     part_kit_free(&kit);
 }
@@ -52,13 +52,13 @@ TEST(too_many_are_one_more_that_reports_this) {
         assert_int_equal(alert_raise(&kit.engine, key, 0, 0, "x"), i < 1000);
     }
     assert_int_equal(engine_alert_count(&kit.engine), 1001);
-    assert_true(alert_is_open(&kit.engine, "many"));
+    assert_true(engine_alert_is_open(&kit.engine, "many"));
     for (unsigned i = 0; i < 501; i++) {
         (void)snprintf(key, sizeof(key), "marker:t-%u", i);
-        alert_clear(&kit.engine, key);
+        engine_alert_clear(&kit.engine, key);
     }
     part_kit_step(&kit, STEP_AFTER_DECIDE);
-    assert_false(alert_is_open(&kit.engine, "many"));
+    assert_false(engine_alert_is_open(&kit.engine, "many"));
     part_kit_free(&kit);
 }
 
@@ -72,11 +72,11 @@ TEST(a_failed_task_that_others_wait_for_is_a_chain) {
     part_kit_run(&kit, 1, OUTCOME_FAILED);
     (void)part_kit_decide(&kit);
     part_kit_step(&kit, STEP_AFTER_DECIDE);
-    assert_true(alert_is_open(&kit.engine, "chain:t-1"));
+    assert_true(engine_alert_is_open(&kit.engine, "chain:t-1"));
     assert_int_equal(part_kit_apply(&kit, FACT_RETRY, 1), 0);
     (void)part_kit_decide(&kit);
     part_kit_step(&kit, STEP_AFTER_DECIDE);
-    assert_false(alert_is_open(&kit.engine, "chain:t-1"));
+    assert_false(engine_alert_is_open(&kit.engine, "chain:t-1"));
     part_kit_free(&kit);
 }
 
@@ -85,11 +85,11 @@ TEST(a_low_disk_is_an_alert_until_there_is_space) {
     begin(&kit);
     host_of(&kit.engine)->disk_low = true;
     part_kit_step(&kit, STEP_AFTER_DECIDE);
-    assert_true(alert_is_open(&kit.engine, "disk"));
+    assert_true(engine_alert_is_open(&kit.engine, "disk"));
     assert_int_equal(alerts_part.next_wakeup(&kit.engine), MINUTES(1));
     host_of(&kit.engine)->disk_low = false;
     part_kit_step(&kit, STEP_AFTER_DECIDE);
-    assert_false(alert_is_open(&kit.engine, "disk"));
+    assert_false(engine_alert_is_open(&kit.engine, "disk"));
     part_kit_free(&kit);
 }
 

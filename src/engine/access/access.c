@@ -34,9 +34,7 @@ struct accesses {
     bool asked; /* the request is queued */
 };
 
-static struct accesses *all_of(const struct engine *e) {
-    return e->part[PART_access];
-}
+PART_STATE(access, struct accesses, all_of)
 
 static const char *const scope_names[ACCESS_SCOPE_MAX] = {
     [ACCESS_NONE] = "none",
@@ -96,28 +94,15 @@ time_ms access_now(const struct engine *e) {
 
 static void write_note(struct engine *e, struct token *token) {
     const struct engine_access *view = &token->view;
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     char hash[SHA256_HEX_SIZE];
     sha256_hex(token->hash, hash);
-    strbuf_printf(&text, "%s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %s",
-                  access_scope_name(view->scope), view->session ? "session" : "token", hash,
-                  view->created_at, view->expires_at, view->used_at, view->name);
-    note_put(e, NOTE, view->id, strbuf_text(&text));
+    _cleanup_(freep) char *text =
+        xasprintf("%s %s %s %" PRId64 " %" PRId64 " %" PRId64 " %s", access_scope_name(view->scope),
+                  view->session ? "session" : "token", hash, view->created_at, view->expires_at,
+                  view->used_at, view->name);
+    note_put(e, NOTE, view->id, text);
     token->used_stored = view->used_at;
     turn_wrote(e);
-}
-
-static bool read_hash(const char *text, uint8_t ret[SHA256_SIZE]) {
-    static const char digits[] = "0123456789abcdef";
-    if (strlen(text) != SHA256_HEX_SIZE - 1)
-        return false;
-    for (size_t i = 0; i < SHA256_SIZE; i++) {
-        const char *high = strchr(digits, text[2 * i]), *low = strchr(digits, text[2 * i + 1]);
-        if (!high || !low)
-            return false;
-        ret[i] = (uint8_t)((unsigned)(high - digits) << 4 | (unsigned)(low - digits));
-    }
-    return true;
 }
 
 /* An unreadable row is not a token and grants no access. */
@@ -132,7 +117,7 @@ static void access_load(struct engine *e, const struct note_row *row) {
                != 7)
         return;
     view->scope = access_scope_find(scope);
-    if (view->scope == ACCESS_NONE || !read_hash(hash, token.hash))
+    if (view->scope == ACCESS_NONE || !sha256_from_hex(hash, token.hash))
         return;
     memcpy(view->id, id, strlen(id) + 1);
     view->session = strcmp(what, "session") == 0;
@@ -271,8 +256,7 @@ static void write_event(struct engine *e, const char *kind, const struct engine_
     json_put_string(w, "name", view->name);
     json_put_string(w, "scope", access_scope_name(view->scope));
     json_put_bool(w, "session", view->session);
-    if (by)
-        json_put_string(w, "by", by);
+    put_text(w, "by", by);
     event_end(e, &data, kind, 0, 0);
 }
 

@@ -25,9 +25,7 @@ struct page_codes {
     struct loop_timer *timer; /* armed while there is a file */
 };
 
-static struct page_codes *codes_of(const struct engine *e) {
-    return e->part[PART_page_codes];
-}
+PART_STATE(page_codes, struct page_codes, codes_of)
 
 static void folder_of(const struct engine *e, struct strbuf *out) {
     strbuf_printf(out, "%s/" FOLDER, e->home);

@@ -33,9 +33,7 @@ struct redaction {
     bool is_stale;
 };
 
-static struct redaction *redaction_of(const struct engine *e) {
-    return e->part[PART_redaction];
-}
+PART_STATE(redaction, struct redaction, redaction_of)
 
 static void redaction_init(struct engine *e) {
     redaction_of(e)->is_stale = true;

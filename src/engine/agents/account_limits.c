@@ -21,9 +21,7 @@ struct accounts {
     LIST(struct limited_since) limited;
 };
 
-static struct accounts *accounts_of(const struct engine *e) {
-    return e->part[PART_accounts];
-}
+PART_STATE(accounts, struct accounts, accounts_of)
 
 static struct limited_since *find_since(const struct engine *e, const char *limiter) {
     for (size_t i = 0; i < accounts_of(e)->limited.count; i++)
@@ -87,7 +85,7 @@ static const char *account_of(const struct engine *e, const struct live_run *run
     if (!core_task_spec(e->core, run->task, &spec) || !spec.run_limiter)
         return NULL;
     (void)core_limiter(e->core, spec.run_limiter, &account);
-    const char *name = symbol_name(core_symbols(e->core), spec.run_limiter);
+    const char *name = name_of(e, spec.run_limiter);
     const struct limited_since *since = find_since(e, name);
     *ret_since = since && since->at && account.hits > 0 ? since->at : e->now;
     return name;

@@ -12,11 +12,8 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "base/env_text.h"
 #include "engine/runs/runs_internal.h"
-
-static sym symbol_of(struct engine *e, const char *name) {
-    return symbol_intern(core_symbols(e->core), name, strlen(name));
-}
 
 int engine_know_agent(struct engine *e, const char *name, struct error *err) {
     int r = 0;
@@ -183,24 +180,16 @@ int engine_check_roster(const struct engine *e, const char *prompt, struct error
 
 #define STANDARD_PATH "/usr/local/bin:/usr/bin:/bin" /* of a run without a PATH, as in its shim */
 
-/* The value of PATH in a list of pairs, or NULL. */
-static const char *path_in(const char *const *pairs) {
-    for (; pairs && *pairs; pairs++)
-        if (strncmp(*pairs, "PATH=", 5) == 0)
-            return *pairs + 5;
-    return NULL;
-}
-
 static const char *path_of(const struct engine *e, const char *agent) {
     const char *const *words = NULL;
     const char *path =
-        config_words(e->config, "agents.A.env", agent, &words) > 0 ? path_in(words) : NULL;
+        config_words(e->config, "agents.A.env", agent, &words) > 0 ? env_find(words, "PATH") : NULL;
     bool passed = false;
     size_t count = config_words(e->config, "tasks.env", NULL, &words);
     for (size_t i = 0; i < count; i++)
         passed |= strcmp(words[i], "PATH") == 0;
     if (!path && passed)
-        path = path_in((const char *const *)e->options.environment);
+        path = env_find(daemon_env(e), "PATH");
     return path ? path : STANDARD_PATH;
 }
 

@@ -99,7 +99,7 @@ int engine_check_allow(const struct engine *e, task_id task, struct error *err) 
     const struct agent_adapter *adapter = NULL;
     (void)session_denial(e, task, &agent);
     if (!agent && core_task_spec(e->core, task, &spec) && spec.agent)
-        agent = symbol_name(core_symbols(e->core), spec.agent);
+        agent = name_of(e, spec.agent);
     if (!agent)
         return error_set(err, -EINVAL, "task '%s' has no agent to allow something to",
                          engine_task_id(e, task, id));
@@ -116,14 +116,9 @@ int engine_check_allow(const struct engine *e, task_id task, struct error *err) 
 
 void denied_see_task(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     if (!denied_is_held(t) || !engine_denied_why(e, t->id, &why))
         return;
-    strbuf_printf(&key, "denied:%s", engine_task_id(e, t->id, id));
-    alert_raise(e, strbuf_text(&key), t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));
-}
-
-bool denied_is_over(const struct engine *e, const struct alert *alert) {
-    struct task_spec spec;
-    return !core_task_spec(e->core, alert->view.task, &spec) || !denied_is_held(&spec);
+    _cleanup_(freep) char *key = xasprintf("denied:%s", engine_task_id(e, t->id, id));
+    alert_raise(e, key, t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));
 }

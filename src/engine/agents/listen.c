@@ -70,9 +70,7 @@ struct listening {
     char piece[REDACT_FILE_SPACE(PIECE)];
 };
 
-static struct listening *listening_of(const struct engine *e) {
-    return e->part[PART_listen];
-}
+PART_STATE(listen, struct listening, listening_of)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
@@ -178,9 +176,8 @@ static void listen_again(struct engine *e, struct live_run *run) {
 /* --- reading --------------------------------------------------------------------------------- */
 
 static int open_log(const struct listener *one, int log, off_t *ret_size) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", one->folder, log_names[log]);
-    return outside_open(AT_FDCWD, strbuf_text(&path), O_RDONLY, ret_size, NULL);
+    _cleanup_(freep) char *path = xasprintf("%s/%s", one->folder, log_names[log]);
+    return outside_open(AT_FDCWD, path, O_RDONLY, ret_size, NULL);
 }
 
 static void feed(struct listening *l, struct listener *one, int log, const char *bytes,
@@ -259,13 +256,11 @@ static void note_change(struct engine *e, struct listener *one, time_ms pause) {
 }
 
 static bool set_watch(const struct listening *l, struct listener *one, int log) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (one->watch[log] >= 0)
         return true;
-    strbuf_printf(&path, "%s/%s", one->folder, log_names[log]);
+    _cleanup_(freep) char *path = xasprintf("%s/%s", one->folder, log_names[log]);
     if (l->fd >= 0 && !one->is_elsewhere)
-        one->watch[log] =
-            inotify_add_watch(l->fd, strbuf_text(&path), IN_MODIFY | IN_ONESHOT | IN_DONT_FOLLOW);
+        one->watch[log] = inotify_add_watch(l->fd, path, IN_MODIFY | IN_ONESHOT | IN_DONT_FOLLOW);
     return one->watch[log] >= 0;
 }
 

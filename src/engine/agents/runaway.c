@@ -33,9 +33,8 @@ static const char *delay_key(const struct engine *e, task_id task, enum outcome 
 
 static void raise_alert(struct engine *e, const struct live_run *run, uint32_t count) {
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    strbuf_printf(&key, "runaway:%s", engine_task_id(e, run->task, id));
-    alert_raise(e, strbuf_text(&key), run->task, run->view.attempt,
+    _cleanup_(freep) char *key = xasprintf("runaway:%s", engine_task_id(e, run->task, id));
+    alert_raise(e, key, run->task, run->view.attempt,
                 "the last %" PRIu32 " runs of '%s' have each ended in less than %g s "
                 "(runaway.quick_s), and it is started again: 'sluice logs %s' shows what they "
                 "print, 'sluice hold %s' stops it",

@@ -113,10 +113,6 @@ static void read_end(const char *path, struct strbuf *out) {
     free(bytes);
 }
 
-static const char *variable_of(void *ctx, const char *name) {
-    return run_spec_variable(ctx, name);
-}
-
 static void put_session(const char *pattern, const char *session, struct strbuf *out) {
     const char *whole = strstr(pattern, SESSION), *begin = strstr(pattern, SESSION_8);
     const char *at = whole ? whole : begin;
@@ -167,11 +163,11 @@ void session_files_read(struct engine *e, const struct live_run *run,
     char home[PATH_MAX], cwd[PATH_MAX];
     if (!file || !agent_reader_wants_file(reader, 0) || run_read_spec(e, run, &read, NULL) < 0)
         return;
-    const char *given = variable_of(&read->spec, "HOME");
+    const char *given = run_spec_variable(&read->spec, "HOME");
     if (!realpath(given && *given == '/' ? given : sandboxes_home(e), home) || !read->spec.cwd
         || !realpath(read->spec.cwd, cwd))
         return;
-    struct agent_path_context place = { home, cwd, variable_of, &read->spec };
+    struct agent_path_context place = { home, cwd, run_spec_lookup, &read->spec };
     agent_path_resolve(adapter, file, &place, &pattern);
     if (!strstr(strbuf_text(&pattern), SESSION) && !strstr(strbuf_text(&pattern), SESSION_8))
         return; /* a folder whose name is too long */
@@ -211,9 +207,7 @@ struct sessions {
     LIST(uint32_t) all; /* handles */
 };
 
-static struct sessions *sessions_of(const struct engine *e) {
-    return e->part[PART_sessions];
-}
+PART_STATE(sessions, struct sessions, sessions_of)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
@@ -287,11 +281,6 @@ static struct memory *find_or_make(struct engine *e, task_id task) {
 
 /* --- notes ----------------------------------------------------------------------------------- */
 
-static void put_text(struct json_writer *w, const char *key, const char *text) {
-    if (text)
-        json_put_string(w, key, text);
-}
-
 static void put_number(struct json_writer *w, const char *key, int64_t number) {
     if (number >= 0)
         json_put_int(w, key, number);
@@ -317,37 +306,30 @@ static void write_denial(struct json_writer *w, const struct agent_denial *denia
     json_write_object_end(w);
 }
 
-static void put(struct engine *e, task_id task, const char *text) {
-    char key[24];
-    snprintf(key, sizeof(key), "%" PRIu64, task);
-    note_put(e, NOTE, key, text);
-}
-
 static void write_note(struct engine *e, const struct memory *m) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &text, false);
-    json_write_object_begin(&w);
+    char key[24];
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
     for (size_t i = 0; i < m->talks.count; i++) {
         if (i == 1)
-            json_put_array(&w, "others");
+            json_put_array(w, "others");
         if (i > 0)
-            json_write_object_begin(&w);
-        write_talk(&w, &m->talks.items[i]);
+            json_write_object_begin(w);
+        write_talk(w, &m->talks.items[i]);
         if (i > 0)
-            json_write_object_end(&w);
+            json_write_object_end(w);
     }
     if (m->talks.count > 1)
-        json_write_array_end(&w);
-    put_text(&w, "text", m->text);
-    put_number(&w, "same", m->text ? (int64_t)m->same : -1);
-    put_text(&w, "tree", m->tree);
-    put_number(&w, "still", m->tree ? (int64_t)m->still : -1);
-    put_number(&w, "quick", m->quick > 0 ? (int64_t)m->quick : -1);
+        json_write_array_end(w);
+    put_text(w, "text", m->text);
+    put_number(w, "same", m->text ? (int64_t)m->same : -1);
+    put_text(w, "tree", m->tree);
+    put_number(w, "still", m->tree ? (int64_t)m->still : -1);
+    put_number(w, "quick", m->quick > 0 ? (int64_t)m->quick : -1);
     if (m->denial)
-        write_denial(&w, m->denial);
-    json_write_object_end(&w);
-    put(e, m->task, strbuf_text(&text));
+        write_denial(w, m->denial);
+    (void)snprintf(key, sizeof(key), "%" PRIu64, m->task);
+    note_end(e, &data, NOTE, key);
     turn_wrote(e);
 }
 
@@ -622,7 +604,7 @@ void session_drop(struct engine *e, task_id task) {
     id_map_remove(&s->of_task, hash_u64(task), &task);
     free_texts(m);
     slab_free(&s->slab, handle);
-    put(e, task, NULL);
+    note_put_task(e, NOTE, task, NULL);
     turn_wrote(e);
 }
 

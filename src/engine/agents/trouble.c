@@ -21,9 +21,7 @@ struct troubles {
     LIST(struct trouble) all;
 };
 
-static struct troubles *troubles_of(const struct engine *e) {
-    return e->part[PART_trouble];
-}
+PART_STATE(trouble, struct troubles, troubles_of)
 
 static struct trouble *find(const struct engine *e, const char *key) {
     for (size_t i = 0; i < troubles_of(e)->all.count; i++)
@@ -115,7 +113,7 @@ static void account_closes(struct engine *e, const struct live_run *run,
     if (!core_task_spec(e->core, run->task, &spec) || !spec.run_limiter)
         return;
     put_fix(e, run->agent, reported, &fix);
-    keep(e, TROUBLE_ACCOUNT, symbol_name(core_symbols(e->core), spec.run_limiter),
+    keep(e, TROUBLE_ACCOUNT, name_of(e, spec.run_limiter),
          &(struct engine_trouble){
              .agent = run->agent, .message = reported->message, .fix = strbuf_text(&fix) });
 }

@@ -1,12 +1,12 @@
 /* usage.c: the tokens and the money that runs have used: what a run may book (agents_internal.h),
  * its reports, its end, and corrections by the owner (correct.h). */
+#include "engine/note.h"
 #include "engine/runs.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/json_write.h"
 #include "base/money.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/alerts/alerts_internal.h"
@@ -100,41 +100,39 @@ static void put_number(struct json_writer *w, const char *key, int64_t number) {
 }
 
 static void write_event(struct engine *e, const struct live_run *run, const struct refusal *r) {
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    put_number(&w, "tokens", r->tokens);
-    put_number(&w, "most_tokens", r->most_tokens);
-    put_number(&w, "micro_usd", r->usd);
-    put_number(&w, "most_micro_usd", r->most_usd);
-    put_number(&w, "lived_ms", r->lived);
-    json_write_object_end(&w);
-    engine_event(e, "run.usage_refused", run->task, run->view.attempt, strbuf_text(&data));
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    put_number(w, "tokens", r->tokens);
+    put_number(w, "most_tokens", r->most_tokens);
+    put_number(w, "micro_usd", r->usd);
+    put_number(w, "most_micro_usd", r->most_usd);
+    put_number(w, "lived_ms", r->lived);
+    event_end(e, &data, "run.usage_refused", run->task, run->view.attempt);
 }
 
 /* Once for a task, until it was corrected. */
 static void report_refusal(struct engine *e, const struct live_run *run, const struct refusal *r,
                            struct error *err) {
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, claim = STRBUF_INIT, by = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, claim = STRBUF_INIT;
     print_key(e, run->task, &key);
     const char *and = r->tokens >= 0 && r->usd >= 0 ? " and " : "";
     if (r->tokens >= 0)
         strbuf_printf(&claim, "%" PRId64 " tokens%s", r->tokens, and);
     if (r->usd >= 0)
         money_put(&claim, r->usd);
-    strbuf_printf(&by, "%s%s%s", r->tokens >= 0 ? "report.run_tokens, report.tokens_per_min" : "",
+    _cleanup_(freep) char *by =
+        xasprintf("%s%s%s", r->tokens >= 0 ? "report.run_tokens, report.tokens_per_min" : "",
                   *and? ", " : "", r->usd >= 0 ? "report.run_usd, report.usd_per_min" : "");
     engine_task_id(e, run->task, id);
     (void)error_set(err, -ERANGE,
                     "%s after %" PRId64 " s is more than one run may book (%s): it was not booked",
-                    strbuf_text(&claim), r->lived / 1000, strbuf_text(&by));
+                    strbuf_text(&claim), r->lived / 1000, by);
     if (alert_raise(e, strbuf_text(&key), run->task, run->view.attempt,
                     "'%s' reported %s after %" PRId64 " s, more than one run may book (%s): it was "
                     "not booked; 'sluice budget %s --booked-tokens N --booked-usd X' books what is "
                     "true",
-                    id, strbuf_text(&claim), r->lived / 1000, strbuf_text(&by), id))
+                    id, strbuf_text(&claim), r->lived / 1000, by, id))
         write_event(e, run, r);
 }
 
@@ -397,7 +395,7 @@ static void correct_rows(struct engine *e, const struct run_row *row, const stru
     store_put_run(e->turn.batch, &changed);
     store_add_spent(e->turn.batch,
                     &(struct spent_row){
-                        .project = symbol_name(core_symbols(e->core), view->project),
+                        .project = name_of(e, view->project),
                         .agent = row->agent,
                         .at = row->ended_at,
                         .tokens_in = known(now->in) - known(old->in),
@@ -424,16 +422,12 @@ static void put_pair(struct json_writer *w, const char *key, int64_t old, int64_
 
 static void write_correction(struct engine *e, const struct run_row *row, const struct booked *old,
                              const struct booked *now, const char *by) {
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    put_pair(&w, "tokens", tokens_of(old), tokens_of(now));
-    put_pair(&w, "micro_usd", old->usd, now->usd);
-    if (by)
-        json_put_string(&w, "by", by);
-    json_write_object_end(&w);
-    engine_event(e, "run.corrected", row->task, row->attempt, strbuf_text(&data));
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    put_pair(w, "tokens", tokens_of(old), tokens_of(now));
+    put_pair(w, "micro_usd", old->usd, now->usd);
+    put_text(w, "by", by);
+    event_end(e, &data, "run.corrected", row->task, row->attempt);
 }
 
 int engine_correct_run(struct engine *e, const struct run_row *row,
@@ -464,6 +458,6 @@ int engine_correct_run(struct engine *e, const struct run_row *row,
     correct_task(e, row, &view, &old, &now);
     write_correction(e, row, &old, &now, c->by);
     print_key(e, row->task, &key);
-    alert_clear(e, strbuf_text(&key));
+    engine_alert_clear(e, strbuf_text(&key));
     return 0;
 }

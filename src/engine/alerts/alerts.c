@@ -50,9 +50,7 @@ struct alerts {
     time_ms stuck_after; /* alerts.stuck_s, cached because every turn needs it; 0: off */
 };
 
-static struct alerts *alerts_of(const struct engine *e) {
-    return e->part[PART_alerts];
-}
+PART_STATE(alerts, struct alerts, alerts_of)
 
 #define NOTE_PREFIX "alert:"
 
@@ -105,23 +103,20 @@ static struct alert *find(const struct engine *e, const char *key) {
     return NULL;
 }
 
-bool alert_is_open(const struct engine *e, const char *key) {
+bool engine_alert_is_open(const struct engine *e, const char *key) {
     return find(e, key) != NULL;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
 static void write_note(struct engine *e, const struct alert *alert) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &text, false);
-    json_write_object_begin(&w);
-    json_put_int(&w, "since", alert->view.since);
-    json_put_int(&w, "task", (int64_t)alert->view.task);
-    json_put_int(&w, "attempt", alert->attempt);
-    json_put_string(&w, "text", alert->view.text);
-    json_write_object_end(&w);
-    note_put(e, NOTE_PREFIX, alert->view.key, strbuf_text(&text));
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_int(w, "since", alert->view.since);
+    json_put_int(w, "task", (int64_t)alert->view.task);
+    json_put_int(w, "attempt", alert->attempt);
+    json_put_string(w, "text", alert->view.text);
+    note_end(e, &data, NOTE_PREFIX, alert->view.key);
 }
 
 /* An unreadable note was not written by us: the cause will be reported again. */
@@ -152,13 +147,6 @@ static void write_event(struct engine *e, const char *kind, const struct alert *
     event_end(e, &data, kind, alert->view.task, alert->attempt);
 }
 
-static void open_alert(struct engine *e, struct alert alert) {
-    *LIST_ADD(&alerts_of(e)->open) = alert;
-    write_note(e, &alert);
-    write_event(e, "alert", &alert);
-    log_warning("alert %s: %s", alert.view.key, alert.view.text);
-}
-
 bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attempt,
                  const char *format, ...) {
     bool too_many = alerts_of(e)->open.count >= ALERTS_MAX;
@@ -174,15 +162,19 @@ bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attem
     else
         strbuf_vprintf(&text, format, args);
     va_end(args);
-    open_alert(e, (struct alert){ .view = { .key = xstrdup(too_many ? "many" : key),
-                                            .text = strbuf_take(&text),
-                                            .since = e->now,
-                                            .task = too_many ? 0 : task },
-                                  .attempt = too_many ? 0 : attempt });
+    struct alert *alert = LIST_ADD(&alerts_of(e)->open);
+    *alert = (struct alert){ .view = { .key = xstrdup(too_many ? "many" : key),
+                                       .text = strbuf_take(&text),
+                                       .since = e->now,
+                                       .task = too_many ? 0 : task },
+                             .attempt = too_many ? 0 : attempt };
+    write_note(e, alert);
+    write_event(e, "alert", alert);
+    log_warning("alert %s: %s", alert->view.key, alert->view.text);
     return !too_many;
 }
 
-void alert_clear(struct engine *e, const char *key) {
+void engine_alert_clear(struct engine *e, const char *key) {
     struct alerts *a = alerts_of(e);
     struct alert *alert = find(e, key);
     if (!alert)
@@ -198,16 +190,8 @@ void alert_clear(struct engine *e, const char *key) {
     free((char *)cleared.view.text);
 }
 
-bool engine_alert_is_open(const struct engine *e, const char *key) {
-    return alert_is_open(e, key);
-}
-
 void engine_alert_raise(struct engine *e, const char *key, const char *text) {
     (void)alert_raise(e, key, 0, 0, "%s", text);
-}
-
-void engine_alert_clear(struct engine *e, const char *key) {
-    alert_clear(e, key);
 }
 
 /* --- budgets ---------------------------------------------------------------------------------- */
@@ -222,17 +206,11 @@ static bool alert_budget_is_held(const struct task_spec *t) {
 
 static void alert_budget_see_task(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     if (!alert_budget_is_held(t) || !engine_budget_why(e, t->id, &why))
         return;
-    strbuf_printf(&key, "budget:%s", engine_task_id(e, t->id, id));
-    alert_raise(e, strbuf_text(&key), t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));
-}
-
-/* It waits for a larger budget of its own. */
-static bool alert_budget_is_over(const struct engine *e, const struct alert *alert) {
-    struct task_spec spec;
-    return !core_task_spec(e->core, alert->view.task, &spec) || !alert_budget_is_held(&spec);
+    _cleanup_(freep) char *key = xasprintf("budget:%s", engine_task_id(e, t->id, id));
+    alert_raise(e, key, t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));
 }
 
 /* --- windows --------------------------------------------------------------------------------- */
@@ -259,7 +237,7 @@ static void see_window(struct engine *e, sym symbol, const char *name) {
     strbuf_puts(&key, "window");
     if (name)
         strbuf_printf(&key, ":%s", name);
-    if (alert_is_open(e, strbuf_text(&key)) || !core_budgets(e->core, symbol, &v))
+    if (engine_alert_is_open(e, strbuf_text(&key)) || !core_budgets(e->core, symbol, &v))
         return;
     put_amounts(&used, &v);
     strbuf_puts(&used, " in ");
@@ -274,16 +252,10 @@ static void see_window(struct engine *e, sym symbol, const char *name) {
                                             : (name ? ".budget" : "budget"));
 }
 
-static void alert_budget_see_windows(struct engine *e) {
-    see_window(e, 0, NULL);
-    for (size_t i = 0; i < project_count(e); i++)
-        see_window(e, project_at(e, i)->view.symbol, project_at(e, i)->view.name);
-}
-
 /* Costs a pass over the projects and the runs of those that have a budget. */
 static bool alert_window_is_over(const struct engine *e, const struct alert *alert) {
     const char *name = strchr(alert->view.key, ':');
-    sym symbol = name ? symbol_find(core_symbols(e->core), name + 1, strlen(name + 1)) : 0;
+    sym symbol = name ? symbol_known(e, name + 1) : 0;
     return (name && !symbol) || !core_budget_is_reached(e->core, symbol);
 }
 
@@ -321,8 +293,6 @@ static void sooner(struct engine *e, time_ms at) {
     alerts_of(e)->scan_at = time_min(alerts_of(e)->scan_at, at);
 }
 
-/* --- runs ------------------------------------------------------------------------------------ */
-
 static void check_runs(struct engine *e, time_ms limit) {
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
@@ -333,9 +303,8 @@ static void check_runs(struct engine *e, time_ms limit) {
             continue;
         }
         char id[ENGINE_ID_MAX];
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "run:%s", engine_task_id(e, run->task, id));
-        alert_raise(e, strbuf_text(&key), run->task, run->view.attempt,
+        _cleanup_(freep) char *key = xasprintf("run:%s", engine_task_id(e, run->task, id));
+        alert_raise(e, key, run->task, run->view.attempt,
                     "'%s' runs for %lld min already: 'sluice logs -f %s' shows what it does", id,
                     (long long)((e->now - start) / MINUTES(1)), id);
     }
@@ -343,17 +312,13 @@ static void check_runs(struct engine *e, time_ms limit) {
 
 /* --- waiting tasks --------------------------------------------------------------------------- */
 
-static bool account_is_closed(const struct engine *e, sym account) {
-    struct limiter_view view;
-    return core_limiter(e->core, account, &view) && view.closed;
-}
-
 /* A person stopped it, or another alert covers it: one cause, one alert. */
 static bool is_meant(const struct engine *e, const struct verdict *v) {
     if (v->gate == GATE_PAUSED || v->gate == GATE_PROJECT || v->gate == GATE_HELD
         || v->gate == GATE_HOST || v->gate == GATE_BREAKER)
         return true;
-    if (v->gate == GATE_LIMITER && account_is_closed(e, v->key))
+    struct limiter_view account;
+    if (v->gate == GATE_LIMITER && core_limiter(e->core, v->key, &account) && account.closed)
         return true;
     return (v->gate == GATE_DEPENDENCY || v->gate == GATE_PARENT)
            && task_state_is_failure(v->about_state);
@@ -373,7 +338,7 @@ static void raise_for(struct engine *e, const struct waiter *waiter, const struc
                       const char *key) {
     char id[ENGINE_ID_MAX];
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    if (alert_is_open(e, key))
+    if (engine_alert_is_open(e, key))
         return;
     verdict_message(v, core_symbols(e->core), &e->names, &why);
     alert_raise(e, key, waiter->task, 0, "'%s' waits for %lld min already: %s",
@@ -395,14 +360,6 @@ static bool any_task_waits(struct engine *e, const char *key, time_ms limit) {
     return false;
 }
 
-static void clear_stuck(struct engine *e, time_ms limit) {
-    for (size_t i = alerts_of(e)->open.count; i-- > 0;) {
-        const char *key = alerts_of(e)->open.items[i].view.key;
-        if (alert_key_is(key, "stuck") && !any_task_waits(e, key, limit))
-            alert_clear(e, key);
-    }
-}
-
 /* The store has answered since when they wait. */
 static void take_answer(struct engine *e, time_ms limit) {
     struct alerts *a = alerts_of(e);
@@ -421,7 +378,11 @@ static void take_answer(struct engine *e, time_ms limit) {
         key_of(e, &v, &key);
         raise_for(e, waiter, &v, strbuf_text(&key));
     }
-    clear_stuck(e, limit);
+    for (size_t i = a->open.count; i-- > 0;) {
+        const char *open = a->open.items[i].view.key;
+        if (alert_key_is(open, "stuck") && !any_task_waits(e, open, limit))
+            engine_alert_clear(e, open);
+    }
     a->heads.count = a->waiters.count = a->asked = 0;
 }
 
@@ -498,15 +459,13 @@ static void scan_for_stuck(struct engine *e) {
 
 /* --- causes ----------------------------------------------------------------------------------- */
 
-/* The causes, and when they are over. Most causes are detected where they arise, in the turn that
+/* When they arise, and when they are over. Most causes are detected where they arise, in the turn that
  * changes a task, an account, an agent or the disk. All open alerts are checked in every turn that
  * changed something. There are few of them, and nothing iterates over the tasks. */
 
 #define EXAMPLES         3u
 #define CHECK_WHILE_FULL MINUTES(1) /* nothing else would wake us when there is space again */
 #define CALM_FOR         MINUTES(1) /* memory and load must be fine for this long */
-
-/* --- the causes ------------------------------------------------------------------------------ */
 
 static bool breaker_is_open(const struct task_spec *t) {
     if (t->state == TASK_FAILED)
@@ -544,26 +503,25 @@ static void alerts_limiter_changed(struct engine *e, const struct limiter_row *r
         limits_opened(e, row->name);
         return;
     }
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    strbuf_printf(&key, "account:%s", row->name);
+    _cleanup_(freep) char *key = xasprintf("account:%s", row->name);
     if (limits_waited_out(e, row->name))
         alert_raise(
-            e, strbuf_text(&key), 0, 0,
+            e, key, 0, 0,
             "account '%s' is limited for longer than limiter.max_wait_s allows: nothing that "
             "uses it starts; when it works again, 'sluice limiter clear %s'",
             row->name, row->name);
     else
-        account_closed(e, strbuf_text(&key), row->name);
+        account_closed(e, key, row->name);
 }
 
 static void alerts_agent_changed(struct engine *e, const struct agent_row *row) {
     if (row->spec.openings == 0)
         return;
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, why = STRBUF_INIT;
-    strbuf_printf(&key, "agent:%s", row->name);
+    _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+    _cleanup_(freep) char *key = xasprintf("agent:%s", row->name);
     engine_put_trouble(e, TROUBLE_AGENT, row->name, &why);
     alert_raise(
-        e, strbuf_text(&key), 0, 0,
+        e, key, 0, 0,
         "agent '%s' could not be launched %u times in a row, whatever the task%s; look at its "
         "program "
         "('sluice agent list', agents.%s.command), then 'sluice agent clear %s'; else it is tried "
@@ -580,10 +538,9 @@ static void see_groups(struct engine *e, task_id failed, const task_id *users, s
             continue;
         char id[2][ENGINE_ID_MAX];
         const char *name = engine_group_at(e, spec.group - 1)->name;
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "group:%s", name);
+        _cleanup_(freep) char *key = xasprintf("group:%s", name);
         alert_raise(
-            e, strbuf_text(&key), failed, 0,
+            e, key, failed, 0,
             "group '%s' cannot finish: '%s' waits for '%s', which did not end well: retry that, or "
             "cancel what waits",
             name, engine_task_id(e, users[i], id[0]), engine_task_id(e, failed, id[1]));
@@ -596,11 +553,11 @@ static void see_chain(struct engine *e, task_id task, enum task_state state) {
     if (count == 0)
         return;
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, waiting = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf waiting = STRBUF_INIT;
     for (size_t i = 0; i < count && i < EXAMPLES; i++)
         strbuf_printf(&waiting, "%s'%s'", i ? ", " : "", engine_task_id(e, users[i], id));
-    strbuf_printf(&key, "chain:%s", engine_task_id(e, task, id));
-    alert_raise(e, strbuf_text(&key), task, 0,
+    _cleanup_(freep) char *key = xasprintf("chain:%s", engine_task_id(e, task, id));
+    alert_raise(e, key, task, 0,
                 "'%s' is %s, and %s%s wait%s for it: retry it, or cancel what waits", id,
                 task_state_name(state), strbuf_text(&waiting),
                 count > EXAMPLES ? " and others" : "", count == 1 ? "s" : "");
@@ -609,9 +566,8 @@ static void see_chain(struct engine *e, task_id task, enum task_state state) {
 
 static void see_breaker(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    strbuf_printf(&key, "breaker:%s", engine_task_id(e, t->id, id));
-    alert_raise(e, strbuf_text(&key), t->id, t->attempt,
+    _cleanup_(freep) char *key = xasprintf("breaker:%s", engine_task_id(e, t->id, id));
+    alert_raise(e, key, t->id, t->attempt,
                 "'%s' could not be launched %u times in a row: %s; 'sluice why %s' says why", id,
                 t->launch_failures,
                 t->state == TASK_FAILED ? "it has failed, and goes on only with 'sluice retry'"
@@ -663,7 +619,7 @@ static bool must_report(struct engine *e, struct floor_watch *floor, bool low, c
     struct core_counts counts;
     if (floor->since == 0 || floor->low != low)
         *floor = (struct floor_watch){ .low = low, .since = e->now };
-    if (!low || alert_is_open(e, key))
+    if (!low || engine_alert_is_open(e, key))
         return false;
     core_count(e->core, &counts); /* iterates over the classes */
     return counts.by_state[TASK_READY] > 0;
@@ -695,9 +651,8 @@ static const char *subject_of(const struct alert *alert) {
 }
 
 static bool chain_is_over(const struct engine *e, const struct alert *alert) {
-    struct task_view view;
     task_id user;
-    return !core_task(e->core, alert->view.task, &view) || !task_state_is_failure(view.state)
+    return !task_state_is_failure(state_of(e, alert->view.task))
            || core_task_waiters(e->core, alert->view.task, &user, 1) == 0;
 }
 
@@ -706,22 +661,17 @@ static bool group_is_over(const struct engine *e, const struct alert *alert) {
     return !group || group->closed || group->open == 0 || chain_is_over(e, alert);
 }
 
-static bool breaker_is_over(const struct engine *e, const struct alert *alert) {
-    struct task_spec spec;
-    return !core_task_spec(e->core, alert->view.task, &spec) || !breaker_is_open(&spec);
-}
-
 static bool account_is_over(const struct engine *e, const struct alert *alert) {
     struct limiter_view view;
     const char *name = subject_of(alert);
-    sym symbol = symbol_find(core_symbols(e->core), name, strlen(name));
+    sym symbol = symbol_known(e, name);
     return !symbol || !core_limiter(e->core, symbol, &view) || !view.closed;
 }
 
 static bool agent_is_over(const struct engine *e, const struct alert *alert) {
     struct agent_spec spec;
     const char *name = subject_of(alert);
-    sym symbol = symbol_find(core_symbols(e->core), name, strlen(name));
+    sym symbol = symbol_known(e, name);
     return !symbol || !core_agent_spec(e->core, symbol, &spec) || spec.openings == 0;
 }
 
@@ -743,19 +693,26 @@ static bool section_is_over(const struct engine *e, const struct alert *alert) {
     return !p || p->standing != PROJECT_ORPHANED;
 }
 
+/* Over as soon as the task is deleted, or not in this state any more. */
+static const struct {
+    const char *kind;
+    bool (*lasts)(const struct task_spec *task);
+} task_kinds[] = {
+    { "breaker", breaker_is_open },
+    { "budget", alert_budget_is_held },
+    { "denied", denied_is_held },
+    { "marker", marker_is_held },
+};
+
 static const struct {
     const char *kind;
     bool (*is_over)(const struct engine *e, const struct alert *alert);
 } kinds[] = {
     { "account", account_is_over },
     { "agent", agent_is_over },
-    { "breaker", breaker_is_over },
-    { "budget", alert_budget_is_over },
     { "window", alert_window_is_over },
     { "chain", chain_is_over },
-    { "denied", denied_is_over },
     { "group", group_is_over },
-    { "marker", marker_alert_is_over },
     { "run", run_is_over },
     { "runaway", runaway_alert_is_over },
     { "section", section_is_over },
@@ -782,6 +739,10 @@ static bool is_over(const struct engine *e, const struct alert *alert) {
     for (size_t i = 0; i < ARRAY_SIZE(without_subject); i++)
         if (alert_key_is(alert->view.key, without_subject[i].kind))
             return without_subject[i].is_over;
+    struct task_spec spec;
+    for (size_t i = 0; i < ARRAY_SIZE(task_kinds); i++)
+        if (alert_key_is(alert->view.key, task_kinds[i].kind))
+            return !core_task_spec(e->core, alert->view.task, &spec) || !task_kinds[i].lasts(&spec);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (alert_key_is(alert->view.key, kinds[i].kind))
             return kinds[i].is_over(e, alert);
@@ -794,7 +755,7 @@ static bool clear_what_is_over(struct engine *e) {
     for (size_t i = a->open.count; i-- > 0;) {
         if (i >= a->open.count || !is_over(e, &a->open.items[i]))
             continue;
-        alert_clear(e, a->open.items[i].view.key);
+        engine_alert_clear(e, a->open.items[i].view.key);
         any = true;
     }
     return any;
@@ -817,8 +778,11 @@ static void alerts_turn(struct engine *e) {
     see_disk(e);
     see_memory_and_load(e);
     see_touched(e);
-    if (store_batch_count(e->turn.batch) > 0)
-        alert_budget_see_windows(e);
+    if (store_batch_count(e->turn.batch) > 0) {
+        see_window(e, 0, NULL);
+        for (size_t i = 0; i < engine_project_count(e); i++)
+            see_window(e, project_at(e, i)->symbol, project_at(e, i)->name);
+    }
     scan_for_stuck(e);
     if (a->open.count > 0 && clear_what_is_over(e))
         see_chains_again(e);
@@ -828,7 +792,7 @@ static time_ms alerts_next(const struct engine *e) {
     time_ms next = alert_stuck_next(e);
     if (host_of(e)->disk_low || host_of(e)->full)
         next = time_min(next, time_add(host_of(e)->disk_read_at, CHECK_WHILE_FULL));
-    if (alert_is_open(e, "memory") || alert_is_open(e, "load"))
+    if (engine_alert_is_open(e, "memory") || engine_alert_is_open(e, "load"))
         next = time_min(next, time_add(host_of(e)->read_at, CHECK_WHILE_FULL));
     return next;
 }

@@ -19,5 +19,3 @@ struct alert {
 /* False: already open. */
 bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attempt,
                  const char *format, ...) _printf_(5, 6);
-void alert_clear(struct engine *e, const char *key);
-bool alert_is_open(const struct engine *e, const char *key);

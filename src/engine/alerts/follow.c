@@ -49,9 +49,7 @@ struct follow {
     LIST(struct follower *) all;
 };
 
-static struct follow *follow_of(const struct engine *e) {
-    return e->part[PART_follow];
-}
+PART_STATE(follow, struct follow, follow_of)
 
 struct follower *follower_new(struct engine *engine, const char *name, follower_handle handle,
                               void *ctx) {
@@ -128,18 +126,14 @@ static void follow_publish(struct engine *e, const struct event_row *event) {
     }
 }
 
-static void advance(struct follower *f) {
-    while (f->cursor + 1 < f->next && f->done[(f->cursor + 1) % FOLLOW_AHEAD])
-        f->cursor++;
-}
-
 void follower_done(struct follower *f, uint64_t seq) {
     assert(seq < f->next);
     if (seq <= f->cursor)
         return;
     bool waited = f->gap || !has_room(f); /* else the next ones are on their way */
     f->done[seq % FOLLOW_AHEAD] = true;
-    advance(f);
+    while (f->cursor + 1 < f->next && f->done[(f->cursor + 1) % FOLLOW_AHEAD])
+        f->cursor++;
     if ((waited && is_behind(f)) || f->engine->ending || f->cursor - f->written >= MANY)
         turn_wake(f->engine);
 }

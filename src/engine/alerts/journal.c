@@ -26,9 +26,7 @@ struct journal {
     time_ms depth_every;        /* log.depth_s, cached because every turn needs it */
 };
 
-static struct journal *journal_of(const struct engine *e) {
-    return e->part[PART_journal];
-}
+PART_STATE(journal, struct journal, journal_of)
 
 /* After a new configuration. */
 static void journal_configure(struct engine *e) {
@@ -47,15 +45,7 @@ static void journal_free(struct engine *e) {
     free(journal_of(e)->logged_until.items);
 }
 
-static const char *name_of(const struct engine *e, sym symbol) {
-    return symbol ? symbol_name(core_symbols(e->core), symbol) : "-";
-}
-
 /* --- rate limits ----------------------------------------------------------------------------- */
-
-static sym symbol_of(const struct engine *e, const char *name) {
-    return symbol_find(core_symbols(e->core), name, strlen(name));
-}
 
 static void make_room(struct journal *j, sym symbol) {
     while (j->hits.count <= symbol)
@@ -67,7 +57,7 @@ static void make_room(struct journal *j, sym symbol) {
 /* Symbols are valid as long as the core; after a failed commit the new core may number them
  * differently, and then a hit is logged twice or not at all. */
 static void journal_limiter_changed(struct engine *e, const struct limiter_row *row) {
-    sym symbol = symbol_of(e, row->name);
+    sym symbol = symbol_known(e, row->name);
     struct journal *j = journal_of(e);
     if (!symbol)
         return;
@@ -85,7 +75,7 @@ static void log_not_selecting(struct engine *e) {
     struct journal *j = journal_of(e);
     for (size_t i = 0; i < config_limiter_count(e->config); i++) {
         const char *name = config_limiter_name(e->config, i);
-        sym symbol = symbol_of(e, name);
+        sym symbol = symbol_known(e, name);
         struct limiter_view view;
         if (!symbol || !core_limiter(e->core, symbol, &view) || view.backoff_until <= e->now)
             continue;
@@ -111,8 +101,8 @@ static void journal_ordered(struct engine *e, const struct order *o, size_t coun
     log_debug("%s %s=%s %s=%s priority=%" PRId32 " age_ms=%" PRId64,
               config_preset_text(e->config, PRESET_TEXT_SELECTED),
               config_preset_text(e->config, PRESET_TEXT_TASK), engine_task_id(e, o->task, id),
-              config_preset_text(e->config, PRESET_TEXT_KIND), name_of(e, view.kind), o->score,
-              e->now - view.created_at);
+              config_preset_text(e->config, PRESET_TEXT_KIND),
+              view.kind ? name_of(e, view.kind) : "-", o->score, e->now - view.created_at);
 }
 
 /* All numbers but `selected` are those before the selection, as in loopr. */
@@ -161,7 +151,7 @@ static void log_depth(struct engine *e) {
     amount all = depth_of_all(e), rest = all;
     for (size_t i = 0; i < config_kind_count(e->config); i++) {
         const char *name = config_kind_name(e->config, i);
-        sym symbol = symbol_of(e, name);
+        sym symbol = symbol_known(e, name);
         amount depth = symbol ? core_queue_depth(e->core, symbol) : 0;
         if (depth > 0)
             strbuf_printf(&text, " %s=%" PRId64, name, depth);

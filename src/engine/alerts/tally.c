@@ -18,9 +18,7 @@ struct tally {
     struct latency turns;
 };
 
-static struct tally *tally_of(const struct engine *e) {
-    return e->part[PART_tally];
-}
+PART_STATE(tally, struct tally, tally_of)
 
 static void names_free(struct engine_tally *pair) {
     free((char *)(uintptr_t)pair->project);

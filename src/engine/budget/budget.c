@@ -28,9 +28,7 @@ struct allowances {
     LIST(struct allowance) all; /* by task */
 };
 
-static struct allowances *allowances_of(const struct engine *e) {
-    return e->part[PART_allowances];
-}
+PART_STATE(allowances, struct allowances, allowances_of)
 
 /* Task numbers rise, but entries may be created late: sorted by search, not by arrival. */
 static size_t place_of(const struct engine *e, task_id task) {
@@ -76,36 +74,20 @@ struct allowance *allowance_get(struct engine *e, task_id task) {
 
 /* --- notes ----------------------------------------------------------------------------------- */
 
-static void put(struct engine *e, task_id task, const char *text) {
-    char key[24];
-    (void)snprintf(key, sizeof(key), "%" PRIu64, task);
-    note_put(e, NOTE, key, text);
-}
-
-static void put_amounts(struct strbuf *out, struct engine_amounts amounts) {
-    strbuf_printf(out, " %" PRId64 " %" PRId64, amounts.tokens, amounts.usd);
-}
+/* The amounts of struct allowance, in the order of its note. */
+#define AMOUNTS(X) X(limit) X(run_limit) X(used) X(last) X(handed) X(granted) X(back) X(lent)
 
 void allowance_write(struct engine *e, const struct allowance *a) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_puts(&text, FORMAT);
-    put_amounts(&text, a->limit);
-    put_amounts(&text, a->run_limit);
-    put_amounts(&text, a->used);
-    put_amounts(&text, a->last);
-    put_amounts(&text, a->handed);
-    put_amounts(&text, a->granted);
-    put_amounts(&text, a->back);
-    put_amounts(&text, a->lent);
+#define PUT_AMOUNTS(member)                                                                        \
+    strbuf_printf(&text, " %" PRId64 " %" PRId64, a->member.tokens, a->member.usd);
+    AMOUNTS(PUT_AMOUNTS)
+#undef PUT_AMOUNTS
     strbuf_printf(&text, " %" PRIu32 " %" PRId32 " %d %d %" PRIu32 " %d", a->unknown, a->on_budget,
                   a->is_over, a->by_agent, a->stopping, a->by_window);
-    put(e, a->task, strbuf_text(&text));
+    note_put_task(e, NOTE, a->task, strbuf_text(&text));
     turn_wrote(e);
-}
-
-static struct engine_amounts read_amounts(char **at) {
-    int64_t tokens = strtoll(*at, at, 10);
-    return (struct engine_amounts){ .tokens = tokens, .usd = strtoll(*at, at, 10) };
 }
 
 /* Notes arrive in the order of their names, not of the numbers: sorted once, after the last. */
@@ -122,14 +104,11 @@ static void allowance_load(struct engine *e, const struct note_row *row) {
         *(strcmp(at, " own") == 0 ? &a->limit.tokens : &a->lent.tokens) = left;
         return;
     }
-    a->limit = read_amounts(&at);
-    a->run_limit = read_amounts(&at);
-    a->used = read_amounts(&at);
-    a->last = read_amounts(&at);
-    a->handed = read_amounts(&at);
-    a->granted = read_amounts(&at);
-    a->back = read_amounts(&at);
-    a->lent = read_amounts(&at);
+#define READ_AMOUNTS(member)                                                                       \
+    a->member.tokens = strtoll(at, &at, 10);                                                       \
+    a->member.usd = strtoll(at, &at, 10);
+    AMOUNTS(READ_AMOUNTS)
+#undef READ_AMOUNTS
     a->unknown = (uint32_t)strtoul(at, &at, 10);
     a->on_budget = (int32_t)strtol(at, &at, 10);
     a->is_over = strtol(at, &at, 10) != 0;
@@ -158,7 +137,7 @@ static void allowance_forget(struct engine *e, task_id task) {
     struct allowance *a = allowance_find(e, task);
     if (!a)
         return;
-    put(e, task, NULL);
+    note_put_task(e, NOTE, task, NULL);
     size_t behind = allowances_of(e)->all.count - 1 - (size_t)(a - allowances_of(e)->all.items);
     memmove(a, a + 1, behind * sizeof(*a));
     allowances_of(e)->all.count--;
@@ -170,7 +149,7 @@ static const char *project_of(const struct engine *e, task_id task) {
     struct task_view view = { 0 };
     if (!core_task(e->core, task, &view))
         return NULL;
-    return symbol_name(core_symbols(e->core), view.project);
+    return name_of(e, view.project);
 }
 
 static int64_t limit_of(const struct engine *e, const char *project, int64_t own,
@@ -402,9 +381,7 @@ struct budget {
     LIST(task_id) changed; /* tasks whose budget changed since the last decision */
 };
 
-static struct budget *budget_of(const struct engine *e) {
-    return e->part[PART_budget];
-}
+PART_STATE(budget, struct budget, budget_of)
 
 int64_t run_tokens(const struct live_run *run) {
     int64_t in = run->view.tokens_in, out = run->view.tokens_out;
@@ -425,8 +402,7 @@ bool budget_stops(const struct engine *e, task_id task) {
         return true; /* a run has added it: its grant is all it has */
     if (!core_task(e->core, task, &view))
         return false;
-    return config_number(e->config, "projects.P.on_budget",
-                         symbol_name(core_symbols(e->core), view.project))
+    return config_number(e->config, "projects.P.on_budget", name_of(e, view.project))
            == ON_BUDGET_STOP;
 }
 
@@ -621,25 +597,15 @@ void budget_explain_stop(const struct engine *e, const struct live_run *run, str
     }
 }
 
-/* Nothing is kept for a plain command without reports and limits. */
-static bool is_worth_keeping(const struct engine *e, const struct live_run *run) {
-    return run->agent || run_tokens(run) >= 0 || run->cost_micro_usd >= 0
-           || allowance_find(e, run->task);
-}
-
-/* Our own limit, which the agent enforced itself. */
-static bool agent_kept_it(const struct engine *e, const struct live_run *run,
-                          const struct agent_outcome *result) {
-    return result && result->result == AGENT_BUDGET
-           && budget_for_run(e, run->task) != ALLOWANCE_NONE;
-}
-
 void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
                   const struct agent_outcome *result) {
     struct passed p;
-    if (!is_worth_keeping(e, run))
-        return;
-    bool by_agent = agent_kept_it(e, run, result);
+    bool is_plain = !run->agent && run_tokens(run) < 0 && run->cost_micro_usd < 0;
+    if (is_plain && !allowance_find(e, run->task))
+        return; /* nothing is kept for a plain command without reports and limits */
+    /* Our own limit, which the agent enforced itself. */
+    bool by_agent =
+        result && result->result == AGENT_BUDGET && budget_for_run(e, run->task) != ALLOWANCE_NONE;
     bool passed = find_passed(e, run, &p);
     struct allowance *a = allowance_get(e, run->task);
     a->last = (struct engine_amounts){ .tokens = run_tokens(run), .usd = run->cost_micro_usd };
@@ -720,14 +686,6 @@ static void stop_runs_of(struct engine *e, sym project) {
     }
 }
 
-static void stop_for_windows(struct engine *e) {
-    if (core_budget_is_reached(e->core, 0))
-        stop_runs_of(e, 0);
-    for (size_t i = 0; i < project_count(e); i++)
-        if (core_budget_is_reached(e->core, project_at(e, i)->view.symbol))
-            stop_runs_of(e, project_at(e, i)->view.symbol);
-}
-
 /* A task that a person allowed to try again stays released, although its last run used too much. */
 static void check_if_held(struct engine *e, task_id task) {
     struct task_view view;
@@ -750,8 +708,13 @@ static void budget_turn(struct engine *e) {
     b->changed.count = 0;
     for (size_t i = 0; i < b->spent.count; i++)
         hold(e, b->spent.items[i]);
-    if (config_number(e->config, "budget_stops_runs", NULL))
-        stop_for_windows(e);
+    if (!config_number(e->config, "budget_stops_runs", NULL))
+        return;
+    if (core_budget_is_reached(e->core, 0))
+        stop_runs_of(e, 0);
+    for (size_t i = 0; i < engine_project_count(e); i++)
+        if (core_budget_is_reached(e->core, project_at(e, i)->symbol))
+            stop_runs_of(e, project_at(e, i)->symbol);
 }
 
 static void budget_loaded(struct engine *e) {

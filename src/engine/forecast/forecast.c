@@ -56,9 +56,7 @@ struct engine_forecast_state {
     int result;
 };
 
-static struct engine_forecast_state *forecast_of(const struct engine *e) {
-    return e->part[PART_forecast];
-}
+PART_STATE(forecast, struct engine_forecast_state, forecast_of)
 
 static void drop_copy(struct engine_forecast_state *f) {
     f->running = false;
@@ -283,20 +281,14 @@ struct engine_outlook_state {
     void *ctx;
 };
 
-static struct engine_outlook_state *outlook_of(const struct engine *e) {
-    return e->part[PART_outlook];
-}
-
-static void outlook_finish(struct outlook *outlook) {
-    for (size_t i = 0; i < outlook->project_count; i++)
-        free(outlook->projects[i].name);
-    free(outlook->projects);
-}
+PART_STATE(outlook, struct engine_outlook_state, outlook_of)
 
 static void play_finish(struct play *play) {
     core_free(play->copy);
     forecast_finish(&play->made);
-    outlook_finish(&play->outlook);
+    for (size_t i = 0; i < play->outlook.project_count; i++)
+        free(play->outlook.projects[i].name);
+    free(play->outlook.projects);
     *play = (struct play){ 0 };
 }
 

@@ -35,9 +35,7 @@ struct live_snapshot {
     struct error err;
 };
 
-static struct live_snapshot *live_snapshot_of(const struct engine *e) {
-    return e->part[PART_live_snapshot];
-}
+PART_STATE(live_snapshot, struct live_snapshot, live_snapshot_of)
 
 static char *folder_of(const struct engine *e) {
     struct strbuf path = STRBUF_INIT;

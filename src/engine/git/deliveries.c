@@ -14,8 +14,8 @@
 
 #define STAT_MAX 1000u
 
-static void delivery_path(const struct engine *e, const char *id, struct strbuf *out) {
-    strbuf_printf(out, "%s/tasks/%s/delivery.json", e->data, id);
+static char *delivery_path(const struct engine *e, const char *id) {
+    return xasprintf("%s/tasks/%s/delivery.json", e->data, id);
 }
 
 /* --- counting --------------------------------------------------------------------------------- */
@@ -141,7 +141,6 @@ static void write_event(struct job *job) {
 /* --- on disk ---------------------------------------------------------------------------------- */
 
 static void write_file(const struct job *job) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct error err = { 0 };
     struct delivery delivery = {
         .strategy = job->record.merge,
@@ -155,14 +154,13 @@ static void write_file(const struct job *job) {
         .changes = job->changes,
     };
     memcpy(delivery.commit, job->head, sizeof(delivery.commit));
-    delivery_path(job->e, job->id, &path);
-    if (delivery_write(strbuf_text(&path), &delivery, &err) < 0)
+    _cleanup_(freep) char *path = delivery_path(job->e, job->id);
+    if (delivery_write(path, &delivery, &err) < 0)
         log_warning("what became of the work of '%s' is not recorded: %s", job->id, err.text);
 }
 
 /* A record of an earlier run is no longer true. */
 void delivery_keep(struct job *job) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     bool is_delivery =
         strcmp(job->record.merge, "none") != 0 && (job->outcome == OUTCOME_OK || job->is_forced);
     if (is_delivery)
@@ -170,43 +168,40 @@ void delivery_keep(struct job *job) {
     if (is_delivery || job->changes.known) {
         write_file(job);
     } else {
-        delivery_path(job->e, job->id, &path);
-        (void)unlink(strbuf_text(&path));
+        _cleanup_(freep) char *path = delivery_path(job->e, job->id);
+        (void)unlink(path);
     }
 }
 
 void delivery_keep_merge(struct job *job) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct delivery old = { 0 };
     write_event(job);
     if (!job->is_merged)
         return;
-    delivery_path(job->e, job->id, &path);
-    if (delivery_read(strbuf_text(&path), &old) == 0)
+    _cleanup_(freep) char *path = delivery_path(job->e, job->id);
+    if (delivery_read(path, &old) == 0)
         job->changes = old.changes;
     delivery_finish(&old);
     write_file(job);
 }
 
 void delivery_keep_removed(struct job *job, const char *removed) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct delivery delivery = { 0 };
-    delivery_path(job->e, job->id, &path);
-    if (delivery_read(strbuf_text(&path), &delivery) == 0) {
+    _cleanup_(freep) char *path = delivery_path(job->e, job->id);
+    if (delivery_read(path, &delivery) == 0) {
         free(delivery.removed);
         delivery.removed = xstrdup(removed);
         if (job->head[0])
             memcpy(delivery.commit, job->head, sizeof(delivery.commit));
-        (void)delivery_write(strbuf_text(&path), &delivery, NULL);
+        (void)delivery_write(path, &delivery, NULL);
     }
     delivery_finish(&delivery);
 }
 
 bool engine_delivery(const struct engine *e, task_id task, struct delivery *ret) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
-    delivery_path(e, engine_task_id(e, task, id), &path);
-    return delivery_read(strbuf_text(&path), ret) == 0;
+    _cleanup_(freep) char *path = delivery_path(e, engine_task_id(e, task, id));
+    return delivery_read(path, ret) == 0;
 }
 
 bool delivery_is_old(const struct engine *e, task_id task, const char *key) {
@@ -220,7 +215,7 @@ bool delivery_is_old(const struct engine *e, task_id task, const char *key) {
 }
 
 bool engine_changes(const struct engine *e, task_id task, struct delivery_changes *ret) {
-    const struct project *project = workspace_project(e, task);
+    const struct engine_project *project = project_of_task(e, task);
     struct delivery delivery;
     if (!project || !workspace_makes_worktrees(e, project) || !engine_delivery(e, task, &delivery))
         return false;

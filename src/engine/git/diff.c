@@ -67,18 +67,14 @@ void diff_work_finish(struct job *job) {
 }
 
 /* The path of a record; iteration 0: that of the task. */
-static void diff_record_path(const struct engine *e, const char *id, uint32_t iteration,
-                             struct strbuf *out) {
-    if (iteration > 0)
-        iteration_path(e, id, iteration, "diff.json", out);
-    else
-        strbuf_printf(out, "%s/tasks/%s/diff.json", e->data, id);
+static char *diff_record_path(const struct engine *e, const char *id, uint32_t iteration) {
+    return iteration > 0 ? iteration_path(e, id, iteration, "diff.json")
+                         : xasprintf("%s/tasks/%s/diff.json", e->data, id);
 }
 
 bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    diff_record_path(job->e, job->id, iteration, &path);
-    return diff_record_read(strbuf_text(&path), ret) == 0;
+    _cleanup_(freep) char *path = diff_record_path(job->e, job->id, iteration);
+    return diff_record_read(path, ret) == 0;
 }
 
 /* --- running git ------------------------------------------------------------------------------ */
@@ -167,27 +163,11 @@ static void diff_copy_index(struct job *job, const char *name, job_step then) {
              OUTPUT_MAX, filters_listed);
 }
 
-/* `$@` is git. A name that ends with a slash is a nested repository. */
+/* Adds files to our index: by name only, or with all changes. `$@` is git. A name that ends with a slash is a nested repository. */
 static void add_names(struct job *job, const char *script, job_step then) {
     const struct job_call call = { .argv = WORDS("sh", "-c", script, job->diff->index),
                                    .git = WORDS("-c", "core.safecrlf=false") };
     run_command(job, call, 0, then);
-}
-
-static void diff_add_new(struct job *job, job_step then) {
-    add_names(job,
-              "\"$@\" ls-files -z --others --exclude-standard >\"$0.listed\" && "
-              "sed -z '/\\/$/d' \"$0.listed\" >\"$0.names\" && exec \"$@\" add --intent-to-add "
-              "--pathspec-from-file=\"$0.names\" --pathspec-file-nul",
-              then);
-}
-
-/* Adds files that git does not track to our index: by name only, or with all changes. */
-static void diff_add_all(struct job *job, job_step then) {
-    add_names(job,
-              "\"$@\" ls-files -z --others --modified --deleted --exclude-standard "
-              ">\"$0.names\" && exec \"$@\" update-index -z --add --remove --stdin <\"$0.names\"",
-              then);
 }
 
 /* HEAD, then both sides of BASE...HEAD, then "^" and where HEAD left the base. */
@@ -220,21 +200,19 @@ static void continue_end(struct job *job) {
 
 static void write_record(const struct job *job, uint32_t iteration,
                          const struct diff_record *record) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct error err = { 0 };
-    diff_record_path(job->e, job->id, iteration, &path);
-    if (diff_record_write(strbuf_text(&path), record, &err) < 0)
+    _cleanup_(freep) char *path = diff_record_path(job->e, job->id, iteration);
+    if (diff_record_write(path, record, &err) < 0)
         log_warning("what '%s' has changed is not recorded: %s", job->id, err.text);
 }
 
 /* `to` of both is set, or "". */
 static void write_both(struct job *job) {
     struct diff_work *work = job->diff;
-    _cleanup_(strbuf_finish) struct strbuf next = STRBUF_INIT;
     write_record(job, 0, &work->all);
     write_record(job, work->iteration, &work->one);
-    diff_record_path(job->e, job->id, work->iteration + 1, &next);
-    (void)unlink(strbuf_text(&next)); /* left from an earlier use of this task id */
+    _cleanup_(freep) char *next = diff_record_path(job->e, job->id, work->iteration + 1);
+    (void)unlink(next); /* left from an earlier use of this task id */
 }
 
 static void record_unknown(struct job *job, const struct helper_end *end, const char *what) {
@@ -277,7 +255,11 @@ static void index_copied(struct job *job, const struct helper_end *end) {
     if (end->code != 0)
         record_unknown(job, end, "the index");
     else
-        diff_add_all(job, names_added_to_index);
+        add_names(
+            job,
+            "\"$@\" ls-files -z --others --modified --deleted --exclude-standard "
+            ">\"$0.names\" && exec \"$@\" update-index -z --add --remove --stdin <\"$0.names\"",
+            names_added_to_index);
 }
 
 /* Where this iteration began. A record of a base change or of an earlier attempt comes first. */
@@ -321,11 +303,10 @@ static void base_found(struct job *job, const struct helper_end *end) {
 
 /* A record of an earlier attempt is no longer true. */
 static void remove_records(const struct job *job, uint32_t iteration) {
-    _cleanup_(strbuf_finish) struct strbuf all = STRBUF_INIT, one = STRBUF_INIT;
-    diff_record_path(job->e, job->id, 0, &all);
-    diff_record_path(job->e, job->id, iteration, &one);
-    (void)unlink(strbuf_text(&all));
-    (void)unlink(strbuf_text(&one));
+    _cleanup_(freep) char *all = diff_record_path(job->e, job->id, 0);
+    _cleanup_(freep) char *one = diff_record_path(job->e, job->id, iteration);
+    (void)unlink(all);
+    (void)unlink(one);
 }
 
 void diff_keep(struct job *job, void (*after)(struct job *job)) {
@@ -469,7 +450,11 @@ static void names_added(struct job *job, const struct helper_end *end) {
 
 static void live_index_copied(struct job *job, const struct helper_end *end) {
     if (diff_worked(job, end, "the index"))
-        diff_add_new(job, names_added);
+        add_names(job,
+                  "\"$@\" ls-files -z --others --exclude-standard >\"$0.listed\" && "
+                  "sed -z '/\\/$/d' \"$0.listed\" >\"$0.names\" && exec \"$@\" add --intent-to-add "
+                  "--pathspec-from-file=\"$0.names\" --pathspec-file-nul",
+                  names_added);
 }
 
 static void live_base_found(struct job *job, const struct helper_end *end) {
@@ -506,12 +491,11 @@ static void diff_begin(struct job *job) {
 
 /* Reports a record that a run has replaced. */
 static int check_record(const struct job *job, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct stat st;
-    diff_record_path(job->e, job->id, job->diff->question.iteration, &path);
-    if (lstat(strbuf_text(&path), &st) < 0 || S_ISREG(st.st_mode))
+    _cleanup_(freep) char *path = diff_record_path(job->e, job->id, job->diff->question.iteration);
+    if (lstat(path, &st) < 0 || S_ISREG(st.st_mode))
         return 0;
-    return outside_refuse(strbuf_text(&path), st.st_mode, err);
+    return outside_refuse(path, st.st_mode, err);
 }
 
 static int not_recorded(const struct job *job, struct error *err) {
@@ -595,8 +579,8 @@ static bool fall_back(struct job *job) {
 }
 
 static int no_worktree(const struct engine *e, const struct job *job, struct error *err) {
-    const struct project *project = workspace_project(e, job->key.task);
-    const char *name = project ? project->view.name : "P";
+    const struct engine_project *project = project_of_task(e, job->key.task);
+    const char *name = project ? project->name : "P";
     int r = check_record(job, err);
     if (r < 0)
         return r;
@@ -661,10 +645,10 @@ int engine_diff(struct engine *e, const struct diff_question *question, diff_rea
 }
 
 bool engine_has_diff(const struct engine *e, task_id task) {
-    _cleanup_(strbuf_finish) struct strbuf record = STRBUF_INIT, path = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
     engine_task_id(e, task, id);
-    diff_record_path(e, id, 0, &record);
+    _cleanup_(freep) char *record = diff_record_path(e, id, 0);
     worktree_record_path(e->data, id, &path);
-    return access(strbuf_text(&record), F_OK) == 0 || access(strbuf_text(&path), F_OK) == 0;
+    return access(record, F_OK) == 0 || access(strbuf_text(&path), F_OK) == 0;
 }

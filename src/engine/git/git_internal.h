@@ -104,13 +104,10 @@ struct workspaces {
     time_ms room_at;   /* when to check all worktrees for space to free */
 };
 
-static inline struct workspaces *workspaces_of(const struct engine *e) {
-    return e->part[PART_workspaces];
-}
+PART_STATE(workspaces, struct workspaces, workspaces_of)
 
 struct workspace_place *workspace_find(const struct engine *e, task_id task); /* or NULL */
-const struct project *workspace_project(const struct engine *e, task_id task);
-bool workspace_makes_worktrees(const struct engine *e, const struct project *project);
+bool workspace_makes_worktrees(const struct engine *e, const struct engine_project *project);
 /* Whether an earlier attempt worked below that path. */
 bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
                           const char *path);
@@ -211,7 +208,8 @@ void job_begin(struct job *job);
 void job_end(struct job *job); /* with job->err */
 struct job *job_find(const struct engine *e, enum job_kind kind, task_id task);
 
-char *job_text(struct job *job, const char *format, ...) _printf_(2, 3);
+/* A formatted text in the arena of the job. */
+#define job_text(job_, ...) arena_printf(&(job_)->arena, __VA_ARGS__)
 
 /* --- commands of jobs ------------------------------------------------------------------------- */
 

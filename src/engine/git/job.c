@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/env_text.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/runs/runs_internal.h"
 
@@ -31,17 +32,6 @@ struct job *job_new(struct engine *e, enum job_kind kind, const char *id) {
 
 void job_set_lane(struct job *job, const char *what, const char *repository) {
     job->lane = job_text(job, "%s %s", what, repository);
-}
-
-char *job_text(struct job *job, const char *format, ...) {
-    struct strbuf text = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&text, format, args);
-    va_end(args);
-    char *copy = arena_strdup(&job->arena, strbuf_text(&text));
-    strbuf_finish(&text);
-    return copy;
 }
 
 struct job *job_find(const struct engine *e, enum job_kind kind, task_id task) {
@@ -190,12 +180,9 @@ static size_t count_pairs(const char *const *pairs) {
 }
 
 static void add_own(struct env *env, const struct engine *e, const char *name) {
-    size_t length = strlen(name);
-    for (char *const *pair = e->options.environment; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=') {
-            add(env, *pair);
-            return; /* it may occur more than once */
-        }
+    const char *value = env_find(daemon_env(e), name);
+    if (value)
+        add(env, value - strlen(name) - 1);
 }
 
 /* The environment of a person, without what could make git prompt or wait for one. */
@@ -261,10 +248,11 @@ static const char *const *build_env(struct job *job, const struct job_call *call
 /* The key of a run leaves the store when it ends, so the spec of an ended run is read unverified: a
  * run in a sandbox cannot change it, and one without has no sandbox to lose. */
 int job_read_spec(struct job *job, uint32_t attempt, struct error *err) {
-    const struct live_run *run = run_find(job->e, job->key.task);
+    const struct live_run *run =
+        run_find_attempt(job->e, (struct run_key){ job->key.task, attempt });
     if (job->shim_spec)
         return 0;
-    if (run && run->view.attempt == attempt)
+    if (run)
         return run_read_spec(job->e, run, &job->shim_spec, err);
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, job->id, attempt);

@@ -177,12 +177,12 @@ static void next_check(struct job *job);
 /* Where the next iteration and people look for it. */
 static void append_log(struct job *job, const struct helper_end *end) {
     const struct live_run *run = run_find(job->e, job->key.task);
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!run)
         return;
-    strbuf_printf(&path, "%s/%s/check.log", job->e->runs_folder, run->view.folder);
+    _cleanup_(freep) char *path =
+        xasprintf("%s/%s/check.log", job->e->runs_folder, run->view.folder);
     _cleanup_(fd_closep) int fd =
-        outside_open(AT_FDCWD, strbuf_text(&path), O_WRONLY | O_APPEND | O_CREAT, NULL, NULL);
+        outside_open(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, NULL, NULL);
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     if (!engine_redact(job->e, end->output, end->size, &shown))
         strbuf_add(&shown, end->output, end->size);
@@ -489,11 +489,10 @@ static enum merge_result result_of(const struct job *job) {
 
 /* A run that was ordered meanwhile has waited for it. */
 static void resume_task(struct engine *e, task_id task) {
-    struct task_view view;
     if (run_find(e, task)) {
         launch_later(e, task);
         turn_wake(e);
-    } else if (core_task(e->core, task, &view) && task_state_is_final(view.state))
+    } else if (task_state_is_final(state_of(e, task)))
         workspace_task_final(e, task);
 }
 
@@ -614,7 +613,7 @@ static void dry_run_begin(struct job *job) {
 
 /* What was recorded when it ran; else the project's current settings. */
 static void fill_record(struct engine *e, struct job *job) {
-    const struct project *project = workspace_project(e, job->key.task);
+    const struct engine_project *project = project_of_task(e, job->key.task);
     struct delivery delivery = { 0 };
     struct diff_record diff = { 0 };
     if (worktree_record_read(e->data, job->id, &job->record, NULL) == 0)
@@ -623,11 +622,10 @@ static void fill_record(struct engine *e, struct job *job) {
     (void)diff_find_record(job, 0, &diff);
     const char *base = delivery.base && *delivery.base ? delivery.base
                        : diff.base && *diff.base       ? diff.base
-                       : project
-                           ? config_text(e->config, "projects.P.base_branch", project->view.name)
-                           : "";
+                       : project ? config_text(e->config, "projects.P.base_branch", project->name)
+                                 : "";
     const char *repository = diff.repository && *diff.repository ? diff.repository
-                             : project && project->view.path     ? project->view.path
+                             : project && project->path          ? project->path
                                                                  : "";
     job->record = (struct worktree_record){
         .repository = xstrdup(repository),
@@ -662,7 +660,7 @@ static int check(const struct engine *e, const struct merge_question *q, struct 
 
 /* A task that never ran in a worktree has no branch. */
 static int check_branch(const struct engine *e, const struct job *job, struct error *err) {
-    const struct project *project = workspace_project(e, job->key.task);
+    const struct engine_project *project = project_of_task(e, job->key.task);
     struct task_view view;
     if (*job->record.repository && core_task(e->core, job->key.task, &view) && view.attempt > 0
         && (engine_has_diff(e, job->key.task)

@@ -216,7 +216,7 @@ static struct workspace_place *workspace_take(struct engine *e, struct run_key k
 /* `task` 0: the path is free. */
 static void workspace_apply_lock(struct engine *e, const char *path, task_id task) {
     struct fact fact = { .kind = FACT_WORKSPACE };
-    fact.workspace.id = symbol_intern(core_symbols(e->core), path, strlen(path));
+    fact.workspace.id = symbol_of(e, path);
     fact.workspace.locked_by = task;
     (void)core_apply(e->core, &fact, NULL);
 }
@@ -239,11 +239,6 @@ static void workspaces_apply_locks(struct engine *e) {
         if (place->has_lock)
             workspace_apply_lock(e, place->path, place->task);
     }
-}
-
-const struct project *workspace_project(const struct engine *e, task_id task) {
-    struct task_view view;
-    return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
 }
 
 /* Where a run works, from its shim's spec. The key of an ended run is deleted. */
@@ -274,11 +269,11 @@ struct pool {
     size_t count;
 };
 
-static struct pool pool_of(const struct engine *e, const struct project *project) {
+static struct pool pool_of(const struct engine *e, const struct engine_project *project) {
     struct pool pool = { 0 };
     if (project && !workspace_makes_worktrees(e, project))
         pool.count =
-            config_words(e->config, "projects.P.workspace_paths", project->view.name, &pool.paths);
+            config_words(e->config, "projects.P.workspace_paths", project->name, &pool.paths);
     return pool;
 }
 
@@ -311,7 +306,7 @@ static const char *requested_path(const struct engine *e, task_id task) {
     struct task_spec spec;
     if (!core_task_spec(e->core, task, &spec) || !spec.workspace)
         return NULL;
-    return symbol_name(core_symbols(e->core), spec.workspace);
+    return name_of(e, spec.workspace);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
@@ -320,7 +315,7 @@ static bool path_is_free(const struct engine *e, const char *path) {
     for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
         if (strcmp(workspaces_of(e)->places.items[i].path, path) == 0)
             return false;
-    sym symbol = symbol_find(core_symbols(e->core), path, strlen(path));
+    sym symbol = symbol_known(e, path);
     amount used = 0, cap = 0;
     return !symbol || !core_lease(e->core, LEASE_WORKSPACE, symbol, &used, &cap) || used == 0;
 }
@@ -344,8 +339,8 @@ static void set_last_user(struct engine *e, const char *path, task_id task) {
 /* An unfinished task used it last and will return. */
 static bool is_wanted_back(const struct engine *e, const char *path) {
     const struct pool_user *user = last_user_find(e, path);
-    struct task_view view;
-    return user && core_task(e->core, user->task, &view) && !task_state_is_final(view.state);
+    enum task_state state = user ? state_of(e, user->task) : TASK_ABSENT;
+    return state != TASK_ABSENT && !task_state_is_final(state);
 }
 
 /* --- taking it -------------------------------------------------------------------------------- */
@@ -398,12 +393,12 @@ static int take_any(struct engine *e, const struct live_run *run, const struct p
         }
     return r < 0 ? r
                  : error_set(err, -EBUSY, "no workspace of project '%s' is free",
-                             workspace_project(e, run->task)->view.name);
+                             project_of_task(e, run->task)->name);
 }
 
 static int pool_prepare(struct engine *e, const struct live_run *run, const char *asked,
                         struct error *err) {
-    const struct project *project = workspace_project(e, run->task);
+    const struct engine_project *project = project_of_task(e, run->task);
     struct pool pool = pool_of(e, project);
     const char *wanted = requested_path(e, run->task);
     if (wanted && !asked && !pool_has(&pool, wanted))
@@ -412,7 +407,7 @@ static int pool_prepare(struct engine *e, const struct live_run *run, const char
         return 0; /* a bare name is a lock, not a folder */
     if (pool.count > 0 && wanted && !pool_has(&pool, wanted))
         return error_set(err, -ENOENT, "workspace '%s' is none of project '%s' any more", wanted,
-                         project->view.name);
+                         project->name);
     if (!wanted)
         return take_any(e, run, &pool, err);
     int r = try_to_take(e, run, wanted, err);
@@ -434,19 +429,19 @@ static const char *path_of_run(const struct engine *e, const struct live_run *ru
 }
 
 sym pool_left_in(const struct engine *e, const struct live_run *run) {
-    struct pool pool = pool_of(e, workspace_project(e, run->task));
+    struct pool pool = pool_of(e, project_of_task(e, run->task));
     const char *path = pool.count > 0 ? path_of_run(e, run, &pool) : NULL;
     const char *wanted = requested_path(e, run->task);
     if (!path || (wanted && strcmp(wanted, path) == 0))
         return 0;
-    return symbol_intern(core_symbols(e->core), path, strlen(path));
+    return symbol_of(e, path);
 }
 
 /* --- daemon start ----------------------------------------------------------------------------- */
 
 /* It works or worked in the folder of its spec; its end was not applied yet. */
 static void pool_adopt(struct engine *e, const struct live_run *run) {
-    struct pool pool = pool_of(e, workspace_project(e, run->task));
+    struct pool pool = pool_of(e, project_of_task(e, run->task));
     char id[ENGINE_ID_MAX];
     struct error err = { 0 };
     int fd = -1;
@@ -525,26 +520,26 @@ static const char *member(const json_t *spec, const char *name) {
     return json_string_value(json_object_get(spec, name));
 }
 
-static const char *merge_of(const struct engine *e, const struct project *project,
+static const char *merge_of(const struct engine *e, const struct engine_project *project,
                             const json_t *spec) {
     const char *merge = member(spec, "merge");
     if (json_is_true(json_object_get(spec, "no_merge")))
         return "none";
-    return merge ? merge : engine_project_merge(e->config, project->view.name);
+    return merge ? merge : engine_project_merge(e->config, project->name);
 }
 
 static int prepare_worktree(struct engine *e, const struct live_run *run, const json_t *spec,
                             const char *title, struct error *err) {
-    const struct project *project = workspace_project(e, run->task);
+    const struct engine_project *project = project_of_task(e, run->task);
     const char *base = member(spec, "base_branch");
     if (!base)
-        base = config_text(e->config, "projects.P.base_branch", project->view.name);
+        base = config_text(e->config, "projects.P.base_branch", project->name);
     if (*base && !git_branch_is_valid(base))
         return error_set(err, -EINVAL, "'%s' is no name of a branch", base);
-    if (!project->view.path)
+    if (!project->path)
         return error_set(err, -EINVAL,
                          "project '%s' makes worktrees but has no repository: set projects.%s.path",
-                         project->view.name, project->view.name);
+                         project->name, project->name);
     char id[ENGINE_ID_MAX];
     struct job *job = job_new(e, JOB_MAKE, engine_task_id(e, run->task, id));
     job->key = run_key_of(run);
@@ -552,33 +547,32 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
     job->doing = "waits until others have their worktrees";
     job->done = made;
     job->record = (struct worktree_record){
-        .repository = xstrdup(project->view.path),
+        .repository = xstrdup(project->path),
         .base = xstrdup(base),
         .prefix = xstrdup(""),
         .merge = xstrdup(merge_of(e, project, spec)),
         /* The owner did not configure it, so its failures are reported but fail nothing. */
         .implied = !member(spec, "merge") && !json_is_true(json_object_get(spec, "no_merge"))
-                   && !config_is_set(e->config, "projects.P.merge", project->view.name),
+                   && !config_is_set(e->config, "projects.P.merge", project->name),
         .title = xstrndup(title ? title : id, strcspn(title ? title : id, "\n")),
         .git_dir = xstrdup(""),
         .common_dir = xstrdup(""),
     };
-    job_set_lane(job, "worktrees", project->view.path);
+    job_set_lane(job, "worktrees", project->path);
     job_begin(job);
     return 1;
 }
 
 /* --- before the launch ------------------------------------------------------------------------ */
 
-bool workspace_makes_worktrees(const struct engine *e, const struct project *project) {
-    return strcmp(config_text(e->config, "projects.P.workspace_mode", project->view.name),
-                  "worktree")
+bool workspace_makes_worktrees(const struct engine *e, const struct engine_project *project) {
+    return strcmp(config_text(e->config, "projects.P.workspace_mode", project->name), "worktree")
            == 0;
 }
 
 int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec, const char *title,
                       struct error *err) {
-    const struct project *project = workspace_project(e, run->task);
+    const struct engine_project *project = project_of_task(e, run->task);
     const struct workspace_place *place = workspace_find(e, run->task);
     if (place && place->attempt == run->view.attempt)
         return 0;
@@ -589,15 +583,14 @@ int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec
             return error_set(err, -EINVAL,
                              "merge '%s' needs a branch to merge: set "
                              "projects.%s.workspace_mode to worktree",
-                             merge, project->view.name);
-        if (engine_check_worktrees(e, project->view.name, err) < 0)
+                             merge, project->name);
+        if (engine_check_worktrees(e, project->name, err) < 0)
             return err->code;
         return pool_prepare(e, run, member(spec, "workspace"), err);
     }
     if (strcmp(merge, "mr") == 0
-        && config_words(e->config, "projects.P.mr_command", project->view.name, &words) == 0)
-        return error_set(err, -EINVAL, "merge 'mr' needs projects.%s.mr_command",
-                         project->view.name);
+        && config_words(e->config, "projects.P.mr_command", project->name, &words) == 0)
+        return error_set(err, -EINVAL, "merge 'mr' needs projects.%s.mr_command", project->name);
     if (job_find(e, JOB_MAKE, run->task) || job_find(e, JOB_MERGE, run->task))
         return 1;
     return prepare_worktree(e, run, spec, title, err);
@@ -606,15 +599,14 @@ int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec
 bool workspace_folder(const struct engine *e, const struct live_run *run, const char *cwd,
                       struct strbuf *out) {
     const struct workspace_place *place = workspace_find(e, run->task);
-    const struct project *project = workspace_project(e, run->task);
+    const struct engine_project *project = project_of_task(e, run->task);
     if (!place)
         return false;
     _cleanup_(strbuf_finish) struct strbuf top = STRBUF_INIT;
     strbuf_puts(&top, place->path);
     if (place->prefix && *place->prefix)
         strbuf_printf(&top, "/%s", place->prefix);
-    worktree_map_folder(cwd, project->view.path ? project->view.path : place->path,
-                        strbuf_text(&top), out);
+    worktree_map_folder(cwd, project->path ? project->path : place->path, strbuf_text(&top), out);
     while (out->length > 1 && out->text[out->length - 1] == '/')
         out->text[--out->length] = '\0';
     return true;
@@ -808,20 +800,18 @@ void workspace_forget(struct engine *e, const char *id) {
 
 static void clean_if_final(void *ctx, const char *id) {
     struct engine *e = ctx;
-    struct task_view view;
-    task_id task = engine_task_of_id(e, id, NULL);
-    if (task == 0 || !core_task(e->core, task, &view))
+    task_id task = engine_task_of_id(e, id, NULL); /* 0: the core has no such task */
+    if (task == 0)
         clean(e, id, 0, true);
-    else if (task_state_is_final(view.state))
+    else if (task_state_is_final(state_of(e, task)))
         clean(e, id, task, false);
 }
 
 /* Finished work past its retention. */
 static void clean_if_old(void *ctx, const char *id) {
     const struct engine *e = ctx;
-    struct task_view view;
     task_id task = engine_task_of_id(e, id, NULL);
-    if (task && core_task(e->core, task, &view) && task_state_is_final(view.state)
+    if (task_state_is_final(state_of(e, task))
         && (delivery_is_old(e, task, "retention.worktree_days")
             || delivery_is_old(e, task, "retention.merged_days")))
         clean(ctx, id, task, false);
@@ -847,11 +837,10 @@ void workspaces_make_room(struct engine *e) {
 
 /* When the runs are adopted: finds who works where, then removes what is not needed. */
 static void workspaces_start(struct engine *e) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     for (size_t i = 0; i < run_count(e); i++)
         pool_adopt(e, run_live_at(e, i));
-    strbuf_printf(&folder, "%s/worktrees", e->data);
-    if (access(strbuf_text(&folder), F_OK) != 0)
+    _cleanup_(freep) char *folder = xasprintf("%s/worktrees", e->data);
+    if (access(folder, F_OK) != 0)
         return;
     (void)helper_sweep(e->data); /* two gits must not work there at once */
     worktree_for_each(e->data, clean_if_final, e);
@@ -943,12 +932,11 @@ struct kept {
 
 static void count_kept(void *ctx, const char *id) {
     struct kept *kept = ctx;
-    struct task_view view;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     task_id task = engine_task_of_id(kept->e, id, NULL);
     worktree_path(kept->e->data, id, &path);
-    kept->count += task && core_task(kept->e->core, task, &view) && task_state_is_final(view.state)
-                   && access(strbuf_text(&path), F_OK) == 0;
+    kept->count +=
+        task_state_is_final(state_of(kept->e, task)) && access(strbuf_text(&path), F_OK) == 0;
 }
 
 size_t engine_kept_worktrees(const struct engine *e) {

@@ -128,7 +128,6 @@ static void tip_resolved(struct job *job, const struct helper_end *end) {
 
 static void counted(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
-    struct task_view view;
     if (!job_worked(job, end, "git rev-list")) {
         keep(job, "%s", job->err.text);
         return;
@@ -137,7 +136,7 @@ static void counted(struct job *job, const struct helper_end *end) {
     job->count = job_text(job, "%s", strbuf_text(&count));
     job->is_handed_over =
         (strcmp(job->record.merge, "local") == 0 || strcmp(job->record.merge, "mr") == 0)
-        && core_task(job->e->core, job->key.task, &view) && view.state == TASK_DONE;
+        && state_of(job->e, job->key.task) == TASK_DONE;
     bool may_go = job->is_handed_over || host_of(job->e)->disk_low
                   || delivery_is_old(job->e, job->key.task, "retention.worktree_days");
     if (strcmp(strbuf_text(&count), "0") == 0)

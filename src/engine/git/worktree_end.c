@@ -201,8 +201,7 @@ static void handed_over(struct job *job, const struct helper_end *end) {
 
 static void hand_over(struct job *job, const struct helper_end *end) {
     const struct engine *e = job->e;
-    struct task_view view;
-    const struct project *project = NULL;
+    const struct engine_project *project = project_of_task(e, job->key.task);
     (void)end;
     /* Commands of the repository have run since the last check; the delivery command is the owner's
      * and finds git itself. */
@@ -211,11 +210,9 @@ static void hand_over(struct job *job, const struct helper_end *end) {
                           job->path);
         return;
     }
-    if (core_task(e->core, job->key.task, &view))
-        project = project_of_symbol(e, view.project);
     const char *const *words = NULL;
     size_t count =
-        project ? config_words(e->config, "projects.P.mr_command", project->view.name, &words) : 0;
+        project ? config_words(e->config, "projects.P.mr_command", project->name, &words) : 0;
     if (count == 0) {
         worktree_end_again(job, "merge 'mr' needs projects.P.mr_command");
         return;
@@ -299,12 +296,11 @@ void worktree_deliver(struct job *job) {
 }
 
 static void continue_with_outcome(struct job *job) {
-    const struct project *project = workspace_project(job->e, job->key.task);
+    const struct engine_project *project = project_of_task(job->e, job->key.task);
     bool delivers = job->outcome == OUTCOME_OK && strcmp(job->record.merge, "none") != 0;
     bool must_change =
         project
-        && strcmp(config_text(job->e->config, "projects.P.no_changes", project->view.name), "fail")
-               == 0;
+        && strcmp(config_text(job->e->config, "projects.P.no_changes", project->name), "fail") == 0;
     bool is_over = job->outcome == OUTCOME_FAILED || job->outcome == OUTCOME_TIMEOUT
                    || job->outcome == OUTCOME_LOST || job->outcome == OUTCOME_CANCELED;
     if (delivers && must_change && delivery_is_empty(&job->changes))

@@ -68,11 +68,10 @@ static void untracked_listed(struct job *job, const struct helper_end *end) {
 }
 
 static void copy(struct job *job) {
-    const struct project *project = workspace_project(job->e, job->key.task);
+    const struct engine_project *project = project_of_task(job->e, job->key.task);
     struct copy_files what = { job->record.repository, job->path, job->record.prefix, NULL, 0 };
     if (project)
-        what.count =
-            config_words(job->e->config, "projects.P.copy", project->view.name, &what.patterns);
+        what.count = config_words(job->e->config, "projects.P.copy", project->name, &what.patterns);
     int copied = what.count > 0 ? copy_files(&what, &job->err) : 0;
     if (copied < 0) {
         fail(job);
@@ -230,11 +229,6 @@ static void removed(struct job *job, const struct helper_end *end) {
     worktree_delete(job, prune);
 }
 
-static void discard(struct job *job) {
-    job->doing = "makes its worktree again";
-    job_git(job, WORDS("worktree", "remove", "--force", "--force", job->path), removed);
-}
-
 /* --- start ------------------------------------------------------------------------------------ */
 
 static void abandoned(struct job *job, const struct helper_end *end) {
@@ -304,8 +298,9 @@ void worktree_make_begin(struct job *job) {
         use(job);
     else if (check_old(job, there) < 0)
         fail(job);
-    else if (job->has_record)
-        discard(job);
-    else
+    else if (job->has_record) {
+        job->doing = "makes its worktree again";
+        job_git(job, WORDS("worktree", "remove", "--force", "--force", job->path), removed);
+    } else
         find_repository(job);
 }

@@ -18,22 +18,6 @@ static void add_args(json_t *spec, const char *args) {
     strbuf_finish(&text);
 }
 
-/* Its steps have done the work when it starts: it waited for them. */
-static void run_nothing(json_t *spec) {
-    json_object_del(spec, "prompt");
-    json_object_del(spec, "stdin");
-    json_object_set_new(spec, "argv", json_pack("[s]", "true"));
-    json_object_set_new(spec, "merge", json_string("none"));
-}
-
-static void join_meta(json_t *spec, json_t *change) {
-    json_t *meta = json_object_get(spec, "meta");
-    if (json_is_object(meta))
-        json_object_update(meta, change);
-    else
-        json_object_set(spec, "meta", change);
-}
-
 void context_apply(json_t *spec, const char *context) {
     static const char *const plain[] = { "merge", "base_branch" };
     json_t *change = context ? json_loads(context, 0, NULL) : NULL;
@@ -44,12 +28,18 @@ void context_apply(json_t *spec, const char *context) {
     if (args)
         add_args(spec, args);
     const json_t *steps = json_object_get(change, "steps");
-    if (json_is_true(steps) || json_array_size(steps) > 0)
-        run_nothing(spec);
+    if (json_is_true(steps)
+        || json_array_size(steps) > 0) { /* they did the work: it runs nothing */
+        json_object_del(spec, "prompt");
+        json_object_del(spec, "stdin");
+        json_object_set_new(spec, "argv", json_pack("[s]", "true"));
+        json_object_set_new(spec, "merge", json_string("none"));
+    }
     json_object_del(spec, "allow"); /* only a person may allow that */
     if (json_is_array(json_object_get(change, "allow")))
         json_object_set(spec, "allow", json_object_get(change, "allow"));
-    if (json_is_object(json_object_get(change, "meta")))
-        join_meta(spec, json_object_get(change, "meta"));
+    json_t *meta = json_object_get(change, "meta");
+    if (json_is_object(meta) && json_object_update(json_object_get(spec, "meta"), meta) < 0)
+        json_object_set(spec, "meta", meta); /* it has none */
     json_decref(change);
 }

@@ -47,10 +47,9 @@ static void add_log(const struct engine *e, const struct live_run *run, const ch
                     struct strbuf *out) {
     _cleanup_(freep) char *space = xmalloc(REDACT_FILE_SPACE(TAIL_MAX));
     const char *text;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s/%s", e->runs_folder, run->view.folder, log);
+    _cleanup_(freep) char *path = xasprintf("%s/%s/%s", e->runs_folder, run->view.folder, log);
     off_t size = 0;
-    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, strbuf_text(&path), O_RDONLY, &size, NULL);
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, path, O_RDONLY, &size, NULL);
     if (fd < 0 || size == 0)
         return;
     off_t from = size > (off_t)TAIL_MAX ? size - (off_t)TAIL_MAX : 0;
@@ -128,10 +127,9 @@ static void add_problem(const struct engine *e, const struct live_run *run,
 
 static void add_earlier(const struct engine *e, const char *id, uint32_t iteration,
                         struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
-    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
-    if (outside_read(AT_FDCWD, strbuf_text(&path), 0, FEEDBACK_MAX, &text, NULL) < 0
-        || text.length == 0)
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    _cleanup_(freep) char *path = iteration_path(e, id, iteration, ITERATION_FEEDBACK);
+    if (outside_read(AT_FDCWD, path, 0, FEEDBACK_MAX, &text, NULL) < 0 || text.length == 0)
         return;
     const char *end = strstr(strbuf_text(&text), HISTORY_BEGINS);
     size_t size = end ? (size_t)(end - text.text) : text.length;
@@ -157,11 +155,10 @@ static void add_history(const struct engine *e, const char *id, uint32_t iterati
 static void write_for(struct engine *e, const char *id, uint32_t iteration,
                       const struct strbuf *text) {
     struct error err = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
+    _cleanup_(freep) char *path = iteration_path(e, id, iteration, ITERATION_FEEDBACK);
     int r = iteration_prepare(e, id, iteration, &err);
     if (r == 0)
-        r = outside_write(strbuf_text(&path), 0600, strbuf_text(text), text->length, &err);
+        r = outside_write(path, 0600, strbuf_text(text), text->length, &err);
     if (r < 0)
         log_warning("the feedback for '%s' is lost: %s", id, err.text);
 }
@@ -190,9 +187,8 @@ void engine_give_feedback(struct engine *e, task_id task, const char *reason) {
         return;
     engine_task_id(e, task, id);
     if (!reason) { /* perhaps of a request whose commit failed */
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        iteration_path(e, id, view.iteration, ITERATION_FEEDBACK, &path);
-        (void)unlink(strbuf_text(&path));
+        _cleanup_(freep) char *path = iteration_path(e, id, view.iteration, ITERATION_FEEDBACK);
+        (void)unlink(path);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;

@@ -97,12 +97,12 @@ static int launch_client_words(const struct launch_box *box, const struct agent_
 static void launch_prepare(struct engine *e, struct live_run *run, struct arena *arena,
                            struct run_spec *spec) {
     const struct workspace_place *place = workspace_find(e, run->task);
-    const struct project *project = workspace_project(e, run->task);
+    const struct engine_project *project = project_of_task(e, run->task);
     const char *const *words = NULL;
     run->prepares = false;
     if (!place || !place->is_new || !project)
         return;
-    size_t count = config_words(e->config, "projects.P.prepare", project->view.name, &words);
+    size_t count = config_words(e->config, "projects.P.prepare", project->name, &words);
     if (count == 0)
         return;
     const char **argv = arena_alloc(arena, (count + 1) * sizeof(*argv));
@@ -111,8 +111,7 @@ static void launch_prepare(struct engine *e, struct live_run *run, struct arena 
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     (void)workspace_folder(e, run, NULL, &folder);
     spec->prepare.argv = argv;
-    spec->prepare.timeout =
-        config_number(e->config, "projects.P.prepare_timeout_s", project->view.name);
+    spec->prepare.timeout = config_number(e->config, "projects.P.prepare_timeout_s", project->name);
     spec->prepare_cwd = arena_strdup(arena, strbuf_text(&folder));
     run->prepares = true;
 }
@@ -140,7 +139,7 @@ time_ms launch_prepare_time(const struct engine *e, const struct live_run *run) 
 struct launch {
     struct engine *e;
     struct live_run *run;
-    const struct project *project;
+    const struct engine_project *project;
     const struct agent_adapter *adapter; /* that made the command; NULL: none */
     json_t *json;
     struct arena arena;
@@ -170,17 +169,8 @@ static int64_t number_of(const struct launch *l, const char *member, int64_t oth
 
 /* --- environment ----------------------------------------------------------------------------- */
 
-static char *format(struct launch *l, const char *text, ...) _printf_(2, 3);
-static char *format(struct launch *l, const char *text, ...) {
-    struct strbuf buf = STRBUF_INIT;
-    va_list args;
-    va_start(args, text);
-    strbuf_vprintf(&buf, text, args);
-    va_end(args);
-    char *copy = arena_strdup(&l->arena, strbuf_text(&buf));
-    strbuf_finish(&buf);
-    return copy;
-}
+/* A formatted text in the arena of the launch. */
+#define format(launch_, ...) arena_printf(&(launch_)->arena, __VA_ARGS__)
 
 /* A later value replaces an earlier one of the same name. */
 static void put_env(struct launch *l, const char *pair) {
@@ -197,18 +187,15 @@ static void put_iteration_env(struct launch *l) {
     const struct engine *e = l->e;
     const char *spawn = text_of(l, "spawn");
     uint32_t iteration = l->run->iteration;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    iteration_path(e, l->id, iteration, ITERATION_ARTIFACTS, &path);
-    put_env(l, format(l, "SLUICE_ARTIFACTS=%s", strbuf_text(&path)));
+    _cleanup_(freep) char *artifacts = iteration_path(e, l->id, iteration, ITERATION_ARTIFACTS);
+    put_env(l, format(l, "SLUICE_ARTIFACTS=%s", artifacts));
     if (iteration_has_feedback(e, l->id, iteration)) {
-        strbuf_clear(&path);
-        iteration_path(e, l->id, iteration, ITERATION_FEEDBACK, &path);
-        put_env(l, format(l, "SLUICE_FEEDBACK=%s", strbuf_text(&path)));
+        _cleanup_(freep) char *path = iteration_path(e, l->id, iteration, ITERATION_FEEDBACK);
+        put_env(l, format(l, "SLUICE_FEEDBACK=%s", path));
     }
     if (spawn) {
-        strbuf_clear(&path);
-        iteration_spawn_path(e, l->id, iteration, spawn, &path);
-        put_env(l, format(l, "SLUICE_SPAWN=%s", strbuf_text(&path)));
+        _cleanup_(freep) char *path = iteration_spawn_path(e, l->id, iteration, spawn);
+        put_env(l, format(l, "SLUICE_SPAWN=%s", path));
     }
 }
 
@@ -244,16 +231,15 @@ static void put_secret_names(struct launch *l) {
 
 static void put_own_env(struct launch *l) {
     const struct engine *e = l->e;
-    struct strbuf marker = STRBUF_INIT;
-    launch_marker_path(e, l->run->task, &marker);
+    _cleanup_(freep) char *marker = launch_marker_path(e, l->run->task);
     put_env(l, format(l, "SLUICE_TASK=%s", l->id));
     put_env(l, format(l, "SLUICE_RUN=%s", l->spec.run));
-    put_env(l, format(l, "SLUICE_PROJECT=%s", l->project->view.name));
+    put_env(l, format(l, "SLUICE_PROJECT=%s", l->project->name));
     if (l->run->agent) /* the one it names, or the worker that took it */
         put_env(l, format(l, "SLUICE_AGENT=%s", l->run->agent));
     put_env(l, format(l, "SLUICE_ITERATION=%" PRIu32, l->run->iteration));
     put_env(l, format(l, "SLUICE_ATTEMPT=%" PRIu32, l->run->view.attempt));
-    put_env(l, format(l, "SLUICE_DONE=%s", strbuf_text(&marker)));
+    put_env(l, format(l, "SLUICE_DONE=%s", marker));
     put_env(l, format(l, "SLUICE_SOCKET=%s", launch_box_socket(&l->box)));
     put_env(l, format(l, "SLUICE_TOKEN=%s", l->run->token.text));
     const char *peers = launch_box_peers(&l->box);
@@ -270,7 +256,6 @@ static void put_own_env(struct launch *l) {
         put_agent_env(l);
     if (l->box.kind != SANDBOX_NONE)
         put_env(l, format(l, "SLUICE_SANDBOX=%s", sandbox_kind_name(l->box.kind)));
-    strbuf_finish(&marker);
 }
 
 /* Passes the daemon's own variable of this name, if any. */
@@ -624,7 +609,7 @@ static int launch_one(struct launch *l, struct error *err) {
     if (workspace_folder(l->e, l->run, l->spec.cwd, &folder))
         l->spec.cwd = format(l, "%s", strbuf_text(&folder));
     else if (!l->spec.cwd)
-        l->spec.cwd = l->project->view.path ? l->project->view.path : l->e->data;
+        l->spec.cwd = l->project->path ? l->project->path : l->e->data;
     l->spec.stdin_path = text_of(l, "stdin");
     l->run->own_command = json_object_get(l->json, "argv") != NULL;
     int r = prepare_one(l, err);
@@ -632,8 +617,7 @@ static int launch_one(struct launch *l, struct error *err) {
         return r;
     if (!l->run->token.text[0]) /* forgotten with a turn that could not be stored */
         run_token_make(&l->run->token);
-    struct run_key key = { .task = l->run->task, .attempt = l->run->view.attempt };
-    l->spec.secrets = secrets_list(l->e, key, l->json, &l->arena);
+    l->spec.secrets = secrets_list(l->e, run_key_of(l->run), l->json, &l->arena);
     secrets_note_token(l->e, l->run);
     build_env(l);
     build_limits(l);
@@ -660,13 +644,11 @@ static int launch_one(struct launch *l, struct error *err) {
  * and this is called again. */
 static int launch_spec(struct engine *e, struct live_run *run, const struct spec_row *row,
                        struct error *err) {
-    struct task_view view;
     json_error_t problem;
     run->launch_cause = LAUNCH_HOST;
     if (!row)
         return error_set(err, -ENOENT, "the store has no command for this task");
-    core_task(e->core, run->task, &view);
-    struct launch l = { .e = e, .run = run, .project = project_of_symbol(e, view.project) };
+    struct launch l = { .e = e, .run = run, .project = project_of_task(e, run->task) };
     engine_task_id(e, run->task, l.id);
     l.json = json_loadb(row->json, row->json_size, 0, &problem);
     if (l.json)
@@ -679,7 +661,7 @@ static int launch_spec(struct engine *e, struct live_run *run, const struct spec
                                  .run = run,
                                  .task = l.json,
                                  .id = l.id,
-                                 .project = l.project->view.name,
+                                 .project = l.project->name,
                                  .arena = &l.arena };
     if (r == 0)
         r = secrets_prepare(e, run, l.json, err);
@@ -711,9 +693,7 @@ struct order_launch {
     time_ms check_at;    /* no launch is late before */
 };
 
-static struct order_launch *launch_of(const struct engine *e) {
-    return e->part[PART_launch];
-}
+PART_STATE(launch, struct order_launch, launch_of)
 
 void launch_remove_marker(const struct engine *e, const char *id) {
     struct strbuf path = STRBUF_INIT;
@@ -725,9 +705,9 @@ void launch_remove_marker(const struct engine *e, const char *id) {
     strbuf_finish(&path);
 }
 
-void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out) {
+char *launch_marker_path(const struct engine *e, task_id task) {
     char id[ENGINE_ID_MAX];
-    strbuf_printf(out, "%s/done/%s", e->data, engine_task_id(e, task, id));
+    return xasprintf("%s/done/%s", e->data, engine_task_id(e, task, id));
 }
 
 /* No new attempt once its marker exists (marker_hold handles other types). True: not launched. */
@@ -824,10 +804,9 @@ static void launch_some(struct engine *e) {
 
 static void send_stop(struct engine *e, const struct order *order) {
     struct live_run *run = run_find(e, order->task);
-    struct run_key key = { .task = order->task, .attempt = order->attempt };
     if (!run || run->view.attempt != order->attempt || run->is_unreachable || turn_is_over(e))
         return;
-    if (executors_stop(e, key, run->stop_now ? STOP_IMMEDIATELY : STOP_GRACEFULLY) == 0)
+    if (executors_stop(e, run_key_of(run), run->stop_now ? STOP_IMMEDIATELY : STOP_GRACEFULLY) == 0)
         stopping_sent(e, run);
     workspace_stop(e, order->task);
     secrets_stop(e, order->task);
@@ -880,10 +859,9 @@ static void launch_check_deadlines(struct engine *e) {
     launch_of(e)->check_at = TIME_NEVER;
     for (size_t i = 0; i < run_count(e); i++) {
         struct live_run *run = run_live_at(e, i);
-        struct run_key key = { .task = run->task, .attempt = run->view.attempt };
         if (run->launch_deadline <= e->now && !move_deadline(e, run)) {
             run->launch_deadline = TIME_NEVER;
-            (void)executors_stop(e, key, STOP_IMMEDIATELY); /* see outcome_of_stop */
+            (void)executors_stop(e, run_key_of(run), STOP_IMMEDIATELY); /* see outcome_of_stop */
         }
         launch_of(e)->check_at = time_min(launch_of(e)->check_at, run->launch_deadline);
     }
@@ -904,7 +882,7 @@ static void make_run(struct engine *e, const struct order *o) {
     run->view.folder = strbuf_take(&folder);
     run->view.ordered_at = e->now;
     run->iteration = o->iteration;
-    run->agent = o->agent ? xstrdup(symbol_name(core_symbols(e->core), o->agent)) : NULL;
+    run->agent = o->agent ? xstrdup(name_of(e, o->agent)) : NULL;
     executors_order(e, run);
     run_token_make(&run->token);
     launch_set_deadline(e, run);

@@ -43,7 +43,8 @@ void launch_box_finish(struct launch_box *box);
 const char *launch_box_socket(struct launch_box *box);
 const char *launch_box_peers(struct launch_box *box); /* NULL: none */
 
-char *box_text(struct launch_box *box, const char *format, ...) _printf_(2, 3);
+/* A formatted text in the arena of the box. */
+#define box_text(box_, ...) arena_printf((box_)->arena, __VA_ARGS__)
 
 /* --- guard ------------------------------------------------------------------------------------ */
 

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include "base/env_text.h"
 #include "config/run_settings.h"
 #include "engine/agents.h"
 #include "engine/git/git_internal.h"
@@ -45,22 +45,12 @@ struct sandboxes {
     char why[256];   /* why it failed; "not tried" */
 };
 
-static struct sandboxes *sandboxes_of(const struct engine *e) {
-    return e->part[PART_sandboxes];
-}
-
-static const char *variable(const struct engine *e, const char *name) {
-    size_t length = strlen(name);
-    for (char *const *pair = e->options.environment; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
-            return *pair + length + 1;
-    return NULL;
-}
+PART_STATE(sandboxes, struct sandboxes, sandboxes_of)
 
 static char *find_home(const struct engine *e) {
     char names[16384], full[PATH_MAX];
     struct passwd user, *found = NULL;
-    const char *home = variable(e, "HOME");
+    const char *home = env_find(daemon_env(e), "HOME");
     if (!home || *home != '/') {
         (void)getpwuid_r(geteuid(), &user, names, sizeof(names), &found);
         home = found && found->pw_dir && *found->pw_dir == '/' ? found->pw_dir : "/nonexistent";
@@ -88,7 +78,7 @@ const char *sandboxes_home(const struct engine *e) {
 
 /* Absolute; a name without a slash is searched in the daemon's PATH. */
 static bool sandboxes_find_program(const struct engine *e, const char *name, struct strbuf *out) {
-    const char *path = variable(e, "PATH");
+    const char *path = env_find(daemon_env(e), "PATH");
     if (strchr(name, '/')) {
         strbuf_puts(out, name);
         return *name == '/' && access(name, X_OK) == 0;
@@ -103,7 +93,7 @@ static int try_bubblewrap(struct engine *e, struct error *err) {
     struct arena arena = ARENA_INIT;
     struct live_run run = { .executor = EXECUTOR_LOCAL, .view = { .folder = ".trial" } };
     const char *const argv[] = { "true", NULL };
-    const char *path = variable(e, "PATH");
+    const char *path = env_find(daemon_env(e), "PATH");
     const char *env[] = { NULL, NULL };
     struct launch_box box = { .e = e,
                               .run = &run,
@@ -215,19 +205,6 @@ const struct engine_part sandboxes_part = {
 
 #define ANCESTORS_MOST 16u
 
-/* The value of a variable of the run, or NULL. */
-static const char *box_variable(const struct run_spec *spec, const char *name) {
-    size_t length = strlen(name);
-    for (const char *const *pair = spec->env; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
-            return *pair + length + 1;
-    return NULL;
-}
-
-static const char *variable_of(void *ctx, const char *name) {
-    return box_variable(ctx, name);
-}
-
 /* A rule for an existing path; a link shows its target. False: it does not exist. */
 static bool box_show(struct launch_box *box, enum sandbox_access access, const char *path) {
     char full[PATH_MAX];
@@ -331,22 +308,18 @@ static void show_program(struct launch_box *box, const char *program) {
     (void)box_show(box, SANDBOX_READ, full);
 }
 
-static void show_agent_program(struct launch_box *box) {
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
-    if (!box->run->agent)
-        return;
-    engine_agent_program(box->e, box->run->agent, &program, &found);
-    show_program(box, strbuf_text(&found));
-}
-
 static void box_add_home(struct launch_box *box, const struct run_spec *spec) {
-    const char *path = box_variable(spec, "PATH"), *own = sandboxes_home(box->e);
+    const char *path = run_spec_variable(spec, "PATH"), *own = sandboxes_home(box->e);
     add_home(box, own);
     if (strcmp(own, box->user) != 0)
         add_home(box, box->user);
     if (path)
         show_path(box, path);
-    show_agent_program(box);
+    if (box->run->agent) {
+        _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
+        engine_agent_program(box->e, box->run->agent, &program, &found);
+        show_program(box, strbuf_text(&found));
+    }
     if (box->adapter && agent_adapter_client(box->adapter)) /* a program of ours */
         show_program(box, spec->command.argv[0]);
     if (box->is_inside) /* else its command would choose what is shown */
@@ -377,7 +350,7 @@ static int box_add_caches(struct launch_box *box, struct error *err) {
 
 static void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    const struct agent_path_context place = { box->user, spec->cwd, variable_of,
+    const struct agent_path_context place = { box->user, spec->cwd, run_spec_lookup,
                                               (void *)(uintptr_t)spec };
     const struct agent_adapter *kin = box->adapter;
     const char *const *words = NULL;
@@ -458,13 +431,6 @@ static void hide_homes(struct launch_box *box) {
     }
 }
 
-static void hide_store(struct launch_box *box) {
-    static const char *const endings[] = { "", "-wal", "-shm" };
-    const char *url = config_text(box->e->config, "store.url", NULL);
-    for (size_t i = 0; *url == '/' && i < ARRAY_SIZE(endings); i++)
-        box_hide(box, box_text(box, "%s%s", url, endings[i]));
-}
-
 /* It works with what its ancestors have written. */
 static void add_ancestors(struct launch_box *box) {
     struct task_spec spec;
@@ -514,15 +480,10 @@ static void add_bus(struct launch_box *box) {
         sandbox_add_optional(&box->plan, SANDBOX_WRITE, file, NULL);
 }
 
-static void show_folder(struct launch_box *box, const char *path) {
-    char full[PATH_MAX];
-    if (realpath(path, full))
-        sandbox_add(&box->plan, SANDBOX_READ, full, NULL);
-}
-
 static void add_sockets(struct launch_box *box, const struct run_spec *spec) {
-    const char *lists[] = { box_variable(spec, "SLUICE_SOCKET"),
-                            box_variable(spec, "SLUICE_PEERS") };
+    const char *lists[] = { run_spec_variable(spec, "SLUICE_SOCKET"),
+                            run_spec_variable(spec, "SLUICE_PEERS") };
+    char full[PATH_MAX];
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         for (const char *at = lists[i] ? lists[i] : ""; *at; at += *at == ',') {
             size_t length = strcspn(at, ",");
@@ -531,7 +492,8 @@ static void add_sockets(struct launch_box *box, const struct run_spec *spec) {
             char *slash = strrchr(begin, '/');
             if (*begin == '/' && slash > begin) {
                 *slash = '\0';
-                show_folder(box, begin);
+                if (realpath(begin, full))
+                    sandbox_add(&box->plan, SANDBOX_READ, full, NULL);
             }
             at += length;
         }
@@ -539,8 +501,11 @@ static void add_sockets(struct launch_box *box, const struct run_spec *spec) {
 
 static int box_add_sluice(struct launch_box *box, const struct run_spec *spec, struct error *err) {
     const char *run = box->plan.run;
+    static const char *const endings[] = { "", "-wal", "-shm" };
+    const char *url = config_text(box->e->config, "store.url", NULL);
     hide_homes(box);
-    hide_store(box);
+    for (size_t i = 0; *url == '/' && i < ARRAY_SIZE(endings); i++)
+        box_hide(box, box_text(box, "%s%s", url, endings[i]));
     int r = box->is_trial ? 0 : add_task_folders(box, err);
     if (r < 0)
         return r;
@@ -616,8 +581,6 @@ static bool find_repository(struct launch_box *box, const char *folder, struct r
     return true;
 }
 
-/* --- a checkout ------------------------------------------------------------------------------- */
-
 static void add_checkout(struct launch_box *box) {
     struct repository r;
     if (!find_repository(box, box->root, &r))
@@ -629,8 +592,6 @@ static void add_checkout(struct launch_box *box) {
     if (strcmp(r.top, box->root) != 0)
         sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
 }
-
-/* --- a worktree ------------------------------------------------------------------------------- */
 
 static void show_alternate(void *ctx, const char *path) {
     (void)box_show(ctx, SANDBOX_READ, path);
@@ -686,28 +647,6 @@ static int add_worktree(struct launch_box *box, const char *branch, struct error
     sandbox_add(&box->plan, SANDBOX_WRITE, git_dir, NULL);
     sandbox_add(&box->plan, SANDBOX_READ, box_text(box, "%s/.git", box->root), NULL);
     return close_settings(box, git_dir, err);
-}
-
-static int box_add_repository(struct launch_box *box, struct error *err) {
-    const char *branch = NULL, *base = NULL;
-    (void)workspace_path(box->e, box->run->task, &branch, &base);
-    if (branch)
-        return add_worktree(box, branch, err);
-    add_checkout(box);
-    return 0;
-}
-
-/* --- the sandbox of a run --------------------------------------------------------------------- */
-
-char *box_text(struct launch_box *box, const char *format, ...) {
-    struct strbuf text = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&text, format, args);
-    va_end(args);
-    char *copy = arena_strdup(box->arena, strbuf_text(&text));
-    strbuf_finish(&text);
-    return copy;
 }
 
 /* --- kind ------------------------------------------------------------------------------------- */
@@ -797,11 +736,11 @@ static int check_root(const struct launch_box *box, struct error *err) {
 
 /* A task without a folder works in that of its artifacts: the default is Sluice's own. */
 static const char *folder_of(struct launch_box *box, const char *cwd) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (strcmp(cwd, box->e->data) != 0)
         return cwd;
-    iteration_path(box->e, box->id, box->run->iteration, ITERATION_ARTIFACTS, &path);
-    return arena_strdup(box->arena, strbuf_text(&path));
+    _cleanup_(freep) char *path =
+        iteration_path(box->e, box->id, box->run->iteration, ITERATION_ARTIFACTS);
+    return arena_strdup(box->arena, path);
 }
 
 static int find_folders(struct launch_box *box, struct run_spec *spec, struct error *err) {
@@ -809,7 +748,7 @@ static int find_folders(struct launch_box *box, struct run_spec *spec, struct er
     const char *cwd = real_path(box, spec->cwd);
     if (!cwd)
         return error_set_errno(err, "enter folder", spec->cwd);
-    const char *given = root_of(box, spec->cwd), *home = box_variable(spec, "HOME");
+    const char *given = root_of(box, spec->cwd), *home = run_spec_variable(spec, "HOME");
     box->root = real_path(box, given);
     if (!box->root)
         return error_set_errno(err, "open", given);
@@ -902,8 +841,12 @@ static int add_rules(struct launch_box *box, const struct run_spec *spec, struct
     box_add_home(box, spec);
     int r = box_add_caches(box, err);
     sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
-    if (r == 0)
-        r = box_add_repository(box, err);
+    const char *branch = NULL, *base = NULL;
+    (void)workspace_path(box->e, box->run->task, &branch, &base);
+    if (r == 0 && branch)
+        r = add_worktree(box, branch, err);
+    else if (r == 0)
+        add_checkout(box);
     box_add_agent(box, spec);
     if (r == 0)
         r = box_add_settings(box, err);
@@ -912,15 +855,14 @@ static int add_rules(struct launch_box *box, const struct run_spec *spec, struct
 
 /* podman needs its user's own folders. */
 static const char *const *own_environment(struct launch_box *box) {
-    static const char *const names[] = { "PATH=", "HOME=", "XDG_RUNTIME_DIR=", "USER=", "LANG=" };
+    static const char *const names[] = { "PATH", "HOME", "XDG_RUNTIME_DIR", "USER", "LANG" };
     const char **env = arena_alloc(box->arena, (ARRAY_SIZE(names) + 1) * sizeof(*env));
     size_t count = 0;
-    for (size_t i = 0; box->kind == SANDBOX_PODMAN && i < ARRAY_SIZE(names); i++)
-        for (char *const *pair = box->e->options.environment; pair && *pair; pair++)
-            if (strncmp(*pair, names[i], strlen(names[i])) == 0) {
-                env[count++] = *pair;
-                break;
-            }
+    for (size_t i = 0; box->kind == SANDBOX_PODMAN && i < ARRAY_SIZE(names); i++) {
+        const char *value = env_find(daemon_env(box->e), names[i]);
+        if (value)
+            env[count++] = value - strlen(names[i]) - 1;
+    }
     return env;
 }
 

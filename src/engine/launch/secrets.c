@@ -51,9 +51,7 @@ struct all_secrets {
     struct secrets *first; /* of runs that are launched or live */
 };
 
-static struct all_secrets *secrets_of(const struct engine *e) {
-    return e->part[PART_secrets];
-}
+PART_STATE(secrets, struct all_secrets, secrets_of)
 
 static void go_on(struct secrets *s);
 
@@ -108,18 +106,12 @@ static void secrets_free(struct engine *e) {
         secrets_release(e, secrets_of(e)->first->key.task);
 }
 
-static struct run_key key_of(const struct live_run *run) {
-    return (struct run_key){ .task = run->task, .attempt = run->view.attempt };
-}
-
 static struct secrets *secrets_new(struct engine *e, const struct live_run *run) {
     secrets_release(e, run->task);
-    struct task_view view = { 0 };
     struct secrets *s = xcalloc(1, sizeof(*s));
-    (void)core_task(e->core, run->task, &view);
-    *s = (struct secrets){ .next = secrets_of(e)->first, .e = e, .key = key_of(run) };
+    *s = (struct secrets){ .next = secrets_of(e)->first, .e = e, .key = run_key_of(run) };
     s->agent = run->agent ? xstrdup(run->agent) : NULL;
-    s->project = xstrdup(project_of_symbol(e, view.project)->view.name);
+    s->project = xstrdup(project_of_task(e, run->task)->name);
     return secrets_of(e)->first = s;
 }
 
@@ -202,14 +194,6 @@ static int read_file(struct secrets *s, enum step step) {
     return r;
 }
 
-static const char *variable_of(const struct engine *e, const char *name) {
-    size_t length = strlen(name);
-    for (char *const *pair = e->options.environment; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
-            return *pair + length + 1;
-    return NULL;
-}
-
 /* `word`: NAME=CREDENTIAL. The value is the file without its final newline. */
 static int read_credential(struct secrets *s, const char *folder, const char *word) {
     const char *credential = strchr(word, '=') + 1;
@@ -232,7 +216,7 @@ static int read_credential(struct secrets *s, const char *folder, const char *wo
 
 static int read_credentials(struct secrets *s, enum step step) {
     const char *const *words = NULL;
-    const char *folder = variable_of(s->e, "CREDENTIALS_DIRECTORY");
+    const char *folder = env_find(daemon_env(s->e), "CREDENTIALS_DIRECTORY");
     size_t count = config_words(s->e->config, patterns[step], owner_of(s, step), &words);
     int r = 0;
     if (count > 0 && !folder)
@@ -391,7 +375,7 @@ static struct secrets *begin(struct engine *e, const struct live_run *run, const
 }
 
 int secrets_prepare(struct engine *e, struct live_run *run, const json_t *task, struct error *err) {
-    struct secrets *s = find_run(e, key_of(run));
+    struct secrets *s = find_run(e, run_key_of(run));
     if (!s)
         s = begin(e, run, task);
     if (s->helper)
@@ -437,7 +421,7 @@ static void set_token(struct secrets *s, const char *token) {
 }
 
 void secrets_note_token(struct engine *e, const struct live_run *run) {
-    struct secrets *s = find_run(e, key_of(run));
+    struct secrets *s = find_run(e, run_key_of(run));
     if (s && !s->token)
         set_token(s, run->token.text);
 }
@@ -490,14 +474,13 @@ void secrets_stop(struct engine *e, task_id task) {
 /* Reads the secrets of an adopted run again, by its shim's spec. */
 static void adopt(struct engine *e, const struct live_run *run) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    static const char token[] = "SLUICE_TOKEN=";
     if (run->is_unreachable || run_read_spec(e, run, &read, NULL) < 0)
         return;
     struct secrets *s = secrets_new(e, run);
     s->is_adopted = true;
-    for (const char *const *pair = read->spec.env; *pair; pair++)
-        if (strncmp(*pair, token, sizeof(token) - 1) == 0 && !s->token)
-            set_token(s, *pair + sizeof(token) - 1);
+    const char *token = run_spec_variable(&read->spec, "SLUICE_TOKEN");
+    if (token)
+        set_token(s, token);
     if (!read->spec.secret_names)
         return;
     s->names = xstrdup(read->spec.secret_names);

@@ -42,9 +42,7 @@ struct store_name {
     unsigned rank;                /* index of its note; 0: none */
 };
 
-static struct store_name *store_name_of(const struct engine *e) {
-    return e->part[PART_store_name];
-}
+PART_STATE(store_name, struct store_name, store_name_of)
 
 const char *store_name(const struct engine *e) {
     return store_name_of(e)->text;
@@ -52,12 +50,6 @@ const char *store_name(const struct engine *e) {
 
 static bool same(const char *known, const char *name, size_t length) {
     return length > 0 && strlen(known) == length && memcmp(known, name, length) == 0;
-}
-
-/* Whether this is its name or its former one. */
-static bool store_name_is(const struct engine *e, const char *name, size_t length) {
-    return same(store_name_of(e)->text, name, length)
-           || same(store_name_of(e)->folder, name, length);
 }
 
 static void store_name_loading(struct engine *e) {
@@ -117,9 +109,7 @@ struct data_places {
     struct data_place *first;
 };
 
-static struct data_places *data_places_of(const struct engine *e) {
-    return e->part[PART_data_place];
-}
+PART_STATE(data_place, struct data_places, data_places_of)
 
 static void data_place_loading(struct engine *e) {
     while (data_places_of(e)->first) {
@@ -162,9 +152,8 @@ static void data_place_loaded(struct engine *e) {
 }
 
 static bool has_folder(const char *root, const char *folder) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", root, folder);
-    return access(strbuf_text(&path), F_OK) == 0;
+    _cleanup_(freep) char *path = xasprintf("%s/%s", root, folder);
+    return access(path, F_OK) == 0;
 }
 
 static bool is_same(const char *one, const char *other) {
@@ -236,9 +225,7 @@ struct data_folder {
     bool mark_is_due; /* the folder is new: mark it as ours after the next commit */
 };
 
-static struct data_folder *data_folder_of(const struct engine *e) {
-    return e->part[PART_data_folder];
-}
+PART_STATE(data_folder, struct data_folder, data_folder_of)
 
 static int make(const char *path, struct error *err) {
     if (mkdir(path, 0700) == 0 || errno == EEXIST)
@@ -338,9 +325,8 @@ static bool is_named(const char *path, const char *home) {
 static void trust(const char *path) {
     static const char *const folders[] = { "", "/runs", "/tasks", "/done", "/bus", "/worktrees" };
     for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-        strbuf_printf(&folder, "%s%s", path, folders[i]);
-        outside_trust(strbuf_text(&folder));
+        _cleanup_(freep) char *folder = xasprintf("%s%s", path, folders[i]);
+        outside_trust(folder);
     }
 }
 
@@ -367,27 +353,29 @@ int data_folder_check(const struct config *config, const char *home, struct erro
 /* --- owner ----------------------------------------------------------------------------------- */
 
 static int check_store(struct engine *e, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     if (!is_named(e->data, e->home))
         return 0;
-    strbuf_printf(&path, "%s/" MARK, e->data);
-    int r = outside_read(AT_FDCWD, strbuf_text(&path), 0, MARK_MAX, &mark, err);
+    _cleanup_(freep) char *path = xasprintf("%s/" MARK, e->data);
+    int r = outside_read(AT_FDCWD, path, 0, MARK_MAX, &mark, err);
     if (r < 0)
         return r;
     const char *name = strbuf_text(&mark);
     size_t length = strcspn(name, "\n");
-    if (length > 0 && !store_name_is(e, name, length))
+    bool is_ours = same(store_name_of(e)->text, name, length) /* its name, or its former one */
+                   || same(store_name_of(e)->folder, name, length);
+    if (length > 0 && !is_ours)
         return error_set(err, -EEXIST,
                          "'%s' of 'data.folder' belongs to another store; name an empty folder "
                          "(if it is this store's, empty the file '%s')",
-                         e->data, strbuf_text(&path));
+                         e->data, path);
     const char *missing = length == 0 ? data_place_missing(e) : NULL;
     if (missing)
         return error_set(
             err, -EINVAL,
             "the run '%s' has not ended, and '%s' of 'data.folder' is new; is its file "
             "system mounted? (if what was there is gone for good, run: echo %s >'%s')",
-            missing, e->data, store_name(e), strbuf_text(&path));
+            missing, e->data, store_name(e), path);
     data_folder_of(e)->mark_is_due = length == 0;
     return 0;
 }
@@ -405,14 +393,14 @@ static int data_folder_open(struct engine *e, struct error *err) {
 
 /* Not earlier: a mark with a name that no row has would look like another store's. */
 static void data_folder_stored(struct engine *e) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, mark = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     struct error err = { 0 };
     if (!data_folder_of(e)->mark_is_due)
         return;
     data_folder_of(e)->mark_is_due = false;
-    strbuf_printf(&path, "%s/" MARK, e->data);
+    _cleanup_(freep) char *path = xasprintf("%s/" MARK, e->data);
     strbuf_printf(&mark, "%s\n", store_name(e));
-    if (outside_write(strbuf_text(&path), 0600, mark.text, mark.length, &err) < 0)
+    if (outside_write(path, 0600, mark.text, mark.length, &err) < 0)
         log_warning("the data folder has no mark yet; the next start tries again: %s", err.text);
 }
 

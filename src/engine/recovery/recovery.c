@@ -45,9 +45,7 @@ struct recovery {
     task_id last_folder;             /* the highest task number of any run folder */
 };
 
-static struct recovery *recovery_of(const struct engine *e) {
-    return e->part[PART_recovery];
-}
+PART_STATE(recovery, struct recovery, recovery_of)
 
 /* --- runs without a row ----------------------------------------------------------------------- */
 
@@ -141,14 +139,12 @@ static void claim_task(struct engine *e, struct task_spec *spec) {
 
 /* The rows do not have its token; its folder does, in its environment. */
 static void take_token(const struct engine *e, struct live_run *run) {
-    static const char name[] = "SLUICE_TOKEN=";
-    struct run_spec_read *spec = NULL;
-    if (run_read_spec(e, run, &spec, NULL) < 0)
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
+    if (run_read_spec(e, run, &read, NULL) < 0)
         return;
-    for (const char *const *env = spec->spec.env; env && *env; env++)
-        if (strncmp(*env, name, strlen(name)) == 0)
-            run_token_adopt(&run->token, *env + strlen(name));
-    run_spec_read_free(&spec);
+    const char *token = run_spec_variable(&read->spec, "SLUICE_TOKEN");
+    if (token)
+        run_token_adopt(&run->token, token);
 }
 
 /* With only what its folder provides. */
@@ -162,8 +158,7 @@ static struct live_run *add_run(struct engine *e, const struct claim *claim) {
     take_token(e, run);
     if (core_task_spec(e->core, claim->task, &spec)) {
         run->iteration = spec.iteration;
-        run->agent =
-            spec.run_agent ? xstrdup(symbol_name(core_symbols(e->core), spec.run_agent)) : NULL;
+        run->agent = spec.run_agent ? xstrdup(name_of(e, spec.run_agent)) : NULL;
     }
     return run;
 }
@@ -235,11 +230,12 @@ static void add_missing_run(void *ctx, task_id task) {
 }
 
 /* The stop was ordered but perhaps not sent before the daemon died. A second one is harmless. */
-static void stop_again(struct engine *e, const struct live_run *run, struct run_key key) {
+static void stop_again(struct engine *e, const struct live_run *run) {
     struct task_spec spec;
     bool wished = core_task_spec(e->core, run->task, &spec) && spec.stop != STOP_NONE;
     if (wished || budget_is_stopping(e, run))
-        (void)executors_stop(e, key, run->stop_now ? STOP_IMMEDIATELY : STOP_GRACEFULLY);
+        (void)executors_stop(e, run_key_of(run),
+                             run->stop_now ? STOP_IMMEDIATELY : STOP_GRACEFULLY);
 }
 
 static void count_adopted(struct engine *e, enum adopted what) {
@@ -251,17 +247,17 @@ static void count_adopted(struct engine *e, enum adopted what) {
 static void adopt_all(struct engine *e) {
     for (size_t i = 0; i < run_count(e); i++) {
         struct live_run *run = run_live_at(e, i);
-        struct run_key key = { .task = run->task, .attempt = run->view.attempt };
         if (run->is_unreachable)
             continue;
         struct executor_known known = { .boot_id = run->boot_id,
                                         .key = run_proof_key(&run->proof),
                                         .shim = run->proof.shim };
-        enum adopted what = executors_adopt(e, run->executor, key, run->view.folder, &known);
+        enum adopted what =
+            executors_adopt(e, run->executor, run_key_of(run), run->view.folder, &known);
         count_adopted(e, what);
         run->is_alive = what == ADOPTED_ALIVE;
         if (run->is_alive)
-            stop_again(e, run, key);
+            stop_again(e, run);
     }
 }
 
@@ -279,31 +275,27 @@ static void apply_external(struct engine *e, sym project, struct external_count 
     (void)core_apply(e->core, &fact, NULL);
 }
 
-/* A run folder does not name the parent: unknown tasks count as roots. */
-static bool is_root(const struct engine *e, const struct external *external) {
-    struct task_view view;
-    return !external->task || !core_task(e->core, external->task, &view) || view.parent == 0;
-}
-
 /* Counted by id, because ids outlive a core and its projects. */
 static void apply_externals(struct engine *e) {
     struct recovery *r = recovery_of(e);
-    struct external_count *counts = xcalloc(project_count(e) + 1, sizeof(*counts));
+    struct task_view view;
+    struct external_count *counts = xcalloc(engine_project_count(e) + 1, sizeof(*counts));
     for (size_t i = 0; i < r->externals.count; i++) {
-        const struct project *project = project_of_id(e, r->externals.items[i].id);
+        const struct engine_project *project = project_of_id(e, r->externals.items[i].id);
         struct external_count *count =
-            &counts[project ? (size_t)(project - project_at(e, 0)) : project_count(e)];
+            &counts[project ? (size_t)(project - project_at(e, 0)) : engine_project_count(e)];
         count->running++;
-        count->roots += is_root(e, &r->externals.items[i]);
+        /* A run folder does not name the parent: unknown tasks count as roots. */
+        count->roots += !core_task(e->core, r->externals.items[i].task, &view) || view.parent == 0;
     }
-    for (size_t i = 0; i < project_count(e); i++) {
-        struct engine_project *view = &project_at(e, i)->view;
-        if (counts[i].running == view->external)
+    for (size_t i = 0; i < engine_project_count(e); i++) {
+        struct engine_project *project = project_at(e, i);
+        if (counts[i].running == project->external)
             continue;
-        view->external = counts[i].running;
-        apply_external(e, view->symbol, counts[i]);
+        project->external = counts[i].running;
+        apply_external(e, project->symbol, counts[i]);
     }
-    apply_external(e, 0, counts[project_count(e)]);
+    apply_external(e, 0, counts[engine_project_count(e)]);
     free(counts);
 }
 

@@ -33,9 +33,7 @@ struct unreachable_hosts {
     LIST(struct unreachable_host) all;
 };
 
-static struct unreachable_hosts *hosts_of(const struct engine *e) {
-    return e->part[PART_unreachable_hosts];
-}
+PART_STATE(unreachable_hosts, struct unreachable_hosts, hosts_of)
 
 static const char *own_host(const struct engine *e) {
     return executor_host(e->executor);
@@ -75,21 +73,18 @@ static uint32_t count_runs(const struct engine *e, const char *host) {
 /* --- rows ------------------------------------------------------------------------------------ */
 
 static void write_note(struct engine *e, const struct unreachable_host *host) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &text, false);
-    json_write_object_begin(&w);
-    json_put_int(&w, "since", host->since);
-    json_put_int(&w, "forgotten_at", host->forgotten_at);
-    json_put_string(&w, "by", host->forgotten_by);
-    json_put_array(&w, "runs");
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_int(w, "since", host->since);
+    json_put_int(w, "forgotten_at", host->forgotten_at);
+    json_put_string(w, "by", host->forgotten_by);
+    json_put_array(w, "runs");
     for (size_t i = 0; i < host->forgotten.count; i++) {
-        json_write_int(&w, (int64_t)host->forgotten.items[i].task);
-        json_write_int(&w, host->forgotten.items[i].attempt);
+        json_write_int(w, (int64_t)host->forgotten.items[i].task);
+        json_write_int(w, host->forgotten.items[i].attempt);
     }
-    json_write_array_end(&w);
-    json_write_object_end(&w);
-    note_put(e, NOTE, host->name, strbuf_text(&text));
+    json_write_array_end(w);
+    note_end(e, &data, NOTE, host->name);
     turn_wrote(e);
 }
 
@@ -181,8 +176,8 @@ size_t engine_host_count(const struct engine *e) {
     return 1 + hosts_of(e)->all.count;
 }
 
-static struct engine_host_state state_of(const struct engine *e,
-                                         const struct unreachable_host *host) {
+static struct engine_host_state host_state(const struct engine *e,
+                                           const struct unreachable_host *host) {
     return (struct engine_host_state){ .name = host->name,
                                        .runs = count_runs(e, host->name),
                                        .since = host->since,
@@ -192,7 +187,7 @@ static struct engine_host_state state_of(const struct engine *e,
 
 struct engine_host_state engine_host_at(const struct engine *e, size_t index) {
     if (index > 0)
-        return state_of(e, &hosts_of(e)->all.items[index - 1]);
+        return host_state(e, &hosts_of(e)->all.items[index - 1]);
     struct engine_host_state host = { .name = own_host(e), .is_ours = true };
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
@@ -213,7 +208,7 @@ bool engine_unreachable_run(const struct engine *e, task_id task, struct engine_
     const struct unreachable_host *host =
         run && run->is_unreachable ? find_host(e, run->host) : NULL;
     if (host)
-        *ret = state_of(e, host);
+        *ret = host_state(e, host);
     return host != NULL;
 }
 
@@ -285,11 +280,10 @@ uint32_t engine_unreachable_holders(const struct engine *e, const struct verdict
 static void hosts_raise_alerts(struct engine *e) {
     for (size_t i = 0; i < hosts_of(e)->all.count; i++) {
         const char *name = hosts_of(e)->all.items[i].name;
-        _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-        strbuf_printf(&key, "host:%s", name);
+        _cleanup_(freep) char *key = xasprintf("host:%s", name);
         if (count_runs(e, name) > 0)
             (void)alert_raise(
-                e, strbuf_text(&key), 0, 0,
+                e, key, 0, 0,
                 "host '%s' is unreachable, and its runs keep their places; make the "
                 "daemon of that host the active one, or, if it is gone for good, run: "
                 "sluice host forget %s",
@@ -321,8 +315,7 @@ static void lose(struct engine *e, struct live_run *run, struct unreachable_host
         strbuf_printf(&why, " by %s", host->forgotten_by);
     snprintf(end.message, sizeof(end.message), "%.250s", strbuf_text(&why));
     strbuf_finish(&why);
-    *LIST_ADD(&host->forgotten) =
-        (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+    *LIST_ADD(&host->forgotten) = run_key_of(run);
     session_drop(e, run->task);
     run_end_now(e, run, &end);
 }

@@ -27,30 +27,23 @@ struct iterations {
     uint32_t spares; /* bit N: tasks/.spare/N exists */
 };
 
-static struct iterations *iterations_of(const struct engine *e) {
-    return e->part[PART_iterations];
-}
+PART_STATE(iterations, struct iterations, iterations_of)
 
 static void task_folder(const struct engine *e, const char *id, struct strbuf *out) {
     strbuf_printf(out, "%s/tasks/%s", e->data, id);
 }
 
-void iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name,
-                    struct strbuf *out) {
-    task_folder(e, id, out);
-    strbuf_printf(out, "/iterations/%03" PRIu32, iteration);
-    if (name)
-        strbuf_printf(out, "/%s", name);
+char *iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name) {
+    return xasprintf("%s/tasks/%s/iterations/%03" PRIu32 "%s%s", e->data, id, iteration,
+                     name ? "/" : "", name ? name : "");
 }
 
 void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iteration,
                              struct strbuf *out) {
     char id[ENGINE_ID_MAX];
-    engine_task_id(e, task, id);
+    strbuf_printf(out, "%s/tasks/%s/iterations", e->data, engine_task_id(e, task, id));
     if (iteration > 0)
-        iteration_path(e, id, iteration, NULL, out);
-    else
-        strbuf_printf(out, "%s/tasks/%s/iterations", e->data, id);
+        strbuf_printf(out, "/%03" PRIu32, iteration);
 }
 
 /* --- reused folders --------------------------------------------------------------------------- */
@@ -59,29 +52,27 @@ void engine_iteration_folder(const struct engine *e, task_id task, uint32_t iter
  * rename, instead of creating four and deleting four for each. */
 #define SPARES 32u
 
-static void spare_path(const struct engine *e, unsigned number, struct strbuf *out) {
-    strbuf_printf(out, "%s/tasks/.spare/%u", e->data, number);
+static char *spare_path(const struct engine *e, unsigned number) {
+    return xasprintf("%s/tasks/.spare/%u", e->data, number);
 }
 
 /* Finds the existing spares. */
 static void iterations_start(struct engine *e) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     for (unsigned i = 0; i < SPARES; i++) {
-        strbuf_clear(&path);
-        spare_path(e, i, &path);
-        if (access(strbuf_text(&path), F_OK) == 0)
+        _cleanup_(freep) char *path = spare_path(e, i);
+        if (access(path, F_OK) == 0)
             iterations_of(e)->spares |= 1u << i;
     }
 }
 
 static bool take_spare(struct engine *e, const char *id) {
-    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf to = STRBUF_INIT;
     if (iterations_of(e)->spares == 0)
         return false;
     unsigned number = (unsigned)__builtin_ctz(iterations_of(e)->spares);
-    spare_path(e, number, &from);
+    _cleanup_(freep) char *from = spare_path(e, number);
     task_folder(e, id, &to);
-    if (renameat2(AT_FDCWD, strbuf_text(&from), AT_FDCWD, strbuf_text(&to), RENAME_NOREPLACE) < 0) {
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, strbuf_text(&to), RENAME_NOREPLACE) < 0) {
         if (errno == ENOENT)
             iterations_of(e)->spares &= ~(1u << number);
         return false;
@@ -117,16 +108,15 @@ static bool is_untouched(const struct engine *e, const char *id) {
 }
 
 static bool keep_spare(struct engine *e, const char *id) {
-    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT;
     if (iterations_of(e)->spares == UINT32_MAX || !is_untouched(e, id))
         return false;
     unsigned number = (unsigned)__builtin_ctz(~iterations_of(e)->spares);
     task_folder(e, id, &from);
-    spare_path(e, number, &to);
-    if (rename(strbuf_text(&from), strbuf_text(&to)) < 0) {
-        strbuf_clear(&to);
-        strbuf_printf(&to, "%s/tasks/.spare", e->data);
-        (void)mkdir(strbuf_text(&to), 0700); /* for the next one */
+    _cleanup_(freep) char *to = spare_path(e, number);
+    if (rename(strbuf_text(&from), to) < 0) {
+        _cleanup_(freep) char *folder = xasprintf("%s/tasks/.spare", e->data);
+        (void)mkdir(folder, 0700); /* for the next one */
         return false;
     }
     iterations_of(e)->spares |= 1u << number;
@@ -136,32 +126,29 @@ static bool keep_spare(struct engine *e, const char *id) {
 /* --- the folders of a task -------------------------------------------------------------------- */
 
 int iteration_prepare(struct engine *e, const char *id, uint32_t iteration, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (iteration == 1 && take_spare(e, id))
         return 0;
-    iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
-    if (mkdir(strbuf_text(&path), 0700) == 0 || errno == EEXIST)
+    _cleanup_(freep) char *path = iteration_path(e, id, iteration, ITERATION_ARTIFACTS);
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
         return 0;
-    return folders_make(strbuf_text(&path), strlen(e->data), err);
+    return folders_make(path, strlen(e->data), err);
 }
 
 bool iteration_has_feedback(const struct engine *e, const char *id, uint32_t iteration) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
-    return access(strbuf_text(&path), F_OK) == 0;
+    _cleanup_(freep) char *path = iteration_path(e, id, iteration, ITERATION_FEEDBACK);
+    return access(path, F_OK) == 0;
 }
 
 /* --- the prompt ------------------------------------------------------------------------------ */
 
 static int add_feedback(const struct engine *e, const char *id, uint32_t iteration,
                         struct strbuf *out, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (!iteration_has_feedback(e, id, iteration)
         || strcmp(config_text(e->config, "loop.feedback", NULL), "prompt") != 0)
         return 0;
-    iteration_path(e, id, iteration, ITERATION_FEEDBACK, &path);
+    _cleanup_(freep) char *path = iteration_path(e, id, iteration, ITERATION_FEEDBACK);
     strbuf_puts(out, "\n\n");
-    return outside_read(AT_FDCWD, strbuf_text(&path), 0, FEEDBACK_MAX, out, err);
+    return outside_read(AT_FDCWD, path, 0, FEEDBACK_MAX, out, err);
 }
 
 /* Without a sync: the next launch would write the same. */
@@ -190,7 +177,6 @@ static void add_predecessor(const struct engine *e, const struct live_run *run,
 int iteration_prompt(const struct engine *e, const struct live_run *run, const char *prompt,
                      struct strbuf *out, struct error *err) {
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     const char *prefix = config_text(e->config, "loop.prefix", NULL);
     const char *done_line = config_text(e->config, "loop.done_line", NULL);
     struct task_spec spec = { 0 };
@@ -206,33 +192,28 @@ int iteration_prompt(const struct engine *e, const struct live_run *run, const c
     int r = add_feedback(e, id, run->iteration, out, err);
     if (r < 0)
         return r;
-    iteration_path(e, id, run->iteration, ITERATION_PROMPT, &path);
-    return write_plainly(strbuf_text(&path), out, err);
+    _cleanup_(freep) char *path = iteration_path(e, id, run->iteration, ITERATION_PROMPT);
+    return write_plainly(path, out, err);
 }
 
-void iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,
-                          const char *spawn, struct strbuf *out) {
-    if (*spawn != '/') {
-        iteration_path(e, id, iteration, ITERATION_ARTIFACTS, out);
-        strbuf_putc(out, '/');
-    }
-    strbuf_puts(out, spawn);
+char *iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,
+                           const char *spawn) {
+    _cleanup_(freep) char *folder = iteration_path(e, id, iteration, ITERATION_ARTIFACTS);
+    return *spawn == '/' ? xstrdup(spawn) : xasprintf("%s/%s", folder, spawn);
 }
 
 void iteration_tidy(struct engine *e, task_id task, uint32_t iteration) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
     task_id child;
     engine_task_id(e, task, id);
     /* Children may watch the folder. */
     if (iteration == 1 && core_task_children(e->core, task, &child, 1) == 0 && keep_spare(e, id))
         return;
-    strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN, e->data, id);
-    (void)rmdir(strbuf_text(&path)); /* usually empty */
-    strbuf_clear(&path);
-    iteration_path(e, id, iteration, ITERATION_ARTIFACTS, &path);
-    for (int level = 0; level < 4 && rmdir(strbuf_text(&path)) == 0; level++)
-        *strrchr(path.text, '/') = '\0';
+    _cleanup_(freep) char *own = xasprintf("%s/tasks/%s/" ITERATION_OWN, e->data, id);
+    (void)rmdir(own); /* usually empty */
+    _cleanup_(freep) char *path = iteration_path(e, id, iteration, ITERATION_ARTIFACTS);
+    for (int level = 0; level < 4 && rmdir(path) == 0; level++)
+        *strrchr(path, '/') = '\0';
 }
 
 /* Into its run folder, which is deleted as one. Tasks that never ran usually have none. */
@@ -266,10 +247,10 @@ const struct engine_part iterations_part = {
 #define ENTRIES_MAX 10000u /* deleted here, if they cannot be moved */
 
 static bool drop_run(struct engine *e, const char *id, uint32_t attempt) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT, path = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     rundir_name(&folder, id, attempt);
-    strbuf_printf(&path, "%s/%s", e->runs_folder, strbuf_text(&folder));
-    if (access(strbuf_text(&path), F_OK) < 0)
+    _cleanup_(freep) char *path = xasprintf("%s/%s", e->runs_folder, strbuf_text(&folder));
+    if (access(path, F_OK) < 0)
         return false;
     executor_forget_folder(e->executor, strbuf_text(&folder));
     return true;
@@ -277,16 +258,15 @@ static bool drop_run(struct engine *e, const char *id, uint32_t attempt) {
 
 /* Moved among the run folders first, which are deleted gradually, beside the loop. */
 static bool drop_iteration(struct engine *e, const char *id, uint32_t iteration) {
-    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT, name = STRBUF_INIT;
-    iteration_path(e, id, iteration, NULL, &from);
-    strbuf_printf(&name, "%s/iteration-%" PRIu32, id, iteration);
-    strbuf_printf(&to, "%s/%s", e->runs_folder, strbuf_text(&name));
-    if (rename(strbuf_text(&from), strbuf_text(&to)) == 0) {
-        executor_forget_folder(e->executor, strbuf_text(&name));
+    _cleanup_(freep) char *from = iteration_path(e, id, iteration, NULL);
+    _cleanup_(freep) char *name = xasprintf("%s/iteration-%" PRIu32, id, iteration);
+    _cleanup_(freep) char *to = xasprintf("%s/%s", e->runs_folder, name);
+    if (rename(from, to) == 0) {
+        executor_forget_folder(e->executor, name);
         return true;
     }
     unsigned budget = ENTRIES_MAX;
-    return errno == EXDEV && remove_tree_at(AT_FDCWD, strbuf_text(&from), &budget) == 0;
+    return errno == EXDEV && remove_tree_at(AT_FDCWD, from, &budget) == 0;
 }
 
 void iterations_keep_newest(struct engine *e, const struct live_run *run) {

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_write.h"
 #include "engine/agents.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/budget/budget_internal.h"
 #include "engine/forecast/forecast_internal.h"
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
+#include "engine/note.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
@@ -57,9 +57,7 @@ struct run_ends {
     size_t applied;                  /* how many of them this turn has applied to the core */
 };
 
-static struct run_ends *ends_of(const struct engine *e) {
-    return e->part[PART_run_ends];
-}
+PART_STATE(run_ends, struct run_ends, ends_of)
 
 static void ending_free(struct run_ending *ending) {
     if (!ending)
@@ -372,31 +370,22 @@ void run_end_unlaunched(struct engine *e, const struct live_run *run, enum run_e
 
 /* --- inside a turn ---------------------------------------------------------------------------- */
 
-static void put_text(struct json_writer *w, const char *key, const char *text) {
-    if (text)
-        json_put_string(w, key, text);
-}
-
 static void write_end_event(struct engine *e, const struct live_run *run, const struct run_end *end,
                             enum outcome outcome) {
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "outcome", outcome_name(outcome));
-    json_put_string(&w, "how", run_end_kind_name(end->kind));
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "outcome", outcome_name(outcome));
+    json_put_string(w, "how", run_end_kind_name(end->kind));
     if (end->code >= 0)
-        json_put_int(&w, "exit_code", end->code);
+        json_put_int(w, "exit_code", end->code);
     if (outcome == OUTCOME_LAUNCH)
-        put_text(&w, "cause", launch_cause_name(end->cause));
+        put_text(w, "cause", launch_cause_name(end->cause));
     if (end->signal)
-        json_put_int(&w, "signal", end->signal);
-    put_text(&w, "message", end->message[0] ? end->message : NULL);
-    put_text(&w, "said", run->result);
-    put_text(&w, "session", run->session);
-    json_write_object_end(&w);
-    engine_event(e, "run.ended", run->task, run->view.attempt, strbuf_text(&data));
-    strbuf_finish(&data);
+        json_put_int(w, "signal", end->signal);
+    put_text(w, "message", end->message[0] ? end->message : NULL);
+    put_text(w, "said", run->result);
+    put_text(w, "session", run->session);
+    event_end(e, &data, "run.ended", run->task, run->view.attempt);
 }
 
 static void apply_started(struct engine *e, struct live_run *run, time_ms at) {
@@ -480,7 +469,6 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
     struct run_end *end = &ending.end;
     struct end_facts facts;
     struct end_verdict verdict;
-    struct task_view view;
     struct error err = { 0 };
     engine_redact_in_place(e, end->message);
     collect_facts(e, run, &ending, &texts, &facts);
@@ -498,7 +486,7 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
         apply_started(e, run, end->started_at); /* it ended before its start was reported */
     conclude(e, run, &ending, &facts, &verdict);
     feedback_write(e, run, end, verdict.own_message, verdict.outcome);
-    if (core_task(e->core, run->task, &view) && task_state_is_final(view.state))
+    if (task_state_is_final(state_of(e, run->task)))
         iteration_tidy(e, run->task, run->iteration);
     iterations_keep_newest(e, run);
     if (verdict.outcome != OUTCOME_OK)
@@ -516,14 +504,6 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
     return true;
 }
 
-/* A run that was never launched, or was loaded again after a failed commit, does not know what its
- * task spawns: its ending returns to that stage. */
-static void wait_for_children(struct engine *e, struct run_report *report) {
-    struct run_ending *ending = TAKE_PTR(report->ending);
-    ending->stage = END_CHILDREN;
-    *LIST_ADD(&ends_of(e)->waiting) = ending;
-}
-
 static void run_ends_apply(struct engine *e) {
     struct run_ends *ends = ends_of(e);
     for (size_t i = 0; i < ends->reports.count; i++) {
@@ -535,8 +515,12 @@ static void run_ends_apply(struct engine *e) {
             apply_started(e, run, report->at);
         else if (report->kind == REPORT_VALIDATING)
             apply_validating(e, run);
-        else if (report->ending && !apply_end(e, run, report->ending))
-            wait_for_children(e, report);
+        else if (report->ending && !apply_end(e, run, report->ending)) {
+            /* A run that was never launched, or was loaded again after a failed commit, does not
+             * know what its task spawns: its ending returns to that stage. */
+            report->ending->stage = END_CHILDREN;
+            *LIST_ADD(&ends->waiting) = TAKE_PTR(report->ending);
+        }
     }
     ends->applied = ends->reports.count;
 }

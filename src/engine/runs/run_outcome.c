@@ -19,15 +19,6 @@ bool run_end_showed_life(const struct run_end *end) {
 
 /* --- by the recorded end ---------------------------------------------------------------------- */
 
-/* If the core requested the stop, the core knows what follows. A stop without a request comes from
- * the launch deadline if the command never ran; else from outside, such as a shutdown of the
- * machine: then the work is unfinished and was not canceled. */
-static enum outcome by_stop(const struct end_facts *f) {
-    if (f->stop_requested)
-        return OUTCOME_CANCELED;
-    return f->end->started_at ? OUTCOME_LOST : OUTCOME_LAUNCH;
-}
-
 /* A marker and checks that passed outweigh silence, and a failure after the reported success. */
 static enum outcome by_exit(const struct end_facts *f) {
     bool is_clean = f->end->kind == RUN_END_EXIT && f->end->code == 0;
@@ -52,7 +43,12 @@ static enum outcome by_end(const struct end_facts *f) {
     case RUN_END_TIMEOUT:
         return OUTCOME_TIMEOUT;
     case RUN_END_STOPPED:
-        return by_stop(f);
+        /* If the core requested the stop, the core knows what follows. A stop without a request
+         * comes from the launch deadline if the command never ran; else from outside, such as a
+         * shutdown of the machine: then the work is unfinished and was not canceled. */
+        return f->stop_requested    ? OUTCOME_CANCELED
+               : f->end->started_at ? OUTCOME_LOST
+                                    : OUTCOME_LAUNCH;
     case RUN_END_CHECK:
         return OUTCOME_INVALID;
     case RUN_END_LAUNCH:

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env_text.h"
 #include "base/hash.h"
 #include "engine/live_run.h"
 #include "engine/run_token.h"
@@ -16,9 +17,7 @@ struct runs {
     LIST(uint32_t) live; /* handles */
 };
 
-static struct runs *runs_of(const struct engine *e) {
-    return e->part[PART_runs];
-}
+PART_STATE(runs, struct runs, runs_of)
 
 static struct live_run *run_at(const struct engine *e, uint32_t handle) {
     return slab_at(&runs_of(e)->slab, handle);
@@ -42,10 +41,6 @@ struct live_run *run_find(const struct engine *e, task_id task) {
 struct live_run *run_find_attempt(const struct engine *e, struct run_key key) {
     struct live_run *run = run_find(e, key.task);
     return run && run->view.attempt == key.attempt ? run : NULL;
-}
-
-struct run_key run_key_of(const struct live_run *run) {
-    return (struct run_key){ .task = run->task, .attempt = run->view.attempt };
 }
 
 struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt) {
@@ -153,16 +148,16 @@ int run_read_spec(const struct engine *e, const struct live_run *run, struct run
 }
 
 const char *run_spec_variable(const struct run_spec *spec, const char *name) {
-    size_t length = strlen(name);
-    for (const char *const *pair = spec->env; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
-            return *pair + length + 1;
-    return NULL;
+    return env_find(spec->env, name);
+}
+
+const char *run_spec_lookup(void *spec, const char *name) {
+    return run_spec_variable(spec, name);
 }
 
 void engine_limit_children(struct engine *e, const char *key) {
     struct fact fact = { .kind = FACT_RESOURCE };
-    fact.resource.id = symbol_intern(core_symbols(e->core), key, strlen(key));
+    fact.resource.id = symbol_of(e, key);
     fact.resource.cap = config_number(e->config, "capability.running", NULL);
     (void)core_apply(e->core, &fact, NULL);
 }

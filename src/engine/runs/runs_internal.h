@@ -10,7 +10,9 @@
 
 struct live_run *run_find(const struct engine *e, task_id task);
 struct live_run *run_find_attempt(const struct engine *e, struct run_key key);
-struct run_key run_key_of(const struct live_run *run);
+static inline struct run_key run_key_of(const struct live_run *run) {
+    return (struct run_key){ .task = run->task, .attempt = run->view.attempt };
+}
 size_t run_count(const struct engine *e);
 struct live_run *run_live_at(const struct engine *e, size_t index);
 struct live_run *run_add(struct engine *e, task_id task, uint32_t attempt);
@@ -21,13 +23,15 @@ int run_read_spec(const struct engine *e, const struct live_run *run, struct run
 
 /* The value of a variable that the run was launched with; NULL: not set. */
 const char *run_spec_variable(const struct run_spec *spec, const char *name);
+/* The same, for struct agent_path_context. */
+const char *run_spec_lookup(void *spec, const char *name);
 
 /* A start order that is committed. */
 void launch_later(struct engine *e, task_id task);
 /* Its command must be seen to run within the configured time from now on. */
 void launch_set_deadline(struct engine *e, struct live_run *run);
 /* The marker file of a task with until: done. */
-void launch_marker_path(const struct engine *e, task_id task, struct strbuf *out);
+char *launch_marker_path(const struct engine *e, task_id task);
 void launch_remove_marker(const struct engine *e, const char *id);
 
 /* --- stopping.c ------------------------------------------------------------------------------ */
@@ -171,8 +175,7 @@ bool stuck_hash_tree(struct engine *e, const struct live_run *run, const struct 
 #define ITERATION_OWN       "own" /* of the task: where a run in a sandbox puts its marker */
 
 /* `name`: one of these, or NULL for the folder itself. */
-void iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name,
-                    struct strbuf *out);
+char *iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name);
 
 /* Creates the folders of this run's iteration. */
 int iteration_prepare(struct engine *e, const char *id, uint32_t iteration, struct error *err);
@@ -181,8 +184,8 @@ bool iteration_has_feedback(const struct engine *e, const char *id, uint32_t ite
 int iteration_prompt(const struct engine *e, const struct live_run *run, const char *prompt,
                      struct strbuf *out, struct error *err);
 /* Where the run writes the tasks that shall follow it. */
-void iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,
-                          const char *spawn, struct strbuf *out);
+char *iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,
+                           const char *spawn);
 /* The task is finished: empty folders are deleted, or kept for another task. */
 void iteration_tidy(struct engine *e, task_id task, uint32_t iteration);
 /* A run has ended: deletes what retention.iterations does not keep of its task. */

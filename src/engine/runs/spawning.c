@@ -53,15 +53,14 @@ bool spawning_must_ask(struct engine *e, struct live_run *run) {
 static int spawn(struct engine *e, const struct live_run *run, const char *shown, bool check_only,
                  struct error *err) {
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, folder = STRBUF_INIT;
     engine_task_id(e, run->task, id);
-    iteration_spawn_path(e, id, run->iteration, shown, &path);
-    iteration_path(e, id, run->iteration, ITERATION_ARTIFACTS, &folder);
+    _cleanup_(freep) char *path = iteration_spawn_path(e, id, run->iteration, shown);
+    _cleanup_(freep) char *folder = iteration_path(e, id, run->iteration, ITERATION_ARTIFACTS);
     struct engine_spawn order = { .task = run->task,
                                   .spec = run->spawner,
-                                  .path = strbuf_text(&path),
+                                  .path = path,
                                   .shown = shown,
-                                  .folder = strbuf_text(&folder),
+                                  .folder = folder,
                                   .check_only = check_only };
     int r = e->spawn(e->spawn_ctx, e, &order, err);
     if (r < 0 || check_only)

@@ -16,9 +16,7 @@ struct stopping {
     struct loop_timer *timer;
 };
 
-static struct stopping *stopping_of(const struct engine *e) {
-    return e->part[PART_stopping];
-}
+PART_STATE(stopping, struct stopping, stopping_of)
 
 static void answer_all(struct engine *e) {
     struct stopping *s = stopping_of(e);

@@ -22,9 +22,7 @@ struct stuck {
     LIST(struct tree_hash *) running;
 };
 
-static struct stuck *stuck_of(const struct engine *e) {
-    return e->part[PART_stuck];
-}
+PART_STATE(stuck, struct stuck, stuck_of)
 
 static const char script[] =
     "exec 2>/dev/null; top=$(git rev-parse --show-toplevel) && cd \"$top\" || exit 1\n"

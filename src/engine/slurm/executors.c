@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/env_text.h"
 #include "base/macros.h"
 #include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
@@ -38,7 +39,7 @@ static const char *slurm_place(const struct engine *e, task_id task) {
     sym resources[RESOURCES_MAX];
     size_t count = core_task_resources(e->core, task, resources, RESOURCES_MAX);
     for (size_t i = 0; i < count && i < RESOURCES_MAX; i++) {
-        const char *name = symbol_name(core_symbols(e->core), resources[i]);
+        const char *name = name_of(e, resources[i]);
         if (is_slurm_key(name))
             return name + strlen(SLURM_KEY);
     }
@@ -58,8 +59,7 @@ bool engine_executor_activity(const struct engine *e, task_id task, struct strbu
     const struct live_run *run = run_find(e, task);
     if (!run || run->executor != EXECUTOR_SLURM || !executors_of(e)->slurm)
         return false;
-    struct run_key key = { .task = task, .attempt = run->view.attempt };
-    return executor_describe_run(executors_of(e)->slurm, key, out);
+    return executor_describe_run(executors_of(e)->slurm, run_key_of(run), out);
 }
 
 bool engine_run_is_remote(const struct engine *e, const char *token) {
@@ -92,13 +92,11 @@ void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS
                                          "LANG", "TZ",   "SLURM_CONF", "LD_LIBRARY_PATH" };
     _Static_assert(ARRAY_SIZE(names) <= EXECUTORS_ENV_MAX, "more variables than there is room for");
     size_t count = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        for (char *const *pair = e->options.environment; pair && *pair; pair++)
-            if (strncmp(*pair, names[i], strlen(names[i])) == 0
-                && (*pair)[strlen(names[i])] == '=') {
-                ret_env[count++] = *pair;
-                break; /* it may occur more than once */
-            }
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *value = env_find(daemon_env(e), names[i]);
+        if (value)
+            ret_env[count++] = value - strlen(names[i]) - 1;
+    }
     ret_env[count] = NULL;
 }
 
@@ -182,16 +180,14 @@ void executors_order(struct engine *e, struct live_run *run) {
 
 int executors_launch(struct engine *e, struct live_run *run, const struct run_spec *spec,
                      struct error *err) {
-    struct run_key key = { .task = run->task, .attempt = run->view.attempt };
     struct executor *ex = executor_of(e, run->executor, err);
-    return ex ? executor_start(ex, key, run->view.folder, spec, err) : err->code;
+    return ex ? executor_start(ex, run_key_of(run), run->view.folder, spec, err) : err->code;
 }
 
 int executors_stop(struct engine *e, struct run_key key, enum stop_how how) {
-    const struct live_run *run = run_find(e, key.task);
-    bool is_its = run && run->view.attempt == key.attempt;
+    const struct live_run *run = run_find_attempt(e, key);
     struct error err = { 0 };
-    struct executor *ex = executor_of(e, is_its ? run->executor : EXECUTOR_LOCAL, &err);
+    struct executor *ex = executor_of(e, run ? run->executor : EXECUTOR_LOCAL, &err);
     return ex ? executor_stop(ex, key, how) : err.code;
 }
 

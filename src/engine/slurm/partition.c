@@ -41,9 +41,7 @@ struct partitions {
     bool is_failing;     /* already logged */
 };
 
-static struct partitions *partitions_of(const struct engine *e) {
-    return e->part[PART_partitions];
-}
+PART_STATE(partitions, struct partitions, partitions_of)
 
 enum follow { FOLLOW_OFF, FOLLOW_CPUS, FOLLOW_NODES };
 

@@ -14,9 +14,7 @@ struct executors {
     struct slurm_check *check; /* NULL: not requested yet */
 };
 
-static inline struct executors *executors_of(const struct engine *e) {
-    return e->part[PART_executors];
-}
+PART_STATE(executors, struct executors, executors_of)
 
 /* Paths of the Slurm programs (NULL: in PATH), and their environment, NULL-terminated. */
 #define EXECUTORS_ENV_MAX  12

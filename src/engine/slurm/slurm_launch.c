@@ -28,9 +28,7 @@ static const char *place_value(const struct placing *p, const char *key) {
         return json_string_value(value);
     if (!json_is_integer(value))
         return config_slurm_value(p->config, key, p->project, p->agent);
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "%" PRId64, (int64_t)json_integer_value(value));
-    return arena_strdup(p->arena, strbuf_text(&text));
+    return arena_printf(p->arena, "%" PRId64, (int64_t)json_integer_value(value));
 }
 
 /* 0: one of its parts has no limit. */
@@ -50,27 +48,18 @@ static time_ms time_of(const struct run_spec *spec) {
     return time_add(all, MARGIN);
 }
 
-static const char *token_of(const struct engine *e, const struct live_run *run,
-                            struct arena *arena) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "sluice:%s:%" PRIu64 ":%" PRIu32, store_name(e), run->task,
-                  run->view.attempt);
-    return arena_strdup(arena, strbuf_text(&text));
-}
-
 void launch_place(struct engine *e, const struct live_run *run, const json_t *task,
                   struct arena *arena, struct run_spec *spec) {
     char id[ENGINE_ID_MAX];
     if (run->executor != EXECUTOR_SLURM)
         return;
-    struct task_view view = { 0 };
-    (void)core_task(e->core, run->task, &view);
-    const struct project *project = project_of_symbol(e, view.project);
-    struct placing p = { e->config, json_object_get(task, "slurm"),
-                         project ? project->view.name : NULL, run->agent, arena };
+    const struct engine_project *project = project_of_task(e, run->task);
+    struct placing p = { e->config, json_object_get(task, "slurm"), project ? project->name : NULL,
+                         run->agent, arena };
     const char *cpus = place_value(&p, "cpus");
     spec->name = arena_strdup(arena, engine_task_id(e, run->task, id));
-    spec->token = token_of(e, run, arena);
+    spec->token = arena_printf(arena, "sluice:%s:%" PRIu64 ":%" PRIu32, store_name(e), run->task,
+                               run->view.attempt);
     spec->place = (struct run_place){
         .partition = engine_partition(e, run->task),
         .account = place_value(&p, "account"),
@@ -100,13 +89,12 @@ const char *launch_address(const struct engine *e, const struct live_run *run,
 /* The runs' socket is beside the owner's, which the addresses name; same name in each home. */
 static void print_peer(const struct engine *e, const char *address, struct strbuf *out) {
     const char *own = strrchr(e->run_socket_path, '/'), *end = strrchr(address, '/');
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     if (strncmp(address, "unix:/", 6) != 0 || !own)
         return;
     const char *begin = address + strlen("unix:");
-    strbuf_printf(&path, "%.*s%s", (int)(end - begin), begin, own);
-    if (strcmp(strbuf_text(&path), e->run_socket_path) != 0)
-        strbuf_printf(out, "%sunix:%s", out->length ? "," : "", strbuf_text(&path));
+    _cleanup_(freep) char *path = xasprintf("%.*s%s", (int)(end - begin), begin, own);
+    if (strcmp(path, e->run_socket_path) != 0)
+        strbuf_printf(out, "%sunix:%s", out->length ? "," : "", path);
 }
 
 const char *launch_peers(const struct engine *e, const struct live_run *run, struct arena *arena) {

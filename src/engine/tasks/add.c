@@ -6,18 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_write.h"
 #include "engine/agents.h"
 #include "engine/external_ids.h"
+#include "engine/note.h"
 #include "engine/submission.h"
 #include "engine/tasks/tasks_internal.h"
 
 /* This many events are worth a statement of their own, which the store can start early. */
 #define AHEAD 256u
-
-static sym symbol_of(struct engine *e, const char *name) {
-    return name && *name ? symbol_intern(core_symbols(e->core), name, strlen(name)) : 0;
-}
 
 static int add_one(struct engine *e, struct submission *s, task_id id, struct error *err) {
     sym resources[16];
@@ -57,16 +53,11 @@ static void write_added(struct engine *e, const struct submission *s) {
                                       .json_size = strlen(s->stored),
                                       .external_id = s->external_id,
                                   });
-    struct strbuf data = STRBUF_INIT;
-    struct json_writer w;
-    json_write_init(&w, &data, false);
-    json_write_object_begin(&w);
-    json_put_string(&w, "project", s->project);
-    if (s->external_id)
-        json_put_string(&w, "external_id", s->external_id);
-    json_write_object_end(&w);
-    engine_event(e, "task.added", s->spec.id, 0, strbuf_text(&data));
-    strbuf_finish(&data);
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "project", s->project);
+    put_text(w, "external_id", s->external_id);
+    event_end(e, &data, "task.added", s->spec.id, 0);
 }
 
 void engine_put_context(struct engine *e, task_id task, const char *context) {

@@ -29,9 +29,7 @@ struct awaits {
     bool has_news; /* which runs wait may have changed */
 };
 
-static struct awaits *awaits_of(const struct engine *e) {
-    return e->part[PART_await];
-}
+PART_STATE(await, struct awaits, awaits_of)
 
 /* --- one task -------------------------------------------------------------------------------- */
 
@@ -120,15 +118,17 @@ void engine_await_end(struct engine *e, struct engine_await *a) {
     turn_wake(e);
 }
 
+static void end_and_report(struct engine *e, struct engine_await *a) {
+    engine_await_over over = a->over;
+    void *ctx = a->ctx;
+    engine_await_end(e, a);
+    over(ctx);
+}
+
 static void await_free(struct engine *e) {
     struct awaits *w = awaits_of(e);
-    while (w->all.count > 0) { /* no client is left to read it, but their memory is */
-        struct engine_await *a = w->all.items[0];
-        engine_await_over over = a->over;
-        void *ctx = a->ctx;
-        engine_await_end(e, a);
-        over(ctx);
-    }
+    while (w->all.count > 0) /* no client is left to read it, but their memory is */
+        end_and_report(e, w->all.items[0]);
     free(w->all.items);
     w->all.items = NULL;
 }
@@ -216,10 +216,7 @@ static void report_satisfied(struct engine *e) {
             i++;
             continue;
         }
-        engine_await_over over = a->over;
-        void *ctx = a->ctx;
-        engine_await_end(e, a);
-        over(ctx);
+        end_and_report(e, a);
         i = 0; /* the callback may have ended others */
     }
 }

@@ -22,20 +22,16 @@ struct blocked {
     LIST(task_id) concerned; /* while their events are written */
 };
 
-static struct blocked *blocked_of(const struct engine *e) {
-    return e->part[PART_blocked];
-}
+PART_STATE(blocked, struct blocked, blocked_of)
 
 /* Dependencies that are not done, in the given order; in the arena of the turn. */
 static size_t find_blockers(struct engine *e, task_id task, task_id **ret) {
     size_t count = core_task_depends(e->core, task, NULL, 0), unmet = 0;
     task_id *items = count ? arena_alloc(&e->turn.arena, count * sizeof(*items)) : NULL;
     count = count ? core_task_depends(e->core, task, items, count) : 0;
-    for (size_t i = 0; i < count; i++) {
-        struct task_view view;
-        if (!core_task(e->core, items[i], &view) || view.state != TASK_DONE)
+    for (size_t i = 0; i < count; i++)
+        if (state_of(e, items[i]) != TASK_DONE)
             items[unmet++] = items[i];
-    }
     *ret = items;
     return unmet;
 }
@@ -58,9 +54,9 @@ static void blocked_begin(struct engine *e) {
 }
 
 void blocked_added(struct engine *e, task_id task) {
-    struct task_view view;
+    enum task_state state = state_of(e, task);
     task_id *blockers = NULL;
-    if (!blocked_of(e)->is_on || !core_task(e->core, task, &view) || view.state == TASK_DRAFT)
+    if (!blocked_of(e)->is_on || state == TASK_ABSENT || state == TASK_DRAFT)
         return;
     size_t count = find_blockers(e, task, &blockers);
     if (count > 0)
@@ -76,9 +72,8 @@ static uint64_t digest(struct engine *e, task_id task) {
 
 /* Only waiting tasks are blocked. */
 static bool waits(const struct engine *e, task_id task) {
-    struct task_view view;
-    return core_task(e->core, task, &view)
-           && (view.state == TASK_WAITING || view.state == TASK_READY || view.state == TASK_HELD);
+    enum task_state state = state_of(e, task);
+    return state == TASK_WAITING || state == TASK_READY || state == TASK_HELD;
 }
 
 static void blocked_applying(struct engine *e, const struct fact *fact) {
@@ -113,10 +108,7 @@ static int compare(const void *a, const void *b) {
 
 /* A task that was started in this turn was clear before it. */
 static bool is_concerned(const struct engine *e, task_id task) {
-    struct task_view view;
-    return waits(e, task)
-           || (core_task(e->core, task, &view) && view.state == TASK_STARTING
-               && run_find(e, task) == NULL);
+    return waits(e, task) || (state_of(e, task) == TASK_STARTING && !run_find(e, task));
 }
 
 static void write_collected(struct engine *e) {

@@ -25,9 +25,7 @@ struct deleted {
     void *forgotten_ctx;
 };
 
-static struct deleted *deleted_of(const struct engine *e) {
-    return e->part[PART_deleted];
-}
+PART_STATE(deleted, struct deleted, deleted_of)
 
 void engine_set_forgotten(struct engine *e, engine_forgotten forgotten, void *ctx) {
     deleted_of(e)->forgotten = forgotten;
@@ -50,9 +48,9 @@ static void forget(struct engine *e, const char *id) {
     launch_remove_marker(e, id);
     iteration_forget(e, id);
     executor_forget(e->executor, id);
-    const struct project *project = project_of_id(e, id);
+    const struct engine_project *project = project_of_id(e, id);
     if (d->forgotten && project)
-        d->forgotten(d->forgotten_ctx, project->view.name, id);
+        d->forgotten(d->forgotten_ctx, project->name, id);
 }
 
 /* Puts the ids into the batch, or removes the note once their folders are removed. */

@@ -22,9 +22,7 @@ struct external_ids {
     struct id_map by_task;
 };
 
-static struct external_ids *external_ids_of(const struct engine *e) {
-    return e->part[PART_external_ids];
-}
+PART_STATE(external_ids, struct external_ids, external_ids_of)
 
 static struct external_id *entry_at(const struct external_ids *ids, uint32_t handle) {
     return slab_at(&ids->entries, handle);
@@ -125,11 +123,9 @@ static uint32_t first_of(const struct external_ids *ids, const char *text) {
 task_id engine_find_external(const struct engine *e, const char *project, const char *text) {
     const struct external_ids *ids = external_ids_of(e);
     for (uint32_t at = first_of(ids, text); at; at = entry_at(ids, at)->next) {
-        struct task_view view;
         task_id task = entry_at(ids, at)->task;
-        const struct project *its =
-            core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
-        if (its && strcmp(its->view.name, project) == 0)
+        const struct engine_project *its = project_of_task(e, task);
+        if (its && strcmp(its->name, project) == 0)
             return task;
     }
     return 0;

@@ -17,7 +17,7 @@
 #include "engine/note.h"
 
 struct groups {
-    LIST(struct group) all; /* by id - 1 */
+    LIST(struct engine_group) all; /* by id - 1 */
     struct id_map by_name;
     LIST(uint32_t) free;  /* ids of deleted ones, */
     size_t free_before;   /* of which this many were free before this turn */
@@ -25,19 +25,17 @@ struct groups {
     uint32_t leaving;     /* the group of a task that is about to be deleted */
 };
 
-static struct groups *groups_of(const struct engine *e) {
-    return e->part[PART_groups];
-}
+PART_STATE(groups, struct groups, groups_of)
 
 size_t engine_group_count(const struct engine *e) {
     return groups_of(e)->all.count;
 }
 
 /* The core counts the members. */
-static const struct engine_group *with_counts(const struct engine *e, struct group *group) {
-    core_group(e->core, group->view.id, &group->view.open, &group->view.total);
-    group->view.failed = core_group_failed(e->core, group->view.id);
-    return &group->view;
+static const struct engine_group *with_counts(const struct engine *e, struct engine_group *group) {
+    core_group(e->core, group->id, &group->open, &group->total);
+    group->failed = core_group_failed(e->core, group->id);
+    return group;
 }
 
 const struct engine_group *engine_group_at(const struct engine *e, size_t index) {
@@ -51,28 +49,28 @@ static uint64_t hash_name(const char *name) {
 
 static bool has_name(const void *ctx, uint32_t handle, const void *key) {
     const struct engine *e = ctx;
-    return strcmp(groups_of(e)->all.items[handle - 1].view.name, key) == 0;
+    return strcmp(groups_of(e)->all.items[handle - 1].name, key) == 0;
 }
 
-static struct group *group_find(const struct engine *e, const char *name) {
+static struct engine_group *group_find(const struct engine *e, const char *name) {
     struct groups *g = groups_of(e);
     uint32_t id = g->by_name.same ? id_map_find(&g->by_name, hash_name(name), name) : 0;
     return id ? &g->all.items[id - 1] : NULL;
 }
 
 const struct engine_group *engine_find_group(const struct engine *e, const char *name) {
-    struct group *group = group_find(e, name);
+    struct engine_group *group = group_find(e, name);
     return group ? with_counts(e, group) : NULL;
 }
 
-static void write_row(struct engine *e, const struct group *group) {
+static void write_row(struct engine *e, const struct engine_group *group) {
     struct group_row row = {
-        .id = group->view.id,
-        .name = group->view.name,
-        .owned = group->view.owned,
-        .closed = group->view.closed,
-        .created_at = group->view.created_at,
-        .closed_at = group->view.closed_at,
+        .id = group->id,
+        .name = group->name,
+        .owned = group->owned,
+        .closed = group->closed,
+        .created_at = group->created_at,
+        .closed_at = group->closed_at,
     };
     store_put_group(e->turn.batch, &row);
     turn_wrote(e);
@@ -82,11 +80,11 @@ static void write_row(struct engine *e, const struct group *group) {
 static void group_from_row(struct engine *e, const struct group_row *row) {
     struct groups *g = groups_of(e);
     while (g->all.count < row->id) {
-        struct group *group = LIST_ADD(&g->all);
-        *group = (struct group){ .view = { .id = (uint32_t)g->all.count, .name = xstrdup("") } };
+        struct engine_group *group = LIST_ADD(&g->all);
+        *group = (struct engine_group){ .id = (uint32_t)g->all.count, .name = xstrdup("") };
     }
     assert(row->id > 0 && g->all.items);
-    struct engine_group *view = &g->all.items[row->id - 1].view;
+    struct engine_group *view = &g->all.items[row->id - 1];
     free((char *)view->name);
     *view = (struct engine_group){
         .id = row->id,
@@ -139,7 +137,7 @@ static void groups_load_note(struct engine *e, const struct note_row *row) {
 
 static void drop(struct engine *e, uint32_t id) {
     struct groups *g = groups_of(e);
-    struct engine_group *view = &g->all.items[id - 1].view;
+    struct engine_group *view = &g->all.items[id - 1];
     id_map_remove(&g->by_name, hash_name(view->name), view->name);
     free((char *)view->name);
     *view = (struct engine_group){ .id = id, .name = xstrdup("") };
@@ -159,7 +157,7 @@ static void groups_applied(struct engine *e, const struct fact *fact) {
     struct groups *g = groups_of(e);
     uint32_t id = g->leaving;
     (void)fact;
-    if (id == 0 || id > g->all.count || !*g->all.items[id - 1].view.name)
+    if (id == 0 || id > g->all.count || !*g->all.items[id - 1].name)
         return;
     const struct engine_group *view = with_counts(e, &g->all.items[id - 1]);
     if (view->total == 0 && (view->closed || !view->owned))
@@ -186,8 +184,8 @@ int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *
     char made[32];
     if (!name)
         name = make_name(e, made);
-    struct group *group = group_find(e, name);
-    if (group && group->view.owned && group->view.closed)
+    struct engine_group *group = group_find(e, name);
+    if (group && group->owned && group->closed)
         return error_set(err, -EBUSY, "group '%s' was closed by its owner: choose another name",
                          name);
     if (!group) {
@@ -198,7 +196,7 @@ int engine_open_group(struct engine *e, const char *name, bool owned, uint32_t *
         group = &groups_of(e)->all.items[row.id - 1];
         write_row(e, group);
     }
-    *ret_id = group->view.id;
+    *ret_id = group->id;
     return 0;
 }
 
@@ -207,25 +205,25 @@ void engine_take_back_group(struct engine *e, uint32_t id) {
         drop(e, id);
 }
 
-static void set_closed(struct engine *e, struct group *group, bool closed) {
-    group->view.closed = closed;
-    group->view.closed_at = closed ? e->now : 0;
+static void set_closed(struct engine *e, struct engine_group *group, bool closed) {
+    group->closed = closed;
+    group->closed_at = closed ? e->now : 0;
     write_row(e, group);
     struct event_data data;
     struct json_writer *w = event_begin(&data);
-    json_put_string(w, "group", group->view.name);
+    json_put_string(w, "group", group->name);
     (void)with_counts(e, group);
-    json_put_int(w, "total", group->view.total);
-    json_put_int(w, "open", group->view.open);
-    json_put_int(w, "failed", group->view.failed);
+    json_put_int(w, "total", group->total);
+    json_put_int(w, "open", group->open);
+    json_put_int(w, "failed", group->failed);
     event_end(e, &data, closed ? "group.closed" : "group.opened", 0, 0);
 }
 
 int engine_close_group(struct engine *e, const char *name, struct error *err) {
-    struct group *group = group_find(e, name);
+    struct engine_group *group = group_find(e, name);
     if (!group)
         return error_set(err, -ENOENT, "there is no group '%s'", name);
-    if (group->view.closed)
+    if (group->closed)
         return 1;
     set_closed(e, group, true);
     return 0;
@@ -235,16 +233,16 @@ static void groups_ordered(struct engine *e, const struct order *order, size_t c
     (void)count;
     if (order->kind != ORDER_GROUP || order->group == 0 || order->group > groups_of(e)->all.count)
         return;
-    struct group *group = &groups_of(e)->all.items[order->group - 1];
-    bool close = order->to == TASK_DONE, is_deleted = !*group->view.name;
-    if (!is_deleted && !group->view.owned && group->view.closed != close)
+    struct engine_group *group = &groups_of(e)->all.items[order->group - 1];
+    bool close = order->to == TASK_DONE, is_deleted = !*group->name;
+    if (!is_deleted && !group->owned && group->closed != close)
         set_closed(e, group, close);
 }
 
 static void groups_free(struct engine *e) {
     struct groups *g = groups_of(e);
     for (size_t i = 0; i < g->all.count; i++)
-        free((char *)g->all.items[i].view.name);
+        free((char *)g->all.items[i].name);
     free(g->all.items);
     free(g->free.items);
     id_map_finish(&g->by_name);

@@ -15,72 +15,68 @@
 #include "os/log.h"
 
 struct projects {
-    LIST(struct project) all;
+    LIST(struct engine_project) all;
     uint32_t *of_symbol; /* index + 1 */
     size_t of_symbol_capacity;
     bool paused;
     struct engine_pause pause; /* with paused; owns its text */
 };
 
-static struct projects *projects_of(const struct engine *e) {
-    return e->part[PART_projects];
-}
+PART_STATE(projects, struct projects, projects_of)
 
 /* --- names and ids --------------------------------------------------------------------------- */
 
-size_t project_count(const struct engine *e) {
-    return projects_of(e)->all.count;
-}
-
-struct project *project_at(const struct engine *e, size_t index) {
+struct engine_project *project_at(const struct engine *e, size_t index) {
     return &projects_of(e)->all.items[index];
 }
 
 size_t engine_project_count(const struct engine *e) {
-    return project_count(e);
+    return projects_of(e)->all.count;
 }
 
 const struct engine_project *engine_project_at(const struct engine *e, size_t index) {
-    return &project_at(e, index)->view;
+    return project_at(e, index);
 }
 
-static struct project *project_find(const struct engine *e, const char *name) {
-    for (size_t i = 0; i < project_count(e); i++)
-        if (strcmp(project_at(e, i)->view.name, name) == 0)
+static struct engine_project *project_find(const struct engine *e, const char *name) {
+    for (size_t i = 0; i < engine_project_count(e); i++)
+        if (strcmp(project_at(e, i)->name, name) == 0)
             return project_at(e, i);
     return NULL;
 }
 
 const struct engine_project *engine_find_project(const struct engine *e, const char *name) {
-    const struct project *project = project_find(e, name);
-    return project && project->view.standing != PROJECT_DELETED ? &project->view : NULL;
+    const struct engine_project *project = project_find(e, name);
+    return project && project->standing != PROJECT_DELETED ? project : NULL;
 }
 
 /* Ids are "<prefix>-<number>". */
-struct project *project_of_id(const struct engine *e, const char *id) {
+struct engine_project *project_of_id(const struct engine *e, const char *id) {
     const char *dash = strrchr(id, '-');
-    for (size_t i = 0; dash && i < project_count(e); i++) {
-        const char *prefix = project_at(e, i)->view.prefix;
+    for (size_t i = 0; dash && i < engine_project_count(e); i++) {
+        const char *prefix = project_at(e, i)->prefix;
         if (strlen(prefix) == (size_t)(dash - id) && strncmp(prefix, id, strlen(prefix)) == 0)
             return project_at(e, i);
     }
     return NULL;
 }
 
-struct project *project_of_symbol(const struct engine *e, sym symbol) {
+struct engine_project *project_of_symbol(const struct engine *e, sym symbol) {
     const struct projects *p = projects_of(e);
     if (symbol >= p->of_symbol_capacity || p->of_symbol[symbol] == 0)
         return NULL;
     return &p->all.items[p->of_symbol[symbol] - 1];
 }
 
-const char *engine_task_id(const struct engine *e, task_id task, char buf[ENGINE_ID_MAX]) {
+struct engine_project *project_of_task(const struct engine *e, task_id task) {
     struct task_view view;
-    const struct project *project = NULL;
-    if (core_task(e->core, task, &view))
-        project = project_of_symbol(e, view.project);
+    return core_task(e->core, task, &view) ? project_of_symbol(e, view.project) : NULL;
+}
+
+const char *engine_task_id(const struct engine *e, task_id task, char buf[ENGINE_ID_MAX]) {
+    const struct engine_project *project = project_of_task(e, task);
     if (project)
-        snprintf(buf, ENGINE_ID_MAX, "%s-%" PRIu64, project->view.prefix, task);
+        snprintf(buf, ENGINE_ID_MAX, "%s-%" PRIu64, project->prefix, task);
     else
         snprintf(buf, ENGINE_ID_MAX, "#%" PRIu64, task);
     return buf;
@@ -100,13 +96,11 @@ task_id engine_task_of_id(const struct engine *e, const char *id, struct error *
         error_set(err, -ENOENT, "there is no task '%.80s'", id);
         return 0;
     }
-    const struct project *project = project_of_symbol(e, view.project);
+    const struct engine_project *project = project_of_symbol(e, view.project);
     size_t length = dash ? (size_t)(dash - id) : 0;
-    if (dash
-        && (strlen(project->view.prefix) != length
-            || strncmp(id, project->view.prefix, length) != 0)) {
+    if (dash && (strlen(project->prefix) != length || strncmp(id, project->prefix, length) != 0)) {
         error_set(err, -ENOENT, "there is no task '%.80s' (number %s is '%s-%s')", id, digits,
-                  project->view.prefix, digits);
+                  project->prefix, digits);
         return 0;
     }
     return (task_id)number;
@@ -152,26 +146,26 @@ static void remember_symbol(struct projects *p, sym symbol, uint32_t index) {
 }
 
 static void project_fact(const struct config *config, struct core *core,
-                         const struct project *project, struct fact *ret) {
-    config_project_spec(config, core, project->view.name, &ret->project);
-    if (project->view.paused) {
+                         const struct engine_project *project, struct fact *ret) {
+    config_project_spec(config, core, project->name, &ret->project);
+    if (project->paused) {
         ret->project.paused = true;
-        ret->project.pause = pause_spec(core, &project->view.pause);
+        ret->project.pause = pause_spec(core, &project->pause);
     }
-    if (project_is_stopped(config, &project->view, &ret->project.pause))
+    if (project_is_stopped(config, project, &ret->project.pause))
         ret->project.paused = true;
 }
 
 /* The symbol belongs to the current core, which may be new. */
-static int project_apply(struct engine *e, struct project *project, struct error *err) {
-    struct engine_project *view = &project->view;
+static int project_apply(struct engine *e, struct engine_project *project, struct error *err) {
     struct fact fact = { .kind = FACT_PROJECT };
     project_fact(e->config, e->core, project, &fact);
-    view->symbol = fact.project.id;
-    const char *path = config_text(e->config, "projects.P.path", view->name);
-    free((char *)view->path);
-    view->path = *path ? xstrdup(path) : NULL;
-    remember_symbol(projects_of(e), view->symbol, (uint32_t)(project - projects_of(e)->all.items));
+    project->symbol = fact.project.id;
+    const char *path = config_text(e->config, "projects.P.path", project->name);
+    free((char *)project->path);
+    project->path = *path ? xstrdup(path) : NULL;
+    remember_symbol(projects_of(e), project->symbol,
+                    (uint32_t)(project - projects_of(e)->all.items));
     int r = core_apply(e->core, &fact, err);
     return r < 0 ? r : 0;
 }
@@ -189,7 +183,7 @@ static int projects_apply_all(struct engine *e, struct error *err) {
 static int projects_apply_to_copy(const struct engine *e, const struct config *config,
                                   struct core *copy, struct error *err) {
     int r = 0;
-    for (size_t i = 0; i < project_count(e) && r >= 0; i++) {
+    for (size_t i = 0; i < engine_project_count(e) && r >= 0; i++) {
         struct fact fact = { .kind = FACT_PROJECT };
         project_fact(config, copy, project_at(e, i), &fact);
         r = core_apply(copy, &fact, err);
@@ -229,11 +223,9 @@ static void pause_write_event(struct engine *e, const char *kind, const char *pr
                               const char *by, const char *reason) {
     struct event_data data;
     struct json_writer *w = event_begin(&data);
-    if (project)
-        json_put_string(w, "project", project);
+    put_text(w, "project", project);
     json_put_string(w, "by", by);
-    if (reason)
-        json_put_string(w, "reason", reason);
+    put_text(w, "reason", reason);
     event_end(e, &data, kind, 0, 0);
 }
 
@@ -258,33 +250,32 @@ int engine_pause(struct engine *e, bool paused, const char *by, struct error *er
 
 int engine_pause_project(struct engine *e, const char *name, bool paused, const char *by,
                          struct error *err) {
-    struct project *project = project_find(e, name);
+    struct engine_project *project = project_find(e, name);
     if (!project)
         return error_set(err, -ENOENT, "there is no project '%s'", name);
-    struct engine_project *view = &project->view;
-    if (!paused && view->standing == PROJECT_ORPHANED)
+    if (!paused && project->standing == PROJECT_ORPHANED)
         return error_set(err, -EBUSY,
                          "projects.%s was removed from the configuration, and its caps with it: "
                          "put the section back, or set its caps with 'sluice project set %s "
                          "max_running=N' ('unlimited' for none)",
                          name, name);
-    if (view->paused == paused)
+    if (project->paused == paused)
         return 1;
-    view->paused = paused;
-    pause_set(&view->pause, paused ? by : NULL, paused ? e->now : 0);
+    project->paused = paused;
+    pause_set(&project->pause, paused ? by : NULL, paused ? e->now : 0);
     int r = project_apply(e, project, err);
     if (r < 0)
         return r;
     struct project_row row = {
-        .name = view->name,
-        .prefix = view->prefix,
+        .name = project->name,
+        .prefix = project->prefix,
         .paused = paused,
-        .paused_by = view->pause.by,
-        .paused_at = view->pause.at,
-        .created_at = view->created_at,
+        .paused_by = project->pause.by,
+        .paused_at = project->pause.at,
+        .created_at = project->created_at,
     };
     store_put_project(e->turn.batch, &row);
-    pause_write_event(e, paused ? "project.paused" : "project.resumed", view->name, by, NULL);
+    pause_write_event(e, paused ? "project.paused" : "project.resumed", project->name, by, NULL);
     return 0;
 }
 
@@ -307,15 +298,15 @@ static const char *const words[] = {
     [PROJECT_DELETED] = "deleted",
 };
 
-static void project_set_standing(struct engine *e, struct project *project,
+static void project_set_standing(struct engine *e, struct engine_project *project,
                                  enum project_standing standing) {
     bool is_dated = standing == PROJECT_ORPHANED || standing == PROJECT_DELETED;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    project->view.standing = standing;
-    project->view.standing_since = is_dated ? e->now : 0;
+    project->standing = standing;
+    project->standing_since = is_dated ? e->now : 0;
     if (standing != PROJECT_PLAIN)
-        strbuf_printf(&text, "%s %" PRId64, words[standing], project->view.standing_since);
-    note_put(e, NOTE_PREFIX, project->view.name, text.length > 0 ? strbuf_text(&text) : NULL);
+        strbuf_printf(&text, "%s %" PRId64, words[standing], project->standing_since);
+    note_put(e, NOTE_PREFIX, project->name, text.length > 0 ? strbuf_text(&text) : NULL);
     turn_wrote(e);
 }
 
@@ -323,37 +314,36 @@ static void project_standing_load(struct engine *e, const struct note_row *row) 
     const char *name = note_key(row, NOTE_PREFIX);
     if (!name)
         return;
-    struct project *project = project_find(e, name);
+    struct engine_project *project = project_find(e, name);
     for (size_t i = PROJECT_CONFIGURED; project && i < ARRAY_SIZE(words); i++) {
         size_t length = strlen(words[i]);
         if (strncmp(row->text, words[i], length) != 0 || row->text[length] != ' ')
             continue;
-        project->view.standing = (enum project_standing)i;
-        project->view.standing_since = strtoll(row->text + length, NULL, 10);
+        project->standing = (enum project_standing)i;
+        project->standing_since = strtoll(row->text + length, NULL, 10);
     }
 }
 
-static bool has_unfinished(const struct engine *e, const struct project *project) {
+static bool has_unfinished(const struct engine *e, const struct engine_project *project) {
     struct share_view share = { 0 };
-    (void)core_share(e->core, project->view.symbol, &share);
+    (void)core_share(e->core, project->symbol, &share);
     for (int state = TASK_DRAFT; state < TASK_STATE_MAX; state++)
         if (share.by_state[state] > 0 && !task_state_is_final((enum task_state)state))
             return true;
     return false;
 }
 
-static int lose_section(struct engine *e, struct project *project, struct error *err) {
-    const char *name = project->view.name;
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+static int lose_section(struct engine *e, struct engine_project *project, struct error *err) {
+    const char *name = project->name;
     project_set_standing(e, project, PROJECT_ORPHANED);
     pause_write_event(e, "project.paused", name, NULL, "section_removed");
-    strbuf_printf(&key, "section:%s", name);
+    _cleanup_(freep) char *key = xasprintf("section:%s", name);
     if (!has_unfinished(e, project))
         log_info("projects.%s was removed from the configuration: project '%s' is paused", name,
                  name);
     else
         alert_raise(
-            e, strbuf_text(&key), 0, 0,
+            e, key, 0, 0,
             "projects.%s was removed from the configuration, and its caps with it: project "
             "'%s' is paused; put the section back, set its caps with 'sluice project set %s "
             "max_running=N', or 'sluice project delete %s'",
@@ -361,23 +351,22 @@ static int lose_section(struct engine *e, struct project *project, struct error 
     return project_apply(e, project, err);
 }
 
-static int regain_section(struct engine *e, struct project *project, struct error *err) {
-    bool was_orphaned = project->view.standing == PROJECT_ORPHANED;
+static int regain_section(struct engine *e, struct engine_project *project, struct error *err) {
+    bool was_orphaned = project->standing == PROJECT_ORPHANED;
     project_set_standing(e, project, PROJECT_CONFIGURED);
     if (!was_orphaned)
         return 0;
-    log_info("project '%s' has a section in the configuration again: it goes on",
-             project->view.name);
-    pause_write_event(e, "project.resumed", project->view.name, NULL, NULL);
+    log_info("project '%s' has a section in the configuration again: it goes on", project->name);
+    pause_write_event(e, "project.resumed", project->name, NULL, NULL);
     return project_apply(e, project, err);
 }
 
 static int projects_settle(struct engine *e, struct error *err) {
     int r = 0;
-    for (size_t i = 0; i < project_count(e) && r == 0; i++) {
-        struct project *project = project_at(e, i);
-        enum project_standing standing = project->view.standing;
-        bool has_section = config_has_project(e->config, project->view.name);
+    for (size_t i = 0; i < engine_project_count(e) && r == 0; i++) {
+        struct engine_project *project = project_at(e, i);
+        enum project_standing standing = project->standing;
+        bool has_section = config_has_project(e->config, project->name);
         if (has_section && standing != PROJECT_CONFIGURED && standing != PROJECT_DELETED)
             r = regain_section(e, project, err);
         else if (!has_section && standing == PROJECT_CONFIGURED)
@@ -389,8 +378,8 @@ static int projects_settle(struct engine *e, struct error *err) {
 }
 
 int engine_delete_project(struct engine *e, const char *name, const char *by, struct error *err) {
-    struct project *project = project_find(e, name);
-    if (!project || project->view.standing == PROJECT_DELETED)
+    struct engine_project *project = project_find(e, name);
+    if (!project || project->standing == PROJECT_DELETED)
         return error_set(err, -ENOENT, "there is no project '%s'", name);
     project_set_standing(e, project, PROJECT_DELETED);
     pause_write_event(e, "project.deleted", name, by, NULL);
@@ -405,21 +394,21 @@ int engine_delete_project(struct engine *e, const char *name, const char *by, st
 #define DEFAULT_PREFIX "t"
 
 static int project_register(struct engine *e, const struct project_row *row, struct error *err) {
-    struct project *project = project_find(e, row->name);
+    struct engine_project *project = project_find(e, row->name);
     if (!project) {
         project = LIST_ADD(&projects_of(e)->all);
-        *project = (struct project){ .view = { .name = xstrdup(row->name),
-                                               .prefix = xstrdup(row->prefix),
-                                               .created_at = row->created_at } };
+        *project = (struct engine_project){ .name = xstrdup(row->name),
+                                            .prefix = xstrdup(row->prefix),
+                                            .created_at = row->created_at };
     }
-    project->view.paused = row->paused;
-    pause_set(&project->view.pause, row->paused_by, row->paused_at);
+    project->paused = row->paused;
+    pause_set(&project->pause, row->paused_by, row->paused_at);
     return project_apply(e, project, err);
 }
 
-static const struct project *with_prefix(const struct engine *e, const char *prefix) {
-    for (size_t i = 0; i < project_count(e); i++)
-        if (strcmp(project_at(e, i)->view.prefix, prefix) == 0)
+static const struct engine_project *with_prefix(const struct engine *e, const char *prefix) {
+    for (size_t i = 0; i < engine_project_count(e); i++)
+        if (strcmp(project_at(e, i)->prefix, prefix) == 0)
             return project_at(e, i);
     return NULL;
 }
@@ -454,30 +443,30 @@ static int check_prefix(const struct engine *e, const char *name, const char *pr
                          "prefix '%.40s' of project '%s': 1 to %d letters, digits and hyphens, "
                          "with a letter first and after each hyphen",
                          prefix, name, PREFIX_MAX);
-    const struct project *other = with_prefix(e, prefix);
+    const struct engine_project *other = with_prefix(e, prefix);
     if (other)
         return error_set(err, -EEXIST, "prefix '%s' belongs to project '%s': choose another",
-                         prefix, other->view.name);
+                         prefix, other->name);
     return 0;
 }
 
 /* It was deleted; the ids of its tasks keep their prefix. */
-static int bring_back(struct engine *e, struct project *project, const char *prefix,
+static int bring_back(struct engine *e, struct engine_project *project, const char *prefix,
                       struct error *err) {
-    struct engine_project *view = &project->view;
-    if (prefix && strcmp(prefix, view->prefix) != 0)
+    if (prefix && strcmp(prefix, project->prefix) != 0)
         return error_set(err, -EEXIST,
                          "project '%s' was deleted and has the prefix '%s', which does not change",
-                         view->name, view->prefix);
-    pause_write_event(e, "project.restored", view->name, NULL, NULL);
-    project_set_standing(
-        e, project, config_has_project(e->config, view->name) ? PROJECT_CONFIGURED : PROJECT_PLAIN);
+                         project->name, project->prefix);
+    pause_write_event(e, "project.restored", project->name, NULL, NULL);
+    project_set_standing(e, project,
+                         config_has_project(e->config, project->name) ? PROJECT_CONFIGURED
+                                                                      : PROJECT_PLAIN);
     return project_apply(e, project, err);
 }
 
 int engine_add_project(struct engine *e, const char *name, const char *prefix, struct error *err) {
-    struct project *known = project_find(e, name);
-    if (known && known->view.standing == PROJECT_DELETED)
+    struct engine_project *known = project_find(e, name);
+    if (known && known->standing == PROJECT_DELETED)
         return bring_back(e, known, prefix, err);
     if (known)
         return error_set(err, -EEXIST, "project '%s' is there already", name);
@@ -545,7 +534,7 @@ static int projects_take_config(struct engine *e, struct error *err) {
 static void projects_free(struct engine *e) {
     struct projects *p = projects_of(e);
     for (size_t i = 0; i < p->all.count; i++) {
-        struct engine_project *view = &p->all.items[i].view;
+        struct engine_project *view = &p->all.items[i];
         free((char *)view->name);
         free((char *)view->prefix);
         free((char *)view->path);

@@ -32,9 +32,7 @@ struct pruning {
     uint64_t first_kept;        /* found: those before it may be deleted */
 };
 
-static struct pruning *pruning_of(const struct engine *e) {
-    return e->part[PART_prune];
-}
+PART_STATE(prune, struct pruning, pruning_of)
 
 void prune_now(struct engine *e) {
     pruning_of(e)->at = e->now;

@@ -35,8 +35,7 @@ enum marker {
 /* In a turn: holds a waiting task whose marker is MARKER_NO_FILE, with an alert, until that is
  * removed. A directory that appears between decision and launch is seen at the end of that run. */
 void marker_hold(struct engine *e, task_id task);
-struct alert;
-bool marker_alert_is_over(const struct engine *e, const struct alert *alert);
+bool marker_is_held(const struct task_spec *t);
 /* It may wait now: then an existing marker ends that in the next turn. */
 void watch_note_marker(struct engine *e, task_id task);
 enum marker marker_read(const struct engine *e, task_id task);
@@ -94,6 +93,4 @@ struct watch {
     time_ms poll_at;
 };
 
-static inline struct watch *watch_of(const struct engine *e) {
-    return e->part[PART_watch];
-}
+PART_STATE(watch, struct watch, watch_of)

@@ -52,15 +52,6 @@ static bool same_parent(const void *ctx, uint32_t handle, const void *key) {
            == *(const task_id *)key;
 }
 
-static void artifacts_init(struct watch *w) {
-    slab_init(&w->wanted, sizeof(struct wanted));
-    slab_init(&w->watched_all, sizeof(struct watched));
-    slab_init(&w->siblings_all, sizeof(struct siblings));
-    id_map_init(&w->by_task, same_task, w);
-    id_map_init(&w->by_wd, same_wd, w);
-    id_map_init(&w->by_parent, same_parent, w);
-}
-
 static uint32_t find_wanted(const struct watch *w, task_id task) {
     return id_map_find(&w->by_task, hash_u64(task), &task);
 }
@@ -95,8 +86,8 @@ static void resolve(const struct engine *e, const char *artifact, task_id parent
 
 /* Nothing below the folder of an unfinished task counts. */
 static bool is_due(const struct engine *e, task_id parent) {
-    struct task_view view;
-    return parent == 0 || !core_task(e->core, parent, &view) || view.state == TASK_DONE;
+    enum task_state state = state_of(e, parent);
+    return parent == 0 || state == TASK_ABSENT || state == TASK_DONE;
 }
 
 static bool exists(const char *path) {
@@ -258,9 +249,8 @@ static void place_by_path(struct watch *w, uint32_t handle, const char *path) {
         x->watched = watched;
         x->name = hash_name(missing);
         push(w, &watched_at(w, watched)->first, handle);
-        _cleanup_(strbuf_finish) struct strbuf next = STRBUF_INIT;
-        strbuf_printf(&next, "%s/%s", folder, missing);
-        if (!exists(strbuf_text(&next)))
+        _cleanup_(freep) char *next = xasprintf("%s/%s", folder, missing);
+        if (!exists(next))
             return;
         leave_watched(w, handle);
     }
@@ -312,35 +302,15 @@ static void drop(struct watch *w, uint32_t handle) {
     slab_free(&w->wanted, handle);
 }
 
+static void drop_all(struct watch *w) {
+    while (w->all.count > 0)
+        drop(w, w->all.items[w->all.count - 1]);
+}
+
 static void artifact_forget(struct engine *e, task_id task) {
     uint32_t handle = find_wanted(watch_of(e), task);
     if (handle)
         drop(watch_of(e), handle);
-}
-
-/* A new core: no task waits. */
-static void artifacts_clear(struct engine *e) {
-    struct watch *w = watch_of(e);
-    while (w->all.count > 0)
-        drop(w, w->all.items[w->all.count - 1]);
-    w->found.count = w->slow.count = w->unread.count = w->read = 0;
-    w->asking = false;
-    w->generation++;
-}
-
-static void artifacts_finish(struct watch *w) {
-    while (w->all.count > 0)
-        drop(w, w->all.items[w->all.count - 1]);
-    slab_finish(&w->wanted);
-    slab_finish(&w->watched_all);
-    slab_finish(&w->siblings_all);
-    id_map_finish(&w->by_task);
-    id_map_finish(&w->by_wd);
-    id_map_finish(&w->by_parent);
-    free(w->all.items);
-    free(w->found.items);
-    free(w->slow.items);
-    free(w->unread.items);
 }
 
 /* --- what happens ---------------------------------------------------------------------------- */
@@ -404,13 +374,6 @@ static void artifacts_check_polled(struct engine *e) {
     w->slow.count -= count;
 }
 
-static void artifacts_parent_done(struct engine *e, task_id parent) {
-    struct watch *w = watch_of(e);
-    uint32_t siblings;
-    while ((siblings = id_map_find(&w->by_parent, hash_u64(parent), &parent)))
-        watch_again(e, ((struct siblings *)slab_at(&w->siblings_all, siblings))->first);
-}
-
 /* --- from the store -------------------------------------------------------------------------- */
 
 struct artifact_question {
@@ -466,32 +429,25 @@ static void artifacts_read_some(struct engine *e) {
 /* --- markers --------------------------------------------------------------------------------- */
 
 enum marker marker_read(const struct engine *e, task_id task) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    engine_task_id(e, task, id);
+    _cleanup_(freep) char *path = launch_marker_path(e, task);
+    _cleanup_(freep) char *own = xasprintf("%s/tasks/%s/" ITERATION_OWN "/%s", e->data, id, id);
     struct stat st;
-    launch_marker_path(e, task, &path);
-    if (stat(strbuf_text(&path), &st) < 0) {
-        char id[ENGINE_ID_MAX];
-        engine_task_id(e, task, id);
-        strbuf_clear(&path);
-        strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN "/%s", e->data, id, id);
-        if (lstat(strbuf_text(&path), &st) < 0)
-            return MARKER_NONE;
-    }
+    if (stat(path, &st) < 0 && lstat(own, &st) < 0)
+        return MARKER_NONE;
     return S_ISREG(st.st_mode) ? MARKER_FILE : MARKER_NO_FILE;
 }
 
 int marker_error(const struct engine *e, task_id task, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    launch_marker_path(e, task, &path);
-    return error_set(err, -EISDIR, "the DONE marker '%s' is not a file; remove it",
-                     strbuf_text(&path));
+    _cleanup_(freep) char *path = launch_marker_path(e, task);
+    return error_set(err, -EISDIR, "the DONE marker '%s' is not a file; remove it", path);
 }
 
 int engine_mark_done(struct engine *e, task_id task, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    launch_marker_path(e, task, &path);
+    _cleanup_(freep) char *path = launch_marker_path(e, task);
     struct error why = { 0 };
-    int fd = outside_open(AT_FDCWD, strbuf_text(&path), O_WRONLY | O_CREAT | O_EXCL, NULL, &why);
+    int fd = outside_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL, NULL, &why);
     if (fd == -EEXIST)
         return marker_read(e, task) == MARKER_FILE ? 1 : marker_error(e, task, err);
     if (fd < 0)
@@ -500,9 +456,8 @@ int engine_mark_done(struct engine *e, task_id task, struct error *err) {
     return 0;
 }
 
-static bool is_held_by_marker(const struct engine *e, task_id task) {
-    struct task_view t;
-    return core_task(e->core, task, &t) && t.state == TASK_HELD && t.hold == HOLD_MARKER;
+bool marker_is_held(const struct task_spec *t) {
+    return t->state == TASK_HELD && t->hold == HOLD_MARKER;
 }
 
 /* A person's hold and a verdict take precedence: when they let it continue, it is checked then. */
@@ -522,14 +477,9 @@ void marker_hold(struct engine *e, task_id task) {
         return;
     char id[ENGINE_ID_MAX];
     struct error why = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     (void)marker_error(e, task, &why);
-    strbuf_printf(&key, "marker:%s", engine_task_id(e, task, id));
-    alert_raise(e, strbuf_text(&key), task, 0, "'%s' is held: %s, and it goes on", id, why.text);
-}
-
-bool marker_alert_is_over(const struct engine *e, const struct alert *alert) {
-    return !is_held_by_marker(e, alert->view.task);
+    _cleanup_(freep) char *key = xasprintf("marker:%s", engine_task_id(e, task, id));
+    alert_raise(e, key, task, 0, "'%s' is held: %s, and it goes on", id, why.text);
 }
 
 static void watch_applied(struct engine *e, const struct fact *fact) {
@@ -564,11 +514,10 @@ static void note_marker(struct engine *e, const char *name) {
 }
 
 static void scan_markers(struct engine *e) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     watch_of(e)->scan = false;
-    strbuf_printf(&path, "%s/done", e->data);
+    _cleanup_(freep) char *path = xasprintf("%s/done", e->data);
     struct outside_list folder;
-    (void)outside_list_open(&folder, strbuf_text(&path), MARKERS_MAX);
+    (void)outside_list_open(&folder, path, MARKERS_MAX);
     for (const char *name; (name = outside_list_next(&folder));)
         note_marker(e, name);
     outside_list_close(&folder);
@@ -578,10 +527,12 @@ static void apply_marked(struct engine *e) {
     struct watch *w = watch_of(e);
     for (size_t i = 0; i < w->marked.count; i++) {
         struct fact fact = { .kind = FACT_MARKED, .task = w->marked.items[i] };
+        struct task_spec spec;
         enum marker marker = marker_read(e, fact.task);
         if (marker == MARKER_NO_FILE)
             marker_hold(e, fact.task);
-        else if (marker == MARKER_NONE && is_held_by_marker(e, fact.task))
+        else if (marker == MARKER_NONE && core_task_spec(e->core, fact.task, &spec)
+                 && marker_is_held(&spec))
             fact.kind = FACT_RELEASE; /* it was removed */
         if (marker == MARKER_FILE || fact.kind == FACT_RELEASE)
             (void)engine_apply(e, &fact, NULL);
@@ -623,11 +574,10 @@ static void on_ready(void *ctx, int fd, unsigned events) {
 }
 
 static void watch_done_folder(struct engine *e) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/done", e->data);
+    _cleanup_(freep) char *path = xasprintf("%s/done", e->data);
     if (watch_of(e)->fd >= 0 && watch_of(e)->done_wd < 0)
         watch_of(e)->done_wd =
-            inotify_add_watch(watch_of(e)->fd, strbuf_text(&path),
+            inotify_add_watch(watch_of(e)->fd, path,
                               IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
 }
 
@@ -635,14 +585,29 @@ static void watch_init(struct engine *e) {
     struct watch *w = watch_of(e);
     w->done_wd = -1;
     w->poll_at = TIME_NEVER;
-    artifacts_init(w);
+    slab_init(&w->wanted, sizeof(struct wanted));
+    slab_init(&w->watched_all, sizeof(struct watched));
+    slab_init(&w->siblings_all, sizeof(struct siblings));
+    id_map_init(&w->by_task, same_task, w);
+    id_map_init(&w->by_wd, same_wd, w);
+    id_map_init(&w->by_parent, same_parent, w);
     w->fd = inotify_open(e->loop, on_ready, e, &w->ready);
 }
 
 static void watch_free(struct engine *e) {
     struct watch *w = watch_of(e);
     loop_unwatch(e->loop, w->ready);
-    artifacts_finish(w);
+    drop_all(w);
+    slab_finish(&w->wanted);
+    slab_finish(&w->watched_all);
+    slab_finish(&w->siblings_all);
+    id_map_finish(&w->by_task);
+    id_map_finish(&w->by_wd);
+    id_map_finish(&w->by_parent);
+    free(w->all.items);
+    free(w->found.items);
+    free(w->slow.items);
+    free(w->unread.items);
     free(w->marked.items);
     if (w->fd >= 0)
         close(w->fd);
@@ -653,7 +618,10 @@ static void watch_free(struct engine *e) {
 /* A new core is being loaded: everything is checked again. */
 static void watch_loading(struct engine *e) {
     struct watch *w = watch_of(e);
-    artifacts_clear(e);
+    drop_all(w);
+    w->found.count = w->slow.count = w->unread.count = w->read = 0;
+    w->asking = false;
+    w->generation++;
     w->marked.count = 0;
     w->scan = true;
     w->poll_at = TIME_NEVER;
@@ -665,7 +633,7 @@ static void watch_loading(struct engine *e) {
 static void watch_load_task(struct engine *e, struct task_spec *spec) {
     if (spec->artifact_missing && spec->state != TASK_DONE && spec->state != TASK_INVALIDATED)
         *LIST_ADD(&watch_of(e)->unread) = spec->id;
-    if (spec->state == TASK_HELD && spec->hold == HOLD_MARKER)
+    if (marker_is_held(spec))
         *LIST_ADD(&watch_of(e)->marked) = spec->id;
 }
 
@@ -722,11 +690,14 @@ static void watch_apply(struct engine *e) {
 
 /* A finished task: checks the tasks that wait for its artifacts; the next turn applies it. */
 static void watch_ordered(struct engine *e, const struct order *order, size_t count) {
+    struct watch *w = watch_of(e);
+    uint32_t siblings;
     (void)count;
     if (order->kind != ORDER_CHANGE)
         return;
-    if (order->to == TASK_DONE)
-        artifacts_parent_done(e, order->task);
+    while (order->to == TASK_DONE
+           && (siblings = id_map_find(&w->by_parent, hash_u64(order->task), &order->task)))
+        watch_again(e, ((struct siblings *)slab_at(&w->siblings_all, siblings))->first);
     if (watch_has_work(e))
         turn_wake(e);
 }
