@@ -63,17 +63,6 @@ bool access_name_is_valid(const char *name) {
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static int write_used(struct engine *engine, struct engine_request *request);
-static void used_is_written(struct engine *engine, struct engine_request *request,
-                            enum store_outcome outcome, const struct error *err);
-
-static void access_init(struct engine *e) {
-    struct accesses *a = all_of(e);
-    a->engine = e;
-    a->request.run = write_used;
-    a->request.done = used_is_written;
-}
-
 /* Drops what came from rows. */
 static void access_forget(struct engine *e) {
     for (size_t i = 0; i < all_of(e)->tokens.count; i++)
@@ -152,6 +141,13 @@ static void used_is_written(struct engine *engine, struct engine_request *reques
     (void)outcome; /* after a failed commit it is as stored */
     (void)err;
     ((struct accesses *)request)->asked = false;
+}
+
+static void access_init(struct engine *e) {
+    struct accesses *a = all_of(e);
+    a->engine = e;
+    a->request.run = write_used;
+    a->request.done = used_is_written;
 }
 
 void engine_use_access(struct engine *e, const char *id) {

@@ -83,18 +83,14 @@ static char *json_form(const char *value, size_t *ret_size) {
     return copy;
 }
 
-static struct known known_new(const char *pair) {
-    struct known one = { .pair = xstrdup(pair), .name = strcspn(pair, "=") };
-    one.json = json_form(pair + one.name + 1, &one.json_size);
-    return one;
-}
-
 void redaction_add(struct engine *e, const char *pair) {
     struct redaction *r = redaction_of(e);
     struct known *one = find(r, pair);
     if (strlen(strchr(pair, '=') + 1) < REDACT_LEAST)
         return;
-    struct known moved = one ? *one : known_new(pair);
+    struct known moved = one ? *one : (struct known){ xstrdup(pair), strcspn(pair, "="), 0 };
+    if (!one)
+        moved.json = json_form(pair + moved.name + 1, &moved.json_size);
     moved.users++;
     if (one)
         remove_at(r, (size_t)(one - r->all.items));

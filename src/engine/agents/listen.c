@@ -74,18 +74,6 @@ PART_STATE(listen, struct listening, listening_of)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static void read_events(void *ctx, int fd, unsigned events);
-
-static void on_timer(void *ctx) {
-    (void)ctx; /* the end of the round reads */
-}
-
-static void listen_init(struct engine *e) {
-    struct listening *l = listening_of(e);
-    l->timer = loop_timer_new(e->loop, on_timer, e);
-    l->fd = inotify_open(e->loop, read_events, e, &l->ready);
-}
-
 static void unwatch(struct listening *l, struct listener *one) {
     for (int log = 0; log < LOGS; log++) {
         if (one->watch[log] >= 0)
@@ -301,6 +289,16 @@ static void on_inotify_event(void *ctx, const struct inotify_event *event) {
 static void read_events(void *ctx, int fd, unsigned events) {
     (void)events;
     inotify_read(fd, on_inotify_event, ctx);
+}
+
+static void on_timer(void *ctx) {
+    (void)ctx; /* the end of the round reads */
+}
+
+static void listen_init(struct engine *e) {
+    struct listening *l = listening_of(e);
+    l->timer = loop_timer_new(e->loop, on_timer, e);
+    l->fd = inotify_open(e->loop, read_events, e, &l->ready);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* budget.c: see budget.h. Tasks with nothing left are kept in a short list: one that is retried or
+/* budget.c: see budget_internal.h. Tasks with nothing left are kept in a short list: one that is retried or
  * released is held again in the same turn, before the decision. So no operation, present or future,
  * bypasses a budget. */
 #include "engine/budget/budget_internal.h"

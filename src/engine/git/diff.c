@@ -244,11 +244,10 @@ static void tree_written(struct job *job, const struct helper_end *end) {
 }
 
 static void names_added_to_index(struct job *job, const struct helper_end *end) {
-    if (end->code != 0) {
+    if (end->code != 0)
         record_unknown(job, end, "git update-index");
-        return;
-    }
-    diff_git(job, WORDS("write-tree"), GIT_HASH_MAX, tree_written);
+    else
+        diff_git(job, WORDS("write-tree"), GIT_HASH_MAX, tree_written);
 }
 
 static void index_copied(struct job *job, const struct helper_end *end) {
@@ -479,12 +478,11 @@ static void live_base_found(struct job *job, const struct helper_end *end) {
 static void diff_begin(struct job *job) {
     if (fall_back(job))
         return;
-    if (!job->diff->is_live) {
+    if (!job->diff->is_live)
         run_diff(job, "--numstat", NUMSTAT_MAX, files_listed);
-        return;
-    }
-    diff_git(job, WORDS("rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base)), 0,
-             live_base_found);
+    else
+        diff_git(job, WORDS("rev-parse", "HEAD", job_text(job, "%s...HEAD", job->record.base)), 0,
+                 live_base_found);
 }
 
 /* --- what is compared ------------------------------------------------------------------------- */

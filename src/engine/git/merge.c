@@ -153,14 +153,13 @@ static void checkouts_listed(struct job *job, const struct helper_end *end) {
     _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
     if (!worked(job, end, "git worktree list"))
         return;
-    if (git_find_checkout(end->output, job->record.base, &where)) {
+    if (git_find_checkout(end->output, job->record.base, &where))
         forward(job, strbuf_text(&where));
-        return;
-    }
-    job_git_for_others(job,
-                       WORDS("update-ref", "-m", job_text(job, "sluice: %s", job->id),
-                             job->base_ref, job->head, job->base_hash),
-                       updated);
+    else
+        job_git_for_others(job,
+                           WORDS("update-ref", "-m", job_text(job, "sluice: %s", job->id),
+                                 job->base_ref, job->head, job->base_hash),
+                           updated);
 }
 
 static void move_base(struct job *job) {
@@ -319,11 +318,10 @@ static void rebased(struct job *job, const struct helper_end *end) {
 static void rebase(struct job *job) {
     job->doing = "rebases onto the base branch";
     job->record.rebasing = true;
-    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0) {
+    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0)
         fail_with(job);
-        return;
-    }
-    worktree_as_run(job, WORDS("rebase", "--quiet", job->base_hash), false, rebased);
+    else
+        worktree_as_run(job, WORDS("rebase", "--quiet", job->base_hash), false, rebased);
 }
 
 /* --- current state ---------------------------------------------------------------------------- */

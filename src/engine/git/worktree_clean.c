@@ -154,12 +154,12 @@ static void head_read(struct job *job, const struct helper_end *end) {
         keep(job, "git cannot tell what is checked out there");
         return;
     }
-    if (git_output_hash(end->output, 3, from) && strcmp(job->head, from) == 0) {
+    if (git_output_hash(end->output, 3, from) && strcmp(job->head, from) == 0)
         remove_merged(job);
-        return;
-    }
-    job_git(job, WORDS("rev-list", "--count", job->head, job_text(job, "^%s", job->record.base)),
-            counted);
+    else
+        job_git(job,
+                WORDS("rev-list", "--count", job->head, job_text(job, "^%s", job->record.base)),
+                counted);
 }
 
 static void status_read(struct job *job, const struct helper_end *end) {
@@ -194,12 +194,12 @@ static void branch_counted(struct job *job, const struct helper_end *end) {
 }
 
 static void branch_resolved(struct job *job, const struct helper_end *end) {
-    if (end->code != 0 || !git_hash(end->output, job->head)) {
+    if (end->code != 0 || !git_hash(end->output, job->head))
         worktree_removed(job, end);
-        return;
-    }
-    job_git(job, WORDS("rev-list", "--count", job->head, job_text(job, "^%s", job->record.base)),
-            branch_counted);
+    else
+        job_git(job,
+                WORDS("rev-list", "--count", job->head, job_text(job, "^%s", job->record.base)),
+                branch_counted);
 }
 
 static void pruned(struct job *job, const struct helper_end *end) {

@@ -141,12 +141,11 @@ static void compared(struct job *job, const struct helper_end *end) {
 }
 
 static void all_added(struct job *job, const struct helper_end *end) {
-    if (!job_worked(job, end, "git add")) {
+    if (!job_worked(job, end, "git add"))
         commit_failed(job);
-        return;
-    }
-    worktree_as_run(job, WORDS("diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"),
-                    true, compared);
+    else
+        worktree_as_run(job, WORDS("diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"),
+                        true, compared);
 }
 
 void worktree_commit(struct job *job, const char *message, job_step after) {

@@ -67,11 +67,11 @@ static void head_set(struct job *job, const struct helper_end *end) {
 }
 
 static void set_head(struct job *job) {
-    if (job->tips.is_on_branch || !job->tips.head[0]) {
+    if (job->tips.is_on_branch || !job->tips.head[0])
         worktree_import_discard(job, discarded);
-        return;
-    }
-    job_git_in_worktree(job, WORDS("update-ref", "--no-deref", "HEAD", job->tips.head), head_set);
+    else
+        job_git_in_worktree(job, WORDS("update-ref", "--no-deref", "HEAD", job->tips.head),
+                            head_set);
 }
 
 /* --- the branch ------------------------------------------------------------------------------- */
@@ -84,14 +84,13 @@ static void branch_moved(struct job *job, const struct helper_end *end) {
 /* A branch that its owner moved meanwhile is not overwritten. */
 static void move_branch(struct job *job) {
     const struct private_git_tips *tips = &job->tips;
-    if (!tips->branch[0] || strcmp(tips->branch, tips->begin) == 0) {
+    if (!tips->branch[0] || strcmp(tips->branch, tips->begin) == 0)
         set_head(job);
-        return;
-    }
-    job_git_for_others(job,
-                       WORDS("update-ref", "-m", "sluice: what its run has committed",
-                             job->branch_ref, tips->branch, tips->begin),
-                       branch_moved);
+    else
+        job_git_for_others(job,
+                           WORDS("update-ref", "-m", "sluice: what its run has committed",
+                                 job->branch_ref, tips->branch, tips->begin),
+                           branch_moved);
 }
 
 /* A killed daemon may have moved it. */

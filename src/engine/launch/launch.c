@@ -361,6 +361,15 @@ static void add_words(struct launch *l, const struct strbuf *words, size_t count
         *LIST_ADD(&l->argv) = arena_strdup(&l->arena, word);
 }
 
+/* The list is complete. `setting`: where its words come from. */
+static int end_words(struct launch *l, const char *setting, struct error *err) {
+    *LIST_ADD(&l->argv) = NULL;
+    return l->argv.count <= RUN_ARGS_MAX + 1
+               ? 0
+               : error_set(err, -E2BIG, "agents.%.60s.%s has more than %d words", l->run->agent,
+                           setting, RUN_ARGS_MAX);
+}
+
 /* What retries have allowed; NULL: nothing. */
 static const char *const *allow_list(struct launch *l) {
     const json_t *rules = json_object_get(l->json, "allow");
@@ -405,13 +414,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
         r = add_prompt(l, l->argv.items, l->argv.count, l->argv.count, prompt, err);
     else
         set_prompt(l, prompt);
-    if (r < 0)
-        return r;
-    *LIST_ADD(&l->argv) = NULL;
-    if (l->argv.count > RUN_ARGS_MAX + 1)
-        return error_set(err, -E2BIG, "agents.%.60s.args has more than %d words", l->run->agent,
-                         RUN_ARGS_MAX);
-    return 0;
+    return r < 0 ? r : end_words(l, "args", err);
 }
 
 /* Replaces {session} by the id of the session; unchanged without an id. */
@@ -454,12 +457,8 @@ static int take_client_command(struct launch *l, const char *prompt, struct erro
     if (r < 0)
         return r;
     add_words(l, &words, count);
-    *LIST_ADD(&l->argv) = NULL;
     set_prompt(l, l->run->resumes ? format(l, "%s%s", RESUME_PROMPT, prompt) : prompt);
-    if (l->argv.count > RUN_ARGS_MAX + 1)
-        return error_set(err, -E2BIG, "agents.%.60s.command has more than %d words", l->run->agent,
-                         RUN_ARGS_MAX);
-    return 0;
+    return end_words(l, "command", err);
 }
 
 /* The agent's own command, with the prompt where it belongs. */

@@ -1,4 +1,4 @@
-/* descendants.c: see below.h. Descendants are canceled in the turn that cancels their parent, so that
+/* descendants.c: see descendants.h. Descendants are canceled in the turn that cancels their parent, so that
  * new children never start. */
 #include "engine/descendants.h"
 

@@ -99,9 +99,7 @@ static bool take_answer(struct partitions *p, const char *output) {
     if (read.all.count == 0)
         return false;
     free(p->all.items);
-    p->all.items = read.all.items;
-    p->all.count = read.all.count;
-    p->all.capacity = read.all.capacity;
+    memcpy(&p->all, &read.all, sizeof(p->all));
     return true;
 }
 

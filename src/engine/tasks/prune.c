@@ -158,15 +158,6 @@ static bool prune_events(struct engine *e) {
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static void prune_rest(struct engine *e) {
-    time_ms keys = config_number(e->config, "keys.keep_h", NULL);
-    time_ms window = config_policy(e->config)->fair_window;
-    store_prune_keys(e->turn.batch, e->now - keys);
-    store_prune_usage(e->turn.batch, e->now - 2 * window);
-    store_prune_spent(e->turn.batch, false, e->now - HOURS_KEPT);
-    store_prune_spent(e->turn.batch, true, e->now - DAYS_KEPT);
-}
-
 static void prune_some(struct engine *e) {
     struct pruning *p = pruning_of(e);
     bool due = p->at <= e->now;
@@ -182,8 +173,13 @@ static void prune_some(struct engine *e) {
         return;
     bool more = forget_expired(e);
     more = prune_events(e) || more;
-    if (due && !more && e->committed_event > 0)
-        prune_rest(e);
+    if (due && !more && e->committed_event > 0) {
+        time_ms keys = config_number(e->config, "keys.keep_h", NULL);
+        store_prune_keys(e->turn.batch, e->now - keys);
+        store_prune_usage(e->turn.batch, e->now - 2 * config_policy(e->config)->fair_window);
+        store_prune_spent(e->turn.batch, false, e->now - HOURS_KEPT);
+        store_prune_spent(e->turn.batch, true, e->now - DAYS_KEPT);
+    }
     if (due || more)
         p->at = time_add(e->now, more                   ? MORE_AFTER
                                  : host_of(e)->disk_low ? PASS_WHILE_LOW
