@@ -85,7 +85,7 @@ asan: ## the tests with address, undefined and leak checks; T=name for one
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	 scripts/run-tests --again "$(again)" --slower 4 $(BUILD)-asan $(T)
 
-lint: ## format, layers, calls, headers, sizes, documents, clang-tidy, cppcheck, the dashboard
+lint: ## format, layers, calls, words, headers, sizes, documents, clang-tidy, cppcheck, the dashboard
 	@scripts/setup --lint
 	@scripts/lint $(BUILD)-lint
 
