@@ -11,6 +11,7 @@
 #   pid_of_daemon             prints the pid of the daemon
 #   store_text                prints the contents of the store
 #   forget_store              removes the store; the daemon must be down
+#   empty_home                empties the home, its store included; the daemon must be down
 #
 # SLUICE_TEST_STORE=postgresql://… (make test-postgres) keeps the state of each home in a separate schema there.
 # SLUICE_TEST_EXECUTOR=slurm (make test-slurm) makes every run a Slurm job.
@@ -52,8 +53,15 @@ forget_store() {
     if store_is_file; then
         rm -f "$home"/sluice.db*
     else
-        psql -Xqc "DROP SCHEMA $(schema_of "$home") CASCADE" "$SLUICE_TEST_STORE" 2>"$tmp/psql.err" || cat "$tmp/psql.err"
+        psql -Xqc "DROP SCHEMA IF EXISTS $(schema_of "$home") CASCADE" "$SLUICE_TEST_STORE" 2>"$tmp/psql.err" || cat "$tmp/psql.err"
     fi
+}
+
+# On a server the store is outside the home, and outlives it.
+empty_home() {
+    forget_store
+    rm -rf "$home"
+    mkdir -p "$home"
 }
 
 # Copies a configuration and adds the URL of the store of a home, unless the configuration has one.

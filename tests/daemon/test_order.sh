@@ -18,8 +18,7 @@ starts_since() { # NUMBER
 }
 
 play() { # PRESET
-    rm -rf "$home"
-    mkdir -p "$home"
+    empty_home
     config "preset: $1
 limits: {runs: 1}
 projects: {alpha: {weight: 3, prefix: a}, beta: {weight: 1, prefix: b}}"
@@ -52,7 +51,6 @@ projects: {alpha: {weight: 3, prefix: a}, beta: {weight: 1, prefix: b}}"
     stop_daemon
 }
 play sluice
-forget_store # on a server it outlives the home, and its usage would count in the shares
 play agent-queue
 
 # Tasks that wait for a person come last, in the order of the queue; a list of live runs needs no forecast.

@@ -72,8 +72,7 @@ one_round() { # SET: how the plan and the daemon are let go
 
 play() { # PRESET SEED
     preset=$1 seed=$2 last=
-    rm -rf "$home"
-    mkdir -p "$home"
+    empty_home
     config "preset: $preset
 limits: {runs: 0}
 projects: {p1: {weight: 3, max_running: 3}, p2: {weight: 1}, p3: {weight: 2}}
@@ -117,8 +116,7 @@ play agency 4
 
 # A queue that is paused: what a resume would start.
 seed=5 last=
-rm -rf "$home"
-mkdir -p "$home"
+empty_home
 config 'projects: {p1: {weight: 3}, p2: {weight: 1}, p3: {weight: 2}}
 kinds: {k1: {}, k2: {}, k3: {}}
 limits: {runs: 3}'
