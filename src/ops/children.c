@@ -30,6 +30,12 @@ static const char *text_of(const json_t *object, const char *member) {
     return json_string_value(json_object_get(object, member));
 }
 
+/* NULL: leaves the member out. */
+static void set_text(json_t *object, const char *member, const char *text) {
+    if (text)
+        json_object_set_new(object, member, json_string(text));
+}
+
 static bool allows_commands(const struct engine *engine) {
     return config_number(engine_config(engine), "capability.commands", NULL) != 0;
 }
@@ -71,7 +77,7 @@ static bool goes_up(const char *path) {
 }
 
 /* Compares strings; a path with ".." is never inside. */
-static bool child_path_is_inside(const char *folder, const char *path) {
+static bool is_inside(const char *folder, const char *path) {
     size_t length = strlen(folder);
     while (length > 0 && folder[length - 1] == '/')
         length--;
@@ -79,69 +85,20 @@ static bool child_path_is_inside(const char *folder, const char *path) {
            && !goes_up(path);
 }
 
-/* --- timeouts -------------------------------------------------------------------------------- */
+/* --- what a child inherits ------------------------------------------------------------------- */
 
-/* A child may not run longer than its agent may (agents.A.timeout_s), nor longer than the run
- * itself if the owner gave that run less than the configured time: a run must not avoid its own
- * deadline by delegating to a child. */
-struct child_spans {
-    time_ms timeout, idle; /* of the parent; 0: no limit for its children */
+/* The task whose run adds children, and what they have unless they set it themselves. */
+struct parent {
+    task_id task;
+    unsigned source; /* CHILD_… */
+    char id[ENGINE_ID_MAX];
+    const char *agent;
+    json_t *defaults;
+    time_ms timeout, idle; /* limits of its children; 0: none but that of their agent */
 };
 
-/* 0 means no limit. */
-static time_ms span_of(time_ms span) {
-    return span == 0 ? TIME_NEVER : span;
-}
-
-static time_ms configured_timeout(const struct engine *engine, const char *agent) {
-    const struct config *config = engine_config(engine);
-    return agent ? config_number(config, "agents.A.timeout_s", agent)
-                 : config_number(config, "tasks.timeout_s", NULL);
-}
-
-static struct child_spans child_spans_of(const struct engine *engine, task_id parent) {
-    struct child_spans own = { 0 };
-    struct task_spec spec = { 0 };
-    if (!engine_run_spans_of(engine, parent, &own.timeout, &own.idle))
-        return own;
-    (void)core_task_spec(engine_core(engine), parent, &spec);
-    const char *agent = op_name_of(engine, spec.run_agent ? spec.run_agent : spec.agent);
-    if (span_of(own.timeout) >= configured_timeout(engine, agent))
-        own.timeout = 0;
-    if (span_of(own.idle) >= config_number(engine_config(engine), "tasks.idle_timeout_s", NULL))
-        own.idle = 0;
-    return own;
-}
-
-static int limit_span(json_t *task, const char *member, time_ms of_agent, time_ms of_parent,
-                      struct error *err) {
-    const json_t *given = json_object_get(task, member);
-    time_ms most = time_min(of_agent, span_of(of_parent));
-    if (most == TIME_NEVER)
-        return 0;
-    if (!json_is_number(given)) {
-        if (most < of_agent)
-            json_object_set_new(task, member, json_real((double)most / 1000.0));
-        return 0;
-    }
-    if (json_number_value(given) * 1000.0 <= (double)most)
-        return 0;
-    return error_set(err, -EACCES, "'%s': a child may have %g s at most, as its %s has", member,
-                     (double)most / 1000.0, most < of_agent ? "parent" : "agent");
-}
-
-/* A child that requests more is refused (-EACCES); one without a limit inherits its parent's, if
- * that is below the configured one. */
-static int child_spans_bound(const struct engine *engine, const struct child_spans *parent,
-                             json_t *task, struct error *err) {
-    const char *agent = text_of(task, "agent");
-    time_ms idle = config_number(engine_config(engine), "tasks.idle_timeout_s", NULL);
-    int r = limit_span(task, "timeout_s", configured_timeout(engine, agent), parent->timeout, err);
-    return r < 0 ? r : limit_span(task, "idle_timeout_s", idle, parent->idle, err);
-}
-
 /* {"sandbox", "root"}; NULL: the task's run is not in a sandbox. */
-static json_t *child_inside_of(struct engine *engine, task_id task) {
+static json_t *sandbox_of(struct engine *engine, task_id task) {
     const char *root = NULL, *sandbox = engine_run_sandbox(engine, task, &root);
     struct engine_sandboxes here;
     if (!sandbox) { /* unknown: assume the default one */
@@ -150,9 +107,9 @@ static json_t *child_inside_of(struct engine *engine, task_id task) {
     }
     if (strcmp(sandbox, "none") == 0)
         return NULL;
-    json_t *inside = json_pack("{s:s}", "sandbox", sandbox);
-    if (root)
-        json_object_set_new(inside, "root", json_string(root));
+    json_t *inside = json_object();
+    set_text(inside, "sandbox", sandbox);
+    set_text(inside, "root", root);
     return inside;
 }
 
@@ -171,147 +128,203 @@ int child_check_inside(const json_t *value, struct error *err) {
     return error_set(err, -EINVAL, "'inside' must be an object with 'sandbox' and 'root'");
 }
 
-/* --- a child added with the token of its run ------------------------------------------------- */
-
-/* Everything that a run may not choose comes from its own task. */
-struct parent {
-    struct task_view view;
-    struct task_spec spec;
-    const char *id, *project, *kind, *agent;
-    bool in_workspace;
-    struct strbuf folder; /* where it works, if not in a workspace; "": unknown */
-    struct child_spans spans;
-};
-
-static void parent_finish(struct parent *p) {
-    strbuf_finish(&p->folder);
-}
-
-static void parent_find(struct op_call *call, struct parent *ret) {
-    const struct core *core = engine_core(call->engine);
-    struct engine_workspace workspace = { 0 };
-    *ret = (struct parent){ .folder = STRBUF_INIT };
-    (void)core_task(core, call->run.task, &ret->view);
-    (void)core_task_spec(core, call->run.task, &ret->spec);
-    ret->id = op_id(call, call->run.task);
-    ret->project = op_name_of(call->engine, ret->view.project);
-    ret->kind = op_name_of(call->engine, ret->view.kind);
-    /* A failover agent applies to this run only. */
-    ret->agent = op_name_of(call->engine, ret->spec.agent ? ret->spec.agent : ret->spec.run_agent);
-    ret->spans = child_spans_of(call->engine, call->run.task);
-    engine_workspace(call->engine, call->run.task, &workspace);
-    ret->in_workspace = workspace.path != NULL;
-    if (!ret->in_workspace)
-        (void)engine_run_folder_of(call->engine, call->run.task, &ret->folder);
-    engine_workspace_finish(&workspace);
-}
-
 /* null means not given. */
 static bool is_given(const json_t *task, const char *member) {
     const json_t *value = json_object_get(task, member);
     return value && !json_is_null(value);
 }
 
-/* Project, priority, folder and gate are inherited from the parent, or must not exceed its own. */
-static int inherit_from_parent(struct op_call *call, const struct parent *p, json_t *task) {
-    const char *project = text_of(task, "project"), *cwd = text_of(task, "cwd");
-    const char *gate = text_of(task, "parent_gate"), *folder = strbuf_text(&p->folder);
-    const json_t *priority = json_object_get(task, "priority");
-    if (project && strcmp(project, p->project) != 0)
-        return op_fail(call, -EACCES, "'project': '%s' belongs to '%s', and so do its children",
-                       p->id, p->project);
-    if (json_is_integer(priority) && json_integer_value(priority) < p->view.priority)
-        return op_fail(call, -EACCES, "'priority': %" PRId64 " would go before '%s', which has %d",
-                       (int64_t)json_integer_value(priority), p->id, p->view.priority);
-    if (!*folder && !p->in_workspace)
-        return op_fail(call, -EACCES,
-                       "'cwd': the folder of run '%s' cannot be known: its lock file was changed, "
-                       "so it adds no children",
-                       call->caller);
-    if (cwd && (!*folder || !child_path_is_inside(folder, cwd)))
-        return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
-                       op_quote(cwd).text, call->caller);
-    if (gate && strcmp(gate, "none") != 0)
-        return op_fail(call, -EACCES, "'parent_gate': children of a run may start beside it: none");
-    json_object_set_new(task, "project", json_string(p->project));
-    if (!is_given(task, "priority"))
-        json_object_set_new(task, "priority", json_integer(p->view.priority));
-    if (!cwd && *folder)
-        json_object_set_new(task, "cwd", json_string(folder));
-    json_object_set_new(task, "parent_gate", json_string("none"));
-    return 0;
+/* 0 means no limit. */
+static time_ms limit_of(time_ms span) {
+    return span == 0 ? TIME_NEVER : span;
 }
 
-static int64_t base_of(struct op_call *call, const char *kind) {
+static time_ms configured_timeout(const struct engine *engine, const char *agent) {
+    const struct config *config = engine_config(engine);
+    return agent ? config_number(config, "agents.A.timeout_s", agent)
+                 : config_number(config, "tasks.timeout_s", NULL);
+}
+
+/* A child that requests more is refused; one without a limit inherits its parent's, if that is
+ * below the configured one. */
+static int limit_span(json_t *task, const char *member, time_ms of_agent, time_ms of_parent,
+                      struct error *err) {
+    const json_t *given = json_object_get(task, member);
+    time_ms most = time_min(of_agent, limit_of(of_parent));
+    if (most == TIME_NEVER)
+        return 0;
+    if (!json_is_number(given)) {
+        if (most < of_agent)
+            json_object_set_new(task, member, json_real((double)most / 1000.0));
+        return 0;
+    }
+    if (json_number_value(given) * 1000.0 <= (double)most)
+        return 0;
+    return error_set(err, -EACCES, "'%s': a child may have %g s at most, as its %s has", member,
+                     (double)most / 1000.0, most < of_agent ? "parent" : "agent");
+}
+
+/* The last step of both ways to add a child. The agent is that of a prompt; a child that says where
+ * it runs does not inherit the partition. */
+static int inherit(const struct engine *engine, const struct parent *p, json_t *task,
+                   struct error *err) {
+    const char *member;
+    json_t *value;
+    bool has_prompt = is_given(task, "prompt"), has_executor = is_given(task, "executor");
+    json_object_foreach(p->defaults, member, value) {
+        bool applies = strcmp(member, "agent") == 0   ? has_prompt
+                       : strcmp(member, "slurm") == 0 ? !has_executor
+                                                      : true;
+        if (applies && !is_given(task, member))
+            (void)json_object_set(task, member, value);
+    }
+    time_ms timeout = configured_timeout(engine, text_of(task, "agent"));
+    time_ms idle = config_number(engine_config(engine), "tasks.idle_timeout_s", NULL);
+    int r = limit_span(task, "timeout_s", timeout, p->timeout, err);
+    return r < 0 ? r : limit_span(task, "idle_timeout_s", idle, p->idle, err);
+}
+
+static int check_group(const struct engine *engine, const struct parent *p, const char *name,
+                       struct error *err) {
+    struct task_spec spec = { 0 };
+    (void)core_task_spec(engine_core(engine), p->task, &spec);
+    const char *own = op_group_name(engine, spec.group);
+    return !name || (own && strcmp(own, name) == 0)
+               ? 0
+               : error_set(err, -EACCES, "'group': children of a run are in its own group");
+}
+
+/* --- a child added with the token of its run ------------------------------------------------- */
+
+/* Everything that a run may not choose comes from its own task. */
+struct token_parent {
+    struct parent p;
+    struct task_view view;
+    const char *project, *kind, *folder;
+    bool in_workspace;
+    struct strbuf folder_text; /* where it works, if not in a workspace; "": unknown */
+};
+
+static void token_parent_finish(struct token_parent *parent) {
+    json_decref(parent->p.defaults);
+    strbuf_finish(&parent->folder_text);
+}
+
+/* A child may not run longer than its agent may (agents.A.timeout_s), nor longer than the run
+ * itself if the owner gave that run less than the configured time: a run must not avoid its own
+ * deadline by delegating to a child. */
+static void find_spans(const struct engine *engine, const struct task_spec *spec,
+                       struct parent *p) {
+    time_ms idle = config_number(engine_config(engine), "tasks.idle_timeout_s", NULL);
+    const char *agent = op_name_of(engine, spec->run_agent ? spec->run_agent : spec->agent);
+    if (!engine_run_spans_of(engine, p->task, &p->timeout, &p->idle))
+        p->timeout = p->idle = 0;
+    if (limit_of(p->timeout) >= configured_timeout(engine, agent))
+        p->timeout = 0;
+    if (limit_of(p->idle) >= idle)
+        p->idle = 0;
+}
+
+static void find_parent(struct op_call *call, struct token_parent *ret) {
+    struct engine *engine = call->engine;
+    struct engine_workspace workspace = { 0 };
+    struct task_spec spec = { 0 };
+    struct parent *p = &ret->p;
+    *ret = (struct token_parent){ .p = { .task = call->run.task, .source = CHILD_TOKEN } };
+    (void)core_task(engine_core(engine), p->task, &ret->view);
+    (void)core_task_spec(engine_core(engine), p->task, &spec);
+    engine_task_id(engine, p->task, p->id);
+    ret->project = op_name_of(engine, ret->view.project);
+    ret->kind = op_name_of(engine, ret->view.kind);
+    /* A failover agent applies to this run only. */
+    p->agent = op_name_of(engine, spec.agent ? spec.agent : spec.run_agent);
+    find_spans(engine, &spec, p);
+    engine_workspace(engine, p->task, &workspace);
+    ret->in_workspace = workspace.path != NULL;
+    engine_workspace_finish(&workspace);
+    if (!ret->in_workspace)
+        (void)engine_run_folder_of(engine, p->task, &ret->folder_text);
+    ret->folder = strbuf_text(&ret->folder_text);
+    json_t *defaults = p->defaults = json_object();
+    set_text(defaults, "project", ret->project);
+    json_object_set_new(defaults, "priority", json_integer(ret->view.priority));
+    set_text(defaults, "cwd", *ret->folder ? ret->folder : NULL);
+    set_text(defaults, "parent_gate", "none");
+    if (engine_executor_kind(engine, p->task) == EXECUTOR_SLURM) {
+        /* Children of a run in Slurm also run there: that is where its files are. */
+        const char *partition = engine_partition(engine, p->task);
+        set_text(defaults, "executor", "slurm");
+        if (partition)
+            json_object_set_new(defaults, "slurm", json_pack("{s:s}", "partition", partition));
+    }
+    json_object_set_new(defaults, "inside", sandbox_of(engine, p->task));
+    set_text(defaults, "parent", p->id);
+    if (spec.agent || !engine_has_roster(engine)) /* else any agent of the roster may take it */
+        set_text(defaults, "agent", p->agent);
+}
+
+static int64_t base_score(const struct op_call *call, const char *kind) {
     const struct config *config = engine_config(call->engine);
     return kind ? config_number(config, "kinds.K.base", kind)
                 : config_number(config, "score.base", NULL);
 }
 
-/* The score of a kind could be used to jump the queue. */
-static int check_kind(struct op_call *call, const struct parent *p, const json_t *task) {
-    const char *kind = text_of(task, "kind");
-    if (!kind || !config_has_kind(engine_config(call->engine), kind)
-        || base_of(call, kind) <= base_of(call, p->kind))
-        return 0;
-    return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", op_quote(kind).text, p->id);
-}
-
-static int check_until(struct op_call *call, const json_t *task) {
-    const char *until = text_of(task, "until");
-    if (!until || strcmp(until, "exit") == 0 || strcmp(until, "done") == 0)
-        return 0;
-    return op_fail(call, -EACCES, "'until': children of a run end by themselves: exit or done");
-}
-
-static int complete_child(struct op_call *call, const struct parent *p, json_t *task) {
-    struct task_read_options reading = { .source.now = engine_now(call->engine) };
-    bool changed;
-    int r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
-    if (r == 0) /* the following checks compare numbers */
-        r = task_members_read(task, &reading, &changed, &call->err);
-    if (r == 0)
-        r = inherit_from_parent(call, p, task);
-    if (r == 0)
-        r = check_kind(call, p, task);
-    if (r == 0)
-        r = child_check_agent(call->engine, p->agent, task, &call->err);
-    if (r == 0)
-        r = check_until(call, task);
-    if (r < 0)
-        return r;
-    if (engine_executor_kind(call->engine, call->run.task) == EXECUTOR_SLURM) {
-        /* Children of a run in Slurm also run there: that is where its files are. */
-        const char *partition = engine_partition(call->engine, call->run.task);
-        json_object_set_new(task, "executor", json_string("slurm"));
-        if (partition)
-            json_object_set_new(task, "slurm", json_pack("{s:s}", "partition", partition));
-    }
-    json_t *inside = child_inside_of(call->engine, call->run.task);
-    if (inside)
-        json_object_set_new(task, "inside", inside);
-    if (!is_given(task, "parent"))
-        json_object_set_new(task, "parent", json_string(p->id));
-    bool any_worker = !p->spec.agent && engine_has_roster(call->engine);
-    if (is_given(task, "prompt") && !is_given(task, "agent") && p->agent && !any_worker)
-        json_object_set_new(task, "agent", json_string(p->agent));
-    return child_spans_bound(call->engine, &p->spans, task, &call->err);
+/* A child stays in the parent's project and folder, and does not go before it in the queue. */
+static int check_token_child(struct op_call *call, const struct token_parent *parent,
+                             const json_t *task) {
+    const char *project = text_of(task, "project"), *cwd = text_of(task, "cwd");
+    const char *gate = text_of(task, "parent_gate"), *kind = text_of(task, "kind");
+    const char *until = text_of(task, "until"), *id = parent->p.id;
+    const json_t *priority = json_object_get(task, "priority");
+    if (project && strcmp(project, parent->project) != 0)
+        return op_fail(call, -EACCES, "'project': '%s' belongs to '%s', and so do its children", id,
+                       parent->project);
+    if (json_is_integer(priority) && json_integer_value(priority) < parent->view.priority)
+        return op_fail(call, -EACCES, "'priority': %" PRId64 " would go before '%s', which has %d",
+                       (int64_t)json_integer_value(priority), id, parent->view.priority);
+    if (!*parent->folder && !parent->in_workspace)
+        return op_fail(call, -EACCES,
+                       "'cwd': the folder of run '%s' cannot be known: its lock file was changed, "
+                       "so it adds no children",
+                       call->caller);
+    if (cwd && (!*parent->folder || !is_inside(parent->folder, cwd)))
+        return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
+                       op_quote(cwd).text, call->caller);
+    if (gate && strcmp(gate, "none") != 0)
+        return op_fail(call, -EACCES, "'parent_gate': children of a run may start beside it: none");
+    if (kind && config_has_kind(engine_config(call->engine), kind)
+        && base_score(call, kind) > base_score(call, parent->kind))
+        return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", op_quote(kind).text, id);
+    int r = child_check_agent(call->engine, parent->p.agent, task, &call->err);
+    if (r == 0 && until && strcmp(until, "exit") != 0 && strcmp(until, "done") != 0)
+        r = op_fail(call, -EACCES, "'until': children of a run end by themselves: exit or done");
+    return r;
 }
 
 int children_complete(struct op_call *call) {
     json_t *tasks = json_object_get(call->params, "tasks"), *task;
-    _cleanup_(parent_finish) struct parent p = { .folder = STRBUF_INIT };
+    struct task_read_options reading = { .source.now = engine_now(call->engine) };
+    _cleanup_(token_parent_finish) struct token_parent parent;
     size_t index;
-    parent_find(call, &p);
-    const char *own = op_group_name(call->engine, p.spec.group), *group = op_text(call, "group");
+    bool changed;
+    find_parent(call, &parent);
     if (op_flag(call, "force"))
         return op_fail(call, -EACCES, "'force': a run does not override what guards others");
-    if (group && (!own || strcmp(own, group) != 0))
-        return op_fail(call, -EACCES, "'group': children of a run are in its own group");
+    int r = check_group(call->engine, &parent.p, op_text(call, "group"), &call->err);
+    if (r < 0)
+        return r;
     json_object_del(call->params, OP_BODY); /* store the completed form */
     json_array_foreach(tasks, index, task) {
         call->index = (int64_t)index;
-        int r = json_is_object(task) ? complete_child(call, &p, task) : 0;
+        if (!json_is_object(task))
+            continue; /* batch_read refuses it */
+        r = child_check_members(call->engine, CHILD_TOKEN, task, &call->err);
+        if (r == 0) /* the following checks compare numbers */
+            r = task_members_read(task, &reading, &changed, &call->err);
+        if (r == 0)
+            r = check_token_child(call, &parent, task);
+        if (r == 0)
+            r = inherit(call->engine, &parent.p, task, &call->err);
         if (r < 0)
             return r;
     }
@@ -390,8 +403,8 @@ static int limit_running(struct op_call *call, struct submission *s) {
     if (s->resource_names.count >= SUBMISSION_RESOURCES_MAX)
         return op_fail(call, -EACCES, "'resources': a child of a run may name %u at the most",
                        SUBMISSION_RESOURCES_MAX - 1);
-    _cleanup_(freep) char *key =
-        xasprintf(CHILDREN_KEY "%s-%" PRIu64, s->project_row->prefix, s->spec.parent);
+    const char *key = arena_printf(op_arena(call), CHILDREN_KEY "%s-%" PRIu64,
+                                   s->project_row->prefix, s->spec.parent);
     submission_add_resource(s, key, op_arena(call));
     return 0;
 }
@@ -403,7 +416,7 @@ static int64_t first_of(int64_t left, bool is_top, int64_t lent) {
 }
 
 /* What the run may still delegate; for a task that a user added, the configured loan. */
-static struct engine_amounts left_for_children(struct op_call *call, task_id top) {
+static struct engine_amounts left_for_children(const struct op_call *call, task_id top) {
     const struct config *config = engine_config(call->engine);
     struct engine_amounts left = engine_left(call->engine, call->run.task);
     bool is_top = call->run.task == top;
@@ -483,7 +496,8 @@ int children_admit(struct op_call *call, struct batch *batch) {
     return r;
 }
 
-void children_added(struct op_call *call, const struct batch *batch) {
+void children_added(const struct batch *batch) {
+    const struct op_call *call = batch->run;
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission_names *keys = &batch->entries[i].resource_names;
         engine_limit_children(call->engine, keys->items[keys->count - 1]);
@@ -528,21 +542,19 @@ void children_added(struct op_call *call, const struct batch *batch) {
 struct spawning {
     struct engine *engine;
     const struct engine_spawn *order;
+    struct parent p; /* the task that wrote it */
     struct arena arena;
     struct taskfile *file;
-    json_t *spec; /* the task that wrote it, as submitted */
+    json_t *spec; /* of that task, as submitted */
     json_t *body;
-    json_t *inside; /* the sandbox that children stay in; NULL: none */
     struct batch batch;
-    char parent[ENGINE_ID_MAX];
-    unsigned source; /* CHILD_AGENT or CHILD_COMMAND */
 };
 
 static void spawning_finish(struct spawning *s) {
     batch_finish(&s->batch);
     taskfile_free(s->file);
     json_decref(s->spec);
-    json_decref(s->inside);
+    json_decref(s->p.defaults);
     json_decref(s->body);
     arena_finish(&s->arena);
 }
@@ -585,12 +597,6 @@ static int check_spawn_count(const struct spawning *s, struct error *err) {
                            s->order->shown, count, most);
 }
 
-static int refuse_spawned(struct spawning *s, size_t index, struct error *err,
-                          const char *message) {
-    (void)error_set(err, -EINVAL, "%s", message);
-    return taskfile_locate(s->file, index, err);
-}
-
 static bool is_name_of_file(const struct spawning *s, const char *name) {
     const json_t *tasks = json_object_get(s->body, "tasks");
     for (size_t i = 0; i < json_array_size(tasks); i++) {
@@ -599,23 +605,6 @@ static bool is_name_of_file(const struct spawning *s, const char *name) {
             return true;
     }
     return false;
-}
-
-static void inherit(json_t *task, const char *member, const json_t *from) {
-    json_t *value = json_object_get(from, member);
-    if (!json_object_get(task, member) && json_is_string(value))
-        (void)json_object_set(task, member, value);
-}
-
-/* Children of a task in Slurm also run there, unless the file says otherwise. */
-static void inherit_place(json_t *task, const json_t *from) {
-    const char *executor = text_of(from, "executor");
-    json_t *place = json_object_get(from, "slurm");
-    if (!executor || json_object_get(task, "executor"))
-        return;
-    inherit(task, "executor", from);
-    if (strcmp(executor, "slurm") == 0 && place && !json_object_get(task, "slurm"))
-        (void)json_object_set(task, "slurm", place);
 }
 
 /* --- what an agent may not choose ------------------------------------------------------------ */
@@ -629,63 +618,38 @@ static int check_path(const struct spawning *s, const json_t *task, const char *
         engine_find_project(s->engine, name ? name : DEFAULT_PROJECT);
     if (!own && project)
         own = project->path;
-    if (!path || *path != '/' || (own && child_path_is_inside(own, path))
-        || child_path_is_inside(s->order->folder, path))
+    if (!path || *path != '/' || (own && is_inside(own, path)) || is_inside(s->order->folder, path))
         return 0;
     return error_set(err, -EACCES, "'%s': '%s' is not in a folder of '%s'", member,
-                     op_quote(path).text, s->parent);
+                     op_quote(path).text, s->p.id);
 }
 
 /* submission_link checks the project. */
-static int check_child(const struct spawning *s, const json_t *task, struct error *err) {
+static int check_spawned(const struct spawning *s, const json_t *task, struct error *err) {
     static const char *const paths[] = { "cwd", "artifact", "spawn" };
-    int r = child_check_members(s->engine, s->source, task, err);
-    if (r < 0 || s->source != CHILD_AGENT)
-        return r;
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(paths); i++)
+    const char *parent = text_of(task, "parent");
+    if (json_object_get(task, "external_id"))
+        return error_set(err, -EINVAL,
+                         "'external_id' is for submissions: leave it out of a spawn file");
+    int r = child_check_members(s->engine, s->p.source, task, err);
+    for (size_t i = 0; r == 0 && s->p.source == CHILD_AGENT && i < ARRAY_SIZE(paths); i++)
         r = check_path(s, task, paths[i], err);
-    return r < 0 ? r : child_check_agent(s->engine, text_of(s->spec, "agent"), task, err);
+    if (r == 0 && s->p.source == CHILD_AGENT)
+        r = child_check_agent(s->engine, s->p.agent, task, err);
+    if (r == 0 && parent && !is_name_of_file(s, parent))
+        r = error_set(err, -EINVAL, "'parent' must be a task of this file, or be left out");
+    return r;
 }
-
-static int check_group(const struct spawning *s, struct error *err) {
-    const char *name = text_of(s->body, "group");
-    struct task_spec spec = { 0 };
-    (void)core_task_spec(engine_core(s->engine), s->order->task, &spec);
-    const char *own = op_group_name(s->engine, spec.group);
-    if (s->source != CHILD_AGENT || !name || (own && strcmp(own, name) == 0))
-        return 0;
-    return error_set(err, -EACCES, "%s: 'group': children of a run are in its own group",
-                     s->order->shown);
-}
-
-/* --- each task ------------------------------------------------------------------------------- */
 
 static int complete_spawned(struct spawning *s, json_t *task, size_t index, struct error *err) {
-    const char *parent = text_of(task, "parent"), *cwd = text_of(task, "cwd");
-    if (json_object_get(task, "external_id"))
-        return refuse_spawned(s, index, err,
-                              "'external_id' is for submissions: leave it out of a spawn file");
-    if (check_child(s, task, err) < 0)
-        return taskfile_locate(s->file, index, err);
-    if (parent && !is_name_of_file(s, parent))
-        return refuse_spawned(s, index, err,
-                              "'parent' must be a task of this file, or be left out");
-    if (!parent)
-        json_object_set_new(task, "parent", json_string(s->parent));
-    if (!json_object_get(task, "parent_gate"))
-        json_object_set_new(task, "parent_gate", json_string("done"));
+    const char *cwd = text_of(task, "cwd");
+    int r = check_spawned(s, task, err);
     /* The task file reader sets `cwd` to the folder of the file. */
-    if (cwd && strcmp(cwd, s->order->folder) == 0
+    if (r == 0 && cwd && strcmp(cwd, s->order->folder) == 0
         && taskfile_member_line(s->file, index, "cwd") == 0)
         json_object_del(task, "cwd");
-    inherit(task, "cwd", s->spec);
-    inherit(task, "project", s->spec);
-    inherit_place(task, s->spec);
-    if (json_object_get(task, "prompt"))
-        inherit(task, "agent", s->spec);
-    if (s->inside)
-        (void)json_object_set(task, "inside", s->inside);
-    int r = child_spans_bound(s->engine, &(struct child_spans){ 0 }, task, err);
+    if (r == 0)
+        r = inherit(s->engine, &s->p, task, err);
     return r < 0 ? taskfile_locate(s->file, index, err) : 0;
 }
 
@@ -699,7 +663,7 @@ static int check_limits(const struct spawning *s, struct error *err) {
     if (core_task(core, s->order->task, &view) && view.depth >= depth)
         return error_set(err, -E2BIG,
                          "%s: '%s' is %u levels deep; the most are %" PRId64 " (spawn.depth)",
-                         s->order->shown, s->parent, view.depth, depth);
+                         s->order->shown, s->p.id, view.depth, depth);
     if (engine_is_full(s->engine))
         return error_set(err, -ENOSPC, "the disk is nearly full: no new tasks until there is room");
     return 0;
@@ -718,52 +682,57 @@ static int check_batch(struct spawning *s, struct error *err) {
 /* --- adding ---------------------------------------------------------------------------------- */
 
 static int add_spawned(struct spawning *s, struct error *err) {
-    const char *name = text_of(s->body, "group");
     struct task_spec spec = { 0 };
-    (void)core_task_spec(engine_core(s->engine), s->order->task, &spec);
-    uint32_t group = spec.group;
-    bool made = name && !engine_find_group(s->engine, name);
-    int r = name ? engine_open_group(s->engine, name, false, &group, err) : 0;
-    if (r >= 0 && s->batch.makes_default)
-        r = engine_add_project(s->engine, DEFAULT_PROJECT, NULL, err);
+    (void)core_task_spec(engine_core(s->engine), s->p.task, &spec);
     for (size_t i = 0; i < s->batch.count; i++)
-        s->batch.entries[i].spec.group = group;
-    if (r >= 0)
-        r = engine_add_tasks(s->engine, s->batch.entries, s->batch.count, err);
-    if (r >= 0)
-        batch_set_budgets(&s->batch);
-    else if (made)
-        engine_take_back_group(s->engine, group);
+        s->batch.entries[i].spec.group = spec.group;
+    int r = batch_add(&s->batch, text_of(s->body, "group"), err);
     return r < 0 ? r : (int)s->batch.added;
+}
+
+static void find_writer(struct spawning *s) {
+    struct parent *p = &s->p;
+    s->spec = json_loads(s->order->spec, 0, NULL);
+    p->task = s->order->task;
+    p->agent = text_of(s->spec, "agent");
+    engine_task_id(s->engine, p->task, p->id);
+    json_t *defaults = p->defaults = json_object(), *sandbox = sandbox_of(s->engine, p->task);
+    bool commands = json_is_array(json_object_get(s->spec, "argv")) || allows_commands(s->engine);
+    p->source = commands && !sandbox ? CHILD_COMMAND : CHILD_AGENT;
+    set_text(defaults, "parent", p->id);
+    set_text(defaults, "parent_gate", "done");
+    set_text(defaults, "cwd", text_of(s->spec, "cwd"));
+    set_text(defaults, "project", text_of(s->spec, "project"));
+    const char *executor = text_of(s->spec, "executor");
+    set_text(defaults, "executor", executor);
+    if (executor && strcmp(executor, "slurm") == 0)
+        (void)json_object_set(defaults, "slurm", json_object_get(s->spec, "slurm"));
+    set_text(defaults, "agent", p->agent);
+    json_object_set_new(defaults, "inside", sandbox);
 }
 
 int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *order,
                 struct error *err) {
     (void)ctx;
     _cleanup_(spawning_finish) struct spawning s = { .engine = engine, .order = order };
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    engine_task_id(engine, order->task, s.parent);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, shown = STRBUF_INIT;
     int r = read_spawn_file(order, &text, err);
     if (r < 0 || is_empty_list(strbuf_text(&text)))
         return r;
-    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
-    if (engine_redact(engine, text.text, text.length, &shown)) {
-        struct strbuf raw = text;
-        text = shown;
-        shown = raw;
-    }
-    r = taskfile_read_text(order->shown, order->folder, strbuf_text(&text), text.length, &s.file,
+    const struct strbuf *used =
+        engine_redact(engine, text.text, text.length, &shown) ? &shown : &text;
+    r = taskfile_read_text(order->shown, order->folder, strbuf_text(used), used->length, &s.file,
                            err);
     if (r < 0)
         return r;
     s.body = taskfile_body(s.file);
-    s.spec = json_loads(order->spec, 0, NULL);
-    s.inside = child_inside_of(engine, order->task);
-    bool commands = json_is_array(json_object_get(s.spec, "argv")) || allows_commands(engine);
-    s.source = commands && !s.inside ? CHILD_COMMAND : CHILD_AGENT;
+    find_writer(&s);
     r = check_spawn_count(&s, err);
-    if (r == 0)
-        r = check_group(&s, err);
+    if (r == 0 && s.p.source == CHILD_AGENT) {
+        r = check_group(engine, &s.p, text_of(s.body, "group"), err);
+        if (r < 0)
+            return error_prefix(err, "%s", order->shown);
+    }
     const json_t *tasks = json_object_get(s.body, "tasks");
     for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++)
         r = complete_spawned(&s, json_array_get(tasks, i), i, err);

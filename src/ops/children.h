@@ -9,7 +9,7 @@
  * the command could do all of it itself, while an agent has read untrusted text. A run in a
  * sandbox, agent or command, could use these members to escape it.
  *
- * Canceling a task cancels the descendants that runs have added, in the same turn (engine/below.h):
+ * Canceling a task cancels the descendants that runs have added, in the same turn (engine/descendants.h):
  * a child added just before is canceled, one added just after is refused. */
 #pragma once
 
@@ -21,8 +21,8 @@ int children_complete(struct op_call *call);
 /* Checks depth, number, tokens, and that no ancestor was canceled. Call after all other checks,
  * just before adding. */
 int children_admit(struct op_call *call, struct batch *batch);
-/* Call after adding: takes the children's budgets from their parent. */
-void children_added(struct op_call *call, const struct batch *batch);
+/* batch_add calls it for a run: takes the children's budgets from their parent. */
+void children_added(const struct batch *batch);
 
 /* Validates the member `inside` of a submission: {"sandbox", "root"}. A task added by a sandboxed
  * run is also sandboxed, and works in the same folder or that of its project, regardless of its

@@ -23,10 +23,7 @@ enum added { ADDED, ADDED_ALREADY, ADDED_DEFERRED, ADDED_DRY };
 
 struct adding {
     struct batch batch;
-    uint32_t group;
     struct queue_room room;
-    const task_id *ids; /* of all entries; 0: nothing is stored for it */
-    const enum added *added;
 };
 
 static void adding_finish(void *state) {
@@ -59,55 +56,25 @@ static enum added added_of(const struct op_call *call, const struct submission *
     return op_flag(call, "dry_run") ? ADDED_DRY : ADDED;
 }
 
-static task_id stored_id(const struct op_call *call, const struct submission *entry) {
-    enum added added = added_of(call, entry);
-    return added == ADDED || added == ADDED_ALREADY ? entry->spec.id : 0;
-}
-
 /* By enum added; ADDED has none. */
 static const char memo_marks[] = " !-?";
 
 /* "3 17+1000 5+1! 0+2-": the group, then ranges of numbers with the mark of those that were not
- * added. */
+ * added; number 0: nothing is stored for them. */
 static void write_memo(struct op_call *call) {
-    const struct adding *a = adding_of(call);
-    strbuf_printf(&call->memo, "%" PRIu32, a->group);
-    for (size_t i = 0, n; i < a->batch.count; i += n) {
-        const struct submission *e = &a->batch.entries[i];
+    const struct batch *batch = &adding_of(call)->batch;
+    strbuf_printf(&call->memo, "%" PRIu32, batch->group);
+    for (size_t i = 0, n; i < batch->count; i += n) {
+        const struct submission *e = &batch->entries[i];
         enum added added = added_of(call, e);
-        task_id id = stored_id(call, e);
-        for (n = 1; i + n < a->batch.count; n++)
-            if (added_of(call, &e[n]) != added || stored_id(call, &e[n]) != (id ? id + n : 0))
+        bool stored = added == ADDED || added == ADDED_ALREADY;
+        for (n = 1; i + n < batch->count; n++)
+            if (added_of(call, &e[n]) != added || (stored && e[n].spec.id != e->spec.id + n))
                 break;
-        strbuf_printf(&call->memo, " %" PRIu64 "+%zu", id, n);
+        strbuf_printf(&call->memo, " %" PRIu64 "+%zu", stored ? e->spec.id : 0, n);
         if (added != ADDED)
             strbuf_putc(&call->memo, memo_marks[added]);
     }
-}
-
-/* All checks were made before. */
-static int add(struct op_call *call) {
-    struct adding *a = adding_of(call);
-    struct batch *batch = &a->batch;
-    const char *group = op_text(call, "group");
-    bool made = group && !engine_find_group(call->engine, group);
-    int r = group ? engine_open_group(call->engine, group, false, &a->group, &call->err) : 0;
-    for (size_t i = 0; group && i < batch->count; i++)
-        batch->entries[i].spec.group = a->group;
-    if (r == 0 && batch->makes_default)
-        r = engine_add_project(call->engine, DEFAULT_PROJECT, NULL, &call->err);
-    if (r == 0 && batch->added > 0)
-        r = engine_add_tasks(call->engine, batch->entries, batch->count, &call->err);
-    if (r < 0 && made)
-        engine_take_back_group(call->engine, a->group);
-    if (r < 0)
-        return r;
-    if (call->run.token[0])
-        children_added(call, batch);
-    batch_set_budgets(batch);
-    epic_adopt_children(call, batch);
-    write_memo(call);
-    return 0;
 }
 
 /* Agents in one folder see each other's unfinished changes. */
@@ -117,10 +84,9 @@ static const char *shared_folder_note(struct op_call *call, const struct submiss
     task_id other = folder ? engine_agent_in_folder(call->engine, folder) : 0;
     if (!other)
         return NULL;
-    _cleanup_(freep) char *text =
-        xasprintf("the agent of '%s' works in '%.200s' at the moment: " SHARED_FOLDER_FIX,
-                  op_id(call, other), folder);
-    return arena_strdup(op_arena(call), text);
+    return arena_printf(op_arena(call),
+                        "the agent of '%s' works in '%.200s' at the moment: " SHARED_FOLDER_FIX,
+                        op_id(call, other), folder);
 }
 
 /* The first warning of each kind, in this order: base branch, shared folder, priority. Children of
@@ -161,8 +127,12 @@ static int check_and_add(struct op_call *call) {
         return r;
     a->room.deferred = batch->deferred;
     a->room.note = find_note(call, batch);
-    if (!op_flag(call, "dry_run"))
-        return add(call);
+    if (!op_flag(call, "dry_run")) {
+        r = batch_add(batch, op_text(call, "group"), &call->err);
+        if (r < 0)
+            return r;
+        epic_adopt_children(call, batch);
+    }
     write_memo(call);
     return 0;
 }
@@ -232,7 +202,7 @@ static const char *result_of(const struct task_view *t) {
 
 /* clang-format off */
 #define ADDED_TASK(X) \
-    X(print_id, "id", T_ID | T_NULL, "its id; null: it was not added", NULL, call->engine, a->ids[index]) \
+    X(print_id, "id", T_ID | T_NULL, "its id; null: it was not added", NULL, call->engine, id) \
     X(print_text, "result", T_TEXT, "`queued`, `started`, `held` …, `already`, `deferred`; with `dry_run` `new`", "queued", added == ADDED ? result : words[added]) \
     X(print_bool, "already", T_BOOL, "it was there before", NULL, added == ADDED_ALREADY) \
     X(print_count, "queue_position", T_INT | T_NULL, "how many start before it, and it", NULL, place > 0 ? place : -1) \
@@ -242,84 +212,65 @@ static const struct shape added_task_shape = { "AddedTask", "a task that was to 
     { "name", T_TEXT | T_MAYBE, "its `name` in the request", "build" }) };
 /* clang-format on */
 
-static void print_one(struct op_call *call, struct json_writer *w, size_t index, bool position) {
-    const struct adding *a = adding_of(call);
-    const char *name =
-        json_string_value(json_object_get(json_array_get(op_json(call, "tasks"), index), "name"));
-    struct task_view t = { .state = TASK_CANCELED }; /* deleted since */
-    bool there = a->ids[index] && core_task(engine_core(call->engine), a->ids[index], &t);
-    bool waits = there && (t.state == TASK_WAITING || t.state == TASK_READY);
-    json_write_object_begin(w);
+static void print_one(struct op_call *call, struct json_writer *w, size_t index, task_id id,
+                      enum added added) {
     static const char *const words[] = { "", "already", "deferred", "new" };
-    enum added added = a->added[index];
+    const struct core *core = engine_core(call->engine);
+    const json_t *tasks = op_json(call, "tasks");
+    const char *name = json_string_value(json_object_get(json_array_get(tasks, index), "name"));
+    struct task_view t = { .state = TASK_CANCELED }; /* deleted since */
+    bool there = id && core_task(core, id, &t);
+    bool waits = there && (t.state == TASK_WAITING || t.state == TASK_READY);
     bool ended = there && task_state_is_final(t.state); /* it was added with a `state` */
     const char *result = ended ? task_state_name(t.state) : result_of(&t);
-    amount place =
-        waits && position ? core_queue_position(engine_core(call->engine), a->ids[index]) : 0;
+    bool position = waits && json_array_size(tasks) <= POSITIONS_MAX;
+    amount place = position ? core_queue_position(core, id) : 0;
+    json_write_object_begin(w);
     ADDED_TASK(SHAPE_PRINT)
     if (name)
         print_text(w, "name", name);
     json_write_object_end(w);
 }
 
-static void print_answer(struct op_call *call, size_t count) {
-    const struct adding *a = adding_of(call);
-    struct json_writer w = op_begin(call);
-    print_list(&w, "tasks");
-    for (size_t i = 0; i < count; i++)
-        print_one(call, &w, i, count <= POSITIONS_MAX);
-    json_write_array_end(&w);
-    bool refused = false;
-    for (size_t i = 0; i < count; i++)
-        refused |= a->added[i] == ADDED_ALREADY;
-    if (refused
-        && strcmp(config_text(engine_config(call->engine), "tasks.duplicates", NULL), "refuse")
-               == 0)
-        print_bool(&w, "refused", true);
-    print_text(&w, "group", op_group_name(call->engine, a->group));
-    queue_room_print(call, &w, &a->room);
-    json_write_object_end(&w);
-}
-
-static void fill(struct op_call *call) {
+static int print_memo(struct op_call *call, const char *memo) {
     struct adding *a = adding_of(call);
-    task_id *ids = arena_alloc(op_arena(call), (a->batch.count + 1) * sizeof(*ids));
-    enum added *added = arena_alloc(op_arena(call), (a->batch.count + 1) * sizeof(*added));
-    for (size_t i = 0; i < a->batch.count; i++) {
-        ids[i] = stored_id(call, &a->batch.entries[i]);
-        added[i] = added_of(call, &a->batch.entries[i]);
-    }
-    a->ids = ids;
-    a->added = added;
-    print_answer(call, a->batch.count);
-}
-
-static int replay(struct op_call *call, const char *memo) {
-    struct adding *a = adding_of(call);
+    const char *duplicates = config_text(engine_config(call->engine), "tasks.duplicates", NULL);
     size_t count = json_array_size(op_json(call, "tasks")), at = 0;
-    task_id *ids = arena_alloc(op_arena(call), (count + 1) * sizeof(*ids));
-    enum added *added = arena_alloc(op_arena(call), (count + 1) * sizeof(*added));
+    bool any_already = false;
     char *end;
-    a->group = (uint32_t)strtoul(memo, &end, 10);
+    uint32_t group = (uint32_t)strtoul(memo, &end, 10);
+    struct json_writer w = op_begin(call);
+    a->room.deferred = 0;
+    print_list(&w, "tasks");
     while (*end == ' ') {
         task_id first = strtoull(end + 1, &end, 10);
         size_t size = *end == '+' ? strtoull(end + 1, &end, 10) : 0;
         const char *mark = *end && *end != ' ' ? strchr(memo_marks, *end) : NULL;
-        enum added as = mark ? (enum added)(mark - memo_marks) : ADDED;
+        enum added added = mark ? (enum added)(mark - memo_marks) : ADDED;
         end += mark != NULL;
-        for (size_t i = 0; i < size && at < count; i++, at++) {
-            ids[at] = first ? first + i : 0;
-            added[at] = as;
-            a->room.deferred += as == ADDED_DEFERRED;
+        for (size_t i = 0; i < size && at < count; i++) {
+            print_one(call, &w, at++, first ? first + i : 0, added);
+            any_already = any_already || added == ADDED_ALREADY;
+            a->room.deferred += added == ADDED_DEFERRED;
         }
     }
     if (at != count)
         return op_fail(call, -EUCLEAN, "what was stored for the idempotency key cannot be read");
-    a->ids = ids;
-    a->added = added;
-    a->room.hard = config_policy(engine_config(call->engine))->queue.hard;
-    print_answer(call, count);
-    return 0;
+    json_write_array_end(&w);
+    if (any_already && strcmp(duplicates, "refuse") == 0)
+        print_bool(&w, "refused", true);
+    print_text(&w, "group", op_group_name(call->engine, group));
+    queue_room_print(call, &w, &a->room);
+    return op_end(&w);
+}
+
+static void fill(struct op_call *call) {
+    (void)print_memo(call, strbuf_text(&call->memo));
+}
+
+static int replay(struct op_call *call, const char *memo) {
+    adding_of(call)->room.hard = config_policy(engine_config(call->engine))->queue.hard;
+    return print_memo(call, memo);
 }
 
 const struct op op_task_add = {

@@ -22,24 +22,18 @@
 
 /* --- the tasks of a sling -------------------------------------------------------------------- */
 
+/* A formula: steps that do the work of a task. */
 struct sling_work {
-    task_id task;
+    task_id named; /* the task of the request */
     const char *formula;
     json_t *steps;       /* of the parameter */
-    uint32_t generation; /* of this sling; set before work_check */
+    uint32_t generation; /* of this sling */
     struct batch batch;
-    task_id *before; /* what the task depended on */
-    size_t before_count;
-    bool applied; /* its dependencies have changed */
-};
-
-struct sling_works {
-    struct sling_work *items;
-    size_t count;
 };
 
 struct sling_item {
-    task_id task;
+    task_id named; /* as found in the request */
+    task_id task;  /* the same, or its copy in another project */
     uint32_t group;
     bool already;
     bool epic;                     /* named for the drafts below it */
@@ -51,6 +45,7 @@ struct sling_item {
     bool prompted;                 /* it has a prompt: its agent needs a command */
     bool hold;                     /* as submitted */
     bool moves;                    /* to the named project */
+    const struct submission *copy; /* of a task that moves; or NULL */
     const char *moved_from;        /* its previous id; NULL: it has not moved */
     json_t *spec;                  /* the submission of a task that moves; or NULL */
     bool cleared;                  /* it was removed from the queue */
@@ -59,57 +54,78 @@ struct sling_item {
     const char *skipped; /* why it is not slung; sling_deferred: the queue has no room */
 };
 
-/* Drafts that move to another project. */
-struct sling_move {
-    struct {
-        task_id from, to;
-    } * items;
+/* Dependencies of a task before this call has changed them. */
+struct sling_change {
+    task_id task;
+    const task_id *depends;
     size_t count;
-    json_t *read, *kept; /* the submissions, as parsed and as stored */
-    struct batch batch;
 };
 
 struct slinging {
-    struct sling_item *items;
+    struct sling_item *items; /* found by `named` */
     size_t count, capacity;
     struct id_map seen;
     struct queue_room room;
     uint32_t group; /* 0: none */
     size_t fresh;   /* will be slung */
     size_t queried; /* items whose submissions were read from the store */
-    struct sling_works works;
-    struct sling_move move;
+    struct sling_work *works;
+    size_t work_count;
+    json_t *moved; /* submissions of the tasks that move */
+    struct batch moves;
+    task_id first_added; /* tasks from this number on were added by this call */
+    struct sling_change *changes;
+    size_t change_count, change_capacity;
 };
+
+static void slinging_finish(void *state) {
+    struct slinging *s = state;
+    for (size_t i = 0; i < s->count; i++)
+        json_decref(s->items[i].spec);
+    for (size_t i = 0; i < s->work_count; i++)
+        batch_finish(&s->works[i].batch);
+    batch_finish(&s->moves);
+    json_decref(s->moved);
+    freep(&s->items);
+    freep(&s->works);
+    freep(&s->changes);
+    id_map_finish(&s->seen);
+}
+
+static struct slinging *slinging_of(struct op_call *call) {
+    return op_state(call, sizeof(struct slinging), slinging_finish);
+}
 
 static bool is_fresh(const struct sling_item *item) {
     return !item->already && !item->skipped;
 }
 
 static bool same_sling_item(const void *ctx, uint32_t handle, const void *key) {
-    return ((const struct slinging *)ctx)->items[handle - 1].task == *(const task_id *)key;
+    return ((const struct slinging *)ctx)->items[handle - 1].named == *(const task_id *)key;
 }
 
 /* --- which tasks ----------------------------------------------------------------------------- */
 
-static struct sling_item *sling_push(struct slinging *s, task_id task) {
-    uint32_t known = id_map_find(&s->seen, hash_u64(task), &task);
-    if (known)
-        return &s->items[known - 1];
-    if (s->count == OP_LIST_MAX)
-        return NULL;
-    s->items = xgrow(s->items, &s->capacity, s->count + 1, sizeof(*s->items));
-    s->items[s->count++] = (struct sling_item){ .task = task };
-    id_map_add(&s->seen, hash_u64(task), (uint32_t)s->count);
-    return &s->items[s->count - 1];
-}
+#define SLING_TOO_MANY "more than %d tasks at once; sling them in parts"
 
-static struct sling_item *sling_item_of(const struct slinging *s, task_id task) {
-    uint32_t handle = id_map_find(&s->seen, hash_u64(task), &task);
+static struct sling_item *sling_item_of(const struct slinging *s, task_id named) {
+    uint32_t handle = id_map_find(&s->seen, hash_u64(named), &named);
     return handle ? &s->items[handle - 1] : NULL;
 }
 
-static int sling_too_many(struct op_call *call) {
-    return op_fail(call, -E2BIG, "more than %d tasks at once; sling them in parts", OP_LIST_MAX);
+/* NULL with call->err: too many. */
+static struct sling_item *sling_push(struct op_call *call, struct slinging *s, task_id task) {
+    struct sling_item *known = sling_item_of(s, task);
+    if (known)
+        return known;
+    if (s->count == OP_LIST_MAX) {
+        (void)op_fail(call, -E2BIG, SLING_TOO_MANY, OP_LIST_MAX);
+        return NULL;
+    }
+    s->items = xgrow(s->items, &s->capacity, s->count + 1, sizeof(*s->items));
+    s->items[s->count++] = (struct sling_item){ .named = task, .task = task };
+    id_map_add(&s->seen, hash_u64(task), (uint32_t)s->count);
+    return &s->items[s->count - 1];
 }
 
 static int compare_tasks(const void *a, const void *b) {
@@ -129,33 +145,34 @@ static int push_group(struct op_call *call, struct slinging *s, const struct eng
     (void)core_group_members(core, group->id, true, drafts, count);
     qsort(drafts, count, sizeof(*drafts), compare_tasks);
     for (size_t i = 0; i < count; i++)
-        if (!sling_push(s, drafts[i]))
-            return sling_too_many(call);
+        if (!sling_push(call, s, drafts[i]))
+            return call->err.code;
     return 0;
 }
 
-static int push_descendants(struct op_call *call, struct slinging *s, task_id top) {
+/* The task, and all drafts below it. */
+static int push_task(struct op_call *call, struct slinging *s, task_id top) {
     const struct core *core = engine_core(call->engine);
     task_id first;
+    bool drafts = false;
+    if (!sling_push(call, s, top))
+        return call->err.code;
     if (core_task_children(core, top, &first, 1) == 0)
         return 0;
     _cleanup_(freep) task_id *walk = xcalloc(OP_LIST_MAX + 1, sizeof(*walk));
     size_t count = core_task_children(core, top, walk, OP_LIST_MAX + 1);
-    bool drafts = false;
     for (size_t i = 0; i < count; i++) {
-        if (count > OP_LIST_MAX)
-            return sling_too_many(call);
         struct task_view t;
+        if (count > OP_LIST_MAX)
+            return op_fail(call, -E2BIG, SLING_TOO_MANY, OP_LIST_MAX);
         if (core_task(core, walk[i], &t) && t.state == TASK_DRAFT) {
             drafts = true;
-            if (!sling_push(s, walk[i]))
-                return sling_too_many(call);
+            if (!sling_push(call, s, walk[i]))
+                return call->err.code;
         }
         count += core_task_children(core, walk[i], walk + count, OP_LIST_MAX + 1 - count);
     }
-    struct sling_item *epic = drafts ? sling_push(s, top) : NULL;
-    if (epic)
-        epic->epic = true;
+    sling_item_of(s, top)->epic = drafts;
     return 0;
 }
 
@@ -171,22 +188,17 @@ static int push_named(struct op_call *call, struct slinging *s, const char *name
                        op_quote(name).text);
     if (!task && call->err.code == -EINVAL) /* not even in the form of an id */
         return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
-    if (!task)
-        return call->err.code;
-    return sling_push(s, task) ? push_descendants(call, s, task) : sling_too_many(call);
+    return task ? push_task(call, s, task) : call->err.code;
 }
 
 static int push_steps(struct op_call *call, struct slinging *s) {
     const json_t *list = op_json(call, "steps");
     size_t named = s->count;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *name = json_string_value(json_array_get(list, i));
-        task_id task = op_named_task(call, name);
-        if (!task)
-            return call->err.code;
-        struct sling_item *step = sling_push(s, task);
+        task_id task = op_named_task(call, json_string_value(json_array_get(list, i)));
+        struct sling_item *step = task ? sling_push(call, s, task) : NULL;
         if (!step)
-            return sling_too_many(call);
+            return call->err.code;
         step->step = true;
     }
     if (list && (named != 1 || s->count < 2 || s->items[0].step))
@@ -212,92 +224,63 @@ static int sling_collect(struct op_call *call, struct slinging *s) {
 
 /* --- room in the queue ----------------------------------------------------------------------- */
 
-const char sling_deferred[] = "the queue is full (queue.hard)";
+static const char sling_deferred[] = "the queue is full (queue.hard)";
 
-struct sling_graph {
-    uint32_t *starts, *targets;
-    size_t edges, capacity;
-    bool *waits, *deferred;
-};
-
-static void add_edge(struct sling_graph *g, size_t target) {
-    g->targets = xgrow(g->targets, &g->capacity, g->edges + 1, sizeof(*g->targets));
-    g->targets[g->edges++] = (uint32_t)target;
-}
-
-static void add_edge_to(struct sling_graph *g, const struct slinging *s, task_id task) {
+static void add_need(const struct slinging *s, task_id task, struct needs *needs) {
     const struct sling_item *item = task ? sling_item_of(s, task) : NULL;
     if (item)
-        add_edge(g, (size_t)(item - s->items));
+        needs_add(needs, (size_t)(item - s->items));
 }
 
-static void defer_some(struct op_call *call, struct slinging *s) {
-    struct sling_graph g = { 0 };
+static void defer_items(struct op_call *call, struct slinging *s) {
+    _cleanup_(needs_finish) struct needs needs;
     const struct core *core = engine_core(call->engine);
-    g.starts = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*g.starts));
-    g.waits = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*g.waits));
-    g.deferred = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*g.deferred));
+    needs_init(&needs, s->count);
     for (size_t i = 0; i < s->count; i++) {
         const struct sling_item *item = &s->items[i];
         struct task_view view = { 0 };
-        g.starts[i] = (uint32_t)g.edges;
-        g.waits[i] = is_fresh(item);
+        needs_begin(&needs, is_fresh(item));
         /* The tasks of a unit need each other: connect them in a cycle. */
-        uint32_t unit = s->items[i].unit;
         size_t next = i + 1;
-        if (next == s->count || s->items[next].unit != unit)
-            for (next = i; next > 0 && s->items[next - 1].unit == unit;)
+        if (next == s->count || s->items[next].unit != item->unit)
+            for (next = i; next > 0 && s->items[next - 1].unit == item->unit;)
                 next--;
         if (next != i)
-            add_edge(&g, next);
+            needs_add(&needs, next);
         if (!is_fresh(item) || !core_task(core, item->task, &view))
             continue;
-        add_edge_to(&g, s, view.parent);
+        add_need(s, view.parent, &needs);
         size_t count;
-        const task_id *needs = op_depends(call, item->task, 0, &count);
+        const task_id *depends = op_depends(call, item->task, 0, &count);
         for (size_t k = 0; k < count; k++)
-            add_edge_to(&g, s, needs[k]);
+            add_need(s, depends[k], &needs);
     }
-    g.starts[s->count] = (uint32_t)g.edges;
-    struct admit_request request = { .starts = g.starts,
-                                     .targets = g.targets,
-                                     .waits = g.waits,
-                                     .node_count = (uint32_t)s->count,
-                                     .room = queue_room_left(call) };
-    (void)admit_fill(&request, g.deferred);
+    (void)needs_defer(&needs, queue_room_left(call));
     for (size_t i = 0; i < s->count; i++) {
-        if (!g.deferred[i] || !is_fresh(&s->items[i]))
+        if (!needs.deferred[i] || !is_fresh(&s->items[i]))
             continue;
         s->items[i].skipped = sling_deferred;
         s->fresh--;
     }
-    free(g.targets);
-}
-
-static size_t count_steps(const struct slinging *s) {
-    size_t count = 0;
-    for (size_t i = 0; i < s->works.count; i++) {
-        const struct sling_item *item = sling_item_of(s, s->works.items[i].task);
-        count += item && is_fresh(item) ? json_array_size(s->works.items[i].steps) : 0;
-    }
-    return count;
 }
 
 static int sling_admit(struct op_call *call, struct slinging *s) {
-    size_t all = s->fresh, steps = count_steps(s);
+    size_t all = s->fresh, steps = 0;
+    for (size_t i = 0; i < s->work_count; i++)
+        if (is_fresh(sling_item_of(s, s->works[i].named)))
+            steps += json_array_size(s->works[i].steps);
     if (op_flag(call, "partial") && (amount)s->fresh > queue_room_left(call))
-        defer_some(call, s);
+        defer_items(call, s);
     int r = queue_room_check(call, (s->fresh > 0 ? s->fresh : all) + steps, &s->room);
-    for (size_t i = 0; r == 0 && i < s->count; i++)
-        s->room.deferred += s->items[i].skipped == sling_deferred;
-    if (r == 0 && op_text(call, "base_branch")) {
+    for (size_t i = 0; r == 0 && i < s->count; i++) {
+        const struct sling_item *item = &s->items[i];
         struct task_view view;
-        for (size_t i = 0; i < s->count && !s->room.note; i++)
-            if (is_fresh(&s->items[i])
-                && core_task(engine_core(call->engine), s->items[i].task, &view))
-                s->room.note =
-                    submission_branch_note(engine_config(call->engine),
-                                           op_name_of(call->engine, view.project), op_arena(call));
+        s->room.deferred += item->skipped == sling_deferred;
+        if (op_text(call, "base_branch") && !s->room.note && is_fresh(item)
+            && core_task(engine_core(call->engine), item->task, &view))
+            s->room.note =
+                submission_branch_note(engine_config(call->engine),
+                                       op_name_of(call->engine, view.project), op_arena(call));
     }
     return r;
 }
@@ -329,8 +312,10 @@ static size_t children_of(struct op_call *call, task_id task, task_id **ret, boo
     return count;
 }
 
-/* Makes the task also wait for `others`. -ELOOP: one of them waits for it, directly or not. */
-static int wait_for(struct op_call *call, task_id task, const task_id *others, size_t count) {
+/* Makes the task also wait for `others`. -ELOOP: one of them waits for it, directly or not.
+ * `s`: remembers its dependencies (undo_sling); or NULL. */
+static int wait_for(struct op_call *call, struct slinging *s, task_id task, const task_id *others,
+                    size_t count) {
     size_t before, all;
     task_id *on = op_depends(call, task, count, &before);
     all = before;
@@ -341,24 +326,44 @@ static int wait_for(struct op_call *call, task_id task, const task_id *others, s
         if (!known)
             on[all++] = others[i];
     }
-    return all == before ? 0 : op_set_depends(call, task, on, all);
-}
-
-/* `r`: the result of adding steps to the dependencies of their task. */
-static int check_step_cycle(struct op_call *call, int r) {
-    if (r == -ELOOP)
-        return op_fail(call, r, "a step waits for the task that it is a step of");
+    if (all == before)
+        return 0;
+    if (s) {
+        s->changes =
+            xgrow(s->changes, &s->change_capacity, s->change_count + 1, sizeof(*s->changes));
+        s->changes[s->change_count++] = (struct sling_change){ task, on, before };
+    }
+    int r = op_set_depends(call, task, on, all);
     return r < 0 ? r : 0;
 }
 
-static int sling_wait_for_children(struct op_call *call, const struct sling_item *item) {
+static void delete_task(struct op_call *call, task_id task) {
+    (void)engine_apply(call->engine, &(struct fact){ .kind = FACT_DELETE, .task = task }, NULL);
+}
+
+/* Within the turn: restores dependencies and deletes what was added. */
+static void undo_sling(struct op_call *call, struct slinging *s) {
+    struct error why = call->err;
+    for (size_t i = s->change_count; i-- > 0;)
+        (void)op_set_depends(call, s->changes[i].task, s->changes[i].depends, s->changes[i].count);
+    for (task_id task = engine_last_task(call->engine); task >= s->first_added; task--)
+        delete_task(call, task);
+    call->err = why;
+}
+
+static int wait_for_steps(struct op_call *call, struct slinging *s, task_id task,
+                          const task_id *steps, size_t count) {
+    int r = wait_for(call, s, task, steps, count);
+    return r == -ELOOP ? op_fail(call, r, "a step waits for the task that it is a step of") : r;
+}
+
+static int wait_for_children(struct op_call *call, struct slinging *s, task_id epic) {
     task_id *children;
     bool gated = false;
-    size_t count = children_of(call, item->task, &children, &gated);
-    int r = wait_for(call, item->task, children, count);
-    if (r == -ELOOP)
-        return op_fail(call, r, "a child of epic '%s' waits for it", op_id(call, item->task));
-    return r < 0 ? r : 0;
+    size_t count = children_of(call, epic, &children, &gated);
+    int r = wait_for(call, s, epic, children, count);
+    return r == -ELOOP ? op_fail(call, r, "a child of epic '%s' waits for it", op_id(call, epic))
+                       : r;
 }
 
 /* A child that itself waits for the epic is skipped. */
@@ -373,9 +378,9 @@ static void adopt_children(struct op_call *call, task_id epic) {
     struct error before = call->err;
     if (gated || count == 0)
         return;
-    if (wait_for(call, epic, children, count) < 0)
+    if (wait_for(call, NULL, epic, children, count) < 0)
         for (size_t i = adopted = 0; i < count; i++)
-            adopted += wait_for(call, epic, &children[i], 1) >= 0;
+            adopted += wait_for(call, NULL, epic, &children[i], 1) >= 0;
     call->err = before;
     if (adopted > 0)
         engine_put_context(call->engine, epic, "{\"steps\":true}");
@@ -401,27 +406,18 @@ void epic_adopt_children(struct op_call *call, const struct batch *batch) {
 
 #define MOVES_MAX 1000
 
-static void sling_move_finish(struct sling_move *move) {
-    batch_finish(&move->batch);
-    json_decref(move->read);
-    json_decref(move->kept);
-    free(move->items);
-    *move = (struct sling_move){ 0 };
-}
-
 /* Children that stay would lose their parent. */
 static int check_children(struct op_call *call, const struct slinging *s, task_id task) {
     const struct core *core = engine_core(call->engine);
     _cleanup_(freep) task_id *children = xcalloc(OP_LIST_MAX, sizeof(*children));
     size_t count = core_task_children(core, task, children, OP_LIST_MAX);
-    char id[ENGINE_ID_MAX], child[ENGINE_ID_MAX];
     for (size_t i = 0; i < count; i++) {
         const struct sling_item *item = sling_item_of(s, children[i]);
         if (!item || !item->moves)
-            return op_fail(
-                call, -EBUSY, "task '%s' cannot move to project '%s': '%s' is below it and stays",
-                engine_task_id(call->engine, task, id), op_quote(op_text(call, "project")).text,
-                engine_task_id(call->engine, children[i], child));
+            return op_fail(call, -EBUSY,
+                           "task '%s' cannot move to project '%s': '%s' is below it and stays",
+                           op_id(call, task), op_quote(op_text(call, "project")).text,
+                           op_id(call, children[i]));
     }
     return 0;
 }
@@ -439,170 +435,161 @@ static bool is_of_old_project(const struct op_call *call, const struct sling_ite
            && (cwd[length] == '/' || cwd[length] == '\0');
 }
 
-/* Parent and dependencies are known as numbers; names of the original batch are meaningless now. */
-static void read_again(struct op_call *call, struct sling_move *move,
-                       const struct sling_item *item) {
-    static const char *const links[] = { "name", "parent", "depends_on" };
-    json_t *kept = json_deep_copy(item->spec);
-    if (is_of_old_project(call, item))
-        json_object_del(kept, "cwd");
-    json_object_set_new(kept, "project", json_string(op_text(call, "project")));
-    json_t *read = json_deep_copy(kept);
-    for (size_t i = 0; i < ARRAY_SIZE(links); i++)
-        json_object_del(read, links[i]);
-    json_array_append_new(move->kept, kept);
-    json_array_append_new(move->read, read);
+/* The copy, or the task itself if it does not move. */
+static task_id copy_of(const struct slinging *s, task_id task) {
+    const struct sling_item *item = task ? sling_item_of(s, task) : NULL;
+    return item && item->copy ? item->copy->spec.id : task;
 }
 
-static task_id new_number(const struct slinging *s, task_id task) {
-    const struct sling_move *move = &s->move;
-    for (size_t i = 0; i < move->count; i++)
-        if (move->items[i].from == task)
-            return move->items[i].to;
-    return task;
+/* What a copy keeps; names of the original batch are meaningless now. */
+static void keep_spec(struct op_call *call, const struct slinging *s, task_id task,
+                      struct task_spec *spec) {
+    struct task_spec old;
+    (void)core_task_spec(engine_core(call->engine), task, &old);
+    task_id *on = op_depends(call, task, 0, &spec->depends_on_count);
+    for (size_t i = 0; i < spec->depends_on_count; i++)
+        on[i] = copy_of(s, on[i]);
+    spec->depends_on = on;
+    spec->parent = copy_of(s, old.parent);
+    spec->parent_gate = old.parent_gate;
+    spec->parent_iteration = old.parent_iteration;
+    spec->created_at = old.created_at;
+    spec->priority = old.priority;
+    spec->group = old.group;
 }
 
-static int check_move(struct op_call *call, struct slinging *s) {
-    struct sling_move *move = &s->move;
-    int r = batch_read(&move->batch, move->read, NULL, &call->err);
-    for (size_t i = 0; r == 0 && i < move->count; i++)
-        move->batch.entries[i].json = json_array_get(move->kept, i);
+static int check_copies(struct op_call *call, struct slinging *s, const task_id *tasks) {
+    struct batch *batch = &s->moves;
+    struct op_quoted project = op_quote(op_text(call, "project"));
+    int r = batch_read(batch, s->moved, NULL, &call->err);
     if (r == 0)
-        r = batch_check(&move->batch, &call->err);
-    if (r < 0) {
-        (void)error_prefix(&call->err, "task '%s' in project '%s'",
-                           op_id(call, move->items[move->batch.index].from),
-                           op_quote(op_text(call, "project")).text);
-        return r;
+        r = batch_check(batch, &call->err);
+    if (r < 0)
+        return error_prefix(&call->err, "task '%s' in project '%s'",
+                            op_id(call, tasks[batch->index]), project.text);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *copy = sling_item_of(s, tasks[i])->copy = &batch->entries[i];
+        if (copy->already)
+            return op_fail(call, -EEXIST, "project '%s' has '%s' already: '%s'", project.text,
+                           op_quote(copy->external_id).text, op_id(call, copy->spec.id));
     }
-    for (size_t i = 0; i < move->count; i++) {
-        move->items[i].to = move->batch.entries[i].spec.id;
-        if (move->batch.entries[i].already)
-            return op_fail(call, -EEXIST, "project '%s' has '%s' already: '%s'",
-                           op_quote(op_text(call, "project")).text,
-                           op_quote(move->batch.entries[i].external_id).text,
-                           op_id(call, move->batch.entries[i].spec.id));
-    }
-    for (size_t i = 0; i < move->count; i++) {
-        const struct core *core = engine_core(call->engine);
-        struct task_spec *spec = &move->batch.entries[i].spec, old;
-        task_id from = move->items[i].from;
-        (void)core_task_spec(core, from, &old);
-        task_id *on = op_depends(call, from, 0, &spec->depends_on_count);
-        for (size_t k = 0; k < spec->depends_on_count; k++)
-            on[k] = new_number(s, on[k]);
-        spec->depends_on = on;
-        spec->parent = new_number(s, old.parent);
-        spec->parent_gate = old.parent_gate;
-        spec->parent_iteration = old.parent_iteration;
-        spec->created_at = old.created_at;
-        spec->priority = old.priority;
-        spec->group = old.group;
-    }
+    for (size_t i = 0; i < batch->count; i++)
+        keep_spec(call, s, tasks[i], &batch->entries[i].spec);
     return 0;
 }
 
-static int sling_move_check(struct op_call *call, struct slinging *s) {
-    struct sling_move *move = &s->move;
-    int r = 0;
-    sling_move_finish(move);
-    move->items = xcalloc(s->count + 1, sizeof(*move->items));
-    move->read = json_array();
-    move->kept = json_array();
-    move->batch = (struct batch){
-        .engine = call->engine, .arena = op_arena(call), .draft = true, .force = true
-    };
-    for (size_t i = 0; r == 0 && i < s->count; i++) {
+static int check_moves(struct op_call *call, struct slinging *s) {
+    task_id *tasks = arena_alloc(op_arena(call), MOVES_MAX * sizeof(*tasks));
+    size_t count = 0;
+    s->moved = json_array();
+    s->moves = (struct batch){ .engine = call->engine,
+                               .arena = op_arena(call),
+                               .draft = true,
+                               .force = true,
+                               .keeps_links = true };
+    for (size_t i = 0; i < s->count; i++) {
         const struct sling_item *item = &s->items[i];
-        if (!item->moves || item->already || item->skipped)
+        if (!item->moves || !is_fresh(item))
             continue;
-        move->items[move->count++].from = item->task;
-        read_again(call, move, item);
-        if (move->count > MOVES_MAX)
+        if (count == MOVES_MAX)
             return op_fail(call, -E2BIG, "more than %d tasks move at once; sling them in parts",
                            MOVES_MAX);
-        r = check_children(call, s, item->task);
+        tasks[count++] = item->task;
+        json_t *spec = json_deep_copy(item->spec);
+        if (is_of_old_project(call, item))
+            json_object_del(spec, "cwd");
+        json_object_set_new(spec, "project", json_string(op_text(call, "project")));
+        json_array_append_new(s->moved, spec);
+        int r = check_children(call, s, item->task);
+        if (r < 0)
+            return r;
     }
-    return r == 0 && move->count > 0 ? check_move(call, s) : r;
+    return count > 0 ? check_copies(call, s, tasks) : 0;
 }
 
-static void rename_item(struct op_call *call, struct slinging *s, task_id from, task_id to) {
-    uint32_t handle = id_map_find(&s->seen, hash_u64(from), &from);
-    struct sling_item *item = &s->items[handle - 1];
-    id_map_remove(&s->seen, hash_u64(from), &from);
-    item->task = to;
-    item->moved_from = op_id(call, from);
-    id_map_add(&s->seen, hash_u64(to), handle);
-    for (size_t i = 0; i < s->works.count; i++)
-        if (s->works.items[i].task == from)
-            s->works.items[i].task = to;
+static int add_copies(struct op_call *call, struct slinging *s) {
+    int r = s->moves.count > 0 ? batch_add(&s->moves, NULL, &call->err) : 0;
+    for (size_t i = 0; r == 0 && i < s->count; i++) {
+        struct sling_item *item = &s->items[i];
+        if (!item->copy)
+            continue;
+        item->moved_from = op_id(call, item->named);
+        item->task = item->copy->spec.id;
+    }
+    return r;
 }
 
-static int sling_move_add(struct op_call *call, struct slinging *s) {
-    struct sling_move *move = &s->move;
-    if (move->count == 0)
-        return 0;
-    int r = engine_add_tasks(call->engine, move->batch.entries, move->count, &call->err);
-    if (r < 0)
-        return r;
-    batch_set_budgets(&move->batch);
-    for (size_t i = 0; i < move->count; i++)
-        rename_item(call, s, move->items[i].from, move->items[i].to);
-    return 0;
-}
-
-static void delete_task(struct op_call *call, task_id task) {
-    (void)engine_apply(call->engine, &(struct fact){ .kind = FACT_DELETE, .task = task }, NULL);
-}
-
-static void rewire(struct op_call *call, const struct slinging *s, task_id from) {
+/* Tasks that wait for the original wait for the copy. */
+static void replace_dependency(struct op_call *call, const struct slinging *s, task_id original) {
     const struct core *core = engine_core(call->engine);
-    size_t count = core_task_dependants(core, from, NULL, 0);
+    size_t count = core_task_dependants(core, original, NULL, 0);
     _cleanup_(freep) task_id *waiters = xcalloc(count + 1, sizeof(*waiters));
-    (void)core_task_dependants(core, from, waiters, count);
+    (void)core_task_dependants(core, original, waiters, count);
     for (size_t i = 0; i < count; i++) {
         size_t needs;
         task_id *on = op_depends(call, waiters[i], 0, &needs);
         for (size_t k = 0; k < needs; k++)
-            on[k] = new_number(s, on[k]);
+            on[k] = copy_of(s, on[k]);
         (void)op_set_depends(call, waiters[i], on, needs);
     }
+}
+
+static void delete_originals(struct op_call *call, const struct slinging *s) {
+    for (size_t i = 0; i < s->count; i++)
+        if (s->items[i].copy)
+            (void)op_set_depends(call, s->items[i].named, NULL, 0);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->items[i].copy)
+            replace_dependency(call, s, s->items[i].named);
+    for (size_t i = s->count; i-- > 0;) /* descendants come after their ancestors */
+        if (s->items[i].copy)
+            delete_task(call, s->items[i].named);
 }
 
 /* --- formulas -------------------------------------------------------------------------------- */
 
 #define GENERATION_MAX 100000u
 
-static int work_read(struct op_call *call, struct sling_works *works) {
+#define STEPS_MAX 256u
+
+static int read_works(struct op_call *call, struct slinging *s) {
     const json_t *list = op_json(call, "work");
-    works->count = json_array_size(list);
-    works->items = xcalloc(works->count + 1, sizeof(*works->items));
-    for (size_t i = 0; i < works->count; i++) {
-        const json_t *entry = json_array_get(list, i);
-        struct sling_work *work = &works->items[i];
+    size_t count = json_array_size(list);
+    s->works = xcalloc(count + 1, sizeof(*s->works));
+    for (; s->work_count < count; s->work_count++) {
+        const json_t *entry = json_array_get(list, s->work_count);
+        struct sling_work *work = &s->works[s->work_count];
         const char *name = json_string_value(json_object_get(entry, "task"));
         work->formula = json_string_value(json_object_get(entry, "formula"));
         work->steps = json_object_get(entry, "steps");
         size_t steps = json_array_size(work->steps);
-        if (!name || !work->formula || !*work->formula || steps == 0 || steps > 256)
+        if (!name || !work->formula || !*work->formula || steps == 0 || steps > STEPS_MAX)
             return op_fail(call, -EINVAL,
                            "an entry of 'work' must have 'task', 'formula' and 1 to 256 'steps'");
-        work->task = op_named_task(call, name);
-        if (!work->task)
+        work->named = op_named_task(call, name);
+        if (!work->named)
             return call->err.code;
-        for (size_t k = 0; k < i; k++)
-            if (works->items[k].task == work->task)
-                return op_fail(call, -EINVAL, "task '%s' is twice in 'work'", op_quote(name).text);
+        struct sling_item *item = sling_item_of(s, work->named);
+        if (!item)
+            return op_fail(call, -EINVAL, "task '%s' of 'work' is not in 'tasks'",
+                           op_id(call, work->named));
+        if (item->work)
+            return op_fail(call, -EINVAL, "task '%s' is twice in 'work'", op_quote(name).text);
+        item->work = work;
     }
+    if (count > 0 && op_json(call, "steps"))
+        return op_fail(call, -EINVAL, "'work' does not go with 'steps'");
+    if (count > 0 && op_flag(call, "partial"))
+        return op_fail(call, -EINVAL,
+                       "'work' does not go with 'partial': formulas are slung whole");
     return 0;
 }
 
 /* Steps belong to the project of their task, and are named after it. */
-static int complete_steps(struct op_call *call, struct sling_work *work) {
-    char id[ENGINE_ID_MAX];
+static int complete_steps(struct op_call *call, const struct sling_work *work, task_id task) {
+    const char *id = op_id(call, task);
     struct task_view t = { 0 };
-    (void)core_task(engine_core(call->engine), work->task, &t);
-    engine_task_id(call->engine, work->task, id);
+    (void)core_task(engine_core(call->engine), task, &t);
     size_t i;
     json_t *step;
     bool changed;
@@ -632,175 +619,106 @@ static int complete_steps(struct op_call *call, struct sling_work *work) {
     return 0;
 }
 
-static int refuse_step(struct op_call *call, const struct sling_work *work, int code) {
-    const struct submission *entry =
-        work->batch.entries ? &work->batch.entries[work->batch.index] : NULL;
-    call->index = (int64_t)work->batch.index;
-    if (entry && entry->name)
-        (void)error_prefix(&call->err, "step '%s' of task '%s'", op_quote(entry->name).text,
-                           op_id(call, work->task));
-    else
-        (void)error_prefix(&call->err, "step %zu of task '%s'", work->batch.index + 1,
-                           op_id(call, work->task));
-    return code;
-}
-
-static int check_once(struct op_call *call, struct sling_work *work, size_t skip) {
-    batch_finish(&work->batch);
-    work->batch = (struct batch){
+static int check_steps(struct op_call *call, struct sling_work *work, task_id task, size_t skip) {
+    struct batch *batch = &work->batch;
+    const char *agent = op_text(call, "agent");
+    batch_finish(batch);
+    *batch = (struct batch){
         .engine = call->engine, .arena = op_arena(call), .draft = true, .skip = skip
     };
-    int r = complete_steps(call, work);
+    int r = complete_steps(call, work, task);
     if (r < 0)
         return r;
-    r = batch_read(&work->batch, work->steps, NULL, &call->err);
-    const char *agent = op_text(call, "agent");
-    for (size_t i = 0; r == 0 && agent && i < work->batch.count; i++) {
-        work->batch.index = i;
-        if (work->batch.entries[i].prompt)
+    r = batch_read(batch, work->steps, NULL, &call->err);
+    for (size_t i = 0; r == 0 && agent && i < batch->count; i++) {
+        batch->index = i;
+        if (batch->entries[i].prompt)
             r = engine_check_agent(call->engine, agent, &call->err);
     }
     if (r == 0)
-        r = batch_check(&work->batch, &call->err);
-    return r < 0 ? refuse_step(call, work, r) : 0;
+        r = batch_check(batch, &call->err);
+    if (r == 0)
+        return 0;
+    const char *name = batch->entries ? batch->entries[batch->index].name : NULL;
+    call->index = (int64_t)batch->index;
+    return name ? error_prefix(&call->err, "step '%s' of task '%s'", op_quote(name).text,
+                               op_id(call, task))
+                : error_prefix(&call->err, "step %zu of task '%s'", batch->index + 1,
+                               op_id(call, task));
 }
-
-/* Names of earlier steps that have started belong to an earlier generation. */
-static int check_one(struct op_call *call, struct sling_work *work, size_t skip) {
-    int r = check_once(call, work, skip);
-    while (r == 0 && work->batch.added < work->batch.count && work->generation < GENERATION_MAX) {
-        work->generation++;
-        r = check_once(call, work, skip);
-    }
-    return r;
-}
-
-static int work_check(struct op_call *call, struct sling_works *works) {
-    size_t skip = 0;
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < works->count; i++) {
-        r = check_one(call, &works->items[i], skip);
-        skip += works->items[i].batch.added;
-    }
-    if (r == 0 && skip > 0 && engine_is_full(call->engine))
-        r = op_fail(call, -ENOSPC,
-                    "the disk is nearly full: no new tasks until there is room again");
-    return r;
-}
-
-static int add_one(struct op_call *call, struct sling_work *work) {
-    task_id *on = work->before =
-        op_depends(call, work->task, work->batch.added, &work->before_count);
-    int r = engine_add_tasks(call->engine, work->batch.entries, work->batch.count, &call->err);
-    if (r < 0)
-        return r;
-    work->applied = true;
-    batch_set_budgets(&work->batch);
-    for (size_t i = 0; i < work->batch.added; i++)
-        on[work->before_count + i] = work->batch.first + i;
-    return check_step_cycle(
-        call, op_set_depends(call, work->task, on, work->before_count + work->batch.added));
-}
-
-/* Within this turn: restores dependencies and deletes the steps. */
-static void remove_works(struct op_call *call, struct sling_works *works) {
-    struct error why = call->err;
-    for (size_t i = works->count; i-- > 0;) {
-        struct sling_work *work = &works->items[i];
-        if (!work->applied)
-            continue;
-        (void)op_set_depends(call, work->task, work->before, work->before_count);
-        for (size_t k = work->batch.added; k-- > 0;)
-            delete_task(call, work->batch.first + k);
-    }
-    call->err = why;
-}
-
-/* --- the slung tasks ------------------------------------------------------------------------- */
 
 /* Formulas of already scheduled tasks are ignored. */
-static int sling_find_works(struct op_call *call, struct slinging *s) {
-    int r = work_read(call, &s->works);
-    for (size_t i = 0; r == 0 && i < s->works.count; i++) {
-        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
-        if (!item)
-            return op_fail(call, -EINVAL, "task '%s' of 'work' is not in 'tasks'",
-                           op_id(call, s->works.items[i].task));
-        item->work = &s->works.items[i];
+static int check_works(struct op_call *call, struct slinging *s) {
+    size_t kept = 0, added = 0;
+    for (size_t i = 0; i < s->work_count; i++) {
+        struct sling_item *item = sling_item_of(s, s->works[i].named);
+        item->work = NULL;
+        if (!is_fresh(item))
+            continue;
+        s->works[kept] = s->works[i];
+        s->works[kept].generation = item->generation + 1;
+        item->work = &s->works[kept++];
     }
-    if (r == 0 && s->works.count > 0 && op_json(call, "steps"))
-        r = op_fail(call, -EINVAL, "'work' does not go with 'steps'");
-    if (r == 0 && s->works.count > 0 && op_flag(call, "partial"))
-        r = op_fail(call, -EINVAL, "'work' does not go with 'partial': formulas are slung whole");
-    return r;
-}
-
-static int push_added(struct op_call *call, struct slinging *s) {
-    for (size_t i = 0; i < s->works.count; i++)
-        for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
-            const struct submission *entry = &s->works.items[i].batch.entries[k];
-            struct sling_item *item = sling_push(s, entry->spec.id);
-            if (!item)
-                return sling_too_many(call);
-            item->step = true;
-            item->agent = entry->agent;
-            item->limiter = entry->limiter;
-            item->prompted = entry->prompt != NULL;
-            item->hold = entry->hold == 1;
-            item->not_before = entry->not_before > 0 ? entry->not_before : 0;
-            s->fresh++;
+    s->work_count = kept;
+    if (kept > 0 && s->count + STEPS_MAX * kept > OP_LIST_MAX)
+        return op_fail(call, -E2BIG, SLING_TOO_MANY, OP_LIST_MAX);
+    for (size_t i = 0; i < kept; i++) {
+        struct sling_work *work = &s->works[i];
+        task_id task = sling_item_of(s, work->named)->task;
+        int r = check_steps(call, work, task, added);
+        /* Names of earlier steps that have started belong to an earlier generation. */
+        while (r == 0 && work->batch.added < work->batch.count
+               && work->generation < GENERATION_MAX) {
+            work->generation++;
+            r = check_steps(call, work, task, added);
         }
+        if (r < 0)
+            return r;
+        added += work->batch.added;
+    }
+    if (added > 0 && engine_is_full(call->engine))
+        return op_fail(call, -ENOSPC,
+                       "the disk is nearly full: no new tasks until there is room again");
     return 0;
 }
 
-static int sling_check_works(struct op_call *call, struct slinging *s) {
-    if (s->works.count == 0)
-        return 0;
-    size_t kept = 0;
-    for (size_t i = 0; i < s->works.count; i++) {
-        struct sling_item *item = sling_item_of(s, s->works.items[i].task);
-        item->work = NULL;
-        if (item->already || item->skipped)
-            continue;
-        s->works.items[kept] = s->works.items[i];
-        s->works.items[kept].generation = item->generation + 1;
-        item->work = &s->works.items[kept++];
+static int push_steps_of(struct op_call *call, struct slinging *s, const struct batch *batch) {
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *entry = &batch->entries[i];
+        struct sling_item *item = sling_push(call, s, entry->spec.id);
+        if (!item)
+            return call->err.code;
+        item->step = true;
+        item->agent = entry->agent;
+        item->limiter = entry->limiter;
+        item->prompted = entry->prompt != NULL;
+        item->hold = entry->hold == 1;
+        item->not_before = entry->not_before > 0 ? entry->not_before : 0;
+        s->fresh++;
     }
-    s->works.count = kept;
-    return s->count + 256 * s->works.count > OP_LIST_MAX ? sling_too_many(call)
-                                                         : work_check(call, &s->works);
+    return 0;
 }
 
-static int sling_add_works(struct op_call *call, struct slinging *s) {
+static int add_works(struct op_call *call, struct slinging *s) {
     int r = 0;
-    for (size_t i = 0; r == 0 && i < s->works.count; i++)
-        r = add_one(call, &s->works.items[i]);
-    if (r < 0)
-        remove_works(call, &s->works);
-    return r < 0 ? r : push_added(call, s);
-}
-
-#define SPECS_EACH 500u /* per query of the store */
-
-static void slinging_finish(void *state) {
-    struct slinging *s = state;
-    for (size_t i = 0; i < s->count; i++)
-        json_decref(s->items[i].spec);
-    freep(&s->items);
-    sling_move_finish(&s->move);
-    for (size_t i = 0; i < s->works.count; i++)
-        batch_finish(&s->works.items[i].batch);
-    freep(&s->works.items);
-    id_map_finish(&s->seen);
-}
-
-static struct slinging *slinging_of(struct op_call *call) {
-    return op_state(call, sizeof(struct slinging), slinging_finish);
+    for (size_t i = 0; r == 0 && i < s->work_count; i++) {
+        struct batch *batch = &s->works[i].batch;
+        task_id *steps = arena_alloc(op_arena(call), batch->count * sizeof(*steps));
+        r = batch_add(batch, NULL, &call->err);
+        for (size_t k = 0; k < batch->added; k++)
+            steps[k] = batch->first + k;
+        if (r == 0)
+            r = wait_for_steps(call, s, sling_item_of(s, s->works[i].named)->task, steps,
+                               batch->added);
+    }
+    for (size_t i = 0; r == 0 && i < s->work_count; i++)
+        r = push_steps_of(call, s, &s->works[i].batch);
+    return r;
 }
 
 /* --- guards ---------------------------------------------------------------------------------- */
 
-static int check_sling_item(struct op_call *call, struct sling_item *item) {
+static int check_state(struct op_call *call, struct sling_item *item) {
     const struct config *config = engine_config(call->engine);
     const char *named = op_text(call, "project");
     struct task_view t;
@@ -851,9 +769,8 @@ static int check_sling_item(struct op_call *call, struct sling_item *item) {
         return 0;
     /* The merge parameters must be valid as if the task had set them. */
     const char *merge = op_flag(call, "no_merge") ? "none" : op_text(call, "merge");
-    struct submission_merge wanted = { project, merge ? merge : "none",
-                                       op_text(call, "base_branch") };
-    int r = submission_check_merge(config, &wanted, &call->err);
+    int r =
+        submission_check_merge(config, project, merge, op_text(call, "base_branch"), &call->err);
     const char *group = op_text(call, "group"), *other = op_group_name(call->engine, item->group);
     if (r == 0 && group && other && strcmp(group, other) != 0 && !op_flag(call, "force"))
         r = op_fail(call, -EPERM, "task '%s' is in group '%s' already; force moves it",
@@ -884,7 +801,7 @@ static int check_all(struct op_call *call, struct slinging *s) {
     int r = check_names(call);
     s->fresh = 0;
     for (size_t i = 0; r == 0 && i < s->count; i++) {
-        r = check_sling_item(call, &s->items[i]);
+        r = check_state(call, &s->items[i]);
         s->fresh += r == 0 && is_fresh(&s->items[i]);
     }
     return r < 0 ? r : sling_admit(call, s);
@@ -914,14 +831,6 @@ static void put_event(struct op_call *call, const struct sling_item *item, uint3
     engine_event(call->engine, "task.slung", item->task, 0, text);
     freep(&text);
     json_decref(data);
-}
-
-/* First, because it may be refused. */
-static int wait_for_steps(struct op_call *call, const struct slinging *s) {
-    task_id *steps = arena_alloc(op_arena(call), s->count * sizeof(*steps));
-    for (size_t i = 1; i < s->count; i++)
-        steps[i - 1] = s->items[i].task;
-    return check_step_cycle(call, wait_for(call, s->items[0].task, steps, s->count - 1));
 }
 
 static bool needs_group(const struct op_call *call, const struct slinging *s) {
@@ -984,24 +893,23 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
     json_decref(own);
 }
 
+/* The dependencies first, because they may be refused. */
 static int sling(struct op_call *call, struct slinging *s) {
+    int r = 0;
     if (op_json(call, "steps") && is_fresh(&s->items[0])) {
-        int r = wait_for_steps(call, s);
-        if (r < 0)
-            return r;
+        task_id *steps = arena_alloc(op_arena(call), s->count * sizeof(*steps));
+        for (size_t i = 1; i < s->count; i++)
+            steps[i - 1] = s->items[i].task;
+        r = wait_for_steps(call, s, s->items[0].task, steps, s->count - 1);
     }
-    for (size_t i = 0; i < s->count; i++)
-        if (s->items[i].container && is_fresh(&s->items[i]) && !s->items[i].work) {
-            int r = sling_wait_for_children(call, &s->items[i]);
-            if (r < 0)
-                return r;
-        }
-    if (needs_group(call, s)) {
-        int r = engine_open_group(call->engine, op_text(call, "group"), op_flag(call, "owned"),
-                                  &s->group, &call->err);
-        if (r < 0)
-            return r;
-    }
+    for (size_t i = 0; r == 0 && i < s->count; i++)
+        if (s->items[i].container && is_fresh(&s->items[i]) && !s->items[i].work)
+            r = wait_for_children(call, s, s->items[i].task);
+    if (r == 0 && needs_group(call, s))
+        r = engine_open_group(call->engine, op_text(call, "group"), op_flag(call, "owned"),
+                              &s->group, &call->err);
+    if (r < 0)
+        return r;
     json_t *context = context_of(call);
     for (size_t i = 0; i < s->count; i++)
         if (is_fresh(&s->items[i]))
@@ -1043,10 +951,10 @@ static void print_answer(struct op_call *call, const struct slinging *s) {
     for (size_t i = 0; i < s->count; i++)
         print_item(call, &w, &s->items[i]);
     if (op_flag(call, "dry_run")) {
-        for (size_t i = 0; i < s->works.count; i++)
-            for (size_t k = 0; k < s->works.items[i].batch.count; k++) {
+        for (size_t i = 0; i < s->work_count; i++)
+            for (size_t k = 0; k < s->works[i].batch.count; k++) {
                 json_write_object_begin(&w);
-                print_text(&w, "id", s->works.items[i].batch.entries[k].external_id);
+                print_text(&w, "id", s->works[i].batch.entries[k].external_id);
                 print_text(&w, "state", task_state_name(TASK_DRAFT));
                 print_bool(&w, "already", false);
                 print_text(&w, "result", "slung");
@@ -1068,10 +976,9 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
     struct slinging *s = slinging_of(call);
     for (size_t i = 0; i < answer->count; i++) {
         const struct spec_row *row = &answer->specs[i];
-        uint32_t handle = id_map_find(&s->seen, hash_u64(row->id), &row->id);
+        struct sling_item *item = sling_item_of(s, row->id);
         json_t *spec = json_loadb(row->json, row->json_size, 0, NULL);
-        if (handle) {
-            struct sling_item *item = &s->items[handle - 1];
+        if (item) {
             item->agent = op_keep(call, json_string_value(json_object_get(spec, "agent")));
             item->limiter = op_keep(call, json_string_value(json_object_get(spec, "limiter")));
             item->prompted = json_object_get(spec, "prompt") != NULL;
@@ -1089,7 +996,7 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
 
 /* Agents and limiters of the submission may have been removed from the configuration. `args` follow
  * a prompt; steps get them where they have one. */
-static int check_item(struct op_call *call, const struct sling_item *item) {
+static int check_submission(struct op_call *call, const struct sling_item *item) {
     const struct config *config = engine_config(call->engine);
     const char *agent = op_text(call, "agent");
     bool no_agent = item->agent && !agent && !config_has_agent(config, item->agent);
@@ -1115,33 +1022,22 @@ static int check_item(struct op_call *call, const struct sling_item *item) {
 
 /* Formulas are expanded for the tasks as they are after the move. */
 static int sling_all(struct op_call *call, struct slinging *s) {
-    int r = sling_move_add(call, s);
-    if (r < 0)
-        return r;
-    r = sling_check_works(call, s);
+    s->first_added = engine_next_task(call->engine);
+    int r = add_copies(call, s);
     if (r == 0)
-        r = sling_add_works(call, s);
-    if (r == 0) {
+        r = check_works(call, s);
+    if (r == 0)
+        r = add_works(call, s);
+    if (r == 0)
         r = sling(call, s);
-        if (r < 0)
-            remove_works(call, &s->works);
-    }
-    if (r == 0) {
-        const struct sling_move *move = &s->move;
-        for (size_t i = 0; i < move->count; i++)
-            (void)op_set_depends(call, move->items[i].from, NULL, 0);
-        for (size_t i = 0; i < move->count; i++)
-            rewire(call, s, move->items[i].from);
-        for (size_t i = move->count; i-- > 0;) /* descendants come after their ancestors */
-            delete_task(call, move->items[i].from);
-    } else {
-        struct error why = call->err;
-        for (size_t i = s->move.count; i-- > 0;)
-            delete_task(call, s->move.items[i].to);
-        call->err = why;
-    }
+    if (r == 0)
+        delete_originals(call, s);
+    else
+        undo_sling(call, s);
     return r;
 }
+
+#define SPECS_EACH 500u /* per query of the store */
 
 static int query_specs(struct op_call *call) {
     struct slinging *s = slinging_of(call);
@@ -1153,11 +1049,11 @@ static int query_specs(struct op_call *call) {
     if (count == 0) {
         int r = check_all(call, s);
         for (size_t i = 0; r == 0 && i < s->count; i++)
-            r = check_item(call, &s->items[i]);
+            r = check_submission(call, &s->items[i]);
         if (r == 0)
-            r = sling_move_check(call, s);
+            r = check_moves(call, s);
         if (r == 0 && op_flag(call, "dry_run"))
-            r = sling_check_works(call, s);
+            r = check_works(call, s);
         else if (r == 0)
             r = sling_all(call, s);
         if (r == 0)
@@ -1172,7 +1068,7 @@ static int run(struct op_call *call) {
     struct slinging *s = slinging_of(call);
     int r = sling_collect(call, s);
     if (r == 0)
-        r = sling_find_works(call, s);
+        r = read_works(call, s);
     if (r == 0)
         r = check_all(call, s);
     return r < 0 ? r : query_specs(call);

@@ -30,24 +30,18 @@
 /* Whether a task runs in Slurm is decided on submission, because its partition is a key with slots,
  * and a task's keys are fixed. A changed setting applies to later submissions. */
 
-/* A value as passed to sbatch; numbers may be JSON numbers. */
-static const char *slurm_text(const json_t *value, char buf[32]) {
-    if (!json_is_integer(value))
-        return json_string_value(value);
-    (void)snprintf(buf, 32, "%" PRId64, (int64_t)json_integer_value(value));
-    return buf;
-}
-
-static int submission_check_slurm(const json_t *value, struct error *err) {
+static int check_slurm_values(const json_t *values, struct error *err) {
     const char *key;
-    json_t *one;
-    json_object_foreach((json_t *)value, key, one) {
-        char buf[32];
-        int r = json_is_null(one) ? 0 : slurm_value_check(key, slurm_text(one, buf), err);
-        if (r < 0)
-            return r;
+    json_t *value;
+    int r = 0;
+    json_object_foreach((json_t *)values, key, value) {
+        char number[32];
+        (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
+        if (r == 0 && !json_is_null(value))
+            r = slurm_value_check(key, json_is_integer(value) ? number : json_string_value(value),
+                                  err);
     }
-    return 0;
+    return r;
 }
 
 static int check_slurm_use(const struct submission *s, bool in_slurm, struct error *err) {
@@ -71,9 +65,9 @@ static int check_slurm_use(const struct submission *s, bool in_slurm, struct err
 void submission_add_resource(struct submission *s, const char *key, struct arena *arena) {
     struct submission_names *names = &s->resource_names;
     const char **items = arena_alloc(arena, (names->count + 1) * sizeof(*items));
-    if (names->count > 0)
-        memcpy(items, names->items, names->count * sizeof(*items));
-    items[names->count++] = arena_strdup(arena, key);
+    for (size_t i = 0; i < names->count; i++)
+        items[i] = names->items[i];
+    items[names->count++] = key;
     names->items = items;
 }
 
@@ -88,8 +82,8 @@ static int choose_executor(const struct batch *batch, struct submission *s, stru
     const char *partition = json_string_value(json_object_get(s->slurm, "partition"));
     if (!partition)
         partition = config_slurm_value(config, "partition", s->project, s->agent);
-    _cleanup_(freep) char *key =
-        xasprintf(SLURM_KEY "%s", partition ? partition : SLURM_NO_PARTITION);
+    const char *key =
+        arena_printf(batch->arena, SLURM_KEY "%s", partition ? partition : SLURM_NO_PARTITION);
     submission_add_resource(s, key, batch->arena);
     return 0;
 }
@@ -214,7 +208,7 @@ static int submission_read(const struct batch *batch, json_t *json, struct json_
         return error_set(err, -EINVAL, "a task must be an object");
     int r = task_members_read(json, &reading, &changed, err);
     if (r == 0 && ret->slurm)
-        r = submission_check_slurm(ret->slurm, err);
+        r = check_slurm_values(ret->slurm, err);
     if (r == 0 && ret->inside)
         r = child_check_inside(ret->inside, err);
     if (r < 0)
@@ -227,43 +221,6 @@ static int submission_read(const struct batch *batch, json_t *json, struct json_
     ret->depends_names = names_of(ret->depends_on, batch->arena);
     ret->resource_names = names_of(ret->resources, batch->arena);
     return check_together(ret, err);
-}
-
-#define TITLE_MADE 80 /* bytes of a generated title */
-
-/* Control characters become spaces. Returns the size of the character. */
-static size_t add_character(char made[TITLE_MADE + 1], size_t *length, const char *at) {
-    size_t size = utf8_length(at, strnlen(at, 4));
-    if (size == 0 || utf8_is_control(at, size)) {
-        made[(*length)++] = ' ';
-        return size ? size : 1;
-    }
-    size_t room = TITLE_MADE - *length;
-    memcpy(made + *length, at, size < room ? size : room);
-    *length += size < room ? size : room;
-    return size;
-}
-
-static const char *make_title(const struct submission *s, struct arena *arena) {
-    char made[TITLE_MADE + 1] = "";
-    size_t length = 0;
-    const char *text = s->prompt;
-    for (size_t word = 0; text || word < json_array_size(s->argv); word++) {
-        const char *at = text ? text + strspn(text, " \t\r\n")
-                              : json_string_value(json_array_get(s->argv, word));
-        if (word > 0 && length < TITLE_MADE)
-            made[length++] = ' ';
-        for (size_t size; *at && length < TITLE_MADE && !(text && *at == '\n'); at += size)
-            size = add_character(made, &length, at);
-        if (text || length == TITLE_MADE)
-            break;
-    }
-    if (length == TITLE_MADE) /* not in the middle of a character */
-        while (length > 0 && ((unsigned char)made[length - 1] & 0xC0) == 0x80)
-            length--;
-    if (length > 0 && ((unsigned char)made[length - 1] & 0xC0) == 0xC0)
-        length--;
-    return arena_strndup(arena, made, length);
 }
 
 /* --- workspaces ------------------------------------------------------------------------------ */
@@ -293,10 +250,9 @@ static int check_pool(const struct config *config, const char *project, const ch
                                   op_quote(workspace).text, project, strbuf_text(&known));
 }
 
-int submission_check_merge(const struct config *config, const struct submission_merge *wanted,
-                           struct error *err) {
+int submission_check_merge(const struct config *config, const char *project, const char *merge,
+                           const char *base_branch, struct error *err) {
     const char *const *words;
-    const char *merge = wanted->merge, *project = wanted->project;
     if (merge && strcmp(merge, "none") != 0 && !makes_worktrees(config, project))
         return error_set(err, -EINVAL,
                          "merge '%s' needs a branch to merge: 'sluice config set "
@@ -306,96 +262,20 @@ int submission_check_merge(const struct config *config, const struct submission_
         && config_words(config, "projects.P.mr_command", project, &words) == 0)
         return error_set(err, -EINVAL, "merge 'mr' needs a command: set projects.%s.mr_command",
                          project);
-    if (wanted->base_branch && !git_branch_is_valid(wanted->base_branch))
+    if (base_branch && !git_branch_is_valid(base_branch))
         return error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
-                         op_quote(wanted->base_branch).text);
+                         op_quote(base_branch).text);
     return 0;
-}
-
-static int submission_check_workspace(const struct batch *batch, const struct submission *s,
-                                      struct error *err) {
-    const struct config *config = engine_config(batch->engine);
-    struct submission_merge merge = { s->project, s->merge, s->base_branch };
-    int r = s->workspace ? check_pool(config, s->project, s->workspace, err) : 0;
-    if (r == 0)
-        r = engine_check_worktrees(batch->engine, s->project, err);
-    return r < 0 ? r : submission_check_merge(config, &merge, err);
 }
 
 const char *submission_branch_note(const struct config *config, const char *project,
                                    struct arena *arena) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (makes_worktrees(config, project))
         return NULL;
-    strbuf_printf(
-        &text,
+    return arena_printf(
+        arena,
         "'base_branch' has no effect: project '%s' has no worktrees (projects.%s.workspace_mode)",
         op_quote(project).text, op_quote(project).text);
-    return arena_strdup(arena, strbuf_text(&text));
-}
-
-static bool same_name(const void *ctx, uint32_t handle, const void *key) {
-    const struct batch *batch = ctx;
-    return strcmp(batch->entries[handle - 1].name, key) == 0;
-}
-
-struct external_key {
-    const char *project, *id;
-};
-
-static bool same_external(const void *ctx, uint32_t handle, const void *key) {
-    const struct submission *s = &((const struct batch *)ctx)->entries[handle - 1];
-    const struct external_key *wanted = key;
-    return strcmp(s->external_id, wanted->id) == 0 && strcmp(s->project, wanted->project) == 0;
-}
-
-static uint64_t hash_external(const struct external_key *key) {
-    return hash_mix(hash_bytes(key->id, strlen(key->id)),
-                    hash_bytes(key->project, strlen(key->project)));
-}
-
-static task_id batch_external(const struct batch *batch, const char *project,
-                              const char *external_id) {
-    struct external_key key = { project, external_id };
-    uint32_t index = id_map_find(&batch->externals, hash_external(&key), &key);
-    return index ? batch->entries[index - 1].spec.id : 0;
-}
-
-const struct submission *batch_entry_of(const struct batch *batch, task_id task) {
-    if (task < batch->first || task - batch->first >= batch->added)
-        return NULL;
-    return &batch->entries[batch->by_number[task - batch->first]];
-}
-
-void batch_finish(struct batch *batch) {
-    id_map_finish(&batch->names);
-    id_map_finish(&batch->externals);
-}
-
-bool submission_is_epic(const struct engine *engine, const char *kind, const char *project) {
-    return (kind && strcmp(kind, EPIC_KIND) == 0)
-           || (project && config_number(engine_config(engine), "projects.P.coordination", project));
-}
-
-static bool parent_is_epic(const struct batch *batch, const struct submission *s) {
-    struct task_view t;
-    const struct submission *parent = batch_entry_of(batch, s->spec.parent);
-    if (parent)
-        return submission_is_epic(batch->engine, parent->kind, parent->project);
-    return s->spec.parent && core_task(engine_core(batch->engine), s->spec.parent, &t)
-           && submission_is_epic(batch->engine, op_name_of(batch->engine, t.kind),
-                                 op_name_of(batch->engine, t.project));
-}
-
-static enum parent_gate submission_parent_gate(const struct batch *batch,
-                                               const struct submission *s) {
-    if (!s->parent_gate && parent_is_epic(batch, s))
-        return PARENT_NONE;                 /* it runs nothing: it is done when its children are */
-    if (s->artifact && *s->artifact != '/') /* one of the parent's: it counts when that is done */
-        return PARENT_DONE;
-    if (!s->parent_gate)
-        return config_policy(engine_config(batch->engine))->parent_gate;
-    return strcmp(s->parent_gate, "none") == 0 ? PARENT_NONE : PARENT_DONE;
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -405,8 +285,8 @@ static enum parent_gate submission_parent_gate(const struct batch *batch,
  * dependency that does not exist yet. */
 
 /* Suggests a similar name; else the command that creates it, %s for its name. */
-static int unknown(const struct engine *engine, const char *what, const char *name, op_name_at at,
-                   const char *maker, struct error *err) {
+static int refuse_unknown(const struct engine *engine, const char *what, const char *name,
+                          op_name_at at, const char *maker, struct error *err) {
     struct error found = { 0 };
     int r = op_unknown(engine, what, name, at, &found);
     const char *at_name = strstr(maker, "%s");
@@ -426,7 +306,7 @@ static int check_project(struct batch *batch, struct submission *s, struct error
     if (s->project_row)
         return 0;
     if (strcmp(name, DEFAULT_PROJECT) != 0)
-        return unknown(batch->engine, "project", name, op_project_at, "project add %s", err);
+        return refuse_unknown(batch->engine, "project", name, op_project_at, "project add %s", err);
     batch->makes_default = true;
     return 0;
 }
@@ -435,17 +315,18 @@ static int check_names(const struct batch *batch, const struct submission *s, st
     const struct engine *engine = batch->engine;
     const struct config *config = engine_config(engine);
     if (s->kind && !config_has_kind(config, s->kind))
-        return unknown(engine, "kind", s->kind, op_kind_at, "config set kinds.%s.base=100", err);
+        return refuse_unknown(engine, "kind", s->kind, op_kind_at, "config set kinds.%s.base=100",
+                              err);
     if (s->agent && !config_has_agent(config, s->agent))
-        return unknown(engine, "agent", s->agent, op_agent_at,
-                       "config set agents.%s.command=PROGRAM", err);
+        return refuse_unknown(engine, "agent", s->agent, op_agent_at,
+                              "config set agents.%s.command=PROGRAM", err);
     if (s->limiter && !config_has_limiter(config, s->limiter))
-        return unknown(engine, "limiter", s->limiter, op_limiter_at,
-                       "config set limiters.%s.max_running=4", err);
+        return refuse_unknown(engine, "limiter", s->limiter, op_limiter_at,
+                              "config set limiters.%s.max_running=4", err);
     for (size_t i = 0; i < s->resource_names.count; i++)
         if (!op_knows(engine, op_resource_at, s->resource_names.items[i]))
-            return unknown(engine, "resource", s->resource_names.items[i], op_resource_at,
-                           "config set limits.resource.%s=1", err);
+            return refuse_unknown(engine, "resource", s->resource_names.items[i], op_resource_at,
+                                  "config set limits.resource.%s=1", err);
     if (!s->prompt)
         return 0;
     if (!s->agent)
@@ -483,27 +364,99 @@ static int check_prefix(const struct batch *batch, const struct submission *s, s
                      op_quote(id).text, other->name, s->project);
 }
 
-/* tasks.share_folder: makes its folder a workspace, which only one run has at a time. Not for
- * children, which could wait for their own parent. */
-static void want_folder(const struct batch *batch, struct submission *s) {
-    if (s->workspace || s->parent || batch->run
-        || config_number(engine_config(batch->engine), "tasks.share_folder", NULL))
-        return;
-    s->workspace = engine_task_folder(batch->engine, s->project, s->agent, s->cwd);
-}
-
 static int submission_check(struct batch *batch, struct submission *s, struct error *err) {
+    const struct config *config = engine_config(batch->engine);
     int r = check_project(batch, s, err);
     if (r == 0)
         r = check_names(batch, s, err);
+    if (r < 0)
+        return r;
+    /* tasks.share_folder: its folder becomes a workspace, which only one run has at a time. Not for
+     * children, which could wait for their own parent. */
+    if (!s->workspace && !s->parent && !batch->run
+        && !config_number(config, "tasks.share_folder", NULL))
+        s->workspace = engine_task_folder(batch->engine, s->project, s->agent, s->cwd);
+    if (s->workspace)
+        r = check_pool(config, s->project, s->workspace, err);
     if (r == 0)
-        want_folder(batch, s);
+        r = engine_check_worktrees(batch->engine, s->project, err);
     if (r == 0)
-        r = submission_check_workspace(batch, s, err);
+        r = submission_check_merge(config, s->project, s->merge, s->base_branch, err);
     return r < 0 ? r : check_prefix(batch, s, err);
 }
 
-/* --- other tasks ----------------------------------------------------------------------------- */
+/* --- numbers and references ------------------------------------------------------------------ */
+
+static bool same_name(const void *ctx, uint32_t handle, const void *key) {
+    const struct batch *batch = ctx;
+    return strcmp(batch->entries[handle - 1].name, key) == 0;
+}
+
+struct external_key {
+    const char *project, *id;
+};
+
+static bool same_external(const void *ctx, uint32_t handle, const void *key) {
+    const struct submission *s = &((const struct batch *)ctx)->entries[handle - 1];
+    const struct external_key *wanted = key;
+    return strcmp(s->external_id, wanted->id) == 0 && strcmp(s->project, wanted->project) == 0;
+}
+
+static uint64_t hash_external(const struct external_key *key) {
+    return hash_mix(hash_bytes(key->id, strlen(key->id)),
+                    hash_bytes(key->project, strlen(key->project)));
+}
+
+static task_id find_in_batch(const struct batch *batch, const struct external_key *key) {
+    uint32_t index = id_map_find(&batch->externals, hash_external(key), key);
+    return index ? batch->entries[index - 1].spec.id : 0;
+}
+
+const struct submission *batch_entry_of(const struct batch *batch, task_id task) {
+    task_id position = task - batch->first; /* unsigned: smaller ids are too large, too */
+    return position < batch->added ? &batch->entries[batch->by_number[position]] : NULL;
+}
+
+static void assign_number(struct batch *batch, struct submission *s) {
+    struct external_key key = { s->project, s->external_id };
+    task_id known = s->external_id ? find_in_batch(batch, &key) : 0;
+    if (s->external_id && !known)
+        known = engine_find_external(batch->engine, s->project, s->external_id);
+    s->spec.id = known;
+    s->already = known != 0;
+    if (!submission_is_new(s))
+        return;
+    batch->by_number[batch->added] = (uint32_t)(s - batch->entries);
+    s->spec.id = batch->first + batch->added++;
+    if (s->external_id)
+        id_map_add(&batch->externals, hash_external(&key), (uint32_t)(s - batch->entries) + 1);
+    batch->queued += s->spec.state == TASK_WAITING;
+}
+
+bool submission_is_epic(const struct engine *engine, const char *kind, const char *project) {
+    return (kind && strcmp(kind, EPIC_KIND) == 0)
+           || (project && config_number(engine_config(engine), "projects.P.coordination", project));
+}
+
+static bool parent_is_epic(const struct batch *batch, const struct submission *s) {
+    struct task_view t;
+    const struct submission *parent = batch_entry_of(batch, s->spec.parent);
+    if (parent)
+        return submission_is_epic(batch->engine, parent->kind, parent->project);
+    return s->spec.parent && core_task(engine_core(batch->engine), s->spec.parent, &t)
+           && submission_is_epic(batch->engine, op_name_of(batch->engine, t.kind),
+                                 op_name_of(batch->engine, t.project));
+}
+
+static enum parent_gate parent_gate_of(const struct batch *batch, const struct submission *s) {
+    if (!s->parent_gate && parent_is_epic(batch, s))
+        return PARENT_NONE;                 /* it runs nothing: it is done when its children are */
+    if (s->artifact && *s->artifact != '/') /* one of the parent's: it counts when that is done */
+        return PARENT_DONE;
+    if (!s->parent_gate)
+        return config_policy(engine_config(batch->engine))->parent_gate;
+    return strcmp(s->parent_gate, "none") == 0 ? PARENT_NONE : PARENT_DONE;
+}
 
 /* The number in the id of a task that does not exist; 0: none. */
 static task_id number_in(const char *id) {
@@ -519,13 +472,14 @@ static task_id number_in(const char *id) {
 static int resolve(const struct batch *batch, const struct submission *s, const char *name,
                    task_id *ret_task, struct error *err) {
     uint32_t index = id_map_find(&batch->names, hash_bytes(name, strlen(name)), name);
-    task_id beside =
-        index ? batch->entries[index - 1].spec.id : batch_external(batch, s->project, name);
-    *ret_task = beside ? beside : op_find_task(batch->run, batch->engine, name, err);
-    if (batch->run && !beside && !capability_sees(batch->run, *ret_task))
+    task_id beside = index ? batch->entries[index - 1].spec.id
+                           : find_in_batch(batch, &(struct external_key){ s->project, name });
+    task_id found = beside ? beside : op_find_task(batch->run, batch->engine, name, err);
+    if (batch->run && !beside && !capability_sees(batch->run, found))
         return error_set(err, -EACCES, "'%s' is not below '%s': a run knows of nothing else",
                          op_quote(name).text, batch->run->caller);
-    return *ret_task ? 0 : err->code;
+    *ret_task = found;
+    return found ? 0 : err->code;
 }
 
 static int link_parent(const struct batch *batch, struct submission *s, struct error *err) {
@@ -546,17 +500,14 @@ static int link_parent(const struct batch *batch, struct submission *s, struct e
                      op_quote(name).text, s->project_row->name);
 }
 
-static int link_one(const struct batch *batch, const struct submission *s, const char *name,
-                    task_id *ret_task, struct error *err) {
+static int link_dependency(const struct batch *batch, const struct submission *s, const char *name,
+                           task_id *ret_task, struct error *err) {
     int r = resolve(batch, s, name, ret_task, err);
-    if (r == 0)
-        return 0;
-    if (r == -EACCES)
-        return error_prefix(err, "'depends_on'");
-    *ret_task = batch->force && r == -ENOENT ? number_in(name) : 0;
+    if (r == -ENOENT && batch->force)
+        *ret_task = number_in(name);
     if (*ret_task)
         return 0;
-    if (r == -ENOTUNIQ)
+    if (r == -EACCES || r == -ENOTUNIQ)
         return error_prefix(err, "'depends_on'");
     return r == -ENOENT
                ? error_set(err, -ENOENT,
@@ -567,15 +518,17 @@ static int link_one(const struct batch *batch, const struct submission *s, const
                            op_quote(name).text);
 }
 
-static int submission_link(const struct batch *batch, struct submission *s, struct error *err) {
+static int submission_link(struct batch *batch, struct submission *s, struct error *err) {
     int r = s->parent ? link_parent(batch, s, err) : 0;
     task_id *on = s->depends_names.count > 0
                       ? arena_alloc(batch->arena, s->depends_names.count * sizeof(*on))
                       : NULL;
+    s->spec.parent_gate = parent_gate_of(batch, s);
     s->spec.depends_on = on;
+    s->spec.depends_on_count = 0;
     for (size_t i = 0; r == 0 && i < s->depends_names.count; i++) {
         task_id task = 0;
-        r = link_one(batch, s, s->depends_names.items[i], &task, err);
+        r = link_dependency(batch, s, s->depends_names.items[i], &task, err);
         if (r == 0 && task == s->spec.id)
             r = error_set(err, -ELOOP, "task '%s' depends on itself",
                           op_quote(s->depends_names.items[i]).text);
@@ -588,7 +541,151 @@ static int submission_link(const struct batch *batch, struct submission *s, stru
     return r;
 }
 
+/* Calls `check` for each task that will be added. */
+static int each_new(struct batch *batch,
+                    int (*check)(struct batch *batch, struct submission *s, struct error *err),
+                    struct error *err) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < batch->count; i++) {
+        batch->index = i;
+        if (submission_is_new(&batch->entries[i]))
+            r = check(batch, &batch->entries[i], err);
+    }
+    return r;
+}
+
+static int number_and_link(struct batch *batch, struct error *err) {
+    batch->added = batch->queued = 0;
+    id_map_finish(&batch->externals);
+    id_map_init(&batch->externals, same_external, batch);
+    for (size_t i = 0; i < batch->count; i++)
+        assign_number(batch, &batch->entries[i]);
+    return batch->keeps_links ? 0 : each_new(batch, submission_link, err);
+}
+
+/* --- cycles, and room in the queue ----------------------------------------------------------- */
+
+void needs_init(struct needs *needs, size_t node_count) {
+    *needs = (struct needs){ .starts = xcalloc(node_count + 1, sizeof(*needs->starts)),
+                             .waits = xcalloc(node_count + 1, sizeof(*needs->waits)),
+                             .deferred = xcalloc(node_count + 1, sizeof(*needs->deferred)) };
+}
+
+void needs_finish(struct needs *needs) {
+    free(needs->starts);
+    free(needs->targets);
+    free(needs->waits);
+    free(needs->deferred);
+}
+
+void needs_begin(struct needs *needs, bool waits) {
+    needs->waits[needs->node_count++] = waits;
+    needs->starts[needs->node_count] = needs->count;
+}
+
+void needs_add(struct needs *needs, size_t target) {
+    needs->targets =
+        xgrow(needs->targets, &needs->capacity, needs->count + 1, sizeof(*needs->targets));
+    needs->targets[needs->count++] = (uint32_t)target;
+    needs->starts[needs->node_count] = needs->count;
+}
+
+size_t needs_defer(struct needs *needs, amount room) {
+    struct admit_request request = { .starts = needs->starts,
+                                     .targets = needs->targets,
+                                     .waits = needs->waits,
+                                     .node_count = needs->node_count,
+                                     .room = room };
+    return admit_fill(&request, needs->deferred);
+}
+
+static void add_need(const struct batch *batch, task_id task, struct needs *needs) {
+    const struct submission *target = batch_entry_of(batch, task);
+    if (target)
+        needs_add(needs, (size_t)(target - batch->entries));
+}
+
+/* What each entry waits for; `to_store`: what must be stored with it, too, which is its parent or,
+ * for a duplicate, the other entry with its external id. */
+static void find_needs(const struct batch *batch, bool to_store, struct needs *ret) {
+    needs_init(ret, batch->count);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct submission *s = &batch->entries[i];
+        needs_begin(ret, submission_is_new(s) && s->spec.state == TASK_WAITING);
+        for (size_t d = 0; submission_is_new(s) && d < s->spec.depends_on_count; d++)
+            add_need(batch, s->spec.depends_on[d], ret);
+        if (submission_is_new(s) && (to_store || s->spec.parent_gate == PARENT_DONE))
+            add_need(batch, s->spec.parent, ret);
+        if (s->already && to_store)
+            add_need(batch, s->spec.id, ret);
+    }
+}
+
+/* With `partial`. A task must not wait for one that was not stored, so it is deferred with it. */
+static void defer_entries(struct batch *batch) {
+    _cleanup_(needs_finish) struct needs needs;
+    find_needs(batch, true, &needs);
+    batch->deferred = needs_defer(&needs, batch->room);
+    for (size_t i = 0; i < batch->count; i++)
+        batch->entries[i].deferred = needs.deferred[i];
+}
+
+static void print_entry(const struct submission *s, struct strbuf *out) {
+    if (s->name)
+        strbuf_puts(out, op_quote(s->name).text);
+    else
+        strbuf_printf(out, "#%" PRIu64, s->spec.id);
+}
+
+#define CYCLE_SHOWN 8 /* longer cycles are truncated */
+
+/* A cycle through stored tasks cannot arise, because no stored task waits for one that does not
+ * exist yet; where that was forced, the core refuses the batch. */
+static int check_cycles(struct batch *batch, struct error *err) {
+    _cleanup_(needs_finish) struct needs needs;
+    _cleanup_(freep) uint32_t *path = NULL;
+    size_t length = 0;
+    find_needs(batch, false, &needs);
+    if (needs.count == 0
+        || !cycle_find(needs.starts, needs.targets, needs.node_count, &path, &length))
+        return 0;
+    _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT;
+    for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++) {
+        print_entry(&batch->entries[path[i]], &cycle);
+        strbuf_puts(&cycle, " -> ");
+    }
+    if (length > CYCLE_SHOWN)
+        strbuf_printf(&cycle, "… (%zu tasks) -> ", length);
+    batch->index = path[0];
+    print_entry(&batch->entries[batch->index], &cycle);
+    return error_set(err, -ELOOP, "dependency cycle detected: %s", strbuf_text(&cycle));
+}
+
 /* --- the spec -------------------------------------------------------------------------------- */
+
+#define TITLE_MADE 80 /* maximum bytes of a generated title */
+
+/* The first line of the prompt, or the command; control characters become spaces. */
+static const char *make_title(const struct submission *s, struct arena *arena) {
+    char made[TITLE_MADE];
+    size_t length = 0, words = s->prompt ? 1 : json_array_size(s->argv);
+    for (size_t word = 0; word < words && length < TITLE_MADE; word++) {
+        const char *at = s->prompt ? s->prompt + strspn(s->prompt, " \t\r\n")
+                                   : json_string_value(json_array_get(s->argv, word));
+        if (word > 0)
+            made[length++] = ' ';
+        for (size_t size; *at && length < TITLE_MADE && !(s->prompt && *at == '\n'); at += size) {
+            size = utf8_length(at, strnlen(at, 4));
+            bool plain = size > 0 && !utf8_is_control(at, size);
+            if (plain && size > TITLE_MADE - length)
+                return arena_strndup(arena, made, length);
+            memcpy(made + length, plain ? at : " ", plain ? size : 1);
+            length += plain ? size : 1;
+            size = size > 0 ? size : 1;
+        }
+    }
+    return arena_strndup(arena, made, length);
+}
 
 static int64_t given_or(int64_t value, int64_t otherwise) {
     return value == SUBMISSION_NOT_GIVEN ? otherwise : value;
@@ -616,7 +713,7 @@ static int fill_stored(const struct batch *batch, struct submission *s, struct e
 }
 
 /* The members of the spec that other tasks do not determine, and what is stored of the task. */
-static int submission_complete(const struct batch *batch, struct submission *s, struct error *err) {
+static int submission_complete(struct batch *batch, struct submission *s, struct error *err) {
     const struct policy *policy = config_policy(engine_config(batch->engine));
     struct task_spec *spec = &s->spec;
     time_ms now = engine_now(batch->engine);
@@ -625,7 +722,6 @@ static int submission_complete(const struct batch *batch, struct submission *s, 
     spec->ready_since = now;
     spec->iteration = (uint32_t)given_or(s->iteration, 1);
     spec->until = until_of(batch, s);
-    spec->parent_gate = submission_parent_gate(batch, s);
     spec->parallelizable = given_or(s->parallelizable, !policy->serial) != 0;
     spec->review = s->review == 1;
     spec->bound = s->argv || (s->failover && strcmp(s->failover, "none") == 0);
@@ -638,64 +734,15 @@ static int submission_complete(const struct batch *batch, struct submission *s, 
     return r < 0 ? r : fill_stored(batch, s, err);
 }
 
-/* --- room in the queue ----------------------------------------------------------------------- */
+/* --- batches --------------------------------------------------------------------------------- */
 
-/* A submission that depends on another one in its batch, by name or external id, is deferred with
- * it: a task must not wait for one that was not stored. */
-
-struct admit_graph {
-    const struct batch *batch;
-    struct id_map externals; /* external id → submission, the first of each */
-    uint32_t *starts, *targets;
-    uint32_t edges;
-    bool *waits, *deferred;
-};
-
-static bool same_external_id(const void *ctx, uint32_t handle, const void *key) {
-    const struct admit_graph *g = ctx;
-    return strcmp(g->batch->entries[handle - 1].external_id, key) == 0;
-}
-
-static void add_admit_edge(struct admit_graph *g, const char *name) {
-    uint64_t hash = hash_bytes(name, strlen(name));
-    uint32_t s = id_map_find(&g->batch->names, hash, name);
-    if (!s)
-        s = id_map_find(&g->externals, hash, name);
-    if (s && !g->batch->entries[s - 1].already)
-        g->targets[g->edges++] = s - 1;
-}
-
-static void admit_graph_fill(struct admit_graph *g) {
-    const struct batch *batch = g->batch;
-    size_t edges = 0;
-    id_map_init(&g->externals, same_external_id, g);
-    for (size_t i = 0; i < batch->count; i++) {
-        const char *external = batch->entries[i].external_id;
-        uint64_t hash = external ? hash_bytes(external, strlen(external)) : 0;
-        if (external && !id_map_find(&g->externals, hash, external))
-            id_map_add(&g->externals, hash, (uint32_t)i + 1);
-        edges += batch->entries[i].depends_names.count + 1;
-    }
-    g->starts = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*g->starts));
-    g->targets = arena_alloc(batch->arena, (edges + 1) * sizeof(*g->targets));
-    g->waits = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*g->waits));
-    g->deferred = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*g->deferred));
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct submission *s = &batch->entries[i];
-        g->starts[i] = g->edges;
-        g->waits[i] = !s->already && s->spec.state == TASK_WAITING;
-        for (size_t d = 0; !s->already && d < s->depends_names.count; d++)
-            add_admit_edge(g, s->depends_names.items[d]);
-        if (!s->already && s->parent)
-            add_admit_edge(g, s->parent);
-    }
-    g->starts[batch->count] = g->edges;
+void batch_finish(struct batch *batch) {
+    id_map_finish(&batch->names);
+    id_map_finish(&batch->externals);
 }
 
 /* A name in the batch takes precedence over an equal id: the author meant the task in the same
- * file. A cycle through stored tasks cannot arise, because no stored task waits for one that does
- * not exist yet; where that was forced, the core refuses the batch. */
-
+ * file. */
 static int remember_name(struct batch *batch, const char *name, size_t index, struct error *err) {
     uint64_t hash = hash_bytes(name, strlen(name));
     uint32_t other = id_map_find(&batch->names, hash, name);
@@ -711,7 +758,6 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
     batch->count = json_array_size(tasks);
     batch->entries = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->entries));
     id_map_init(&batch->names, same_name, batch);
-    id_map_init(&batch->externals, same_external, batch);
     for (size_t i = 0; i < batch->count; i++) {
         struct submission *s = &batch->entries[i];
         struct json_span span = { 0 };
@@ -719,7 +765,7 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
         if (list)
             (void)json_span_next(list, &at, &span);
         int r = submission_read(batch, json_array_get(tasks, i), span, s, err);
-        if (r == 0 && s->name)
+        if (r == 0 && s->name && !batch->keeps_links)
             r = remember_name(batch, s->name, i, err);
         if (r < 0)
             return r;
@@ -727,115 +773,20 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
     return 0;
 }
 
-/* --- numbers --------------------------------------------------------------------------------- */
-
-static void find_external(const struct batch *batch, struct submission *s) {
-    if (s->external_id)
-        s->spec.id = batch_external(batch, s->project, s->external_id);
-    if (s->external_id && !s->spec.id)
-        s->spec.id = engine_find_external(batch->engine, s->project, s->external_id);
-    s->already = s->spec.id != 0;
-}
-
-static void give_number(struct batch *batch, struct submission *s) {
-    find_external(batch, s); /* again: an earlier submission may have added it */
-    if (!submission_is_new(s))
-        return;
-    batch->by_number[batch->added] = (uint32_t)(s - batch->entries);
-    s->spec.id = batch->first + batch->added++;
-    if (s->external_id) {
-        struct external_key key = { s->project, s->external_id };
-        id_map_add(&batch->externals, hash_external(&key), (uint32_t)(s - batch->entries) + 1);
-    }
-    batch->queued += s->spec.state == TASK_WAITING;
-}
-
-static int number_all(struct batch *batch, struct error *err) {
+int batch_check(struct batch *batch, struct error *err) {
     batch->first = engine_next_task(batch->engine) + batch->skip;
     batch->by_number = arena_alloc(batch->arena, (batch->count + 1) * sizeof(*batch->by_number));
-    for (size_t i = 0; i < batch->count; i++) {
-        batch->index = i;
-        int r = submission_check(batch, &batch->entries[i], err);
-        if (r < 0)
-            return r;
-        find_external(batch, &batch->entries[i]);
-    }
-    if (batch->partial) {
-        struct admit_graph g = { .batch = batch };
-        admit_graph_fill(&g);
-        struct admit_request request = { .starts = g.starts,
-                                         .targets = g.targets,
-                                         .waits = g.waits,
-                                         .node_count = (uint32_t)batch->count,
-                                         .room = batch->room };
-        batch->deferred = admit_fill(&request, g.deferred);
-        for (size_t i = 0; i < batch->count; i++)
-            batch->entries[i].deferred = g.deferred[i];
-        id_map_finish(&g.externals);
-    }
-    for (size_t i = 0; i < batch->count; i++)
-        give_number(batch, &batch->entries[i]);
-    return 0;
+    int r = each_new(batch, submission_check, err);
+    if (r == 0)
+        r = number_and_link(batch, err);
+    if (r == 0 && batch->partial)
+        defer_entries(batch);
+    if (r == 0 && batch->deferred > 0) /* the numbers have no gaps */
+        r = number_and_link(batch, err);
+    if (r == 0)
+        r = check_cycles(batch, err);
+    return r == 0 ? each_new(batch, submission_complete, err) : r;
 }
-
-/* --- cycles ---------------------------------------------------------------------------------- */
-
-struct graph {
-    uint32_t *starts, *targets;
-    uint32_t nodes, edges;
-};
-
-static void add_edge(const struct batch *batch, struct graph *graph, task_id to) {
-    if (batch_entry_of(batch, to))
-        graph->targets[graph->edges++] = (uint32_t)(to - batch->first);
-}
-
-static void print_node(const struct batch *batch, uint32_t node, struct strbuf *out) {
-    const struct submission *s = batch_entry_of(batch, batch->first + node);
-    if (s->name)
-        strbuf_puts(out, op_quote(s->name).text);
-    else
-        strbuf_printf(out, "#%" PRIu64, s->spec.id);
-}
-
-#define CYCLE_SHOWN 8 /* longer cycles are truncated */
-
-static int check_cycles(struct batch *batch, struct error *err) {
-    struct graph graph = { 0 };
-    _cleanup_(freep) uint32_t *path = NULL;
-    size_t length = 0;
-    size_t most = 0;
-    for (size_t i = 0; i < batch->count; i++)
-        most += batch->entries[i].spec.depends_on_count + 1;
-    graph.starts = arena_alloc(batch->arena, (batch->added + 1) * sizeof(*graph.starts));
-    graph.targets = arena_alloc(batch->arena, (most + 1) * sizeof(*graph.targets));
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct submission *s = &batch->entries[i];
-        if (!submission_is_new(s))
-            continue;
-        graph.starts[graph.nodes++] = graph.edges;
-        const task_id *on = s->spec.depends_on;
-        for (size_t d = 0; on && d < s->spec.depends_on_count; d++)
-            add_edge(batch, &graph, on[d]);
-        if (submission_parent_gate(batch, s) == PARENT_DONE)
-            add_edge(batch, &graph, s->spec.parent);
-    }
-    graph.starts[graph.nodes] = graph.edges;
-    if (graph.edges == 0 || !cycle_find(graph.starts, graph.targets, graph.nodes, &path, &length))
-        return 0;
-    _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT;
-    for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++) {
-        print_node(batch, path[i], &cycle);
-        strbuf_puts(&cycle, " -> ");
-    }
-    if (length > CYCLE_SHOWN)
-        strbuf_printf(&cycle, "… (%zu tasks) -> ", length);
-    print_node(batch, path[0], &cycle);
-    batch->index = batch->by_number[path[0]];
-    return error_set(err, -ELOOP, "dependency cycle detected: %s", strbuf_text(&cycle));
-}
-
-/* --- all of it ------------------------------------------------------------------------------- */
 
 enum engine_on_budget submission_on_budget(const char *word) {
     if (!word)
@@ -849,7 +800,22 @@ bool submission_has_limits(const struct engine_limits *limits) {
            || limits->on_budget != ON_BUDGET_AS_CONFIGURED;
 }
 
-void batch_set_budgets(const struct batch *batch) {
+int batch_add(struct batch *batch, const char *group, struct error *err) {
+    struct engine *engine = batch->engine;
+    bool made = group && !engine_find_group(engine, group);
+    int r = group ? engine_open_group(engine, group, false, &batch->group, err) : 0;
+    for (size_t i = 0; group && i < batch->count; i++)
+        batch->entries[i].spec.group = batch->group;
+    if (r == 0 && batch->makes_default)
+        r = engine_add_project(engine, DEFAULT_PROJECT, NULL, err);
+    if (r == 0)
+        r = engine_add_tasks(engine, batch->entries, batch->count, err);
+    if (r < 0 && made)
+        engine_take_back_group(engine, batch->group);
+    if (r < 0)
+        return r;
+    if (batch->run)
+        children_added(batch);
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
         struct engine_limits limits = {
@@ -859,23 +825,7 @@ void batch_set_budgets(const struct batch *batch) {
             .on_budget = submission_on_budget(s->on_budget),
         };
         if (submission_is_new(s) && submission_has_limits(&limits))
-            engine_set_limits(batch->engine, s->spec.id, &limits);
+            engine_set_limits(engine, s->spec.id, &limits);
     }
-}
-
-int batch_check(struct batch *batch, struct error *err) {
-    int r = number_all(batch, err);
-    for (size_t i = 0; r == 0 && i < batch->count; i++) {
-        batch->index = i;
-        if (submission_is_new(&batch->entries[i]))
-            r = submission_link(batch, &batch->entries[i], err);
-    }
-    if (r == 0)
-        r = check_cycles(batch, err);
-    for (size_t i = 0; r == 0 && i < batch->count; i++) {
-        batch->index = i;
-        if (submission_is_new(&batch->entries[i]))
-            r = submission_complete(batch, &batch->entries[i], err);
-    }
-    return r;
+    return 0;
 }

@@ -2,10 +2,13 @@
  *
  * batch_read checks each object alone: every member is known, has its type and is within its limits
  * (taskfile/task_member.h). batch_check compares names and ids with the daemon's state, and fills
- * the specs of new tasks. Strings are borrowed from the JSON.
+ * the specs of new tasks. batch_add adds them. Strings are borrowed from the JSON.
  *
- * Life: batch_read → batch_check → engine_add_tasks(batch.entries) → batch_finish. Nothing is
- * applied or written here. After an error batch.index is the invalid submission. */
+ * Used for requests (op_task_add.c), for spawn files and children of runs (children.c), and for
+ * steps of formulas and tasks that move to another project (op_task_sling.c).
+ *
+ * Life: batch_read → batch_check → batch_add → batch_finish. Only batch_add changes anything. After
+ * an error batch.index is the invalid submission. */
 #pragma once
 
 #include <jansson.h>
@@ -38,12 +41,14 @@ struct batch {
     size_t added;              /* number of tasks that do not exist yet */
     size_t queued;             /* of those, how many will wait: neither drafts nor held */
     size_t deferred;           /* number that the queue has no room for; 0 unless `partial` */
+    uint32_t group;            /* the group that batch_add has opened; 0: none */
     task_id first;             /* the number of the first added task */
     uint32_t *by_number;       /* `added` indexes of entries */
     const struct op_call *run; /* for a run: it knows only tasks that it sees; or NULL */
     size_t skip;               /* numbers that other batches of this turn get first */
     bool force, draft;
-    bool partial; /* add as many as `room` allows, and defer the others */
+    bool keeps_links; /* the caller sets parents and dependencies after batch_check */
+    bool partial;     /* add as many as `room` allows, and defer the others */
     amount room;
     bool makes_default; /* one is for the project "default", which does not exist yet */
     struct id_map names;
@@ -59,13 +64,14 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
 int batch_check(struct batch *batch, struct error *err);
 /* The submission that this number is assigned to, or NULL. */
 const struct submission *batch_entry_of(const struct batch *batch, task_id task);
-/* Call after adding: sets the budgets of new tasks. */
-void batch_set_budgets(const struct batch *batch);
+/* Adds the new tasks, all or none, with their budgets; first the project "default" and the group
+ * (NULL: none is named) if they do not exist. */
+int batch_add(struct batch *batch, const char *group, struct error *err);
 /* `word`: the member `on_budget`; or NULL. */
 enum engine_on_budget submission_on_budget(const char *word);
 bool submission_has_limits(const struct engine_limits *limits); /* any is given */
 
-/* Needs a slot of this key, too; copied into the arena. */
+/* Needs a slot of this key, too; `key` must live as long as the batch. */
 void submission_add_resource(struct submission *s, const char *key, struct arena *arena);
 
 #define DEFAULT_PROJECT "default"
@@ -78,11 +84,25 @@ bool submission_is_epic(const struct engine *engine, const char *kind, const cha
 void epic_adopt_children(struct op_call *call, const struct batch *batch);
 
 /* Can work of this project be merged this way? NULL: not given. */
-struct submission_merge {
-    const char *project, *merge, *base_branch;
-};
-int submission_check_merge(const struct config *config, const struct submission_merge *wanted,
-                           struct error *err);
+int submission_check_merge(const struct config *config, const char *project, const char *merge,
+                           const char *base_branch, struct error *err);
 /* The warning for a base branch in a project without worktrees, in the arena; or NULL. */
 const char *submission_branch_note(const struct config *config, const char *project,
                                    struct arena *arena);
+
+/* --- admission ------------------------------------------------------------------------------- */
+
+/* The tasks of a request, in order, and which of them need each other (core/task_graph.h). */
+struct needs {
+    uint32_t *starts, *targets;
+    bool *waits, *deferred;
+    uint32_t node_count, count;
+    size_t capacity;
+};
+void needs_init(struct needs *needs, size_t node_count);
+void needs_finish(struct needs *needs);
+/* The next node; `waits`: it takes room in the queue. Then its targets. */
+void needs_begin(struct needs *needs, bool waits);
+void needs_add(struct needs *needs, size_t target);
+/* Fills `deferred`; returns the number deferred. */
+size_t needs_defer(struct needs *needs, amount room);
