@@ -15,6 +15,16 @@
 #include "engine/outlook.h"
 #include "ops/print.h"
 
+#define NODES_DEFAULT  2000
+#define NODES_MAX      20000
+#define EDGES_EACH     5u      /* of each node, on average */
+#define WALKED_EACH    20000u  /* numbers, in one turn */
+#define WALKED_MAX     400000u /* in all */
+#define PRINTED_EACH   2000u   /* nodes, in one turn; twice as many edges */
+#define NEIGHBOURS_MAX 10000u  /* of one task */
+
+enum { SPREAD_UP = 1, SPREAD_DOWN = 2 }; /* towards prerequisites, towards dependants */
+
 /* --- the graph ------------------------------------------------------------------------------- */
 
 /* Level:     0 if nothing in the graph precedes the task, else one more than the highest level
@@ -24,29 +34,58 @@
  * Costs O(nodes + edges). */
 struct graph_node {
     task_id task;
+    const char *title;
     time_ms left;   /* expected remaining run time; 0: none */
     uint32_t level; /* set by graph_solve */
     bool critical;
-    unsigned marks; /* owned by the caller */
+    unsigned marks; /* the directions in which its neighbours were searched */
+    /* For graph_solve. */
+    uint32_t first;   /* the first edge from here, or NO_EDGE */
+    uint32_t missing; /* number of unsettled predecessors */
+    int64_t longest;  /* the longest chain up to its end */
+    uint32_t by;      /* the edge on that chain, or NO_EDGE */
 };
 
 struct graph_edge {
     uint32_t from, to; /* positions of nodes */
+    uint32_t next;     /* the next edge from the same node, or NO_EDGE */
     bool is_parent;    /* else a dependency */
     bool orders;       /* `to` waits for `from` */
     bool critical;
 };
 
+/* The state of the call. */
 struct graph {
+    struct op_rows rows; /* the titles that were queried last */
     struct graph_node *nodes;
     size_t count, node_capacity, max;
     struct graph_edge *edges;
     size_t edge_count, edge_capacity, edge_max;
     bool truncated; /* there were more than `max` nodes or `edge_max` edges */
     struct id_map map;
+    struct json_writer w;
+    sym project;
+    uint32_t group;
+    task_id root;
+    task_id walk; /* the next number to visit */
+    unsigned walked;
+    bool finished_too; /* final tasks are included */
+    task_id *buffer;   /* NEIGHBOURS_MAX */
+    size_t at;         /* the next node to title or print */
 };
 
 #define NO_EDGE UINT32_MAX
+
+static void graph_finish(void *state) {
+    struct graph *graph = state;
+    id_map_finish(&graph->map);
+    free(graph->nodes);
+    free(graph->edges);
+}
+
+static struct graph *graph_of(struct op_call *call) {
+    return op_state(call, sizeof(struct graph), graph_finish);
+}
 
 static bool same_task(const void *ctx, uint32_t handle, const void *key) {
     return ((const struct graph *)ctx)->nodes[handle - 1].task == *(const task_id *)key;
@@ -57,10 +96,12 @@ static struct graph_node *graph_find(const struct graph *graph, task_id task) {
     return handle ? &graph->nodes[handle - 1] : NULL;
 }
 
-/* Finds or adds the node of a task; NULL: too many. Invalidates pointers to other nodes. */
-static struct graph_node *graph_add(struct graph *graph, task_id task) {
+/* Finds or adds the node of a task; NULL: too many, or deleted. Invalidates pointers to other
+ * nodes. */
+static struct graph_node *graph_add(struct graph *graph, const struct core *core, task_id task) {
     struct graph_node *node = graph_find(graph, task);
-    if (node)
+    struct task_view t;
+    if (node || !core_task(core, task, &t))
         return node;
     if (graph->count == graph->max) {
         graph->truncated = true;
@@ -72,6 +113,12 @@ static struct graph_node *graph_add(struct graph *graph, task_id task) {
     *node = (struct graph_node){ .task = task };
     id_map_add(&graph->map, hash_u64(task), (uint32_t)graph->count);
     return node;
+}
+
+/* The dependencies of a task, at most NEIGHBOURS_MAX, in `buffer`. */
+static size_t find_depends(struct graph *g, const struct core *core, task_id task) {
+    size_t count = core_task_depends(core, task, g->buffer, NEIGHBOURS_MAX);
+    return count < NEIGHBOURS_MAX ? count : NEIGHBOURS_MAX;
 }
 
 /* Ignored unless both are nodes. */
@@ -99,321 +146,69 @@ static int by_task(const void *a, const void *b) {
 
 /* --- levels and the longest chain ------------------------------------------------------------ */
 
-struct solving {
-    struct graph *graph;
-    uint32_t *first;   /* of node i: out[first[i] .. first[i + 1]) */
-    uint32_t *out;     /* edges, by `from` */
-    uint32_t *missing; /* number of unsettled predecessors */
-    uint32_t *queue;
-    int64_t *longest; /* up to its end */
-    uint32_t *by;     /* the edge on its longest chain; or NONE */
-};
-
-static int64_t weight(const struct graph_node *node, bool by_length) {
-    return by_length ? 1 : node->left;
-}
-
-static void reach_node(struct solving *s, uint32_t edge, bool by_length) {
-    struct graph *g = s->graph;
-    uint32_t from = g->edges[edge].from, to = g->edges[edge].to;
-    if (g->nodes[to].level <= g->nodes[from].level)
-        g->nodes[to].level = g->nodes[from].level + 1;
-    int64_t length = s->longest[from] + weight(&g->nodes[to], by_length);
-    if (g->edges[edge].orders && length > s->longest[to]) {
-        s->longest[to] = length;
-        s->by[to] = edge;
-    }
-}
-
-static void settle_all(struct solving *s, bool by_length) {
-    struct graph *g = s->graph;
-    size_t head = 0, tail = 0;
-    for (uint32_t i = 0; i < g->count; i++) {
-        s->longest[i] = weight(&g->nodes[i], by_length);
-        s->by[i] = NO_EDGE;
-        if (s->missing[i] == 0)
-            s->queue[tail++] = i;
-    }
-    while (head < tail) {
-        uint32_t node = s->queue[head++];
-        for (uint32_t k = s->first[node]; k < s->first[node + 1]; k++) {
-            reach_node(s, s->out[k], by_length);
-            uint32_t to = g->edges[s->out[k]].to;
-            if (--s->missing[to] == 0)
-                s->queue[tail++] = to;
-        }
+static void reach_node(struct graph *g, uint32_t edge, bool by_length) {
+    const struct graph_node *from = &g->nodes[g->edges[edge].from];
+    struct graph_node *to = &g->nodes[g->edges[edge].to];
+    if (to->level <= from->level)
+        to->level = from->level + 1;
+    int64_t length = from->longest + (by_length ? 1 : to->left);
+    if (g->edges[edge].orders && length > to->longest) {
+        to->longest = length;
+        to->by = edge;
     }
 }
 
 /* From the end of the longest chain back to its beginning. A single task is not a chain. */
-static void mark_critical(struct solving *s) {
-    struct graph *g = s->graph;
-    uint32_t best = NO_EDGE;
-    for (uint32_t i = 0; i < g->count; i++)
-        if (best == NO_EDGE || s->longest[i] > s->longest[best])
-            best = i;
-    if (best == NO_EDGE || s->by[best] == NO_EDGE)
-        return;
-    while (best != NO_EDGE) {
-        uint32_t edge = s->by[best];
-        g->nodes[best].critical = true;
-        if (edge != NO_EDGE)
-            g->edges[edge].critical = true;
-        best = edge == NO_EDGE ? NO_EDGE : g->edges[edge].from;
+static void mark_critical(struct graph *g) {
+    struct graph_node *node = g->nodes;
+    for (size_t i = 1; i < g->count; i++)
+        if (g->nodes[i].longest > node->longest)
+            node = &g->nodes[i];
+    while (g->count > 0 && node->by != NO_EDGE) {
+        struct graph_edge *edge = &g->edges[node->by];
+        node->critical = edge->critical = true;
+        node = &g->nodes[edge->from];
+        node->critical = true;
     }
 }
 
 /* Sets `level` and `critical`. A cycle, which the core never admits, is left unsettled. */
-static void graph_solve(struct graph *graph) {
-    size_t count = graph->count + 1;
-    struct solving s = { .graph = graph };
-    s.first = xcalloc(count + 1, sizeof(*s.first));
-    s.out = xcalloc(graph->edge_count + 1, sizeof(*s.out));
-    s.missing = xcalloc(count, sizeof(*s.missing));
-    s.queue = xcalloc(count, sizeof(*s.queue));
-    s.longest = xcalloc(count, sizeof(*s.longest));
-    s.by = xcalloc(count, sizeof(*s.by));
+static void graph_solve(struct graph *g) {
+    _cleanup_(freep) uint32_t *queue = xcalloc(g->count + 1, sizeof(*queue));
+    size_t head = 0, tail = 0;
     bool by_length = true;
-    for (size_t i = 0; i < graph->count; i++)
-        by_length = by_length && graph->nodes[i].left == 0;
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        s.first[graph->edges[i].from + 1]++;
-        s.missing[graph->edges[i].to]++;
+    for (size_t i = 0; i < g->count; i++)
+        by_length = by_length && g->nodes[i].left == 0;
+    for (size_t i = 0; i < g->count; i++) {
+        struct graph_node *node = &g->nodes[i];
+        node->first = node->by = NO_EDGE;
+        node->longest = by_length ? 1 : node->left;
     }
-    for (size_t i = 0; i < graph->count; i++)
-        s.first[i + 1] += s.first[i];
-    uint32_t *next = s.queue; /* settle_all has not used it yet */
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        uint32_t from = graph->edges[i].from;
-        s.out[s.first[from] + next[from]++] = (uint32_t)i;
+    for (size_t i = g->edge_count; i-- > 0;) {
+        struct graph_edge *edge = &g->edges[i];
+        edge->next = g->nodes[edge->from].first;
+        g->nodes[edge->from].first = (uint32_t)i;
+        g->nodes[edge->to].missing++;
     }
-    settle_all(&s, by_length);
-    mark_critical(&s);
-    free(s.first);
-    free(s.out);
-    free(s.missing);
-    free(s.queue);
-    free(s.longest);
-    free(s.by);
-}
-
-#define NODES_DEFAULT  2000
-#define NODES_MAX      20000
-#define EDGES_EACH     5u      /* of each node, on average */
-#define WALKED_EACH    20000u  /* numbers, in one turn */
-#define WALKED_MAX     400000u /* in all */
-#define PRINTED_EACH   2000u   /* nodes, in one turn; twice as many edges */
-#define NEIGHBOURS_MAX 10000u  /* of one task */
-
-enum { SPREAD_UP = 1, SPREAD_DOWN = 2 }; /* towards prerequisites, towards dependants */
-
-struct drawing {
-    struct graph graph;
-    const char **titles; /* of the nodes, in the arena */
-    struct json_writer w;
-    sym project;
-    uint32_t group;
-    task_id root;
-    task_id walk; /* the next number to visit */
-    unsigned walked;
-    bool finished_too; /* final tasks are included */
-    task_id *buffer;   /* NEIGHBOURS_MAX */
-    size_t at;         /* the next node to title or print */
-};
-
-static void drawing_finish(void *state) {
-    struct graph *graph = &((struct drawing *)state)->graph;
-    if (!graph->max)
-        return;
-    id_map_finish(&graph->map);
-    free(graph->nodes);
-    free(graph->edges);
-    *graph = (struct graph){ 0 };
-}
-
-static struct drawing *drawing_of(struct op_call *call) {
-    return op_state(call, sizeof(struct drawing), drawing_finish);
-}
-
-/* --- which tasks ----------------------------------------------------------------------------- */
-
-static size_t most(size_t count) {
-    return count < NEIGHBOURS_MAX ? count : NEIGHBOURS_MAX;
-}
-
-/* Found tasks, each expanded once. */
-struct spreading {
-    struct drawing *drawing;
-    const struct core *core;
-    unsigned mark; /* for this direction */
-    task_id *queue;
-    size_t head, tail;
-};
-
-static void add_found(void *ctx, task_id task) {
-    struct spreading *s = ctx;
-    struct task_view t;
-    struct graph_node *node =
-        core_task(s->core, task, &t) ? graph_add(&s->drawing->graph, task) : NULL;
-    if (!node || (node->marks & s->mark))
-        return;
-    node->marks |= s->mark;
-    s->queue[s->tail++] = task;
-}
-
-static void add_each(struct spreading *s, size_t count) {
-    for (size_t i = 0; i < most(count); i++)
-        add_found(s, s->drawing->buffer[i]);
-}
-
-static void find_neighbours(struct spreading *s, task_id task) {
-    const struct core *core = s->core;
-    struct task_view t;
-    task_id *buffer = s->drawing->buffer;
-    if (!core_task(core, task, &t))
-        return;
-    if (s->mark == SPREAD_UP) {
-        add_each(s, core_task_depends(core, task, buffer, NEIGHBOURS_MAX));
-        add_found(s, t.parent);
-    } else {
-        add_each(s, core_task_children(core, task, buffer, NEIGHBOURS_MAX));
-        core_each_dependant(core, task, add_found, s);
-    }
-}
-
-/* Everything before the root, or everything after it. */
-static void spread(struct op_call *call, struct drawing *d, unsigned direction) {
-    struct spreading s = { .drawing = d, .core = engine_core(call->engine), .mark = direction };
-    s.queue = arena_alloc(op_arena(call), (d->graph.max + 1) * sizeof(*s.queue));
-    add_found(&s, d->root);
-    while (s.head < s.tail)
-        find_neighbours(&s, s.queue[s.head++]);
-}
-
-static void take_members(struct op_call *call, struct drawing *d, bool drafts) {
-    size_t max = d->graph.max + 1;
-    task_id *members = arena_alloc(op_arena(call), max * sizeof(*members));
-    size_t count = core_group_members(engine_core(call->engine), d->group, drafts, members, max);
-    for (size_t i = 0; i < count && i < max; i++)
-        (void)graph_add(&d->graph, members[i]);
-}
-
-static void add_known(const struct core *core, struct drawing *d, task_id task) {
-    struct task_view t;
-    if (core_task(core, task, &t))
-        (void)graph_add(&d->graph, task);
-}
-
-static int connect(struct op_call *call);
-
-static int walk(struct op_call *call) {
-    struct drawing *d = drawing_of(call);
-    const struct core *core = engine_core(call->engine);
-    for (unsigned i = 0; i < WALKED_EACH && d->walk > 0 && !d->graph.truncated; i++, d->walk--) {
-        struct task_view t;
-        if (core_task(core, d->walk, &t) && (!d->project || t.project == d->project)
-            && (d->finished_too || !task_state_is_final(t.state)))
-            (void)graph_add(&d->graph, d->walk);
-    }
-    d->walked += WALKED_EACH;
-    if (d->walk > 0 && !d->graph.truncated && d->walked < WALKED_MAX)
-        return op_yield(call, walk);
-    d->graph.truncated = d->graph.truncated || d->walk > 0;
-    if (!d->finished_too) {
-        /* Final tasks that an open one directly depends on explain its position. */
-        size_t open = d->graph.count;
-        for (size_t i = 0; i < open; i++) {
-            struct task_view t;
-            if (!core_task(core, d->graph.nodes[i].task, &t))
-                continue;
-            size_t count = core_task_depends(core, t.id, d->buffer, NEIGHBOURS_MAX);
-            for (size_t k = 0; k < most(count); k++)
-                add_known(core, d, d->buffer[k]);
-            add_known(core, d, t.parent);
+    for (size_t i = 0; i < g->count; i++)
+        if (g->nodes[i].missing == 0)
+            queue[tail++] = (uint32_t)i;
+    while (head < tail)
+        for (uint32_t edge = g->nodes[queue[head++]].first; edge != NO_EDGE;
+             edge = g->edges[edge].next) {
+            reach_node(g, edge, by_length);
+            if (--g->nodes[g->edges[edge].to].missing == 0)
+                queue[tail++] = g->edges[edge].to;
         }
-    }
-    return op_yield(call, connect);
-}
-
-/* --- what goes before what ------------------------------------------------------------------- */
-
-static time_ms left_of(const struct engine *engine, const struct task_view *t) {
-    if (task_state_is_final(t->state))
-        return 0;
-    time_ms expected = engine_expected_run(engine, t->project, t->kind);
-    time_ms elapsed = t->started_at > 0 ? engine_now(engine) - t->started_at : 0;
-    return time_max(expected - elapsed, expected / 10 + 1);
-}
-
-static void connect_one(struct op_call *call, struct drawing *d, struct graph_node *node) {
-    const struct core *core = engine_core(call->engine);
-    struct task_spec spec;
-    struct task_view t;
-    if (!core_task(core, node->task, &t) || !core_task_spec(core, node->task, &spec))
-        return;
-    node->left = left_of(call->engine, &t);
-    size_t count = core_task_depends(core, t.id, d->buffer, NEIGHBOURS_MAX);
-    for (size_t i = 0; i < most(count); i++)
-        graph_connect(&d->graph, d->buffer[i], t.id, false, true);
-    if (t.parent)
-        graph_connect(&d->graph, t.parent, t.id, true, spec.parent_gate == PARENT_DONE);
-}
-
-static int query_titles(struct op_call *call);
-
-static int connect(struct op_call *call) {
-    struct drawing *d = drawing_of(call);
-    if (d->graph.count > 1)
-        qsort(d->graph.nodes, d->graph.count, sizeof(*d->graph.nodes), by_task);
-    id_map_finish(&d->graph.map);
-    id_map_init(&d->graph.map, same_task, &d->graph);
-    for (size_t i = 0; i < d->graph.count; i++)
-        id_map_add(&d->graph.map, hash_u64(d->graph.nodes[i].task), (uint32_t)(i + 1));
-    for (size_t i = 0; i < d->graph.count; i++)
-        connect_one(call, d, &d->graph.nodes[i]);
-    graph_solve(&d->graph);
-    d->titles = arena_alloc(op_arena(call), (d->graph.count + 1) * sizeof(*d->titles));
-    d->buffer = arena_alloc(op_arena(call), (d->graph.count + 1) * sizeof(*d->buffer));
-    for (size_t i = 0; i < d->graph.count; i++)
-        d->buffer[i] = d->graph.nodes[i].task;
-    return op_wait_ready(call, engine_forecast, query_titles);
+    mark_critical(g);
 }
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-static void take_titles(struct op_call *call, const struct store_answer *answer) {
-    struct drawing *d = drawing_of(call);
-    for (size_t k = 0; k < answer->count; k++) {
-        const struct graph_node *node = graph_find(&d->graph, answer->specs[k].id);
-        const char *title = answer->specs[k].title;
-        if (node && title)
-            d->titles[node - d->graph.nodes] = arena_strdup(op_arena(call), title);
-    }
-}
-
-static int begin_print(struct op_call *call);
-
-static int rest_for_titles(struct op_call *call) {
-    return op_yield(call, query_titles);
-}
-
-static int query_titles(struct op_call *call) {
-    struct drawing *d = drawing_of(call);
-    size_t from = d->at, left = d->graph.count - from;
-    if (left == 0)
-        return begin_print(call);
-    size_t count = left < STORE_ANSWER_MAX ? left : STORE_ANSWER_MAX;
-    d->at += count;
-    struct store_query question = {
-        .kind = QUERY_TITLES, .tasks = d->buffer + from, .task_count = count, .limit = count
-    };
-    return op_query(call, &question, take_titles, rest_for_titles);
-}
-
 /* clang-format off */
 #define GRAPH_NODE(X) \
     X(print_id, "id", T_ID, "its id", NULL, engine, node->task) \
-    X(print_text, "title", T_TEXT | T_NULL, "its title", "write the parser", d->titles[i]) \
+    X(print_text, "title", T_TEXT | T_NULL, "its title", "write the parser", node->title) \
     X(print_text, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
     X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(engine, t.kind)) \
     X(print_text, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
@@ -430,8 +225,8 @@ static const struct shape graph_node_shape = { "GraphNode", "a task in a graph",
 /* clang-format on */
 
 static void print_node(struct op_call *call, struct json_writer *w, size_t i) {
-    const struct drawing *d = drawing_of(call);
-    const struct graph_node *node = &d->graph.nodes[i];
+    const struct graph *g = graph_of(call);
+    const struct graph_node *node = &g->nodes[i];
     const struct engine *engine = call->engine;
     struct task_view t;
     struct verdict first;
@@ -451,97 +246,234 @@ static const struct words words_edge = { "EdgeType",
 
 /* clang-format off */
 #define GRAPH_EDGE(X) \
-    X(print_id, "from", T_ID, "what comes first; of a `parent` the parent", NULL, call->engine, d->graph.nodes[edge->from].task) \
-    X(print_id, "to", T_ID, "what comes after it", NULL, call->engine, d->graph.nodes[edge->to].task) \
+    X(print_id, "from", T_ID, "what comes first; of a `parent` the parent", NULL, call->engine, g->nodes[edge->from].task) \
+    X(print_id, "to", T_ID, "what comes after it", NULL, call->engine, g->nodes[edge->to].task) \
     X(print_text, "type", T_WORD, "what it is", &words_edge, edge->is_parent ? "parent" : "dependency") \
     X(print_bool, "critical", T_BOOL, "it is on that chain", NULL, edge->critical)
 static const struct shape graph_edge_shape = { "GraphEdge", "an edge in a graph", .members = SHAPE_ALL(GRAPH_EDGE) };
 /* clang-format on */
 
 static void print_edge(struct op_call *call, struct json_writer *w, size_t i) {
-    const struct drawing *d = drawing_of(call);
-    const struct graph_edge *edge = &d->graph.edges[i];
+    const struct graph *g = graph_of(call);
+    const struct graph_edge *edge = &g->edges[i];
     struct task_view t;
-    if (!core_task(engine_core(call->engine), d->graph.nodes[edge->from].task, &t)
-        || !core_task(engine_core(call->engine), d->graph.nodes[edge->to].task, &t))
+    if (!core_task(engine_core(call->engine), g->nodes[edge->from].task, &t)
+        || !core_task(engine_core(call->engine), g->nodes[edge->to].task, &t))
         return; /* deleted while the nodes were printed */
     SHAPE_OBJECT(GRAPH_EDGE)
 }
 
 static int print_edges(struct op_call *call) {
-    struct drawing *d = drawing_of(call);
-    for (size_t i = 0; i < 2 * PRINTED_EACH && d->at < d->graph.edge_count; i++)
-        print_edge(call, &d->w, d->at++);
-    if (d->at < d->graph.edge_count)
+    struct graph *g = graph_of(call);
+    for (size_t i = 0; i < 2 * PRINTED_EACH && g->at < g->edge_count; i++)
+        print_edge(call, &g->w, g->at++);
+    if (g->at < g->edge_count)
         return op_yield(call, print_edges);
-    json_write_array_end(&d->w);
+    json_write_array_end(&g->w);
     time_ms left = 0;
-    for (size_t i = 0; i < d->graph.count; i++)
-        left += d->graph.nodes[i].critical ? d->graph.nodes[i].left : 0;
-    print_int(&d->w, "critical_ms", left);
-    print_bool(&d->w, "truncated", d->graph.truncated);
-    json_write_object_end(&d->w);
+    for (size_t i = 0; i < g->count; i++)
+        left += g->nodes[i].critical ? g->nodes[i].left : 0;
+    print_int(&g->w, "critical_ms", left);
+    print_bool(&g->w, "truncated", g->truncated);
+    json_write_object_end(&g->w);
     return 0;
 }
 
 static int print_nodes(struct op_call *call) {
-    struct drawing *d = drawing_of(call);
-    for (size_t i = 0; i < PRINTED_EACH && d->at < d->graph.count; i++)
-        print_node(call, &d->w, d->at++);
-    if (d->at < d->graph.count)
+    struct graph *g = graph_of(call);
+    for (size_t i = 0; i < PRINTED_EACH && g->at < g->count; i++)
+        print_node(call, &g->w, g->at++);
+    if (g->at < g->count)
         return op_yield(call, print_nodes);
-    json_write_array_end(&d->w);
-    print_list(&d->w, "edges");
-    d->at = 0;
+    json_write_array_end(&g->w);
+    print_list(&g->w, "edges");
+    g->at = 0;
     return op_yield(call, print_edges);
 }
 
-static int begin_print(struct op_call *call) {
-    struct drawing *d = drawing_of(call);
-    d->at = 0;
-    d->w = op_begin(call);
-    print_list(&d->w, "nodes");
+/* --- what goes before what ------------------------------------------------------------------- */
+
+static time_ms left_of(const struct engine *engine, const struct task_view *t) {
+    if (task_state_is_final(t->state))
+        return 0;
+    time_ms expected = engine_expected_run(engine, t->project, t->kind);
+    time_ms elapsed = t->started_at > 0 ? engine_now(engine) - t->started_at : 0;
+    return time_max(expected - elapsed, expected / 10 + 1);
+}
+
+static void connect_one(struct op_call *call, struct graph *g, struct graph_node *node) {
+    const struct core *core = engine_core(call->engine);
+    struct task_spec spec;
+    struct task_view t;
+    if (!core_task(core, node->task, &t) || !core_task_spec(core, node->task, &spec))
+        return;
+    node->left = left_of(call->engine, &t);
+    size_t count = find_depends(g, core, t.id);
+    for (size_t i = 0; i < count; i++)
+        graph_connect(g, g->buffer[i], t.id, false, true);
+    if (t.parent)
+        graph_connect(g, t.parent, t.id, true, spec.parent_gate == PARENT_DONE);
+}
+
+static int query_titles(struct op_call *call);
+
+static int take_titles(struct op_call *call) {
+    struct graph *g = graph_of(call);
+    for (size_t i = 0; i < g->rows.count; i++)
+        g->nodes[g->at++].title = g->rows.titles[i];
+    return op_yield(call, query_titles);
+}
+
+static int query_titles(struct op_call *call) {
+    struct graph *g = graph_of(call);
+    size_t left = g->count - g->at;
+    g->rows.tasks = g->buffer + g->at;
+    g->rows.count = left < STORE_ANSWER_MAX ? left : STORE_ANSWER_MAX;
+    if (left > 0)
+        return op_query_titles(call, &g->rows, take_titles);
+    g->at = 0;
+    g->w = op_begin(call);
+    print_list(&g->w, "nodes");
     return print_nodes(call);
+}
+
+static int connect(struct op_call *call) {
+    struct graph *g = graph_of(call);
+    if (g->count > 1)
+        qsort(g->nodes, g->count, sizeof(*g->nodes), by_task);
+    id_map_finish(&g->map);
+    id_map_init(&g->map, same_task, g);
+    for (size_t i = 0; i < g->count; i++)
+        id_map_add(&g->map, hash_u64(g->nodes[i].task), (uint32_t)(i + 1));
+    for (size_t i = 0; i < g->count; i++)
+        connect_one(call, g, &g->nodes[i]);
+    graph_solve(g);
+    g->buffer = arena_alloc(op_arena(call), (g->count + 1) * sizeof(*g->buffer));
+    for (size_t i = 0; i < g->count; i++)
+        g->buffer[i] = g->nodes[i].task;
+    return op_wait_ready(call, engine_forecast, query_titles);
+}
+
+/* --- which tasks ----------------------------------------------------------------------------- */
+
+/* Found tasks, each expanded once. */
+struct spreading {
+    struct graph *graph;
+    const struct core *core;
+    unsigned mark; /* for this direction */
+    task_id *queue;
+    size_t head, tail;
+};
+
+static void add_found(void *ctx, task_id task) {
+    struct spreading *s = ctx;
+    struct graph_node *node = graph_add(s->graph, s->core, task);
+    if (!node || (node->marks & s->mark))
+        return;
+    node->marks |= s->mark;
+    s->queue[s->tail++] = task;
+}
+
+static void find_neighbours(struct spreading *s, task_id task) {
+    struct task_view t;
+    task_id *buffer = s->graph->buffer;
+    if (!core_task(s->core, task, &t))
+        return;
+    size_t count = s->mark == SPREAD_UP ? find_depends(s->graph, s->core, task)
+                                        : core_task_children(s->core, task, buffer, NEIGHBOURS_MAX);
+    for (size_t i = 0; i < count; i++)
+        add_found(s, buffer[i]);
+    if (s->mark == SPREAD_UP)
+        add_found(s, t.parent);
+    else
+        core_each_dependant(s->core, task, add_found, s);
+}
+
+/* Everything before the root, or everything after it. */
+static void spread(struct op_call *call, struct graph *g, unsigned direction) {
+    struct spreading s = { .graph = g, .core = engine_core(call->engine), .mark = direction };
+    s.queue = arena_alloc(op_arena(call), (g->max + 1) * sizeof(*s.queue));
+    add_found(&s, g->root);
+    while (s.head < s.tail)
+        find_neighbours(&s, s.queue[s.head++]);
+}
+
+static void add_members(struct op_call *call, struct graph *g, bool drafts) {
+    const struct core *core = engine_core(call->engine);
+    size_t max = g->max + 1;
+    task_id *members = arena_alloc(op_arena(call), max * sizeof(*members));
+    size_t count = core_group_members(core, g->group, drafts, members, max);
+    for (size_t i = 0; i < count && i < max; i++)
+        (void)graph_add(g, core, members[i]);
+}
+
+static int walk(struct op_call *call) {
+    struct graph *g = graph_of(call);
+    const struct core *core = engine_core(call->engine);
+    for (unsigned i = 0; i < WALKED_EACH && g->walk > 0 && !g->truncated; i++, g->walk--) {
+        struct task_view t;
+        if (core_task(core, g->walk, &t) && (!g->project || t.project == g->project)
+            && (g->finished_too || !task_state_is_final(t.state)))
+            (void)graph_add(g, core, g->walk);
+    }
+    g->walked += WALKED_EACH;
+    if (g->walk > 0 && !g->truncated && g->walked < WALKED_MAX)
+        return op_yield(call, walk);
+    g->truncated = g->truncated || g->walk > 0;
+    if (!g->finished_too) {
+        /* Final tasks that an open one directly depends on explain its position. */
+        size_t open = g->count;
+        for (size_t i = 0; i < open; i++) {
+            struct task_view t;
+            if (!core_task(core, g->nodes[i].task, &t))
+                continue;
+            size_t count = find_depends(g, core, t.id);
+            for (size_t k = 0; k < count; k++)
+                (void)graph_add(g, core, g->buffer[k]);
+            (void)graph_add(g, core, t.parent);
+        }
+    }
+    return op_yield(call, connect);
 }
 
 /* --- the operation --------------------------------------------------------------------------- */
 
-static int take_names(struct op_call *call, struct drawing *d) {
+static int take_names(struct op_call *call, struct graph *g) {
     const char *project = op_text(call, "project"), *group = op_text(call, "group");
     const char *root = op_text(call, "root"), *state = op_text(call, "state");
     if ((project != NULL) + (group != NULL) + (root != NULL) > 1)
         return op_fail(call, -EINVAL, "give one of 'project', 'group' and 'root', not several");
-    d->finished_too = state && strcmp(state, "all") == 0;
+    g->finished_too = state && strcmp(state, "all") == 0;
     if (project) {
-        const struct engine_project *p = op_project(call, project);
-        d->project = p ? p->symbol : 0;
+        const struct engine_project *found = op_project(call, project);
+        g->project = found ? found->symbol : 0;
     }
     if (group) {
-        const struct engine_group *g = op_group(call, group);
-        d->group = g ? g->id : 0;
+        const struct engine_group *found = op_group(call, group);
+        g->group = found ? found->id : 0;
     }
     if (root)
-        d->root = op_named_task(call, root);
+        g->root = op_named_task(call, root);
     return call->err.code;
 }
 
 static int run(struct op_call *call) {
-    struct drawing *d = drawing_of(call);
+    struct graph *g = graph_of(call);
     size_t limit = (size_t)op_number(call, "limit", NODES_DEFAULT);
-    struct graph *graph = &d->graph;
-    *graph = (struct graph){ .max = limit, .edge_max = (EDGES_EACH * limit) };
-    id_map_init(&graph->map, same_task, graph);
-    int r = take_names(call, d);
+    g->max = limit;
+    g->edge_max = EDGES_EACH * limit;
+    id_map_init(&g->map, same_task, g);
+    int r = take_names(call, g);
     if (r < 0)
         return r;
-    d->buffer = arena_alloc(op_arena(call), NEIGHBOURS_MAX * sizeof(*d->buffer));
-    d->walk = engine_last_task(call->engine);
-    if (d->root) {
-        spread(call, d, SPREAD_UP);
-        spread(call, d, SPREAD_DOWN);
-    } else if (d->group) {
-        take_members(call, d, false);
-        take_members(call, d, true);
+    g->buffer = arena_alloc(op_arena(call), NEIGHBOURS_MAX * sizeof(*g->buffer));
+    g->walk = engine_last_task(call->engine);
+    if (g->root) {
+        spread(call, g, SPREAD_UP);
+        spread(call, g, SPREAD_DOWN);
+    } else if (g->group) {
+        add_members(call, g, false);
+        add_members(call, g, true);
     } else {
         return walk(call);
     }

@@ -721,6 +721,7 @@ static int add_works(struct op_call *call, struct slinging *s) {
 static int check_state(struct op_call *call, struct sling_item *item) {
     const struct config *config = engine_config(call->engine);
     const char *named = op_text(call, "project");
+    bool force = op_flag(call, "force");
     struct task_view t;
     struct task_spec spec;
     if (!core_task(engine_core(call->engine), item->task, &t)
@@ -728,19 +729,16 @@ static int check_state(struct op_call *call, struct sling_item *item) {
         return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile", op_id(call, item->task));
     const char *project = op_name_of(call->engine, t.project);
     item->moves = named && t.state == TASK_DRAFT && strcmp(project, named) != 0;
-    item->already =
-        item->already || t.state != TASK_DRAFT; /* stay already: its spec was not requested */
+    item->already |= t.state != TASK_DRAFT; /* for good: its submission was not read */
     item->group = spec.group;
     item->cleared = t.reason == REASON_CLEARED;
-    if (!op_flag(call, "force")) {
-        if (named && strcmp(project, named) != 0)
-            return op_fail(call, -EPERM,
-                           "task '%s' is of project '%s', not of '%s'; force moves a draft there",
-                           op_id(call, item->task), project, op_quote(named).text);
-        if (!item->epic && (task_state_is_live(t.state) || task_state_is_final(t.state)))
-            return op_fail(call, -EBUSY, "task '%s' is %s: only a draft can be slung",
-                           op_id(call, item->task), task_state_name(t.state));
-    }
+    if (!force && named && strcmp(project, named) != 0)
+        return op_fail(call, -EPERM,
+                       "task '%s' is of project '%s', not of '%s'; force moves a draft there",
+                       op_id(call, item->task), project, op_quote(named).text);
+    if (!force && !item->epic && (task_state_is_live(t.state) || task_state_is_final(t.state)))
+        return op_fail(call, -EBUSY, "task '%s' is %s: only a draft can be slung",
+                       op_id(call, item->task), task_state_name(t.state));
     if (item->already)
         return 0;
     if (item->moves)
@@ -772,7 +770,7 @@ static int check_state(struct op_call *call, struct sling_item *item) {
     int r =
         submission_check_merge(config, project, merge, op_text(call, "base_branch"), &call->err);
     const char *group = op_text(call, "group"), *other = op_group_name(call->engine, item->group);
-    if (r == 0 && group && other && strcmp(group, other) != 0 && !op_flag(call, "force"))
+    if (r == 0 && group && other && strcmp(group, other) != 0 && !force)
         r = op_fail(call, -EPERM, "task '%s' is in group '%s' already; force moves it",
                     op_id(call, item->task), op_quote(other).text);
     return r;
@@ -851,7 +849,7 @@ static void hold_as_submitted(struct op_call *call, const struct sling_item *ite
 static json_t *step_numbers(const struct sling_work *work) {
     json_t *numbers = json_array();
     for (size_t i = 0; i < work->batch.added; i++)
-        json_array_append_new(numbers, json_integer((json_int_t)(work->batch.first + i)));
+        json_array_append_new(numbers, json_integer((json_int_t)work->batch.first + (json_int_t)i));
     return numbers;
 }
 

@@ -665,25 +665,30 @@ static int check_cycles(struct batch *batch, struct error *err) {
 
 #define TITLE_MADE 80 /* maximum bytes of a generated title */
 
-/* The first line of the prompt, or the command; control characters become spaces. */
+/* Adds the characters that fit, up to `end` (or NUL); controls become spaces. False: it is full. */
+static bool add_to_title(char made[TITLE_MADE], size_t *length, const char *text, char end) {
+    for (size_t size; *text && *text != end; text += size) {
+        size = utf8_length(text, strnlen(text, 4));
+        bool plain = size > 0 && !utf8_is_control(text, size);
+        if ((plain ? size : 1) > TITLE_MADE - *length)
+            return false;
+        memcpy(made + *length, plain ? text : " ", plain ? size : 1);
+        *length += plain ? size : 1;
+        size = size > 0 ? size : 1;
+    }
+    return true;
+}
+
+/* The first line of the prompt, or the command. */
 static const char *make_title(const struct submission *s, struct arena *arena) {
     char made[TITLE_MADE];
-    size_t length = 0, words = s->prompt ? 1 : json_array_size(s->argv);
-    for (size_t word = 0; word < words && length < TITLE_MADE; word++) {
-        const char *at = s->prompt ? s->prompt + strspn(s->prompt, " \t\r\n")
-                                   : json_string_value(json_array_get(s->argv, word));
-        if (word > 0)
-            made[length++] = ' ';
-        for (size_t size; *at && length < TITLE_MADE && !(s->prompt && *at == '\n'); at += size) {
-            size = utf8_length(at, strnlen(at, 4));
-            bool plain = size > 0 && !utf8_is_control(at, size);
-            if (plain && size > TITLE_MADE - length)
-                return arena_strndup(arena, made, length);
-            memcpy(made + length, plain ? at : " ", plain ? size : 1);
-            length += plain ? size : 1;
-            size = size > 0 ? size : 1;
-        }
-    }
+    size_t length = 0;
+    bool fits = true;
+    if (s->prompt)
+        (void)add_to_title(made, &length, s->prompt + strspn(s->prompt, " \t\r\n"), '\n');
+    for (size_t i = 0; fits && i < json_array_size(s->argv); i++)
+        fits = (i == 0 || add_to_title(made, &length, " ", '\0'))
+               && add_to_title(made, &length, json_string_value(json_array_get(s->argv, i)), '\0');
     return arena_strndup(arena, made, length);
 }
 
