@@ -69,20 +69,17 @@ static int child_check_agent(const struct engine *engine, const char *own, const
                      op_quote(agent).text);
 }
 
-static bool goes_up(const char *path) {
-    for (const char *at = path; (at = strstr(at, "..")); at += 2)
-        if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
-            return true;
-    return false;
-}
-
 /* Compares strings; a path with ".." is never inside. */
 static bool is_inside(const char *folder, const char *path) {
     size_t length = strlen(folder);
     while (length > 0 && folder[length - 1] == '/')
         length--;
-    return strncmp(folder, path, length) == 0 && (path[length] == '/' || path[length] == '\0')
-           && !goes_up(path);
+    if (strncmp(folder, path, length) != 0 || (path[length] != '/' && path[length] != '\0'))
+        return false;
+    for (const char *at = path; (at = strstr(at, "/..")); at += 3)
+        if (at[3] == '/' || at[3] == '\0')
+            return false;
+    return true;
 }
 
 /* --- what a child inherits ------------------------------------------------------------------- */
@@ -411,65 +408,51 @@ static int limit_running(struct op_call *call, struct submission *s) {
 
 /* --- tokens and money ------------------------------------------------------------------------ */
 
-static int64_t first_of(int64_t left, bool is_top, int64_t lent) {
-    return left == ALLOWANCE_NONE && is_top && lent != UNLIMITED ? lent : left;
-}
-
 /* What the run may still delegate; for a task that a user added, the configured loan. */
 static struct engine_amounts left_for_children(const struct op_call *call, task_id top) {
     const struct config *config = engine_config(call->engine);
     struct engine_amounts left = engine_left(call->engine, call->run.task);
-    bool is_top = call->run.task == top;
-    return (struct engine_amounts){
-        .tokens = first_of(left.tokens, is_top, config_number(config, "capability.tokens", NULL)),
-        .usd = first_of(left.usd, is_top, config_number(config, "capability.usd", NULL)),
-    };
+    int64_t tokens = config_number(config, "capability.tokens", NULL);
+    int64_t usd = config_number(config, "capability.usd", NULL);
+    if (call->run.task == top && left.tokens == ALLOWANCE_NONE && tokens != UNLIMITED)
+        left.tokens = tokens;
+    if (call->run.task == top && left.usd == ALLOWANCE_NONE && usd != UNLIMITED)
+        left.usd = usd;
+    return left;
 }
 
-/* A child's budget is taken from its parent. Not given: the estimate of a run. */
-static int check_tokens(struct op_call *call, struct batch *batch, int64_t left) {
-    int64_t wanted = 0;
-    if (left == ALLOWANCE_NONE)
-        return 0;
+/* A child's budget is taken from its parent. Tokens that are not given are the estimate of a run;
+ * its cost cannot be estimated: it is given, or configured for every task. */
+static int check_budgets(struct op_call *call, struct batch *batch, struct engine_amounts left) {
+    const struct config *config = engine_config(call->engine);
+    bool limits_tokens = left.tokens != ALLOWANCE_NONE, limits_usd = left.usd != ALLOWANCE_NONE;
+    struct engine_amounts sum = { 0 };
     for (size_t i = 0; i < batch->count; i++) {
         struct submission *s = &batch->entries[i];
-        if (s->tokens == SUBMISSION_NOT_GIVEN)
-            s->tokens = config_number(engine_config(call->engine), "fair.run_tokens", NULL);
-        wanted += s->tokens;
-    }
-    if (wanted > left)
-        return op_fail(call, -EACCES,
-                       "'tokens': %" PRId64 " are asked for, and '%s' has %" PRId64 " left", wanted,
-                       op_id(call, call->run.task), left);
-    return 0;
-}
-
-/* The cost of a run cannot be estimated: it is given, or configured for every task. */
-static int check_usd(struct op_call *call, struct batch *batch, int64_t left) {
-    int64_t wanted = 0;
-    if (left == ALLOWANCE_NONE)
-        return 0;
-    for (size_t i = 0; i < batch->count; i++) {
-        struct submission *s = &batch->entries[i];
-        int64_t usual =
-            config_number(engine_config(call->engine), "projects.P.task_usd", s->project);
-        if (s->usd == SUBMISSION_NOT_GIVEN && usual != UNLIMITED)
-            s->usd = usual;
-        if (s->usd == SUBMISSION_NOT_GIVEN) {
-            batch->index = i;
+        int64_t usual = config_number(config, "projects.P.task_usd", s->project);
+        batch->index = i;
+        if (limits_tokens)
+            s->tokens = given_or(s->tokens, config_number(config, "fair.run_tokens", NULL));
+        if (limits_usd && usual != UNLIMITED)
+            s->usd = given_or(s->usd, usual);
+        if (limits_usd && s->usd == SUBMISSION_NOT_GIVEN)
             return op_fail(call, -EACCES,
                            "'usd': say what the child may cost: '%s' has a budget of money",
                            op_id(call, call->run.task));
-        }
-        wanted += s->usd;
+        sum.tokens += given_or(s->tokens, 0);
+        sum.usd += given_or(s->usd, 0);
     }
-    if (wanted <= left)
+    if (limits_tokens && sum.tokens > left.tokens)
+        return op_fail(call, -EACCES,
+                       "'tokens': %" PRId64 " are asked for, and '%s' has %" PRId64 " left",
+                       sum.tokens, op_id(call, call->run.task), left.tokens);
+    if (!limits_usd || sum.usd <= left.usd)
         return 0;
-    _cleanup_(strbuf_finish) struct strbuf sum = STRBUF_INIT, rest = STRBUF_INIT;
-    money_put(&sum, wanted);
-    money_put(&rest, left);
+    _cleanup_(strbuf_finish) struct strbuf wanted = STRBUF_INIT, rest = STRBUF_INIT;
+    money_put(&wanted, sum.usd);
+    money_put(&rest, left.usd);
     return op_fail(call, -EACCES, "'usd': %s are asked for, and '%s' has %s left",
-                   strbuf_text(&sum), op_id(call, call->run.task), strbuf_text(&rest));
+                   strbuf_text(&wanted), op_id(call, call->run.task), strbuf_text(&rest));
 }
 
 int children_admit(struct op_call *call, struct batch *batch) {
@@ -484,11 +467,8 @@ int children_admit(struct op_call *call, struct batch *batch) {
     }
     if (r == 0)
         r = check_count(call, top, batch->added);
-    struct engine_amounts left = left_for_children(call, top);
     if (r == 0)
-        r = check_tokens(call, batch, left.tokens);
-    if (r == 0)
-        r = check_usd(call, batch, left.usd);
+        r = check_budgets(call, batch, left_for_children(call, top));
     for (size_t i = 0; r == 0 && i < batch->count; i++) {
         batch->entries[i].spec.group = spec.group;
         r = limit_running(call, &batch->entries[i]);
@@ -498,26 +478,21 @@ int children_admit(struct op_call *call, struct batch *batch) {
 
 void children_added(const struct batch *batch) {
     const struct op_call *call = batch->run;
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct submission_names *keys = &batch->entries[i].resource_names;
-        engine_limit_children(call->engine, keys->items[keys->count - 1]);
-    }
     task_id task = call->run.task, top = 0;
     (void)level_of(engine_core(call->engine), task, &top);
     struct engine_amounts had = engine_left(call->engine, task);
-    struct engine_amounts left = left_for_children(call, top);
-    struct engine_amounts lent = {
-        .tokens = had.tokens == ALLOWANCE_NONE ? left.tokens : ALLOWANCE_NONE,
-        .usd = had.usd == ALLOWANCE_NONE ? left.usd : ALLOWANCE_NONE,
-    };
+    struct engine_amounts lent = left_for_children(call, top);
+    if (had.tokens != ALLOWANCE_NONE)
+        lent.tokens = ALLOWANCE_NONE;
+    if (had.usd != ALLOWANCE_NONE)
+        lent.usd = ALLOWANCE_NONE;
     if (lent.tokens != ALLOWANCE_NONE || lent.usd != ALLOWANCE_NONE)
         engine_lend(call->engine, task, lent);
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
-        struct engine_amounts grant = {
-            .tokens = s->tokens == SUBMISSION_NOT_GIVEN ? 0 : s->tokens,
-            .usd = s->usd == SUBMISSION_NOT_GIVEN ? 0 : s->usd,
-        };
+        const struct submission_names *keys = &s->resource_names;
+        struct engine_amounts grant = { given_or(s->tokens, 0), given_or(s->usd, 0) };
+        engine_limit_children(call->engine, keys->items[keys->count - 1]);
         if (!s->already)
             engine_hand(call->engine, task, s->spec.id, grant);
     }
@@ -559,10 +534,6 @@ static void spawning_finish(struct spawning *s) {
     arena_finish(&s->arena);
 }
 
-static int refuse_file(const struct engine_spawn *order, const char *what, struct error *err) {
-    return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text, what);
-}
-
 /* A relative path cannot leave the artifacts folder, where the run can create any link. */
 static int read_spawn_file(const struct engine_spawn *order, struct strbuf *out,
                            struct error *err) {
@@ -574,27 +545,16 @@ static int read_spawn_file(const struct engine_spawn *order, struct strbuf *out,
     int r = is_relative ? outside_read(dir, order->shown, 0, SPAWN_FILE_MAX, out, err)
                         : outside_read(AT_FDCWD, order->path, OUTSIDE_PARENT_LINKS, SPAWN_FILE_MAX,
                                        out, err);
-    if (r == -ENOENT)
-        return refuse_file(order, "was not written: put the list of tasks there, [] for none", err);
-    if (r == -EFBIG)
-        return refuse_file(order, "is larger than 1 MB", err);
+    if (r == -ENOENT || r == -EFBIG)
+        return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text,
+                         r == -EFBIG ? "is larger than 1 MB"
+                                     : "was not written: put the list of tasks there, [] for none");
     return r < 0 ? error_prefix(err, "the spawn file") : 0;
 }
 
 static bool is_empty_list(const char *text) {
     text += strspn(text, " \t\r\n");
     return text[0] == '[' && text[1 + strspn(text + 1, " \t\r\n")] == ']';
-}
-
-/* First, because the following checks are quadratic. */
-static int check_spawn_count(const struct spawning *s, struct error *err) {
-    int64_t most = config_number(engine_config(s->engine), "spawn.tasks", NULL);
-    size_t count = taskfile_count(s->file);
-    return (int64_t)count <= most
-               ? 0
-               : error_set(err, -E2BIG,
-                           "%s: %zu tasks are too many; the most are %" PRId64 " (spawn.tasks)",
-                           s->order->shown, count, most);
 }
 
 static bool is_name_of_file(const struct spawning *s, const char *name) {
@@ -606,8 +566,6 @@ static bool is_name_of_file(const struct spawning *s, const char *name) {
     }
     return false;
 }
-
-/* --- what an agent may not choose ------------------------------------------------------------ */
 
 /* An absolute path must be in the task's folder or its artifacts. */
 static int check_path(const struct spawning *s, const json_t *task, const char *member,
@@ -660,34 +618,13 @@ static int check_limits(const struct spawning *s, struct error *err) {
     const struct core *core = engine_core(s->engine);
     int64_t depth = config_number(config, "spawn.depth", NULL);
     struct task_view view;
-    if (core_task(core, s->order->task, &view) && view.depth >= depth)
+    if (core_task(core, s->p.task, &view) && view.depth >= depth)
         return error_set(err, -E2BIG,
                          "%s: '%s' is %u levels deep; the most are %" PRId64 " (spawn.depth)",
                          s->order->shown, s->p.id, view.depth, depth);
     if (engine_is_full(s->engine))
         return error_set(err, -ENOSPC, "the disk is nearly full: no new tasks until there is room");
     return 0;
-}
-
-static int check_batch(struct spawning *s, struct error *err) {
-    s->batch.engine = s->engine;
-    s->batch.arena = &s->arena;
-    s->batch.draft = json_is_true(json_object_get(s->body, "draft"));
-    int r = batch_read(&s->batch, json_object_get(s->body, "tasks"), NULL, err);
-    if (r == 0)
-        r = batch_check(&s->batch, err);
-    return r < 0 ? taskfile_locate(s->file, s->batch.index, err) : check_limits(s, err);
-}
-
-/* --- adding ---------------------------------------------------------------------------------- */
-
-static int add_spawned(struct spawning *s, struct error *err) {
-    struct task_spec spec = { 0 };
-    (void)core_task_spec(engine_core(s->engine), s->p.task, &spec);
-    for (size_t i = 0; i < s->batch.count; i++)
-        s->batch.entries[i].spec.group = spec.group;
-    int r = batch_add(&s->batch, text_of(s->body, "group"), err);
-    return r < 0 ? r : (int)s->batch.added;
 }
 
 static void find_writer(struct spawning *s) {
@@ -716,6 +653,7 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
     (void)ctx;
     _cleanup_(spawning_finish) struct spawning s = { .engine = engine, .order = order };
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, shown = STRBUF_INIT;
+    int64_t most = config_number(engine_config(engine), "spawn.tasks", NULL);
     int r = read_spawn_file(order, &text, err);
     if (r < 0 || is_empty_list(strbuf_text(&text)))
         return r;
@@ -725,18 +663,35 @@ int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *ord
                            err);
     if (r < 0)
         return r;
+    size_t count = taskfile_count(s.file);
+    if ((int64_t)count > most) /* first, because the following checks are quadratic */
+        return error_set(err, -E2BIG,
+                         "%s: %zu tasks are too many; the most are %" PRId64 " (spawn.tasks)",
+                         order->shown, count, most);
     s.body = taskfile_body(s.file);
     find_writer(&s);
-    r = check_spawn_count(&s, err);
-    if (r == 0 && s.p.source == CHILD_AGENT) {
-        r = check_group(engine, &s.p, text_of(s.body, "group"), err);
-        if (r < 0)
-            return error_prefix(err, "%s", order->shown);
-    }
-    const json_t *tasks = json_object_get(s.body, "tasks");
-    for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++)
+    const char *group = text_of(s.body, "group");
+    if (s.p.source == CHILD_AGENT && check_group(engine, &s.p, group, err) < 0)
+        return error_prefix(err, "%s", order->shown);
+    json_t *tasks = json_object_get(s.body, "tasks");
+    for (size_t i = 0; r == 0 && i < count; i++)
         r = complete_spawned(&s, json_array_get(tasks, i), i, err);
+    if (r < 0)
+        return r;
+    struct task_spec spec = { 0 };
+    (void)core_task_spec(engine_core(engine), order->task, &spec);
+    s.batch = (struct batch){ .engine = engine,
+                              .arena = &s.arena,
+                              .group = spec.group,
+                              .draft = json_is_true(json_object_get(s.body, "draft")) };
+    r = batch_read(&s.batch, tasks, NULL, err);
     if (r == 0)
-        r = check_batch(&s, err);
-    return r < 0 || order->check_only ? r : add_spawned(&s, err);
+        r = batch_check(&s.batch, err);
+    if (r < 0)
+        return taskfile_locate(s.file, s.batch.index, err);
+    r = check_limits(&s, err);
+    if (r < 0 || order->check_only)
+        return r;
+    r = batch_add(&s.batch, group, err);
+    return r < 0 ? r : (int)s.batch.added;
 }

@@ -177,29 +177,6 @@ static int run(struct op_call *call) {
 
 /* --- the answer ------------------------------------------------------------------------------ */
 
-static const char *result_of(const struct task_view *t) {
-    switch (t->state) {
-    case TASK_DRAFT:
-        return "draft";
-    case TASK_HELD:
-        return "held";
-    case TASK_WAITING:
-    case TASK_READY:
-        return "queued";
-    case TASK_FAILED:
-    case TASK_CANCELED:
-    case TASK_INVALIDATED:
-        return t->attempt == 0 ? task_state_name(t->state) : "started"; /* 0: it never ran */
-    case TASK_STARTING:
-    case TASK_RUNNING:
-    case TASK_DONE:
-    case TASK_ABSENT:
-    case TASK_STATE_MAX:
-        break;
-    }
-    return "started";
-}
-
 /* clang-format off */
 #define ADDED_TASK(X) \
     X(print_id, "id", T_ID | T_NULL, "its id; null: it was not added", NULL, call->engine, id) \
@@ -221,8 +198,9 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t index,
     struct task_view t = { .state = TASK_CANCELED }; /* deleted since */
     bool there = id && core_task(core, id, &t);
     bool waits = there && (t.state == TASK_WAITING || t.state == TASK_READY);
-    bool ended = there && task_state_is_final(t.state); /* it was added with a `state` */
-    const char *result = ended ? task_state_name(t.state) : result_of(&t);
+    const char *result = task_state_is_live(t.state) ? "started"
+                         : waits                     ? "queued"
+                                                     : task_state_name(t.state);
     bool position = waits && json_array_size(tasks) <= POSITIONS_MAX;
     amount place = position ? core_queue_position(core, id) : 0;
     json_write_object_begin(w);

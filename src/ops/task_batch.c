@@ -692,10 +692,6 @@ static const char *make_title(const struct submission *s, struct arena *arena) {
     return arena_strndup(arena, made, length);
 }
 
-static int64_t given_or(int64_t value, int64_t otherwise) {
-    return value == SUBMISSION_NOT_GIVEN ? otherwise : value;
-}
-
 static enum until until_of(const struct batch *batch, const struct submission *s) {
     if (!s->until)
         return config_until(engine_config(batch->engine), s->kind ? s->kind : "");
@@ -809,7 +805,7 @@ int batch_add(struct batch *batch, const char *group, struct error *err) {
     struct engine *engine = batch->engine;
     bool made = group && !engine_find_group(engine, group);
     int r = group ? engine_open_group(engine, group, false, &batch->group, err) : 0;
-    for (size_t i = 0; group && i < batch->count; i++)
+    for (size_t i = 0; batch->group && i < batch->count; i++)
         batch->entries[i].spec.group = batch->group;
     if (r == 0 && batch->makes_default)
         r = engine_add_project(engine, DEFAULT_PROJECT, NULL, err);

@@ -28,6 +28,10 @@
 #define SUBMISSION_PRIORITY_NOTE                                                                   \
     "the order of tasks does not depend on their priority: the setting 'order' does not name it"
 
+static inline int64_t given_or(int64_t value, int64_t otherwise) {
+    return value == SUBMISSION_NOT_GIVEN ? otherwise : value;
+}
+
 /* --- batches --------------------------------------------------------------------------------- */
 
 struct op_call;
@@ -41,7 +45,7 @@ struct batch {
     size_t added;              /* number of tasks that do not exist yet */
     size_t queued;             /* of those, how many will wait: neither drafts nor held */
     size_t deferred;           /* number that the queue has no room for; 0 unless `partial` */
-    uint32_t group;            /* the group that batch_add has opened; 0: none */
+    uint32_t group;            /* of all entries; batch_add sets the one that it opens */
     task_id first;             /* the number of the first added task */
     uint32_t *by_number;       /* `added` indexes of entries */
     const struct op_call *run; /* for a run: it knows only tasks that it sees; or NULL */
