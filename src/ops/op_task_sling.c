@@ -587,9 +587,12 @@ static int read_works(struct op_call *call, struct slinging *s) {
 
 /* Steps belong to the project of their task, and are named after it. */
 static int complete_steps(struct op_call *call, const struct sling_work *work, task_id task) {
-    const char *id = op_id(call, task);
+    struct arena *arena = op_arena(call);
+    const char *id = op_id(call, task), *prefix = arena_printf(arena, "%s/%s", id, work->formula);
     struct task_view t = { 0 };
     (void)core_task(engine_core(call->engine), task, &t);
+    if (work->generation > 1)
+        prefix = arena_printf(arena, "%s.%u", prefix, work->generation);
     size_t i;
     json_t *step;
     bool changed;
@@ -600,20 +603,15 @@ static int complete_steps(struct op_call *call, const struct sling_work *work, t
         int r = task_members_read(step, &reading, &changed, &call->err);
         if (r < 0)
             return r;
-        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
-        const char *own = json_string_value(json_object_get(step, "name"));
-        strbuf_printf(&name, "%s/%s", id, work->formula);
-        if (work->generation > 1)
-            strbuf_printf(&name, ".%u", work->generation);
-        if (own)
-            strbuf_printf(&name, "/%s", own);
-        else
-            strbuf_printf(&name, "/%zu", i + 1);
+        const char *name = json_string_value(json_object_get(step, "name"));
+        if (!name)
+            name = arena_printf(arena, "%zu", i + 1);
         json_t *meta = json_object_get(step, "meta");
         if (!meta)
             json_object_set_new(step, "meta", meta = json_object());
         json_object_set_new(meta, "on", json_string(id));
-        json_object_set_new(step, "external_id", json_string(strbuf_text(&name)));
+        json_object_set_new(step, "external_id",
+                            json_string(arena_printf(arena, "%s/%s", prefix, name)));
         json_object_set_new(step, "project", json_string(op_name_of(call->engine, t.project)));
     }
     return 0;
@@ -647,31 +645,25 @@ static int check_steps(struct op_call *call, struct sling_work *work, task_id ta
                                op_id(call, task));
 }
 
-/* Formulas of already scheduled tasks are ignored. */
+/* Formulas of already scheduled tasks are ignored: their batches stay empty. */
 static int check_works(struct op_call *call, struct slinging *s) {
-    size_t kept = 0, added = 0;
+    size_t fresh = 0, added = 0;
+    for (size_t i = 0; i < s->work_count; i++)
+        fresh += is_fresh(sling_item_of(s, s->works[i].named));
+    if (fresh > 0 && s->count + STEPS_MAX * fresh > OP_LIST_MAX)
+        return op_fail(call, -E2BIG, SLING_TOO_MANY, OP_LIST_MAX);
     for (size_t i = 0; i < s->work_count; i++) {
-        struct sling_item *item = sling_item_of(s, s->works[i].named);
-        item->work = NULL;
+        struct sling_work *work = &s->works[i];
+        const struct sling_item *item = sling_item_of(s, work->named);
         if (!is_fresh(item))
             continue;
-        s->works[kept] = s->works[i];
-        s->works[kept].generation = item->generation + 1;
-        item->work = &s->works[kept++];
-    }
-    s->work_count = kept;
-    if (kept > 0 && s->count + STEPS_MAX * kept > OP_LIST_MAX)
-        return op_fail(call, -E2BIG, SLING_TOO_MANY, OP_LIST_MAX);
-    for (size_t i = 0; i < kept; i++) {
-        struct sling_work *work = &s->works[i];
-        task_id task = sling_item_of(s, work->named)->task;
-        int r = check_steps(call, work, task, added);
-        /* Names of earlier steps that have started belong to an earlier generation. */
-        while (r == 0 && work->batch.added < work->batch.count
-               && work->generation < GENERATION_MAX) {
+        int r;
+        work->generation = item->generation;
+        do { /* names of earlier steps that have started belong to an earlier generation */
             work->generation++;
-            r = check_steps(call, work, task, added);
-        }
+            r = check_steps(call, work, item->task, added);
+        } while (r == 0 && work->batch.added < work->batch.count
+                 && work->generation < GENERATION_MAX);
         if (r < 0)
             return r;
         added += work->batch.added;
@@ -682,38 +674,39 @@ static int check_works(struct op_call *call, struct slinging *s) {
     return 0;
 }
 
-static int push_steps_of(struct op_call *call, struct slinging *s, const struct batch *batch) {
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct submission *entry = &batch->entries[i];
-        struct sling_item *item = sling_push(call, s, entry->spec.id);
-        if (!item)
-            return call->err.code;
-        item->step = true;
-        item->agent = entry->agent;
-        item->limiter = entry->limiter;
-        item->prompted = entry->prompt != NULL;
-        item->hold = entry->hold == 1;
-        item->not_before = entry->not_before > 0 ? entry->not_before : 0;
-        s->fresh++;
-    }
-    return 0;
+/* What the submission says; an earlier sling may have said otherwise. */
+static void take_submission(struct op_call *call, const json_t *spec, struct sling_item *item) {
+    item->agent = op_keep(call, json_string_value(json_object_get(spec, "agent")));
+    item->limiter = op_keep(call, json_string_value(json_object_get(spec, "limiter")));
+    item->prompted = json_is_string(json_object_get(spec, "prompt"));
+    item->hold = json_is_true(json_object_get(spec, "hold"));
+    item->not_before = json_integer_value(json_object_get(spec, "not_before"));
 }
 
 static int add_works(struct op_call *call, struct slinging *s) {
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < s->work_count; i++) {
+    for (size_t i = 0; i < s->work_count; i++) {
         struct batch *batch = &s->works[i].batch;
-        task_id *steps = arena_alloc(op_arena(call), batch->count * sizeof(*steps));
-        r = batch_add(batch, NULL, &call->err);
+        task_id *steps = arena_alloc(op_arena(call), (batch->count + 1) * sizeof(*steps));
+        if (batch->count == 0)
+            continue;
+        int r = batch_add(batch, NULL, &call->err);
         for (size_t k = 0; k < batch->added; k++)
             steps[k] = batch->first + k;
+        task_id task = sling_item_of(s, s->works[i].named)->task;
         if (r == 0)
-            r = wait_for_steps(call, s, sling_item_of(s, s->works[i].named)->task, steps,
-                               batch->added);
+            r = wait_for_steps(call, s, task, steps, batch->added);
+        if (r < 0)
+            return r;
+        for (size_t k = 0; k < batch->count; k++) {
+            struct sling_item *item = sling_push(call, s, batch->entries[k].spec.id);
+            if (!item)
+                return call->err.code;
+            take_submission(call, batch->entries[k].json, item);
+            item->step = true;
+            s->fresh++;
+        }
     }
-    for (size_t i = 0; r == 0 && i < s->work_count; i++)
-        r = push_steps_of(call, s, &s->works[i].batch);
-    return r;
+    return 0;
 }
 
 /* --- guards ---------------------------------------------------------------------------------- */
@@ -820,17 +813,6 @@ static json_t *context_of(struct op_call *call) {
     return context;
 }
 
-static void put_event(struct op_call *call, const struct sling_item *item, uint32_t group,
-                      const json_t *context) {
-    json_t *data =
-        json_pack("{s:s*, s:s*, s:O*}", "group", op_group_name(call->engine, group), "by",
-                  op_actor(call), "context", json_object_size(context) > 0 ? context : NULL);
-    char *text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    engine_event(call->engine, "task.slung", item->task, 0, text);
-    freep(&text);
-    json_decref(data);
-}
-
 static bool needs_group(const struct op_call *call, const struct slinging *s) {
     bool untracked = op_text(call, "group") != NULL;
     for (size_t i = 0; i < s->count; i++)
@@ -886,8 +868,14 @@ static void sling_one(struct op_call *call, struct slinging *s, struct sling_ite
         json_object_size(own) > 0 ? json_dumps(own, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     /* NULL: drops the context of an earlier sling. */
     engine_put_context(call->engine, item->task, text);
-    put_event(call, item, item->group, own);
     freep(&text);
+    json_t *data =
+        json_pack("{s:s*, s:s*, s:O*}", "group", op_group_name(call->engine, item->group), "by",
+                  op_actor(call), "context", json_object_size(own) > 0 ? own : NULL);
+    text = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    engine_event(call->engine, "task.slung", item->task, 0, text);
+    freep(&text);
+    json_decref(data);
     json_decref(own);
 }
 
@@ -977,11 +965,7 @@ static void take_specs(struct op_call *call, const struct store_answer *answer) 
         struct sling_item *item = sling_item_of(s, row->id);
         json_t *spec = json_loadb(row->json, row->json_size, 0, NULL);
         if (item) {
-            item->agent = op_keep(call, json_string_value(json_object_get(spec, "agent")));
-            item->limiter = op_keep(call, json_string_value(json_object_get(spec, "limiter")));
-            item->prompted = json_object_get(spec, "prompt") != NULL;
-            item->hold = json_is_true(json_object_get(spec, "hold"));
-            item->not_before = json_integer_value(json_object_get(spec, "not_before"));
+            take_submission(call, spec, item);
             json_t *context = row->context ? json_loads(row->context, 0, NULL) : NULL;
             item->generation = (uint32_t)json_integer_value(json_object_get(context, "generation"));
             json_decref(context);
