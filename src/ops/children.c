@@ -112,17 +112,15 @@ static json_t *sandbox_of(struct engine *engine, task_id task) {
 
 int child_check_inside(const json_t *value, struct error *err) {
     static const char *const kinds[] = { "bubblewrap", "podman", "wrap" };
-    const char *kind = text_of(value, "sandbox"), *member;
-    const char *root = text_of(value, "root");
-    json_t *one;
+    const char *kind = "", *root = "/";
     bool known = false;
-    for (size_t i = 0; kind && i < ARRAY_SIZE(kinds); i++)
-        known = known || strcmp(kinds[i], kind) == 0;
-    json_object_foreach((json_t *)(uintptr_t)value, member, one) known =
-        known && (strcmp(member, "sandbox") == 0 || strcmp(member, "root") == 0);
-    if (known && (!json_object_get(value, "root") || (root && *root == '/')))
-        return 0;
-    return error_set(err, -EINVAL, "'inside' must be an object with 'sandbox' and 'root'");
+    if (json_unpack((json_t *)(uintptr_t)value, "{s:s, s?s!}", "sandbox", &kind, "root", &root)
+        == 0)
+        for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+            known = known || strcmp(kinds[i], kind) == 0;
+    return known && *root == '/'
+               ? 0
+               : error_set(err, -EINVAL, "'inside' must be an object with 'sandbox' and 'root'");
 }
 
 /* null means not given. */

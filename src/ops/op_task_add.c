@@ -39,11 +39,10 @@ static int refuse(struct op_call *call, int code) {
     struct batch *batch = &adding_of(call)->batch;
     const char *name = batch->entries ? batch->entries[batch->index].name : NULL;
     call->index = (int64_t)batch->index;
-    if (batch->count > 1 && name && code != -ELOOP)
-        (void)error_prefix(&call->err, "task '%s'", op_quote(name).text);
-    else if (batch->count > 1 && code != -ELOOP)
-        (void)error_prefix(&call->err, "task %zu", batch->index + 1);
-    return code;
+    if (batch->count == 1 || code == -ELOOP) /* a cycle has several */
+        return code;
+    return name ? error_prefix(&call->err, "task '%s'", op_quote(name).text)
+                : error_prefix(&call->err, "task %zu", batch->index + 1);
 }
 
 /* --- adding ---------------------------------------------------------------------------------- */
@@ -89,24 +88,22 @@ static const char *shared_folder_note(struct op_call *call, const struct submiss
                         op_id(call, other), folder);
 }
 
-/* The first warning of each kind, in this order: base branch, shared folder, priority. Children of
- * a run inherit folder and priority. */
+/* The first warning about a base branch, else a shared folder, else a priority. Children of a run
+ * inherit folder and priority. */
 static const char *find_note(struct op_call *call, const struct batch *batch) {
     const struct config *config = engine_config(call->engine);
-    const char *note = NULL;
-    for (size_t i = 0; i < batch->count && !note; i++) {
+    bool compared = config_policy(config)->order & ORDER_BY_PRIORITY;
+    const char *branch = NULL, *folder = NULL, *priority = NULL;
+    for (size_t i = 0; i < batch->count && !branch; i++) {
         const struct submission *s = &batch->entries[i];
         if (s->base_branch && !s->already)
-            note = submission_branch_note(config, s->project, op_arena(call));
+            branch = submission_branch_note(config, s->project, op_arena(call));
+        if (!batch->run && !folder && !s->already)
+            folder = shared_folder_note(call, s);
+        if (!batch->run && !compared && s->priority != SUBMISSION_NOT_GIVEN)
+            priority = SUBMISSION_PRIORITY_NOTE;
     }
-    for (size_t i = 0; i < batch->count && !note && !batch->run; i++)
-        if (!batch->entries[i].already)
-            note = shared_folder_note(call, &batch->entries[i]);
-    bool compared = config_policy(config)->order & ORDER_BY_PRIORITY;
-    for (size_t i = 0; i < batch->count && !note && !compared && !batch->run; i++)
-        if (batch->entries[i].priority != SUBMISSION_NOT_GIVEN)
-            note = SUBMISSION_PRIORITY_NOTE;
-    return note;
+    return branch ? branch : folder ? folder : priority;
 }
 
 static int check_and_add(struct op_call *call) {

@@ -1,9 +1,10 @@
 /* op_task_sling.c: schedules drafts: single ones, all of a group, or all descendants of an epic.
  *
- * All checks come before anything is applied, so a batch is slung completely or not at all.
- * Slinging a scheduled task changes nothing, and the answer says so. Refused unless `force`: a
- * running or final task, a task of a project other than the one named, a task of another group.
- * Tasks of a project that only coordinates are skipped with a warning.
+ * A request is slung completely or not at all: all checks come before anything is applied, except
+ * for cycles, which the core finds; undo_sling then restores what was changed before. Slinging a
+ * scheduled task changes nothing, and the answer says so. Refused unless `force`: a running or
+ * final task, a task of a project other than the one named, a task of another group. Tasks of a
+ * project that only coordinates are skipped with a warning.
  *
  * Parameters of the sling (agent, account, merge …) are stored beside the submission, which never
  * changes. */
@@ -14,7 +15,6 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/id_map.h"
-#include "core/task_graph.h"
 #include "engine/agents.h"
 #include "ops/op_internal.h"
 #include "ops/queue_room.h"
@@ -407,7 +407,7 @@ void epic_adopt_children(struct op_call *call, const struct batch *batch) {
 #define MOVES_MAX 1000
 
 /* Children that stay would lose their parent. */
-static int check_children(struct op_call *call, const struct slinging *s, task_id task) {
+static int check_children_move(struct op_call *call, const struct slinging *s, task_id task) {
     const struct core *core = engine_core(call->engine);
     _cleanup_(freep) task_id *children = xcalloc(OP_LIST_MAX, sizeof(*children));
     size_t count = core_task_children(core, task, children, OP_LIST_MAX);
@@ -423,7 +423,7 @@ static int check_children(struct op_call *call, const struct slinging *s, task_i
 }
 
 /* A folder of the old project is dropped: the task works in the folder of the new one. */
-static bool is_of_old_project(const struct op_call *call, const struct sling_item *item) {
+static bool works_in_old_project(const struct op_call *call, const struct sling_item *item) {
     const char *cwd = json_string_value(json_object_get(item->spec, "cwd"));
     struct task_view t;
     if (!cwd || !core_task(engine_core(call->engine), item->task, &t))
@@ -496,11 +496,11 @@ static int check_moves(struct op_call *call, struct slinging *s) {
                            MOVES_MAX);
         tasks[count++] = item->task;
         json_t *spec = json_deep_copy(item->spec);
-        if (is_of_old_project(call, item))
+        if (works_in_old_project(call, item))
             json_object_del(spec, "cwd");
         json_object_set_new(spec, "project", json_string(op_text(call, "project")));
         json_array_append_new(s->moved, spec);
-        int r = check_children(call, s, item->task);
+        int r = check_children_move(call, s, item->task);
         if (r < 0)
             return r;
     }
@@ -534,6 +534,7 @@ static void replace_dependency(struct op_call *call, const struct slinging *s, t
     }
 }
 
+/* First the dependencies of the originals, so that replace_dependency does not change them. */
 static void delete_originals(struct op_call *call, const struct slinging *s) {
     for (size_t i = 0; i < s->count; i++)
         if (s->items[i].copy)
@@ -549,8 +550,7 @@ static void delete_originals(struct op_call *call, const struct slinging *s) {
 /* --- formulas -------------------------------------------------------------------------------- */
 
 #define GENERATION_MAX 100000u
-
-#define STEPS_MAX 256u
+#define STEPS_MAX      256u /* of one formula */
 
 static int read_works(struct op_call *call, struct slinging *s) {
     const json_t *list = op_json(call, "work");
