@@ -182,6 +182,22 @@ TEST(f099_f101_sling_has_two_guards) {
     expect(&o, "sling", "{\"tasks\":[\"2\"],\"project\":\"api\"}", NULL, false);
 }
 
+TEST(a_sling_that_is_refused_restores_dependencies) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, "kinds: {epic: {base: 100}}\n");
+    ops_expect(&o, 200, "POST", "/v1/tasks",
+               "{\"draft\":true,\"tasks\":["
+               "{\"name\":\"one\",\"argv\":[\"a\"],\"kind\":\"epic\"},"
+               "{\"argv\":[\"b\"],\"parent\":\"one\"},"
+               "{\"name\":\"two\",\"argv\":[\"c\"],\"kind\":\"epic\"},"
+               "{\"argv\":[\"d\"],\"parent\":\"two\",\"depends_on\":[\"two\"]}]}");
+    ops_refused(&o, 400, "/v1/tasks/sling", "{\"tasks\":[\"1\",\"3\"]}",
+                "a child of epic 't-3' waits for it");
+    _cleanup_(reply_finish) struct reply r = ops_ask(&o, "GET", "/v1/tasks/1", NULL, NULL);
+    assert_int_equal(reply_count(&r, "depends_on"), 0);
+    assert_string_equal(reply_text(&r, "state"), "draft");
+}
+
 TEST(f127_sling_takes_a_whole_group) {
     _cleanup_(ops_close) struct ops o = { 0 };
     begin(&o);

@@ -99,6 +99,35 @@ TEST(f069_independent_tasks_fill_the_room_and_the_rest_is_deferred) {
     assert_string_equal(reply_text(&again, "tasks.5.result"), "deferred");
 }
 
+TEST(a_mistake_in_a_deferred_task_refuses_all) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, "queue: {soft: 100, hard: 1}\n");
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    ops_refused(&o, 400, "/v1/tasks",
+                "{\"partial\":true,\"tasks\":[{\"argv\":[\"a\"]},"
+                "{\"argv\":[\"b\"],\"depends_on\":[\"no such task\"]}]}",
+                "task 2: it depends on 'no such task', which is no id and no name of this batch");
+}
+
+TEST(a_duplicate_of_a_deferred_task_is_deferred) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, "queue: {soft: 100, hard: 1}\n");
+    ops_expect(&o, 200, "POST", "/v1/pause", "{}");
+    _cleanup_(reply_finish) struct reply r =
+        add(&o, "{\"partial\":true,\"tasks\":["
+                "{\"argv\":[\"a\"],\"external_id\":\"x\",\"depends_on\":[\"b\"]},"
+                "{\"argv\":[\"b\"],\"name\":\"b\",\"external_id\":\"y\"},"
+                "{\"argv\":[\"c\"],\"external_id\":\"x\"},"
+                "{\"argv\":[\"d\"],\"external_id\":\"y\"}]}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(reply_text(&r, "tasks.0.result"), "deferred");
+    assert_string_equal(reply_text(&r, "tasks.1.id"), "t-1");
+    assert_string_equal(reply_text(&r, "tasks.2.result"), "deferred");
+    assert_string_equal(reply_text(&r, "tasks.3.result"), "already");
+    assert_string_equal(reply_text(&r, "tasks.3.id"), "t-1");
+    assert_int_equal(reply_int(&r, "deferred"), 2);
+}
+
 TEST(a_key_gives_the_same_answer_of_a_deferral_again) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, "queue: {soft: 100, hard: 1}\n");
