@@ -441,7 +441,7 @@ static task_id copy_of(const struct slinging *s, task_id task) {
     return item && item->copy ? item->copy->spec.id : task;
 }
 
-/* What a copy keeps; names of the original batch are meaningless now. */
+/* What a copy keeps of the original; the names of its batch are meaningless now. */
 static void keep_spec(struct op_call *call, const struct slinging *s, task_id task,
                       struct task_spec *spec) {
     struct task_spec old;
@@ -674,7 +674,7 @@ static int check_works(struct op_call *call, struct slinging *s) {
     return 0;
 }
 
-/* What the submission says; an earlier sling may have said otherwise. */
+/* The values of the submission, which an earlier sling may have overridden. */
 static void take_submission(struct op_call *call, const json_t *spec, struct sling_item *item) {
     item->agent = op_keep(call, json_string_value(json_object_get(spec, "agent")));
     item->limiter = op_keep(call, json_string_value(json_object_get(spec, "limiter")));
@@ -957,7 +957,6 @@ static void print_answer(struct op_call *call, const struct slinging *s) {
 
 /* --- what was submitted ---------------------------------------------------------------------- */
 
-/* An earlier sling may have set others: the submission and this call take precedence. */
 static void take_specs(struct op_call *call, const struct store_answer *answer) {
     struct slinging *s = slinging_of(call);
     for (size_t i = 0; i < answer->count; i++) {
