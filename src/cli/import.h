@@ -56,6 +56,10 @@ void import_bead_prompt(const json_t *bead, struct strbuf *out);
 /* 0 is the most urgent of five, 2 the default: 80 … 100 … 120. */
 json_t *import_bead_priority(double priority);
 
+/* All rows of all tables of a SQLite database: {TABLE: [{COLUMN: value}]}. Blobs, and texts that
+ * are not UTF-8, become {"bytes": SIZE}. `path` is absolute; a copy is read, in TMPDIR. */
+int import_sqlite_read(const char *path, json_t **ret_tables, struct error *err);
+
 #define IMPORT_OPTIONS                                                                             \
     { "project", 'p', "NAME", "the project they belong to" },                                      \
         { "agent", 'a', "NAME", "the agent that is told them" },                                   \

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "cli/import.h"
 #include "cli/request.h"
-#include "import/sqlite_tables.h"
 
 struct agent_queue {
     struct state *s;
@@ -66,9 +65,7 @@ static int read_lines(struct agent_queue *q, const char *path) {
 
 static int read_db(struct agent_queue *q, const char *path) {
     struct error err = { 0 };
-    const char *folder = getenv("TMPDIR");
-    const char *temporary = folder && *folder == '/' ? folder : "/tmp";
-    if (sqlite_tables_read(path, temporary, &q->tables, &err) < 0)
+    if (import_sqlite_read(path, &q->tables, &err) < 0)
         return cmd_error(&err);
     (void)state_own(q->s, q->tables);
     return CMD_OK;

@@ -69,14 +69,6 @@ size_t config_item(const struct config *config, enum setting_section which, cons
     return symbol != 0 ? symbol - 1 : section->count;
 }
 
-void config_print_key(const struct setting *setting, const char *name, struct strbuf *out) {
-    for (const char *c = setting->key; *c; c++)
-        if (isupper((unsigned char)*c) && name)
-            strbuf_puts(out, name);
-        else
-            strbuf_putc(out, *c);
-}
-
 /* Adds the name, or nothing if there are too many. */
 static void add_name(struct config *config, enum setting_section which, const char *name) {
     struct section *section = &config->sections[which];
@@ -437,40 +429,25 @@ const struct policy *config_policy(const struct config *config) {
 
 /* --- setting ---------------------------------------------------------------------------------- */
 
-struct quoted config_quote(const char *text) {
-    struct quoted ret;
-    size_t length = strlen(text), i;
-    for (i = 0; i < length && i < 60; i++)
-        ret.text[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
-    if (i < length) { /* truncated: not inside a character */
-        while (i > 0 && ((unsigned char)text[i] & 0xc0) == 0x80)
-            i--;
-        memcpy(ret.text + i, "...", 3);
-        i += 3;
-    }
-    ret.text[i] = '\0';
-    return ret;
-}
-
 int config_unknown_key(const char *key, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf nearest = STRBUF_INIT;
     if (settings_suggest(key, &nearest))
         return error_set(err, -EINVAL, "unknown key '%s'; did you mean '%s'?",
-                         config_quote(key).text, config_quote(strbuf_text(&nearest)).text);
+                         error_quote(key).text, error_quote(strbuf_text(&nearest)).text);
     return error_set(err, -EINVAL, "unknown key '%s'; 'sluice config keys' lists them",
-                     config_quote(key).text);
+                     error_quote(key).text);
 }
 
 static int refuse_value(const struct assignment *a, const struct setting *setting,
                         struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     setting_expected(setting, &expected);
-    struct quoted key = config_quote(a->key);
+    struct quoted key = error_quote(a->key);
     if (!a->value)
         return error_set(err, -EINVAL, "key '%s': expected %s, got nothing", key.text,
                          strbuf_text(&expected));
     return error_set(err, -EINVAL, "key '%s': expected %s, got '%s'", key.text,
-                     strbuf_text(&expected), config_quote(a->value).text);
+                     strbuf_text(&expected), error_quote(a->value).text);
 }
 
 /* The item that a key names, added if it is new. */
@@ -484,10 +461,10 @@ static int find_item(struct config *config, const struct assignment *a,
     if (!utf8_is_name(key->name, key->name_length))
         return error_set(err, -EINVAL,
                          "key '%s': expected a name of 1 to %d bytes without control characters",
-                         config_quote(a->key).text, NAME_BYTES_MAX);
+                         error_quote(a->key).text, NAME_BYTES_MAX);
     if (section->count >= CONFIG_NAMES_MAX
         && symbol_find(&section->names, key->name, key->name_length) == 0)
-        return error_set(err, -EINVAL, "key '%s': more than %u names", config_quote(a->key).text,
+        return error_set(err, -EINVAL, "key '%s': more than %u names", error_quote(a->key).text,
                          CONFIG_NAMES_MAX);
     *ret_item = section_item(section, key->name, key->name_length);
     return 0;
@@ -503,7 +480,7 @@ static int store_value(struct config *config, const struct assignment *a,
     struct entry *entry = config_entry(config, key->setting, item);
     if (a->line && entry->reading == config->reading)
         return error_set(err, -EINVAL, "key '%s' is set twice, first in line %u",
-                         config_quote(a->key).text, (unsigned)entry->line);
+                         error_quote(a->key).text, (unsigned)entry->line);
     if (strcmp(key->setting->key, "preset") == 0)
         put_preset(config, &presets[value]);
     entry = config_entry(config, key->setting, item); /* a preset replaces all */
@@ -528,7 +505,7 @@ int config_assign(struct config *config, const struct assignment *a, struct erro
         return find_item(config, a, &key, &item, err);
     if (key.match == MATCH_ABOVE || key.match == MATCH_NAME)
         return error_set(err, -EINVAL, "key '%s': expected keys below it, got '%s'",
-                         config_quote(a->key).text, config_quote(a->value).text);
+                         error_quote(a->key).text, error_quote(a->value).text);
     if (key.match != MATCH_SETTING)
         return config_unknown_key(a->key, err);
     int64_t value = 0;

@@ -96,14 +96,5 @@ struct entry *config_entry(const struct config *config, const struct setting *se
 size_t config_name_count(const struct config *config, enum setting_section section);
 const char *config_name(const struct config *config, enum setting_section section, size_t index);
 
-/* The key of a row with a name instead of the upper-case part. */
-void config_print_key(const struct setting *setting, const char *name, struct strbuf *out);
-
-/* Text for a message: at most 60 bytes, without control characters. */
-struct quoted {
-    char text[64];
-};
-struct quoted config_quote(const char *text);
-
 /* "unknown key …", with the nearest known one. */
 int config_unknown_key(const char *key, struct error *err);

@@ -63,7 +63,7 @@ static int refuse_shape(struct reader *r, const char *got) {
         setting_expected(key.setting, &expected);
     else
         strbuf_puts(&expected, "keys below it");
-    return fail(r, "key '%s': expected %s, got %s", config_quote(strbuf_text(&r->path)).text,
+    return fail(r, "key '%s': expected %s, got %s", error_quote(strbuf_text(&r->path)).text,
                 strbuf_text(&expected), got);
 }
 
@@ -149,9 +149,8 @@ static int read_mapping(struct reader *r, const struct yaml_node *mapping) {
 
 int config_file_parse(struct config_file *ret_file, const char *name, const struct strbuf *text,
                       struct error *err) {
-    struct error unread = { 0 };
     struct config_file file = { .count = 0 };
-    struct reader r = { .file = &file, .name = name, .err = err ? err : &unread };
+    struct reader r = { .file = &file, .name = name, .err = err };
     int result =
         yaml_parse(name, strbuf_text(text), text->length, &config_limits, &file.yaml, r.err);
     const struct yaml_node *root = result >= 0 ? file.yaml.root : NULL;

@@ -102,7 +102,7 @@ static void print_value(const struct show *show, const struct setting *setting, 
 
 static void measure(struct show *show, const struct setting *setting, const char *name) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, value = STRBUF_INIT;
-    config_print_key(setting, name, &key);
+    setting_print_key(setting, name, &key);
     print_value(show, setting, name, &value);
     if (key.length > show->key_width)
         show->key_width = key.length;
@@ -117,7 +117,7 @@ static void show_line(struct show *show, const struct setting *setting, const ch
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, value = STRBUF_INIT;
     const char *origin;
     (void)config_effective(show->config, setting, name, &origin);
-    config_print_key(setting, name, &key);
+    setting_print_key(setting, name, &key);
     print_value(show, setting, name, &value);
     strbuf_printf(show->out, "%-*s  %-*s  %s\n", (int)show->key_width, strbuf_text(&key),
                   (int)show->value_width, strbuf_text(&value), origin);
@@ -127,7 +127,7 @@ static void show_json(struct show *show, const struct setting *setting, const ch
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
     const char *origin;
     int64_t value = config_effective(show->config, setting, name, &origin);
-    config_print_key(setting, name, &key);
+    setting_print_key(setting, name, &key);
     json_write_object_begin(show->writer);
     json_put_string(show->writer, "key", strbuf_text(&key));
     json_write_key(show->writer, "value");
@@ -257,7 +257,7 @@ static bool has_value(const struct subject *s) {
 
 static void explain_lines(const struct config *config, const struct subject *s,
                           struct strbuf *out) {
-    config_print_key(s->setting, s->name, out);
+    setting_print_key(s->setting, s->name, out);
     strbuf_printf(out, "\n  %s\n\n  value:    ", s->setting->text);
     setting_expected(s->setting, out);
     strbuf_puts(out, "\n  default:  ");
@@ -290,7 +290,7 @@ static void explain_json(const struct config *config, const struct subject *s, s
     struct json_writer w;
     json_write_init(&w, out, true);
     json_write_object_begin(&w);
-    config_print_key(s->setting, s->name, &text);
+    setting_print_key(s->setting, s->name, &text);
     write_text(&w, "key", &text);
     strbuf_puts(&text, s->setting->text);
     write_text(&w, "text", &text);

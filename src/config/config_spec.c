@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "base/alloc.h"
 #include "config/config_internal.h"
+#include "core/task_graph.h"
 
 static void fill(const struct config *config, enum setting_section section, const char *name,
                  void *spec) {
@@ -91,7 +92,7 @@ static int refuse_failover(const struct config *config, const char *agent, struc
     size_t item = config_item(config, SECTION_AGENTS, agent);
     const struct entry *entry = config_entry(config, settings_row(FAILOVER), item);
     const char *origin = symbol_name(&config->texts, entry->origin);
-    return error_prefix(err, "%.100s: key 'agents.%s.failover'", origin, config_quote(agent).text);
+    return error_prefix(err, "%.100s: key 'agents.%s.failover'", origin, error_quote(agent).text);
 }
 
 static int check_names(const struct config *config, const char *agent, struct error *err) {
@@ -106,72 +107,38 @@ static int check_names(const struct config *config, const char *agent, struct er
         if (!config_has_agent(config, words[i]))
             return error_set(
                 err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
-                config_quote(words[i]).text, agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
+                error_quote(words[i]).text, agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
         for (size_t k = 0; k < i; k++)
             if (strcmp(words[i], words[k]) == 0)
-                return error_set(err, -EINVAL, "it names '%s' twice", config_quote(words[i]).text);
-    }
-    return 0;
-}
-
-enum mark { UNSEEN, ON_STACK, NO_CYCLE };
-
-struct step {
-    size_t item, next; /* of its list */
-};
-
-struct walk {
-    const struct config *config;
-    uint8_t *marks; /* by item */
-    struct step *stack;
-    size_t count, capacity;
-};
-
-static void enter(struct walk *w, size_t item) {
-    w->marks[item] = ON_STACK;
-    w->stack = xgrow(w->stack, &w->capacity, w->count + 1, sizeof(*w->stack));
-    w->stack[w->count++] = (struct step){ .item = item };
-}
-
-/* With an explicit stack: a chain may be as long as a file. */
-static int walk_from(struct walk *w, size_t first, const char **ret_agent, struct error *err) {
-    enter(w, first);
-    while (w->count > 0) {
-        struct step *step = &w->stack[w->count - 1];
-        const char *agent = config_agent_name(w->config, step->item);
-        const char *const *words = NULL;
-        if (step->next >= config_words(w->config, FAILOVER, agent, &words)) {
-            w->marks[step->item] = NO_CYCLE;
-            w->count--;
-            continue;
-        }
-        const char *other = words[step->next++];
-        size_t item = config_item(w->config, SECTION_AGENTS, other);
-        if (item >= config_agent_count(w->config) || w->marks[item] == NO_CYCLE)
-            continue;
-        if (w->marks[item] == UNSEEN) {
-            enter(w, item);
-            continue;
-        }
-        *ret_agent = agent;
-        return error_set(err, -EINVAL,
-                         "'%s' leads back to '%s', which is a circle; give one of them a second "
-                         "name without a list, with the same adapter and limiter",
-                         config_quote(other).text, config_quote(agent).text);
+                return error_set(err, -EINVAL, "it names '%s' twice", error_quote(words[i]).text);
     }
     return 0;
 }
 
 static int check_cycles(const struct config *config, const char **ret_agent, struct error *err) {
-    size_t count = config_agent_count(config);
-    struct walk w = { .config = config, .marks = xcalloc(count + 1, 1) };
-    int r = 0;
-    for (size_t i = 0; r == 0 && i < count; i++)
-        if (w.marks[i] == UNSEEN)
-            r = walk_from(&w, i, ret_agent, err);
-    free(w.stack);
-    free(w.marks);
-    return r;
+    size_t count = config_agent_count(config), edges = 0, length;
+    const char *const *words = NULL;
+    for (size_t i = 0; i < count; i++)
+        edges += config_words(config, FAILOVER, config_agent_name(config, i), &words);
+    _cleanup_(freep) uint32_t *starts = xcalloc(count + 1, sizeof(*starts));
+    _cleanup_(freep) uint32_t *targets = xcalloc(edges + 1, sizeof(*targets));
+    _cleanup_(freep) uint32_t *path = NULL;
+    edges = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t others = config_words(config, FAILOVER, config_agent_name(config, i), &words);
+        starts[i] = (uint32_t)edges;
+        for (size_t k = 0; k < others; k++)
+            targets[edges++] = (uint32_t)config_item(config, SECTION_AGENTS, words[k]);
+    }
+    starts[count] = (uint32_t)edges;
+    if (!cycle_find(starts, targets, (uint32_t)count, &path, &length))
+        return 0;
+    *ret_agent = config_agent_name(config, path[length - 1]);
+    return error_set(err, -EINVAL,
+                     "'%s' leads back to '%s', which is a circle; give one of them a second "
+                     "name without a list, with the same adapter and limiter",
+                     error_quote(config_agent_name(config, path[0])).text,
+                     error_quote(*ret_agent).text);
 }
 
 int config_check_failover(const struct config *config, struct error *err) {
@@ -259,7 +226,7 @@ int config_apply(const struct config *config, struct core *core, struct error *e
             describe(config, core, (enum setting_section)section, name, &fact);
             r = core_apply(core, &fact, err);
             if (r < 0)
-                (void)error_prefix(err, "'%s'", config_quote(name).text);
+                (void)error_prefix(err, "'%s'", error_quote(name).text);
         }
     return r < 0 ? r : 0;
 }

@@ -115,6 +115,9 @@ struct setting_joints {
 };
 struct setting_key settings_match(const char *key, const struct setting_joints *joints);
 
+/* The key with `name`, unless it is NULL, instead of its upper-case part. */
+void setting_print_key(const struct setting *setting, const char *name, struct strbuf *out);
+
 /* The known key that was probably meant, or false. */
 bool settings_suggest(const char *key, struct strbuf *out);
 

@@ -95,6 +95,14 @@ struct setting_key settings_match(const char *key, const struct setting_joints *
     return best;
 }
 
+void setting_print_key(const struct setting *setting, const char *name, struct strbuf *out) {
+    for (const char *c = setting->key; *c; c++)
+        if (isupper((unsigned char)*c) && name)
+            strbuf_puts(out, name);
+        else
+            strbuf_putc(out, *c);
+}
+
 /* --- suggestions ------------------------------------------------------------------------------ */
 
 /* Where the name would begin in the typed key: at the same level as in the pattern. */

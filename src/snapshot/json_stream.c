@@ -228,12 +228,11 @@ static int read_all(struct json_stream *s, FILE *in) {
 
 int json_stream_read(FILE *in, const char *name, json_handler handler, void *ctx,
                      struct error *err) {
-    struct error unread = { 0 };
     struct json_stream s = {
         .handler = handler,
         .ctx = ctx,
         .name = name,
-        .err = err ? err : &unread,
+        .err = err,
         .line = 1,
     };
     yajl_alloc_funcs memory = { memory_malloc, memory_realloc, memory_free, NULL };

@@ -853,9 +853,6 @@ static int apply_draft(struct snapshot *s, const char *name, const struct snapsh
 
 int snapshot_read(FILE *in, const char *name, const struct snapshot_options *options,
                   struct snapshot **ret, struct error *err) {
-    struct error unread = { 0 };
-    if (!err)
-        err = &unread;
     _cleanup_(snapshot_freep) struct snapshot *s = xcalloc(1, sizeof(*s));
     s->core = core_new();
     s->config = config_new();

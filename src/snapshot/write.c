@@ -189,24 +189,9 @@ static int flush(struct writer *w, size_t least) {
 
 /* --- settings -------------------------------------------------------------------------------- */
 
-/* "projects.P.weight" and "web" become "projects.web.weight". */
-static void print_key(const char *pattern, const char *name, struct strbuf *out) {
-    while (*pattern) {
-        size_t length = strcspn(pattern, ".");
-        bool is_name = name && length == 1 && pattern[0] >= 'A' && pattern[0] <= 'Z';
-        if (is_name)
-            strbuf_puts(out, name);
-        else
-            strbuf_add(out, pattern, length);
-        pattern += length;
-        if (*pattern == '.')
-            strbuf_putc(out, *pattern++);
-    }
-}
-
 static int cannot_write(struct writer *w, const char *pattern, const char *name) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    print_key(pattern, name, &key);
+    setting_print_key(settings_row(pattern), name, &key);
     return error_prefix(w->err, "the setting '%s' cannot be written to a snapshot",
                         strbuf_text(&key));
 }
@@ -214,7 +199,7 @@ static int cannot_write(struct writer *w, const char *pattern, const char *name)
 /* Writes it, and sets it in the configuration that the reader will have. */
 static int set_text(struct writer *w, const char *pattern, const char *name, const char *text) {
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    print_key(pattern, name, &key);
+    setting_print_key(settings_row(pattern), name, &key);
     if (config_set(w->config, strbuf_text(&key), text, "snapshot", w->err) < 0)
         return cannot_write(w, pattern, name);
     json_put_string(&w->json, strbuf_text(&key), text);
@@ -317,7 +302,7 @@ static int write_failover(struct writer *w, const struct agent_spec *spec, const
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT, key = STRBUF_INIT;
     struct json_writer json;
     size_t count = 0;
-    print_key("agents.A.failover", name, &key);
+    setting_print_key(settings_row("agents.A.failover"), name, &key);
     json_write_init(&json, &words, false);
     json_write_array_begin(&json);
     for (unsigned i = 0; i < spec->failover_count; i++) {
@@ -593,14 +578,13 @@ static int take_fact(void *ctx, const struct fact *fact) {
 
 int snapshot_write(const struct snapshot_source *source, snapshot_sink sink, void *ctx,
                    struct error *err) {
-    struct error unread = { 0 };
     struct writer w = {
         .source = source,
         .symbols = core_symbols(source->core),
         .symbol_count = core_symbols(source->core)->count,
         .sink = sink,
         .ctx = ctx,
-        .err = err ? err : &unread,
+        .err = err,
         .config = config_new(),
     };
     json_write_init(&w.json, &w.out, false);

@@ -90,31 +90,19 @@ const struct task_member *task_member_find(const char *name) {
     return NULL;
 }
 
-/* Quotes the value in a message, shortened and sanitized. */
-static void put_quoted(struct strbuf *out, const char *text) {
-    size_t size = strlen(text), shown = size > 60 ? 60 : size;
-    while (shown < size && shown > 0 && ((unsigned char)text[shown] & 0xC0) == 0x80)
-        shown--; /* do not cut inside a character */
-    strbuf_putc(out, '\'');
-    for (size_t i = 0; i < shown; i++)
-        strbuf_putc(out, iscntrl((unsigned char)text[i]) ? '?' : text[i]);
-    strbuf_puts(out, shown < size ? "...'" : "'");
-}
-
 int task_member_unknown(const char *name, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf quoted = STRBUF_INIT;
+    struct quoted quoted = error_quote(name);
     struct nearest nearest = nearest_to(name);
     for (size_t i = 0; i < task_member_count; i++) {
         nearest_offer(&nearest, task_members[i].name);
         for (const char *const *alias = task_members[i].aliases; *alias; alias++)
             nearest_offer(&nearest, *alias);
     }
-    put_quoted(&quoted, name);
     if (nearest.best)
-        return error_set(err, -EINVAL, "a task has no %s; did you mean '%s'?", strbuf_text(&quoted),
+        return error_set(err, -EINVAL, "a task has no '%s'; did you mean '%s'?", quoted.text,
                          nearest.best);
-    return error_set(err, -EINVAL, "a task has no %s; your own data belongs under 'meta'",
-                     strbuf_text(&quoted));
+    return error_set(err, -EINVAL, "a task has no '%s'; your own data belongs under 'meta'",
+                     quoted.text);
 }
 
 /* --- expected and actual values -------------------------------------------------------------- */
@@ -148,7 +136,7 @@ static void put_expected(struct strbuf *out, const struct task_member *m) {
 
 static void put_noun(struct strbuf *out, const json_t *value) {
     if (json_is_string(value))
-        put_quoted(out, json_string_value(value));
+        strbuf_printf(out, "'%s'", error_quote(json_string_value(value)).text);
     else if (json_is_integer(value))
         strbuf_printf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
@@ -173,17 +161,8 @@ static int refuse_entry(const char *what, size_t index, const json_t *value, str
     return refuse_as(-EINVAL, expected, value, err);
 }
 
-static int refuse_value(const char *key, const json_t *value, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
-    strbuf_puts(&expected, "a text for ");
-    put_quoted(&expected, key);
-    return refuse_as(-EINVAL, strbuf_text(&expected), value, err);
-}
-
 static int refuse_key(const char *expected, const char *key, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf got = STRBUF_INIT;
-    put_quoted(&got, key);
-    return error_set(err, -EINVAL, "expected %s, got %s", expected, strbuf_text(&got));
+    return error_set(err, -EINVAL, "expected %s, got '%s'", expected, error_quote(key).text);
 }
 
 static int refuse(const struct task_member *m, const json_t *value, struct error *err) {
@@ -498,8 +477,11 @@ static int check_pairs(const struct task_member *m, const json_t *value, struct 
             return refuse_key("names of letters, digits and _", key, err);
         if (is_env && strncmp(key, "SLUICE_", strlen("SLUICE_")) == 0)
             return refuse_key("no names with SLUICE_, which are set for the run", key, err);
-        if (!json_is_string(text) && (is_env || !(json_is_integer(text) || json_is_null(text))))
-            return refuse_value(key, text, err);
+        if (!json_is_string(text) && (is_env || !(json_is_integer(text) || json_is_null(text)))) {
+            char expected[80];
+            (void)snprintf(expected, sizeof(expected), "a text for '%s'", error_quote(key).text);
+            return refuse_as(-EINVAL, expected, text, err);
+        }
         bytes += strlen(key) + json_string_length(text) + 2;
     }
     return bytes <= ENV_BYTES

@@ -496,8 +496,6 @@ static int taskfile_new(const char *name, const char *folder, struct taskfile **
 int taskfile_read_text(const char *name, const char *folder, const char *text, size_t size,
                        struct taskfile **ret_file, struct error *err) {
     _cleanup_(taskfile_freep) struct taskfile *file = NULL;
-    struct error unread = { 0 };
-    err = err ? err : &unread;
     int r = taskfile_new(name, folder, &file, err);
     if (r >= 0)
         r = yaml_parse(name, text, size, &limits, &file->yaml, err);

@@ -330,13 +330,12 @@ static int parse(struct reader *r, struct yaml_node **ret_root) {
 
 int yaml_parse(const char *name, const char *text, size_t size, const struct yaml_limits *limits,
                struct yaml *ret_yaml, struct error *err) {
-    struct error unread = { 0 };
     struct yaml yaml = { .root = NULL };
     struct reader r = { .name = name,
                         .text = text,
                         .size = size,
                         .limits = limits,
-                        .err = err ? err : &unread,
+                        .err = err,
                         .arena = &yaml.arena,
                         .line = 1,
                         .column = 1 };
@@ -417,24 +416,12 @@ double yaml_real(const struct yaml_node *scalar) {
 
 struct yaml_noun yaml_noun(const struct yaml_node *node) {
     struct yaml_noun ret = { "" };
-    if (node->kind != YAML_SCALAR || yaml_type(node) == YAML_NULL) {
+    if (node->kind == YAML_SCALAR && yaml_type(node) != YAML_NULL)
+        (void)snprintf(ret.text, sizeof(ret.text), "'%s'", error_quote(node->text).text);
+    else
         (void)snprintf(ret.text, sizeof(ret.text), "%s",
                        node->kind == YAML_LIST      ? "a list"
                        : node->kind == YAML_MAPPING ? "a mapping"
                                                     : "nothing");
-        return ret;
-    }
-    size_t length = node->length, out = 0;
-    ret.text[out++] = '\'';
-    for (size_t i = 0; i < length && i < 60; i++)
-        ret.text[out++] = iscntrl((unsigned char)node->text[i]) ? '?' : node->text[i];
-    if (length > 60) { /* truncated: not inside a character */
-        while (out > 1 && ((unsigned char)node->text[out - 1] & 0xc0) == 0x80)
-            out--;
-        memcpy(ret.text + out, "...", 3);
-        out += 3;
-    }
-    ret.text[out++] = '\'';
-    ret.text[out] = '\0';
     return ret;
 }

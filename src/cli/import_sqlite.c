@@ -1,6 +1,9 @@
-/* sqlite_tables.c: see sqlite_tables.h. */
-#include "import/sqlite_tables.h"
-
+/* import_sqlite.c: reads a SQLite database of another program.
+ *
+ * The database and its write-ahead log are copied to a private folder, and the copy is opened. So
+ * nothing is written beside the original, not even a lock, and rows that are only in the log are
+ * found. The content is not trusted: only plain tables are read, and no function, view or trigger
+ * of the schema runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -8,15 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/strbuf.h"
+#include "base/alloc.h"
+#include "cli/import.h"
 #include "os/outside.h"
 
 #define COPY_MAX (INT64_C(4) << 30)
 #define ROWS_MAX 1000000u
-
-static void db_closep(sqlite3 **db) {
-    (void)sqlite3_close_v2(*db);
-}
 
 static void statement_freep(sqlite3_stmt **statement) {
     (void)sqlite3_finalize(*statement);
@@ -54,27 +54,20 @@ static int copy_file(const char *from, const char *to, struct error *err) {
     return r < 0 ? error_set(err, r, "cannot copy '%.200s': %s", from, strerror(-r)) : 0;
 }
 
-static int copy_all(const char *path, const char *folder, struct strbuf *ret_copy,
-                    struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf log = STRBUF_INIT, log_copy = STRBUF_INIT;
-    strbuf_printf(ret_copy, "%s/copy.db", folder);
-    strbuf_printf(&log, "%s-wal", path);
-    strbuf_printf(&log_copy, "%s-wal", strbuf_text(ret_copy));
-    int r = copy_file(path, strbuf_text(ret_copy), err);
-    if (r == 0 && access(strbuf_text(&log), F_OK) == 0)
-        r = copy_file(strbuf_text(&log), strbuf_text(&log_copy), err);
-    return r;
+/* The log may be missing. */
+static int copy_database(const char *path, const char *copy, struct error *err) {
+    _cleanup_(freep) char *log = xasprintf("%s-wal", path);
+    _cleanup_(freep) char *log_copy = xasprintf("%s-wal", copy);
+    int r = copy_file(path, copy, err);
+    return r == 0 && access(log, F_OK) == 0 ? copy_file(log, log_copy, err) : r;
 }
 
-static void remove_copy(const char *folder) {
-    static const char *const names[] = { "copy.db", "copy.db-wal", "copy.db-shm",
-                                         "copy.db-journal" };
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s/%s", folder, names[i]);
-        (void)unlink(strbuf_text(&path));
+static void remove_copy(const char *copy) {
+    static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+        _cleanup_(freep) char *path = xasprintf("%s%s", copy, suffixes[i]);
+        (void)unlink(path);
     }
-    (void)rmdir(folder);
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -136,17 +129,17 @@ static int read_tables(const char *path, sqlite3 *db, json_t *all, struct error 
     return r == 0 && step != SQLITE_DONE ? refuse(path, db, err) : r;
 }
 
-int sqlite_tables_read(const char *path, const char *temporary, json_t **ret_tables,
-                       struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT, copy = STRBUF_INIT;
-    sqlite3 *db = NULL;
-    strbuf_printf(&folder, "%s/sluice-import.XXXXXX", temporary);
-    if (!mkdtemp(folder.text))
+int import_sqlite_read(const char *path, json_t **ret_tables, struct error *err) {
+    const char *given = getenv("TMPDIR");
+    const char *temporary = given && *given == '/' ? given : "/tmp";
+    _cleanup_(freep) char *folder = xasprintf("%s/sluice-import.XXXXXX", temporary);
+    if (!mkdtemp(folder))
         return error_set(err, -errno, "cannot make a folder for a copy: %s", strerror(errno));
-    json_t *all = json_object();
-    int r = copy_all(path, strbuf_text(&folder), &copy, err);
-    if (r == 0
-        && sqlite3_open_v2(strbuf_text(&copy), &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+    _cleanup_(freep) char *copy = xasprintf("%s/copy.db", folder);
+    json_auto_t *all = json_object();
+    sqlite3 *db = NULL;
+    int r = copy_database(path, copy, err);
+    if (r == 0 && sqlite3_open_v2(copy, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         r = refuse(path, db, err);
     if (r == 0) {
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -155,11 +148,10 @@ int sqlite_tables_read(const char *path, const char *temporary, json_t **ret_tab
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
         r = read_tables(path, db, all, err);
     }
-    db_closep(&db);
-    remove_copy(strbuf_text(&folder));
-    if (r < 0)
-        json_decref(all);
-    else
-        *ret_tables = all;
+    (void)sqlite3_close_v2(db);
+    remove_copy(copy);
+    (void)rmdir(folder);
+    if (r == 0)
+        *ret_tables = json_incref(all);
     return r;
 }
