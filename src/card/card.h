@@ -15,7 +15,6 @@
  * History (created if missing) and changes no other byte. Line endings follow the first one. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"

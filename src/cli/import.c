@@ -821,32 +821,6 @@ json_t *state_list(const struct state *s, const char *format, ...) {
     return names;
 }
 
-static json_t *json_of(const struct yaml_node *node) {
-    if (!node || node->kind == YAML_SCALAR)
-        switch (node ? yaml_type(node) : YAML_NULL) {
-        case YAML_NULL:
-            return json_null();
-        case YAML_TRUE:
-            return json_true();
-        case YAML_FALSE:
-            return json_false();
-        case YAML_INTEGER:
-            return json_integer(yaml_integer(node));
-        case YAML_REAL:
-            return json_real(yaml_real(node));
-        case YAML_TEXT:
-        case YAML_TYPE_MAX:
-            return json_text(node->text);
-        }
-    json_t *value = node->kind == YAML_LIST ? json_array() : json_object();
-    for (const struct yaml_node *at = node->first; at; at = at->next)
-        if (node->kind == YAML_LIST)
-            json_array_append_new(value, json_of(at));
-        else
-            json_object_set_new(value, at->text, json_of(at->value));
-    return value;
-}
-
 json_t *state_yaml(struct state *s, struct error *err, const char *format, ...) {
     CMD_PRINT_ARGS(path, format);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -859,7 +833,10 @@ json_t *state_yaml(struct state *s, struct error *err, const char *format, ...) 
                        err ? err : &own);
     if (r < 0 && r != -ENOENT && !err)
         state_damaged(s, name, "%s", own.text);
-    return r < 0 ? NULL : json_of(yaml.root);
+    json_t *value = NULL;
+    if (r == 0)
+        (void)yaml_json(NULL, yaml.root, true, &value, NULL);
+    return value;
 }
 
 json_t *state_json(struct state *s, const char *path) {

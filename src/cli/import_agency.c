@@ -3,8 +3,6 @@
  * A card's folder is its state. Cards are parsed line by line here, because one damaged value must
  * not drop a card: card/ is for boards that Sluice mirrors. */
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,7 +1,6 @@
 /* import_agent_queue.c: imports the database of agent-queue, or its export as JSON Lines.
  *
  * Columns and tables differ between versions: missing ones have defaults. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
  * The file has a list of issues, or an object with one. A bead belongs to the project whose prefix
  * its id has. Beads of coordination projects, and types that are not work, are skipped. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"

@@ -3,7 +3,6 @@
  * No file has a task's state: it follows from markers, runs and the planner
  * (docs/import-formats.md). Paths in the files refer to the host where they were written. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

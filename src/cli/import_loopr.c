@@ -2,7 +2,6 @@
  *
  * loops.jsonl is append-only: of several records with one id, the highest updated_at counts. Two
  * generations of the record are known (docs/import-formats.md). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -279,30 +279,11 @@ static bool holds_json(const struct yaml_node *mapping) {
     return mapping->style == YAML_FLOW && mapping->first && mapping->first->style == YAML_QUOTED;
 }
 
-/* --- cutting and joining ---------------------------------------------------------------------- */
-
-/* Copies up to `at`, continuing after the last copy. */
-struct copy {
-    const struct edit_file *file;
-    size_t done;
-};
-
-static void copy_to(struct copy *copy, size_t at) {
-    strbuf_add(copy->file->out, bytes(copy->file) + copy->done, at - copy->done);
-    copy->done = at;
-}
-
-static void copy_rest(struct copy *copy) {
-    copy_to(copy, copy->file->text->length);
-}
-
 /* Replaces [from, to) by `text`. */
 static bool splice(const struct edit_file *file, size_t from, size_t to, const char *text) {
-    struct copy copy = { .file = file };
-    copy_to(&copy, from);
+    strbuf_add(file->out, bytes(file), from);
     strbuf_puts(file->out, text);
-    copy.done = to;
-    copy_rest(&copy);
+    strbuf_add(file->out, bytes(file) + to, file->text->length - to);
     return true;
 }
 
@@ -330,13 +311,10 @@ static bool replace_block_list(const struct edit_file *file, const struct yaml_n
     size_t colon = colon_end(file, key), start = line_start(file, key->value->start);
     if (!colon || start < colon || !begins_line(file, key->value->start))
         return false;
-    struct copy copy = { .file = file };
-    copy_to(&copy, colon);
-    strbuf_printf(file->out, " %s", text);
-    copy_to(&copy, start);
-    copy.done = line_end(file, key->value->end);
-    copy_rest(&copy);
-    return true;
+    _cleanup_(strbuf_finish) struct strbuf with = STRBUF_INIT;
+    strbuf_printf(&with, " %s", text);
+    strbuf_add(&with, bytes(file) + colon, start - colon);
+    return splice(file, colon, line_end(file, key->value->end), strbuf_text(&with));
 }
 
 /* False: its notation cannot be edited here. */
@@ -375,25 +353,20 @@ static bool remove_in_brackets(const struct edit_file *file, const struct yaml_n
     for (const struct yaml_node *k = mapping->first; k != key; k = k->next)
         before = k;
     size_t end = pair_end(file, key), comma = comma_after(file, end);
-    struct copy copy = { .file = file };
     if (key->next || !before) { /* with the comma after it */
-        copy_to(&copy, key->start);
-        if (comma) {
-            size_t next = skip_spaces(file, comma + 1);
-            end = strchr("#\r\n", bytes(file)[next]) ? comma + 1 : next;
-        }
-    } else { /* the last one: with the comma before it */
-        size_t removed = comma_after(file, pair_end(file, before));
-        if (!removed)
-            return false;
-        copy_to(&copy, removed);
-        bool same_line = skip_spaces(file, removed + 1) == key->start;
-        copy.done = same_line ? key->start : removed + 1;
-        copy_to(&copy, key->start);
+        size_t next = comma ? skip_spaces(file, comma + 1) : end;
+        if (comma && strchr("#\r\n", bytes(file)[next]))
+            next = comma + 1;
+        return splice(file, key->start, next, "");
     }
-    copy.done = end;
-    copy_rest(&copy);
-    return true;
+    /* the last one: with the comma before it */
+    size_t removed = comma_after(file, pair_end(file, before));
+    if (!removed)
+        return false;
+    _cleanup_(strbuf_finish) struct strbuf between = STRBUF_INIT;
+    if (skip_spaces(file, removed + 1) != key->start)
+        strbuf_add(&between, bytes(file) + removed + 1, key->start - removed - 1);
+    return splice(file, removed, end, strbuf_text(&between));
 }
 
 static bool edit_remove(const struct edit_file *file, const struct edit_place *place) {
@@ -459,15 +432,10 @@ static void print_lines(const struct edit_file *file, const struct edit_target *
 static bool add_lines(const struct edit_file *file, size_t at, const char *lines) {
     size_t end = line_end(file, at);
     bool open = end > 0 && bytes(file)[end - 1] != '\n';
-    struct copy copy = { .file = file };
-    copy_to(&copy, end);
-    if (open)
-        strbuf_puts(file->out, newline_of(file));
-    strbuf_puts(file->out, lines);
-    if (!open)
-        strbuf_puts(file->out, newline_of(file));
-    copy_rest(&copy);
-    return true;
+    const char *newline = newline_of(file);
+    _cleanup_(freep) char *text =
+        xasprintf("%s%s%s", open ? newline : "", lines, open ? "" : newline);
+    return splice(file, end, end, text);
 }
 
 static bool add_in_brackets(const struct edit_file *file, const struct yaml_node *mapping,

@@ -5,7 +5,6 @@
  * row's default, or that of the key it inherits from. Root entries are always set. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
  * them. */
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent.h"

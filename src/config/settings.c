@@ -76,10 +76,9 @@ static bool is_prefix(const char *text) {
 }
 
 static bool is_webhook(const char *text) {
-    return !*text
-           || ((strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0
-                || strncmp(text, "unix:/", 6) == 0)
-               && !strpbrk(text, " @#"));
+    return (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0
+            || strncmp(text, "unix:/", 6) == 0)
+           && !strpbrk(text, " @#");
 }
 
 /* Loopback only: there is no authentication. */
@@ -88,16 +87,15 @@ static bool is_listen(const char *text) {
                        : strncmp(text, "[::1]:", 6) == 0    ? text + 6
                                                             : "";
     size_t length = strspn(port, DIGITS);
-    return !*text || (length > 0 && length <= 5 && port[length] == '\0');
+    return length > 0 && length <= 5 && port[length] == '\0';
 }
 
 static bool is_http_listen(const char *text) {
     const char *colon = strrchr(text, ':');
     size_t address = colon ? strspn(text, "0123456789abcdefABCDEF.:[]") : 0;
     size_t digits = colon ? strspn(colon + 1, DIGITS) : 0;
-    return !*text
-           || (colon && address > (size_t)(colon - text) && colon > text && digits > 0
-               && digits <= 5 && colon[1 + digits] == '\0');
+    return colon && address > (size_t)(colon - text) && colon > text && digits > 0 && digits <= 5
+           && colon[1 + digits] == '\0';
 }
 
 static bool is_host(const char *text) {
@@ -115,7 +113,7 @@ static bool is_daemon_address(const char *text) {
     if (strncmp(text, "unix:", 5) == 0)
         return is_path(text + 5) && !strchr(text, ','); /* SLUICE_SOCKET separates them by commas */
     if (strncmp(text, "http://", 7) == 0)
-        return text[7] && is_listen(text + 7);
+        return is_listen(text + 7);
     const char *host = strncmp(text, "https://", 8) == 0 ? text + 8 : "";
     const char *port = strrchr(host, ':');
     size_t digits = port ? strspn(port + 1, DIGITS) : 0;
@@ -126,19 +124,11 @@ static bool is_collector(const char *text) {
     return is_webhook(text) && !strchr(text, '?');
 }
 
-static bool is_path_or_nothing(const char *text) {
-    return !*text || is_path(text);
-}
-
 /* A relative path would depend on the daemon's working directory; a misspelt URL would be read as
  * one. Both would open an empty store instead of the history. */
 static bool is_store(const char *text) {
-    return is_path_or_nothing(text) || strncmp(text, "postgresql://", 13) == 0
+    return is_path(text) || strncmp(text, "postgresql://", 13) == 0
            || strncmp(text, "postgres://", 11) == 0 || strncmp(text, "memory:", 7) == 0;
-}
-
-static bool is_variable_or_nothing(const char *text) {
-    return !*text || is_variable(text);
 }
 
 static bool is_news(const char *text) {
@@ -158,20 +148,21 @@ static bool is_seen(const char *text) {
     return *text && strcmp(text, "/") != 0 && strlen(text) < 4096;
 }
 
-#define FORM(name, fits, what) static const struct setting_form name##_form = { fits, what }
+#define FORM(name, ...) static const struct setting_form name##_form = { __VA_ARGS__ }
 FORM(seen, is_seen, "/PATH, ~/PATH or a path in the workspace, without '..'");
-FORM(webhook, is_webhook, "http://…, https://… or unix:/…, without a user name");
-FORM(listen, is_listen, "127.0.0.1:PORT or [::1]:PORT");
-FORM(http_listen, is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878");
+FORM(webhook, is_webhook, "http://…, https://… or unix:/…, without a user name", true);
+FORM(listen, is_listen, "127.0.0.1:PORT or [::1]:PORT", true);
+FORM(http_listen, is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878", true);
 FORM(host, is_host, "names of hosts, with a port or without");
 FORM(host_name, is_host_name, "at most 253 letters, digits, dots, hyphens and underscores");
 FORM(daemon_address, is_daemon_address,
      "unix:/PATH without a comma, https://HOST:PORT or http://127.0.0.1:PORT");
 FORM(collector, is_collector,
-     "http://…, https://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it");
-FORM(secret_file, is_path_or_nothing, "an absolute path");
-FORM(store, is_store, "an absolute path, or postgresql://USER@HOST/DATABASE");
-FORM(secret_env, is_variable_or_nothing, "the name of a variable");
+     "http://…, https://… or unix:/…, without a user name, as OTEL_EXPORTER_OTLP_ENDPOINT has it",
+     true);
+FORM(secret_file, is_path, "an absolute path", true);
+FORM(store, is_store, "an absolute path, or postgresql://USER@HOST/DATABASE", true);
+FORM(secret_env, is_variable, "the name of a variable", true);
 FORM(news, is_news, "words of: done failed limited needs-person group-finished");
 FORM(place, slurm_word_is_valid,
      "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options");

@@ -63,6 +63,7 @@ enum setting_section {
 struct setting_form {
     bool (*fits)(const char *text);
     const char *what; /* "an absolute path"; for a list: "words KEY=VALUE" */
+    bool or_empty;    /* an empty text is valid, too */
 };
 
 struct setting {

@@ -164,7 +164,8 @@ bool setting_takes_text(const struct setting *setting, const char *text) {
         return utf8_is_name(text, length);
     assert(setting->type == SETTING_TEXT);
     return length <= SETTING_TEXT_MAX && words_is_text(text, length, false)
-           && (!setting->form || setting->form->fits(text));
+           && (!setting->form || (setting->form->or_empty && length == 0)
+               || setting->form->fits(text));
 }
 
 bool setting_takes_word(const struct setting *setting, const char *word) {

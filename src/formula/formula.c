@@ -350,18 +350,15 @@ static int expand_text(const struct expansion *x, const char *text, struct strbu
     return r;
 }
 
-static int expand_string(const struct expansion *x, json_t *value, json_t **ret_value) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    int r = expand_text(x, json_string_value(value), &out);
-    if (r < 0)
-        return r;
-    *ret_value = json_stringn(strbuf_text(&out), out.length);
-    return *ret_value ? 0 : fail(x->f, x->line, x->err, "a value is not UTF-8");
-}
-
 static int expand_value(const struct expansion *x, json_t *value, json_t **ret_value) {
-    if (json_is_string(value))
-        return expand_string(x, value, ret_value);
+    if (json_is_string(value)) {
+        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        int r = expand_text(x, json_string_value(value), &out);
+        if (r < 0)
+            return r;
+        *ret_value = json_stringn(strbuf_text(&out), out.length);
+        return *ret_value ? 0 : fail(x->f, x->line, x->err, "a value is not UTF-8");
+    }
     json_auto_t *copy = json_copy(value); /* of an array or object; else the value itself */
     const char *key;
     json_t *entry, *item = NULL;
@@ -382,12 +379,6 @@ static int expand_value(const struct expansion *x, json_t *value, json_t **ret_v
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
-
-/* These members link steps and are not expanded. */
-static bool is_name(const char *member) {
-    return strcmp(member, "name") == 0 || strcmp(member, "depends_on") == 0
-           || strcmp(member, "parent") == 0;
-}
 
 static void put_meta(const struct expansion *x, json_t *task) {
     json_t *meta = json_object_get(task, "meta"), *vars = json_object();
@@ -412,8 +403,9 @@ static int expand_step(struct expansion *x, size_t index, json_t **ret_task) {
     json_object_foreach(step, member, value) {
         unsigned line = taskfile_member_line(x->f->steps, index, member);
         x->line = line ? line : taskfile_line(x->f->steps, index);
-        if (is_name(member))
-            continue;
+        if (strcmp(member, "name") == 0 || strcmp(member, "depends_on") == 0
+            || strcmp(member, "parent") == 0)
+            continue; /* links between steps are not expanded */
         json_t *item = NULL;
         int r = expand_value(x, value, &item);
         if (r < 0)

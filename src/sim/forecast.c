@@ -10,9 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/timer_heap.h"
-
-#define STOP_GRACE     SECONDS(5) /* from the order to stop a run to its end */
-#define IDLE_TURNS_MAX 16         /* turns in a row at one time without progress */
+#include "sim/player.h"
 
 struct live {
     task_id task; /* 0: a free record */
@@ -76,7 +74,7 @@ static void add_run(struct forecaster *f, const struct task_view *view) {
     duration = time_max(duration, 1);
     time_ms end = time_add(view->started_at, duration);
     if (stopping)
-        end = time_add(f->now, STOP_GRACE);
+        end = time_add(f->now, SIM_STOP_DURATION);
     else if (end <= f->now) /* it exceeds the mean: assume that it needs another tenth of it */
         end = time_add(f->now, duration / 10 + 1);
     uint32_t handle = new_handle(f);
@@ -143,7 +141,7 @@ static void stop_run(struct forecaster *f, task_id task) {
             continue;
         run->outcome = OUTCOME_CANCELED;
         timer_heap_remove(&f->ends, run->heap_position);
-        timer_heap_add(&f->ends, time_add(f->now, STOP_GRACE), task, handle);
+        timer_heap_add(&f->ends, time_add(f->now, SIM_STOP_DURATION), task, handle);
     }
 }
 
@@ -194,7 +192,7 @@ static void play(struct forecaster *f) {
         if (next > horizon || f->result->steps >= most)
             return;
         idle = next == f->now && !happened ? idle + 1 : 0;
-        if (idle > IDLE_TURNS_MAX)
+        if (idle > SIM_IDLE_TURNS_MAX)
             f->r = -ENOTRECOVERABLE;
         f->now = next;
     }

@@ -41,9 +41,6 @@ struct player {
     bool acted; /* a fact was applied after the decision, which must be repeated */
 };
 
-/* More turns in a row without any progress at one time are a defect of the core. */
-#define IDLE_TURNS_MAX 16
-
 #define STEPS_BASE     50000000u
 #define STEPS_PER_TASK 200u
 
@@ -204,7 +201,7 @@ static void player_stop_run(struct player *p, task_id id) {
     if (task->live_run == 0)
         return; /* draining: its process has ended */
     struct sim_run *run = &p->play->runs[task->live_run - 1];
-    time_ms stopped = time_add(p->now, SIM_STOP_GRACE);
+    time_ms stopped = time_add(p->now, SIM_STOP_DURATION);
     if (run->end <= stopped)
         return;
     run->end = stopped;
@@ -313,7 +310,6 @@ static int decide(struct player *p, struct error *err) {
 
 struct group_index {
     uint32_t *by_symbol; /* index + 1; 0: not seen */
-    size_t size;
     size_t capacity;
 };
 
@@ -482,7 +478,7 @@ static int play_loop(struct player *p, struct error *err) {
             return 0;
         }
         idle = next == p->now && !happened ? idle + 1 : 0;
-        if (idle > IDLE_TURNS_MAX)
+        if (idle > SIM_IDLE_TURNS_MAX)
             return error_set(err, -ENOTRECOVERABLE,
                              "internal error: the scheduler asks to be woken at once, %" PRId64
                              " ms after the beginning, and then does nothing",

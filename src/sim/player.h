@@ -18,7 +18,8 @@
 #include "core/core.h"
 #include "snapshot/snapshot.h"
 
-#define SIM_STOP_GRACE SECONDS(5) /* from the order to stop a run to its end */
+#define SIM_STOP_DURATION  SECONDS(5) /* from the order to stop a run to its end */
+#define SIM_IDLE_TURNS_MAX 16 /* more in a row at one time without progress: a defect of the core */
 
 /* The queue to play. Tasks have the numbers 1 .. task_count. */
 struct sim_world {

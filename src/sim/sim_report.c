@@ -2,7 +2,6 @@
 #include "sim/sim_report.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_write.h"
@@ -29,14 +28,6 @@ static time_ms rounded(double span) {
 static void cells(struct table *table, const char *const *texts) {
     for (; *texts; texts++)
         table_cell(table, "%s", *texts);
-}
-
-static void put_group_cells(struct table *table, const struct sim_group_result *g) {
-    CELL(table, text_count, g->tasks);
-    CELL(table, text_count, g->done);
-    CELL(table, text_count, g->runs);
-    CELL(table, text_count, g->peak);
-    CELL(table, text_count, g->tokens);
 }
 
 /* --- the summary ----------------------------------------------------------------------------- */
@@ -133,51 +124,44 @@ static void print_summary(const struct sim_case *c, const struct gantt_style *st
 
 /* --- projects, kinds, remaining tasks -------------------------------------------------------- */
 
-static void print_projects(const struct sim_result *r, const struct gantt_style *style,
-                           struct strbuf *out) {
-    static const char *const heading[] = { "project", "weight",    "tasks",  "done",
-                                           "runs",    "peak",      "tokens", "share",
-                                           "target",  "mean wait", NULL };
+static void print_groups(const struct sim_result *r, bool projects, const struct gantt_style *style,
+                         struct strbuf *out) {
+    static const char *const project_heading[] = {
+        "project", "weight", "tasks", "done", "runs", "peak", "tokens", "share", "target", "mean wait",
+        NULL
+    };
+    static const char *const kind_heading[] = { "kind",   "tasks",    "done",      "runs", "peak",
+                                                "tokens", "mean run", "mean wait", NULL };
+    const struct sim_group_result *groups = projects ? r->projects : r->kinds;
+    size_t count = projects ? r->project_count : r->kind_count;
     _cleanup_(table_finish) struct table table;
-    table_begin(&table, "lrrrrrrrrr");
-    cells(&table, heading);
-    for (size_t i = 0; i < r->project_count && i < GROUPS_MAX; i++) {
-        const struct sim_group_result *p = &r->projects[i];
-        if (p->tasks == 0)
+    table_begin(&table, projects ? "lrrrrrrrrr" : "lrrrrrrr");
+    cells(&table, projects ? project_heading : kind_heading);
+    for (size_t i = 0; i < count && i < GROUPS_MAX; i++) {
+        const struct sim_group_result *g = &groups[i];
+        if (g->tasks == 0)
             continue;
-        CELL(&table, text_name, p->name, NAME_MAX_COLUMNS, style->unicode);
-        if (p->weight < 0)
+        CELL(&table, text_name, g->name, NAME_MAX_COLUMNS, style->unicode);
+        if (projects && g->weight < 0)
             table_cell(&table, "paused");
-        else
-            table_cell(&table, "%g", (double)p->weight / 1000);
-        put_group_cells(&table, p);
-        CELL(&table, text_percent, p->share);
-        CELL(&table, text_percent, p->target);
-        CELL(&table, text_duration, rounded(p->mean_wait));
+        else if (projects)
+            table_cell(&table, "%g", (double)g->weight / 1000);
+        CELL(&table, text_count, g->tasks);
+        CELL(&table, text_count, g->done);
+        CELL(&table, text_count, g->runs);
+        CELL(&table, text_count, g->peak);
+        CELL(&table, text_count, g->tokens);
+        if (projects) {
+            CELL(&table, text_percent, g->share);
+            CELL(&table, text_percent, g->target);
+        } else {
+            CELL(&table, text_duration, rounded(g->mean_run));
+        }
+        CELL(&table, text_duration, rounded(g->mean_wait));
     }
     table_print(&table, "  ", style->unicode, out);
-    if (r->project_count > GROUPS_MAX)
-        strbuf_printf(out, "  and %zu more projects (--json lists all)\n",
-                      r->project_count - GROUPS_MAX);
-}
-
-static void print_kinds(const struct sim_result *r, const struct gantt_style *style,
-                        struct strbuf *out) {
-    static const char *const heading[] = { "kind",   "tasks",    "done",      "runs", "peak",
-                                           "tokens", "mean run", "mean wait", NULL };
-    _cleanup_(table_finish) struct table table;
-    table_begin(&table, "lrrrrrrr");
-    cells(&table, heading);
-    for (size_t i = 0; i < r->kind_count && i < GROUPS_MAX; i++) {
-        const struct sim_group_result *k = &r->kinds[i];
-        if (k->tasks == 0)
-            continue;
-        CELL(&table, text_name, k->name, NAME_MAX_COLUMNS, style->unicode);
-        put_group_cells(&table, k);
-        CELL(&table, text_duration, rounded(k->mean_run));
-        CELL(&table, text_duration, rounded(k->mean_wait));
-    }
-    table_print(&table, "  ", style->unicode, out);
+    if (projects && count > GROUPS_MAX)
+        strbuf_printf(out, "  and %zu more projects (--json lists all)\n", count - GROUPS_MAX);
 }
 
 static void print_left(const struct sim_case *c, const struct gantt_style *style,
@@ -221,9 +205,9 @@ void report_print(const struct sim_case *c, const struct gantt_style *style, str
     print_title(c, style, out);
     print_summary(c, style, out);
     strbuf_putc(out, '\n');
-    print_projects(c->result, style, out);
+    print_groups(c->result, true, style, out);
     strbuf_putc(out, '\n');
-    print_kinds(c->result, style, out);
+    print_groups(c->result, false, style, out);
     print_left(c, style, out);
     strbuf_putc(out, '\n');
     gantt_print(c->world, c->play, 0, style, out);

@@ -1,9 +1,6 @@
-/* snapshot_world.c: a snapshot as a world of the player. */
+/* snapshot_world.c: a snapshot as a world of the player. Not in player.c, which a test links without
+ * a core. */
 #include "sim/player.h"
-
-static const char *world_name(const void *ctx, task_id task) {
-    return snapshot_task_name(ctx, task);
-}
 
 static void world_hint(const void *ctx, task_id task, struct sim_hint *ret) {
     snapshot_hint(ctx, task, ret);
@@ -18,7 +15,7 @@ void world_from_snapshot(struct snapshot *snapshot, struct sim_world *ret_world)
         .now = snapshot_now(snapshot),
         .runs_cap = counts.runs_cap,
         .ctx = snapshot,
-        .name = world_name,
+        .name = snapshot_names(snapshot).name,
         .hint = world_hint,
     };
 }

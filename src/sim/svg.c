@@ -5,8 +5,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "core/state_look.h"
 #include "sim/chart.h"
 #include "sim/sim_report.h"
@@ -25,26 +27,18 @@ struct svg {
     double y; /* of the next element */
 };
 
-/* Bytes of a well-formed character that XML 1.0 allows, else 0. */
-static size_t xml_character(const unsigned char *u) {
-    if (u[0] < 0x80)
-        return u[0] >= 0x20 && u[0] != 0x7f ? 1 : u[0] == '\t';
-    size_t length = u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : u[0] >= 0xe0 ? 3 : u[0] >= 0xc2 ? 2 : 0;
-    if (u[0] >= 0xf5)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((u[i] & 0xc0) != 0x80)
-            return 0;
-    bool bad = (u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] >= 0xa0)
-               || (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] >= 0x90)
-               || (u[0] == 0xef && u[1] == 0xbf && u[2] >= 0xbe) || (u[0] == 0xc2 && u[1] < 0xa0);
-    return bad ? 0 : length;
+/* Bytes of a character that XML 1.0 allows, else 0. Controls are allowed, but refused here. */
+static size_t xml_character(const char *text) {
+    const unsigned char *u = (const unsigned char *)text;
+    bool control = (u[0] < 0x20 && u[0] != '\t') || u[0] == 0x7f || (u[0] == 0xc2 && u[1] < 0xa0);
+    bool noncharacter = u[0] == 0xef && u[1] == 0xbf && u[2] >= 0xbe;
+    return control || noncharacter ? 0 : utf8_length(text, strnlen(text, 4));
 }
 
 /* Escapes text for XML and replaces characters that XML forbids. */
 static void svg_escape(struct strbuf *out, const char *text) {
     while (*text) {
-        size_t length = xml_character((const unsigned char *)text);
+        size_t length = xml_character(text);
         if (length == 0)
             strbuf_puts(out, "\xef\xbf\xbd"); /* the replacement character */
         else if (*text == '&')
@@ -105,15 +99,6 @@ static enum layout layout_of(const struct sim_case *c) {
     return c->play->run_count <= BARS_MAX && lanes <= LANES_MAX ? LAYOUT_LANES : LAYOUT_AREAS;
 }
 
-/* A project whose tasks had all ended before the beginning is not shown. */
-static bool is_shown(const struct sim_case *c, uint32_t project, enum layout layout) {
-    return c->result->projects[project].tasks > 0 && (layout == LAYOUT_ROWS || project < BANDS_MAX);
-}
-
-static bool has_more(const struct sim_case *c, enum layout layout) {
-    return layout != LAYOUT_ROWS && c->play->project_count > BANDS_MAX;
-}
-
 static double band_height(const struct sim_case *c, uint32_t project, enum layout layout) {
     switch (layout) {
     case LAYOUT_ROWS:
@@ -124,16 +109,6 @@ static double band_height(const struct sim_case *c, uint32_t project, enum layou
         break;
     }
     return HEAD_HEIGHT + AREA_HEIGHT;
-}
-
-/* The height of svg_bars. */
-static double svg_bars_height(const struct sim_case *c) {
-    enum layout layout = layout_of(c);
-    double height = 0;
-    for (uint32_t i = 0; i < c->play->project_count; i++)
-        if (is_shown(c, i, layout))
-            height += band_height(c, i, layout) + BAND_GAP;
-    return height + (has_more(c, layout) ? ROW_HEIGHT : 0);
 }
 
 /* --- one bar --------------------------------------------------------------------------------- */
@@ -278,13 +253,6 @@ static void print_area(struct svg *svg, uint32_t project, double scale) {
                   svg->c->play->projects[project].peak);
 }
 
-static double peak_of_all(const struct sim_play *play) {
-    uint32_t peak = 1;
-    for (size_t i = 0; i < play->project_count; i++)
-        peak = play->projects[i].peak > peak ? play->projects[i].peak : peak;
-    return peak;
-}
-
 /* Prints all projects, each with its heading, and moves svg->y past them. */
 static void svg_bars(struct svg *svg) {
     const struct sim_case *c = svg->c;
@@ -297,8 +265,12 @@ static void svg_bars(struct svg *svg) {
     else if (layout == LAYOUT_LANES)
         chart_lanes(c->play, lanes, counts);
     const uint32_t *next = tasks; /* sorted by project */
+    uint32_t peak = 1;
+    for (size_t i = 0; i < c->play->project_count; i++)
+        peak = c->play->projects[i].peak > peak ? c->play->projects[i].peak : peak;
     for (uint32_t i = 0; i < c->play->project_count; i++) {
-        if (!is_shown(c, i, layout))
+        /* A project whose tasks had all ended before the beginning is not shown. */
+        if (c->result->projects[i].tasks == 0 || (layout != LAYOUT_ROWS && i >= BANDS_MAX))
             continue;
         double height = band_height(c, i, layout);
         print_head(svg, i, height);
@@ -307,11 +279,11 @@ static void svg_bars(struct svg *svg) {
         else if (layout == LAYOUT_LANES)
             print_lanes(svg, i, lanes);
         else
-            print_area(svg, i, peak_of_all(c->play));
+            print_area(svg, i, peak);
         next += c->result->projects[i].tasks;
         svg->y += height + BAND_GAP;
     }
-    if (has_more(c, layout)) {
+    if (layout != LAYOUT_ROWS && c->play->project_count > BANDS_MAX) {
         strbuf_printf(svg->out,
                       "<text x=\"%d\" y=\"%.1f\" class=\"muted\">and %zu more projects</text>\n",
                       SVG_MARGIN + 12, svg->y + 12, c->play->project_count - BANDS_MAX);
@@ -483,27 +455,37 @@ static void print_strip(struct svg *svg) {
     svg->y = base;
 }
 
-static double panel_height(const struct sim_case *c) {
-    return TITLE_HEIGHT + AXIS_HEIGHT + svg_bars_height(c) + STRIP_HEAD + STRIP_HEIGHT;
-}
-
+/* The grid is behind the bars, and as high as they are: they are printed first, and added last. */
 static void print_panel(struct svg *svg) {
+    _cleanup_(strbuf_finish) struct strbuf bars = STRBUF_INIT;
     print_title(svg);
+    struct strbuf *out = svg->out;
     double top = svg->y;
-    print_axis(svg, top - TITLE_HEIGHT + panel_height(svg->c));
-    svg->y = top + AXIS_HEIGHT;
+    svg->out = &bars;
+    svg->y += AXIS_HEIGHT;
     svg_bars(svg);
     print_strip(svg);
+    double bottom = svg->y;
+    svg->out = out;
+    svg->y = top;
+    print_axis(svg, bottom);
+    svg->y = bottom;
+    strbuf_add(out, strbuf_text(&bars), bars.length);
 }
 
 void svg_print(const struct sim_case *now, const struct sim_case *with, struct strbuf *out) {
-    struct svg svg = { .out = out, .y = SVG_MARGIN };
+    _cleanup_(strbuf_finish) struct strbuf panels = STRBUF_INIT;
+    struct svg svg = { .out = &panels, .c = now, .y = SVG_MARGIN };
     svg.span = time_max(1, now->result->makespan);
     if (with)
         svg.span = time_max(svg.span, with->result->makespan);
-    double height = 2 * SVG_MARGIN + panel_height(now);
-    if (with)
-        height += PANEL_GAP + panel_height(with);
+    print_panel(&svg);
+    if (with) {
+        svg.c = with;
+        svg.y += PANEL_GAP;
+        print_panel(&svg);
+    }
+    double height = svg.y + SVG_MARGIN;
     strbuf_printf(out,
                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" "
@@ -516,12 +498,6 @@ void svg_print(const struct sim_case *now, const struct sim_case *with, struct s
                   "(prefers-color-scheme:dark){.failed,.hatch-failed{stroke:%s}}\n%s",
                   style, failed->light, failed->dark, definitions);
     strbuf_printf(out, "<rect width=\"%d\" height=\"%.0f\" class=\"bg\"/>\n", SVG_WIDTH, height);
-    svg.c = now;
-    print_panel(&svg);
-    if (with) {
-        svg.c = with;
-        svg.y += PANEL_GAP;
-        print_panel(&svg);
-    }
+    strbuf_add(out, strbuf_text(&panels), panels.length);
     strbuf_puts(out, "</svg>\n");
 }

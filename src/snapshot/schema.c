@@ -4,7 +4,6 @@
  * here, its effect in snapshot.c, its line in docs/snapshot.md. test_snapshot_good fails when the
  * page does not name it. The writer follows the order of the rows. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"

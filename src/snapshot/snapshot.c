@@ -34,7 +34,6 @@ struct known {
 };
 
 struct loader {
-    struct snapshot *snapshot;
     struct core *core;
     const struct config *config;
     const struct draft *draft;
@@ -831,7 +830,6 @@ static int apply_draft(struct snapshot *s, const char *name, const struct snapsh
     if (r < 0)
         return r;
     struct loader t = {
-        .snapshot = s,
         .core = s->core,
         .config = s->config,
         .draft = &s->draft,

@@ -101,14 +101,6 @@ static void put_milli(struct writer *w, const char *key, int64_t milli) {
         strbuf_printf(&w->out, ".%03" PRId64, milli % 1000);
 }
 
-static void put_words(struct writer *w, const struct field *f, unsigned bits) {
-    json_put_array(&w->json, f->name);
-    for (int i = 0; bits >> i; i++)
-        if (bits >> i & 1u)
-            json_write_string(&w->json, f->word(i));
-    json_write_array_end(&w->json);
-}
-
 static void put_resources(struct writer *w, const sym *resources, size_t count) {
     if (count == 0)
         return;
@@ -159,7 +151,11 @@ static void put_members(struct writer *w, const struct object *object, const voi
             json_put_string(&w->json, f->name, f->word((int)value));
             break;
         case FIELD_WORDS:
-            put_words(w, f, (unsigned)value);
+            json_put_array(&w->json, f->name);
+            for (int i = 0; value >> i; i++)
+                if (value >> i & 1)
+                    json_write_string(&w->json, f->word(i));
+            json_write_array_end(&w->json);
             break;
         case FIELD_SYMBOL:
             json_put_string(&w->json, f->name, writer_name(w, f->role, (sym)value));
@@ -218,52 +214,35 @@ static int set_if_other(struct writer *w, const char *pattern, const char *name,
                                                             : set_number(w, pattern, name, value);
 }
 
-/* Sets and marks the rows that differ. Nothing is written yet: a later setting may change an
- * earlier one. */
-static int set_policy(struct writer *w, bool *marks) {
+/* Sets the rows that differ, and writes them when none does: a later setting may change an earlier
+ * one. */
+static int write_policy(struct writer *w) {
     size_t first, count = settings_of(SECTION_ROOT, &first);
     bool changed = true;
-    for (int pass = 0; changed && pass < PASSES; pass++) {
+    for (int pass = 0; changed; pass++) {
         changed = false;
-        for (size_t i = 0; i < count; i++) {
-            const struct setting *row = &settings[first + i];
-            if (row->size == 0)
-                continue;
-            int64_t value = setting_load(row, &w->policy);
-            if (value == setting_load(row, config_policy(w->config)))
+        for (const struct setting *row = &settings[first]; row < &settings[first + count]; row++) {
+            int64_t value = row->size > 0 ? setting_load(row, &w->policy) : 0;
+            if (row->size == 0 || value == setting_load(row, config_policy(w->config)))
                 continue;
             _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
             setting_print(row, value, &text);
-            if (config_set(w->config, row->key, strbuf_text(&text), "snapshot", w->err) < 0)
+            int r = pass < PASSES
+                        ? config_set(w->config, row->key, strbuf_text(&text), "snapshot", w->err)
+                        : error_set(w->err, -ERANGE, "it depends on others");
+            if (r < 0)
                 return cannot_write(w, row->key, NULL);
-            marks[i] = true;
             changed = true;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct setting *row = &settings[first + i];
-        if (row->size > 0
-            && setting_load(row, &w->policy) != setting_load(row, config_policy(w->config))) {
-            (void)error_set(w->err, -ERANGE, "it depends on others");
-            return cannot_write(w, row->key, NULL);
-        }
-    }
-    return 0;
-}
-
-static int write_policy(struct writer *w) {
-    size_t first, count = settings_of(SECTION_ROOT, &first);
-    bool *marks = xcalloc(count + 1, sizeof(*marks));
-    int r = set_policy(w, marks);
-    for (size_t i = 0; r == 0 && i < count; i++) {
-        if (!marks[i])
+    for (const struct setting *row = &settings[first]; row < &settings[first + count]; row++) {
+        if (row->size == 0 || !config_is_chosen(w->config, row->key))
             continue;
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        setting_print(&settings[first + i], setting_load(&settings[first + i], &w->policy), &text);
-        json_put_string(&w->json, settings[first + i].key, strbuf_text(&text));
+        setting_print(row, setting_load(row, &w->policy), &text);
+        json_put_string(&w->json, row->key, strbuf_text(&text));
     }
-    free(marks);
-    return r;
+    return 0;
 }
 
 /* `spec`: what the core has; `known`: what the reader would have. */

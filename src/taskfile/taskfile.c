@@ -51,53 +51,13 @@ static const struct yaml_node *key_of(const struct yaml_node *mapping, const cha
     return NULL;
 }
 
-/* A scalar as text, or with `typed` as the YAML type. */
-static json_t *scalar_json(const struct yaml_node *node, bool typed) {
-    enum yaml_type type = yaml_type(node);
-    if (type == YAML_NULL)
-        return json_null();
-    if (typed && (type == YAML_TRUE || type == YAML_FALSE))
-        return json_boolean(type == YAML_TRUE);
-    if (typed && type == YAML_INTEGER)
-        return json_integer(yaml_integer(node));
-    return typed && type == YAML_REAL ? json_real(yaml_real(node))
-                                      : json_stringn(node->text, node->length);
-}
-
-/* The YAML reader bounds the depth. */
-static int any_json(const struct taskfile *file, const struct yaml_node *node, bool typed,
-                    json_t **ret_value, struct error *err) {
-    if (node->kind == YAML_SCALAR) {
-        *ret_value = scalar_json(node, typed);
-        return 0;
-    }
-    bool is_list = node->kind == YAML_LIST;
-    json_t *all = is_list ? json_array() : json_object(), *one = NULL;
-    int r = 0;
-    for (const struct yaml_node *at = node->first; r >= 0 && at; at = at->next) {
-        if (!is_list && json_object_get(all, at->text))
-            r = fail_at(file, at, err, "'%.60s' is said twice", at->text);
-        else
-            r = any_json(file, is_list ? at : at->value, typed, &one, err);
-        if (r >= 0 && is_list)
-            json_array_append_new(all, one);
-        else if (r >= 0)
-            json_object_set_new(all, at->text, one);
-    }
-    if (r < 0)
-        json_decref(all);
-    else
-        *ret_value = all;
-    return r;
-}
-
 /* The value of a key, parsed as member `m`. */
 static int read_value(const struct taskfile *file, const struct task_member *m,
                       const struct yaml_node *key, json_t **ret_value, struct error *err) {
     const struct yaml_node *node = key->value;
     struct error wrong = { 0 };
     json_t *value = NULL, *other = NULL;
-    int r = any_json(file, node, m->kind == MEMBER_OBJECT, &value, err);
+    int r = yaml_json(file->name, node, m->kind == MEMBER_OBJECT, &value, err);
     if (r < 0)
         return r;
     if (yaml_type(node) != YAML_NULL)

@@ -414,6 +414,45 @@ double yaml_real(const struct yaml_node *scalar) {
     return strtod(scalar->text, NULL);
 }
 
+static json_t *scalar_json(const struct yaml_node *node, bool typed) {
+    enum yaml_type type = node ? yaml_type(node) : YAML_NULL;
+    if (type == YAML_NULL)
+        return json_null();
+    if (typed && (type == YAML_TRUE || type == YAML_FALSE))
+        return json_boolean(type == YAML_TRUE);
+    if (typed && type == YAML_INTEGER)
+        return json_integer(yaml_integer(node));
+    return typed && type == YAML_REAL ? json_real(yaml_real(node))
+                                      : json_stringn(node->text, node->length);
+}
+
+int yaml_json(const char *name, const struct yaml_node *node, bool typed, json_t **ret_value,
+              struct error *err) {
+    if (!node || node->kind == YAML_SCALAR) {
+        *ret_value = scalar_json(node, typed);
+        return 0;
+    }
+    bool is_list = node->kind == YAML_LIST;
+    json_auto_t *all = is_list ? json_array() : json_object();
+    for (const struct yaml_node *at = node->first; at; at = at->next) {
+        json_t *one = NULL;
+        int r = 0;
+        if (name && !is_list && json_object_get(all, at->text))
+            r = yaml_fail((struct yaml_place){ name, at->line, at->column }, err,
+                          "'%.60s' is said twice", at->text);
+        else
+            r = yaml_json(name, is_list ? at : at->value, typed, &one, err);
+        if (r < 0)
+            return r;
+        if (is_list)
+            json_array_append_new(all, one);
+        else
+            json_object_set_new(all, at->text, one);
+    }
+    *ret_value = json_incref(all);
+    return 0;
+}
+
 struct yaml_noun yaml_noun(const struct yaml_node *node) {
     struct yaml_noun ret = { "" };
     if (node->kind == YAML_SCALAR && yaml_type(node) != YAML_NULL)

@@ -10,6 +10,7 @@
  * strings. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -86,6 +87,11 @@ enum yaml_type {
 enum yaml_type yaml_type(const struct yaml_node *scalar); /* YAML_TEXT for the others */
 int64_t yaml_integer(const struct yaml_node *scalar);     /* of YAML_INTEGER */
 double yaml_real(const struct yaml_node *scalar);         /* of YAML_REAL */
+
+/* The node with its descendants as JSON, null if it is NULL: scalars as texts, or with `typed` by
+ * their type. `name`: of the file, for the error of a repeated key; NULL: the last one counts. */
+int yaml_json(const char *name, const struct yaml_node *node, bool typed, json_t **ret_value,
+              struct error *err);
 
 /* "a list", "nothing", or the quoted text, shortened and sanitized: for messages. */
 struct yaml_noun {

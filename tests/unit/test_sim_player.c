@@ -120,8 +120,8 @@ TEST(a_run_that_is_stopped_ends_as_canceled_after_the_grace) {
     struct sim_play result = { 0 };
     assert_int_equal(play(&result, NULL), 0);
     assert_int_equal(script.ended.ended.outcome, OUTCOME_CANCELED);
-    assert_int_equal(script.ended_at, SECONDS(10) + SIM_STOP_GRACE);
-    assert_int_equal(result.runs[0].end, SECONDS(10) + SIM_STOP_GRACE);
+    assert_int_equal(script.ended_at, SECONDS(10) + SIM_STOP_DURATION);
+    assert_int_equal(result.runs[0].end, SECONDS(10) + SIM_STOP_DURATION);
     sim_play_finish(&result);
 }
 
