@@ -121,21 +121,8 @@ static int refuse(const char *name, const struct yaml_node *key, const char *exp
                      key->text, expected, yaml_noun(key->value).text);
 }
 
-/* find_key for a key with a value; NULL if it has none. */
-static int find_set_key(const char *name, const struct yaml *yaml, const char *what,
-                        const struct yaml_node **ret_key, struct error *err) {
-    int r = find_key(name, yaml, what, ret_key, err);
-    if (r == 0 && *ret_key && yaml_type((*ret_key)->value) == YAML_NULL)
-        *ret_key = NULL;
-    return r;
-}
-
-static int read_word(const char *name, const struct yaml *yaml, const char *what, char **ret_text,
+static int read_word(const char *name, const struct yaml_node *key, char **ret_text,
                      struct error *err) {
-    const struct yaml_node *key = NULL;
-    int r = find_set_key(name, yaml, what, &key, err);
-    if (r < 0 || !key)
-        return r;
     const char *text = key->value->text;
     if (key->value->kind != YAML_SCALAR || strpbrk(text, " \t\r\n"))
         return refuse(name, key, "one word", err);
@@ -144,12 +131,8 @@ static int read_word(const char *name, const struct yaml *yaml, const char *what
     return 0;
 }
 
-static int read_status(const char *name, const struct yaml *yaml, enum card_status *ret,
+static int read_status(const char *name, const struct yaml_node *key, enum card_status *ret,
                        struct error *err) {
-    const struct yaml_node *key = NULL;
-    int r = find_set_key(name, yaml, "agent_status", &key, err);
-    if (r < 0 || !key)
-        return r;
     for (int s = 0; key->value->kind == YAML_SCALAR && s < CARD_STATUS_MAX; s++)
         if (strcmp(key->value->text, status_names[s]) == 0) {
             *ret = (enum card_status)s;
@@ -158,17 +141,27 @@ static int read_status(const char *name, const struct yaml *yaml, enum card_stat
     return refuse(name, key, "idle, queued, running, succeeded, failed or canceled", err);
 }
 
-static int read_parallelizable(const char *name, const struct yaml *yaml, enum card_switch *ret,
-                               struct error *err) {
-    const struct yaml_node *key = NULL;
-    int r = find_set_key(name, yaml, "parallelizable", &key, err);
-    if (r < 0 || !key)
-        return r;
-    enum yaml_type type = key->value->kind == YAML_SCALAR ? yaml_type(key->value) : YAML_TEXT;
+static int read_switch(const char *name, const struct yaml_node *key, enum card_switch *ret,
+                       struct error *err) {
+    enum yaml_type type = yaml_type(key->value);
     if (type != YAML_TRUE && type != YAML_FALSE)
         return refuse(name, key, "true or false", err);
     *ret = type == YAML_TRUE ? CARD_TRUE : CARD_FALSE;
     return 0;
+}
+
+/* Reads one key into the card, if it has a value. */
+static int read_key(const char *name, const struct yaml *yaml, const char *what, struct card *card,
+                    struct error *err) {
+    const struct yaml_node *key = NULL;
+    int r = find_key(name, yaml, what, &key, err);
+    if (r < 0 || !key || yaml_type(key->value) == YAML_NULL)
+        return r;
+    if (strcmp(what, "agent_status") == 0)
+        return read_status(name, key, &card->status, err);
+    if (strcmp(what, "parallelizable") == 0)
+        return read_switch(name, key, &card->parallelizable, err);
+    return read_word(name, key, strcmp(what, "branch") == 0 ? &card->branch : &card->flow, err);
 }
 
 /* The text of the first heading in the body. */
@@ -197,13 +190,9 @@ int card_parse(const char *name, const char *text, size_t size, struct card *ret
     int r = read_front(name, text, size, &front, &yaml, err);
     if (r < 0)
         return r;
-    r = read_word(name, &yaml, "agent_flow", &card.flow, err);
-    if (r == 0)
-        r = read_word(name, &yaml, "branch", &card.branch, err);
-    if (r == 0)
-        r = read_status(name, &yaml, &card.status, err);
-    if (r == 0)
-        r = read_parallelizable(name, &yaml, &card.parallelizable, err);
+    static const char *const keys[] = { "agent_flow", "branch", "agent_status", "parallelizable" };
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(keys); i++)
+        r = read_key(name, &yaml, keys[i], &card, err);
     yaml_finish(&yaml);
     if (r < 0) {
         card_finish(&card);
@@ -389,11 +378,6 @@ int card_edit(const char *name, const struct strbuf *text, enum card_status stat
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static bool same_file(const struct stat *a, const struct stat *b) {
-    return a->st_ino == b->st_ino && a->st_size == b->st_size
-           && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 static int sync_folder(const char *path) {
     const char *slash = strrchr(path, '/');
     _cleanup_(freep) char *folder =
@@ -429,7 +413,11 @@ static int replace(const char *path, const struct stat *before, const struct str
     if (r == 0 && fchmod(fd, before->st_mode & 07777) < 0)
         r = -errno;
     (void)close(fd);
-    bool moved = r == 0 && (stat(path, &now) < 0 || !same_file(before, &now));
+    bool moved =
+        r == 0
+        && (stat(path, &now) < 0 || before->st_ino != now.st_ino || before->st_size != now.st_size
+            || before->st_mtim.tv_sec != now.st_mtim.tv_sec
+            || before->st_mtim.tv_nsec != now.st_mtim.tv_nsec);
     if (r == 0 && !moved && rename(temp.text, path) < 0)
         r = -errno;
     if (r < 0 || moved)

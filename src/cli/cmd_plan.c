@@ -65,8 +65,6 @@ struct waiting {
     unsigned group;
 };
 
-#define GROUP_MAX (GATE_MAX * LEASE_KIND_MAX)
-
 static const char *symbol_or_dash(const struct plan *p, sym symbol) {
     return symbol ? symbol_name(p->symbols, symbol) : "-";
 }
@@ -182,28 +180,29 @@ static void print_starts(struct plan *p) {
     print_cut(p, p->start_count);
 }
 
+static int compare_waiting(const void *left, const void *right) {
+    const struct waiting *a = left, *b = right;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    return a->task < b->task ? -1 : a->task > b->task;
+}
+
 /* All waiting tasks, grouped by gate, otherwise in file order. */
 static struct waiting *find_waiting(struct plan *p, size_t *ret_count) {
     size_t tasks = snapshot_task_count(p->snapshot), count = 0, capacity = 0;
     struct waiting *found = NULL;
-    size_t starts[GROUP_MAX + 1] = { 0 };
     for (task_id task = 1; task <= tasks; task++) {
         struct verdict v;
         if (!is_waiting(p, task, &v))
             continue;
         unsigned lease = v.gate == GATE_LEASE ? (unsigned)v.lease : 0;
         found = xgrow(found, &capacity, count + 1, sizeof(*found));
-        found[count] = (struct waiting){ task, (unsigned)v.gate * LEASE_KIND_MAX + lease };
-        starts[found[count++].group + 1]++;
+        found[count++] = (struct waiting){ task, (unsigned)v.gate * LEASE_KIND_MAX + lease };
     }
-    for (size_t i = 1; i <= GROUP_MAX; i++)
-        starts[i] += starts[i - 1];
-    struct waiting *sorted = xcalloc(count + 1, sizeof(*sorted));
-    for (size_t i = 0; i < count; i++)
-        sorted[starts[found[i].group]++] = found[i];
-    free(found);
+    if (count > 0)
+        qsort(found, count, sizeof(*found), compare_waiting);
     *ret_count = count;
-    return sorted;
+    return found;
 }
 
 static bool fill_waiting(void *ctx, size_t row, bool printing, const char **cells) {

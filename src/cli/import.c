@@ -1,5 +1,4 @@
 /* import.c: see import.h. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -364,7 +363,7 @@ const char *state_id(const json_t *item) {
     return get_text(item, "id", "");
 }
 
-void state_title(json_t *item, const char *text) {
+void state_set_title(json_t *item, const char *text) {
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT, title = STRBUF_INIT;
     text += strspn(text, " \t\r\n");
     strbuf_add(&line, text, strcspn(text, "\r\n"));
@@ -388,17 +387,17 @@ void state_put_text(json_t *item, const char *name, const char *text) {
     set_text(state_task(item), name, text && *text ? text : NULL);
 }
 
-void state_keep(json_t *item, const char *name, json_t *value) {
+void state_put_meta(json_t *item, const char *name, json_t *value) {
     json_t *meta = json_object_get(state_task(item), "meta");
     json_object_set_new(json_object_get(meta, "import"), name, value);
 }
 
-void state_keep_members(json_t *item, const json_t *record, const char *names) {
+void state_put_meta_members(json_t *item, const json_t *record, const char *names) {
     copy_members(json_object_get(json_object_get(state_task(item), "meta"), "import"), record,
                  names);
 }
 
-void state_need(json_t *item, const char *project, const char *id) {
+void state_add_need(json_t *item, const char *project, const char *id) {
     _cleanup_(freep) char *key = xasprintf("%s/%s", project, id);
     json_t *needs = json_object_get(item, "needs");
     EACH_ITEM(need, needs) {
@@ -408,7 +407,7 @@ void state_need(json_t *item, const char *project, const char *id) {
     json_array_append_new(needs, json_text(key));
 }
 
-void state_parent(json_t *item, const char *project, const char *id, bool waits) {
+void state_set_parent(json_t *item, const char *project, const char *id, bool waits) {
     _cleanup_(freep) char *key = xasprintf("%s/%s", project, id);
     json_object_set_new(item, "parent", json_text(key));
     state_put(item, "parent_gate", json_string(waits ? "done" : "none"));
@@ -447,11 +446,11 @@ void state_hold(struct state *s, json_t *item, const char *format, ...) {
     state_note(s, state_id(item), "%s%s", held ? "held: " : "", strbuf_text(&why));
 }
 
-void state_order(json_t *item, double rank) {
+void state_set_rank(json_t *item, double rank) {
     json_object_set_new(item, "rank", json_real(rank));
 }
 
-void state_created(const struct state *s, json_t *item, time_ms at) {
+void state_set_created(const struct state *s, json_t *item, time_ms at) {
     if (at > 0)
         state_put(item, "created_at", json_integer(time_min(at, s->now)));
 }
@@ -463,7 +462,7 @@ void state_report(struct state *s, enum state_report what, const char *source, c
     s->im.damaged |= what == STATE_DAMAGED;
 }
 
-void state_known(struct state *s, const json_t *object, const char *known) {
+void state_note_unknown(struct state *s, const json_t *object, const char *known) {
     EACH_MEMBER(key, value, object) {
         if (word_in(key, known) || json_object_get(s->ignored, key))
             continue;
@@ -510,7 +509,7 @@ static void check_links(struct state *s, json_t *item) {
             continue;
         }
         state_hold(s, item, "it needs '%s', which does not exist", strchr(key, '/') + 1);
-        state_keep(item, "missing", json_text(strchr(key, '/') + 1));
+        state_put_meta(item, "missing", json_text(strchr(key, '/') + 1));
         json_array_remove(needs, i);
     }
     const char *parent = get_text(item, "parent", NULL);
@@ -551,7 +550,7 @@ static void break_cycle(struct sorting *sort, const char *key) {
                 json_array_remove(needs, k);
         if (strcmp(get_text(item, "parent", ""), next) == 0)
             json_object_del(item, "parent");
-        state_keep(item, "cycle", json_text(strbuf_text(&cycle)));
+        state_put_meta(item, "cycle", json_text(strbuf_text(&cycle)));
         state_hold(sort->state, item, "they need each other: %s", strbuf_text(&cycle));
     }
 }
@@ -642,7 +641,7 @@ static void set_agent(struct state *s, json_t *item) {
     if (json_object_get(task, "argv"))
         return;
     if (agent && has_roster && !json_object_get(s->workers, agent)) {
-        state_keep(item, "agent", json_text(agent));
+        state_put_meta(item, "agent", json_text(agent));
         json_object_del(task, "agent");
         agent = NULL;
     }
@@ -669,8 +668,8 @@ static void finish_task(struct state *s, json_t *item) {
     else if (strcmp(is, "draft") == 0)
         state_put(item, "draft", json_true());
     set_agent(s, item);
-    state_keep(item, "from", json_string(cmd_name(s->im.call->cmd)));
-    state_keep(item, "state", json_string(is));
+    state_put_meta(item, "from", json_string(cmd_name(s->im.call->cmd)));
+    state_put_meta(item, "state", json_string(is));
 }
 
 static void remove_known(void *ctx, const json_t *project) {
@@ -795,22 +794,16 @@ static int by_version(const void *a, const void *b) {
 json_t *state_list(const struct state *s, const char *format, ...) {
     CMD_PRINT_ARGS(path, format);
     json_t *names = json_array();
-    if (s->folder < 0)
-        return names;
-    _cleanup_(fd_closep) int fd = outside_open(
-        s->folder, path.length > 0 ? strbuf_text(&path) : ".", O_RDONLY | O_DIRECTORY, NULL, NULL);
+    _cleanup_(folder_close) struct folder folder;
+    (void)outside_folder(&folder, s->folder, path.length > 0 ? strbuf_text(&path) : ".");
     char **list = NULL;
     size_t count = 0, capacity = 0;
-    const struct dirent *entry;
-    DIR *dir = fd >= 0 ? fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0)) : NULL;
-    while (dir && count < NAMES_MAX && (entry = readdir(dir))) {
-        if (entry->d_name[0] == '.')
+    for (const char *name; count < NAMES_MAX && (name = folder_next(&folder));) {
+        if (name[0] == '.')
             continue;
         list = xgrow(list, &capacity, count + 1, sizeof(*list));
-        list[count++] = xstrdup(entry->d_name);
+        list[count++] = xstrdup(name);
     }
-    if (dir)
-        (void)closedir(dir);
     if (count > 0)
         qsort(list, count, sizeof(*list), by_version);
     for (size_t i = 0; i < count; i++) {
@@ -903,7 +896,7 @@ time_ms state_time(const char *text) {
     return (time_ms)timegm(&tm) * 1000 + ms;
 }
 
-int state_missing(const struct state *s, const char *what) {
+int state_usage_error(const struct state *s, const char *what) {
     return cmd_usage_error(s->im.call->cmd, "there is %s in '%s'", what, s->im.call->args[0]);
 }
 

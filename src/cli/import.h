@@ -126,17 +126,17 @@ json_t *state_find(const struct state *state, const char *project, const char *i
 json_t *state_task(const json_t *item);
 const char *state_id(const json_t *item);
 /* The first line of a text, cut to the maximum length of a title. */
-void state_title(json_t *item, const char *text);
+void state_set_title(json_t *item, const char *text);
 /* Sets a member of the submission; takes `value`. */
 void state_put(json_t *item, const char *name, json_t *value);
 /* The same with a text; nothing if it is NULL or "". */
 void state_put_text(json_t *item, const char *name, const char *text);
 /* Stored with the task as meta.import.NAME; takes `value`. */
-void state_keep(json_t *item, const char *name, json_t *value);
+void state_put_meta(json_t *item, const char *name, json_t *value);
 /* The same for members of a record, by space-separated names, that are not null. */
-void state_keep_members(json_t *item, const json_t *record, const char *names);
-void state_need(json_t *item, const char *project, const char *id);
-void state_parent(json_t *item, const char *project, const char *id, bool waits);
+void state_put_meta_members(json_t *item, const json_t *record, const char *names);
+void state_add_need(json_t *item, const char *project, const char *id);
+void state_set_parent(json_t *item, const char *project, const char *id, bool waits);
 /* "waiting", "running", "held", "draft", "done", "failed", "canceled", "invalidated", "review". */
 void state_set(struct state *state, json_t *item, const char *is);
 /* `pairs`: { status there, state }, NULL-terminated. False: unknown status. */
@@ -146,8 +146,8 @@ bool state_is(const json_t *item, const char *is);
 /* It must not start by itself. Ended items and drafts only get the note. */
 void state_hold(struct state *state, json_t *item, const char *format, ...) _printf_(3, 4);
 /* Rank among waiting items: lower first. */
-void state_order(json_t *item, double rank);
-void state_created(const struct state *state, json_t *item, time_ms at);
+void state_set_rank(json_t *item, double rank);
+void state_set_created(const struct state *state, json_t *item, time_ms at);
 
 enum state_report {
     STATE_NOTE,
@@ -160,7 +160,7 @@ void state_report(struct state *state, enum state_report what, const char *sourc
 #define state_skip(state, ...)    state_report(state, STATE_SKIP, __VA_ARGS__)
 #define state_damaged(state, ...) state_report(state, STATE_DAMAGED, __VA_ARGS__)
 /* Records members of an object that are not among the words, each once. */
-void state_known(struct state *state, const json_t *object, const char *known);
+void state_note_unknown(struct state *state, const json_t *object, const char *known);
 void state_setting(struct state *state, const char *key, const json_t *value);
 /* Settings of a project if it is new; borrowed. */
 json_t *state_project(struct state *state, const char *name);
@@ -168,4 +168,4 @@ json_t *state_project(struct state *state, const char *name);
 /* RFC 3339; 0: invalid. */
 time_ms state_time(const char *text);
 /* The usage error of a folder without the state of this scheduler: what is missing in it. */
-int state_missing(const struct state *state, const char *what);
+int state_usage_error(const struct state *state, const char *what);

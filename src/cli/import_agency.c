@@ -146,17 +146,17 @@ static void set_state(struct agency *a, json_t *item, const json_t *front, const
 
 static void set_order(struct agency *a, json_t *item, const json_t *entry, const char *body) {
     time_ms created = created_in(body), queued = state_time(get_text(entry, "enqueuedAt", NULL));
-    state_created(a->s, item, created);
+    state_set_created(a->s, item, created);
     if (created > 0)
-        state_keep(item, "created_at", json_integer(created));
+        state_put_meta(item, "created_at", json_integer(created));
     if (!state_is(item, "waiting"))
         return;
     if (queued > 0) { /* determines the order */
-        state_created(a->s, item, queued);
-        state_order(item, (double)queued);
+        state_set_created(a->s, item, queued);
+        state_set_rank(item, (double)queued);
     } else if (a->last > 0) { /* after those, in the order of their codes, in which they are read */
-        state_created(a->s, item, ++a->last);
-        state_order(item, (double)a->last);
+        state_set_created(a->s, item, ++a->last);
+        state_set_rank(item, (double)a->last);
     }
 }
 
@@ -173,12 +173,12 @@ static void fill(struct agency *a, json_t *item, const struct card_path *at, con
     if (entry)
         json_object_set_new(entry, "_used", json_true());
     json_object_set_new(item, "failures", json_integer(failures));
-    state_known(a->s, front, keys);
+    state_note_unknown(a->s, front, keys);
     body += strspn(body, " \t\r\n");
     state_put(item, "prompt", json_text(body));
     const char *heading = strncmp(body, "# ", 2) == 0 ? body : strstr(body, "\n# ");
     if (heading)
-        state_title(item, heading + (*heading == '\n' ? 3 : 2));
+        state_set_title(item, heading + (*heading == '\n' ? 3 : 2));
     set_state(a, item, front, at->column, entry);
     set_order(a, item, entry, body);
     /* a card that is not scheduled has no kind here */
@@ -189,13 +189,13 @@ static void fill(struct agency *a, json_t *item, const struct card_path *at, con
     state_put(item, "serial", json_text(at->phase));
     state_put(item, "parallelizable", json_boolean(member_is(front, "parallelizable", "true")));
     state_put(item, "retries", json_integer(failures < RETRIES ? RETRIES - failures : 0));
-    state_keep(item, "failures", json_integer(failures));
-    state_keep_members(item, front, "owner risk review branch");
-    state_keep(item, "card", json_text(at->path));
+    state_put_meta(item, "failures", json_integer(failures));
+    state_put_meta_members(item, front, "owner risk review branch");
+    state_put_meta(item, "card", json_text(at->path));
     const char *pipeline = get_text(entry, "pipeline", get_text(run, "pipeline", "implement-only"));
     if (strcmp(pipeline, "implement-only") == 0)
         return;
-    state_keep(item, "pipeline", json_text(pipeline));
+    state_put_meta(item, "pipeline", json_text(pipeline));
     state_note(a->s, state_id(item), "the other steps of its pipeline '%s' are not brought over",
                pipeline);
 }
@@ -269,7 +269,7 @@ static int take_all(struct agency *a) {
             state_damaged(a->s, phase, "a phase must be called phase-N-label, in lower case");
         }
     }
-    return phases > 0 ? CMD_OK : state_missing(a->s, "no project/phase-*");
+    return phases > 0 ? CMD_OK : state_usage_error(a->s, "no project/phase-*");
 }
 
 static int agency_run(const struct cmd_call *call) {

@@ -101,7 +101,7 @@ static int read_folder(struct agent_queue *q) {
         return read_db(q, path);
     if (state_mode(q->s, "agent-queue.jsonl"))
         return read_lines(q, "agent-queue.jsonl");
-    return state_missing(q->s, "neither a database nor agent-queue.jsonl");
+    return state_usage_error(q->s, "neither a database nor agent-queue.jsonl");
 }
 
 static void take_project(struct agent_queue *q, json_t *row) {
@@ -169,7 +169,7 @@ static void set_prompt(struct agent_queue *q, json_t *item, const json_t *row) {
         strbuf_printf(&prompt, "%s%s", before, json_string_value(file));
         before = "\n";
     }
-    state_title(item, get_text(row, "title", ""));
+    state_set_title(item, get_text(row, "title", ""));
     state_put(item, "prompt", json_text(strbuf_text(&prompt)));
 }
 
@@ -248,7 +248,7 @@ static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
         state_damaged(q->s, id, "a second row has the same id");
         return;
     }
-    state_known(q->s, row, task_columns);
+    state_note_unknown(q->s, row, task_columns);
     set_state(q, item, row);
     set_prompt(q, item, row);
     const json_t *priority = json_object_get(row, "priority");
@@ -256,15 +256,15 @@ static void take_task(struct agent_queue *q, const json_t *row, bool archived) {
         state_put(item, "priority", json_integer((json_int_t)json_number_value(priority)));
     else if (priority && !json_is_null(priority))
         state_note(q->s, id, "its priority is not a number: 100 is used");
-    state_created(q->s, item, ms_of(row, "created_at"));
+    state_set_created(q->s, item, ms_of(row, "created_at"));
     if (ms_of(row, "created_at") == 0)
         state_note(q->s, id, "when it was created is not known");
     set_agent_and_workspace(q, item, row);
-    state_keep_members(item, row,
-                       "status retry_count max_retries branch_name pr_url task_type profile_id "
-                       "plan_source preferred_workspace_id assigned_agent_id");
+    state_put_meta_members(item, row,
+                           "status retry_count max_retries branch_name pr_url task_type profile_id "
+                           "plan_source preferred_workspace_id assigned_agent_id");
     if (parent)
-        state_parent(item, get_text(q->of_task, parent, project), parent, false);
+        state_set_parent(item, get_text(q->of_task, parent, project), parent, false);
     if (!json_object_get(q->projects, project))
         state_hold(q->s, item, "its project '%s' does not exist there", project);
 }
@@ -276,7 +276,7 @@ static void take_needs(struct agent_queue *q) {
         const char *project = get_text(q->of_task, id, "");
         json_t *item = state_find(q->s, project, id);
         if (item && *on)
-            state_need(item, get_text(q->of_task, on, project), on);
+            state_add_need(item, get_text(q->of_task, on, project), on);
     }
 }
 
@@ -295,7 +295,7 @@ static void set_order(const struct agent_queue *q) {
     for (size_t i = 0; i < count; i++) {
         json_t *item = state_find(q->s, get_text(q->of_task, ids[i], ""), ids[i]);
         if (item)
-            state_order(item, (double)i);
+            state_set_rank(item, (double)i);
     }
     free(ids);
 }

@@ -91,7 +91,7 @@ static void read_runs(struct conductor *c, struct folder *f) {
         json_auto_t *info = state_yaml(c->s, NULL, "%s", path);
         if (info && !json_is_object(info))
             state_note(c->s, path, "the file is empty");
-        state_known(c->s, info, run_members);
+        state_note_unknown(c->s, info, run_members);
         f->is_running = f->is_running || member_is(info, "status", "running");
         const json_t *parent = json_object_get(c->runs, get_text(info, "parent_run_id", ""));
         const char *of = json_string_value(json_array_get(parent, 1));
@@ -111,7 +111,7 @@ static void add_needs(json_t *item, const char *project, const json_t *list) {
             strbuf_add(&id, at, strcspn(at, ", "));
             at += id.length;
             if (id.length > 0)
-                state_need(item, project, strbuf_text(&id));
+                state_add_need(item, project, strbuf_text(&id));
         }
     }
 }
@@ -124,7 +124,7 @@ static void read_needs(struct conductor *c, const struct folder *f, json_t *item
         state_hold(c->s, item, "TASK-CONFIG.yaml is damaged, so that what it needs is not known");
         c->s->im.damaged = true;
     }
-    state_known(c->s, config, "depends_on");
+    state_note_unknown(c->s, config, "depends_on");
     json_t *needs = json_object_get(config, "depends_on");
     json_auto_t *list = json_is_string(needs) ? json_pack("[O]", needs) : json_incref(needs);
     add_needs(item, f->project, list);
@@ -136,12 +136,12 @@ static void read_parent(struct conductor *c, const struct folder *f, json_t *ite
     json_auto_t *link = state_yaml(c->s, &ignored, "%s/TASK-THREAD-LINK.yaml", f->path);
     const char *task = get_text(link, "parent_task_id", NULL);
     if (task)
-        state_parent(item, get_text(link, "parent_project_id", f->project), task, false);
+        state_set_parent(item, get_text(link, "parent_project_id", f->project), task, false);
     EACH_ITEM(run, f->runs) {
         const json_t *parent = json_object_get(c->runs, get_text(run, "parent_run_id", ""));
         if (parent)
-            state_parent(item, json_string_value(json_array_get(parent, 0)),
-                         json_string_value(json_array_get(parent, 1)), false);
+            state_set_parent(item, json_string_value(json_array_get(parent, 0)),
+                             json_string_value(json_array_get(parent, 1)), false);
     }
 }
 
@@ -224,16 +224,16 @@ static void take_task(struct conductor *c, struct folder *f) {
     json_t *item = state_item(c->s, f->project, f->task, NULL);
     state_put(item, "prompt", json_string(strbuf_text(&prompt)));
     state_put(item, "until", json_string("done"));
-    state_title(item, strbuf_text(&prompt));
-    state_created(c->s, item, time_in_id(f->task));
+    state_set_title(item, strbuf_text(&prompt));
+    state_set_created(c->s, item, time_in_id(f->task));
     set_state(c, f, item, entry);
     set_agent_and_folder(c, f, item, request);
     read_needs(c, f, item, request);
     read_parent(c, f, item);
     set_variables(item, json_object_get(request, "config"));
     if (entry)
-        state_order(item, get_real(entry, "order", 0));
-    state_keep(item, "runs", json_integer((json_int_t)json_array_size(f->runs)));
+        state_set_rank(item, get_real(entry, "order", 0));
+    state_put_meta(item, "runs", json_integer((json_int_t)json_array_size(f->runs)));
 }
 
 typedef void (*each_task)(struct conductor *c, struct folder *f);

@@ -267,7 +267,7 @@ static void take_fields(struct gastown *g, json_t *item) {
         json_t *value = json_object_get(context, kept[i]);
         if (!value || json_is_null(value))
             continue;
-        state_keep(item, kept[i], json_incref(value));
+        state_put_meta(item, kept[i], json_incref(value));
         strbuf_printf(&names, "%s%s", names.length > 0 ? ", " : "", kept[i]);
     }
     if (names.length > 0)
@@ -275,8 +275,8 @@ static void take_fields(struct gastown *g, json_t *item) {
                    strbuf_text(&names));
     time_ms queued = state_time(get_text(context, "enqueued_at", NULL));
     if (queued > 0) { /* determines the order, not the bead's creation time */
-        state_created(g->s, item, queued);
-        state_order(item, (double)queued);
+        state_set_created(g->s, item, queued);
+        state_set_rank(item, (double)queued);
     }
 }
 
@@ -287,9 +287,9 @@ static void set_links(struct gastown *g, json_t *item, const json_t *bead) {
         if (strcmp(get_text(link, "issue_id", state_id(item)), state_id(item)) != 0 || !*on)
             continue;
         if (strcmp(type, "blocks") == 0)
-            state_need(item, project_of(g, on), on);
+            state_add_need(item, project_of(g, on), on);
         else if (strcmp(type, "parent-child") == 0)
-            state_parent(item, project_of(g, on), on, false);
+            state_set_parent(item, project_of(g, on), on, false);
         else if (strcmp(type, "conditional-blocks") == 0 || strcmp(type, "waits-for") == 0)
             state_hold(g->s, item, "'%s' on '%s' has no counterpart here", type, on);
     }
@@ -305,7 +305,7 @@ static void set_epic(struct gastown *g, json_t *item) {
                 && strcmp(last_part(get_text(link, "depends_on_id", "")), state_id(item)) == 0;
             if (!is_child || !state_find(g->s, project_of(g, id), id))
                 continue;
-            state_need(item, project_of(g, id), id);
+            state_add_need(item, project_of(g, id), id);
             children++;
         }
     }
@@ -332,20 +332,20 @@ static void take_bead(struct gastown *g, const char *id, const json_t *bead) {
     json_t *item = state_item(g->s, project, id, NULL);
     const json_t *context = open_context(g, id);
     const char *agent = get_text(context, "agent", rig_agent(g, project));
-    state_known(g->s, bead, members);
-    state_title(item, get_text(bead, "title", id));
+    state_note_unknown(g->s, bead, members);
+    state_set_title(item, get_text(bead, "title", id));
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
     const char *args = get_text(context, "args", "");
     import_bead_prompt(bead, &prompt);
     strbuf_printf(&prompt, "%s%s", *args ? "\n\n" : "", args);
     state_put(item, "prompt", json_text(strbuf_text(&prompt)));
     set_state(g, item, bead);
-    state_created(g->s, item, state_time(get_text(bead, "created_at", NULL)));
+    state_set_created(g->s, item, state_time(get_text(bead, "created_at", NULL)));
     state_put(item, "priority", import_bead_priority(get_real(bead, "priority", 2)));
     state_put_text(item, "agent", agent);
-    state_keep(item, "type", json_text(type_of(bead)));
-    state_keep(item, "created_at", json_text(get_text(bead, "created_at", "")));
-    state_keep_members(item, bead, "labels external_ref");
+    state_put_meta(item, "type", json_text(type_of(bead)));
+    state_put_meta(item, "created_at", json_text(get_text(bead, "created_at", "")));
+    state_put_meta_members(item, bead, "labels external_ref");
     take_fields(g, item);
     if (!word_in(type_of(bead), work))
         state_hold(g->s, item, "'%s' is not a type that is known", type_of(bead));
@@ -371,7 +371,7 @@ static void take_all(struct gastown *g) {
             const char *tracked = last_part(get_text(link, "depends_on_id", ""));
             json_t *member = state_find(g->s, project_of(g, tracked), tracked);
             if (member)
-                state_keep(member, "convoy", json_text(id));
+                state_put_meta(member, "convoy", json_text(id));
         }
         if (item)
             set_links(g, item, bead);

@@ -140,7 +140,7 @@ static void set_prompt(json_t *item, const json_t *loop) {
         strbuf_printf(&fallback, "%s %s", type, state_id(item));
         title = strbuf_text(&fallback);
     }
-    state_title(item, title);
+    state_set_title(item, title);
     add_part(&prompt, "", title);
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         add_part(&prompt, "", get_text(context, parts[i], ""));
@@ -169,24 +169,25 @@ static void take_loop(struct loopr *l, const char *id, const json_t *loop) {
     char digits[11] = "";
     double created = get_real(loop, "created_at", 0);
     long iteration = (long)get_real(loop, "iteration", 0) + (is_second(loop) ? 1 : 0);
-    state_known(l->s, loop, members);
+    state_note_unknown(l->s, loop, members);
     set_state(l, item, loop);
     set_prompt(item, loop);
     (void)snprintf(digits, sizeof(digits), "%.10s", id);
-    state_created(l->s, item, created > 0 ? (time_ms)created : strtoll(digits, NULL, 10) * 1000);
+    state_set_created(l->s, item,
+                      created > 0 ? (time_ms)created : strtoll(digits, NULL, 10) * 1000);
     if (word_in(type, "plan spec phase ralph"))
         state_put(item, "kind", json_string(type));
     else
         state_hold(l->s, item, "'%s' is not a type that is known", type);
     state_put(item, "iteration", json_integer(iteration > 0 ? iteration : 1));
     if (parent_of(loop))
-        state_parent(item, l->project, parent_of(loop), true);
+        state_set_parent(item, l->project, parent_of(loop), true);
     set_artifact(l, item, loop);
     if (check) {
         state_put(item, "checks", json_pack("[[s,s,o]]", "sh", "-c", json_text(check)));
         state_put(item, "until", json_string("validate"));
     }
-    state_keep_members(
+    state_put_meta_members(
         item, loop,
         "conversation_id max_iterations iteration triggered_by prompt_path input_artifact");
 }
@@ -287,7 +288,7 @@ static int take_all(struct loopr *l) {
         if (code == CMD_OK && json_object_size(l->s->items) > before)
             code = set_path(l, project);
     }
-    return found > 0 ? code : state_missing(l->s, "no .taskstore");
+    return found > 0 ? code : state_usage_error(l->s, "no .taskstore");
 }
 
 static int loopr_run(const struct cmd_call *call) {

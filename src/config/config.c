@@ -293,7 +293,7 @@ static amount times(amount count, amount factor) {
 }
 
 /* Values that depend on another key: `auto`, and a cap that is never below its delay. */
-static void policy_settle(struct policy *policy) {
+static void policy_resolve_auto(struct policy *policy) {
     if (policy->queue.soft == SETTING_AUTO) {
         policy->queue.soft = times(policy->runs, 4);
         if (policy->queue.soft < 8)
@@ -323,14 +323,14 @@ bool config_tick_has_no_effect(const struct config *config) {
            && config->policy.pace.batch == UNLIMITED;
 }
 
-static void policy_follow(struct config *config) {
+static void policy_update(struct config *config) {
     const struct section *root = &config->sections[SECTION_ROOT];
     policy_default(&config->policy); /* for the few fields without a key */
     for (size_t i = 0; i < root->row_count; i++) {
         const struct setting *setting = &settings[root->first_row + i];
         setting_store(setting, root->entries[i].value, &config->policy);
     }
-    policy_settle(&config->policy);
+    policy_resolve_auto(&config->policy);
     /* max_wait_s takes effect under every preset, unless the order is also set. */
     if (config_is_chosen(config, "max_wait_s") && !config_is_chosen(config, "order"))
         config->policy.order |= ORDER_BY_OVERDUE;
@@ -349,7 +349,7 @@ static void put_defaults(struct config *config) {
         root->entries[i].value = config->standards[root->first_row + i];
         root->entries[i].origin = symbol_intern(&config->texts, "default", strlen("default"));
     }
-    policy_follow(config);
+    policy_update(config);
 }
 
 static void put_preset(struct config *config, const struct preset *preset) {
@@ -488,7 +488,7 @@ static int store_value(struct config *config, const struct assignment *a,
     entry->line = a->line;
     entry->reading = a->line ? config->reading : 0;
     if (key->section == SECTION_ROOT)
-        policy_follow(config);
+        policy_update(config);
     /* An account that an agent names needs no section: it exists with all defaults. */
     if (strcmp(key->setting->key, "agents.A.limiter") == 0)
         add_name(config, SECTION_LIMITERS, a->value);

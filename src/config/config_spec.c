@@ -105,7 +105,7 @@ static int check_names(const struct config *config, const char *agent, struct er
             return error_set(err, -EINVAL, "an agent cannot take over from itself; name others");
         if (!config_has_agent(config, words[i]))
             return error_set(
-                err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
+                err, -EINVAL, "there is no agent '%s'; make_fact it below 'agents', or name %s",
                 error_quote(words[i]).text, agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
         for (size_t k = 0; k < i; k++)
             if (strcmp(words[i], words[k]) == 0)
@@ -161,8 +161,8 @@ int config_check_failover(const struct config *config, struct error *err) {
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-static void describe(const struct config *config, struct core *core, enum setting_section section,
-                     const char *name, struct fact *ret) {
+static void make_fact(const struct config *config, struct core *core, enum setting_section section,
+                      const char *name, struct fact *ret) {
     switch (section) {
     case SECTION_RESOURCES:
         ret->kind = FACT_RESOURCE;
@@ -222,7 +222,7 @@ int config_apply(const struct config *config, struct core *core, struct error *e
         for (size_t i = 0; r >= 0 && i < config->sections[section].count; i++) {
             struct fact fact = { 0 };
             const char *name = config_name(config, (enum setting_section)section, i);
-            describe(config, core, (enum setting_section)section, name, &fact);
+            make_fact(config, core, (enum setting_section)section, name, &fact);
             r = core_apply(core, &fact, err);
             if (r < 0)
                 (void)error_prefix(err, "'%s'", error_quote(name).text);

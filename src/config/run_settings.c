@@ -136,7 +136,7 @@ static bool is_name(const char *text) {
            && strspn(text, LETTERS DIGITS "._-") == length;
 }
 
-static bool is_wish(const char *text) {
+static bool is_value_text(const char *text) {
     size_t length = strlen(text);
     for (const char *c = text; *c; c++)
         if (*c <= ' ' || *c > '~')
@@ -182,8 +182,8 @@ static const struct {
     { "partition", is_name, NAME_RULE },
     { "account", is_name, NAME_RULE },
     { "qos", is_name, NAME_RULE },
-    { "gres", is_wish, "a text without blanks, like gpu:2" },
-    { "constraint", is_wish, "a text without blanks, like 'rack1|rack2'" },
+    { "gres", is_value_text, "a text without blanks, like gpu:2" },
+    { "constraint", is_value_text, "a text without blanks, like 'rack1|rack2'" },
     { "cpus", is_count, "a whole number from 1 to 100000" },
     { "options", are_options,
       "long options of sbatch with their values behind '=', like '--exclusive --mail-type=END'; "

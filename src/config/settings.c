@@ -131,7 +131,7 @@ static bool is_store(const char *text) {
            || strncmp(text, "postgres://", 11) == 0 || strncmp(text, "memory:", 7) == 0;
 }
 
-static bool is_news(const char *text) {
+static bool is_notify_event(const char *text) {
     static const char *const kinds[] = { "done", "failed", "limited", "needs-person",
                                          "group-finished" };
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -141,7 +141,7 @@ static bool is_news(const char *text) {
 }
 
 /* Absolute, relative to the home, or in the workspace; never upwards. */
-static bool is_seen(const char *text) {
+static bool is_sandbox_path(const char *text) {
     for (const char *at = text; (at = strstr(at, "..")); at += 2)
         if ((at == text || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
             return false;
@@ -149,7 +149,7 @@ static bool is_seen(const char *text) {
 }
 
 #define FORM(name, ...) static const struct setting_form name##_form = { __VA_ARGS__ }
-FORM(seen, is_seen, "/PATH, ~/PATH or a path in the workspace, without '..'");
+FORM(sandbox, is_sandbox_path, "/PATH, ~/PATH or a path in the workspace, without '..'");
 FORM(webhook, is_webhook, "http://…, https://… or unix:/…, without a user name", true);
 FORM(listen, is_listen, "127.0.0.1:PORT or [::1]:PORT", true);
 FORM(http_listen, is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878", true);
@@ -163,8 +163,8 @@ FORM(collector, is_collector,
 FORM(secret_file, is_path, "an absolute path", true);
 FORM(store, is_store, "an absolute path, or postgresql://USER@HOST/DATABASE", true);
 FORM(secret_env, is_variable, "the name of a variable", true);
-FORM(news, is_news, "words of: done failed limited needs-person group-finished");
-FORM(place, slurm_word_is_valid,
+FORM(notify, is_notify_event, "words of: done failed limited needs-person group-finished");
+FORM(slurm, slurm_word_is_valid,
      "words KEY=VALUE with partition, account, qos, gres, constraint, cpus or options");
 FORM(variable, is_variable, "names of variables");
 FORM(credential, is_credential, "words NAME=CREDENTIAL");

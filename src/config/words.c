@@ -29,7 +29,7 @@ static bool found_add(struct found *found, const char *text, size_t size) {
 /* --- as a shell ------------------------------------------------------------------------------- */
 
 /* Inside "…" a backslash is literal unless it escapes one of these. */
-static bool hides(char c) {
+static bool is_escaped_in_quotes(char c) {
     return c == '"' || c == '\\' || c == '$' || c == '`';
 }
 
@@ -38,7 +38,7 @@ static const char *read_quoted(const char *at, char quote, struct strbuf *word) 
     for (; *at != quote; at++) {
         if (*at == '\0')
             return NULL;
-        if (quote == '"' && *at == '\\' && hides(at[1]))
+        if (quote == '"' && *at == '\\' && is_escaped_in_quotes(at[1]))
             at++;
         strbuf_putc(word, *at);
     }
@@ -86,19 +86,14 @@ static bool split_json(const char *text, struct found *found) {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* C1 controls in UTF-8: a terminal might interpret them, and no text needs them. */
-static bool is_upper_control(const char *at) {
-    return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
-}
-
 bool words_is_text(const char *text, size_t size, bool controls) {
     const char *end = text + size;
     for (size_t length; text < end; text += length) {
         unsigned char c = (unsigned char)*text;
         length = utf8_length(text, (size_t)(end - text));
-        if (length == 0 || c == '\0' || is_upper_control(text))
+        if (length == 0 || c == '\0' || (!controls && utf8_is_control(text, length)))
             return false;
-        if (!controls && utf8_is_control(text, length))
+        if (c == 0xc2 && (unsigned char)text[1] < 0xa0) /* C1: no text needs these controls */
             return false;
     }
     return true;
@@ -135,7 +130,7 @@ static void print_word(const char *word, struct strbuf *out) {
     } else {
         strbuf_putc(out, '"');
         for (; *word; word++) {
-            if (hides(*word))
+            if (is_escaped_in_quotes(*word))
                 strbuf_putc(out, '\\');
             strbuf_putc(out, *word);
         }

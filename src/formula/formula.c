@@ -34,7 +34,7 @@ static const struct yaml_limits limits = {
     .nodes = 100000,
 };
 
-#define fail(f, line, ...) yaml_fail((struct yaml_place){ (f)->file, line, 0 }, __VA_ARGS__)
+#define fail(f, line, ...) yaml_fail((struct yaml_position){ (f)->file, line, 0 }, __VA_ARGS__)
 
 static bool name_fits(const char *name, size_t length) {
     bool good = length > 0 && length <= 64 && !isdigit((unsigned char)name[0]) && name[0] != '-';

@@ -189,10 +189,10 @@ static int start_run(struct player *p, const struct order *order, struct error *
     player_set_ready(p, order->task, true); /* no order may have reported it as ready */
     contest_charge(p, &p->play->runs[p->play->run_count - 1]);
     player_set_ready(p, order->task, false);
-    const struct fact started = { .kind = FACT_RUN_STARTED,
-                                  .task = order->task,
-                                  .attempt = order->attempt };
-    return player_apply(p, &started, err);
+    return player_apply(
+        p,
+        &(struct fact){ .kind = FACT_RUN_STARTED, .task = order->task, .attempt = order->attempt },
+        err);
 }
 
 /* Ends the task's live run, if it has one, after the grace period. */
@@ -230,8 +230,8 @@ static int end_run(struct player *p, uint32_t handle, struct error *err) {
     if (r < 0 || !run->listed || run->workspace == 0)
         return r;
     /* The snapshot may list the workspace as locked by this run. */
-    const struct fact unlocked = { .kind = FACT_WORKSPACE, .workspace = { .id = run->workspace } };
-    return player_apply(p, &unlocked, err);
+    return player_apply(
+        p, &(struct fact){ .kind = FACT_WORKSPACE, .workspace = { .id = run->workspace } }, err);
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */
@@ -428,15 +428,13 @@ static int approve(struct player *p, task_id task, struct error *err) {
     if (!core_task(p->world->core, task, &view) || view.state != TASK_HELD
         || !awaits_verdict(view.hold))
         return 0; /* its state changed meanwhile */
-    const struct fact approved = { .kind = FACT_APPROVE, .task = task };
-    return player_apply(p, &approved, err);
+    return player_apply(p, &(struct fact){ .kind = FACT_APPROVE, .task = task }, err);
 }
 
 /* One point in time. *ret_happened: something ended, started or changed. */
 static int turn(struct player *p, bool *ret_happened, struct error *err) {
-    const struct fact clock = { .kind = FACT_CLOCK, .now = p->now };
     uint64_t quiet = p->play->steps + 1; /* only the clock was set */
-    int r = player_apply(p, &clock, err);
+    int r = player_apply(p, &(struct fact){ .kind = FACT_CLOCK, .now = p->now }, err);
     uint32_t handle;
     while (r >= 0 && (handle = timer_heap_pop(&p->ends, p->now)) != 0)
         r = end_run(p, handle, err);

@@ -126,10 +126,9 @@ static void print_summary(const struct sim_case *c, const struct gantt_style *st
 
 static void print_groups(const struct sim_result *r, bool projects, const struct gantt_style *style,
                          struct strbuf *out) {
-    static const char *const project_heading[] = {
-        "project", "weight", "tasks", "done", "runs", "peak", "tokens", "share", "target", "mean wait",
-        NULL
-    };
+    static const char *const project_heading[] = { "project", "weight",    "tasks",  "done",
+                                                   "runs",    "peak",      "tokens", "share",
+                                                   "target",  "mean wait", NULL };
     static const char *const kind_heading[] = { "kind",   "tasks",    "done",      "runs", "peak",
                                                 "tokens", "mean run", "mean wait", NULL };
     const struct sim_group_result *groups = projects ? r->projects : r->kinds;

@@ -420,10 +420,8 @@ static int apply_resources(struct loader *t) {
         if (loader_known(t, name)->resource)
             continue;
         loader_known(t, name)->resource = true;
-        struct fact fact = { .kind = FACT_RESOURCE };
-        fact.resource.id = name;
-        fact.resource.cap = UNLIMITED;
-        int r = loader_apply(t, &fact);
+        int r = loader_apply(t, &(struct fact){ .kind = FACT_RESOURCE,
+                                                .resource = { .id = name, .cap = UNLIMITED } });
         if (r < 0)
             return r;
     }
@@ -470,12 +468,11 @@ static int check_tokens(struct loader *t) {
 
 static int apply_external(struct loader *t, sym project, sym limiter, uint32_t running,
                           uint32_t roots) {
-    struct fact fact = { .kind = FACT_EXTERNAL };
-    fact.external.project = project;
-    fact.external.limiter = limiter;
-    fact.external.running = running;
-    fact.external.roots = roots;
-    return loader_apply(t, &fact);
+    return loader_apply(t, &(struct fact){ .kind = FACT_EXTERNAL,
+                                           .external = { .project = project,
+                                                         .limiter = limiter,
+                                                         .running = running,
+                                                         .roots = roots } });
 }
 
 static int apply_external_runs(struct loader *t) {
@@ -500,17 +497,18 @@ static int apply_usage(struct loader *t) {
         return r < 0 ? r : apply_external_runs(t);
     for (size_t i = 0; r == 0 && i < d->projects.count; i++) {
         const struct project_record *p = &d->projects.items[i];
-        struct fact usage = { .kind = FACT_USAGE };
-        usage.usage.project = p->id;
-        usage.usage.tokens = p->tokens_used;
-        usage.usage.completions = p->completed;
-        usage.usage.starts = p->completed + p->running;
-        usage.usage.money = p->usd_used;
-        usage.usage.priced = p->usd_used > 0 ? (int32_t)p->completed : 0;
-        usage.usage.at = d->top.now;
+        const struct usage_spec usage = {
+            .project = p->id,
+            .tokens = p->tokens_used,
+            .completions = (int32_t)p->completed,
+            .starts = (int32_t)(p->completed + p->running),
+            .money = p->usd_used,
+            .priced = p->usd_used > 0 ? (int32_t)p->completed : 0,
+            .at = d->top.now,
+        };
         sum += p->tokens_used;
         spent += p->usd_used;
-        r = loader_apply(t, &usage);
+        r = loader_apply(t, &(struct fact){ .kind = FACT_USAGE, .usage = usage });
     }
     /* External runs are charged the mean, so all usage comes first. */
     if (r == 0)
@@ -540,11 +538,11 @@ static int apply_workspaces(struct loader *t) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < t->draft->locks.count; i++) {
         const struct lock_record *lock = &t->draft->locks.items[i];
-        struct fact fact = { .kind = FACT_WORKSPACE };
-        fact.workspace.id = lock->workspace;
-        fact.workspace.locked = lock->locked;
-        fact.workspace.locked_by = number_of(t->draft, lock->holder);
-        r = loader_apply(t, &fact);
+        r = loader_apply(
+            t, &(struct fact){ .kind = FACT_WORKSPACE,
+                               .workspace = { .id = lock->workspace,
+                                              .locked = lock->locked,
+                                              .locked_by = number_of(t->draft, lock->holder) } });
     }
     return r;
 }
@@ -613,11 +611,10 @@ static int apply_world(struct loader *t) {
         for (size_t i = 0; i < t->draft->projects.count; i++)
             if (t->draft->projects.items[i].free_workspaces != ABSENT)
                 t->no_other_workspaces = true;
-    struct fact policy = { .kind = FACT_POLICY, .policy = config_policy(t->config) };
-    struct fact clock = { .kind = FACT_CLOCK, .now = t->draft->top.now };
-    int r = loader_apply(t, &policy);
+    int r =
+        loader_apply(t, &(struct fact){ .kind = FACT_POLICY, .policy = config_policy(t->config) });
     if (r == 0)
-        r = loader_apply(t, &clock);
+        r = loader_apply(t, &(struct fact){ .kind = FACT_CLOCK, .now = t->draft->top.now });
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
         r = steps[i](t);
     if (r == 0 && config_apply(t->config, t->core, t->err) < 0)
@@ -628,14 +625,6 @@ static int apply_world(struct loader *t) {
 }
 
 /* --- tasks ----------------------------------------------------------------------------------- */
-
-static sym limiter_of(struct loader *t, const struct task_spec *task) {
-    if (task->limiter)
-        return task->limiter;
-    if (task->agent && loader_known(t, task->agent)->agent_limiter)
-        return 0; /* the core uses its agent's */
-    return t->only_limiter;
-}
 
 /* Restores the state of the daemon. */
 static void complete_live(const struct loader *t, struct task_spec *spec) {
@@ -688,7 +677,9 @@ static void complete_spec(struct loader *t, const struct task_record *task, stru
     ret->id = number_of(d, ret->id);
     ret->parent = number_of(d, ret->parent);
     ret->project = ret->project ? ret->project : t->default_project;
-    ret->limiter = limiter_of(t, ret);
+    bool by_agent = ret->agent && loader_known(t, ret->agent)->agent_limiter;
+    if (!ret->limiter && !by_agent) /* the core uses its agent's */
+        ret->limiter = t->only_limiter;
     ret->resources = ret->resource_count ? &d->resources.items[task->resources] : NULL;
     ret->iteration = ret->iteration ? ret->iteration : 1;
     ret->artifact_missing = !task->artifact_present;
@@ -784,11 +775,7 @@ static int apply_tasks(struct loader *t) {
     free(needs);
     if (r == 0)
         r = apply_free_workspaces(t);
-    if (r == 0 && d->top.paused) {
-        struct fact pause = { .kind = FACT_PAUSE };
-        r = loader_apply(t, &pause);
-    }
-    return r;
+    return r == 0 && d->top.paused ? loader_apply(t, &(struct fact){ .kind = FACT_PAUSE }) : r;
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
@@ -836,15 +823,14 @@ static int apply_draft(struct snapshot *s, const char *name, const struct snapsh
         .name = name,
         .err = err,
     };
-    struct fact loading = { .kind = FACT_LOADING }, loaded = { .kind = FACT_LOADED };
     if (s->draft.top.live)
-        r = loader_apply(&t, &loading);
+        r = loader_apply(&t, &(struct fact){ .kind = FACT_LOADING });
     if (r == 0)
         r = apply_world(&t);
     if (r == 0)
         r = apply_tasks(&t);
     if (r == 0 && s->draft.top.live)
-        r = loader_apply(&t, &loaded);
+        r = loader_apply(&t, &(struct fact){ .kind = FACT_LOADED });
     free(t.known);
     return r;
 }

@@ -49,12 +49,6 @@ struct writer {
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static bool name_fits(enum name_role role, const char *name, size_t length) {
-    bool is_setting = role <= NAME_RESOURCE; /* it is part of a setting's key */
-    return length > 0 && length <= TEXT_MAX && utf8_is_line(name, length)
-           && (!is_setting || utf8_is_name(name, length));
-}
-
 /* The name to write; valid until the next call. NULL for 0. */
 static const char *writer_name(struct writer *w, enum name_role role, sym symbol) {
     static const char *const roles[NAME_ROLE_MAX] = {
@@ -65,7 +59,10 @@ static const char *writer_name(struct writer *w, enum name_role role, sym symbol
     if (symbol == 0)
         return NULL;
     const char *name = symbol_name(w->symbols, symbol);
-    if (!w->source->anonymous && name_fits(role, name, strlen(name)))
+    size_t length = strlen(name);
+    bool is_setting = role <= NAME_RESOURCE; /* it is part of a setting's key */
+    if (!w->source->anonymous && length > 0 && length <= TEXT_MAX && utf8_is_line(name, length)
+        && (!is_setting || utf8_is_name(name, length)))
         return name;
     strbuf_clear(&w->name);
     sym taken;

@@ -38,7 +38,7 @@ struct taskfile {
 };
 
 #define fail_at(file, node, ...)                                                                   \
-    yaml_fail((struct yaml_place){ (file)->name, (node)->line, (node)->column }, __VA_ARGS__)
+    yaml_fail((struct yaml_position){ (file)->name, (node)->line, (node)->column }, __VA_ARGS__)
 
 /* --- members --------------------------------------------------------------------------------- */
 

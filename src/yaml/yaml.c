@@ -37,7 +37,7 @@ struct reader {
     size_t nodes;
 };
 
-int yaml_fail(struct yaml_place at, struct error *err, const char *format, ...) {
+int yaml_fail(struct yaml_position at, struct error *err, const char *format, ...) {
     char text[ERROR_TEXT_MAX], column[16] = "";
     va_list args;
     va_start(args, format);
@@ -52,7 +52,7 @@ int yaml_fail(struct yaml_place at, struct error *err, const char *format, ...) 
 }
 
 #define fail(r, ...)                                                                               \
-    yaml_fail((struct yaml_place){ (r)->name, (r)->line, 0 }, (r)->err, __VA_ARGS__)
+    yaml_fail((struct yaml_position){ (r)->name, (r)->line, 0 }, (r)->err, __VA_ARGS__)
 
 static int fail_syntax(struct reader *r) {
     void *iterator = NULL;
@@ -438,7 +438,7 @@ int yaml_json(const char *name, const struct yaml_node *node, bool typed, json_t
         json_t *one = NULL;
         int r = 0;
         if (name && !is_list && json_object_get(all, at->text))
-            r = yaml_fail((struct yaml_place){ name, at->line, at->column }, err,
+            r = yaml_fail((struct yaml_position){ name, at->line, at->column }, err,
                           "'%.60s' is said twice", at->text);
         else
             r = yaml_json(name, is_list ? at : at->value, typed, &one, err);

@@ -68,11 +68,11 @@ void yaml_finish(struct yaml *yaml); /* safe on a zeroed one; usable with _clean
 
 /* "NAME:LINE: …", or "NAME:LINE:COLUMN: …" unless `column` is 0; -EINVAL. The message may quote the
  * file: control characters become '?'. */
-struct yaml_place {
+struct yaml_position {
     const char *name;
     unsigned line, column;
 };
-int yaml_fail(struct yaml_place at, struct error *err, const char *format, ...) _printf_(3, 4);
+int yaml_fail(struct yaml_position at, struct error *err, const char *format, ...) _printf_(3, 4);
 
 /* The type of a scalar in YAML 1.2: only these words and numbers, never yes, no, on, off. */
 enum yaml_type {
