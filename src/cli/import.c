@@ -302,10 +302,10 @@ int state_open(struct state *s, const struct cmd_call *call, bool file) {
     s->im.notes = add_list(&s->im, "notes", json_array());
     s->im.settings = add_list(&s->im, "settings", json_object());
     s->im.new_projects = add_list(&s->im, "projects", json_object());
-    s->items = json_object();
-    s->workers = json_object();
-    s->ignored = json_object();
     s->owned = json_array();
+    s->items = state_own(s, json_object());
+    s->workers = state_own(s, json_object());
+    s->ignored = state_own(s, json_object());
     s->now = clock_read();
     s->folder = -1;
     s->root = realpath(path, NULL);
@@ -320,12 +320,9 @@ int state_open(struct state *s, const struct cmd_call *call, bool file) {
 }
 
 void state_finish(struct state *s) {
-    if (s->items && s->folder >= 0)
+    if (s->owned && s->folder >= 0)
         (void)close(s->folder);
     import_finish(&s->im);
-    json_decref(s->items);
-    json_decref(s->workers);
-    json_decref(s->ignored);
     json_decref(s->owned);
     free(s->root);
 }
@@ -524,27 +521,23 @@ struct sorting {
     struct state *state;
     json_t **sorted;
     size_t count;
-    json_t *path; /* keys from the first item to this one */
+    json_t **path; /* from the first item to this one */
+    size_t depth;
 };
 
-/* The items of the path from `key` on form a cycle. */
-static void break_cycle(struct sorting *sort, const char *key) {
+/* The items of the path from `first` on form a cycle. */
+static void break_cycle(struct sorting *sort, const json_t *first) {
     _cleanup_(strbuf_finish) struct strbuf cycle = STRBUF_INIT;
-    size_t from = json_array_size(sort->path), count = from;
+    size_t from = sort->depth;
     do
         from--;
-    while (from > 0 && strcmp(json_string_value(json_array_get(sort->path, from)), key) != 0);
-    for (size_t i = from; i < count; i++) {
-        const char *at = json_string_value(json_array_get(sort->path, i));
-        strbuf_printf(&cycle, "%s -> ", strchr(at, '/') + 1);
-    }
-    strbuf_puts(&cycle, strchr(key, '/') + 1);
-    for (size_t i = from; i < count; i++) {
-        const char *at = json_string_value(json_array_get(sort->path, i));
-        const char *next =
-            json_string_value(json_array_get(sort->path, i + 1 < count ? i + 1 : from));
-        json_t *item = json_object_get(sort->state->items, at);
-        json_t *needs = json_object_get(item, "needs");
+    while (sort->path[from] != first);
+    for (size_t i = from; i < sort->depth; i++)
+        strbuf_printf(&cycle, "%s -> ", state_id(sort->path[i]));
+    strbuf_puts(&cycle, state_id(first));
+    for (size_t i = from; i < sort->depth; i++) {
+        json_t *item = sort->path[i], *needs = json_object_get(item, "needs");
+        const char *next = get_text(i + 1 < sort->depth ? sort->path[i + 1] : first, "key", "");
         for (size_t k = json_array_size(needs); k-- > 0;)
             if (strcmp(json_string_value(json_array_get(needs, k)), next) == 0)
                 json_array_remove(needs, k);
@@ -557,25 +550,23 @@ static void break_cycle(struct sorting *sort, const char *key) {
 
 /* Depth first: dependencies come first. */
 static void visit(struct sorting *sort, json_t *item) {
-    const char *key = get_text(item, "key", "");
     int64_t mark = get_int(item, "visited", 0);
     if (mark == 1)
-        break_cycle(sort, key);
+        break_cycle(sort, item);
     if (mark != 0)
         return;
     json_object_set_new(item, "visited", json_integer(1));
-    json_array_append_new(sort->path, json_text(key));
+    sort->path[sort->depth++] = item;
     json_auto_t *needs = json_copy(json_object_get(item, "needs"));
     json_t *parent = json_object_get(sort->state->items, get_text(item, "parent", ""));
-    bool waits = member_is(state_task(item), "parent_gate", "done");
-    if (parent && waits)
+    if (parent && member_is(state_task(item), "parent_gate", "done"))
         json_array_append(needs, json_object_get(item, "parent"));
     EACH_ITEM(need, needs) {
         json_t *other = json_object_get(sort->state->items, json_string_value(need));
         if (other)
             visit(sort, other);
     }
-    json_array_remove(sort->path, json_array_size(sort->path) - 1);
+    sort->depth--;
     json_object_set_new(item, "visited", json_integer(2));
     sort->sorted[sort->count++] = item;
 }
@@ -717,7 +708,7 @@ int state_send(struct state *s) {
     json_t **list = xcalloc(count + 1, sizeof(json_t *));
     struct sorting sort = { .state = s,
                             .sorted = xcalloc(count + 1, sizeof(json_t *)),
-                            .path = json_array() };
+                            .path = xcalloc(count + 1, sizeof(json_t *)) };
     EACH_MEMBER(key, item, s->items) {
         check_links(s, item);
         list[at++] = item;
@@ -750,7 +741,7 @@ int state_send(struct state *s) {
         code = keep_paused(s, count > 0 ? sort.sorted[0] : NULL, &req);
     free(list);
     free(sort.sorted);
-    json_decref(sort.path);
+    free(sort.path);
     return code == CMD_OK ? import_send(&s->im) : code;
 }
 

@@ -60,7 +60,7 @@ struct beads {
     json_t *positions; /* id → position in `issues` */
     json_t *reasons;   /* id → why it is skipped, or "" */
     json_t *known;     /* id → its existing task in the daemon, or null */
-    struct request req;
+    struct request *req;
 };
 
 /* The project with the longest matching prefix of the id; NULL: none. */
@@ -87,8 +87,8 @@ static const char *known_task(struct beads *b, const char *id) {
     strbuf_puts(&path, "/v1/tasks?state=all&limit=1");
     client_query(&path, "external_id", id);
     client_query(&path, "project", cmd_value(b->import->call, "project"));
-    if (request_try_get(&b->req, strbuf_text(&path)) == 0) {
-        const json_t *items = json_object_get(b->req.answer, "items");
+    if (request_try_get(b->req, strbuf_text(&path)) == 0) {
+        const json_t *items = json_object_get(b->req->answer, "items");
         const char *found = get_text(json_array_get(items, 0), "id", NULL);
         const char *dash = found ? strrchr(found, '-') : NULL;
         if (found)
@@ -301,33 +301,26 @@ static int take_after_needs(struct beads *b, json_t *taken, size_t index, unsign
     return code == CMD_OK ? take_bead(b, bead, index) : code;
 }
 
-static void beads_finish(struct beads *b) {
-    json_decref(b->projects);
-    json_decref(b->positions);
-    json_decref(b->reasons);
-    json_decref(b->known);
-    request_finish(&b->req);
-}
-
 static int beads_run(const struct cmd_call *call) {
     _cleanup_(import_finish) struct import im = { 0 };
-    _cleanup_(beads_finish) struct beads b = { .import = &im };
+    _cleanup_(request_finish) struct request req = { 0 };
+    json_auto_t *root = NULL, *projects = json_array(), *positions = json_object();
+    json_auto_t *reasons = json_object(), *known = json_object(), *taken = json_object();
+    struct beads b = { .import = &im,
+                       .projects = projects,
+                       .positions = positions,
+                       .reasons = reasons,
+                       .known = known,
+                       .req = &req };
     struct error err = { 0 };
-    json_auto_t *root = NULL;
     if (!cmd_has(call, "agent"))
         return cmd_usage_error(call->cmd, "who shall be told the beads? give --agent");
     if (read_issues(call->arg_count > 0 ? call->args[0] : NULL, &root, &b.issues, &err) < 0)
         return cmd_error(&err);
     import_init(&im, call);
-    b.projects = json_array();
-    b.positions = json_object();
-    b.reasons = json_object();
-    b.known = json_object();
-    json_auto_t *taken = json_object();
-    int code = request_open(&b.req, REQUEST_START);
+    int code = request_open(&req, REQUEST_START);
     if (code == CMD_OK)
-        code =
-            request_pages(&b.req, "/v1/projects?limit=1000", 1000000, request_append, b.projects);
+        code = request_pages(&req, "/v1/projects?limit=1000", 1000000, request_append, projects);
     if (code == CMD_OK)
         decide_skips(&b);
     for (size_t i = 0; code == CMD_OK && i < json_array_size(b.issues); i++)

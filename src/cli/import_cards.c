@@ -92,20 +92,16 @@ static int make_task(const struct cards *c, const char *path, const struct card 
     const char *prompt = text->text + card->body;
     _cleanup_(freep) char *full = xasprintf("%s/%s", c->root, path);
     prompt += strspn(prompt, " \t\r\n");
-    json_t *body = json_string(prompt), *file = json_string(full);
-    json_t *serial = json_stringn(path, strcspn(path, "/"));
-    if (!*prompt || !body || !file || !serial) {
-        json_decref(body);
-        json_decref(file);
-        json_decref(serial);
+    json_auto_t *body = json_string(prompt), *file = json_string(full);
+    json_auto_t *serial = json_stringn(path, strcspn(path, "/"));
+    if (!*prompt || !body || !file || !serial)
         return error_set(err, -EINVAL, "%.160s: %s", path,
                          *prompt ? "it is not UTF-8, which tasks must be"
                                  : "there is nothing behind the front matter");
-    }
-    json_t *meta = json_pack("{s:o}", "card", file);
+    json_t *meta = json_pack("{s:O}", "card", file);
     if (cmd_has(c->import->call, "mirror"))
         json_object_set_new(meta, "mirror", json_true());
-    *ret_task = json_pack("{s:o, s:o, s:o, s:o}", "external_id", json_text(id), "prompt", body,
+    *ret_task = json_pack("{s:o, s:O, s:O, s:o}", "external_id", json_text(id), "prompt", body,
                           "serial", serial, "meta", meta);
     set_text(*ret_task, "kind", card->flow);
     if (card->title) {

@@ -18,7 +18,7 @@ struct conductor {
     const char *agent; /* defaults.agent; or NULL */
 };
 
-struct folder {
+struct task_folder {
     const char *project, *task, *path;
     json_t *runs; /* of the restart chain, oldest first */
     bool is_running;
@@ -83,7 +83,7 @@ static const char run_members[] =
     "output_path stdout_path stderr_path commandline error_summary agent_version";
 
 /* A run whose parent is a run of the same task is a helper of the agent, not an attempt. */
-static void read_runs(struct conductor *c, struct folder *f) {
+static void read_runs(struct conductor *c, struct task_folder *f) {
     json_auto_t *names = state_list(c->s, "%s/runs", f->path);
     EACH_ITEM(name, names) {
         _cleanup_(freep) char *path =
@@ -116,7 +116,7 @@ static void add_needs(json_t *item, const char *project, const json_t *list) {
     }
 }
 
-static void read_needs(struct conductor *c, const struct folder *f, json_t *item,
+static void read_needs(struct conductor *c, const struct task_folder *f, json_t *item,
                        const json_t *request) {
     struct error err = { 0 };
     json_auto_t *config = state_yaml(c->s, &err, "%s/TASK-CONFIG.yaml", f->path);
@@ -131,7 +131,7 @@ static void read_needs(struct conductor *c, const struct folder *f, json_t *item
     add_needs(item, f->project, json_object_get(request, "dependson"));
 }
 
-static void read_parent(struct conductor *c, const struct folder *f, json_t *item) {
+static void read_parent(struct conductor *c, const struct task_folder *f, json_t *item) {
     struct error ignored = { 0 };
     json_auto_t *link = state_yaml(c->s, &ignored, "%s/TASK-THREAD-LINK.yaml", f->path);
     const char *task = get_text(link, "parent_task_id", NULL);
@@ -145,7 +145,7 @@ static void read_parent(struct conductor *c, const struct folder *f, json_t *ite
     }
 }
 
-static void set_state(struct conductor *c, const struct folder *f, json_t *item,
+static void set_state(struct conductor *c, const struct task_folder *f, json_t *item,
                       const json_t *entry) {
     const json_t *last = json_array_get(f->runs, json_array_size(f->runs) - 1);
     const char *status = get_text(last, "status", "");
@@ -183,7 +183,7 @@ static time_ms time_in_id(const char *id) {
     return state_time(text);
 }
 
-static void set_agent_and_folder(struct conductor *c, const struct folder *f, json_t *item,
+static void set_agent_and_folder(struct conductor *c, const struct task_folder *f, json_t *item,
                                  const json_t *request) {
     const json_t *last = json_array_get(f->runs, json_array_size(f->runs) - 1);
     const char *agent = get_text(last, "agent", get_text(request, "agenttype", c->agent));
@@ -206,7 +206,7 @@ static void set_variables(json_t *item, const json_t *config) {
         state_put(item, "env", json_incref(env));
 }
 
-static void take_task(struct conductor *c, struct folder *f) {
+static void take_task(struct conductor *c, struct task_folder *f) {
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
     struct error err = { 0 };
     int r = state_read(c->s, &prompt, &err, "%s/TASK.md", f->path);
@@ -236,10 +236,10 @@ static void take_task(struct conductor *c, struct folder *f) {
     state_put_meta(item, "runs", json_integer((json_int_t)json_array_size(f->runs)));
 }
 
-typedef void (*each_task)(struct conductor *c, struct folder *f);
+typedef void (*each_task)(struct conductor *c, struct task_folder *f);
 
 /* Maps runs to tasks before the first task is read. */
-static void index_runs(struct conductor *c, struct folder *f) {
+static void index_runs(struct conductor *c, struct task_folder *f) {
     json_auto_t *names = state_list(c->s, "%s/runs", f->path);
     EACH_ITEM(name, names) {
         json_object_set_new(c->runs, json_string_value(name),
@@ -259,11 +259,11 @@ static void each_in_project(struct conductor *c, const char *folder, const char 
         unsigned mode = state_mode(c->s, "%s", strbuf_text(&path));
         if (strncmp(task, "task-", 5) != 0 || time_in_id(task) == 0)
             continue;
-        struct folder f = { .project = project,
-                            .task = task,
-                            .path = strbuf_text(&path),
-                            .runs = json_array(),
-                            .home = home };
+        struct task_folder f = { .project = project,
+                                 .task = task,
+                                 .path = strbuf_text(&path),
+                                 .runs = json_array(),
+                                 .home = home };
         if (S_ISDIR(mode))
             each(c, &f);
         else if (each == take_task)

@@ -4,7 +4,6 @@
  * syntax error changes nothing. Duplicate keys are detected by the entry they set, whatever their
  * notation. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,14 +31,8 @@ struct reader {
     unsigned line; /* of the key */
 };
 
-_printf_(2, 3) static int fail(struct reader *r, const char *format, ...) {
-    char text[ERROR_TEXT_MAX];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    return error_set(r->err, -EINVAL, "%.160s:%u: %s", r->name, r->line, text);
-}
+#define fail(r, ...)                                                                               \
+    yaml_fail((struct yaml_position){ (r)->name, (r)->line, 0 }, (r)->err, __VA_ARGS__)
 
 /* --- values ----------------------------------------------------------------------------------- */
 

@@ -48,11 +48,7 @@ static void write_value(struct json_writer *w, const struct config *config,
     } else if (setting->type == SETTING_ORDER) {
         write_list(w, text.text);
     } else if (setting->type == SETTING_WORDS) {
-        const struct words *words = config_value_words(config, value);
-        json_write_array_begin(w);
-        for (size_t i = 0; i < words->count; i++)
-            json_write_string(w, words->items[i]);
-        json_write_array_end(w);
+        words_write(config_value_words(config, value), w);
     } else { /* no name is null, not "" */
         json_write_string(w, text.length ? strbuf_text(&text) : NULL);
     }

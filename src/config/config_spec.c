@@ -105,7 +105,7 @@ static int check_names(const struct config *config, const char *agent, struct er
             return error_set(err, -EINVAL, "an agent cannot take over from itself; name others");
         if (!config_has_agent(config, words[i]))
             return error_set(
-                err, -EINVAL, "there is no agent '%s'; make_fact it below 'agents', or name %s",
+                err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
                 error_quote(words[i]).text, agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
         for (size_t k = 0; k < i; k++)
             if (strcmp(words[i], words[k]) == 0)

@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/json_write.h"
 #include "base/utf8.h"
 
 #define BLANKS " \t\r\n"
@@ -138,19 +137,19 @@ static void print_word(const char *word, struct strbuf *out) {
     }
 }
 
-static void print_json(const struct words *words, struct strbuf *out) {
-    struct json_writer w;
-    json_write_init(&w, out, false);
-    json_write_array_begin(&w);
+void words_write(const struct words *words, struct json_writer *w) {
+    json_write_array_begin(w);
     for (size_t i = 0; i < words->count; i++)
-        json_write_string(&w, words->items[i]);
-    json_write_array_end(&w);
+        json_write_string(w, words->items[i]);
+    json_write_array_end(w);
 }
 
 void words_print(const struct words *words, struct strbuf *out) {
     for (size_t i = 0; i < words->count; i++)
         if (!words_is_text(words->items[i], strlen(words->items[i]), false)) {
-            print_json(words, out);
+            struct json_writer w;
+            json_write_init(&w, out, false);
+            words_write(words, &w);
             return;
         }
     for (size_t i = 0; i < words->count; i++) {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/json_write.h"
 #include "base/strbuf.h"
 
 #define WORDS_MAX       512   /* maximum per list: arguments of a command */
@@ -23,6 +24,7 @@ struct words {
 /* False: an unterminated quote, not an array of texts, too long, or not UTF-8. */
 bool words_split(const char *text, struct arena *arena, struct words *ret_words);
 void words_print(const struct words *words, struct strbuf *out);
+void words_write(const struct words *words, struct json_writer *w); /* as an array */
 
 /* Is it UTF-8 that JSON can carry? `controls`: allows newlines, tabs etc. */
 bool words_is_text(const char *text, size_t size, bool controls);

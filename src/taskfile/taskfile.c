@@ -387,16 +387,17 @@ static int add_project(const struct taskfile *file, const struct head *head, jso
 }
 
 static int read_head(struct taskfile *file, const struct head *head, struct error *err) {
-    json_t *group = NULL, *draft = NULL;
-    /* a group is named like a project */
-    const struct task_member *name = task_member_find("project");
-    int r = value_of(head->group) ? read_value(file, name, head->group, &group, err) : 0;
-    if (group)
-        json_object_set_new(file->body, "group", group);
-    if (r >= 0 && value_of(head->draft))
-        r = read_value(file, task_member_find("draft"), head->draft, &draft, err);
-    if (draft)
-        json_object_set_new(file->body, "draft", draft);
+    const struct yaml_node *const keys[] = { head->group, head->draft };
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(keys); i++) {
+        json_t *value = NULL;
+        /* a group is named like a project */
+        if (value_of(keys[i]))
+            r = read_value(file, task_member_find(i == 0 ? "project" : "draft"), keys[i], &value,
+                           err);
+        if (value)
+            json_object_set_new(file->body, keys[i]->text, value);
+    }
     return r;
 }
 
