@@ -10,15 +10,16 @@
 #include "base/macros.h"
 
 /* clang-format off */
+#define NO_FAIR_SHARES { "fair.mode", "off" }, { "fair.guarantee", "off" }, { "max_wait_s", "never" }
+#define NO_QUEUE_LIMIT { "queue.soft", "unlimited" }, { "queue.hard", "unlimited" }
+
 static const struct preset_row sluice_rows[] = {
     { NULL, NULL }, /* the defaults of the settings */
 };
 
 static const struct preset_row loopr_rows[] = {
     { "order", "score, created_at, seq" },
-    { "fair.mode", "off" },
-    { "fair.guarantee", "off" },
-    { "max_wait_s", "never" },
+    NO_FAIR_SHARES,
     { "tasks.until", "validate" },
     { "limits.runs", "50" },
     { "kinds.plan.base", "40" },
@@ -41,16 +42,13 @@ static const struct preset_row loopr_rows[] = {
     { "loop.failed", "unfinished" },
     { "pace.tick_s", "1" },
     { "log.level", "debug" }, /* it logs every tick and every selection */
-    { "queue.soft", "unlimited" },
-    { "queue.hard", "unlimited" },
+    NO_QUEUE_LIMIT,
     { NULL, NULL },
 };
 
 static const struct preset_row conductor_rows[] = {
     { "order", "seq" },
-    { "fair.mode", "off" },
-    { "fair.guarantee", "off" },
-    { "max_wait_s", "never" },
+    NO_FAIR_SHARES,
     { "tasks.until", "done" },
     { "tasks.parent_gate", "none" },
     { "limits.runs", "unlimited" },
@@ -68,8 +66,7 @@ static const struct preset_row conductor_rows[] = {
     { "lost", "requeue" },
     { "retry.lost.max", "100" }, /* a crash is one more restart */
     { "retry.lost.delay_s", "5" },
-    { "queue.soft", "unlimited" },
-    { "queue.hard", "unlimited" },
+    NO_QUEUE_LIMIT,
     { "host.disk_free_gb", "0" },
     { "bus.lifecycle", "all" },
     { NULL, NULL },
@@ -77,9 +74,7 @@ static const struct preset_row conductor_rows[] = {
 
 static const struct preset_row gastown_rows[] = {
     { "order", "created_at, seq" },
-    { "fair.mode", "off" },
-    { "fair.guarantee", "off" },
-    { "max_wait_s", "never" },
+    NO_FAIR_SHARES,
     { "tasks.until", "exit" },
     { "limits.runs", "unlimited" },
     { "limiter.max_running", "unlimited" },
@@ -90,17 +85,14 @@ static const struct preset_row gastown_rows[] = {
     { "breaker.reset_s", "never" },
     { "retry.launch.delay_s", "0" }, /* the next tick */
     { "tasks.launch_s", "300" },
-    { "queue.soft", "unlimited" },
-    { "queue.hard", "unlimited" },
+    NO_QUEUE_LIMIT,
     { "host.disk_free_gb", "0" },
     { NULL, NULL },
 };
 
 static const struct preset_row agency_rows[] = {
     { "order", "enqueued_at, seq" }, /* a retry goes to the tail of its flow */
-    { "fair.mode", "off" },
-    { "fair.guarantee", "off" },
-    { "max_wait_s", "never" },
+    NO_FAIR_SHARES,
     { "tasks.until", "exit" },
     { "tasks.duplicates", "refuse" },
     { "tasks.parallelizable", "false" },
@@ -132,8 +124,7 @@ static const struct preset_row agent_queue_rows[] = {
     { "tasks.until", "exit" },
     { "limits.runs", "unlimited" },
     { "limiter.max_running", "unlimited" },
-    { "queue.soft", "unlimited" },
-    { "queue.hard", "unlimited" },
+    NO_QUEUE_LIMIT,
     { "host.disk_free_gb", "0" },
     { NULL, NULL },
 };

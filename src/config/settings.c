@@ -218,6 +218,41 @@ static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman",
 #define PROJECT(field_) .section = SECTION_PROJECTS, FIELD(project_spec, field_)
 
 /* clang-format off */
+/* Rows that several groups have. */
+#define PAUSE_ROWS(group, class, factor_, cap_, jitter_) \
+    { .key = group ".factor", DECIMAL(1000, 100000), .standard = (factor_), \
+      POLICY(retry[class].factor_milli), \
+      .text = "Each further pause is this many times the one before." }, \
+    { .key = group ".cap_s", SPAN_S(0), .standard = (cap_), POLICY(retry[class].cap), \
+      .text = "Longest pause; never less than `" group ".delay_s`." }, \
+    { .key = group ".jitter", DECIMAL(0, 1000), .standard = (jitter_), \
+      POLICY(retry[class].jitter_milli), \
+      .text = "The pause varies by this part of itself in both directions." }
+#define SECRET_ROWS(group, section_) \
+    { .key = group ".env_command", .section = (section_), WORDS(NULL), .standard = "", \
+      .text = "A command that prints secrets in the same format. It runs at each launch, with the " \
+              "environment of the daemon." }, \
+    { .key = group ".env_credential", .section = (section_), WORDS(&credential_form), .standard = "", \
+      .text = "Secrets from systemd credentials: the name of the variable, and the name of the " \
+              "credential." }
+#define SANDBOX_LIST_ROW(group, section_, list, whose) \
+    { .key = group "." list, .section = (section_), WORDS(&sandbox_form), .standard = "", \
+      .text = "Added to `tasks." list "` for runs of " whose "." }
+#define SANDBOX_ROWS(group, section_, whose) \
+    { .key = group ".sandbox", .section = (section_), CHOICE_OF(sandboxes), .flags = SETTING_LOCAL, \
+      .inherits = "tasks.sandbox", .text = "As `tasks.sandbox`, for runs of " whose "." }, \
+    { .key = group ".sandbox_network", .section = (section_), CHOICE("on", "off"), \
+      .flags = SETTING_LOCAL, .inherits = "tasks.sandbox_network", \
+      .text = "As `tasks.sandbox_network`, for runs of " whose "." }, \
+    SANDBOX_LIST_ROW(group, section_, "sandbox_read", whose), \
+    SANDBOX_LIST_ROW(group, section_, "sandbox_write", whose), \
+    SANDBOX_LIST_ROW(group, section_, "sandbox_hide", whose), \
+    { .key = group ".sandbox_image", .section = (section_), TEXT(NULL), \
+      .inherits = "tasks.sandbox_image", \
+      .text = "As `tasks.sandbox_image`, for runs of " whose "." }, \
+    { .key = group ".wrap", .section = (section_), WORDS(NULL), .standard = "", \
+      .text = "As `tasks.wrap`, for runs of " whose "." }
+
 const struct setting settings[] = {
 #include "config/rows/start.inc"    /* at the top, limits, limiter, score, fair */
 #include "config/rows/retry.inc"    /* retry, runaway, loop */
