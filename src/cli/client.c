@@ -10,25 +10,24 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
 #include "base/alloc.h"
 #include "base/number.h"
 #include "http_client/http_client.h"
 #include "http_client/http_wire.h"
 #include "os/clock.h"
+#include "os/random.h"
 
 #define TIMEOUT_STANDARD SECONDS(60)
 #define TEXT_MAX         ((size_t)256 * 1024 * 1024)
 #define TRIES_MAX        6
 #define PAUSE_FIRST_MS   20  /* before the second attempt on a new connection; doubles */
 #define PAUSE_MOST_MS    250 /* while looking for the active daemon */
-#define HURRY_MS         50
+#define TIME_LEFT_MIN_MS         50
 #define FAILOVER         SECONDS(20) /* how long to look for an active daemon among standbys */
 #define ABSENT_PATIENCE  SECONDS(3)  /* the same if none answers: all may be starting */
 #define TCP_TIMEOUT      SECONDS(4)  /* to connect: the next address may answer */
@@ -63,9 +62,9 @@ struct client {
     /* Stream state. */
     bool streaming;
     http_sink sink;
-    client_bytes each_bytes;
+    void *sink_ctx;
     client_each each_event;
-    void *each_ctx;
+    void *event_ctx;
     struct strbuf line, kind, data;
     uint64_t seq;
 };
@@ -141,14 +140,11 @@ static void try_next_address(struct client *client, const json_t *answer) {
     client->at = (client->at + 1) % client->address_count;
 }
 
-static const struct client_address *client_address(const struct client *client) {
-    return &client->addresses[client->at];
-}
-
 /* --- connecting ------------------------------------------------------------------------------ */
 
-static int connect_to(struct client *client, const struct client_address *address, time_ms deadline,
-                      struct error *err) {
+/* To the current address. */
+static int connect_once(struct client *client, time_ms deadline, struct error *err) {
+    const struct client_address *address = &client->addresses[client->at];
     const struct http_url *url = &address->url;
     const char *why = NULL;
     http_wire_close(&client->wire);
@@ -181,26 +177,23 @@ static int connect_to(struct client *client, const struct client_address *addres
 }
 
 static int client_connect(struct client *client, time_ms deadline, struct error *err) {
-    int r = connect_to(client, client_address(client), deadline, err);
+    struct error refused = { 0 }; /* by one address, while the others have no daemon */
+    size_t first = client->at;
+    int r = connect_once(client, deadline, err);
     if (!client_is_absent(r))
         return r;
     read_peers(client);
-    int refused = 0;
-    struct error why = { 0 };
-    size_t first = client->at;
     for (size_t i = 1; i < client->address_count; i++) {
         client->at = (first + i) % client->address_count;
-        r = connect_to(client, client_address(client), deadline, err);
+        r = connect_once(client, deadline, err);
         if (r >= 0)
             return r;
-        if (!client_is_absent(r) && refused == 0) {
-            refused = r;
-            why = *err;
-        }
+        if (!client_is_absent(r) && refused.code == 0)
+            refused = *err;
     }
     client->at = first;
-    if (refused < 0) /* a wrong address among others that are absent */
-        return error_set(err, refused, "%s", why.text);
+    if (refused.code < 0)
+        return error_set(err, refused.code, "%s", refused.text);
     if (client->address_count == 1)
         return r;
     _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
@@ -219,45 +212,45 @@ static time_ms deadline_of(const struct client *client) {
 }
 
 /* One call, with its attempts. */
-struct hunt {
+struct retry {
     time_ms deadline;
-    time_ms since; /* time of the first failure; 0: none */
+    time_ms failed_at; /* steady time of the first failure; 0: none */
     bool may_start;
     unsigned tries;               /* on new connections */
-    size_t passed;                /* addresses tried since the last pause */
+    size_t addresses_tried;                /* addresses tried since the last pause */
     char unknown[ERROR_TEXT_MAX]; /* message of a daemon that does not know the outcome; "": none */
 };
 
-static void hunt_pause(struct hunt *hunt) {
-    time_ms left = hunt->deadline - clock_read_steady();
-    unsigned doubled = hunt->tries < 4 ? hunt->tries : 4;
+static void retry_pause(struct retry *retry) {
+    time_ms left = retry->deadline - clock_read_steady();
+    unsigned doubled = retry->tries < 4 ? retry->tries : 4;
     time_ms span = time_min((time_ms)PAUSE_FIRST_MS << doubled, PAUSE_MOST_MS);
-    hunt->tries++;
-    hunt->passed = 0;
+    retry->tries++;
+    retry->addresses_tried = 0;
     if (left > 0)
         (void)poll(NULL, 0, (int)time_min(span, left));
 }
 
 /* After a failure: is there time for another attempt? */
-static bool hunt_has_time(struct hunt *hunt, time_ms patience) {
+static bool retry_has_time(struct retry *retry, time_ms patience) {
     time_ms now = clock_read_steady();
-    if (hunt->since == 0)
-        hunt->since = time_max(now, 1);
-    return now < hunt->deadline && now - hunt->since < patience;
+    if (retry->failed_at == 0)
+        retry->failed_at = time_max(now, 1);
+    return now < retry->deadline && now - retry->failed_at < patience;
 }
 
 /* Connects; starts a daemon if none runs and that is allowed. With several addresses none is
  * started: with a store of its own, its tasks would be invisible to the others. */
-static int connect_or_start(struct client *client, struct hunt *hunt, struct error *err) {
+static int connect_or_start(struct client *client, struct retry *retry, struct error *err) {
     int r;
-    while (client_is_absent(r = client_connect(client, hunt->deadline, err)) && client->has_peers
-           && hunt_has_time(hunt, ABSENT_PATIENCE))
-        hunt_pause(hunt);
-    if (!client_is_absent(r) || !client->options.start || !hunt->may_start || client->has_peers)
+    while (client_is_absent(r = client_connect(client, retry->deadline, err)) && client->has_peers
+           && retry_has_time(retry, ABSENT_PATIENCE))
+        retry_pause(retry);
+    if (!client_is_absent(r) || !client->options.start || !retry->may_start || client->has_peers)
         return r;
-    hunt->may_start = false;
+    retry->may_start = false;
     r = client->options.start(client->options.ctx, err);
-    return r < 0 ? r : client_connect(client, hunt->deadline, err);
+    return r < 0 ? r : client_connect(client, retry->deadline, err);
 }
 
 bool client_is_in_run(void) {
@@ -299,9 +292,9 @@ int client_open(const char *place, const struct client_options *options, struct 
     take_token(client, place);
     if (options)
         client->options = *options;
-    struct hunt hunt = { .deadline = deadline_of(client), .may_start = true };
+    struct retry retry = { .deadline = deadline_of(client), .may_start = true };
     int r = client->address_count > 0
-                ? connect_or_start(client, &hunt, err)
+                ? connect_or_start(client, &retry, err)
                 : error_set(err, -EINVAL, "'%.200s' is no address of a daemon: https://HOST:PORT",
                             place);
     if (r < 0) {
@@ -355,12 +348,7 @@ void client_set_key(struct client *client, const char *key) {
 /* 128 random bits, unique per call. */
 static void make_key(char key[33]) {
     unsigned char bytes[16];
-    size_t have = 0;
-    while (have < sizeof(bytes)) {
-        ssize_t n = getrandom(bytes + have, sizeof(bytes) - have, 0);
-        assert(n > 0 || errno == EINTR); /* cannot fail otherwise for a short buffer */
-        have += n > 0 ? (size_t)n : 0;
-    }
+    random_bytes(bytes, sizeof(bytes));
     for (size_t i = 0; i < sizeof(bytes); i++)
         (void)snprintf(key + 2 * i, 3, "%02x", bytes[i]);
 }
@@ -372,7 +360,7 @@ int client_status(const struct client *client) {
 }
 
 const char *client_address_text(const struct client *client) {
-    return client_address(client)->text;
+    return client->addresses[client->at].text;
 }
 
 const char *client_standby(const struct client *client) {
@@ -385,10 +373,6 @@ const char *client_text(const struct client *client) {
 
 const char *client_header(const struct client *client, const char *name) {
     return http_wire_header(&client->wire, name);
-}
-
-bool client_was_replayed(const struct client *client) {
-    return client_header(client, "idempotent-replay") != NULL;
 }
 
 /* The errno for the code of an error object. */
@@ -427,13 +411,12 @@ static void client_take_error(const struct client *client, const json_t *answer,
 
 static void print_request(const struct client *client, const struct client_request *request,
                           struct strbuf *out) {
-    const struct client_address *address = client_address(client);
+    const struct http_url *url = &client->addresses[client->at].url;
     const char *token = client->at < client->own_count ? client->token : NULL;
-    if (!address->url.socket && !token)
+    if (!url->socket && !token)
         token = client->peer_token;
     strbuf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nAccept: %s\r\n", request->method,
-                  request->path, address->url.socket ? "sluice" : address->url.authority,
-                  request->accept);
+                  request->path, url->socket ? "sluice" : url->authority, request->accept);
     if (client->run)
         strbuf_printf(out, "X-Sluice-Run: %s\r\n", client->run);
     if (token)
@@ -511,7 +494,7 @@ static int no_answer(const struct client *client, int code, struct error *err) {
  * a request by its key. One that does not know it usually exits, so the next one of the same home
  * is a different daemon, too. */
 static time_ms failover_patience(struct client *client, const struct client_request *request,
-                                 struct hunt *hunt) {
+                                 struct retry *retry) {
     if (client->wire.status != 503)
         return 0;
     json_auto_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
@@ -526,7 +509,7 @@ static time_ms failover_patience(struct client *client, const struct client_requ
         client->standby = xstrdup(message ? message : "");
     }
     if (unknown && request->key)
-        (void)snprintf(hunt->unknown, sizeof(hunt->unknown), "%s", message ? message : word);
+        (void)snprintf(retry->unknown, sizeof(retry->unknown), "%s", message ? message : word);
     if (standby || ends)
         try_next_address(client, answer);
     if (standby || (ends && client->has_peers))
@@ -535,62 +518,62 @@ static time_ms failover_patience(struct client *client, const struct client_requ
 }
 
 /* False: the answer is final. Also when little time is left: it says more than a timeout. */
-static bool try_next(struct client *client, struct hunt *hunt, time_ms patience) {
-    if (++hunt->passed >= client->address_count && hunt_has_time(hunt, patience))
-        hunt_pause(hunt);
-    if (!hunt_has_time(hunt, patience) || clock_read_steady() + HURRY_MS > hunt->deadline)
+static bool try_next(struct client *client, struct retry *retry, time_ms patience) {
+    if (++retry->addresses_tried >= client->address_count && retry_has_time(retry, patience))
+        retry_pause(retry);
+    if (!retry_has_time(retry, patience) || clock_read_steady() + TIME_LEFT_MIN_MS > retry->deadline)
         return false;
     http_wire_close(&client->wire);
     return true;
 }
 
 /* Uses an open connection. Returns the status; 0: retry; <0: give up. */
-static int send_once(struct client *client, const struct client_request *request, struct hunt *hunt,
+static int send_once(struct client *client, const struct client_request *request, struct retry *retry,
                      struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
     bool fresh = client->fresh;
     print_request(client, request, &bytes);
-    int r = exchange(client, request, &bytes, hunt->deadline);
+    int r = exchange(client, request, &bytes, retry->deadline);
     if (r >= 0) {
-        time_ms patience = failover_patience(client, request, hunt);
-        return patience > 0 && try_next(client, hunt, patience) ? 0 : client->wire.status;
+        time_ms patience = failover_patience(client, request, retry);
+        return patience > 0 && try_next(client, retry, patience) ? 0 : client->wire.status;
     }
     http_wire_close(&client->wire);
     bool lost = r == -ECONNRESET;
-    bool again = client->has_peers || hunt->unknown[0]
-                     ? hunt_has_time(hunt, FAILOVER)
-                     : hunt->tries + 1 < TRIES_MAX && clock_read_steady() < hunt->deadline;
+    bool again = client->has_peers || retry->unknown[0]
+                     ? retry_has_time(retry, FAILOVER)
+                     : retry->tries + 1 < TRIES_MAX && clock_read_steady() < retry->deadline;
     if (!lost || !again)
         return no_answer(client, r, err);
     if (fresh) /* an old one may just have been idle for too long: no pause */
-        hunt_pause(hunt);
+        retry_pause(retry);
     else
-        hunt->tries += !client->has_peers;
+        retry->tries += !client->has_peers;
     return 0;
 }
 
 /* The daemon that did not know the outcome is exiting, and the next one cannot start before that,
  * so there is time. In the end its message says more than that no daemon answers. */
-static int wait_for_next(struct hunt *hunt, int result, struct error *err) {
-    if (!hunt->unknown[0])
+static int wait_for_restart(struct retry *retry, int result, struct error *err) {
+    if (!retry->unknown[0])
         return result;
-    if (!hunt_has_time(hunt, FAILOVER))
-        return error_set(err, -EIO, "%s", hunt->unknown);
-    hunt->may_start = true;
-    hunt_pause(hunt);
+    if (!retry_has_time(retry, FAILOVER))
+        return error_set(err, -EIO, "%s", retry->unknown);
+    retry->may_start = true;
+    retry_pause(retry);
     return 0;
 }
 
 static int client_send(struct client *client, const struct client_request *request,
                        struct error *err) {
-    struct hunt hunt = { .deadline = deadline_of(client), .may_start = true };
+    struct retry retry = { .deadline = deadline_of(client), .may_start = true };
     assert(!client->streaming);
     for (;;) {
-        int r = client->wire.fd >= 0 ? 0 : connect_or_start(client, &hunt, err);
+        int r = client->wire.fd >= 0 ? 0 : connect_or_start(client, &retry, err);
         if (r < 0)
-            r = wait_for_next(&hunt, r, err);
+            r = wait_for_restart(&retry, r, err);
         else
-            r = send_once(client, request, &hunt, err);
+            r = send_once(client, request, &retry, err);
         if (r != 0)
             return r;
     }
@@ -648,7 +631,8 @@ int client_begin_call(struct client *client, const char *path, json_t *body, str
     assert(text && !client->streaming);
     json_decref(body);
     /* The address may have no active daemon; a small request finds it. */
-    int found = client->fresh ? client_get(client, NULL, err, "/v1/events?limit=1") : 0;
+    int found =
+        client->fresh ? client_call(client, "GET", "/v1/events?limit=1", NULL, NULL, err) : 0;
     if (found < 0) {
         free(text);
         return found;
@@ -696,34 +680,6 @@ void client_query(struct strbuf *path, const char *name, const char *value) {
     client_escape(path, value);
 }
 
-int client_get(struct client *client, json_t **ret_answer, struct error *err, const char *format,
-               ...) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    for (const char *at = format; *at; at++) {
-        if (at[0] != '%') {
-            strbuf_putc(&path, *at);
-            continue;
-        }
-        at++;
-        if (*at == 's')
-            client_escape(&path, va_arg(args, const char *));
-        else if (*at == 'd' || *at == 'u')
-            strbuf_printf(&path, *at == 'd' ? "%d" : "%u", va_arg(args, unsigned));
-        else if (strncmp(at, "lld", 3) == 0 || strncmp(at, "llu", 3) == 0)
-            strbuf_printf(&path, *(at += 2) == 'd' ? "%lld" : "%llu", va_arg(args, long long));
-        else
-            strbuf_putc(&path, *at);
-    }
-    va_end(args);
-    return client_call(client, "GET", strbuf_text(&path), NULL, ret_answer, err);
-}
-
-void client_answer_freep(json_t **answer) {
-    json_decref(*answer);
-}
-
 /* --- events ---------------------------------------------------------------------------------- */
 
 /* The value of a line "name: value"; NULL if the name differs. */
@@ -739,7 +695,7 @@ static int end_event(struct client *client) {
     if (client->kind.length > 0 || client->data.length > 0) {
         struct client_event event = { client->seq, strbuf_text(&client->kind),
                                       strbuf_text(&client->data) };
-        r = client->each_event(client->each_ctx, &event);
+        r = client->each_event(client->event_ctx, &event);
     }
     strbuf_clear(&client->kind);
     strbuf_clear(&client->data);
@@ -788,25 +744,18 @@ static int take_event_bytes(void *ctx, const char *bytes, size_t size) {
     return 0;
 }
 
-static int take_bytes(void *ctx, const char *bytes, size_t size) {
-    struct client *client = ctx;
-    return client->each_bytes(client->each_ctx, bytes, size);
-}
-
 /* --- non-blocking streams -------------------------------------------------------------------- */
 
-static int begin(struct client *client, const char *path, const char *accept, struct error *err) {
+static int begin_stream(struct client *client, const char *path, const char *accept,
+                        struct error *err) {
     int status = client_send(client,
                              &(struct client_request){
                                  .method = "GET", .path = path, .accept = accept, .streams = true },
                              err);
     if (status < 0)
         return status;
-    if (status >= 400) {
-        json_auto_t *answer = json_loadb(client_text(client), client->text.length, 0, NULL);
-        client_take_error(client, answer, err);
-        return status;
-    }
+    if (status >= 400)
+        return take_answer(client, NULL, err);
     client->streaming = true;
     client->wire.reader = client->reader;
     client->seq = 0;
@@ -818,16 +767,16 @@ static int begin(struct client *client, const char *path, const char *accept, st
 
 int client_begin_bytes(struct client *client, const char *path, client_bytes each, void *ctx,
                        struct error *err) {
-    client->sink = take_bytes;
-    client->each_bytes = each;
-    client->each_ctx = ctx;
-    return begin(client, path, "*/*", err);
+    client->sink = each;
+    client->sink_ctx = ctx;
+    return begin_stream(client, path, "*/*", err);
 }
 
 static void client_set_events(struct client *client, client_each each, void *ctx) {
     client->sink = take_event_bytes;
+    client->sink_ctx = client;
     client->each_event = each;
-    client->each_ctx = ctx;
+    client->event_ctx = ctx;
 }
 
 int client_begin_events(struct client *client, const char *path, uint64_t after, client_each each,
@@ -838,7 +787,7 @@ int client_begin_events(struct client *client, const char *path, uint64_t after,
     strbuf_puts(&full, path);
     client_query(&full, "after", after == CLIENT_EVENTS_NEW ? NULL : number);
     client_set_events(client, each, ctx);
-    return begin(client, strbuf_text(&full), "text/event-stream", err);
+    return begin_stream(client, strbuf_text(&full), "text/event-stream", err);
 }
 
 int client_fd(const struct client *client) {
@@ -867,7 +816,7 @@ static int pump(struct client *client, time_ms deadline, struct error *err) {
     assert(client->streaming);
     if (client->wire.body == BODY_DONE)
         return 0;
-    int r = http_wire_take_body(&client->wire, client->sink, client);
+    int r = http_wire_take_body(&client->wire, client->sink, client->sink_ctx);
     if (r == 0) {
         r = http_wire_read(&client->wire, deadline);
         if (r == -ETIMEDOUT && deadline == 0) /* no data right now */
@@ -879,7 +828,7 @@ static int pump(struct client *client, time_ms deadline, struct error *err) {
             return broken(r, err);
         if (is_end)
             return 0;
-        r = http_wire_take_body(&client->wire, client->sink, client);
+        r = http_wire_take_body(&client->wire, client->sink, client->sink_ctx);
     }
     if (r == 0)
         return 1;

@@ -8,7 +8,7 @@
  *              _cleanup_(client_closep) struct client *client = NULL;
  *              if ((r = client_open(path, NULL, &client, &err)) < 0)
  *                  return client_is_absent(r) ? … : cmd_error(&err);
- *              _cleanup_(client_answer_freep) json_t *answer = NULL;
+ *              json_auto_t *answer = NULL;
  *              json_t *body = json_pack("{s:[s]}", "tasks", call->args[0]);
  *              int status = client_call(client, "POST", "/v1/tasks/cancel", body, &answer, &err);
  *              if (status != 200) {
@@ -27,7 +27,7 @@
  * Runs:    requests to SLUICE_SOCKET, and to the sockets of SLUICE_PEERS after a failover, carry
  *          SLUICE_TOKEN, which identifies the run. On another host SLUICE_SOCKET has addresses,
  *          "https://a:7878,https://b:7878"; SLUICE_CA is a file of trusted certificates.
- * Paths:   user text in a path or query must go through client_escape; client_get escapes %s. */
+ * Paths:   user text in a path or query must go through client_escape or client_query. */
 #pragma once
 
 #include <jansson.h>
@@ -84,16 +84,11 @@ int client_call(struct client *client, const char *method, const char *path, jso
  * reads the answer, as client_call. Nothing is retried. Until then only client_close is allowed. */
 int client_begin_call(struct client *client, const char *path, json_t *body, struct error *err);
 int client_end_call(struct client *client, json_t **ret_answer, struct error *err);
-/* client_call with GET; each %s in the format is URL-escaped. Only %s, %d, %u, %lld, %llu, %%. */
-int client_get(struct client *client, json_t **ret_answer, struct error *err, const char *format,
-               ...) _printf_(4, 5);
 
 /* Of the last answer; borrowed until the next call. */
 int client_status(const struct client *client);
 const char *client_text(const struct client *client);                     /* the raw body */
 const char *client_header(const struct client *client, const char *name); /* or NULL */
-/* The key was used before: nothing was executed again. */
-bool client_was_replayed(const struct client *client);
 
 /* Sets the key of the next POST: 8 to 128 printable characters, no spaces. */
 void client_set_key(struct client *client, const char *key);
@@ -142,8 +137,6 @@ void client_end(struct client *client);
 void client_escape(struct strbuf *out, const char *text);
 /* Adds "?name=value", or "&name=value" if `path` has a query; nothing if value is NULL. */
 void client_query(struct strbuf *path, const char *name, const char *value);
-
-void client_answer_freep(json_t **answer);
 
 /* For tests: a client in the middle of an event stream that it reads from `fd`. */
 struct client *client_from_fd(int fd, client_each each, void *ctx);

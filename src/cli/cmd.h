@@ -122,13 +122,19 @@ int cmd_fail(const struct error *err);
 int cmd_error(const struct error *err);
 /* Relative paths start at the current directory; the file need not exist. */
 int cmd_absolute_path(const char *path, struct strbuf *out, struct error *err);
+/* Creates the missing directories above an absolute path. */
+int cmd_make_parent(const char *path, struct error *err);
 /* From now on, SIGINT and SIGTERM arrive through this non-blocking signalfd. */
 int cmd_watch_interrupts(void);
 
 /* --- the table of commands ------------------------------------------------------------------- */
 
 extern const struct cmd *const cmd_table[]; /* sorted by name, NULL-terminated */
-extern const struct cmd_option cmd_common_options[];
+/* The option after `last`, or the first one: those of the command, then --json and --help. NULL: no
+ * more. */
+const struct cmd_option *cmd_option_next(const struct cmd *cmd, const struct cmd_option *last);
+#define EACH_OPTION(option, of)                                                                    \
+    for (const struct cmd_option *option = NULL; (option = cmd_option_next(of, option));)
 
 /* The last of its words: "get". */
 const char *cmd_name(const struct cmd *cmd);

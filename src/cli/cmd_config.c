@@ -17,7 +17,6 @@
 #include "cli/daemon.h"
 #include "cli/preflight.h"
 #include "cli/print_task.h"
-#include "cli/program.h"
 #include "cli/request.h"
 #include "config/config.h"
 #include "config/config_edit.h"
@@ -61,12 +60,6 @@ static int read_config(const struct cmd_call *call, struct config *config, struc
     return r;
 }
 
-static int print(struct strbuf *out) {
-    output_rest(out);
-    strbuf_finish(out);
-    return CMD_OK;
-}
-
 static int check_live(const struct cmd_call *call) {
     const char *other = cmd_has(call, "file") ? "file" : cmd_has(call, "set") ? "set" : NULL;
     return other ? cmd_usage_error(call->cmd, "'--live' and '--%s' exclude each other", other)
@@ -104,10 +97,10 @@ static void put_setting_value(struct strbuf *out, const json_t *setting, time_ms
 }
 
 static int print_value_of(const json_t *setting) {
-    struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     put_setting_value(&out, setting, 0);
     strbuf_putc(&out, '\n');
-    return print(&out);
+    return CMD_OK;
 }
 
 static int print_live(const struct cmd_call *call) {
@@ -127,9 +120,9 @@ static int print_live(const struct cmd_call *call) {
     EACH_ITEM(item, json_object_get(req.answer, "items")) {
         rows_add_item(&rows, item, 0);
     }
-    struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     rows_print(&rows, &out);
-    return print(&out);
+    return CMD_OK;
 }
 
 static int get_run(const struct cmd_call *call) {
@@ -167,41 +160,37 @@ static int show_run(const struct cmd_call *call) {
     struct error err = { 0 };
     if (read_config(call, config, &err) < 0)
         return cmd_error(&err);
-    struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     config_show(config, call->json, &out);
-    return print(&out);
+    return CMD_OK;
 }
 
 static int explain_run(const struct cmd_call *call) {
     _cleanup_(config_freep) struct config *config = config_new();
     struct error err = { 0 };
-    struct strbuf out = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (read_config(call, config, &err) < 0
         || config_explain(config, call->args[0], call->json, &out, &err) < 0)
         return cmd_error(&err);
-    return print(&out);
+    output_rest(&out);
+    return CMD_OK;
 }
 
-static int keys_run(const struct cmd_call *call) {
-    struct strbuf out = STRBUF_INIT;
-    config_keys(call->json, &out);
-    return print(&out);
-}
-
-static int reference_run(const struct cmd_call *call) {
-    struct strbuf out = STRBUF_INIT;
-    if (call->json)
-        config_keys(true, &out);
-    else
+/* Both print the same JSON. */
+static int keys_or_reference_run(const struct cmd_call *call) {
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
+    if (!call->json && strcmp(cmd_name(call->cmd), "reference") == 0)
         config_reference(&out);
-    return print(&out);
+    else
+        config_keys(call->json, &out);
+    return CMD_OK;
 }
 
 #define FILE_MAX (4u << 20)
 
 /* {"changed":[keys]}, from the daemon or from here. `file`: NULL if the daemon changed it. */
 static void print_changed(const struct cmd_call *call, const json_t *answer, const char *file) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     const json_t *changed = json_object_get(answer, "changed");
     EACH_ITEM(key, call->json ? NULL : changed) {
         cmd_put_line(&out, "%s changed%s%s", json_string_value(key), file ? " in " : "",
@@ -211,7 +200,6 @@ static void print_changed(const struct cmd_call *call, const json_t *answer, con
         output_put_json(answer, &out);
     else if (json_array_size(changed) == 0)
         strbuf_puts(&out, "nothing changed: it was so already\n");
-    output_rest(&out);
 }
 
 static int edit_file(const struct cmd_call *call, const struct config_change *changes,
@@ -220,11 +208,7 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
     _cleanup_(home_finish) struct home home = { 0 };
     const char *file = cmd_value(call, "file");
     if (!file) {
-        _cleanup_(freep) char *folder = NULL;
-        if (home_find(&home, &err) == 0)
-            folder = xstrndup(home.config_file,
-                              (size_t)(strrchr(home.config_file, '/') - home.config_file));
-        if (!folder || folders_make(folder, 1, &err) < 0)
+        if (home_find(&home, &err) < 0 || cmd_make_parent(home.config_file, &err) < 0)
             return cmd_fail(&err);
         file = home.config_file;
     }
@@ -242,7 +226,6 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
 }
 
 static json_t *make_body(const struct config_change *changes, size_t count) {
-    json_t *body = json_object();
     bool set = count > 0 && changes[0].value; /* a command sets or unsets, not both */
     json_t *list = set ? json_object() : json_array();
     for (size_t i = 0; i < count; i++)
@@ -250,8 +233,7 @@ static json_t *make_body(const struct config_change *changes, size_t count) {
             set_text(list, changes[i].key, changes[i].value);
         else
             json_array_append_new(list, json_text(changes[i].key));
-    json_object_set_new(body, set ? "set" : "unset", list);
-    return body;
+    return json_pack("{s:o}", set ? "set" : "unset", list);
 }
 
 static int change(const struct cmd_call *call, const struct config_change *changes, size_t count) {
@@ -289,14 +271,10 @@ static int unset_run(const struct cmd_call *call) {
     return code == CMD_OK ? change(call, changes, call->arg_count) : code;
 }
 
-static int reload_run(const struct cmd_call *call) {
-    _cleanup_(request_finish) struct request req = { 0 };
-    int code = request_open(&req, REQUEST_RUNNING);
-    if (code == CMD_OK)
-        code = request_post(&req, NULL, "/v1/config/reload");
-    if (request_ended(call, &req, &code))
-        return code;
-    return cmd_print_line("configuration read again");
+static void print_reloaded(const struct cmd_call *call, const json_t *answer, struct strbuf *out) {
+    (void)call;
+    (void)answer;
+    strbuf_puts(out, "configuration read again\n");
 }
 
 #define FILE_OPTIONS                                                                               \
@@ -317,9 +295,12 @@ static const struct cmd_option edit_options[] = {
 
 static const struct cmd config_explain_cmd = { "config explain", explain_run, 1, 1, file_options };
 static const struct cmd config_get_cmd = { "config get", get_run, 1, 1, live_options };
-static const struct cmd config_keys_cmd = { "config keys", keys_run };
-static const struct cmd config_reference_cmd = { "config reference", reference_run };
-static const struct cmd config_reload_cmd = { "config reload", reload_run };
+static const struct cmd config_keys_cmd = { "config keys", keys_or_reference_run };
+static const struct cmd config_reference_cmd = { "config reference", keys_or_reference_run };
+static const struct cmd config_reload_cmd = {
+    "config reload", REQUEST_COMMAND("/v1/config/reload", .is_post = true, .mode = REQUEST_RUNNING,
+                                     .print = print_reloaded)
+};
 static const struct cmd config_set_cmd = { "config set", set_run, 1, CMD_ANY_ARGS, edit_options };
 static const struct cmd config_unset_cmd = { "config unset", unset_run, 1, CMD_ANY_ARGS,
                                              edit_options };
@@ -433,11 +414,9 @@ static void put_setting(struct strbuf *out, const struct config *config, const c
     const struct setting *setting = settings_row(key);
     const char *dot = strrchr(key, '.');
     unsigned depth = open_parts(out, key, last);
-    char indent[32];
+    char indent[32] = "# ";
     if (depth > 0)
         (void)snprintf(indent, sizeof(indent), "#%*s# ", (int)(2 * depth), "");
-    else
-        (void)snprintf(indent, sizeof(indent), "# ");
     strbuf_puts(out, depth == 0 ? "\n" : "");
     put_comment(out, indent, setting->text);
     strbuf_printf(out, "#%*s%s: ", (int)(2 * depth), "", dot ? dot + 1 : key);
@@ -507,14 +486,12 @@ static int write_file(const struct cmd_call *call, const struct home *home,
 /* 'sluice service install', with its own exit code. */
 static int install_service(const struct cmd_call *call) {
     static const char *const argv[] = { "sluice", "service", "install", NULL };
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, out = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct error err = { 0 };
-    int status, r = daemon_find_program("sluice", &program, &err);
-    if (r >= 0) /* --json has printed its one value */
-        r = program_run(strbuf_text(&program), argv,
-                        call->json ? PROGRAM_TAKE_OUTPUT : PROGRAM_TAKE_NOTHING, &out, &status,
-                        &err);
-    return r < 0 ? cmd_error(&err) : status;
+    int status;
+    /* --json has printed its one value */
+    enum program_take take = call->json ? PROGRAM_TAKE_OUTPUT : PROGRAM_TAKE_NOTHING;
+    return daemon_run_program(argv, take, &out, &status, &err) < 0 ? cmd_error(&err) : status;
 }
 
 static int cmd_init_run(const struct cmd_call *call) {
@@ -537,10 +514,9 @@ static int cmd_init_run(const struct cmd_call *call) {
         (void)output_json(
             json_pack("{s:s, s:s}", "file", home.config_file, "preset", preset->name));
     } else {
-        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
         strbuf_printf(&out, "wrote %s (preset %s)\n\nnext:\n", home.config_file, preset->name);
         put_hints(&out, preset, &agents);
-        output_rest(&out);
     }
     return cmd_has(call, "service") ? install_service(call) : CMD_OK;
 }

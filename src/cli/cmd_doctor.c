@@ -15,7 +15,6 @@
 #include "cli/daemon.h"
 #include "cli/preflight.h"
 #include "cli/print_task.h"
-#include "cli/program.h"
 #include "cli/request.h"
 #include "config/config.h"
 #include "config/config_edit.h"
@@ -158,14 +157,13 @@ static void check_version(struct doctor *d, struct request *req) {
 
 /* Without a daemon: sluiced checks, and changes nothing. */
 static void check_without(struct doctor *d) {
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, text = STRBUF_INIT;
+    static const char *const argv[] = { "sluiced", "--doctor", NULL };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct error err = { 0 };
-    if (daemon_find_program("sluiced", &program, &err) < 0)
-        return; /* reported already */
-    const char *const argv[] = { "sluiced", "--doctor", NULL };
-    int status;
-    if (program_run(strbuf_text(&program), argv, PROGRAM_TAKE_BOTH, &text, &status, &err) < 0) {
-        add_check(d, "store", false, err.text, NULL);
+    int status, r = daemon_run_program(argv, PROGRAM_TAKE_BOTH, &text, &status, &err);
+    if (r < 0) {
+        if (r != -ENOENT) /* otherwise check_program has reported it */
+            add_check(d, "store", false, err.text, NULL);
         return;
     }
     json_auto_t *answer = status == 0 ? json_loadb(strbuf_text(&text), text.length, 0, NULL) : NULL;

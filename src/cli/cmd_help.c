@@ -9,21 +9,18 @@
 
 #include "cli/cmd.h"
 
-static void print_options(const struct cmd_option *list, struct strbuf *out) {
-    for (; list && list->name; list++) {
+static void print_options(const struct cmd *cmd, struct strbuf *out) {
+    EACH_OPTION(option, cmd) {
         char left[64];
         char letter[5] = "    ";
-        if (list->letter) {
-            letter[0] = '-';
-            letter[1] = list->letter;
-            letter[2] = ',';
-        }
-        (void)snprintf(left, sizeof(left), "%s--%s%s%s", letter, list->name,
-                       list->argument ? " " : "", list->argument ? list->argument : "");
+        if (option->letter)
+            (void)snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+        (void)snprintf(left, sizeof(left), "%s--%s%s%s", letter, option->name,
+                       option->argument ? " " : "", option->argument ? option->argument : "");
         if (strlen(left) > 24)
-            strbuf_printf(out, "  %s\n  %-24s  %s\n", left, "", list->text);
+            strbuf_printf(out, "  %s\n  %-24s  %s\n", left, "", option->text);
         else
-            strbuf_printf(out, "  %-24s  %s\n", left, list->text);
+            strbuf_printf(out, "  %-24s  %s\n", left, option->text);
     }
 }
 
@@ -68,8 +65,7 @@ void cmd_print_help(const struct cmd *cmd, struct strbuf *out) {
         print_commands(cmd->subs, out);
     } else {
         strbuf_puts(out, "\noptions:\n");
-        print_options(cmd->options, out);
-        print_options(cmd_common_options, out);
+        print_options(cmd, out);
     }
     print_part("examples", cmd_part(cmd, CMD_PART_EXAMPLES), out);
     print_part("exit codes", cmd_part(cmd, CMD_PART_EXITS), out);
@@ -95,14 +91,6 @@ static void print_tables(const struct cmd *const *table, struct strbuf *out) {
     }
 }
 
-static json_t *options_of(const struct cmd_option *list, json_t *help_options) {
-    for (; list && list->name; list++)
-        json_array_append_new(help_options,
-                              json_pack("{s:s, s:s?, s:s}", "name", list->name, "argument",
-                                        list->argument, "text", list->text));
-    return help_options;
-}
-
 static json_t *command_of(const struct cmd *cmd) {
     static const struct {
         const char *key;
@@ -110,17 +98,18 @@ static json_t *command_of(const struct cmd *cmd) {
     } parts[] = { { "usage", CMD_PART_USAGE },      { "summary", CMD_PART_SUMMARY },
                   { "text", CMD_PART_TEXT },        { "examples", CMD_PART_EXAMPLES },
                   { "exit_codes", CMD_PART_EXITS }, { "see_also", CMD_PART_SEE } };
-    json_t *command = json_pack("{s:s}", "name", cmd_name(cmd)), *subs = json_array();
+    json_t *command = json_pack("{s:s}", "name", cmd_name(cmd)), *list = json_array();
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         json_object_set_new(command, parts[i].key, json_string(cmd_part(cmd, parts[i].part)));
     for (const struct cmd *const *sub = cmd->subs; sub && *sub; sub++)
-        json_array_append_new(subs, command_of(*sub));
-    if (cmd->subs)
-        json_object_set(command, "commands", subs);
-    else
-        json_object_set_new(command, "options",
-                            options_of(cmd_common_options, options_of(cmd->options, json_array())));
-    json_decref(subs);
+        json_array_append_new(list, command_of(*sub));
+    EACH_OPTION(option, cmd) {
+        if (!cmd->subs)
+            json_array_append_new(list,
+                                  json_pack("{s:s, s:s?, s:s}", "name", option->name, "argument",
+                                            option->argument, "text", option->text));
+    }
+    json_object_set_new(command, cmd->subs ? "commands" : "options", list);
     return command;
 }
 
@@ -137,7 +126,7 @@ static int cmd_help_run(const struct cmd_call *call) {
                                    nearest ? "'?" : "");
         table = cmd->subs;
     }
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
         json_auto_t *list = json_array();
         for (const struct cmd *const *each = cmd_table; !cmd && *each; each++)
@@ -150,16 +139,14 @@ static int cmd_help_run(const struct cmd_call *call) {
         print_tables(cmd_table, &out);
     else
         cmd_print_help(cmd, &out);
-    output_rest(&out);
     return CMD_OK;
 }
 
-static const struct cmd_option help_options[] = {
-    { "tables", 0, NULL, "print the options of every command as Markdown tables, for docs/cli" },
-    { NULL },
+const struct cmd cmd_help = {
+    "help", cmd_help_run, 0, CMD_ANY_ARGS,
+    CMD_OPTIONS({ "tables", 0, NULL,
+                  "print the options of every command as Markdown tables, for docs/cli" })
 };
-
-const struct cmd cmd_help = { "help", cmd_help_run, 0, CMD_ANY_ARGS, help_options };
 
 static int cmd_version_run(const struct cmd_call *call) {
     (void)fputs(call->json ? "{\"version\":\"" SLUICE_VERSION "\"}\n"
@@ -174,11 +161,6 @@ const struct cmd cmd_version = { "version", cmd_version_run };
 
 static bool takes_ids(const struct cmd *cmd) {
     return strstr(cmd_part(cmd, CMD_PART_USAGE), " ID");
-}
-
-static void put_long_options(const struct cmd_option *list, struct strbuf *out) {
-    for (; list && list->name; list++)
-        strbuf_printf(out, " --%s", list->name);
 }
 
 static void each_command(void (*put)(const struct cmd *cmd, const char *words, struct strbuf *out),
@@ -197,8 +179,9 @@ static void put_names(const struct cmd *const *table, struct strbuf *out) {
 
 static void put_bash_case(const struct cmd *cmd, const char *words, struct strbuf *out) {
     strbuf_printf(out, "    '%s') options='", words);
-    put_long_options(cmd->subs ? NULL : cmd->options, out);
-    put_long_options(cmd_common_options, out);
+    EACH_OPTION(option, cmd) {
+        strbuf_printf(out, " --%s", option->name);
+    }
     strbuf_puts(out, "'");
     const struct cmd *const *names = strcmp(words, "help") == 0 ? cmd_table : cmd->subs;
     if (names) {
@@ -254,20 +237,6 @@ static void put_zsh_text(const char *text, struct strbuf *out) {
     }
 }
 
-static void put_zsh_options(const struct cmd_option *list, struct strbuf *out) {
-    for (; list && list->name; list++) {
-        strbuf_printf(out, " \\\n            '*--%s[", list->name);
-        put_zsh_text(list->text, out);
-        strbuf_puts(out, "]");
-        if (list->argument) {
-            strbuf_puts(out, ":");
-            put_zsh_text(list->argument, out);
-            strbuf_puts(out, ":_files");
-        }
-        strbuf_puts(out, "'");
-    }
-}
-
 static void put_zsh_names(const struct cmd *const *table, struct strbuf *out) {
     for (; *table; table++) {
         strbuf_printf(out, " \\\n            '%s:", cmd_name(*table));
@@ -285,8 +254,17 @@ static void put_zsh_case(const struct cmd *cmd, const char *words, struct strbuf
         return;
     }
     strbuf_puts(out, "        _arguments -s");
-    put_zsh_options(cmd->options, out);
-    put_zsh_options(cmd_common_options, out);
+    EACH_OPTION(option, cmd) {
+        strbuf_printf(out, " \\\n            '*--%s[", option->name);
+        put_zsh_text(option->text, out);
+        strbuf_puts(out, "]");
+        if (option->argument) {
+            strbuf_puts(out, ":");
+            put_zsh_text(option->argument, out);
+            strbuf_puts(out, ":_files");
+        }
+        strbuf_puts(out, "'");
+    }
     strbuf_printf(out, " \\\n            '*:%s'\n        ;;\n",
                   takes_ids(cmd) ? "task:_sluice_ids" : "file:_files");
 }
@@ -347,17 +325,6 @@ static void put_fish_description(const char *text, struct strbuf *out) {
     strbuf_puts(out, "'\n");
 }
 
-static void put_fish_options(const struct cmd_option *list, const char *condition,
-                             struct strbuf *out) {
-    for (; list && list->name; list++) {
-        strbuf_printf(out, "complete -c sluice -n '%s' -l %s", condition, list->name);
-        if (list->letter)
-            strbuf_printf(out, " -s %c", list->letter);
-        strbuf_puts(out, list->argument ? " -r" : "");
-        put_fish_description(list->text, out);
-    }
-}
-
 static void put_fish_command(const struct cmd *cmd, const char *words, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf condition = STRBUF_INIT;
     const char *blank = strchr(words, ' ');
@@ -372,8 +339,14 @@ static void put_fish_command(const struct cmd *cmd, const char *words, struct st
     }
     if (cmd->subs)
         return;
-    put_fish_options(cmd->options, strbuf_text(&condition), out);
-    put_fish_options(cmd_common_options, strbuf_text(&condition), out);
+    EACH_OPTION(option, cmd) {
+        strbuf_printf(out, "complete -c sluice -n '%s' -l %s", strbuf_text(&condition),
+                      option->name);
+        if (option->letter)
+            strbuf_printf(out, " -s %c", option->letter);
+        strbuf_puts(out, option->argument ? " -r" : "");
+        put_fish_description(option->text, out);
+    }
     if (takes_ids(cmd))
         strbuf_printf(out, "complete -c sluice -n '%s' -f -a '(" IDS ")'\n",
                       strbuf_text(&condition));

@@ -17,6 +17,7 @@
 #include "base/number.h"
 #include "base/time_ms.h"
 #include "cli/cmd.h"
+#include "os/files.h"
 
 const char *cmd_name(const struct cmd *cmd) {
     const char *blank = strchr(cmd->words, ' ');
@@ -54,34 +55,27 @@ const char *cmd_part(const struct cmd *cmd, enum cmd_part part) {
 extern const struct cmd cmd_version;
 
 /* Messages quote untrusted text: names, paths, messages of runs. */
-_printf_(2, 0) static void put_line(struct strbuf *out, const char *format, va_list args) {
-    _cleanup_(strbuf_finish) struct strbuf message = STRBUF_INIT;
-    strbuf_vprintf(&message, format, args);
-    sanitize_line(strbuf_text(&message), out);
+static void put_safe_line(struct strbuf *out, const struct strbuf *message) {
+    sanitize_line(strbuf_text(message), out);
     strbuf_putc(out, '\n');
 }
 
-_printf_(1, 0) static void vwarn(const char *format, va_list args) {
+static void warn(const struct strbuf *message) {
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    put_line(&line, format, args);
+    put_safe_line(&line, message);
     (void)fprintf(stderr, "sluice: %s", strbuf_text(&line));
 }
 
 int cmd_print_line(const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    put_line(&line, format, args);
-    va_end(args);
-    output_rest(&line);
+    CMD_PRINT_ARGS(message, format);
+    _cleanup_(output_finish) struct strbuf line = STRBUF_INIT;
+    put_safe_line(&line, &message);
     return CMD_OK;
 }
 
 void cmd_put_line(struct strbuf *out, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    put_line(out, format, args);
-    va_end(args);
+    CMD_PRINT_ARGS(message, format);
+    put_safe_line(out, &message);
 }
 
 const char *cmd_env(const char *name) {
@@ -90,10 +84,8 @@ const char *cmd_env(const char *name) {
 }
 
 void cmd_warn(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vwarn(format, args);
-    va_end(args);
+    CMD_PRINT_ARGS(message, format);
+    warn(&message);
 }
 
 int cmd_watch_interrupts(void) {
@@ -106,10 +98,8 @@ int cmd_watch_interrupts(void) {
 }
 
 int cmd_usage_error(const struct cmd *cmd, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vwarn(format, args);
-    va_end(args);
+    CMD_PRINT_ARGS(message, format);
+    warn(&message);
     if (cmd)
         (void)fprintf(stderr, "usage: sluice %s\n", cmd_part(cmd, CMD_PART_USAGE));
     else
@@ -146,9 +136,8 @@ static int unknown_command(const struct cmd *parent, const char *name) {
 }
 
 static int print_help(const struct cmd *cmd) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     cmd_print_help(cmd, &out);
-    output_rest(&out);
     return CMD_OK;
 }
 
@@ -222,11 +211,18 @@ int cmd_main(int argc, char **argv) {
     return code;
 }
 
-const struct cmd_option cmd_common_options[] = {
+static const struct cmd_option common_options[] = {
     { "json", 0, NULL, "print JSON" },
     { "help", 'h', NULL, "print this help" },
     { NULL },
 };
+
+const struct cmd_option *cmd_option_next(const struct cmd *cmd, const struct cmd_option *last) {
+    const struct cmd_option *next = last ? last + 1 : cmd->options;
+    if (next && next->name)
+        return next;
+    return last == &common_options[1] ? NULL : common_options;
+}
 
 struct parser {
     struct cmd_call *call;
@@ -235,21 +231,6 @@ struct parser {
     int count, at;
 };
 
-static const struct cmd_option *find_name(const struct cmd_option *list, const char *name,
-                                          size_t length) {
-    for (; list && list->name; list++)
-        if (strncmp(list->name, name, length) == 0 && list->name[length] == '\0')
-            return list;
-    return NULL;
-}
-
-static const struct cmd_option *find_letter(const struct cmd_option *list, char letter) {
-    for (; list && list->name; list++)
-        if (list->letter == letter)
-            return list;
-    return NULL;
-}
-
 static int unknown_option(struct parser *p, const char *word, size_t length) {
     char name[64] = "";
     if (length < sizeof(name)) {
@@ -257,10 +238,9 @@ static int unknown_option(struct parser *p, const char *word, size_t length) {
         name[length] = '\0';
     }
     struct nearest nearest = nearest_to(name);
-    for (const struct cmd_option *o = p->call->cmd->options; o && o->name; o++)
-        nearest_offer(&nearest, o->name);
-    for (const struct cmd_option *o = cmd_common_options; o->name; o++)
-        nearest_offer(&nearest, o->name);
+    EACH_OPTION(option, p->call->cmd) {
+        nearest_offer(&nearest, option->name);
+    }
     return error_set(p->err, -EINVAL, "unknown option '--%.*s'%s%s%s", (int)length, word,
                      nearest.best ? "; did you mean '--" : "", nearest.best ? nearest.best : "",
                      nearest.best ? "'?" : "");
@@ -276,8 +256,8 @@ static int take_option(struct parser *p, const struct cmd_option *option, const 
                              option->argument);
         value = p->words[++p->at];
     }
-    p->call->json |= option == &cmd_common_options[0];
-    p->call->help |= option == &cmd_common_options[1];
+    p->call->json |= option == &common_options[0];
+    p->call->help |= option == &common_options[1];
     p->call->given[p->call->given_count++] = (struct cmd_given){ option, value };
     return 0;
 }
@@ -285,19 +265,19 @@ static int take_option(struct parser *p, const struct cmd_option *option, const 
 static int parse_long(struct parser *p, const char *word) {
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
-    const struct cmd_option *option = find_name(p->call->cmd->options, word, length);
-    if (!option)
-        option = find_name(cmd_common_options, word, length);
-    if (!option)
-        return unknown_option(p, word, length);
-    return take_option(p, option, equals ? equals + 1 : NULL);
+    EACH_OPTION(option, p->call->cmd) {
+        if (strncmp(option->name, word, length) == 0 && option->name[length] == '\0')
+            return take_option(p, option, equals ? equals + 1 : NULL);
+    }
+    return unknown_option(p, word, length);
 }
 
 static int parse_letters(struct parser *p, const char *letters) {
     while (*letters) {
-        const struct cmd_option *option = find_letter(p->call->cmd->options, *letters);
-        if (!option)
-            option = find_letter(cmd_common_options, *letters);
+        const struct cmd_option *option = NULL;
+        do
+            option = cmd_option_next(p->call->cmd, option);
+        while (option && option->letter != *letters);
         if (!option)
             return error_set(p->err, -EINVAL, "unknown option '-%c'", *letters);
         letters++;
@@ -426,4 +406,9 @@ int cmd_absolute_path(const char *path, struct strbuf *out, struct error *err) {
     }
     strbuf_puts(out, path);
     return 0;
+}
+
+int cmd_make_parent(const char *path, struct error *err) {
+    _cleanup_(freep) char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+    return folders_make(folder, 1, err);
 }

@@ -12,7 +12,6 @@
 #include "base/hash.h"
 #include "base/macros.h"
 #include "cli/daemon.h"
-#include "cli/program.h"
 #include "cli/request.h"
 #include "cli/service.h"
 #include "config/config.h"
@@ -341,13 +340,13 @@ static int systemctl(struct service *s, const char *verb, const char *unit, stru
 
 /* Stops the daemon that answers, with 'sluice down', which waits for its exit. Runs continue. */
 static int stop_daemon_outside(struct service *s, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, out = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     static const char *const argv[] = { "sluice", "down", NULL };
-    int status, r = daemon_find_program("sluice", &program, err);
+    int status;
     add_action(s, "sluice down");
-    if (r < 0 || is_dry(s))
-        return r;
-    r = program_run(strbuf_text(&program), argv, PROGRAM_TAKE_BOTH, &out, &status, err);
+    if (is_dry(s))
+        return 0;
+    int r = daemon_run_program(argv, PROGRAM_TAKE_BOTH, &out, &status, err);
     if (r < 0 || status == 0)
         return r;
     return error_set(err, -EIO, "the daemon that runs does not stop: %.*s",
@@ -441,11 +440,9 @@ static int install(struct service *s, struct error *err) {
     if (r < 0)
         return r;
     if (!s->current) {
-        _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-        strbuf_add(&folder, s->unit.file, (size_t)(strrchr(s->unit.file, '/') - s->unit.file));
         add_action(s, "write %s", s->unit.file);
         if (!is_dry(s))
-            r = folders_make(strbuf_text(&folder), 1, err);
+            r = cmd_make_parent(s->unit.file, err);
         if (r >= 0 && !is_dry(s))
             r = file_write(s->unit.file, s->text.text, s->text.length, err);
         if (r >= 0)

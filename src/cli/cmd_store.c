@@ -7,39 +7,39 @@
 #include <stdlib.h>
 
 #include "cli/daemon.h"
-#include "cli/program.h"
 #include "cli/request.h"
 #include "os/files.h"
 
 #define BACKUP_TIMEOUT HOURS(1) /* many gigabytes on a slow disk */
 
-static int cmd_backup_run(const struct cmd_call *call) {
+static int add_backup_path(const struct cmd_call *call, json_t *body) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    _cleanup_(request_finish) struct request req = { 0 };
-    if (cmd_absolute_path(call->args[0], &path, &req.err) < 0)
-        return cmd_error(&req.err);
-    int code = request_open(&req, REQUEST_START);
-    if (code != CMD_OK)
-        return code;
-    client_set_timeout(req.client, BACKUP_TIMEOUT);
-    code =
-        request_post(&req, json_pack("{s:o}", "path", json_text(strbuf_text(&path))), "/v1/backup");
-    if (request_ended(call, &req, &code))
-        return code;
-    return cmd_print_line("%s written: %" PRId64 " bytes in %" PRId64 " ms",
-                          get_text(req.answer, "path", strbuf_text(&path)),
-                          get_int(req.answer, "bytes", 0), get_int(req.answer, "took_ms", 0));
+    struct error err = { 0 };
+    if (cmd_absolute_path(call->args[0], &path, &err) < 0)
+        return cmd_error(&err);
+    set_text(body, "path", strbuf_text(&path));
+    return CMD_OK;
 }
 
-const struct cmd cmd_backup = { "backup", cmd_backup_run, 1, 1 };
+static void print_backup(const struct cmd_call *call, const json_t *answer, struct strbuf *out) {
+    cmd_put_line(out, "%s written: %" PRId64 " bytes in %" PRId64 " ms",
+                 get_text(answer, "path", call->args[0]), get_int(answer, "bytes", 0),
+                 get_int(answer, "took_ms", 0));
+}
+
+const struct cmd cmd_backup = {
+    "backup",
+    REQUEST_COMMAND("/v1/backup", .is_post = true, .timeout = BACKUP_TIMEOUT,
+                    .body = add_backup_path, .print = print_backup),
+    .min_args = 1, .max_args = 1
+};
 
 static int cmd_restore_run(const struct cmd_call *call) {
     if (!cmd_has(call, "yes"))
         return cmd_usage_error(call->cmd, "'restore' replaces every task by those of the backup: "
                                           "say --yes");
     struct error err = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, program = STRBUF_INIT,
-                                           out = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
     FILE *file;
     if (cmd_absolute_path(call->args[0], &path, &err) < 0
         || file_open(strbuf_text(&path), &file, &err) < 0)
@@ -55,8 +55,7 @@ static int cmd_restore_run(const struct cmd_call *call) {
         return code;
     const char *const argv[] = { "sluiced", "--restore", strbuf_text(&path), NULL };
     enum program_take take = call->json ? PROGRAM_TAKE_OUTPUT : PROGRAM_TAKE_NOTHING;
-    if (daemon_find_program("sluiced", &program, &err) < 0
-        || program_run(strbuf_text(&program), argv, take, &out, &status, &err) < 0)
+    if (daemon_run_program(argv, take, &out, &status, &err) < 0)
         return cmd_fail(&err);
     if (status != 0) /* it has printed why; CMD_REFUSED if another daemon uses the home */
         return status == CMD_REFUSED ? CMD_REFUSED : CMD_FAILED;
@@ -65,12 +64,10 @@ static int cmd_restore_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option restore_options[] = {
-    { "yes", 'y', NULL, "really replace what is there now" },
-    { NULL },
+const struct cmd cmd_restore = {
+    "restore", cmd_restore_run, 1, 1,
+    CMD_OPTIONS({ "yes", 'y', NULL, "really replace what is there now" })
 };
-
-const struct cmd cmd_restore = { "restore", cmd_restore_run, 1, 1, restore_options };
 
 static int take_bytes(void *ctx, const char *bytes, size_t size) {
     strbuf_add(ctx, bytes, size);
@@ -83,11 +80,10 @@ static int cmd_snapshot_run(const struct cmd_call *call) {
     int code = request_open(&req, REQUEST_RUNNING);
     if (code != CMD_OK)
         return code;
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, path = STRBUF_INIT;
-    strbuf_puts(&path, "/v1/snapshot");
-    if (cmd_has(call, "anonymous"))
-        client_query(&path, "anonymous", "true");
-    int status = client_stream_bytes(req.client, strbuf_text(&path), take_bytes, &out, &req.err);
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    int status = client_stream_bytes(
+        req.client, cmd_has(call, "anonymous") ? "/v1/snapshot?anonymous=true" : "/v1/snapshot",
+        take_bytes, &out, &req.err);
     if (status != 200) {
         if (req.err.code >= 0)
             error_set(&req.err, -EIO, "the daemon answered with status %d", status);
@@ -97,19 +93,17 @@ static int cmd_snapshot_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option snapshot_options[] = {
-    { "anonymous", 'a', NULL, "replace names and ids by neutral ones" },
-    { NULL },
+const struct cmd cmd_snapshot = {
+    "snapshot", cmd_snapshot_run, 0, 0,
+    CMD_OPTIONS({ "anonymous", 'a', NULL, "replace names and ids by neutral ones" })
 };
-
-const struct cmd cmd_snapshot = { "snapshot", cmd_snapshot_run, 0, 0, snapshot_options };
 
 /* Prints sluiced's answer as JSON, or with `print`. */
 static int run_sluiced(const struct cmd_call *call, const char *const *argv,
                        void (*print)(const json_t *answer, struct strbuf *out)) {
     struct error err = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, text = STRBUF_INIT,
-                                           out = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, text = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     int status;
     if (daemon_find_program("sluiced", &program, &err) < 0
         || program_run(strbuf_text(&program), argv, PROGRAM_TAKE_OUTPUT, &text, &status, &err) < 0)
@@ -124,7 +118,6 @@ static int run_sluiced(const struct cmd_call *call, const char *const *argv,
     if (call->json)
         return output_json(answer);
     print(answer, &out);
-    output_rest(&out);
     json_decref(answer);
     return CMD_OK;
 }

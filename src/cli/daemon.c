@@ -17,7 +17,6 @@
 
 #include "base/alloc.h"
 #include "cli/cmd.h"
-#include "cli/program.h"
 #include "cli/service.h"
 #include "config/config.h"
 #include "os/clock.h"
@@ -78,6 +77,13 @@ int daemon_find_program(const char *name, struct strbuf *out, struct error *err)
                      name, *own ? own : "sluice");
 }
 
+int daemon_run_program(const char *const *argv, enum program_take take, struct strbuf *out,
+                       int *ret_status, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    int r = daemon_find_program(argv[0], &path, err);
+    return r < 0 ? r : program_run(strbuf_text(&path), argv, take, out, ret_status, err);
+}
+
 /* --- finding a daemon ------------------------------------------------------------------------ */
 
 /* 1, with its pid; 0: none answers, or it is shutting down. */
@@ -105,9 +111,8 @@ struct start {
     const struct home *home;
     time_ms deadline; /* steady clock */
     pid_t child;
-    int ready_fd;           /* our end of the pipe; -1: none */
-    struct strbuf reported; /* its line so far */
-    char *service;          /* the unit that was asked to start it; or NULL */
+    int ready_fd;  /* our end of the pipe; -1: none */
+    char *service; /* the unit that was asked to start it; or NULL */
     bool no_service;
 };
 
@@ -176,7 +181,8 @@ static int give_up(struct start *s, const char *why, struct error *err) {
 
 /* Reads the one line. 0: ready. */
 static int start_wait(struct start *s, struct error *err) {
-    while (!strchr(strbuf_text(&s->reported), '\n')) {
+    _cleanup_(strbuf_finish) struct strbuf reported = STRBUF_INIT;
+    while (!strchr(strbuf_text(&reported), '\n')) {
         time_ms left = s->deadline - clock_read_steady();
         struct pollfd pipe_end = { .fd = s->ready_fd, .events = POLLIN };
         int r = poll(&pipe_end, 1, (int)(left > 0 ? left : 0));
@@ -189,24 +195,14 @@ static int start_wait(struct start *s, struct error *err) {
         char chunk[512];
         ssize_t got = read(s->ready_fd, chunk, sizeof(chunk));
         if (got > 0)
-            strbuf_add(&s->reported, chunk, (size_t)got);
+            strbuf_add(&reported, chunk, (size_t)got);
         else if (got == 0 || errno != EINTR)
             break;
     }
     char line[ERROR_TEXT_MAX];
-    (void)snprintf(line, sizeof(line), "%.*s", (int)strcspn(strbuf_text(&s->reported), "\n"),
-                   strbuf_text(&s->reported));
+    (void)snprintf(line, sizeof(line), "%.*s", (int)strcspn(strbuf_text(&reported), "\n"),
+                   strbuf_text(&reported));
     return strcmp(line, "ready") == 0 ? 0 : give_up(s, line, err);
-}
-
-static int start_and_wait(struct start *s, struct error *err) {
-    int r = start_begin(s, err);
-    if (r >= 0)
-        r = start_wait(s, err);
-    fd_closep(&s->ready_fd);
-    s->ready_fd = -1;
-    strbuf_clear(&s->reported);
-    return r;
 }
 
 /* --- through a service ----------------------------------------------------------------------- */
@@ -260,7 +256,11 @@ static int find_or_start(struct start *s, struct daemon_found *ret_found, struct
         ret_found->already = false;
         return r < 0 ? r : 0;
     }
-    r = start_and_wait(s, err);
+    r = start_begin(s, err);
+    if (r >= 0)
+        r = start_wait(s, err);
+    fd_closep(&s->ready_fd);
+    s->ready_fd = -1;
     if (r < 0)
         return r == -EBUSY ? 0 : r; /* another one was faster, or has not exited yet */
     ret_found->already = false;
@@ -292,7 +292,6 @@ static int start_in(const struct home *home, struct daemon_found *ret_found, str
         (void)poll(NULL, 0, pause);
     }
     free(s.service);
-    strbuf_finish(&s.reported);
     if (r >= 0)
         *ret_found = found;
     return r < 0 ? r : 0;

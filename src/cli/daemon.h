@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "cli/client.h"
+#include "cli/program.h"
 
 /* Connects to this home's daemon or, if that is a standby or absent, to the active one of
  * daemon.addresses. `may_start` starts one if none runs; otherwise client_is_absent is true for the
@@ -48,3 +49,6 @@ int daemon_exec(struct error *err);
 int daemon_find_in_path(const char *name, struct strbuf *out);
 /* Finds a Sluice program next to the executable, else in PATH. -ENOENT with a message. */
 int daemon_find_program(const char *name, struct strbuf *out, struct error *err);
+/* Finds argv[0] so, and runs it as program_run. */
+int daemon_run_program(const char *const *argv, enum program_take take, struct strbuf *out,
+                       int *ret_status, struct error *err);

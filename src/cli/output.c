@@ -27,6 +27,11 @@ void output_rest(struct strbuf *out) {
     strbuf_clear(out);
 }
 
+void output_finish(struct strbuf *out) {
+    output_rest(out);
+    strbuf_finish(out);
+}
+
 int output_flush(void) {
     errno = 0;
     if (fflush(stdout) != 0 && !first_errno)

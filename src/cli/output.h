@@ -10,6 +10,8 @@
 /* Writes the buffer to stdout if it is large, and empties it. Call it per line. */
 void output_some(struct strbuf *out);
 void output_rest(struct strbuf *out);
+/* Writes and frees the buffer: _cleanup_(output_finish) struct strbuf out = STRBUF_INIT; */
+void output_finish(struct strbuf *out);
 /* At exit: 0 if everything was written, else the first error (negative errno). */
 int output_flush(void);
 

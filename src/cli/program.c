@@ -16,8 +16,13 @@
 #include "base/alloc.h"
 #include "cli/program.h"
 #include "os/clock.h"
+#include "os/fd.h"
 
 extern char **environ;
+
+static int exit_code_of(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 static int cannot_run(const char *path, int code, struct error *err) {
     return error_set(err, -code, "cannot run '%s': %s", path, strerror(code));
@@ -59,17 +64,15 @@ int program_spawn(const char *path, const char *const *argv, const struct progra
     return r;
 }
 
-static void read_all(int fd, struct strbuf *out) {
+/* 1: read; 0: nothing right now, on a non-blocking pipe; -1: the end. */
+static int read_piece(int fd, struct strbuf *out) {
     char piece[4096];
-    for (;;) {
-        ssize_t n = read(fd, piece, sizeof(piece));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        if (out->length < PROGRAM_OUTPUT_MAX)
-            strbuf_add(out, piece, (size_t)n);
-    }
+    ssize_t n = read(fd, piece, sizeof(piece));
+    if (n <= 0)
+        return n == 0 ? -1 : errno == EINTR ? 1 : errno == EAGAIN ? 0 : -1;
+    if (out->length < PROGRAM_OUTPUT_MAX)
+        strbuf_add(out, piece, (size_t)n);
+    return 1;
 }
 
 int program_run(const char *path, const char *const *argv, enum program_take take,
@@ -84,19 +87,17 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
         { -1, ends[1], take == PROGRAM_TAKE_BOTH ? ends[1] : -1, -1 },
     };
     int r = program_spawn(path, argv, &streams, &pid);
-    if (piped)
-        (void)close(ends[1]);
-    if (r == 0 && piped)
-        read_all(ends[0], out);
-    if (piped)
-        (void)close(ends[0]);
+    fd_closep(&ends[1]);
+    while (r == 0 && piped && read_piece(ends[0], out) > 0)
+        continue;
+    fd_closep(&ends[0]);
     if (r != 0)
         return cannot_run(path, r, err);
     int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return cannot_run(path, errno, err);
-    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    *ret_status = exit_code_of(status);
     return 0;
 }
 
@@ -147,20 +148,12 @@ static void begin(struct running *one, struct program_job *job) {
 
 /* Reads available data, up to the limit. */
 static void drain(struct running *one) {
-    char piece[4096];
-    for (size_t taken = 0; taken < PROGRAM_OUTPUT_MAX; taken += sizeof(piece)) {
-        ssize_t n = read(one->pipe, piece, sizeof(piece));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return;
-        if (n <= 0) {
-            (void)close(one->pipe);
-            one->pipe = -1;
-            return;
-        }
-        if (one->job->out.length < PROGRAM_OUTPUT_MAX)
-            strbuf_add(&one->job->out, piece, (size_t)n);
+    int r = 1;
+    while (r > 0 && one->job->out.length < PROGRAM_OUTPUT_MAX)
+        r = read_piece(one->pipe, &one->job->out);
+    if (r < 0) {
+        (void)close(one->pipe);
+        one->pipe = -1;
     }
 }
 
@@ -175,13 +168,9 @@ static void end(struct running *one, bool late) {
         continue;
     if (one->pipe >= 0)
         drain(one);
-    if (one->pipe >= 0)
-        (void)close(one->pipe);
-    if (one->pidfd >= 0)
-        (void)close(one->pidfd);
-    one->job->status = late                ? -ETIMEDOUT
-                       : WIFEXITED(status) ? WEXITSTATUS(status)
-                                           : 128 + WTERMSIG(status);
+    fd_closep(&one->pipe);
+    fd_closep(&one->pidfd);
+    one->job->status = late ? -ETIMEDOUT : exit_code_of(status);
     one->pid = 0;
     one->pipe = one->pidfd = -1;
 }
@@ -212,11 +201,9 @@ static bool turn(struct running *all, struct pollfd *fds, size_t count, time_ms 
 }
 
 void program_run_all(struct program_job *jobs, size_t count, time_ms timeout) {
-    if (count == 0)
-        return;
     time_ms deadline = clock_read_steady() + timeout;
-    struct running *all = xcalloc(count, sizeof(*all));
-    struct pollfd *fds = xcalloc(2 * count, sizeof(*fds));
+    struct running *all = xcalloc(count + 1, sizeof(*all));
+    struct pollfd *fds = xcalloc(2 * count + 1, sizeof(*fds));
     for (size_t i = 0; i < count; i++)
         begin(&all[i], &jobs[i]);
     while (turn(all, fds, count, deadline))

@@ -134,7 +134,8 @@ int request_post_named(struct request *req, const struct cmd_call *call, json_t 
 int request_run(const struct cmd_call *call) {
     const struct request_command *c = call->cmd->data;
     _cleanup_(request_finish) struct request req = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     json_auto_t *body = json_object();
     int code = c->after ? request_check_name(call, call->args[0]) : CMD_OK;
     request_path(&path, c->before, c->after ? call->args[0] : "", c->after ? c->after : "");
@@ -144,13 +145,19 @@ int request_run(const struct cmd_call *call) {
     if (code == CMD_OK && c->body)
         code = c->body(call, body);
     if (code == CMD_OK)
+        code = request_open(&req, c->is_post ? c->mode : REQUEST_RUNNING);
+    if (code == CMD_OK && c->timeout > 0)
+        client_set_timeout(req.client, c->timeout);
+    if (code == CMD_OK)
         code = c->is_post ? request_post(&req, json_incref(body), strbuf_text(&path))
                           : request_get(&req, strbuf_text(&path));
-    if (request_ended(call, &req, &code))
+    if (code != CMD_OK)
         return code;
-    c->print(call, req.answer, &out);
-    output_rest(&out);
-    return CMD_OK;
+    if (call->json)
+        (void)request_print(&req);
+    else
+        c->print(call, req.answer, &out);
+    return c->exit_code ? c->exit_code(req.answer) : CMD_OK;
 }
 
 void request_warn_standby(const struct request *req) {
@@ -160,11 +167,10 @@ void request_warn_standby(const struct request *req) {
 }
 
 int request_print(const struct request *req) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     strbuf_puts(&out, client_text(req->client));
     if (out.length == 0 || out.text[out.length - 1] != '\n')
         strbuf_putc(&out, '\n');
-    output_rest(&out);
     return CMD_OK;
 }
 

@@ -51,10 +51,13 @@ int request_post_named(struct request *req, const struct cmd_call *call, json_t 
 struct request_command {
     const char *before, *after; /* the path; if there is `after`, the first argument is between */
     bool is_post;               /* the options given are members of the body (cmd_option.member) */
+    enum request_mode mode;     /* of a POST; a GET requires a running daemon */
+    time_ms timeout;            /* for the answer; 0: default */
     /* Adds other members to the body, or a query to the path: CMD_OK, or as cmd_usage_error. */
     int (*body)(const struct cmd_call *call, json_t *body);
     int (*query)(const struct cmd_call *call, struct strbuf *path);
     void (*print)(const struct cmd_call *call, const json_t *answer, struct strbuf *out);
+    int (*exit_code)(const json_t *answer); /* NULL: CMD_OK */
 };
 int request_run(const struct cmd_call *call);
 #define REQUEST_COMMAND(...)                                                                       \

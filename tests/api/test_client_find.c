@@ -11,6 +11,7 @@
 
 #include "base/strbuf.h"
 #include "cli/client.h"
+#include "harness/client_get.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
 #include "harness/test.h"

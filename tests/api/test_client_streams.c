@@ -10,6 +10,7 @@
 
 #include "api_fixture.h"
 #include "cli/client.h"
+#include "harness/client_get.h"
 #include "harness/patience.h"
 #include "harness/test.h"
 

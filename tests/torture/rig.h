@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "cli/client.h"
+#include "harness/client_get.h"
 
 struct rig {
     char home[80];

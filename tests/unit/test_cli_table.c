@@ -32,9 +32,11 @@ static void check_entry(const struct cmd *cmd) {
     for (const struct cmd_option *o = cmd->options; o && o->name; o++) {
         if (!o->text || !*o->text)
             fail_msg("'%s' has no text for its option --%s", cmd->words, o->name);
-        for (const struct cmd_option *c = cmd_common_options; c->name; c++)
-            if (strcmp(o->name, c->name) == 0 || (o->letter && o->letter == c->letter))
-                fail_msg("'%s' has an option --%s of its own", cmd->words, o->name);
+        EACH_OPTION(other, cmd) {
+            if (other != o
+                && (strcmp(o->name, other->name) == 0 || (o->letter && o->letter == other->letter)))
+                fail_msg("'%s' has two options like --%s", cmd->words, o->name);
+        }
     }
 }
 
