@@ -27,7 +27,7 @@
 #define TRIES_MAX        6
 #define PAUSE_FIRST_MS   20  /* before the second attempt on a new connection; doubles */
 #define PAUSE_MOST_MS    250 /* while looking for the active daemon */
-#define TIME_LEFT_MIN_MS         50
+#define TIME_LEFT_MIN_MS 50
 #define FAILOVER         SECONDS(20) /* how long to look for an active daemon among standbys */
 #define ABSENT_PATIENCE  SECONDS(3)  /* the same if none answers: all may be starting */
 #define TCP_TIMEOUT      SECONDS(4)  /* to connect: the next address may answer */
@@ -217,7 +217,7 @@ struct retry {
     time_ms failed_at; /* steady time of the first failure; 0: none */
     bool may_start;
     unsigned tries;               /* on new connections */
-    size_t addresses_tried;                /* addresses tried since the last pause */
+    size_t addresses_tried;       /* addresses tried since the last pause */
     char unknown[ERROR_TEXT_MAX]; /* message of a daemon that does not know the outcome; "": none */
 };
 
@@ -521,15 +521,16 @@ static time_ms failover_patience(struct client *client, const struct client_requ
 static bool try_next(struct client *client, struct retry *retry, time_ms patience) {
     if (++retry->addresses_tried >= client->address_count && retry_has_time(retry, patience))
         retry_pause(retry);
-    if (!retry_has_time(retry, patience) || clock_read_steady() + TIME_LEFT_MIN_MS > retry->deadline)
+    if (!retry_has_time(retry, patience)
+        || clock_read_steady() + TIME_LEFT_MIN_MS > retry->deadline)
         return false;
     http_wire_close(&client->wire);
     return true;
 }
 
 /* Uses an open connection. Returns the status; 0: retry; <0: give up. */
-static int send_once(struct client *client, const struct client_request *request, struct retry *retry,
-                     struct error *err) {
+static int send_once(struct client *client, const struct client_request *request,
+                     struct retry *retry, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf bytes = STRBUF_INIT;
     bool fresh = client->fresh;
     print_request(client, request, &bytes);

@@ -25,46 +25,32 @@
 #define NAMES_MAX 65u    /* secrets of a run, and its token */
 #define FORM_MAX  32768u /* bytes of a secret as JSON */
 
-struct own_secrets {
-    struct redact_value values[2 * NAMES_MAX];
-    char *names[NAMES_MAX], *forms[NAMES_MAX];
-    size_t count, name_count;
-};
-
-static void add_name(struct own_secrets *own, const char *name, size_t size) {
-    char *copy = xstrndup(name, size), *form = xmalloc(FORM_MAX);
-    const char *value = getenv(copy);
-    own->names[own->name_count] = copy;
-    own->forms[own->name_count++] = form;
-    if (!value)
-        return;
-    own->values[own->count++] = (struct redact_value){ copy, size, value, strlen(value), 0 };
-    size_t wide = redact_json_form(value, strlen(value), form, FORM_MAX);
-    if (wide > 0)
-        own->values[own->count++] = (struct redact_value){ copy, size, form, wide, 0 };
-}
-
 /* Replaces each of them by `[redacted NAME]`; frees `text`, which may be NULL. */
 static char *redact_own_secrets(char *text) {
-    static const char token[] = "SLUICE_TOKEN";
-    struct own_secrets own = { .count = 0 };
+    struct redact_value values[2 * NAMES_MAX];
+    char *forms[NAMES_MAX], *rest = NULL;
+    size_t count = 0, form_count = 0;
     struct redact_index index;
     struct strbuf shown = STRBUF_INIT;
     if (!text)
         return NULL;
-    add_name(&own, token, sizeof(token) - 1);
-    const char *at = getenv("SLUICE_SECRETS");
-    while (at && *(at += strspn(at, " ")) && own.name_count < NAMES_MAX) {
-        size_t size = strcspn(at, " ");
-        add_name(&own, at, size);
-        at += size;
+    const char *secrets = getenv("SLUICE_SECRETS");
+    _cleanup_(freep) char *names = xasprintf("SLUICE_TOKEN %s", secrets ? secrets : "");
+    for (const char *name = strtok_r(names, " ", &rest); name && form_count < NAMES_MAX;
+         name = strtok_r(NULL, " ", &rest)) {
+        const char *value = getenv(name);
+        size_t size = value ? strlen(value) : 0;
+        char *form = forms[form_count++] = xmalloc(FORM_MAX);
+        size_t escaped = redact_json_form(value ? value : "", size, form, FORM_MAX);
+        values[count] = (struct redact_value){ name, strlen(name), value, size, 0 };
+        count += value != NULL;
+        values[count] = (struct redact_value){ name, strlen(name), form, escaped, 0 };
+        count += escaped > 0;
     }
-    redact_index_init(&index, own.values, own.count, NULL);
+    redact_index_init(&index, values, count, NULL);
     (void)redact_text(&index, text, strlen(text), &shown);
-    for (size_t i = 0; i < own.name_count; i++) {
-        free(own.names[i]);
-        free(own.forms[i]);
-    }
+    while (form_count > 0)
+        free(forms[--form_count]);
     free(text);
     return strbuf_take(&shown);
 }
@@ -99,8 +85,8 @@ static int find_root(struct bus_target *t) {
         config_free(config);
         strbuf_printf(&root, "%s/" BUS_FOLDER, data);
     }
-    _cleanup_(freep) char *real = file_resolve(named ? named : strbuf_text(&root));
-    bus_init(&t->bus, real);
+    _cleanup_(freep) char *resolved = file_resolve(named ? named : strbuf_text(&root));
+    bus_init(&t->bus, resolved);
     return CMD_OK;
 }
 
@@ -183,20 +169,14 @@ static void bus_target_finish(struct bus_target *t) {
 #define TAIL_MAX 1000000
 
 static int read_body(const struct cmd_call *call, struct strbuf *body) {
-    struct error err = { 0 };
-    FILE *in = NULL;
     char piece[8192];
     size_t n;
     if (strcmp(call->args[0], "-") != 0) {
         strbuf_puts(body, call->args[0]);
     } else {
-        if (file_open("-", &in, &err) < 0)
-            return cmd_error(&err);
-        while ((n = fread(piece, 1, sizeof(piece), in)) > 0 && body->length <= BUS_BODY_MAX)
+        while ((n = fread(piece, 1, sizeof(piece), stdin)) > 0 && body->length <= BUS_BODY_MAX)
             strbuf_add(body, piece, n);
-        bool failed = ferror(in) != 0;
-        file_close(in);
-        if (failed) {
+        if (ferror(stdin)) {
             cmd_warn("cannot read the message: %s", strerror(errno));
             return CMD_FAILED;
         }
@@ -351,11 +331,6 @@ static int print_all(struct reading *r) {
     return got;
 }
 
-static int open_file(struct reading *r) {
-    bus_reader_finish(&r->reader);
-    return bus_reader_open(&r->reader, strbuf_text(&r->target.path), &r->err);
-}
-
 static int read_call(struct reading *r) {
     const struct cmd_call *call = r->call;
     r->follow = cmd_has(call, "follow");
@@ -421,7 +396,8 @@ static int follow(struct reading *r, int watch) {
     for (;;) {
         int got = print_all(r);
         if (got == 0 && !is_in_place(r)) {
-            got = open_file(r);
+            bus_reader_finish(&r->reader);
+            got = bus_reader_open(&r->reader, strbuf_text(&r->target.path), &r->err);
             if (got == 0)
                 continue;
         }
@@ -447,7 +423,9 @@ static int read_run(const struct cmd_call *call) {
     if (list)
         strbuf_puts(&r.out, "{\"items\":[");
     int watch = r.follow ? watch_folder(&r) : -1; /* before reading, so that no message is missed */
-    int got = watch < 0 && r.follow ? watch : open_file(&r);
+    int got = watch < 0 && r.follow
+                  ? watch
+                  : bus_reader_open(&r.reader, strbuf_text(&r.target.path), &r.err);
     if (got == 0)
         got = seek(&r);
     if (got == 0)
@@ -467,7 +445,6 @@ static int read_run(const struct cmd_call *call) {
 
 static int stats_run(const struct cmd_call *call) {
     _cleanup_(bus_target_finish) struct bus_target target = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct bus_counts counts;
     struct stat st = { 0 };
     int code = bus_target_find(call, true, &target);
@@ -488,18 +465,17 @@ static int stats_run(const struct cmd_call *call) {
         { "retries", "of these, repeated after that", counts.retries },
         { "bytes", "bytes in its file", (uint64_t)st.st_size },
     };
-    json_auto_t *values = json_object();
+    json_t *values = json_object();
     for (size_t i = 0; i < ARRAY_SIZE(rows) - !named; i++) {
         json_object_set_new(values, rows[i].key, json_integer((json_int_t)rows[i].value));
-        strbuf_printf(&out, "%10" PRIu64 "  %s\n", rows[i].value, rows[i].text);
+        if (!call->json)
+            (void)cmd_print_line("%10" PRIu64 "  %s", rows[i].value, rows[i].text);
     }
     if (call->json)
-        return output_json(json_incref(values));
-    output_rest(&out);
+        return output_json(values);
+    json_decref(values);
     return CMD_OK;
 }
-
-static const struct cmd_option stats_options[] = { BUS_TARGET_OPTIONS, { NULL } };
 
 static const struct cmd bus_post_cmd = {
     "bus post", post_run, 1, 1,
@@ -518,6 +494,7 @@ static const struct cmd bus_read_cmd = {
                 { "type", 'y', "TYPE", "only those of this type" },
                 { "since", 's', "MSG_ID", "only those behind this one" })
 };
-static const struct cmd bus_stats_cmd = { "bus stats", stats_run, 0, 0, stats_options };
+static const struct cmd bus_stats_cmd = { "bus stats", stats_run, 0, 0,
+                                          CMD_OPTIONS(BUS_TARGET_OPTIONS) };
 const struct cmd cmd_bus = { "bus",
                              .subs = CMD_LIST(&bus_post_cmd, &bus_read_cmd, &bus_stats_cmd) };

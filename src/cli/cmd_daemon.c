@@ -205,12 +205,9 @@ static int cmd_down_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-static const struct cmd_option down_options[] = {
-    { "wait", 'w', NULL, "return when the runs have ended too" },
-    { NULL },
-};
-
-const struct cmd cmd_down = { "down", .options = down_options, .run = cmd_down_run };
+const struct cmd cmd_down = { "down", cmd_down_run, 0, 0,
+                              CMD_OPTIONS(
+                                  { "wait", 'w', NULL, "return when the runs have ended too" }) };
 
 static void put_start(struct strbuf *out, const json_t *item, time_ms now) {
     time_ms at = get_int(item, "at", 0);
@@ -249,38 +246,34 @@ const struct cmd cmd_tick = {
 
 #define TEST_TIMEOUT MINUTES(10) /* longer than the default timeout of any channel */
 
-static int notify_test_run(const struct cmd_call *call) {
-    _cleanup_(request_finish) struct request req = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    int code = request_open(&req, REQUEST_START);
-    if (code != CMD_OK)
-        return code;
-    client_set_timeout(req.client, TEST_TIMEOUT);
-    code = request_post(&req, NULL, "/v1/notify/test");
-    if (code != CMD_OK)
-        return code;
+static void print_channels(const struct cmd_call *call, const json_t *answer, struct strbuf *out) {
     const struct output_style *style = output_style();
-    const json_t *channels = json_object_get(req.answer, "ways");
-    EACH_ITEM(channel, channels) {
+    (void)call;
+    EACH_ITEM(channel, json_object_get(answer, "ways")) {
         bool ok = get_true(channel, "ok");
-        strbuf_printf(&out, "%s%s%s  ", ok ? style->green : style->red, ok ? "ok    " : "failed",
+        strbuf_printf(out, "%s%s%s  ", ok ? style->green : style->red, ok ? "ok    " : "failed",
                       style->reset);
-        cmd_put_line(&out, "%s: %s", get_text(channel, "way", "?"), get_text(channel, "text", ""));
-        code = ok ? code : CMD_FAILED;
+        cmd_put_line(out, "%s: %s", get_text(channel, "way", "?"), get_text(channel, "text", ""));
     }
-    if (call->json)
-        (void)request_print(&req);
-    else
-        output_rest(&out);
-    if (json_array_size(channels) == 0) {
-        cmd_warn("nobody is told of anything: set 'notify.webhook', 'notify.command' or "
-                 "'notify.desktop'");
-        return CMD_REFUSED;
-    }
-    return code;
 }
 
-static const struct cmd notify_test = { "notify test", .run = notify_test_run };
+static int notify_exit_code(const json_t *answer) {
+    const json_t *channels = json_object_get(answer, "ways");
+    int code = CMD_OK;
+    EACH_ITEM(channel, channels) {
+        code = get_true(channel, "ok") ? code : CMD_FAILED;
+    }
+    if (json_array_size(channels) > 0)
+        return code;
+    cmd_warn("nobody is told of anything: set 'notify.webhook', 'notify.command' or "
+             "'notify.desktop'");
+    return CMD_REFUSED;
+}
+
+static const struct cmd notify_test = {
+    "notify test", REQUEST_COMMAND("/v1/notify/test", .is_post = true, .timeout = TEST_TIMEOUT,
+                                   .print = print_channels, .exit_code = notify_exit_code)
+};
 const struct cmd cmd_notify = { "notify", .subs = CMD_LIST(&notify_test) };
 
 /* The link has a one-time code, and every process of this user, including runs, can read arguments.

@@ -27,12 +27,11 @@ static void print_backup(const struct cmd_call *call, const json_t *answer, stru
                  get_int(answer, "took_ms", 0));
 }
 
-const struct cmd cmd_backup = {
-    "backup",
-    REQUEST_COMMAND("/v1/backup", .is_post = true, .timeout = BACKUP_TIMEOUT,
-                    .body = add_backup_path, .print = print_backup),
-    .min_args = 1, .max_args = 1
-};
+const struct cmd cmd_backup = { "backup",
+                                REQUEST_COMMAND("/v1/backup", .is_post = true,
+                                                .timeout = BACKUP_TIMEOUT, .body = add_backup_path,
+                                                .print = print_backup),
+                                .min_args = 1, .max_args = 1 };
 
 static int cmd_restore_run(const struct cmd_call *call) {
     if (!cmd_has(call, "yes"))
@@ -64,10 +63,9 @@ static int cmd_restore_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_restore = {
-    "restore", cmd_restore_run, 1, 1,
-    CMD_OPTIONS({ "yes", 'y', NULL, "really replace what is there now" })
-};
+const struct cmd cmd_restore = { "restore", cmd_restore_run, 1, 1,
+                                 CMD_OPTIONS(
+                                     { "yes", 'y', NULL, "really replace what is there now" }) };
 
 static int take_bytes(void *ctx, const char *bytes, size_t size) {
     strbuf_add(ctx, bytes, size);
@@ -93,10 +91,9 @@ static int cmd_snapshot_run(const struct cmd_call *call) {
     return CMD_OK;
 }
 
-const struct cmd cmd_snapshot = {
-    "snapshot", cmd_snapshot_run, 0, 0,
-    CMD_OPTIONS({ "anonymous", 'a', NULL, "replace names and ids by neutral ones" })
-};
+const struct cmd cmd_snapshot = { "snapshot", cmd_snapshot_run, 0, 0,
+                                  CMD_OPTIONS({ "anonymous", 'a', NULL,
+                                                "replace names and ids by neutral ones" }) };
 
 /* Prints sluiced's answer as JSON, or with `print`. */
 static int run_sluiced(const struct cmd_call *call, const char *const *argv,

@@ -39,9 +39,10 @@ static struct json_cursor cursor_at(const struct strbuf *text, size_t from) {
     return c;
 }
 
-/* The end of blanks and comments. */
-static size_t jsonc_skip(const struct strbuf *text, size_t from) {
-    return (size_t)(cursor_at(text, from).at - strbuf_text(text));
+/* Only blanks and comments. */
+static bool is_empty(const struct strbuf *text) {
+    struct json_cursor c = cursor_at(text, 0);
+    return c.at == c.end;
 }
 
 /* 1: more members may follow; 0: the last one; -1: error in the cursor. */
@@ -97,7 +98,7 @@ static int read_object(const struct strbuf *text, size_t from, const char *name,
 int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
                struct jsonc_span *ret, struct error *err) {
     struct jsonc_object root = { 0 }, part = { 0 };
-    if (jsonc_skip(text, 0) == text->length)
+    if (is_empty(text))
         return 0;
     int code = read_object(text, 0, outer, &root, err);
     if (code < 0)
@@ -116,20 +117,10 @@ int jsonc_find(const struct strbuf *text, const char *outer, const char *inner,
 
 /* --- the new value: formatted and indented like its neighbors --------------------------------- */
 
-#define USUAL_INDENT "  "
-
 struct style {
     const char *newline;
     struct strbuf unit; /* one level of indentation */
 };
-
-/* An insertion; several are sorted by position. */
-struct piece {
-    size_t at, skip; /* `skip`: bytes of the old text to drop */
-    const char *text;
-};
-
-/* --- formatting ------------------------------------------------------------------------------- */
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t';
@@ -163,7 +154,7 @@ static void find_style(const struct strbuf *text, const struct jsonc_object *roo
     if (root && root->has_members && is_first_of_line(text, root->key))
         line_indent(text, root->key, &ret->unit);
     if (ret->unit.length == 0)
-        strbuf_puts(&ret->unit, USUAL_INDENT);
+        strbuf_puts(&ret->unit, "  ");
 }
 
 /* On several lines, indented by `indent`; or on one line if it is NULL. */
@@ -177,51 +168,34 @@ static void print_value(const json_t *value, const struct style *style, const st
         at += size;
         if (!*at)
             break;
-        strbuf_puts(out, style->newline);
-        if (indent)
-            strbuf_add(out, strbuf_text(indent), indent->length);
+        strbuf_printf(out, "%s%s", style->newline, indent ? strbuf_text(indent) : "");
         for (at++; *at == ' '; at++)
-            strbuf_add(out, style->unit.text, style->unit.length);
+            strbuf_puts(out, strbuf_text(&style->unit));
     }
     free(text);
 }
 
-static void print_member(const char *name, const json_t *value, const struct style *style,
-                         const struct strbuf *indent, struct strbuf *out) {
-    json_auto_t *key = json_string(name);
-    print_value(key, style, NULL, out);
-    strbuf_puts(out, ": ");
-    print_value(value, style, indent, out);
-}
-
 /* --- insertion -------------------------------------------------------------------------------- */
 
-static void put_together(const struct strbuf *text, const struct piece *pieces, size_t count,
-                         struct strbuf *out) {
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        strbuf_add(out, strbuf_text(text) + at, pieces[i].at - at);
-        strbuf_puts(out, pieces[i].text);
-        at = pieces[i].at + pieces[i].skip;
-    }
-    strbuf_add(out, strbuf_text(text) + at, text->length - at);
+static void copy_span(const struct strbuf *text, size_t from, size_t to, struct strbuf *out) {
+    strbuf_add(out, strbuf_text(text) + from, to - from);
 }
 
 static void replace(const struct strbuf *text, const struct jsonc_object *in, const json_t *value,
                     const struct style *style, struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf indent = STRBUF_INIT, now = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf indent = STRBUF_INIT;
     bool lines = is_first_of_line(text, in->key) || has_newline(text, in->value);
     line_indent(text, in->key, &indent);
-    print_value(value, style, lines ? &indent : NULL, &now);
-    const struct piece piece = { in->value.from, in->value.to - in->value.from, strbuf_text(&now) };
-    put_together(text, &piece, 1, out);
+    copy_span(text, 0, in->value.from, out);
+    print_value(value, style, lines ? &indent : NULL, out);
+    copy_span(text, in->value.to, text->length, out);
 }
 
 /* After everything in the object, including comments: a comment belongs to what precedes it. */
 static void insert(const struct strbuf *text, const struct jsonc_object *in, const char *name,
                    const json_t *value, const struct style *style, struct strbuf *out) {
-    _cleanup_(strbuf_finish) struct strbuf indent = STRBUF_INIT, own = STRBUF_INIT,
-                                           member = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf indent = STRBUF_INIT, own = STRBUF_INIT;
+    json_auto_t *key = json_string(name);
     bool lines = !in->has_members || has_newline(text, in->all);
     size_t end = in->all.to - 1;
     while (end > in->all.from + 1 && memchr(" \t\r\n", text->text[end - 1], 4))
@@ -230,24 +204,19 @@ static void insert(const struct strbuf *text, const struct jsonc_object *in, con
     if (in->has_members && is_first_of_line(text, in->key)) {
         line_indent(text, in->key, &indent);
     } else {
-        strbuf_add(&indent, strbuf_text(&own), own.length);
-        strbuf_add(&indent, style->unit.text, style->unit.length);
+        strbuf_printf(&indent, "%s%s", strbuf_text(&own), strbuf_text(&style->unit));
     }
-    if (lines) {
-        strbuf_puts(&member, style->newline);
-        strbuf_add(&member, strbuf_text(&indent), indent.length);
-    } else {
-        strbuf_putc(&member, ' ');
-    }
-    print_member(name, value, style, lines ? &indent : NULL, &member);
-    if (lines && !has_newline(text, (struct jsonc_span){ end, in->all.to })) {
-        strbuf_puts(&member, style->newline);
-        strbuf_add(&member, strbuf_text(&own), own.length);
-    }
-    bool needs_comma = in->has_members && !in->has_comma;
-    const struct piece pieces[] = { { needs_comma ? in->last_end : end, 0, needs_comma ? "," : "" },
-                                    { end, 0, strbuf_text(&member) } };
-    put_together(text, pieces, 2, out);
+    size_t comma = in->has_members && !in->has_comma ? in->last_end : end;
+    copy_span(text, 0, comma, out);
+    strbuf_puts(out, in->has_members && !in->has_comma ? "," : "");
+    copy_span(text, comma, end, out);
+    strbuf_printf(out, "%s%s", lines ? style->newline : " ", lines ? strbuf_text(&indent) : "");
+    print_value(key, style, NULL, out);
+    strbuf_puts(out, ": ");
+    print_value(value, style, lines ? &indent : NULL, out);
+    if (lines && !has_newline(text, (struct jsonc_span){ end, in->all.to }))
+        strbuf_printf(out, "%s%s", style->newline, strbuf_text(&own));
+    copy_span(text, end, text->length, out);
 }
 
 static int change(const struct strbuf *text, const char *outer, const char *inner,
@@ -257,8 +226,7 @@ static int change(const struct strbuf *text, const char *outer, const char *inne
     struct jsonc_span span;
     struct style style = { .unit = STRBUF_INIT };
     int r = jsonc_find(text, outer, inner, &span, err);
-    bool nothing = r == 0 && jsonc_skip(text, 0) == text->length;
-    if (nothing) { /* keep existing comments before it */
+    if (r == 0 && is_empty(text)) { /* keep existing comments before it */
         strbuf_add(&empty, strbuf_text(text), text->length);
         strbuf_puts(&empty,
                     text->length > 0 && empty.text[empty.length - 1] != '\n' ? "\n{}\n" : "{}\n");
@@ -271,9 +239,9 @@ static int change(const struct strbuf *text, const char *outer, const char *inne
     if (r < 0)
         return r;
     find_style(text, &root, &style);
-    json_auto_t *whole = json_pack("{s:O}", inner, value);
+    json_auto_t *object = json_pack("{s:O}", inner, value);
     if (root.value.to == 0)
-        insert(text, &root, outer, whole, &style, out);
+        insert(text, &root, outer, object, &style, out);
     else if (part.value.to == 0)
         insert(text, &part, inner, value, &style, out);
     else

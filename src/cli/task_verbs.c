@@ -1,4 +1,4 @@
-/* task_verbs.c: commands that change tasks: takes ids, prints one line per task.
+/* task_verbs.c: commands that change tasks: they take ids and print one line per task.
  *
  * A plain verb is a row of the table at VERB. The daemon applies a request to all tasks or none.
  * With --all, tasks are listed and then sent in batches. Some may have changed in between, and the
@@ -161,21 +161,17 @@ static void print_changed(const struct task_verb *verb, const json_t *item, stru
 }
 
 static void print_done(const struct cmd_call *call, const struct work *w) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (call->json && call->arg_count > 0) {
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
+    if (call->json && call->arg_count > 0)
         (void)request_print(&w->req); /* one request: its answer unchanged */
-    } else if (call->json) {
+    else if (call->json)
         (void)output_json(json_pack("{s:O}", "tasks", w->done));
-    } else if (json_array_size(w->done) == 0) {
+    else if (json_array_size(w->done) == 0)
         strbuf_printf(&out, "nothing to %s\n", cmd_name(call->cmd));
-    }
-    EACH_ITEM(item, w->done) {
-        if (call->json)
-            break;
+    EACH_ITEM(item, call->json ? NULL : w->done) {
         print_changed(w->verb, item, &out);
         output_some(&out);
     }
-    output_rest(&out);
 }
 
 /* Requires either IDs or --all. */
@@ -321,54 +317,50 @@ VERB(retry, retry_options, retry_run, 0, .op = "retry", .did = "retried", .all =
 /* clang-format on */
 
 /* "web-17 merged into 'main' at 1f0c1e0a8c6c" */
-static void print_merged(struct strbuf *out, const json_t *task) {
+static void print_merged(const struct cmd_call *call, const json_t *answer, struct strbuf *out) {
     static const char *const words[][2] = { { "already", "is merged already: " },
                                             { "empty", "has no changes: " },
                                             { "failed", "is not merged: " },
                                             { "conflict", "is not merged: " } };
-    const char *result = get_text(task, "result", "?"), *before = "";
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strcmp(words[i][0], result) == 0)
-            before = words[i][1];
-    cmd_put_line(out, "%s %s%s", get_text(task, "id", "?"), before,
-                 get_text(task, "message", result));
+    (void)call;
+    EACH_ITEM(task, json_object_get(answer, "tasks")) {
+        const char *result = get_text(task, "result", "?"), *before = "";
+        for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+            if (strcmp(words[i][0], result) == 0)
+                before = words[i][1];
+        cmd_put_line(out, "%s %s%s", get_text(task, "id", "?"), before,
+                     get_text(task, "message", result));
+    }
 }
 
-static int cmd_merge_run(const struct cmd_call *call) {
-    _cleanup_(request_finish) struct request req = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    int code = request_open(&req, REQUEST_START);
-    if (code != CMD_OK)
-        return code;
-    client_set_timeout(req.client, MERGE_TIMEOUT);
-    json_t *body = json_pack("{s:o}", "tasks", request_args(call, 0, call->arg_count));
-    request_take_members(call, body);
-    code = request_post(&req, body, "/v1/tasks/merge");
-    if (code != CMD_OK)
-        return code;
-    EACH_ITEM(task, json_object_get(req.answer, "tasks")) {
+static int add_tasks(const struct cmd_call *call, json_t *body) {
+    json_object_set_new(body, "tasks", request_args(call, 0, call->arg_count));
+    return CMD_OK;
+}
+
+static int merge_exit_code(const json_t *answer) {
+    int code = CMD_OK;
+    EACH_ITEM(task, json_object_get(answer, "tasks")) {
         if (member_is(task, "result", "conflict"))
-            code = CMD_REFUSED;
-        else if (member_is(task, "result", "failed") && code == CMD_OK)
+            return CMD_REFUSED;
+        if (member_is(task, "result", "failed"))
             code = CMD_FAILED;
-        print_merged(&out, task);
     }
-    if (call->json)
-        (void)request_print(&req);
-    else
-        output_rest(&out);
     return code;
 }
 
-static const struct cmd_option merge_options[] = {
-    { "into", 0, "BRANCH", "merge into this branch instead of the one that the task came from",
-      "into" },
-    { "dry-run", 'n', NULL, "change nothing; say whether there would be conflicts", "dry_run" },
-    { "no-checks", 0, NULL, "do not run the checks of the task again after a rebase", "no_checks" },
-    { NULL },
+const struct cmd cmd_merge = {
+    "merge",
+    REQUEST_COMMAND("/v1/tasks/merge", .is_post = true, .timeout = MERGE_TIMEOUT, .body = add_tasks,
+                    .print = print_merged, .exit_code = merge_exit_code),
+    .min_args = 1, .max_args = CMD_ANY_ARGS,
+    .options = CMD_OPTIONS(
+        { "into", 0, "BRANCH", "merge into this branch instead of the one that the task came from",
+          "into" },
+        { "dry-run", 'n', NULL, "change nothing; say whether there would be conflicts", "dry_run" },
+        { "no-checks", 0, NULL, "do not run the checks of the task again after a rebase",
+          "no_checks" })
 };
-
-const struct cmd cmd_merge = { "merge", cmd_merge_run, 1, CMD_ANY_ARGS, merge_options };
 
 static bool has_id(const json_t *list, const char *id) {
     EACH_ITEM(item, list) {
@@ -490,30 +482,6 @@ static int check_sling(const struct cmd_call *call) {
     return code;
 }
 
-/* A call of `sling`: its request and the answers so far. */
-struct sling {
-    const struct cmd_call *call;
-    struct request req;
-    json_t *body;   /* of the request, without tasks; borrowed */
-    json_t *result; /* tasks, group, dry_run, deferred, warning; printed by --json */
-};
-
-static void sling_finish(struct sling *s) {
-    request_finish(&s->req);
-    json_decref(s->result);
-}
-
-/* Takes `body`. 0, or the errno of the refusal. */
-static int send_sling(struct sling *s, json_t *body) {
-    int r = request_try_post(&s->req, body, "/v1/tasks/sling");
-    if (r == 0) {
-        json_object_set(s->result, "tasks", json_object_get(s->req.answer, "tasks"));
-        set_text(s->result, "group", get_text(s->req.answer, "group", NULL));
-        set_text(s->result, "warning", get_text(s->req.answer, "warning", NULL));
-    }
-    return r;
-}
-
 static void print_slung(bool dry, const json_t *task, struct strbuf *out) {
     const char *result = get_text(task, "result", "slung"), *group = get_text(task, "group", NULL);
     const char *id = get_text(task, "id", "?"), *from = get_text(task, "moved_from", NULL);
@@ -533,10 +501,12 @@ static void print_slung(bool dry, const json_t *task, struct strbuf *out) {
 }
 
 /* CMD_REFUSED if a guard skipped all of them, or if some were deferred. */
-static int print_all_slung(const struct sling *s) {
+static int print_all_slung(const struct cmd_call *call, const json_t *answer) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    const json_t *tasks = json_object_get(s->result, "tasks");
-    const char *warning = get_text(s->result, "warning", NULL);
+    const json_t *tasks = json_object_get(answer, "tasks");
+    const char *group = get_text(answer, "group", NULL),
+               *warning = get_text(answer, "warning", NULL);
+    bool dry = cmd_has(call, "dry-run");
     size_t count = json_array_size(tasks), skipped = 0, deferred = 0;
     EACH_ITEM(task, tasks) {
         if (member_is(task, "result", "skipped")) {
@@ -544,13 +514,13 @@ static int print_all_slung(const struct sling *s) {
             cmd_warn("%s skipped: %s", get_text(task, "id", "?"), get_text(task, "why", "?"));
         }
         deferred += member_is(task, "result", "deferred");
-        print_slung(get_true(s->result, "dry_run"), task, &out);
+        print_slung(dry, task, &out);
     }
-    json_object_set_new(s->result, "deferred", json_integer((json_int_t)deferred));
     if (count == 0)
         strbuf_puts(&out, "nothing to sling\n");
-    if (s->call->json)
-        (void)output_json(json_incref(s->result));
+    if (call->json)
+        (void)output_json(json_pack("{s:O, s:s?, s:b, s:i, s:s?}", "tasks", tasks, "group", group,
+                                    "dry_run", dry, "deferred", (int)deferred, "warning", warning));
     else
         output_rest(&out);
     if (warning)
@@ -559,62 +529,56 @@ static int print_all_slung(const struct sling *s) {
 }
 
 /* The steps for one task, as the body of POST /v1/tasks. */
-static int expand_for(const struct sling *s, const json_t *task, struct formula **ret_formula,
-                      json_t **ret_body) {
-    const char *id = get_text(task, "id", "");
-    const char *project = get_text(s->body, "project", get_text(task, "project", ""));
+static int expand_for(const struct cmd_call *call, const json_t *task, const char *project,
+                      struct formula **ret_formula, json_t **ret_body) {
     _cleanup_(formula_dirs_finish) struct formula_dirs dirs = { 0 };
     _cleanup_(formula_values_finish) struct formula_values values = { 0 };
     struct error err = { 0 };
-    formula_values_offer(&values, "task", id);
+    formula_values_offer(&values, "task", get_text(task, "id", ""));
     formula_values_offer(&values, "project", project);
     formula_values_offer(&values, "title", get_text(task, "title", ""));
     formula_values_offer(&values, "prompt", get_text(json_object_get(task, "spec"), "prompt", ""));
-    int code = formula_values_take(s->call, &values);
+    int code = formula_values_take(call, &values);
     if (code != CMD_OK)
         return code;
     int r = formula_dirs_find(project, &dirs, &err);
     if (r >= 0)
-        r = formula_find(&dirs, cmd_value(s->call, "on"), ret_formula, &err);
+        r = formula_find(&dirs, cmd_value(call, "on"), ret_formula, &err);
     if (r >= 0)
         r = formula_expand(*ret_formula, values.items, values.count, ret_body, &err);
     return r < 0 ? cmd_error(&err) : CMD_OK;
 }
 
 /* The steps are part of the sling request, so that all or nothing is applied. */
-static int sling_on_formula(struct sling *s, json_t *tasks) {
+static int sling_on_formula(const struct cmd_call *call, struct request *req, json_t *body) {
     _cleanup_(formula_freep) struct formula *formula = NULL;
     json_auto_t *work = json_array();
     int code = CMD_OK;
-    EACH_ITEM(id, tasks) {
+    EACH_ITEM(id, json_object_get(body, "tasks")) {
         json_auto_t *steps = NULL;
-        if (request_try_task(&s->req, json_string_value(id)) != 0)
-            code = request_failed(&s->req);
-        else if (member_is(s->req.answer, "state", "draft")) { /* others have no work to replace */
+        if (request_try_task(req, json_string_value(id)) != 0)
+            code = request_failed(req);
+        else if (member_is(req->answer, "state", "draft")) { /* others have no work to replace */
             formula_freep(&formula);
             formula = NULL;
-            code = expand_for(s, s->req.answer, &formula, &steps);
+            code = expand_for(call, req->answer,
+                              get_text(body, "project", get_text(req->answer, "project", "")),
+                              &formula, &steps);
             if (code == CMD_OK)
                 json_array_append_new(work, json_pack("{s:O, s:s, s:O}", "task", id, "formula",
                                                       formula_name(formula), "steps",
                                                       json_object_get(steps, "tasks")));
         }
         if (code != CMD_OK)
-            break;
+            return code;
     }
-    json_t *body = json_deep_copy(s->body);
     if (json_array_size(work) > 0)
         json_object_set(body, "work", work);
-    json_object_set(body, "tasks", tasks);
-    if (code != CMD_OK) {
-        json_decref(body);
-        return code;
-    }
-    if (send_sling(s, body) == 0)
+    if (request_try_post(req, json_incref(body), "/v1/tasks/sling") == 0)
         return CMD_OK;
-    if (formula && s->req.index >= 0 && strncmp(s->req.err.text, "step ", 5) == 0)
-        formula_locate(formula, (size_t)s->req.index, &s->req.err);
-    return request_failed(&s->req);
+    if (formula && req->index >= 0 && strncmp(req->err.text, "step ", 5) == 0)
+        formula_locate(formula, (size_t)req->index, &req->err);
+    return request_failed(req);
 }
 
 #define AGENTS_READ_MAX 20 /* tasks whose agent is looked up */
@@ -635,34 +599,28 @@ static void warn_of_agents(const struct cmd_call *call, struct request *req, con
 }
 
 static int sling_named(const struct cmd_call *call, json_t *body) {
-    _cleanup_(sling_finish) struct sling s = {
-        .call = call,
-        .body = body,
-        .result = json_pack("{s:[], s:n, s:b, s:i, s:n}", "tasks", "group", "dry_run",
-                            cmd_has(call, "dry-run"), "deferred", 0, "warning"),
-    };
-    int code = request_open(&s.req, REQUEST_START);
-    int ends = code == CMD_OK ? ends_in_project(call, &s.req) : -code;
+    _cleanup_(request_finish) struct request req = { 0 };
+    int code = request_open(&req, REQUEST_START);
+    int ends = code == CMD_OK ? ends_in_project(call, &req) : -code;
     if (ends < 0)
         return -ends;
     size_t count = call->arg_count - (size_t)ends;
-    const char *project = ends ? call->args[count] : cmd_value(call, "project");
-    set_text(body, "project", project);
+    set_text(body, "project", ends ? call->args[count] : cmd_value(call, "project"));
     set_text(body, "group", cmd_value(call, "group"));
-    json_auto_t *tasks = request_args(call, 0, count);
+    json_object_set_new(body, "tasks", request_args(call, 0, count));
     if (cmd_has(call, "on")) {
-        code = sling_on_formula(&s, tasks);
+        code = sling_on_formula(call, &req, body);
     } else {
-        json_t *request = json_deep_copy(body);
-        json_object_set_new(request, "partial", json_true());
-        json_object_set(request, "tasks", tasks);
-        code = send_sling(&s, request) == 0 ? CMD_OK : request_refused(call, &s.req);
+        json_object_set_new(body, "partial", json_true());
+        if (request_try_post(&req, json_incref(body), "/v1/tasks/sling") != 0)
+            code = request_refused(call, &req);
     }
     if (code != CMD_OK)
         return code;
-    code = print_all_slung(&s);
+    code = print_all_slung(call, req.answer);
+    json_auto_t *slung = json_incref(json_object_get(req.answer, "tasks"));
     if (!cmd_has(call, "dry-run"))
-        warn_of_agents(call, &s.req, json_object_get(s.result, "tasks"));
+        warn_of_agents(call, &req, slung);
     return code;
 }
 
@@ -683,9 +641,7 @@ static int cmd_sling_run(const struct cmd_call *call) {
             warn_of_agents(call, &req, NULL);
         return code;
     }
-    if (code == CMD_OK)
-        code = sling_named(call, body);
-    return code;
+    return code == CMD_OK ? sling_named(call, body) : code;
 }
 
 static const struct cmd_option sling_options[] = {
