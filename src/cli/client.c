@@ -451,23 +451,31 @@ static int read_text(struct client *client, time_ms deadline) {
     }
 }
 
-static int exchange(struct client *client, const struct client_request *request,
-                    const struct strbuf *bytes, time_ms deadline) {
+static int send_bytes(struct client *client, const struct strbuf *bytes, time_ms deadline) {
     strbuf_clear(&client->text);
     client->wire.status = 0;
     client->wire.header_count = 0;
-    int sent = http_wire_send(&client->wire, bytes->text, bytes->length, deadline);
-    /* Refused in the middle of a large body: the reason can be read. */
-    if (sent < 0 && sent != -EPIPE)
-        return sent;
+    return http_wire_send(&client->wire, bytes->text, bytes->length, deadline);
+}
+
+/* `streams`: the caller reads the body of a successful answer. */
+static int read_answer(struct client *client, bool streams, time_ms deadline) {
     int r = http_wire_read_head(&client->wire, deadline);
     if (r < 0)
         return r;
     client->fresh = false;
-    if (request->streams && client->wire.status < 400)
-        return 0;
-    r = read_text(client, deadline);
-    if (r >= 0 && (!client->wire.keep_alive || sent < 0))
+    return streams && client->wire.status < 400 ? 0 : read_text(client, deadline);
+}
+
+static int exchange(struct client *client, const struct client_request *request,
+                    const struct strbuf *bytes, time_ms deadline) {
+    int sent = send_bytes(client, bytes, deadline);
+    /* Refused in the middle of a large body: the reason can be read. */
+    if (sent < 0 && sent != -EPIPE)
+        return sent;
+    int r = read_answer(client, request->streams, deadline);
+    bool is_complete = !request->streams || client->wire.status >= 400;
+    if (r >= 0 && is_complete && (!client->wire.keep_alive || sent < 0))
         http_wire_close(&client->wire);
     return r;
 }
@@ -646,18 +654,12 @@ int client_begin_call(struct client *client, const char *path, json_t *body, str
                                             .size = strlen(text) },
                   &bytes);
     free(text);
-    int r = http_wire_send(&client->wire, bytes.text, bytes.length, deadline_of(client));
+    int r = send_bytes(client, &bytes, deadline_of(client));
     return r < 0 ? no_answer(client, r, err) : 0;
 }
 
 int client_end_call(struct client *client, json_t **ret_answer, struct error *err) {
-    time_ms deadline = deadline_of(client);
-    strbuf_clear(&client->text);
-    client->wire.status = 0;
-    client->wire.header_count = 0;
-    int r = http_wire_read_head(&client->wire, deadline);
-    if (r >= 0)
-        r = read_text(client, deadline);
+    int r = read_answer(client, false, deadline_of(client));
     return r < 0 ? no_answer(client, r, err) : take_answer(client, ret_answer, err);
 }
 

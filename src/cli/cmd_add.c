@@ -220,16 +220,12 @@ static void warn_of_agent(const struct home *home, const json_t *items, bool box
                           const char *sandbox) {
     _cleanup_(config_freep) struct config *config = config_new();
     _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
-    const json_t *found = NULL;
+    const json_t *found = preflight_find_listed(items, agent);
     struct preflight p;
     (void)config_read_file(config, home->config_file, NULL);
     _cleanup_(freep) char *key = xasprintf("agents.%s.sandbox", agent);
     if (sandbox)
         (void)config_set(config, key, sandbox, "sandbox", NULL);
-    EACH_ITEM(item, items) {
-        if (strcmp(get_text(item, "name", ""), agent) == 0)
-            found = item;
-    }
     preflight_check(&p, agent, config, found, box);
     if (found && preflight_problem(&p, &problem, &fix))
         cmd_warn("agent '%s': %s; %s", agent, strbuf_text(&problem), strbuf_text(&fix));
@@ -296,12 +292,11 @@ static int send(const struct cmd_call *call, json_t *body, const struct taskfile
         code = request_refused(call, &req);
         return unknown ? CMD_USAGE : code;
     }
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     EACH_ITEM(task, call->json ? NULL : json_object_get(req.answer, "tasks")) {
         print_task_line(task, &out);
         output_some(&out);
     }
-    output_rest(&out);
     if (call->json)
         (void)request_print(&req);
     else if (get_text(req.answer, "warning", NULL))

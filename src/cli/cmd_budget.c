@@ -55,7 +55,7 @@ static void print_budget(const json_t *task) {
         { "NOTE" }, { NULL },
     };
     _cleanup_(rows_finish) struct rows rows = rows_new(columns);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     const json_t *budget = json_object_get(task, "budget");
     const json_t *project = json_object_get(budget, "project"),
                  *all = json_object_get(budget, "all");
@@ -71,7 +71,6 @@ static void print_budget(const json_t *task) {
     rows_print(&rows, &out);
     if (why && member_is(task, "hold", "budget"))
         cmd_put_line(&out, "%s", why);
-    output_rest(&out);
 }
 
 static int show(const struct cmd_call *call) {

@@ -8,7 +8,6 @@
  * defaults, generated from the table of settings. */
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,7 +1,5 @@
 /* cmd_debug.c: `debug outcome` reads the output of an agent as the daemon does, `debug events`
  * prints the stored events. `debug scheduler` is in cmd_plan.c. */
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -6,7 +6,6 @@
  * The exit code is 1 if something must be fixed. A warning or a missing kernel feature need not be:
  * a fallback is used, and the output shows how to enable the feature. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -319,13 +318,12 @@ static int cmd_doctor_run(const struct cmd_call *call) {
         if (r >= 0 || r == -ENOENT || r == -ENOTDIR)
             preflight_all(config, d.listed, d.auto_box, true, add_agent, &d);
     }
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     if (call->json)
         (void)output_json(json_pack("{s:b, s:O, s:O, s:O}", "running", d.running, "checks",
                                     d.checks, "features", d.features, "agents", d.agents));
     else
         print_all(&d, &out);
-    output_rest(&out);
     return count(&d, BAD) == 0 ? CMD_OK : CMD_FAILED;
 }
 

@@ -5,7 +5,6 @@
  * a daemon: a command that only reads changes nothing. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,41 +88,37 @@ void event_list_line(const json_t *event, struct strbuf *out) {
     strbuf_putc(out, '\n');
 }
 
-struct wanted {
+struct listing {
     const char *task;
     int64_t after; /* -1: not given */
-    size_t limit;
+    int64_t limit;
     bool json, follow;
-};
-
-struct listing {
-    const struct wanted *wanted;
     struct strbuf out;
     uint64_t last;   /* seq of the last event printed */
     size_t unbroken; /* events since the stream was opened */
     bool in_list;    /* inside a JSON list */
 };
 
-static int parse_call(const struct cmd_call *call, struct wanted *ret) {
-    bool follow = cmd_has(call, "follow");
-    int64_t after = -1, limit = follow ? LIMIT_FOLLOW : LIMIT_DEFAULT;
-    int code = cmd_number(call, "after", 0, INT64_MAX, &after);
-    if (code == CMD_OK && after >= 0)
-        limit = INT64_MAX; /* everything since then, unless --limit is given */
+static int parse_call(const struct cmd_call *call, struct listing *l) {
+    l->json = call->json;
+    l->follow = cmd_has(call, "follow");
+    l->in_list = l->json && !l->follow;
+    l->task = cmd_value(call, "task");
+    l->after = -1;
+    int code = cmd_number(call, "after", 0, INT64_MAX, &l->after);
+    /* After a number: everything since then, unless --limit is given. */
+    l->limit = l->after >= 0 ? INT64_MAX : l->follow ? LIMIT_FOLLOW : LIMIT_DEFAULT;
     if (code == CMD_OK)
-        code = cmd_number(call, "limit", follow ? 0 : 1, INT32_MAX, &limit);
-    const char *task = cmd_value(call, "task");
-    if (code == CMD_OK && task && !*task)
+        code = cmd_number(call, "limit", l->follow ? 0 : 1, INT32_MAX, &l->limit);
+    if (code == CMD_OK && l->task && !*l->task)
         code = cmd_usage_error(call->cmd, "option '--task': the ID is empty");
-    if (code == CMD_OK)
-        *ret = (struct wanted){ task, after, (size_t)limit, call->json, follow };
     return code;
 }
 
 static void print_event(struct listing *l, const json_t *event) {
     if (l->in_list)
         strbuf_puts(&l->out, l->last > 0 ? "," : "");
-    if (l->wanted->json)
+    if (l->json)
         output_put_json(event, &l->out);
     else
         event_list_line(event, &l->out);
@@ -142,15 +137,14 @@ static void print_item(void *ctx, const json_t *event) {
 }
 
 static int list_events(struct request *req, struct listing *l) {
-    const struct wanted *wanted = l->wanted;
-    if (wanted->limit == 0)
+    if (l->limit == 0)
         return CMD_OK;
-    if (wanted->after >= 0)
-        return event_list_after(req, wanted->task, wanted->after, wanted->limit, print_item, l);
+    if (l->after >= 0)
+        return event_list_after(req, l->task, l->after, (size_t)l->limit, print_item, l);
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "/v1/events?limit=%zu",
-                  wanted->limit < LIMIT_PAGE ? wanted->limit : LIMIT_PAGE);
-    client_query(&path, "task", wanted->task);
+    strbuf_printf(&path, "/v1/events?limit=%" PRId64,
+                  l->limit < LIMIT_PAGE ? l->limit : LIMIT_PAGE);
+    client_query(&path, "task", l->task);
     int code = request_get(req, strbuf_text(&path));
     EACH_ITEM(event, request_items(req)) {
         print_item(l, event);
@@ -197,7 +191,7 @@ static int wait_for_daemon(struct request *req) {
 static int follow_events(struct request *req, struct listing *l) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_puts(&path, "/v1/events");
-    client_query(&path, "task", l->wanted->task);
+    client_query(&path, "task", l->task);
     for (;;) {
         l->unbroken = 0;
         uint64_t after = l->last > 0 ? l->last : CLIENT_EVENTS_NEW;
@@ -221,22 +215,21 @@ static int follow_events(struct request *req, struct listing *l) {
 }
 
 static int cmd_events_run(const struct cmd_call *call) {
-    struct wanted wanted = { 0 };
-    int code = parse_call(call, &wanted);
+    struct listing l = { 0 };
+    int code = parse_call(call, &l);
     _cleanup_(request_finish) struct request req = { 0 };
     if (code == CMD_OK)
         code = request_open(&req, REQUEST_RUNNING);
     if (code != CMD_OK)
         return code;
-    struct listing l = { .wanted = &wanted, .in_list = call->json && !wanted.follow };
     strbuf_puts(&l.out, l.in_list ? "{\"items\":[" : "");
     code = list_events(&req, &l);
     strbuf_puts(&l.out, l.in_list ? "]}\n" : "");
     if (code == CMD_OK || !l.in_list) /* one complete JSON value, or nothing */
         output_rest(&l.out);
-    if (l.last == 0 && wanted.after > 0)
-        l.last = (uint64_t)wanted.after; /* nothing new yet: continue there */
-    if (code == CMD_OK && wanted.follow && output_flush() == 0)
+    if (l.last == 0 && l.after > 0)
+        l.last = (uint64_t)l.after; /* nothing new yet: continue there */
+    if (code == CMD_OK && l.follow && output_flush() == 0)
         code = follow_events(&req, &l);
     strbuf_finish(&l.out);
     return code;

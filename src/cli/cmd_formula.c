@@ -168,7 +168,6 @@ static void put_vars(struct strbuf *out, const json_t *item, time_ms now) {
 }
 
 static void print_list(const struct listing *l) {
-    const json_t *items = l->items;
     static const struct column columns[] = {
         { "NAME", "name" },
         { "STEPS", "steps", CELL_NUMBER },
@@ -177,14 +176,13 @@ static void print_list(const struct listing *l) {
         { NULL },
     };
     _cleanup_(rows_finish) struct rows rows = rows_new(columns);
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    EACH_ITEM(item, items) {
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
+    EACH_ITEM(item, l->items) {
         rows_add_item(&rows, item, 0);
     }
     rows_print(&rows, &out);
-    if (json_array_size(items) == 0 && !l->broken)
+    if (json_array_size(l->items) == 0 && !l->broken)
         strbuf_puts(&out, "no formula; 'sluice formula --help' tells where they are\n");
-    output_rest(&out);
 }
 
 static int list_run(const struct cmd_call *call) {
@@ -204,7 +202,6 @@ static int list_run(const struct cmd_call *call) {
 }
 
 static void print_step(const json_t *step, size_t index, struct strbuf *out) {
-    const json_t *needs = json_object_get(step, "depends_on");
     const char *name = get_text(step, "name", NULL);
     const char *what = get_text(step, "title", get_text(step, "prompt", NULL));
     const json_t *argv = json_object_get(step, "argv");
@@ -213,7 +210,7 @@ static void print_step(const json_t *step, size_t index, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf after = STRBUF_INIT;
     char number[24];
     (void)snprintf(number, sizeof(number), "%zu", index + 1);
-    EACH_ITEM(need, needs) {
+    EACH_ITEM(need, json_object_get(step, "depends_on")) {
         strbuf_printf(&after, "%s%s", after.length > 0 ? ", " : " (after ",
                       json_string_value(need));
     }
@@ -222,7 +219,7 @@ static void print_step(const json_t *step, size_t index, struct strbuf *out) {
 }
 
 static void print_formula(const struct formula *f) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     const char *about = formula_description(f);
     cmd_put_line(&out, "%s%s%s", formula_name(f), *about ? ": " : "", about);
     for (size_t i = 0; i < formula_var_count(f); i++) {
@@ -233,7 +230,6 @@ static void print_formula(const struct formula *f) {
     }
     for (size_t i = 0; i < step_count(f); i++)
         print_step(json_array_get(json_object_get(formula_body(f), "tasks"), i), i, &out);
-    output_rest(&out);
 }
 
 static int read_named(const struct cmd_call *call, const char *name, struct formula **ret,
@@ -260,8 +256,7 @@ static int show_run(const struct cmd_call *call) {
 }
 
 static int check_run(const struct cmd_call *call) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    json_t *items = json_array();
+    json_auto_t *items = json_array();
     int code = CMD_OK;
     for (size_t i = 0; i < call->arg_count; i++) {
         _cleanup_(formula_freep) struct formula *f = NULL;
@@ -270,14 +265,12 @@ static int check_run(const struct cmd_call *call) {
         if (!good)
             code = cmd_error(&err);
         else if (!call->json)
-            strbuf_printf(&out, "%s is good: %zu steps\n", formula_name(f), step_count(f));
+            (void)cmd_print_line("%s is good: %zu steps", formula_name(f), step_count(f));
         json_array_append_new(items, json_pack("{s:o, s:b, s:s?}", "name", json_text(call->args[i]),
                                                "good", good, "error", good ? NULL : err.text));
     }
-    output_rest(&out);
     if (call->json)
         (void)output_json(json_pack("{s:O}", "items", items));
-    json_decref(items);
     return code;
 }
 

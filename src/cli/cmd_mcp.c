@@ -380,21 +380,18 @@ static int cmd_mcp_run(const struct cmd_call *call) {
         return mcp_install_run(call);
     if (call->arg_count > 0)
         return cmd_usage_error(call->cmd, "'mcp' does not take the argument '%s'", call->args[0]);
-    static const char *const options[] = { "agent", "project", "yes" };
-    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-        if (cmd_has(call, options[i]))
-            return cmd_usage_error(call->cmd, "option '--%s' belongs to 'mcp install'", options[i]);
+    for (const struct cmd_option *o = call->cmd->options; o->name; o++)
+        if (cmd_has(call, o->name))
+            return cmd_usage_error(call->cmd, "option '--%s' belongs to 'mcp install'", o->name);
     if (isatty(STDIN_FILENO))
         cmd_warn("this speaks MCP with the agent that starts it; 'sluice mcp install' tells an "
                  "agent to; Ctrl-D ends it");
     return mcp_stdio_run();
 }
 
-static const struct cmd_option mcp_options[] = {
-    { "agent", 'a', "NAME", "install: into the settings of this agent" },
-    { "project", 'p', NULL, "install: into the file of this folder, not the user's" },
-    { "yes", 'y', NULL, "install: write the change, not only show it" },
-    { NULL },
+const struct cmd cmd_mcp = {
+    "mcp", cmd_mcp_run, 0, 1,
+    CMD_OPTIONS({ "agent", 'a', "NAME", "install: into the settings of this agent" },
+                { "project", 'p', NULL, "install: into the file of this folder, not the user's" },
+                { "yes", 'y', NULL, "install: write the change, not only show it" })
 };
-
-const struct cmd cmd_mcp = { "mcp", .options = mcp_options, .max_args = 1, .run = cmd_mcp_run };

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"

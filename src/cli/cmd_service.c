@@ -77,14 +77,18 @@ int service_manager_find(int *ret_version, struct error *err) {
     return 0;
 }
 
+static void put_command(const char *const *words, struct strbuf *out) {
+    strbuf_puts(out, "systemctl --user");
+    for (; *words; words++)
+        strbuf_printf(out, " %s", *words);
+}
+
 int service_manager_call(const char *const *words, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT, what = STRBUF_INIT;
     int r = run_systemctl(words, &out, err);
     if (r <= 0)
         return r;
-    strbuf_puts(&what, "systemctl --user");
-    for (; *words; words++)
-        strbuf_printf(&what, " %s", *words);
+    put_command(words, &what);
     return fail_with_output(err, -EIO, strbuf_text(&what), &out);
 }
 
@@ -332,9 +336,13 @@ _printf_(2, 3) static void add_action(struct service *s, const char *format, ...
     json_array_append_new(s->actions, json_text(strbuf_text(&text)));
 }
 
-static int systemctl(struct service *s, const char *verb, const char *unit, struct error *err) {
-    const char *const words[] = { verb, unit, NULL };
-    add_action(s, "systemctl --user %s%s%s", verb, unit ? " " : "", unit ? unit : "");
+/* `option`, `unit`: or NULL. */
+static int systemctl(struct service *s, const char *verb, const char *option, const char *unit,
+                     struct error *err) {
+    const char *const words[] = { verb, option ? option : unit, option ? unit : NULL, NULL };
+    _cleanup_(strbuf_finish) struct strbuf command = STRBUF_INIT;
+    put_command(words, &command);
+    add_action(s, "%s", strbuf_text(&command));
     return is_dry(s) ? 0 : service_manager_call(words, err);
 }
 
@@ -361,7 +369,7 @@ static int start_in_service(struct service *s, struct error *err) {
         return 0;
     int r = 0;
     if (pid > 0 && pid == s->state.pid) {
-        r = systemctl(s, "restart", s->unit.name, err);
+        r = systemctl(s, "restart", NULL, s->unit.name, err);
     } else {
         if (pid > 0)
             r = stop_daemon_outside(s, err);
@@ -446,10 +454,10 @@ static int install(struct service *s, struct error *err) {
         if (r >= 0 && !is_dry(s))
             r = file_write(s->unit.file, s->text.text, s->text.length, err);
         if (r >= 0)
-            r = systemctl(s, "daemon-reload", NULL, err);
+            r = systemctl(s, "daemon-reload", NULL, NULL, err);
     }
     if (r >= 0 && (!s->current || !s->state.enabled))
-        r = systemctl(s, "enable", s->unit.name, err);
+        r = systemctl(s, "enable", NULL, s->unit.name, err);
     if (r >= 0)
         r = start_in_service(s, err);
     if (r >= 0)
@@ -458,7 +466,7 @@ static int install(struct service *s, struct error *err) {
 }
 
 static void print_installed(const struct service *s) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     if (is_dry(s)) {
         strbuf_printf(&out, "# %s\n%s\n# then:\n", s->unit.file, strbuf_text(&s->text));
         print_actions(s, &out);
@@ -470,7 +478,6 @@ static void print_installed(const struct service *s) {
         strbuf_printf(&out, "the daemon runs (pid %d) and starts again after a crash%s\n",
                       (int)pid_of_daemon(), s->linger ? ", and at boot" : "");
     }
-    output_rest(&out);
 }
 
 static int service_install_run(const struct cmd_call *call) {
@@ -507,12 +514,7 @@ static int service_install_run(const struct cmd_call *call) {
 }
 
 static int remove_unit(struct service *s, bool has_manager, struct error *err) {
-    const char *const words[] = { "disable", "--now", s->unit.name, NULL };
-    int r = 0;
-    if (has_manager) {
-        add_action(s, "systemctl --user disable --now %s", s->unit.name);
-        r = is_dry(s) ? 0 : service_manager_call(words, err);
-    }
+    int r = has_manager ? systemctl(s, "disable", "--now", s->unit.name, err) : 0;
     if (r < 0)
         return r;
     add_action(s, "remove %s", s->unit.file);
@@ -520,19 +522,17 @@ static int remove_unit(struct service *s, bool has_manager, struct error *err) {
         return error_set_errno(err, "remove", s->unit.file);
     if (!is_dry(s) && unlink(s->unit.link) < 0 && errno != ENOENT)
         return error_set_errno(err, "remove", s->unit.link);
-    return has_manager ? systemctl(s, "daemon-reload", NULL, err) : 0;
+    return has_manager ? systemctl(s, "daemon-reload", NULL, NULL, err) : 0;
 }
 
 static int service_remove_run(const struct cmd_call *call) {
     _cleanup_(service_finish) struct service s = { .call = call };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     struct error err = { 0 };
     int r = find_unit(&s, &err);
     bool was_installed = s.installed;
-    if (r >= 0 && was_installed) {
-        bool has_manager = service_manager_find(&s.version, &err) >= 0;
-        r = remove_unit(&s, has_manager, &err);
-    }
+    if (r >= 0 && was_installed)
+        r = remove_unit(&s, service_manager_find(&s.version, &err) >= 0, &err);
     if (r < 0)
         return fail(&err);
     s.installed = was_installed && is_dry(&s);
@@ -547,12 +547,11 @@ static int service_remove_run(const struct cmd_call *call) {
         print_actions(&s, &out);
     if (was_installed && !is_dry(&s))
         strbuf_puts(&out, "the daemon has stopped; runs go on, and 'sluice up' finds them\n");
-    output_rest(&out);
     return CMD_OK;
 }
 
 static void print_status(const struct service *s, const char *problem) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     pid_t pid = pid_of_daemon();
     strbuf_printf(&out, "unit     %s, %s\n", s->unit.name,
                   !s->installed ? "not installed: 'sluice service install'"
@@ -577,7 +576,6 @@ static void print_status(const struct service *s, const char *problem) {
                   s->linger ? "on: the service starts at boot and stays after logout"
                             : "off: 'loginctl enable-linger' lets it start at boot and stay "
                               "after logout");
-    output_rest(&out);
 }
 
 static int service_status_run(const struct cmd_call *call) {

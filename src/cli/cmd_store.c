@@ -4,7 +4,6 @@
  * restores, copies and describes stores, and refuses while a daemon has the store open. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "cli/daemon.h"
 #include "cli/request.h"

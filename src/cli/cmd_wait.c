@@ -37,11 +37,8 @@ static int wait_once(struct waiting *w) {
     for (;;) {
         time_ms left = w->deadline == TIME_NEVER ? QUESTION_MAX : w->deadline - clock_read_steady();
         time_ms span = time_min(QUESTION_MAX, time_max(0, left));
-        int code = w->lost.since ? request_open(&w->req, REQUEST_TRY)
-                                 : request_open(&w->req, REQUEST_RUNNING);
-        if (code != CMD_OK && code != CMD_NO_DAEMON)
-            return code;
-        if (code == CMD_NO_DAEMON && !w->lost.since)
+        int code = request_open(&w->req, w->lost.since ? REQUEST_TRY : REQUEST_RUNNING);
+        if (code != CMD_OK && (code != CMD_NO_DAEMON || !w->lost.since))
             return code; /* already reported: no daemon at the start */
         if (code == CMD_OK) {
             client_set_timeout(w->req.client, span + ANSWER_GRACE);
@@ -120,14 +117,13 @@ static int cmd_wait_run(const struct cmd_call *call) {
     while (code == CMD_OK && get_true(w.req.answer, "timed_out")
            && clock_read_steady() < w.deadline);
     if (code == CMD_OK) {
-        _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+        _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
         if (call->json)
             (void)request_print(&w.req);
         else
             EACH_ITEM(task, json_object_get(w.req.answer, "tasks")) {
                 print_one(task, &out);
             }
-        output_rest(&out);
         code = exit_code(&w);
     }
     request_finish(&w.req);

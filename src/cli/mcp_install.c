@@ -228,7 +228,7 @@ static void print_lines(struct strbuf *out, char mark, const char *text) {
 }
 
 static void print_change(const struct cmd_call *call, const struct change *change, bool written) {
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     if (call->json) {
         (void)output_json(json_pack(
             "{s:o, s:b, s:b, s:o}", "file", json_text(strbuf_text(&change->file)), "already",
@@ -241,7 +241,6 @@ static void print_change(const struct cmd_call *call, const struct change *chang
         print_lines(&out, '+', strbuf_text(&change->added));
         strbuf_puts(&out, written ? "written\n" : "nothing is written yet; --yes does it\n");
     }
-    output_rest(&out);
 }
 
 int mcp_install_run(const struct cmd_call *call) {

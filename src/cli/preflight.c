@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -70,11 +69,11 @@ static bool find_words(const struct preflight *p, const struct agent_login_words
     return false;
 }
 
-/* Is NAME= in the list of variables for runs? */
-static bool has_pair(const char *const *pairs, size_t count, const char *name) {
+/* Does a list of NAME or NAME=VALUE have the name? */
+static bool has_name(const char *const *list, size_t count, const char *name) {
     size_t length = strlen(name);
     for (size_t i = 0; i < count; i++)
-        if (strncmp(pairs[i], name, length) == 0 && pairs[i][length] == '=')
+        if (strncmp(list[i], name, length) == 0 && (!list[i][length] || list[i][length] == '='))
             return true;
     return false;
 }
@@ -87,15 +86,6 @@ static bool file_has_name(const char *path, const char *name) {
     return strstr(strbuf_text(&text), start) != NULL;
 }
 
-static bool is_passed(const struct config *config, const char *name) {
-    const char *const *names = NULL;
-    size_t count = config_words(config, "tasks.env", NULL, &names);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
 static void set_login(struct preflight *p, enum preflight_login login, const char *by) {
     p->login = login;
     (void)snprintf(p->login_by, sizeof(p->login_by), "%s", by);
@@ -104,8 +94,9 @@ static void set_login(struct preflight *p, enum preflight_login login, const cha
 /* A variable that runs get. One that only the shell has is worth a hint. */
 static bool check_login_variables(struct preflight *p, const struct config *config,
                                   const struct agent_preflight *row, const char **ret_shell_only) {
-    const char *const *pairs = NULL, *const *unused = NULL;
+    const char *const *pairs = NULL, *const *passed = NULL, *const *unused = NULL;
     size_t count = config_words(config, "agents.A.env", p->agent, &pairs);
+    size_t passed_count = config_words(config, "tasks.env", NULL, &passed);
     const char *file = config_text(config, "agents.A.env_file", p->agent);
     if (config_words(config, "agents.A.env_command", p->agent, &unused) > 0
         || config_words(config, "agents.A.env_credential", p->agent, &unused) > 0) {
@@ -115,8 +106,8 @@ static bool check_login_variables(struct preflight *p, const struct config *conf
     for (const char *const *name = row->login_variables; *name; name++) {
         const char *value = getenv(*name);
         bool set = value && *value;
-        if (has_pair(pairs, count, *name) || file_has_name(file, *name)
-            || (set && is_passed(config, *name))) {
+        if (has_name(pairs, count, *name) || file_has_name(file, *name)
+            || (set && has_name(passed, passed_count, *name))) {
             set_login(p, PREFLIGHT_LOGIN_YES, *name);
             return true;
         }
@@ -295,7 +286,7 @@ json_t *preflight_json(const struct preflight *p) {
 
 #define AGENTS_MAX 64
 
-static const json_t *find_listed(const json_t *listed, const char *agent) {
+const json_t *preflight_find_listed(const json_t *listed, const char *agent) {
     EACH_ITEM(item, listed) {
         if (strcmp(get_text(item, "name", ""), agent) == 0)
             return item;
@@ -314,7 +305,7 @@ void preflight_all(const struct config *config, const json_t *listed, bool auto_
     size_t count = 0, named = config_agent_count(config);
     for (size_t i = 0; i < named && count < AGENTS_MAX; i++, count++) {
         const char *name = config_agent_name(config, i);
-        preflight_check(&all[count], name, config, find_listed(listed, name), auto_box);
+        preflight_check(&all[count], name, config, preflight_find_listed(listed, name), auto_box);
     }
     named = count;
     const char *name;
@@ -324,7 +315,7 @@ void preflight_all(const struct config *config, const json_t *listed, bool auto_
             known |= strcmp(all[k].agent, name) == 0;
         if (known)
             continue;
-        preflight_check(&all[count], name, config, find_listed(listed, name), auto_box);
+        preflight_check(&all[count], name, config, preflight_find_listed(listed, name), auto_box);
         if (all[count].path)
             count++;
         else

@@ -7,7 +7,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "agent/agent.h"
 #include "base/strbuf.h"
@@ -35,6 +34,8 @@ struct preflight {
 void preflight_check(struct preflight *p, const char *agent, const struct config *config,
                      const json_t *listed, bool auto_box);
 void preflight_finish(struct preflight *p);
+/* An agent's item among those of /v1/agents; NULL: not listed. */
+const json_t *preflight_find_listed(const json_t *listed, const char *agent);
 
 /* True if something prevents it from working; sets the problem and what to do. */
 bool preflight_problem(const struct preflight *p, struct strbuf *problem, struct strbuf *fix);
