@@ -87,75 +87,50 @@ static int show(const struct cmd_call *call) {
     return output_json(budget);
 }
 
-struct option {
-    const char *name, *member;
-    bool money;
-};
-
-static const struct option amounts[] = {
-    { "tokens", "tokens", false },
-    { "usd", "usd", true },
-    { "run-tokens", "run_tokens", false },
-    { "run-usd", "run_usd", true },
-    { NULL },
-};
-
-/* Corrections of a run's booked usage. */
-static const struct option booked[] = {
-    { "booked-tokens", "tokens", false },
-    { "booked-usd", "cost_usd", true },
-    { NULL },
-};
-
-static json_t *parse_amount(const struct option *option, const char *text) {
+static json_t *parse_amount(bool money, const char *text) {
     int64_t number;
-    if (option->money)
+    if (money)
         return money_parse(text, &number, NULL) < 0
                    ? NULL
                    : json_real((double)number / (double)MONEY_DOLLAR);
     return number_parse_int(text, &number, NULL) < 0 ? NULL : json_integer(number);
 }
 
-/* `unlimited`: accept the word as a value. */
-static int take_amounts(const struct cmd_call *call, const struct option *o, bool unlimited,
-                        json_t *body) {
-    for (; o->name; o++) {
-        const char *text = cmd_value(call, o->name);
-        if (!text)
+/* Budgets go to `body`, corrections of a run's booked usage to `used`. */
+static int take_amounts(const struct cmd_call *call, json_t *body, json_t *used) {
+    for (size_t i = 0; i < call->given_count; i++) {
+        const struct cmd_option *o = call->given[i].option;
+        const char *text = call->given[i].value;
+        if (!o->member)
             continue;
-        json_t *value =
-            unlimited && strcmp(text, "unlimited") == 0 ? json_string(text) : parse_amount(o, text);
+        bool is_budget = strncmp(o->name, "booked-", strlen("booked-")) != 0;
+        bool money = strstr(o->name, "usd");
+        json_t *value = is_budget && strcmp(text, "unlimited") == 0 ? json_string(text)
+                                                                    : parse_amount(money, text);
         if (!value)
             return cmd_usage_error(call->cmd, "option '--%s': expected %s%s, got '%s'", o->name,
-                                   o->money ? "dollars like 2.50" : "a whole number",
-                                   unlimited ? " or unlimited" : "", text);
-        json_object_set_new(body, o->member, value);
+                                   money ? "dollars like 2.50" : "a whole number",
+                                   is_budget ? " or unlimited" : "", text);
+        json_object_set_new(is_budget ? body : used, o->member, value);
     }
     return CMD_OK;
-}
-
-static int take_booked(const struct cmd_call *call, json_t *body) {
-    int64_t attempt = 0;
-    int code = cmd_number(call, "attempt", 1, UINT32_MAX, &attempt);
-    if (code == CMD_OK)
-        code = take_amounts(call, booked, false, body);
-    if (code == CMD_OK && attempt > 0 && json_object_size(body) == 0)
-        return cmd_usage_error(call->cmd,
-                               "--attempt needs --booked-tokens or --booked-usd: what it has used");
-    if (code == CMD_OK && attempt > 0)
-        json_object_set_new(body, "attempt", json_integer(attempt));
-    return code;
 }
 
 static int cmd_budget_run(const struct cmd_call *call) {
     _cleanup_(request_finish) struct request req = { 0 };
     json_auto_t *body = json_object(), *used = json_object();
+    int64_t attempt = 0;
     int code = request_check_name(call, call->args[0]);
     set_text(body, "on_budget", cmd_value(call, "on-budget"));
     if (code == CMD_OK)
-        code = take_amounts(call, amounts, true, body);
+        code = take_amounts(call, body, used);
     if (code == CMD_OK)
-        code = take_booked(call, used);
+        code = cmd_number(call, "attempt", 1, UINT32_MAX, &attempt);
+    if (code == CMD_OK && attempt > 0 && json_object_size(used) == 0)
+        return cmd_usage_error(call->cmd,
+                               "--attempt needs --booked-tokens or --booked-usd: what it has used");
+    if (attempt > 0)
+        json_object_set_new(used, "attempt", json_integer(attempt));
     bool changes = json_object_size(body) > 0, corrects = json_object_size(used) > 0;
     if (code == CMD_OK && corrects && changes)
         return cmd_usage_error(call->cmd,
@@ -176,13 +151,14 @@ static int cmd_budget_run(const struct cmd_call *call) {
 
 const struct cmd cmd_budget = {
     "budget", cmd_budget_run, 1, 1,
-    CMD_OPTIONS({ "tokens", 't', "N", "tokens that all its runs may use; unlimited" },
-                { "usd", 'u', "X", "dollars that all its runs may cost; unlimited" },
-                { "run-tokens", 0, "N", "tokens that one of its runs may use; unlimited" },
-                { "run-usd", 0, "X", "dollars that one of its runs may cost; unlimited" },
-                { "on-budget", 0, "HOW",
-                  "a run that passes its budget: hold (it goes on to its end) or stop" },
-                { "booked-tokens", 0, "N", "correct the tokens that a run has booked" },
-                { "booked-usd", 0, "X", "correct the dollars that a run has booked" },
-                { "attempt", 0, "N", "the run to correct; the last ended run if not given" })
+    CMD_OPTIONS(
+        { "tokens", 't', "N", "tokens that all its runs may use; unlimited", "tokens" },
+        { "usd", 'u', "X", "dollars that all its runs may cost; unlimited", "usd" },
+        { "run-tokens", 0, "N", "tokens that one of its runs may use; unlimited", "run_tokens" },
+        { "run-usd", 0, "X", "dollars that one of its runs may cost; unlimited", "run_usd" },
+        { "on-budget", 0, "HOW",
+          "a run that passes its budget: hold (it goes on to its end) or stop" },
+        { "booked-tokens", 0, "N", "correct the tokens that a run has booked", "tokens" },
+        { "booked-usd", 0, "X", "correct the dollars that a run has booked", "cost_usd" },
+        { "attempt", 0, "N", "the run to correct; the last ended run if not given" })
 };

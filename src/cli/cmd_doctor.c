@@ -101,19 +101,20 @@ static void check_secrets(struct doctor *d, const struct config *config) {
     add_level(d, "secrets", is_reachable(d->home.config_file) ? BAD : WARNING, text, fix);
 }
 
-static void check_config(struct doctor *d) {
-    _cleanup_(config_freep) struct config *config = config_new();
+/* Reads it; false: it is invalid. */
+static bool check_config(struct doctor *d, struct config *config) {
     struct error err = { 0 };
     int r = config_read_file(config, d->home.config_file, &err);
     if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
         add_check(d, "configuration", false, err.text,
                   "correct the file; 'sluice config keys' lists what it may have");
-        return;
+        return false;
     }
     _cleanup_(freep) char *text = xasprintf("%s%s, preset %s", d->home.config_file,
                                             r < 0 ? " (not there)" : "", config_preset(config));
     add_check(d, "configuration", true, text, NULL);
     check_secrets(d, config);
+    return true;
 }
 
 static void check_program(struct doctor *d, const char *name, const char *program) {
@@ -308,14 +309,13 @@ static int cmd_doctor_run(const struct cmd_call *call) {
     if (home_find(&d.home, &err) < 0) {
         add_check(&d, "home", false, err.text, "set SLUICE_HOME to a folder of yours");
     } else {
+        _cleanup_(config_freep) struct config *config = config_new();
         check_home(&d);
-        check_config(&d);
+        bool is_valid = check_config(&d, config);
         check_program(&d, "sluiced", "sluiced");
         check_program(&d, "shim", "sluice-shim");
         check_daemon(&d);
-        _cleanup_(config_freep) struct config *config = config_new();
-        int r = config_read_file(config, d.home.config_file, NULL);
-        if (r >= 0 || r == -ENOENT || r == -ENOTDIR)
+        if (is_valid)
             preflight_all(config, d.listed, d.auto_box, true, add_agent, &d);
     }
     _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;

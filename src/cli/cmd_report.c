@@ -36,22 +36,15 @@ static int add_cost(const struct cmd_call *call, json_t *body) {
 }
 
 static int make_body(const struct cmd_call *call, json_t *body) {
-    static const struct {
-        const char *option, *member;
-        int64_t max;
-    } numbers[] = {
-        { "tokens", "tokens", TOKENS_MAX },
-        { "tokens-in", "tokens_in", TOKENS_MAX },
-        { "tokens-out", "tokens_out", TOKENS_MAX },
-    };
-    int64_t seconds = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-        int64_t value = 0;
-        int code = cmd_number(call, numbers[i].option, 0, numbers[i].max, &value);
+    int64_t seconds = 0, tokens = 0;
+    request_take_members(call, body);
+    for (const struct cmd_option *o = call->cmd->options; o->name; o++) {
+        if (!o->member || !o->argument || !cmd_has(call, o->name))
+            continue;
+        int code = cmd_number(call, o->name, 0, TOKENS_MAX, &tokens);
         if (code != CMD_OK)
             return code;
-        if (cmd_has(call, numbers[i].option))
-            json_object_set_new(body, numbers[i].member, json_integer(value));
+        json_object_set_new(body, o->member, json_integer(tokens));
     }
     int code = cmd_seconds(call, "rate-limited", SECONDS_MAX, &seconds);
     if (code == CMD_OK && cmd_has(call, "rate-limited"))
@@ -63,7 +56,6 @@ static int make_body(const struct cmd_call *call, json_t *body) {
     if (cmd_has(call, "tokens") && cmd_has(call, "tokens-out"))
         return cmd_usage_error(
             call->cmd, "'--tokens' is the total: give it, or '--tokens-in' and '--tokens-out'");
-    request_take_members(call, body);
     return json_object_size(body) > 0
                ? CMD_OK
                : cmd_usage_error(call->cmd, "nothing to report: give at least one option");
@@ -134,9 +126,9 @@ static int cmd_report_run(const struct cmd_call *call) {
 
 const struct cmd cmd_report = {
     "report", cmd_report_run, 0, 0,
-    CMD_OPTIONS({ "tokens", 't', "N", "tokens used so far, read and written together" },
-                { "tokens-in", 0, "N", "tokens read so far" },
-                { "tokens-out", 0, "N", "tokens written so far" },
+    CMD_OPTIONS({ "tokens", 't', "N", "tokens used so far, read and written together", "tokens" },
+                { "tokens-in", 0, "N", "tokens read so far", "tokens_in" },
+                { "tokens-out", 0, "N", "tokens written so far", "tokens_out" },
                 { "cost", 'c', "USD", "what it cost so far, in dollars" },
                 { "done", 'd', NULL, "the task is finished: make its DONE marker", "done" },
                 { "rate-limited", 0, "SECS",

@@ -26,8 +26,9 @@ struct resource_list {
 /* One request per name on the command line, in order. Stops at the first failure; completed
  * requests are printed. With --json: the daemon's answer, or a list of answers. */
 struct resource_verb {
-    const char *before, *after; /* POST BEFORE name AFTER */
-    const char *did, *already;  /* "cleared", "is open already" */
+    const char *before;        /* POST BEFORE name AFTER */
+    const char *after;         /* NULL: the name, if any, is a project in the body */
+    const char *did, *already; /* "cleared", "is open already" */
 };
 
 struct listing {
@@ -76,85 +77,58 @@ static int list_run(const struct cmd_call *call) {
     return code;
 }
 
-/* The text, or with --json the answers. */
-static void print_answers(const struct cmd_call *call, const json_t *answers, struct strbuf *out) {
-    if (call->json) {
-        strbuf_clear(out);
-        if (json_array_size(answers) > 0)
-            output_put_json(call->arg_count > 1 ? answers : json_array_get(answers, 0), out);
-    }
-    output_rest(out);
+/* Prints "NAME cleared", "the queue is paused already, by ann 2 h ago", or only "paused". */
+static void print_done(const struct resource_verb *verb, const char *name, const json_t *answer,
+                       struct strbuf *out) {
+    bool already = get_true(answer, "already");
+    sanitize_line(name ? name : already ? "the queue" : "", out);
+    strbuf_printf(out, "%s%s", name || already ? " " : "", already ? verb->already : verb->did);
+    if (already)
+        print_paused_by(out, answer, clock_read());
+    strbuf_putc(out, '\n');
 }
 
 static int verb_run(const struct cmd_call *call) {
     const struct resource_verb *verb = call->cmd->data;
     _cleanup_(request_finish) struct request req = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
     json_auto_t *answers = json_array();
-    int code = request_check_names(call, "a name is empty");
-    for (size_t i = 0; i < call->arg_count && code == CMD_OK; i++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        request_path(&path, verb->before, call->args[i], verb->after);
-        code = request_post(&req, NULL, strbuf_text(&path));
-        if (code != CMD_OK)
-            break;
-        json_array_append(answers, req.answer);
-        cmd_put_line(&out, "%s %s", call->args[i],
-                     get_true(req.answer, "already") ? verb->already : verb->did);
-    }
-    print_answers(call, answers, &out);
-    return code;
-}
-
-static void put_paused(struct strbuf *out, const char *project, bool pause, const json_t *answer) {
-    bool already = get_true(answer, "already");
-    if (project)
-        strbuf_printf(out, "%s ", project);
-    else if (already)
-        strbuf_puts(out, "the queue ");
-    if (!pause) {
-        strbuf_puts(out, already ? "is not paused\n" : "resumed\n");
-    } else if (!already) {
-        strbuf_puts(out, "paused; what runs goes on, nothing new starts\n");
-    } else {
-        strbuf_puts(out, "is paused already,");
-        print_paused_by(out, answer, clock_read());
-        strbuf_putc(out, '\n');
-    }
-}
-
-static int pause_run(const struct cmd_call *call) {
-    bool pause = strcmp(cmd_name(call->cmd), "pause") == 0;
-    _cleanup_(request_finish) struct request req = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    json_auto_t *answers = json_array();
-    int code = request_check_names(call, "the name of a project is empty");
+    int code = request_check_names(call, verb->after ? "a name is empty"
+                                                     : "the name of a project is empty");
     if (code == CMD_OK)
         code = request_open(&req, REQUEST_START);
-    if (code != CMD_OK)
-        return code;
-    /* The current run is recorded as the one that paused. */
-    const char *run = cmd_env("SLUICE_RUN");
-    for (const char *c = run; c && *c; c++)
-        if (!isgraph((unsigned char)*c))
-            run = NULL;
-    client_set_run(req.client, run);
-    for (size_t i = 0; code == CMD_OK && i < (call->arg_count > 0 ? call->arg_count : 1); i++) {
-        const char *project = call->arg_count > 0 ? call->args[i] : NULL;
+    if (code == CMD_OK && !verb->after) {
+        /* The current run is recorded as the one that paused. */
+        const char *run = cmd_env("SLUICE_RUN");
+        for (const char *c = run; c && *c; c++)
+            if (!isgraph((unsigned char)*c))
+                run = NULL;
+        client_set_run(req.client, run);
+    }
+    for (size_t i = 0; code == CMD_OK && (i == 0 || i < call->arg_count); i++) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        const char *name = call->arg_count > 0 ? call->args[i] : NULL;
         json_t *body = json_object();
-        set_text(body, "project", project);
-        code = request_post(&req, body, pause ? "/v1/pause" : "/v1/resume");
+        request_path(&path, verb->before, verb->after ? name : "", verb->after ? verb->after : "");
+        set_text(body, "project", verb->after ? NULL : name);
+        code = request_post(&req, body, strbuf_text(&path));
         if (code != CMD_OK)
             break;
         json_array_append(answers, req.answer);
-        put_paused(&out, project, pause, req.answer);
+        if (!call->json)
+            print_done(verb, name, req.answer, &out);
     }
-    print_answers(call, answers, &out);
+    if (call->json && json_array_size(answers) > 0)
+        output_put_json(call->arg_count > 1 ? answers : json_array_get(answers, 0), &out);
     return code;
 }
 
-const struct cmd cmd_pause = { "pause", pause_run, 0, CMD_ANY_ARGS };
-const struct cmd cmd_resume = { "resume", pause_run, 0, CMD_ANY_ARGS };
+static const struct resource_verb pause_verb = { "/v1/pause", NULL,
+                                                 "paused; what runs goes on, nothing new starts",
+                                                 "is paused already," };
+static const struct resource_verb resume_verb = { "/v1/resume", NULL, "resumed", "is not paused" };
+const struct cmd cmd_pause = { "pause", verb_run, 0, CMD_ANY_ARGS, .data = &pause_verb };
+const struct cmd cmd_resume = { "resume", verb_run, 0, CMD_ANY_ARGS, .data = &resume_verb };
 
 static void put_used(struct strbuf *out, const json_t *item, time_ms now) {
     (void)now;
@@ -499,8 +473,10 @@ static const struct cmd project_delete = {
     .options = CMD_OPTIONS(
         { "cancel", 0, NULL, "cancel its unfinished tasks, and stop what runs", "cancel" })
 };
-static const struct cmd project_pause = { "project pause", pause_run, 1, CMD_ANY_ARGS };
-static const struct cmd project_resume = { "project resume", pause_run, 1, CMD_ANY_ARGS };
+static const struct cmd project_pause = { "project pause", verb_run, 1, CMD_ANY_ARGS,
+                                          .data = &pause_verb };
+static const struct cmd project_resume = { "project resume", verb_run, 1, CMD_ANY_ARGS,
+                                           .data = &resume_verb };
 static const struct cmd project_set = { "project set", project_set_run, 2, CMD_ANY_ARGS };
 static const struct cmd project_show = {
     "project show", REQUEST_COMMAND("/v1/projects/", "", .print = print_project), .min_args = 1,

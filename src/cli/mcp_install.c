@@ -21,49 +21,37 @@
 #define FILE_MAX   ((size_t)64 * 1024 * 1024)
 #define TOML_TABLE "[mcp_servers.sluice]"
 
-struct agent {
-    const char *name;
-    const struct agent_mcp *mcp;
-};
-
-/* False: unknown agent, or it has no such file. */
-static bool find_agent(const char *name, struct agent *ret) {
-    const struct agent_adapter *adapter = agent_adapter_find(name);
-    *ret = (struct agent){ name, adapter ? agent_mcp(adapter) : NULL };
-    return ret->mcp != NULL;
+/* NULL: unknown agent, or it has no such file. */
+static const struct agent_mcp *find_mcp(const char *agent) {
+    const struct agent_adapter *adapter = agent_adapter_find(agent);
+    return adapter ? agent_mcp(adapter) : NULL;
 }
 
-static int find_usual_file(const struct agent *agent, bool project, struct strbuf *out,
-                           struct error *err) {
-    if (project && !agent->mcp->project_file)
+static int find_usual_file(const char *agent, bool project, struct strbuf *out, struct error *err) {
+    const struct agent_mcp *mcp = find_mcp(agent);
+    const char *home = cmd_env("HOME"), *config = cmd_env("XDG_CONFIG_HOME");
+    const char *own = mcp->variable ? cmd_env(mcp->variable) : NULL;
+    if (project && !mcp->project_file)
         return error_set(err, -EINVAL, "'%s' has no file for a project: leave out --project",
-                         agent->name);
+                         agent);
     if (project)
-        return cmd_absolute_path(agent->mcp->project_file, out, err);
-    const char *variable = agent->mcp->variable, *home = cmd_env("HOME");
-    const char *own = variable ? cmd_env(variable) : NULL;
-    if (own) {
-        strbuf_printf(out, "%s/%s", own, agent->mcp->file);
-        return 0;
-    }
-    const char *config = cmd_env("XDG_CONFIG_HOME");
-    if (config && strncmp(agent->mcp->folder, ".config/", 8) == 0) {
-        strbuf_printf(out, "%s/%s/%s", config, agent->mcp->folder + 8, agent->mcp->file);
-        return 0;
-    }
-    if (!home)
+        return cmd_absolute_path(mcp->project_file, out, err);
+    if (own)
+        strbuf_printf(out, "%s/%s", own, mcp->file);
+    else if (config && strncmp(mcp->folder, ".config/", 8) == 0)
+        strbuf_printf(out, "%s/%s/%s", config, mcp->folder + 8, mcp->file);
+    else if (home)
+        strbuf_printf(out, "%s/%s%s%s", home, mcp->folder, *mcp->folder ? "/" : "", mcp->file);
+    else
         return error_set(err, -ENOENT, "HOME is not set: the settings of '%s' cannot be found",
-                         agent->name);
-    strbuf_printf(out, "%s/%s%s%s", home, agent->mcp->folder, *agent->mcp->folder ? "/" : "",
-                  agent->mcp->file);
+                         agent);
     return 0;
 }
 
 /* If FILE.json and FILE.jsonc are read, the existing one is changed. */
-static int find_file(const struct agent *agent, bool project, struct strbuf *out,
-                     struct error *err) {
+static int find_file(const char *agent, bool project, struct strbuf *out, struct error *err) {
     int r = find_usual_file(agent, project, out, err);
-    if (r < 0 || !agent->mcp->may_have_comments || access(strbuf_text(out), F_OK) == 0)
+    if (r < 0 || !find_mcp(agent)->may_have_comments || access(strbuf_text(out), F_OK) == 0)
         return r;
     strbuf_putc(out, 'c');
     if (access(strbuf_text(out), F_OK) < 0)
@@ -73,10 +61,8 @@ static int find_file(const struct agent *agent, bool project, struct strbuf *out
 
 /* "": no file yet. */
 static int read_file(const char *path, struct strbuf *out, struct error *err) {
-    struct stat st;
-    if (stat(path, &st) < 0 && errno == ENOENT)
-        return 0;
-    return file_read(path, FILE_MAX, out, err);
+    int r = file_read(path, FILE_MAX, out, err);
+    return r == -ENOENT ? 0 : r;
 }
 
 static int make_folder(const char *path, struct error *err) {
@@ -100,18 +86,17 @@ static json_t *make_environment(void) {
     return json_pack("{s:o}", "SLUICE_HOME", json_text(strbuf_text(&path)));
 }
 
-static json_t *make_entry(const struct agent *agent, const char *program) {
+static json_t *make_entry(const struct agent_mcp *mcp, const char *program) {
     json_t *variables = make_environment(), *entry;
-    if (agent->mcp->is_one_list)
-        entry = json_pack("{s:s, s:[o, s], s:b}", "type", agent->mcp->type, "command",
-                          json_text(program), "mcp", "enabled", 1);
+    if (mcp->is_one_list)
+        entry = json_pack("{s:s, s:[o, s], s:b}", "type", mcp->type, "command", json_text(program),
+                          "mcp", "enabled", 1);
     else
         entry = json_pack("{s:o, s:[s]}", "command", json_text(program), "args", "mcp");
-    if (agent->mcp->type && !agent->mcp->is_one_list)
-        (void)json_object_set_new(entry, "type", json_string(agent->mcp->type));
+    if (mcp->type && !mcp->is_one_list)
+        (void)json_object_set_new(entry, "type", json_string(mcp->type));
     if (variables)
-        (void)json_object_set_new(entry, agent->mcp->is_one_list ? "environment" : "env",
-                                  variables);
+        (void)json_object_set_new(entry, mcp->is_one_list ? "environment" : "env", variables);
     return entry;
 }
 
@@ -165,13 +150,13 @@ static void dump(const json_t *value, struct strbuf *out) {
     free(text);
 }
 
-static int change_json(const struct agent *agent, const char *program, const struct strbuf *before,
-                       struct change *change, struct error *err) {
-    json_auto_t *entry = make_entry(agent, program);
-    json_auto_t *member = json_pack("{s:{s:O}}", agent->mcp->member, "sluice", entry);
+static int change_json(const struct agent_mcp *mcp, const char *program,
+                       const struct strbuf *before, struct change *change, struct error *err) {
+    json_auto_t *entry = make_entry(mcp, program);
+    json_auto_t *member = json_pack("{s:{s:O}}", mcp->member, "sluice", entry);
     struct jsonc_span span = { 0 };
     dump(member, &change->added);
-    int r = jsonc_find(before, agent->mcp->member, "sluice", &span, err);
+    int r = jsonc_find(before, mcp->member, "sluice", &span, err);
     json_t *old = r > 0 ? json_loadb(strbuf_text(before) + span.from, span.to - span.from,
                                      JSON_DECODE_ANY, NULL)
                         : NULL; /* NULL: it contains comments */
@@ -179,7 +164,7 @@ static int change_json(const struct agent *agent, const char *program, const str
     if (r > 0 && !change->already)
         strbuf_add(&change->old, before->text + span.from, span.to - span.from);
     if (r >= 0)
-        r = jsonc_set(before, agent->mcp->member, "sluice", entry, &change->text, err);
+        r = jsonc_set(before, mcp->member, "sluice", entry, &change->text, err);
     json_decref(old);
     return r < 0 ? error_prefix(err, "'%s'", strbuf_text(&change->file)) : 0;
 }
@@ -247,24 +232,24 @@ int mcp_install_run(const struct cmd_call *call) {
     _cleanup_(strbuf_finish) struct strbuf known = STRBUF_INIT, before = STRBUF_INIT,
                                            program = STRBUF_INIT;
     _cleanup_(change_finish) struct change change = { 0 };
-    struct agent agent;
     struct error err = { 0 };
     const char *name = cmd_value(call, "agent");
+    const struct agent_mcp *mcp = name ? find_mcp(name) : NULL;
     agent_print_names(AGENT_LIST_MCP, ", ", &known);
     if (!name)
         return cmd_usage_error(call->cmd, "'install' needs --agent: %s", strbuf_text(&known));
-    if (!find_agent(name, &agent))
+    if (!mcp)
         return cmd_usage_error(call->cmd, "option '--agent': expected %s, got '%s'",
                                strbuf_text(&known), name);
-    int r = find_file(&agent, cmd_has(call, "project"), &change.file, &err);
+    int r = find_file(name, cmd_has(call, "project"), &change.file, &err);
     if (r >= 0)
         r = daemon_find_program("sluice", &program, &err);
     if (r >= 0)
         r = read_file(strbuf_text(&change.file), &before, &err);
     if (r < 0)
         return cmd_error(&err);
-    r = agent.mcp->member ? change_json(&agent, strbuf_text(&program), &before, &change, &err)
-                          : change_toml(strbuf_text(&program), &before, &change, &err);
+    r = mcp->member ? change_json(mcp, strbuf_text(&program), &before, &change, &err)
+                    : change_toml(strbuf_text(&program), &before, &change, &err);
     if (r < 0) {
         cmd_warn("%s: nothing was changed; add this by hand:\n%s", err.text,
                  strbuf_text(&change.added));
@@ -283,14 +268,14 @@ int mcp_install_run(const struct cmd_call *call) {
 
 int mcp_install_is_done(const char *name) {
     _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, text = STRBUF_INIT;
-    struct agent agent;
+    const struct agent_mcp *mcp = find_mcp(name);
     struct jsonc_span span;
-    if (!find_agent(name, &agent) || find_file(&agent, false, &file, NULL) < 0
+    if (!mcp || find_file(name, false, &file, NULL) < 0
         || read_file(strbuf_text(&file), &text, NULL) < 0)
         return -1;
     if (text.length == 0)
         return 0;
-    int r = agent.mcp->member ? jsonc_find(&text, agent.mcp->member, "sluice", &span, NULL)
-                              : has_toml_entry(strbuf_text(&text));
+    int r = mcp->member ? jsonc_find(&text, mcp->member, "sluice", &span, NULL)
+                        : has_toml_entry(strbuf_text(&text));
     return r < 0 ? -1 : r > 0;
 }
