@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
+#include "cli/cmd.h"
 #include "http_client/http_client.h"
 #include "http_client/http_wire.h"
 #include "os/clock.h"
@@ -254,21 +255,20 @@ static int connect_or_start(struct client *client, struct retry *retry, struct e
 }
 
 bool client_is_in_run(void) {
-    const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
-    return socket && *socket && token && *token && !getenv("SLUICE_HOME");
+    return cmd_env("SLUICE_SOCKET") && cmd_env("SLUICE_TOKEN") && !getenv("SLUICE_HOME");
 }
 
 /* Inside a run, its token goes with every request to the run's daemon, and to no other. Malformed
  * tokens are not sent: they could inject headers. */
 static void take_token(struct client *client, const char *place) {
-    const char *socket = getenv("SLUICE_SOCKET"), *token = getenv("SLUICE_TOKEN");
-    const char *ca = getenv("SLUICE_CA"), *peers = getenv("SLUICE_PEERS");
-    if (!socket || !token || !*token || strcmp(socket, place) != 0
+    const char *socket = cmd_env("SLUICE_SOCKET"), *token = cmd_env("SLUICE_TOKEN");
+    const char *ca = cmd_env("SLUICE_CA"), *peers = cmd_env("SLUICE_PEERS");
+    if (!socket || !token || strcmp(socket, place) != 0
         || strspn(token, "0123456789abcdef") != strlen(token))
         return;
     client->token = xstrdup(token);
-    client->peer_ca = ca && *ca ? xstrdup(ca) : NULL;
-    if (!peers || !*peers)
+    client->peer_ca = ca ? xstrdup(ca) : NULL;
+    if (!peers)
         return;
     add_list(client, peers);
     client->has_peers = client->address_count > 1;

@@ -75,7 +75,7 @@ static void print_budget(const json_t *task) {
 
 static int show(const struct cmd_call *call) {
     _cleanup_(request_finish) struct request req = { 0 };
-    int code = request_get_named(&req, call, "/v1/tasks/", "");
+    int code = request_named(&req, call, NULL, "/v1/tasks/", "");
     if (code != CMD_OK)
         return code;
     if (!call->json) {
@@ -138,8 +138,8 @@ static int cmd_budget_run(const struct cmd_call *call) {
                                "with a change of the budget");
     if (code != CMD_OK || (!changes && !corrects))
         return code == CMD_OK ? show(call) : code;
-    code = request_post_named(&req, call, json_incref(corrects ? used : body), "/v1/tasks/",
-                              corrects ? "/usage" : "/budget");
+    code = request_named(&req, call, json_incref(corrects ? used : body), "/v1/tasks/",
+                         corrects ? "/usage" : "/budget");
     if (request_ended(call, &req, &code))
         return code;
     if (corrects)

@@ -132,7 +132,7 @@ static int get_run(const struct cmd_call *call) {
         _cleanup_(request_finish) struct request req = { 0 };
         code = check_live(call);
         if (code == CMD_OK)
-            code = request_get_named(&req, call, "/v1/config/", "");
+            code = request_named(&req, call, NULL, "/v1/config/", "");
         return request_ended(call, &req, &code) ? code : print_value_of(req.answer);
     }
     _cleanup_(config_freep) struct config *config = config_new();
@@ -201,8 +201,8 @@ static void print_changed(const struct cmd_call *call, const json_t *answer, con
         strbuf_puts(&out, "nothing changed: it was so already\n");
 }
 
-static int edit_file(const struct cmd_call *call, const struct config_change *changes,
-                     size_t count) {
+/* `body`: {"set":{key:value}} or {"unset":[key]}. */
+static int edit_file(const struct cmd_call *call, const json_t *body) {
     struct error err = { 0 };
     _cleanup_(home_finish) struct home home = { 0 };
     const char *file = cmd_value(call, "file");
@@ -210,6 +210,14 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
         if (home_find(&home, &err) < 0 || cmd_make_parent(home.config_file, &err) < 0)
             return cmd_fail(&err);
         file = home.config_file;
+    }
+    size_t count = 0;
+    _cleanup_(freep) struct config_change *changes = xcalloc(call->arg_count, sizeof(*changes));
+    EACH_MEMBER(key, value, json_object_get(body, "set")) {
+        changes[count++] = (struct config_change){ key, json_string_value(value) };
+    }
+    EACH_ITEM(key, json_object_get(body, "unset")) {
+        changes[count++].key = json_string_value(key);
     }
     _cleanup_(strbuf_finish) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
     (void)file_read(file, FILE_MAX, &before, NULL); /* may not exist */
@@ -224,50 +232,26 @@ static int edit_file(const struct cmd_call *call, const struct config_change *ch
     return CMD_OK;
 }
 
-static json_t *make_body(const struct config_change *changes, size_t count) {
-    bool set = count > 0 && changes[0].value; /* a command sets or unsets, not both */
-    json_t *list = set ? json_object() : json_array();
-    for (size_t i = 0; i < count; i++)
-        if (set)
-            set_text(list, changes[i].key, changes[i].value);
-        else
-            json_array_append_new(list, json_text(changes[i].key));
-    return json_pack("{s:o}", set ? "set" : "unset", list);
-}
-
-static int change(const struct cmd_call *call, const struct config_change *changes, size_t count) {
-    if (cmd_has(call, "file"))
-        return edit_file(call, changes, count);
+/* `config set` and `config unset`. */
+static int change_run(const struct cmd_call *call) {
+    bool set = strcmp(cmd_name(call->cmd), "set") == 0;
+    json_auto_t *pairs = json_object();
+    for (size_t i = 0; set && i < call->arg_count; i++)
+        if (request_add_pair(call, call->args[i], pairs) != CMD_OK)
+            return CMD_USAGE;
+    if (!set && request_check_names(call, "a name is empty") != CMD_OK)
+        return CMD_USAGE;
+    json_auto_t *body = set ? json_pack("{s:O}", "set", pairs)
+                            : json_pack("{s:o}", "unset", request_args(call, 0, call->arg_count));
     _cleanup_(request_finish) struct request req = { 0 };
-    int code = request_open(&req, REQUEST_TRY);
+    int code = cmd_has(call, "file") ? CMD_NO_DAEMON : request_open(&req, REQUEST_TRY);
     if (code == CMD_NO_DAEMON)
-        return edit_file(call, changes, count);
+        return edit_file(call, body);
     if (code == CMD_OK)
-        code = request_post(&req, make_body(changes, count), "/v1/config");
+        code = request_post(&req, json_incref(body), "/v1/config");
     if (code == CMD_OK)
         print_changed(call, req.answer, NULL);
     return code;
-}
-
-static int set_run(const struct cmd_call *call) {
-    json_auto_t *pairs = json_object();
-    for (size_t i = 0; i < call->arg_count; i++)
-        if (request_add_pair(call, call->args[i], pairs) != CMD_OK)
-            return CMD_USAGE;
-    size_t count = 0;
-    _cleanup_(freep) struct config_change *changes = xcalloc(call->arg_count, sizeof(*changes));
-    EACH_MEMBER(key, value, pairs) {
-        changes[count++] = (struct config_change){ key, json_string_value(value) };
-    }
-    return change(call, changes, count);
-}
-
-static int unset_run(const struct cmd_call *call) {
-    _cleanup_(freep) struct config_change *changes = xcalloc(call->arg_count, sizeof(*changes));
-    for (size_t i = 0; i < call->arg_count; i++)
-        changes[i].key = call->args[i];
-    int code = request_check_names(call, "a name is empty");
-    return code == CMD_OK ? change(call, changes, call->arg_count) : code;
 }
 
 static void print_reloaded(const struct cmd_call *call, const json_t *answer, struct strbuf *out) {
@@ -300,8 +284,9 @@ static const struct cmd config_reload_cmd = {
     "config reload", REQUEST_COMMAND("/v1/config/reload", .is_post = true, .mode = REQUEST_RUNNING,
                                      .print = print_reloaded)
 };
-static const struct cmd config_set_cmd = { "config set", set_run, 1, CMD_ANY_ARGS, edit_options };
-static const struct cmd config_unset_cmd = { "config unset", unset_run, 1, CMD_ANY_ARGS,
+static const struct cmd config_set_cmd = { "config set", change_run, 1, CMD_ANY_ARGS,
+                                           edit_options };
+static const struct cmd config_unset_cmd = { "config unset", change_run, 1, CMD_ANY_ARGS,
                                              edit_options };
 static const struct cmd config_show_cmd = { "config show", show_run, 0, 0, live_options };
 const struct cmd cmd_config = { "config", .subs = CMD_LIST(&config_explain_cmd, &config_get_cmd,

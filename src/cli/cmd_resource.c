@@ -434,7 +434,7 @@ static int project_set_run(const struct cmd_call *call) {
     if (code == CMD_OK)
         code = make_path_absolute(body);
     if (code == CMD_OK)
-        code = request_post_named(&req, call, json_incref(body), "/v1/projects/", "/set");
+        code = request_named(&req, call, json_incref(body), "/v1/projects/", "/set");
     if (request_ended(call, &req, &code))
         return code;
     EACH_MEMBER(key, value, body) {

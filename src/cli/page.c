@@ -144,18 +144,13 @@ void page_item(struct page *page, const char *name, const char *text, const char
     strbuf_puts(page->out, page->html ? "</li>\n" : "\n");
 }
 
-static void put_cells(struct page *page, const char *const *cells, const char *tag) {
+static void put_cells(struct page *page, const char *const *cells, const char *begin,
+                      const char *end) {
     strbuf_puts(page->out, page->html ? "<tr>" : "|");
     for (size_t i = 0; i < page->columns; i++) {
-        if (page->html)
-            strbuf_printf(page->out, "<%s>", tag);
-        else
-            strbuf_putc(page->out, ' ');
+        strbuf_puts(page->out, page->html ? begin : " ");
         put(page, cells[i]);
-        if (page->html)
-            strbuf_printf(page->out, "</%s>", tag);
-        else
-            strbuf_puts(page->out, " |");
+        strbuf_puts(page->out, page->html ? end : " |");
     }
     strbuf_puts(page->out, page->html ? "</tr>\n" : "\n");
 }
@@ -164,9 +159,8 @@ void page_table(struct page *page, const char *const *cells, size_t count) {
     leave(page);
     page->columns = count;
     page->in_table = true;
-    if (page->html)
-        strbuf_puts(page->out, "<table><thead>");
-    put_cells(page, cells, "th");
+    strbuf_puts(page->out, page->html ? "<table><thead>" : "");
+    put_cells(page, cells, "<th>", "</th>");
     if (page->html) {
         strbuf_puts(page->out, "</thead><tbody>\n");
         return;
@@ -177,5 +171,5 @@ void page_table(struct page *page, const char *const *cells, size_t count) {
 }
 
 void page_row(struct page *page, const char *const *cells) {
-    put_cells(page, cells, "td");
+    put_cells(page, cells, "<td>", "</td>");
 }

@@ -303,20 +303,17 @@ void preflight_all(const struct config *config, const json_t *listed, bool auto_
                    bool with_versions, preflight_each each, void *ctx) {
     struct preflight all[AGENTS_MAX];
     size_t count = 0, named = config_agent_count(config);
-    for (size_t i = 0; i < named && count < AGENTS_MAX; i++, count++) {
-        const char *name = config_agent_name(config, i);
-        preflight_check(&all[count], name, config, preflight_find_listed(listed, name), auto_box);
-    }
-    named = count;
-    const char *name;
-    for (size_t i = 0; (name = agent_builtin(i)) && count < AGENTS_MAX; i++) {
+    for (size_t i = 0; count < AGENTS_MAX; i++) {
+        const char *name = i < named ? config_agent_name(config, i) : agent_builtin(i - named);
+        if (!name)
+            break;
         bool known = false;
-        for (size_t k = 0; k < named; k++)
+        for (size_t k = 0; k < count; k++)
             known |= strcmp(all[k].agent, name) == 0;
         if (known)
             continue;
         preflight_check(&all[count], name, config, preflight_find_listed(listed, name), auto_box);
-        if (all[count].path)
+        if (i < named || all[count].path)
             count++;
         else
             preflight_finish(&all[count]);

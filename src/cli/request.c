@@ -113,22 +113,16 @@ int request_post(struct request *req, json_t *body, const char *path) {
     return code;
 }
 
-int request_get_named(struct request *req, const struct cmd_call *call, const char *before,
-                      const char *after) {
+int request_named(struct request *req, const struct cmd_call *call, json_t *body,
+                  const char *before, const char *after) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     request_path(&path, before, call->args[0], after);
     int code = request_check_name(call, call->args[0]);
-    return code == CMD_OK ? request_get(req, strbuf_text(&path)) : code;
-}
-
-int request_post_named(struct request *req, const struct cmd_call *call, json_t *body,
-                       const char *before, const char *after) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    request_path(&path, before, call->args[0], after);
-    if (request_check_name(call, call->args[0]) == CMD_OK)
-        return request_post(req, body, strbuf_text(&path));
+    if (code == CMD_OK)
+        return body ? request_post(req, body, strbuf_text(&path))
+                    : request_get(req, strbuf_text(&path));
     json_decref(body);
-    return CMD_USAGE;
+    return code;
 }
 
 int request_run(const struct cmd_call *call) {

@@ -39,12 +39,10 @@ void request_finish(struct request *req); /* safe on a zeroed struct; usable wit
  * request_open was not called: GET to a running daemon, POST starts one. POST takes `body`. */
 int request_get(struct request *req, const char *path);
 int request_post(struct request *req, json_t *body, const char *path);
-/* GET BEFORE + first argument, escaped + AFTER; the argument must not be empty. */
-int request_get_named(struct request *req, const struct cmd_call *call, const char *before,
-                      const char *after);
-/* The same with POST; takes `body`. */
-int request_post_named(struct request *req, const struct cmd_call *call, json_t *body,
-                       const char *before, const char *after);
+/* BEFORE + first argument, escaped + AFTER; the argument must not be empty. POST with a `body`,
+ * which is taken, otherwise GET. */
+int request_named(struct request *req, const struct cmd_call *call, json_t *body,
+                  const char *before, const char *after);
 
 /* A command that sends one request and prints the answer: the `data` of its entry, with request_run as
  * its function. With --json the answer is printed unchanged. */

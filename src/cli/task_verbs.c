@@ -266,17 +266,6 @@ static int retry_run(const struct cmd_call *call) {
     }
 
 static const struct cmd_option all_options[] = { ALL_OPTIONS, { NULL } };
-static const struct cmd_option cancel_options[] = {
-    { "now", 0, NULL, "kill the runs at once, without grace", "now" },
-    ALL_OPTIONS,
-    { NULL },
-};
-static const struct cmd_option retry_options[] = {
-    { "allow", 0, "RULE",
-      "let the agent do this from now on, in these tasks alone; may be repeated" },
-    ALL_OPTIONS,
-    { NULL },
-};
 static const struct cmd_option release_options[] = {
     { "all", 'a', NULL, "every held task, instead of IDs" },
     { "project", 'p', "PROJECT", "with --all: only those of this project" },
@@ -291,10 +280,6 @@ static const struct cmd_option priority_options[] = {
     { "priority", 'p', "N", "give them this priority instead; lower goes first" },
     { NULL },
 };
-static const struct cmd_option hold_options[] = {
-    { "until", 'u', "WHEN", "let them go by themselves at this time" },
-    { NULL },
-};
 
 /* clang-format off */
 #define VERB(name, options, run_, least, ...) \
@@ -302,18 +287,22 @@ static const struct cmd_option hold_options[] = {
 
 VERB(again, NULL, plain_run, 1, .op = "again", .did = "again")
 VERB(approve, reason_options, plain_run, 1, .op = "approve", .did = "approved", .timeout = MERGE_TIMEOUT)
-VERB(cancel, cancel_options, plain_run, 0, .op = "cancel", .did = "canceled", .pending = "is being stopped",
+VERB(cancel, CMD_OPTIONS({ "now", 0, NULL, "kill the runs at once, without grace", "now" }, ALL_OPTIONS), plain_run, 0,
+     .op = "cancel", .did = "canceled", .pending = "is being stopped",
      .all = "waiting,ready,starting,running,held", .may = "draft,waiting,ready,starting,running,held")
 VERB(clear, all_options, plain_run, 0, .op = "clear", .did = "cleared", .all = "waiting,ready,held", .may = "waiting,ready,held")
 VERB(close, reason_options, plain_run, 1, .op = "close", .did = "closed", .timeout = MERGE_TIMEOUT)
 VERB(delete, all_options, plain_run, 0, .op = "delete", .did = "deleted",
      .all = "done,failed,canceled,invalidated", .may = "draft,done,failed,canceled,invalidated")
 VERB(demote, priority_options, priority_run, 1, .op = "priority", .did = "demoted", .already = "is at the back already")
-VERB(hold, hold_options, hold_run, 1, .op = "hold", .did = "held")
+VERB(hold, CMD_OPTIONS({ "until", 'u', "WHEN", "let them go by themselves at this time" }), hold_run, 1,
+     .op = "hold", .did = "held")
 VERB(promote, priority_options, priority_run, 1, .op = "priority", .did = "promoted", .already = "is at the front already")
 VERB(reject, reason_options, plain_run, 1, .op = "reject", .did = "rejected")
 VERB(release, release_options, plain_run, 0, .op = "release", .did = "released", .all = "held", .may = "held")
-VERB(retry, retry_options, retry_run, 0, .op = "retry", .did = "retried", .all = "failed", .may = "failed,canceled")
+VERB(retry, CMD_OPTIONS({ "allow", 0, "RULE", "let the agent do this from now on, in these tasks alone; may be repeated" },
+                        ALL_OPTIONS), retry_run, 0,
+     .op = "retry", .did = "retried", .all = "failed", .may = "failed,canceled")
 /* clang-format on */
 
 /* "web-17 merged into 'main' at 1f0c1e0a8c6c" */
@@ -373,7 +362,7 @@ static bool has_id(const json_t *list, const char *id) {
 /* Reads the dependencies, and adds or removes those that are named. */
 static int read_and_change(const struct cmd_call *call, struct request *req, json_t **list) {
     json_t *names = *list, *result = json_array();
-    int code = request_get_named(req, call, "/v1/tasks/", "");
+    int code = request_named(req, call, NULL, "/v1/tasks/", "");
     EACH_ITEM(item, code == CMD_OK ? json_object_get(req->answer, "depends_on") : NULL) {
         if (json_is_string(item) && !has_id(names, json_string_value(item)))
             json_array_append(result, item);
