@@ -608,13 +608,8 @@ int client_call(struct client *client, const char *method, const char *path, jso
                 json_t **ret_answer, struct error *err) {
     bool is_post = strcmp(method, "POST") == 0;
     char *text = body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
-    char key[sizeof(client->key)];
-    if (client->key[0])
-        memcpy(key, client->key, sizeof(key));
-    else
-        make_key(key);
-    if (is_post)
-        client->key[0] = '\0';
+    if (!client->key[0])
+        make_key(client->key);
     assert(!body || text); /* json_dumps fails only for scalars */
     json_decref(body);
     const char *sent = text ? text : is_post ? "{}" : NULL;
@@ -624,8 +619,10 @@ int client_call(struct client *client, const char *method, const char *path, jso
                                                        .accept = "application/json",
                                                        .body = sent,
                                                        .size = sent ? strlen(sent) : 0,
-                                                       .key = is_post ? key : NULL },
+                                                       .key = is_post ? client->key : NULL },
                              err);
+    if (is_post)
+        client->key[0] = '\0';
     free(text);
     if (status < 0)
         return status;

@@ -38,7 +38,7 @@ struct cmd_option {
     char letter;          /* 's' for -s; 0: none */
     const char *argument; /* "KEY=VALUE"; NULL: a switch */
     const char *text;     /* lower case, no full stop */
-    const char *member;   /* of the request, for request_take_members; or NULL */
+    const char *member;   /* of the request, for request_take_members; of a task, for submit_task */
 };
 
 struct cmd_call;
@@ -51,6 +51,10 @@ struct cmd {
     const void *data;                        /* for a function shared by several commands */
     const struct cmd *const *subs;           /* NULL-terminated; then `run` is unused */
 };
+#define CMD_SUB(...)                                                                               \
+    &(const struct cmd) {                                                                          \
+        __VA_ARGS__                                                                                \
+    }
 #define CMD_LIST(...)                                                                              \
     (const struct cmd *const[]) {                                                                  \
         __VA_ARGS__, NULL                                                                          \

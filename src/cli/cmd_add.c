@@ -25,26 +25,12 @@
 /* far above the daemon's limit, so that the daemon reports the error */
 #define PROMPT_MAX (1u << 20)
 
-static const struct row {
-    const char *member, *option;
-} rows[] = {
-#define OPTION(member, option, ...) { #member, option },
-#include "taskfile/task_members.inc"
-};
-
 const char *const submit_batch_options[][2] = {
     { "group", "group" },
     { "draft", "draft" },
     { "force", "force" },
     { NULL },
 };
-
-const char *submit_task_option(const struct cmd_call *call, const char *but) {
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (cmd_has(call, rows[i].option) && !(but && strcmp(rows[i].option, but) == 0))
-            return rows[i].option;
-    return NULL;
-}
 
 static int not_text(const char *text, struct error *err) {
     return error_set(err, -EINVAL, "'%.200s' is not UTF-8, which tasks must be", text);
@@ -87,13 +73,13 @@ static int gather(const struct cmd_call *call, const char *option, const struct 
     return r;
 }
 
-static int read_option(const struct cmd_call *call, const struct row *row,
+static int read_option(const struct cmd_call *call, const struct cmd_option *option,
                        const struct task_source *source, json_t **ret_value, struct error *err) {
-    const struct task_member *m = task_member_find(row->member);
-    const char *text = cmd_value(call, row->option);
+    const struct task_member *m = task_member_find(option->member);
+    const char *text = cmd_value(call, option->name);
     if (m->kind == MEMBER_SWITCH)
         return task_member_parse(m, m->name, "true", source, ret_value, err);
-    if (strcmp(row->option, "in") == 0) { /* plain digits are seconds here, not a time */
+    if (strcmp(option->name, "in") == 0) { /* plain digits are seconds here, not a time */
         time_ms span = 0;
         int r = number_parse_span(text, &span, err);
         *ret_value = json_integer(time_add(source->now, span));
@@ -102,7 +88,7 @@ static int read_option(const struct cmd_call *call, const struct row *row,
     if (m->kind < MEMBER_NAMES)
         return task_member_parse(m, m->name, text, source, ret_value, err);
     json_auto_t *all = NULL;
-    int r = gather(call, row->option, m, &all, err);
+    int r = gather(call, option->name, m, &all, err);
     if (r == 0)
         r = task_member_check(m, m->name, all, source, ret_value, err);
     if (r == 0 && !*ret_value)
@@ -112,18 +98,17 @@ static int read_option(const struct cmd_call *call, const struct row *row,
 
 static int put_options(const struct cmd_call *call, const struct task_source *source, json_t *task,
                        struct error *err) {
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const struct row *row = &rows[i];
+    for (const struct cmd_option *o = call->cmd->options; o->name; o++) {
         json_t *value = NULL;
-        bool elsewhere = strcmp(row->member, "prompt") == 0 || strcmp(row->member, "cwd") == 0;
-        if (elsewhere || !cmd_has(call, row->option))
+        bool elsewhere = !o->member || word_in(o->member, "prompt cwd");
+        if (elsewhere || !cmd_has(call, o->name))
             continue;
-        int r = read_option(call, row, source, &value, err);
+        int r = read_option(call, o, source, &value, err);
         if (r < 0) {
             json_decref(value);
-            return error_prefix(err, "option '--%s'", row->option);
+            return error_prefix(err, "option '--%s'", o->name);
         }
-        json_object_set_new(task, row->member, value);
+        json_object_set_new(task, o->member, value);
     }
     if (cmd_has(call, "serial"))
         json_object_set_new(task, "parallelizable", json_false());
@@ -249,10 +234,10 @@ void agent_warning_print(struct request *req, json_t *names) {
 
 /* `source`: "file" or "formula". `but`: a task option that is allowed with it; or NULL. */
 static int check_alone(const struct cmd_call *call, const char *source, const char *but) {
-    const char *option = submit_task_option(call, but);
-    if (option)
-        return cmd_usage_error(call->cmd, "option '--%s' does not go with --%s: write it there",
-                               option, source);
+    for (const struct cmd_option *o = call->cmd->options; o->name; o++)
+        if (o->member && cmd_has(call, o->name) && !(but && strcmp(o->name, but) == 0))
+            return cmd_usage_error(call->cmd, "option '--%s' does not go with --%s: write it there",
+                                   o->name, source);
     if (call->arg_count > 0)
         return cmd_usage_error(call->cmd, "'%s' does not go with --%s", call->args[0], source);
     return CMD_OK;
@@ -375,7 +360,7 @@ static const struct cmd_option add_options[] = {
     { "file", 'f', "FILE", "add the tasks of a YAML or JSON file; - is stdin" },
     { "formula", 'F', "NAME", "add the steps of this formula" },
     FORMULA_VAR_OPTION,
-#define OPTION(member, name, letter, argument, text) { name, letter, argument, text },
+#define OPTION(member, name, letter, argument, text) { name, letter, argument, text, #member },
 #include "taskfile/task_members.inc"
     { "group", 'g', "NAME", "follow it together with others" },
     { "draft", 'D', NULL, "add it as a draft: it waits for 'sluice sling'" },

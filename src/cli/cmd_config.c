@@ -75,14 +75,14 @@ static bool is_plain(const json_t *list) {
 
 /* A value as `config set` accepts it: texts without quotes, lists with commas if unambiguous. */
 static void add_value(const json_t *value, struct strbuf *out) {
-    size_t i;
-    json_t *word;
+    const char *between = "";
     if (json_is_string(value)) {
         sanitize_line(json_string_value(value), out);
     } else if (json_is_array(value) && is_plain(value)) {
-        json_array_foreach(value, i, word) {
-            strbuf_puts(out, i ? ", " : "");
+        EACH_ITEM(word, value) {
+            strbuf_puts(out, between);
             sanitize_line(json_string_value(word), out);
+            between = ", ";
         }
     } else if (!json_is_null(value)) {
         output_put_json(value, out);
@@ -276,23 +276,19 @@ static const struct cmd_option edit_options[] = {
     { NULL },
 };
 
-static const struct cmd config_explain_cmd = { "config explain", explain_run, 1, 1, file_options };
-static const struct cmd config_get_cmd = { "config get", get_run, 1, 1, live_options };
-static const struct cmd config_keys_cmd = { "config keys", keys_or_reference_run };
-static const struct cmd config_reference_cmd = { "config reference", keys_or_reference_run };
-static const struct cmd config_reload_cmd = {
-    "config reload", REQUEST_COMMAND("/v1/config/reload", .is_post = true, .mode = REQUEST_RUNNING,
-                                     .print = print_reloaded)
+const struct cmd cmd_config = {
+    "config",
+    .subs = CMD_LIST(
+        CMD_SUB("config explain", explain_run, 1, 1, file_options),
+        CMD_SUB("config get", get_run, 1, 1, live_options),
+        CMD_SUB("config keys", keys_or_reference_run),
+        CMD_SUB("config reference", keys_or_reference_run),
+        CMD_SUB("config reload", REQUEST_COMMAND("/v1/config/reload", .is_post = true,
+                                                 .mode = REQUEST_RUNNING, .print = print_reloaded)),
+        CMD_SUB("config set", change_run, 1, CMD_ANY_ARGS, edit_options),
+        CMD_SUB("config show", show_run, 0, 0, live_options),
+        CMD_SUB("config unset", change_run, 1, CMD_ANY_ARGS, edit_options))
 };
-static const struct cmd config_set_cmd = { "config set", change_run, 1, CMD_ANY_ARGS,
-                                           edit_options };
-static const struct cmd config_unset_cmd = { "config unset", change_run, 1, CMD_ANY_ARGS,
-                                             edit_options };
-static const struct cmd config_show_cmd = { "config show", show_run, 0, 0, live_options };
-const struct cmd cmd_config = { "config", .subs = CMD_LIST(&config_explain_cmd, &config_get_cmd,
-                                                           &config_keys_cmd, &config_reference_cmd,
-                                                           &config_reload_cmd, &config_set_cmd,
-                                                           &config_show_cmd, &config_unset_cmd) };
 
 #define TEXT_WIDTH 88
 

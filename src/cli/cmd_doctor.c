@@ -62,6 +62,7 @@ static void add_check(struct doctor *d, const char *name, bool ok, const char *t
 
 static void check_home(struct doctor *d) {
     struct stat st;
+    const char *fix = NULL;
     if (stat(d->home.data, &st) < 0) {
         bool ok = errno == ENOENT; /* the daemon creates it */
         _cleanup_(freep) char *text =
@@ -70,21 +71,18 @@ static void check_home(struct doctor *d) {
         return;
     }
     if (!S_ISDIR(st.st_mode) || access(d->home.data, R_OK | W_OK | X_OK) < 0)
-        add_check(d, "home", false, d->home.data, "make it a folder that you may write");
+        fix = "make it a folder that you may write";
     else if (st.st_uid != geteuid() || (st.st_mode & 077))
-        add_check(d, "home", false, d->home.data,
-                  "others may read prompts and logs there: make it yours, chmod 700");
-    else
-        add_check(d, "home", true, d->home.data, NULL);
+        fix = "others may read prompts and logs there: make it yours, chmod 700";
+    add_check(d, "home", !fix, d->home.data, fix);
 }
 
 /* Do the permissions of its folder let other users reach the file? */
 static bool is_reachable(const char *path) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     struct stat st;
     const char *slash = strrchr(path, '/');
-    strbuf_add(&folder, path, slash ? (size_t)(slash - path) : 0);
-    return !slash || stat(strbuf_text(&folder), &st) < 0 || (st.st_mode & 011);
+    _cleanup_(freep) char *folder = xstrndup(path, slash ? (size_t)(slash - path) : 0);
+    return !slash || stat(folder, &st) < 0 || (st.st_mode & 011);
 }
 
 static void check_secrets(struct doctor *d, const struct config *config) {

@@ -279,9 +279,8 @@ static const struct cmd_option options[] = {
     { NULL },
 };
 
-static const struct cmd formula_check_cmd = { "formula check", check_run, 1, CMD_ANY_ARGS,
-                                              options };
-static const struct cmd formula_list_cmd = { "formula list", list_run, 0, 0, options };
-static const struct cmd formula_show_cmd = { "formula show", show_run, 1, 1, options };
-const struct cmd cmd_formula = { "formula", .subs = CMD_LIST(&formula_check_cmd, &formula_list_cmd,
-                                                             &formula_show_cmd) };
+const struct cmd cmd_formula = {
+    "formula", .subs = CMD_LIST(CMD_SUB("formula check", check_run, 1, CMD_ANY_ARGS, options),
+                                CMD_SUB("formula list", list_run, 0, 0, options),
+                                CMD_SUB("formula show", show_run, 1, 1, options))
+};

@@ -231,11 +231,7 @@ struct parser {
 };
 
 static int unknown_option(struct parser *p, const char *word, size_t length) {
-    char name[64] = "";
-    if (length < sizeof(name)) {
-        memcpy(name, word, length);
-        name[length] = '\0';
-    }
+    _cleanup_(freep) char *name = xstrndup(word, length);
     struct nearest nearest = nearest_to(name);
     EACH_OPTION(option, p->call->cmd) {
         nearest_offer(&nearest, option->name);

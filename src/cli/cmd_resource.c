@@ -161,17 +161,9 @@ static const struct column agent_columns[] = {
 
 /* An entry with its table, and the entry of a verb. */
 #define LIST(words, ...)                                                                           \
-    &(const struct cmd) {                                                                          \
-        words, list_run, .data = &(const struct resource_list) {                                   \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
+    CMD_SUB(words, list_run, .data = &(const struct resource_list){ __VA_ARGS__ })
 #define VERB(words, ...)                                                                           \
-    &(const struct cmd) {                                                                          \
-        words, verb_run, 1, CMD_ANY_ARGS, .data = &(const struct resource_verb) {                  \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
+    CMD_SUB(words, verb_run, 1, CMD_ANY_ARGS, .data = &(const struct resource_verb){ __VA_ARGS__ })
 
 const struct cmd cmd_agent = {
     "agent",
@@ -237,16 +229,14 @@ static const struct cmd group_add = {
     .options = CMD_OPTIONS(
         { "owned", 'o', NULL, "close it by hand only, not when all its tasks are over", "owned" })
 };
-static const struct cmd group_show = { "group show",
-                                       REQUEST_COMMAND("/v1/groups/", "", .print = print_group),
-                                       .min_args = 1, .max_args = 1 };
 const struct cmd cmd_group = {
     "group",
     .subs = CMD_LIST(&group_add,
                      VERB("group close", "/v1/groups/", "/close", "closed", "is closed already"),
                      LIST("group list", "/v1/groups",
                           "no group yet; 'sluice group add NAME' makes one\n", group_columns),
-                     &group_show),
+                     CMD_SUB("group show", REQUEST_COMMAND("/v1/groups/", "", .print = print_group),
+                             .min_args = 1, .max_args = 1)),
 };
 
 static void put_host_state(struct strbuf *out, const json_t *host, time_ms now) {
@@ -276,12 +266,13 @@ static void print_forgotten(const struct cmd_call *call, const json_t *answer, s
                      runs == 1 ? " is" : "s are");
 }
 
-static const struct cmd host_forget = { "host forget",
-                                        REQUEST_COMMAND("/v1/hosts/", "/forget", .is_post = true,
-                                                        .print = print_forgotten),
-                                        .min_args = 1, .max_args = 1 };
-const struct cmd cmd_host = { "host", .subs = CMD_LIST(&host_forget, LIST("host list", "/v1/hosts",
-                                                                          "", host_columns)) };
+const struct cmd cmd_host = {
+    "host", .subs = CMD_LIST(CMD_SUB("host forget",
+                                     REQUEST_COMMAND("/v1/hosts/", "/forget", .is_post = true,
+                                                     .print = print_forgotten),
+                                     .min_args = 1, .max_args = 1),
+                             LIST("host list", "/v1/hosts", "", host_columns))
+};
 
 /* The agent's message if its login or billing was refused. */
 static void put_limiter_note(const json_t *item, struct strbuf *out) {
@@ -473,21 +464,17 @@ static const struct cmd project_delete = {
     .options = CMD_OPTIONS(
         { "cancel", 0, NULL, "cancel its unfinished tasks, and stop what runs", "cancel" })
 };
-static const struct cmd project_pause = { "project pause", verb_run, 1, CMD_ANY_ARGS,
-                                          .data = &pause_verb };
-static const struct cmd project_resume = { "project resume", verb_run, 1, CMD_ANY_ARGS,
-                                           .data = &resume_verb };
-static const struct cmd project_set = { "project set", project_set_run, 2, CMD_ANY_ARGS };
-static const struct cmd project_show = {
-    "project show", REQUEST_COMMAND("/v1/projects/", "", .print = print_project), .min_args = 1,
-    .max_args = 1
-};
 const struct cmd cmd_project = {
     "project",
     .subs = CMD_LIST(&project_add, &project_delete,
                      LIST("project list", "/v1/projects",
                           "no project yet; 'sluice project add NAME' makes one\n", project_columns),
-                     &project_pause, &project_resume, &project_set, &project_show),
+                     CMD_SUB("project pause", verb_run, 1, CMD_ANY_ARGS, .data = &pause_verb),
+                     CMD_SUB("project resume", verb_run, 1, CMD_ANY_ARGS, .data = &resume_verb),
+                     CMD_SUB("project set", project_set_run, 2, CMD_ANY_ARGS),
+                     CMD_SUB("project show",
+                             REQUEST_COMMAND("/v1/projects/", "", .print = print_project),
+                             .min_args = 1, .max_args = 1)),
 };
 
 static int take_token(const struct cmd_call *call, json_t *body) {

@@ -268,7 +268,7 @@ static int cmd_run_run(const struct cmd_call *call) {
 }
 
 static const struct cmd_option run_options[] = {
-#define OPTION(member, name, letter, argument, text) { name, letter, argument, text },
+#define OPTION(member, name, letter, argument, text) { name, letter, argument, text, #member },
 #include "taskfile/task_members.inc"
     { "group", 'g', "NAME", "follow it together with others" },
     { "keep-waiting", 0, NULL,

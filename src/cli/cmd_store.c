@@ -188,6 +188,5 @@ static int show_run(const struct cmd_call *call) {
     return run_sluiced(call, argv, print_shown);
 }
 
-static const struct cmd store_copy = { "store copy", copy_run, 2, 2 };
-static const struct cmd store_show = { "store show", show_run, 0, 1 };
-const struct cmd cmd_store = { "store", .subs = CMD_LIST(&store_copy, &store_show) };
+const struct cmd cmd_store = { "store", .subs = CMD_LIST(CMD_SUB("store copy", copy_run, 2, 2),
+                                                         CMD_SUB("store show", show_run, 0, 1)) };

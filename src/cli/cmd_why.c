@@ -72,15 +72,13 @@ static void put_gates(struct answer *a) {
 
 /* "agents claude: limited, opens in 2 h · codex: closed until cleared", if there is a choice. */
 static void put_agents(struct answer *a) {
-    const json_t *agents = json_object_get(a->why, "agents");
     const char *between = terminal_is_utf8() ? " · " : ", ";
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    size_t i;
-    json_t *agent;
-    json_array_foreach(agents, i, agent) {
+    EACH_ITEM(agent, json_object_get(a->why, "agents")) {
         const char *state = get_text(agent, "state", "?");
         time_ms opens_at = get_int(agent, "opens_at", 0);
-        strbuf_printf(&text, "%s%s: %s", i > 0 ? between : "", get_text(agent, "name", "?"), state);
+        strbuf_printf(&text, "%s%s: %s", text.length > 0 ? between : "",
+                      get_text(agent, "name", "?"), state);
         if (opens_at > 0)
             strbuf_printf(&text, ", opens %s", print_when(opens_at, a->now).text);
         else if (strcmp(state, "closed") == 0)

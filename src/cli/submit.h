@@ -12,11 +12,9 @@
 /* Options of a request with several tasks, for request_take_options. */
 extern const char *const submit_batch_options[][2];
 
-/* The submission object of one task, with the arguments as its command or prompt. */
+/* The submission object of one task, with the arguments as its command or prompt. An option with a
+ * member (cmd_option.member) sets that member of the task. */
 int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *err);
-
-/* A given option of a single task, other than `but` (or NULL); or NULL. */
-const char *submit_task_option(const struct cmd_call *call, const char *but);
 
 /* Agents of these tasks: an object NAME: sandbox of the first task that names it, or null. */
 json_t *agent_warning_names(const json_t *tasks);
