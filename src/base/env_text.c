@@ -141,3 +141,13 @@ const char *env_find(const char *const *env, const char *name) {
             return *env + length + 1;
     return NULL;
 }
+
+size_t env_pick(const char *const *env, const char *const *names, size_t count, const char **ret) {
+    size_t picked = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *value = env_find(env, names[i]);
+        if (value)
+            ret[picked++] = value - strlen(names[i]) - 1;
+    }
+    return picked;
+}

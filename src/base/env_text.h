@@ -19,3 +19,5 @@ int env_text_parse(const char *text, size_t size, struct strbuf *out, struct err
 
 /* The value of a variable in a NULL-terminated list of NAME=VALUE; NULL: not set, or no list. */
 const char *env_find(const char *const *env, const char *name);
+/* The NAME=VALUE of those of these variables that are set, borrowed. Returns their number. */
+size_t env_pick(const char *const *env, const char *const *names, size_t count, const char **ret);

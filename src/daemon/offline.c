@@ -109,10 +109,7 @@ static void print_store(struct json_writer *w, const struct home *home) {
 static void print_slurm(struct json_writer *w, const struct config *config) {
     const char *folder = config_text(config, "slurm.programs", NULL);
     const struct executor_feature *features = NULL;
-    struct executor_slurm_options options = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf sbatch = STRBUF_INIT;
-    strbuf_printf(&sbatch, "%s/sbatch", folder);
-    options.sbatch = *folder ? strbuf_text(&sbatch) : NULL;
+    const struct executor_slurm_options options = { .programs = *folder ? folder : NULL };
     size_t count = config_uses_slurm(config) ? executor_slurm_probe(&options, &features) : 0;
     for (size_t i = 0; i < count; i++)
         if (strcmp(features[i].name, "sbatch") == 0) {

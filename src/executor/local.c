@@ -105,10 +105,6 @@ static void identify_shim(struct local_run *run);
 
 /* --- the table of runs ----------------------------------------------------------------------- */
 
-static struct local_run *find_run(const struct local *ex, struct run_key key) {
-    return run_table_find(&ex->base.runs, key);
-}
-
 static struct local_run *local_run_new(struct local *ex, struct run_key key, const char *folder) {
     struct local_run *run = xcalloc(1, sizeof(*run));
     run->ex = ex;
@@ -636,7 +632,7 @@ static enum adopted local_adopt(struct executor *base, struct run_key key, const
                                 const struct executor_known *known) {
     struct local *ex = local_of(base);
     const char *boot_id = known->boot_id ? known->boot_id : "";
-    if (find_run(ex, key))
+    if (run_table_find(&base->runs, key))
         return ADOPTED_ALIVE;
     struct local_run *run = local_run_new(ex, key, folder);
     bool same_boot = *boot_id == '\0' || strcmp(boot_id, base->boot_id) == 0;
@@ -794,7 +790,7 @@ static void spawn_shim(struct local_run *run, const struct run_spec *spec,
 static int local_start(struct executor *base, struct run_key key, const char *folder,
                        const struct run_spec *spec, struct error *err) {
     struct local *ex = local_of(base);
-    if (find_run(ex, key))
+    if (run_table_find(&base->runs, key))
         return error_set(err, -EEXIST, "run '%s' is already there", spec->run);
     int r = rundir_check(folder, spec, err); /* before a directory is created for it */
     if (r < 0)
@@ -830,7 +826,7 @@ static bool local_is_busy(const struct executor *base) {
 }
 
 static int local_stop(struct executor *base, struct run_key key, enum stop_how how) {
-    struct local_run *run = find_run(local_of(base), key);
+    struct local_run *run = run_table_find(&base->runs, key);
     if (!run || run->state == LOCAL_OVER || run->state == LOCAL_DYING)
         return -ENOENT;
     signal_shim(run, how);
@@ -840,7 +836,7 @@ static int local_stop(struct executor *base, struct run_key key, enum stop_how h
 /* The start time of our own child is read on demand: its pid is not reused before it is reaped. */
 static struct executor_shim local_shim(struct executor *base, struct run_key key) {
     struct local *ex = local_of(base);
-    struct local_run *run = find_run(ex, key);
+    struct local_run *run = run_table_find(&base->runs, key);
     struct proc_stat process = { 0 };
     if (run && run->shim_start == 0 && run->pidfd >= 0
         && proc_read("/proc", run->shim, &process) == 0)
@@ -1133,14 +1129,14 @@ static enum executor_process_origin origin_by_cgroup(const char *proc, pid_t pid
  * stays unknown. */
 enum executor_process_origin process_origin_in(const struct executor *ex, const char *proc,
                                                pid_t pid) {
-    enum executor_process_origin kin = ORIGIN_UNKNOWN;
+    enum executor_process_origin origin = ORIGIN_UNKNOWN;
     if (pid < 1) /* outside our pid namespace */
         return ORIGIN_UNKNOWN;
     if (pid == 1)
         return ORIGIN_OUTSIDE;
-    for (unsigned i = 0; i < WALKS_MAX && kin == ORIGIN_UNKNOWN; i++)
-        kin = walk_ancestors((const struct local *)ex, proc, pid);
-    return kin == ORIGIN_OUTSIDE ? origin_by_cgroup(proc, pid) : kin;
+    for (unsigned i = 0; i < WALKS_MAX && origin == ORIGIN_UNKNOWN; i++)
+        origin = walk_ancestors((const struct local *)ex, proc, pid);
+    return origin == ORIGIN_OUTSIDE ? origin_by_cgroup(proc, pid) : origin;
 }
 
 enum executor_process_origin executor_process_origin(const struct executor *ex, pid_t pid) {

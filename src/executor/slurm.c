@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/env_text.h"
 #include "base/hash.h"
 #include "base/id_map.h"
 #include "base/strbuf.h"
@@ -149,6 +150,14 @@ static inline struct slurm *slurm_of(struct executor *ex) {
 /* NULL: the index is free. */
 static inline struct slurm_run *slurm_at(const struct slurm *ex, size_t index) {
     return run_table_at(&ex->base.runs, index);
+}
+
+/* The next run in the table, or the first; NULL: none. */
+static struct slurm_run *next_run(const struct slurm *ex, const struct slurm_run *run) {
+    for (size_t i = run ? run->base.index + 1 : 1; i < ex->base.runs.count; i++)
+        if (slurm_at(ex, i))
+            return slurm_at(ex, i);
+    return NULL;
 }
 
 static void examine_folder(struct slurm_run *run);
@@ -424,9 +433,8 @@ static void start_missing_count(struct slurm_run *run) {
  * previous run with that number has no job: it is searched by its token, and no other job is
  * signaled instead. */
 static void lose_job(struct slurm *ex, uint64_t job, const struct slurm_run *to) {
-    for (size_t i = 1; i < ex->base.runs.count; i++) {
-        struct slurm_run *run = slurm_at(ex, i);
-        if (!run || run == to || run->job != job || run->state == SLURM_OVER)
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));) {
+        if (run == to || run->job != job || run->state == SLURM_OVER)
             continue;
         run->job = 0;
         run->has = (struct slurm_job){ 0 };
@@ -499,7 +507,6 @@ static void controller_answered(struct slurm *ex) {
 }
 
 /* `why`: the message of the program, or NULL. */
-
 static void controller_unreachable(struct slurm *ex, const char *why) {
     time_ms now = steady_now(ex);
     ex->is_unreachable = true;
@@ -533,17 +540,10 @@ static void report_ends(void *ctx) {
             executor_report_end(&slurm_at(ex, i)->base);
 }
 
-struct verdict {
-    enum run_end_kind kind;
-    int signal;
-    char message[256];
-};
-
-#define SET_MESSAGE(verdict, ...)                                                                  \
-    (void)snprintf((verdict)->message, sizeof((verdict)->message), __VA_ARGS__)
+#define SET_MESSAGE(end, ...) (void)snprintf((end)->message, sizeof((end)->message), __VA_ARGS__)
 
 /* Its script ended before the shim began: what is missing on that node? */
-static void derive_launch_failure(const struct slurm_run *run, struct verdict *ret) {
+static void derive_launch_failure(const struct slurm_run *run, struct run_end *ret) {
     const struct slurm *ex = run->ex;
     const char *node = run->has.node[0] ? run->has.node : "?";
     int code = run->has.code;
@@ -570,8 +570,8 @@ static void derive_launch_failure(const struct slurm_run *run, struct verdict *r
 
 /* Derives the end of a run without a record from its job. Anything not caused by the task is
  * `lost`: it may run again, and does not count as a failure. */
-static void derive_end(const struct slurm_run *run, struct verdict *ret) {
-    *ret = (struct verdict){ .kind = RUN_END_LOST };
+static void derive_end(const struct slurm_run *run, struct run_end *ret) {
+    *ret = (struct run_end){ .kind = RUN_END_LOST };
     switch (run->has.state) {
     case JOB_CANCELED:
         if (run->has.canceled_by >= 0)
@@ -629,13 +629,12 @@ static void derive_end(const struct slurm_run *run, struct verdict *ret) {
     }
 }
 
-static void end_without_record(struct slurm_run *run, const struct verdict *verdict) {
-    run->base.end = (struct run_end){ .kind = verdict->kind,
-                                      .code = -1,
-                                      .signal = verdict->signal,
-                                      .cause = LAUNCH_HOST,
-                                      .ended_at = loop_now(run->ex->base.loop) };
-    (void)snprintf(run->base.end.message, sizeof(run->base.end.message), "%s", verdict->message);
+/* `end`: kind, signal and message. */
+static void end_without_record(struct slurm_run *run, const struct run_end *end) {
+    run->base.end = *end;
+    run->base.end.code = -1;
+    run->base.end.cause = LAUNCH_HOST;
+    run->base.end.ended_at = loop_now(run->ex->base.loop);
     set_over(run);
 }
 
@@ -650,18 +649,18 @@ static bool is_stopped_by_slurm(const struct slurm_run *run) {
 
 /* No more information about the reason will come. */
 static void end_by_slurm(struct slurm_run *run) {
-    struct verdict verdict;
-    derive_end(run, &verdict);
+    struct run_end derived;
+    derive_end(run, &derived);
     bool plain = run->is_forgotten || run->has.state == JOB_COMPLETED
                  || run->has.state == JOB_FAILED || !slurm_job_is_over(run->has.state);
     if (plain && !run->stop_requested) {
-        verdict.kind = RUN_END_LOST;
-        SET_MESSAGE(&verdict, "Slurm told job %" PRIu64 " to end", run->job);
+        derived.kind = RUN_END_LOST;
+        SET_MESSAGE(&derived, "Slurm told job %" PRIu64 " to end", run->job);
     }
     if (is_stopped_by_slurm(run))
-        run->base.end.kind = verdict.kind;
-    if (run->base.end.kind == verdict.kind)
-        (void)snprintf(run->base.end.message, sizeof(run->base.end.message), "%s", verdict.message);
+        run->base.end.kind = derived.kind;
+    if (run->base.end.kind == derived.kind)
+        SET_MESSAGE(&run->base.end, "%s", derived.message);
     set_over(run);
 }
 
@@ -690,10 +689,9 @@ static int close_folder(struct slurm_run *run) {
 
 static void end_unbegun(struct slurm_run *run, enum run_end_kind kind, int error,
                         const char *message) {
-    struct verdict verdict = { .kind = kind };
-    SET_MESSAGE(&verdict, "%.250s", message);
-    end_without_record(run, &verdict);
-    run->base.end.exec_errno = kind == RUN_END_LAUNCH ? error : 0;
+    struct run_end end = { .kind = kind, .exec_errno = kind == RUN_END_LAUNCH ? error : 0 };
+    SET_MESSAGE(&end, "%.250s", message);
+    end_without_record(run, &end);
     if (run->job && !slurm_job_is_over(run->has.state) && !run->is_forgotten)
         cancel_job(run->ex, run->job);
 }
@@ -776,7 +774,7 @@ static void examine_folder(struct slurm_run *run) {
 /* Its job is over or unknown. */
 static void conclude(struct slurm_run *run) {
     struct slurm *ex = run->ex;
-    struct verdict verdict;
+    struct run_end derived;
     time_ms now = steady_now(ex);
     if (run->over_since == 0)
         run->over_since = now;
@@ -787,12 +785,12 @@ static void conclude(struct slurm_run *run) {
         end_by_slurm(run);
         return;
     }
-    derive_end(run, &verdict);
+    derive_end(run, &derived);
     if (!run->begun) {
         /* A directory that cannot be closed is retried, but not forever, because there is no job
          * any more. */
         bool retries = now - run->over_since < ANSWER_LATE * ex->patience;
-        (void)(retries ? give_up : end_jobless)(run, verdict.kind, ENOEXEC, verdict.message);
+        (void)(retries ? give_up : end_jobless)(run, derived.kind, ENOEXEC, derived.message);
         return;
     }
     time_ms wait = run->has.state == JOB_PENDING ? ex->patience : ex->record_delay;
@@ -810,7 +808,7 @@ static void conclude(struct slurm_run *run) {
         return;
     if (run->has.state == JOB_PENDING)
         cancel_job(ex, run->job);
-    end_without_record(run, &verdict);
+    end_without_record(run, &derived);
 }
 
 static bool was_missed_for(const struct slurm_run *run, time_ms span) {
@@ -1127,12 +1125,13 @@ static bool job_same(const void *ctx, uint32_t handle, const void *key) {
  * when it is needed first: a list may have thousands of unrelated jobs. */
 static struct slurm_run *find_renamed(struct slurm *ex, struct id_map *by_job,
                                       const struct slurm_job *job, const char *comment) {
-    for (size_t i = 1; by_job->capacity == 0 && i < ex->base.runs.count; i++)
-        if (is_polled(slurm_at(ex, i)) && slurm_at(ex, i)->job)
-            id_map_add(by_job, hash_u64(slurm_at(ex, i)->job), (uint32_t)i);
+    if (by_job->capacity == 0)
+        for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
+            if (is_polled(run) && run->job)
+                id_map_add(by_job, hash_u64(run->job), run->base.index);
     uint32_t index = id_map_find(by_job, hash_u64(job->id), &job->id);
-    struct slurm_run *run = index ? slurm_at(ex, index) : NULL;
-    return run && slurm_job_is_renamed(job, comment, &run->order) ? run : NULL;
+    struct slurm_run *found = index ? slurm_at(ex, index) : NULL;
+    return found && slurm_job_is_renamed(job, comment, &found->order) ? found : NULL;
 }
 
 /* Reports no end, so no run is freed; but a run may lose or get a job. */
@@ -1149,9 +1148,9 @@ static void apply_list(struct slurm *ex, char *list, uint64_t number) {
         else if (!run && !slurm_job_is_over(job.state))
             lose_job(ex, job.id, NULL);
     }
-    for (size_t i = 1; i < ex->base.runs.count; i++)
-        if (is_polled(slurm_at(ex, i)))
-            follow_answer(slurm_at(ex, i), number);
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
+        if (is_polled(run))
+            follow_answer(run, number);
 }
 
 /* A shared file system does not report changes made on another host. */
@@ -1178,12 +1177,11 @@ static void sacct_ended(void *ctx, const struct helper_end *end) {
     }
     _cleanup_(freep) char *text = xstrndup(end->output, end->size);
     for (char *list = text; slurm_job_read(&list, &job, &token);)
-        for (size_t i = 1; i < ex->base.runs.count; i++)
-            if (is_polled(slurm_at(ex, i)) && slurm_at(ex, i)->job == job.id)
-                follow_accounting(slurm_at(ex, i), &job);
-    for (size_t i = 1; i < ex->base.runs.count; i++) {
+        for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
+            if (is_polled(run) && run->job == job.id)
+                follow_accounting(run, &job);
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));) {
         char id[32];
-        struct slurm_run *run = slurm_at(ex, i);
         if (!is_polled(run) || !run->is_forgotten)
             continue;
         (void)snprintf(id, sizeof(id), ",%" PRIu64 ",", run->job);
@@ -1197,9 +1195,9 @@ static void query_accounting(struct slurm *ex) {
     struct strbuf ids = STRBUF_INIT;
     if (ex->sacct_call)
         return;
-    for (size_t i = 1; i < ex->base.runs.count; i++)
-        if (is_polled(slurm_at(ex, i)) && slurm_at(ex, i)->is_forgotten && slurm_at(ex, i)->job)
-            strbuf_printf(&ids, "%s%" PRIu64 ",", ids.length ? "" : ",", slurm_at(ex, i)->job);
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
+        if (is_polled(run) && run->is_forgotten && run->job)
+            strbuf_printf(&ids, "%s%" PRIu64 ",", ids.length ? "" : ",", run->job);
     if (ids.length == 0)
         return;
     _cleanup_(freep) char *list = xstrndup(ids.text + 1, ids.length - 2);
@@ -1221,11 +1219,11 @@ static void query_accounting(struct slurm *ex) {
 
 static void schedule_poll(struct slurm *ex) {
     bool wanted = false, restless = ex->busy;
-    for (size_t i = 1; i < ex->base.runs.count; i++) {
-        if (is_polled(slurm_at(ex, i)))
-            follow_late(slurm_at(ex, i));
-        wanted = wanted || is_polled(slurm_at(ex, i));
-        restless = restless || needs_fast_polling(slurm_at(ex, i));
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));) {
+        if (is_polled(run))
+            follow_late(run);
+        wanted = wanted || is_polled(run);
+        restless = restless || needs_fast_polling(run);
     }
     if (!wanted)
         return;
@@ -1325,13 +1323,11 @@ static void cancel_ended(void *ctx, const struct helper_end *end) {
     ex->cancel_call = NULL;
     /* A job that has already ended is not an error (--quiet); all other failures are retried. */
     for (size_t i = 0; i < ex->cancel_count && !good; i++)
-        for (size_t k = 1; k < ex->base.runs.count; k++) {
-            struct slurm_run *run = slurm_at(ex, k);
-            if (run && run->job == ex->cancel_jobs[i] && run->stop_requested) {
+        for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
+            if (run->job == ex->cancel_jobs[i] && run->stop_requested) {
                 run->stop_step = ex->cancel_step;
                 run->stop_at = now + 2 * ex->retry;
             }
-        }
     if (ex->cancel_unwanted) {
         ex->unwanted_tries = good ? 0 : ex->unwanted_tries + 1;
         if (good || ex->unwanted_tries >= UNWANTED_MAX) {
@@ -1421,9 +1417,8 @@ static void stop_due(void *ctx) {
     struct slurm *ex = ctx;
     time_ms now = steady_now(ex), next = TIME_NEVER;
     struct slurm_run *first = NULL;
-    for (size_t i = 1; i < ex->base.runs.count; i++) {
-        struct slurm_run *run = slurm_at(ex, i);
-        if (!run || !run->stop_requested || run->state == SLURM_OVER || stop_unbegun(run))
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));) {
+        if (!run->stop_requested || run->state == SLURM_OVER || stop_unbegun(run))
             continue;
         if (!first && is_due(run, now))
             first = run;
@@ -1518,9 +1513,8 @@ static enum sweep_verdict slurm_sweep_folder(struct executor *base, const char *
 /* Reports the state in the directories of adopted runs, once, from the loop. */
 static void examine_due(void *ctx) {
     struct slurm *ex = ctx;
-    for (size_t i = 1; i < ex->base.runs.count; i++)
-        if (slurm_at(ex, i))
-            examine_folder(slurm_at(ex, i));
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
+        examine_folder(run);
 }
 
 /* --- start and describe ----------------------------------------------------------------------- */
@@ -1593,22 +1587,11 @@ static bool slurm_describe_run(const struct executor *base, struct run_key key,
 #define FIX_CLIENT                                                                                 \
     "install Slurm's commands on this host (Debian: slurm-client), or name their folder"
 
-/* As configured, else its usual name. */
-static const char *program_of(const struct executor_slurm_options *options,
-                              enum slurm_program program) {
-    const char *const given[] = {
-        [PROGRAM_SBATCH] = options->sbatch,     [PROGRAM_SQUEUE] = options->squeue,
-        [PROGRAM_SACCT] = options->sacct,       [PROGRAM_SCANCEL] = options->scancel,
-        [PROGRAM_SCONTROL] = options->scontrol, [PROGRAM_SINFO] = options->sinfo,
-    };
-    return given[program] ? given[program] : slurm_program_name(program);
-}
-
-static const char *path_of(const char *const *env) {
-    for (; *env; env++)
-        if (strncmp(*env, "PATH=", 5) == 0)
-            return *env + 5;
-    return "/usr/local/bin:/usr/bin:/bin";
+/* In the configured folder, else its name, which is searched in PATH. */
+static char *program_path(const struct executor_slurm_options *options,
+                          enum slurm_program program) {
+    const char *name = slurm_program_name(program);
+    return options->programs ? xasprintf("%s/%s", options->programs, name) : xstrdup(name);
 }
 
 static bool is_installed(const char *program, const char *path) {
@@ -1638,14 +1621,16 @@ static size_t slurm_features(const struct executor_slurm_options *options,
     };
     static const enum slurm_program order[] = { PROGRAM_SBATCH,   PROGRAM_SQUEUE, PROGRAM_SCANCEL,
                                                 PROGRAM_SCONTROL, PROGRAM_SACCT,  PROGRAM_SINFO };
-    const char *path = path_of(options->env ? options->env : (const char *const *)environ);
-    for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+    const char *path = env_find(options->env ? options->env : (const char *const *)environ, "PATH");
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+        _cleanup_(freep) char *program = program_path(options, order[i]);
         ret[i] = (struct executor_feature){
             .name = slurm_program_name(order[i]),
-            .there = is_installed(program_of(options, order[i]), path),
+            .there = is_installed(program, path ? path : "/usr/local/bin:/usr/bin:/bin"),
             .instead = instead[order[i]],
             .fix = FIX_CLIENT,
         };
+    }
     return ARRAY_SIZE(order);
 }
 
@@ -1702,7 +1687,7 @@ static const struct executor_backend slurm_backend = {
 
 /* On a local disk there is no delay: the record is visible before the job is over. */
 static bool is_shared(int root) {
-    static const uint32_t own[] = {
+    static const uint32_t local[] = {
         0xef53 /* ext4 */,      0x58465342 /* xfs */,     0x01021994 /* tmpfs */,
         0x9123683e /* btrfs */, 0x794c7630 /* overlay */, 0x2fc12fc1 /* zfs */,
         0xf2f52010 /* f2fs */,
@@ -1710,8 +1695,8 @@ static bool is_shared(int root) {
     struct statfs fs;
     if (fstatfs(root, &fs) < 0)
         return true;
-    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-        if ((uint32_t)fs.f_type == own[i])
+    for (size_t i = 0; i < ARRAY_SIZE(local); i++)
+        if ((uint32_t)fs.f_type == local[i])
             return false;
     return true;
 }
@@ -1731,7 +1716,7 @@ static int open_root(struct executor *base, const char *root, struct error *err)
 
 static void copy_options(struct slurm *ex, const struct executor_slurm_options *options) {
     for (size_t i = 0; i < SLURM_PROGRAM_MAX; i++)
-        ex->programs[i] = xstrdup(program_of(options, (enum slurm_program)i));
+        ex->programs[i] = program_path(options, (enum slurm_program)i);
     ex->cluster = xstrdup(options->cluster ? options->cluster : "local");
     ex->poll_idle = options->poll_idle ? options->poll_idle : POLL_IDLE;
     ex->poll_busy = options->poll_busy ? options->poll_busy : POLL_BUSY;

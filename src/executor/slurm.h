@@ -24,15 +24,14 @@
 
 struct executor_slurm_options {
     struct executor_options base; /* shim_path: as the nodes see it; use_cgroup is ignored */
-    /* Paths of the programs; NULL: searched in PATH. */
-    const char *sbatch, *squeue, *sacct, *scancel, *scontrol, *sinfo;
-    const char *cluster;      /* prefix of tokens for runs that bring none; or NULL */
-    time_ms poll_idle;        /* interval of queries while nothing changes; 0: 15 s */
-    time_ms poll_busy;        /* while something changes; 0: 1 s */
-    uint32_t submits_at_once; /* parallel sbatch calls; 0: 8 */
-    bool use_sacct;           /* query accounting for jobs that the controller has forgotten */
-    const char *const
-        *env; /* Complete environment of these programs, and so of all jobs; NULL: the daemon's. */
+    const char *programs;         /* folder of Slurm's programs; NULL: searched in PATH */
+    const char *cluster;          /* prefix of tokens for runs that bring none; or NULL */
+    time_ms poll_idle;            /* interval of queries while nothing changes; 0: 15 s */
+    time_ms poll_busy;            /* while something changes; 0: 1 s */
+    uint32_t submits_at_once;     /* parallel sbatch calls; 0: 8 */
+    bool use_sacct;               /* query accounting for jobs that the controller has forgotten */
+    /* Complete environment of these programs, and so of all jobs; NULL: the daemon's. */
+    const char *const *env;
     time_ms patience; /* before a run that was never seen is given up; 0: 15 s */
     /* First backoff after a call without an answer, doubled for each further one; 0: 1 s. */
     time_ms retry;

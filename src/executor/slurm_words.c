@@ -12,7 +12,7 @@
 #include "rundir/record.h"
 
 #define MINUTE_MS       MINUTES(1)
-#define END_MARGIN      MINUTES(1) /* for the shim's own work around its command */
+#define END_MARGIN      MINUTES(1) /* for the shim's own work around its commands */
 #define MEGABYTE        (1024 * 1024)
 #define BLANKS          " \t\r\n"
 #define WORD_MAX        4096
@@ -91,20 +91,16 @@ static void add_extra(struct words *words, const char *extra) {
     }
 }
 
-/* How long a run may need its job: the shim enforces the timeouts, Slurm covers a shim that
- * cannot. */
-static time_ms time_limit_of(const struct run_spec *spec) {
-    if (spec->place.time > 0)
-        return spec->place.time;
-    if (spec->command.timeout == 0)
-        return 0;
-    time_ms sum = time_add(spec->command.timeout, spec->grace);
-    for (size_t i = 0; i < spec->check_count; i++) {
-        if (spec->checks[i].timeout == 0)
-            return 0;
-        sum = time_add(sum, time_add(spec->checks[i].timeout, spec->grace));
-    }
-    sum = time_add(sum, END_MARGIN);
+static time_ms add_timeout(time_ms sum, const struct run_command *command, time_ms grace) {
+    return command->timeout == 0 ? TIME_NEVER : time_add(sum, time_add(command->timeout, grace));
+}
+
+time_ms slurm_time_limit(const struct run_spec *spec) {
+    time_ms sum = add_timeout(END_MARGIN, &spec->command, spec->grace);
+    if (spec->prepare.argv)
+        sum = add_timeout(sum, &spec->prepare, spec->grace);
+    for (size_t i = 0; i < spec->check_count; i++)
+        sum = add_timeout(sum, &spec->checks[i], spec->grace);
     return sum == TIME_NEVER ? 0 : sum;
 }
 
@@ -138,7 +134,7 @@ int slurm_order_make(const struct run_spec *spec, const char *token, struct slur
             add_option(&words, all[i].option, all[i].word);
     add_number(&words, "cpus-per-task", place->cpus, "");
     add_number(&words, "mem", (place->memory_bytes + MEGABYTE - 1) / MEGABYTE, "M");
-    add_number(&words, "time", (time_limit_of(spec) + MINUTE_MS - 1) / MINUTE_MS, "");
+    add_number(&words, "time", (slurm_time_limit(spec) + MINUTE_MS - 1) / MINUTE_MS, "");
     add_extra(&words, place->extra);
     add_option(&words, "job-name", spec->name ? spec->name : spec->run);
     add_option(&words, "comment", token);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "os/files.h"
 #include "os/worker.h"
 
@@ -85,12 +86,13 @@ int spawn_process(const struct spawn *spawn, pid_t *ret_pid) {
             close(made[count]);
     return error;
 }
+
+/* --- jobs ------------------------------------------------------------------------------------ */
+
 struct spawner_job {
     struct worker_job base;
-    struct spawn order; /* its strings are in `texts` */
-    const char **words; /* of argv and env */
-    char *texts;
-    size_t text_size;
+    struct spawn order; /* its strings are in the arena */
+    struct arena arena;
     spawner_done done;
     void *ctx;
     pid_t pid;
@@ -102,51 +104,30 @@ struct spawner {
     size_t pending;
 };
 
-/* --- jobs ------------------------------------------------------------------------------------ */
-
-static size_t measure(const char *const *words, size_t *ret_count) {
-    size_t size = 0;
-    for (; *words; words++, ++*ret_count)
-        size += strlen(*words) + 1;
-    ++*ret_count; /* the NULL */
-    return size;
-}
-
-static const char *copy_text(char **at, const char *text) {
-    if (!text)
-        return NULL;
-    const char *copy = *at;
-    *at = stpcpy(*at, text) + 1;
-    return copy;
-}
-
-static const char *const *copy_words(const char ***slot, char **at, const char *const *words) {
-    const char *const *copy = *slot;
-    for (; *words; words++)
-        *(*slot)++ = copy_text(at, *words);
-    *(*slot)++ = NULL;
+static const char *const *copy_words(struct arena *arena, const char *const *words) {
+    size_t count = 0;
+    while (words[count])
+        count++;
+    const char **copy = arena_alloc(arena, (count + 1) * sizeof(*copy)); /* NULL-terminated */
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_strdup(arena, words[i]);
     return copy;
 }
 
 static struct spawner_job *job_new(const struct spawn *order) {
     struct spawner_job *job = xcalloc(1, sizeof(*job));
-    size_t count = 0;
-    job->text_size = measure(order->argv, &count) + measure(order->env, &count)
-                     + strlen(order->program) + 1 + (order->cwd ? strlen(order->cwd) + 1 : 0);
-    char *at = job->texts = xmalloc(job->text_size);
-    const char **slot = job->words = xcalloc(count, sizeof(*job->words));
     job->order = *order;
-    job->order.argv = copy_words(&slot, &at, order->argv);
-    job->order.env = copy_words(&slot, &at, order->env);
-    job->order.program = copy_text(&at, order->program);
-    job->order.cwd = copy_text(&at, order->cwd);
+    job->order.argv = copy_words(&job->arena, order->argv);
+    job->order.env = copy_words(&job->arena, order->env);
+    job->order.program = arena_strdup(&job->arena, order->program);
+    job->order.cwd = order->cwd ? arena_strdup(&job->arena, order->cwd) : NULL;
     return job;
 }
 
 static void job_free(struct spawner_job *job) {
-    explicit_bzero(job->texts, job->text_size); /* the key of a run is in its environment */
-    free(job->texts);
-    free(job->words);
+    for (const char *const *pair = job->order.env; *pair; pair++) /* the key of a run is there */
+        explicit_bzero((char *)(uintptr_t)*pair, strlen(*pair));
+    arena_finish(&job->arena);
     free(job);
 }
 

@@ -60,8 +60,7 @@ struct run_place {
     const char *partition, *account, *qos, *gres, *constraint;
     int64_t cpus;         /* for the one process of the run */
     int64_t memory_bytes; /* of its node */
-    time_ms time;      /* duration after which it may be killed from outside; 0: none requested */
-    const char *extra; /* more arguments for sbatch, separated by blanks */
+    const char *extra;    /* more arguments for sbatch, separated by blanks */
 };
 
 /* What a shim has to run, and what the executor needs to start it. */

@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/macros.h"
 #include "workspace/json_record.h"
 
+/* The members of a record; the JSON members have the same names. */
+#define TEXTS(X)   X(strategy) X(result) X(message) X(repository) X(branch) X(base) X(removed)
+#define NUMBERS(X) X(commits) X(files) X(insertions) X(deletions)
+
 void delivery_finish(struct delivery *d) {
-    char *const texts[] = { d->strategy, d->result, d->message, d->repository,
-                            d->branch,   d->base,   d->removed };
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        free(texts[i]);
+#define FREE(name) free(d->name);
+    TEXTS(FREE)
     *d = (struct delivery){ 0 };
 }
 
@@ -23,43 +24,24 @@ int delivery_read(const char *path, struct delivery *ret) {
     if (r < 0)
         return r;
     const json_t *changes = json_object_get(json, "changes");
-    *ret = (struct delivery){
-        .strategy = json_record_text(json, "strategy"),
-        .result = json_record_text(json, "result"),
-        .message = json_record_text(json, "message"),
-        .repository = json_record_text(json, "repository"),
-        .branch = json_record_text(json, "branch"),
-        .base = json_record_text(json, "base"),
-        .removed = json_record_text(json, "removed"),
-        .merged = json_record_flag(json, "merged"),
-        .at = json_record_number(json, "at"),
-        .changes = { json_is_object(changes), json_record_number(changes, "commits"),
-                     json_record_number(changes, "files"),
-                     json_record_number(changes, "insertions"),
-                     json_record_number(changes, "deletions") },
-    };
+#define READ_TEXT(name)   .name = json_record_text(json, #name),
+#define READ_NUMBER(name) .name = json_record_number(changes, #name),
+    *ret = (struct delivery){ TEXTS(READ_TEXT).merged = json_record_flag(json, "merged"),
+                              .at = json_record_number(json, "at"),
+                              .changes = { NUMBERS(READ_NUMBER).known = json_is_object(changes) } };
     json_record_hash(json, "commit", ret->commit);
     json_decref(json);
     return 0;
 }
 
-static const char *or_empty(const char *text) {
-    return text ? text : "";
-}
-
 int delivery_write(const char *path, const struct delivery *d, struct error *err) {
-    const struct delivery_changes *c = &d->changes;
+#define WRITE_TEXT(name)   , #name, d->name ? d->name : ""
+#define WRITE_NUMBER(name) , #name, (json_int_t)d->changes.name
     json_t *changes =
-        !c->known ? json_null()
-                  : json_pack("{s:I,s:I,s:I,s:I}", "commits", (json_int_t)c->commits, "files",
-                              (json_int_t)c->files, "insertions", (json_int_t)c->insertions,
-                              "deletions", (json_int_t)c->deletions);
-    json_t *json = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:I,s:o}", "strategy",
-                             or_empty(d->strategy), "result", or_empty(d->result), "message",
-                             or_empty(d->message), "repository", or_empty(d->repository), "branch",
-                             or_empty(d->branch), "base", or_empty(d->base), "removed",
-                             or_empty(d->removed), "commit", d->commit, "merged", (int)d->merged,
-                             "at", (json_int_t)d->at, "changes", changes);
+        d->changes.known ? json_pack("{s:I,s:I,s:I,s:I}" NUMBERS(WRITE_NUMBER)) : json_null();
+    json_t *json =
+        json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:I,s:o}" TEXTS(WRITE_TEXT), "commit",
+                  d->commit, "merged", (int)d->merged, "at", (json_int_t)d->at, "changes", changes);
     int r = json_record_write(path, json, err);
     if (r == -EILSEQ)
         return error_set(err, r, "'%s' cannot be written: a text is not UTF-8", path);

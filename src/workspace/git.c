@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/macros.h"
 
 /* A hook may prompt, wait or refuse, which is meant for humans. Agents that call git run hooks as
@@ -55,8 +56,8 @@ bool git_branch_is_valid(const char *name) {
     }
 }
 
-void git_branch_of_task(const char *task, struct strbuf *out) {
-    strbuf_printf(out, "sluice/%s", task);
+char *git_branch_of_task(const char *task) {
+    return xasprintf("sluice/%s", task);
 }
 
 void git_fill(const char *word, const struct git_variable *variables, struct strbuf *out) {

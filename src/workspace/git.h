@@ -31,8 +31,7 @@ void git_line_make(struct git_line *line, const char *const *words);
 
 /* Is it a valid branch name, as for git check-ref-format --branch, and not an option? */
 bool git_branch_is_valid(const char *name);
-/* "sluice/web-17" */
-void git_branch_of_task(const char *task, struct strbuf *out);
+char *git_branch_of_task(const char *task); /* "sluice/web-17"; the caller frees it */
 
 /* --- output ----------------------------------------------------------------------------------- */
 

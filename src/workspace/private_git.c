@@ -21,8 +21,8 @@
 #define REFS_MAX   10000u      /* loose branches and their directories */
 #define DEPTH_MAX  16u         /* nesting of these directories */
 
-void private_git_path(const char *data, const char *task, struct strbuf *out) {
-    strbuf_printf(out, "%s/worktrees/.private/%s", data, task);
+char *private_git_path(const char *data, const char *task, struct arena *arena) {
+    return arena_printf(arena, "%s/worktrees/.private/%s", data, task);
 }
 
 bool private_git_is_there(const char *folder) {

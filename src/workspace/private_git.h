@@ -16,11 +16,12 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "workspace/git.h"
 
-void private_git_path(const char *data, const char *task, struct strbuf *out);
+char *private_git_path(const char *data, const char *task, struct arena *arena);
 bool private_git_is_there(const char *folder);
 
 /* `common_dir`: of the repository. After a failure the next attempt completes it. */

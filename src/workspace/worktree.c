@@ -25,21 +25,19 @@ void worktree_record_finish(struct worktree_record *record) {
     *record = (struct worktree_record){ 0 };
 }
 
-void worktree_path(const char *home, const char *task, struct strbuf *out) {
-    strbuf_printf(out, "%s/worktrees/%s", home, task);
+char *worktree_path(const char *home, const char *task) {
+    return xasprintf("%s/worktrees/%s", home, task);
 }
 
-void worktree_record_path(const char *home, const char *task, struct strbuf *out) {
-    worktree_path(home, task, out);
-    strbuf_puts(out, ENDING);
+char *worktree_record_path(const char *home, const char *task) {
+    return xasprintf("%s/worktrees/%s" ENDING, home, task);
 }
 
 int worktree_record_read(const char *home, const char *task, struct worktree_record *ret,
                          struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    _cleanup_(freep) char *path = worktree_record_path(home, task);
     json_t *json = NULL;
-    worktree_record_path(home, task, &path);
-    int r = json_record_read(strbuf_text(&path), &json, err);
+    int r = json_record_read(path, &json, err);
     if (r < 0)
         return r;
 #define READ_TEXT(name) .name = json_record_text(json, #name),
@@ -51,16 +49,15 @@ int worktree_record_read(const char *home, const char *task, struct worktree_rec
 
 int worktree_record_write(const char *home, const char *task, const struct worktree_record *record,
                           struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     _cleanup_(freep) char *folder = xasprintf("%s/worktrees", home);
+    _cleanup_(freep) char *path = worktree_record_path(home, task);
     if (mkdir(folder, 0700) < 0 && errno != EEXIST)
         return error_set_errno(err, "make", folder);
-    worktree_record_path(home, task, &path);
 #define WRITE_TEXT(name) , #name, record->name ? record->name : ""
 #define WRITE_FLAG(name) , #name, (int)record->name
     json_t *json = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:b,s:b}" TEXTS(WRITE_TEXT)
                                  FLAGS(WRITE_FLAG));
-    int r = json_record_write(strbuf_text(&path), json, err);
+    int r = json_record_write(path, json, err);
     if (r == -EILSEQ)
         return error_set(err, r, "'%s' is not UTF-8, which paths of projects must be",
                          record->repository);
@@ -68,9 +65,8 @@ int worktree_record_write(const char *home, const char *task, const struct workt
 }
 
 void worktree_record_remove(const char *home, const char *task) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    worktree_record_path(home, task, &path);
-    (void)unlink(strbuf_text(&path));
+    _cleanup_(freep) char *path = worktree_record_path(home, task);
+    (void)unlink(path);
 }
 
 /* The git directory records the path of its worktree. A worktree that was moved leaves no old one
@@ -199,7 +195,6 @@ void worktree_map_folder(const char *cwd, const char *from, const char *to, stru
 }
 
 void worktree_for_each(const char *home, void (*each)(void *ctx, const char *task), void *ctx) {
-    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
     _cleanup_(freep) char *path = xasprintf("%s/worktrees", home);
     struct outside_list list;
     (void)outside_list_open(&list, path, LISTED_MAX);
@@ -208,9 +203,8 @@ void worktree_for_each(const char *home, void (*each)(void *ctx, const char *tas
         if (name[0] == '.')
             continue;
         if (length <= strlen(ENDING) || strcmp(name + length - strlen(ENDING), ENDING) != 0) {
-            strbuf_clear(&file); /* listed by its file, if it has one */
-            worktree_record_path(home, name, &file);
-            if (access(strbuf_text(&file), F_OK) != 0)
+            _cleanup_(freep) char *record = worktree_record_path(home, name);
+            if (access(record, F_OK) != 0) /* else it is listed by its record */
                 each(ctx, name);
             continue;
         }

@@ -37,9 +37,9 @@ struct worktree_record {
 
 void worktree_record_finish(struct worktree_record *record);
 
-/* HOME/worktrees/ID and the file beside it. */
-void worktree_path(const char *home, const char *task, struct strbuf *out);
-void worktree_record_path(const char *home, const char *task, struct strbuf *out);
+/* HOME/worktrees/ID and the file beside it; the caller frees them. */
+char *worktree_path(const char *home, const char *task);
+char *worktree_record_path(const char *home, const char *task);
 
 /* 0; -ENOENT: none. */
 int worktree_record_read(const char *home, const char *task, struct worktree_record *ret,

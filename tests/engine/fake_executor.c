@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "executor/slurm.h"
+#include "executor/slurm_words.h"
 #include "os/loop.h"
 
 #define MANY 4096
@@ -256,7 +257,7 @@ static void copy_place(struct fake_start *start, const struct run_spec *spec) {
                                      pairs[i][0], pairs[i][1]);
     snprintf(start->place + used, sizeof(start->place) - used,
              "cpus=%" PRId64 " memory=%" PRId64 " time=%" PRId64, p->cpus, p->memory_bytes,
-             p->time);
+             slurm_time_limit(spec));
     snprintf(start->name, sizeof(start->name), "%s", spec->name ? spec->name : "");
     snprintf(start->token, sizeof(start->token), "%s", spec->token ? spec->token : "");
 }

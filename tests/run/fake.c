@@ -32,10 +32,7 @@ static void run(const char *format, ...) {
 /* --- life ------------------------------------------------------------------------------------ */
 
 static struct fake *make(bool accounting) {
-    static char programs[6][STAGE_PATH + 16];
-    static const char *const names[] = {
-        "sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo"
-    };
+    static char programs[STAGE_PATH + 16];
     struct fake *fake = calloc(1, sizeof(*fake));
     assert_non_null(fake);
     scratch_make(fake->dir, "fake");
@@ -44,15 +41,9 @@ static struct fake *make(bool accounting) {
     run("%s install %s", FAKE_SLURM, fake->dir);
     if (accounting)
         fake_set(fake, "accounting", "");
-    for (size_t i = 0; i < 6; i++)
-        (void)snprintf(programs[i], sizeof(programs[i]), "%s/bin/%s", fake->dir, names[i]);
+    (void)snprintf(programs, sizeof(programs), "%s/bin", fake->dir);
     const struct executor_slurm_options options = {
-        .sbatch = programs[0],
-        .squeue = programs[1],
-        .sacct = programs[2],
-        .scancel = programs[3],
-        .scontrol = programs[4],
-        .sinfo = programs[5],
+        .programs = programs,
         .cluster = "fake",
         .poll_busy = 20,
         .poll_idle = 100,

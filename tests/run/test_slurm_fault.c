@@ -107,9 +107,7 @@ FIXTURE_TEST(a_refusal_is_a_launch_failure_in_slurms_words) {
 }
 
 TEST(without_sbatch_the_message_says_what_to_do) {
-    struct executor_slurm_options options = { .sbatch = "/nonexistent/sbatch",
-                                              .squeue = "/nonexistent/squeue",
-                                              .scontrol = "/nonexistent/scontrol" };
+    struct executor_slurm_options options = { .programs = "/nonexistent" };
     struct stage *stage = stage_new_slurm(&options);
     struct run_spec spec = stage_spec(stage, MARK);
     const struct run_end *end = stage_run(stage, 1, &spec);

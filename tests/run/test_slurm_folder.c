@@ -164,9 +164,7 @@ TEST(a_refused_run_has_failed_although_its_folder_cannot_be_made_again) {
 }
 
 TEST(without_sbatch_a_folder_that_cannot_be_closed_changes_nothing) {
-    struct executor_slurm_options options = { .sbatch = "/nonexistent/sbatch",
-                                              .squeue = "/nonexistent/squeue",
-                                              .scontrol = "/nonexistent/scontrol" };
+    struct executor_slurm_options options = { .programs = "/nonexistent" };
     struct fake fake = { .stage = stage_new_slurm(&options) };
     struct run_spec spec = stage_spec(fake.stage, MARK);
     stage_start(fake.stage, 1, &spec);

@@ -47,8 +47,8 @@ TEST(everything_a_task_asks_for_is_asked_of_slurm) {
                                      .constraint = "a100",
                                      .cpus = 4,
                                      .memory_bytes = (int64_t)3 * 1024 * 1024 + 1,
-                                     .time = MINUTES(90) + 1,
                                      .extra = "  --exclusive --nice=5 " };
+    spec.command.timeout = MINUTES(89);
     assert_string_equal(
         words_of(&spec),
         "--partition=gpu --account=lab --qos=low --gres=gpu:2 --constraint=a100 --cpus-per-task=4 "
@@ -63,6 +63,8 @@ TEST(the_time_limit_is_longer_than_all_time_outs) {
     spec.checks = checks;
     spec.check_count = 2;
     assert_non_null(strstr(words_of(&spec), "--time=18 ")); /* 10 + 5 + 1, 3 graces, a minute */
+    spec.prepare = (struct run_command){ argv, MINUTES(2) };
+    assert_non_null(strstr(words_of(&spec), "--time=20 "));
     checks[1].timeout = 0;
     assert_null(strstr(words_of(&spec), "--time")); /* its duration is unlimited */
 }

@@ -288,9 +288,21 @@ FAULT(the_time_limit_of_slurm_is_a_time_out) {
 
 struct bad {
     char home[SCRATCH_PATH], how[16], path[256], conf[256], calls[80], late[80];
+    char programs[SCRATCH_PATH + 8];
     const char *env[8];
     struct executor_slurm_options options;
 };
+
+/* A folder with this sbatch, and with the other programs of the cluster. */
+static void link_programs(struct bad *bad) {
+    char command[512];
+    (void)snprintf(bad->programs, sizeof(bad->programs), "%s/bin", bad->home);
+    (void)snprintf(command, sizeof(command),
+                   "mkdir '%1$s' && ln -s '%2$s' '%1$s/sbatch' && for name in squeue sacct scancel "
+                   "scontrol sinfo; do ln -s \"$(command -v $name)\" '%1$s/' || exit 1; done",
+                   bad->programs, BAD_SBATCH);
+    assert_int_equal(system(command), 0); // NOLINT(cert-env33-c,concurrency-mt-unsafe): a test
+}
 
 static void bad_sbatch(struct bad *bad, const char *how) {
     *bad = (struct bad){ 0 };
@@ -303,7 +315,8 @@ static void bad_sbatch(struct bad *bad, const char *how) {
     assert_int_equal(mkfifo(bad->late + strlen("LATE="), 0600), 0);
     const char *const env[] = { bad->how, bad->path, bad->conf, bad->calls, bad->late };
     memcpy(bad->env, env, sizeof(env));
-    bad->options = (struct executor_slurm_options){ .sbatch = BAD_SBATCH, .env = bad->env };
+    link_programs(bad);
+    bad->options = (struct executor_slurm_options){ .programs = bad->programs, .env = bad->env };
 }
 
 static unsigned bad_finish(struct bad *bad) {

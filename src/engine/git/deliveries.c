@@ -20,36 +20,37 @@ static char *delivery_path(const struct engine *e, const char *id) {
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-static void stat_read(struct job *job, const struct helper_end *end) {
-    job->changes.known = end->code == 0 && delivery_take_stat(end->output, &job->changes);
+static void shortstat_read(struct job *job) {
+    job->changes.known =
+        job->result.code == 0 && delivery_take_stat(job->result.output, &job->changes);
     job->diff->after(job);
 }
 
-void delivery_measure(struct job *job, void (*after)(struct job *job)) {
+void delivery_count_changes(struct job *job, job_step then) {
     struct diff_work *work = job->diff;
     if (job->outcome != OUTCOME_OK || job->changes.known || !work || !work->all.from[0]
         || !work->all.to[0]) {
-        after(job);
+        then(job);
         return;
     }
-    work->after = after;
+    work->after = then;
     diff_git(job,
              WORDS("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--shortstat",
                    work->all.from, work->all.to, "--"),
-             STAT_MAX, stat_read);
+             STAT_MAX, shortstat_read);
 }
 
-static void commits_counted(struct job *job, const struct helper_end *end) {
+static void commits_counted(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
-    if (end->code == 0 && git_output_line(end->output, 0, &count))
+    if (job->result.code == 0 && git_output_line(job->result.output, 0, &count))
         job->changes.commits = strtoimax(strbuf_text(&count), NULL, 10);
-    job->diff->then(job, NULL);
+    job->diff->then(job);
 }
 
 /* Merged work is counted from the base, everything else from where the branch left it. */
-void delivery_count(struct job *job, job_step then) {
+void delivery_count_commits(struct job *job, job_step then) {
     if (job->is_counted || !job->changes.known || !job->diff) {
-        then(job, NULL);
+        then(job);
         return;
     }
     job->is_counted = true;
@@ -72,7 +73,7 @@ struct merge_event {
     char *data;
 };
 
-static int write_merge_event(struct engine *e, struct engine_request *request) {
+static int put_merge_event(struct engine *e, struct engine_request *request) {
     const struct merge_event *event = (const struct merge_event *)request;
     engine_event(e, "run.merge", event->key.task, event->key.attempt, event->data);
     return 0;
@@ -131,7 +132,7 @@ static void write_event(struct job *job) {
     if (job->changes.known)
         put_changes(&w, &job->changes);
     json_write_object_end(&w);
-    event->request.run = write_merge_event;
+    event->request.run = put_merge_event;
     event->request.done = merge_event_done;
     event->key = job->key;
     event->data = strbuf_take(&data);

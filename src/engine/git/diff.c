@@ -31,7 +31,6 @@
 #define SPAN        SECONDS(60) /* or git.timeout_s, if that is less */
 #define FILTERS_MAX 200u        /* settings of filters; more are refused */
 #define OUTPUT_MAX  (64u << 10)
-#define INDEX_MARK  "GIT_INDEX_FILE="
 
 static struct diff_work *diff_work_new(struct job *job) {
     struct diff_work *work = arena_alloc(&job->arena, sizeof(*work));
@@ -90,8 +89,7 @@ static const char *const *build_env(struct job *job) {
     env[n++] = "GIT_OPTIONAL_LOCKS=0";
     env[n++] = "GIT_LITERAL_PATHSPECS=1";
     if (work->index)
-        env[n++] = job_text(job, INDEX_MARK "%s", work->index);
-    env[n] = NULL;
+        env[n++] = job_text(job, "GIT_INDEX_FILE=%s", work->index);
     return env;
 }
 
@@ -118,42 +116,36 @@ void diff_git(struct job *job, const char *const *words, size_t most, job_step t
 /* --- filters and index ------------------------------------------------------------------------ */
 
 /* An empty command disables a filter, unless the filter is required. */
-static void disable_filters(struct job *job, const struct helper_end *end) {
+static void filters_listed(struct job *job) {
+    struct diff_work *work = job->diff;
+    const struct helper_end *end = &job->result;
     const char **pairs = arena_alloc(&job->arena, (2 * FILTERS_MAX + 2) * sizeof(*pairs));
-    size_t count = 0, n = 0;
-    for (const char *at = end->output; at < end->output + end->size && count < FILTERS_MAX;
+    size_t count = 0, n = 0, size = end->code == 0 ? end->size : 0;
+    for (const char *at = end->output; at < end->output + size && count < FILTERS_MAX;
          at += strlen(at) + 1, count++) {
         const char *dot = strrchr(at, '.');
         const char *value = dot && strcmp(dot, ".required") == 0 ? "false" : "";
         pairs[n++] = job_text(job, "GIT_CONFIG_KEY_%zu=%s", count, at);
         pairs[n++] = job_text(job, "GIT_CONFIG_VALUE_%zu=%s", count, value);
     }
-    pairs[n++] = job_text(job, "GIT_CONFIG_COUNT=%zu", count);
-    pairs[n] = NULL;
-    job->diff->filters = pairs;
-}
-
-static void filters_listed(struct job *job, const struct helper_end *end) {
-    struct diff_work *work = job->diff;
-    size_t names = 0;
-    for (size_t i = 0; i < end->size; i++)
-        names += end->output[i] == '\0';
-    if (end->code != 1 && (end->code != 0 || names >= FILTERS_MAX)) { /* 1: it has none */
-        struct helper_end failed = *end;
-        failed.code = end->code == 0 ? 1 : end->code;
-        failed.output = end->code == 0 ? "fatal: it configures too many filters" : end->output;
-        work->then(job, &failed);
+    if (count == FILTERS_MAX) {
+        job->result.code = 2;
+        job->result.output = "fatal: it configures too many filters";
+    }
+    if (end->code != 0 && end->code != 1) { /* 1: it has none */
+        work->then(job);
         return;
     }
-    disable_filters(job, end);
+    pairs[n] = job_text(job, "GIT_CONFIG_COUNT=%zu", count);
+    work->filters = pairs;
     const char *from = job_text(job, "%s/index", job->record.git_dir);
     remove_index(work);
     run_command(job, (struct job_call){ .argv = WORDS("cp", "--", from, work->index) }, 0,
                 work->then);
 }
 
-/* Lists the filters and copies the index of the worktree; `then` gets the end of the copy, or of
- * the step that failed. */
+/* Lists the filters and copies the index of the worktree. `then`: after the copy, or after the
+ * command that failed. */
 static void diff_copy_index(struct job *job, const char *name, job_step then) {
     job->diff->then = then;
     job->diff->index = job_text(job, "%s/%s", job->record.git_dir, name);
@@ -193,9 +185,8 @@ static bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX],
  * record made just before the merge stays. */
 
 static void continue_end(struct job *job) {
-    void (*after)(struct job * job) = job->diff->after;
     job->err = (struct error){ 0 };
-    after(job);
+    job->diff->after(job);
 }
 
 static void write_record(const struct job *job, uint32_t iteration,
@@ -215,8 +206,8 @@ static void write_both(struct job *job) {
     (void)unlink(next); /* left from an earlier use of this task id */
 }
 
-static void record_unknown(struct job *job, const struct helper_end *end, const char *what) {
-    (void)job_worked(job, end, what);
+static void record_unknown(struct job *job, const char *what) {
+    (void)job_worked(job, what, NULL);
     log_warning("what '%s' has changed is not recorded: %s", job->id,
                 job->err.code < 0 ? job->err.text : "git has told nothing");
     job->diff->all.to[0] = job->diff->one.to[0] = '\0';
@@ -224,16 +215,16 @@ static void record_unknown(struct job *job, const struct helper_end *end, const 
     continue_end(job);
 }
 
-static void ref_written(struct job *job, const struct helper_end *end) {
-    (void)end; /* git keeps the tree for a while anyway */
+/* Without the ref, git keeps the tree for a while anyway. */
+static void ref_written(struct job *job) {
     write_both(job);
     continue_end(job);
 }
 
-static void tree_written(struct job *job, const struct helper_end *end) {
+static void tree_written(struct job *job) {
     struct diff_work *work = job->diff;
-    if (end->code != 0 || !git_hash(end->output, work->one.to)) {
-        record_unknown(job, end, "git write-tree");
+    if (job->result.code != 0 || !git_hash(job->result.output, work->one.to)) {
+        record_unknown(job, "git write-tree");
         return;
     }
     memcpy(work->all.to, work->one.to, sizeof(work->all.to));
@@ -243,16 +234,16 @@ static void tree_written(struct job *job, const struct helper_end *end) {
              0, ref_written);
 }
 
-static void names_added_to_index(struct job *job, const struct helper_end *end) {
-    if (end->code != 0)
-        record_unknown(job, end, "git update-index");
+static void names_added_to_index(struct job *job) {
+    if (job->result.code != 0)
+        record_unknown(job, "git update-index");
     else
         diff_git(job, WORDS("write-tree"), GIT_HASH_MAX, tree_written);
 }
 
-static void index_copied(struct job *job, const struct helper_end *end) {
-    if (end->code != 0)
-        record_unknown(job, end, "the index");
+static void index_copied(struct job *job) {
+    if (job->result.code != 0)
+        record_unknown(job, "the index");
     else
         add_names(
             job,
@@ -277,12 +268,12 @@ static void find_begin(struct job *job) {
     diff_record_finish(&before);
 }
 
-static void base_found(struct job *job, const struct helper_end *end) {
+static void base_found(struct job *job) {
     struct diff_work *work = job->diff;
     struct diff_record old = { 0 };
     char head[GIT_HASH_MAX];
-    if (end->code != 0 || !diff_take_base(end->output, head, work->all.from)) {
-        record_unknown(job, end, "git rev-parse");
+    if (job->result.code != 0 || !diff_take_base(job->result.output, head, work->all.from)) {
+        record_unknown(job, "git rev-parse");
         return;
     }
     bool is_merged = strcmp(head, work->all.from) == 0 && diff_find_record(job, 0, &old)
@@ -308,7 +299,7 @@ static void remove_records(const struct job *job, uint32_t iteration) {
     (void)unlink(one);
 }
 
-void diff_keep(struct job *job, void (*after)(struct job *job)) {
+void diff_keep(struct job *job, job_step after) {
     const struct live_run *run = run_find(job->e, job->key.task);
     if (job->diff || !run) { /* a retried delivery has it already */
         after(job);
@@ -374,30 +365,32 @@ static void answer(struct job *job) {
 }
 
 /* Drops a partial last record, which would look complete. */
-static void append_records(struct strbuf *out, const struct helper_end *end, char separator) {
+static void append_records(struct job *job, struct strbuf *out, char separator) {
+    const struct helper_end *end = &job->result;
     size_t size = end->size;
     while (end->cut && size > 0 && end->output[size - 1] != separator)
         size--;
     strbuf_add(out, end->output, size > 0 ? size : end->size);
+    job->diff->cut |= end->cut;
 }
 
 static bool fall_back(struct job *job);
 
 /* Also after a git that succeeded: it may have seen a worktree that was being removed. */
-static bool diff_worked(struct job *job, const struct helper_end *end, const char *what) {
+static bool diff_worked(struct job *job, const char *what) {
     if (fall_back(job))
         return false;
-    if (end->code == 0 || end->cut)
+    if (job->result.code == 0 || job->result.cut)
         return true;
-    if (end->timed_out)
+    if (job->result.timed_out)
         error_set(&job->err, -EBUSY,
                   "git took too long to compare what '%s' has changed: ask again", job->id);
-    else if (!job->diff->is_live && end->code > 0)
+    else if (!job->diff->is_live && job->result.code > 0)
         error_set(&job->err, -ENOENT,
                   "what '%s' has changed is no longer recorded: git has collected it in '%s'",
                   job->id, job->diff->cwd);
     else {
-        (void)job_worked(job, end, what);
+        (void)job_worked(job, what, NULL);
         job->err.code = -ENOENT; /* for any cause: there is nothing to show */
         (void)error_prefix(&job->err, "what '%s' has changed cannot be told", job->id);
     }
@@ -421,19 +414,17 @@ static void run_diff(struct job *job, const char *how, size_t most, job_step the
              most, then);
 }
 
-static void patch_read(struct job *job, const struct helper_end *end) {
-    if (!diff_worked(job, end, "git diff"))
+static void patch_read(struct job *job) {
+    if (!diff_worked(job, "git diff"))
         return;
-    append_records(&job->diff->patch, end, '\n');
-    job->diff->cut |= end->cut;
+    append_records(job, &job->diff->patch, '\n');
     job_end(job);
 }
 
-static void files_listed(struct job *job, const struct helper_end *end) {
-    if (!diff_worked(job, end, "git diff"))
+static void files_listed(struct job *job) {
+    if (!diff_worked(job, "git diff"))
         return;
-    append_records(&job->diff->numstat, end, '\0');
-    job->diff->cut |= end->cut;
+    append_records(job, &job->diff->numstat, '\0');
     if (job->diff->question.stat)
         job_end(job);
     else
@@ -442,13 +433,13 @@ static void files_listed(struct job *job, const struct helper_end *end) {
 
 /* --- the current worktree --------------------------------------------------------------------- */
 
-static void names_added(struct job *job, const struct helper_end *end) {
-    if (diff_worked(job, end, "git add"))
+static void names_added(struct job *job) {
+    if (diff_worked(job, "git add"))
         run_diff(job, "--numstat", NUMSTAT_MAX, files_listed);
 }
 
-static void live_index_copied(struct job *job, const struct helper_end *end) {
-    if (diff_worked(job, end, "the index"))
+static void live_index_copied(struct job *job) {
+    if (diff_worked(job, "the index"))
         add_names(job,
                   "\"$@\" ls-files -z --others --exclude-standard >\"$0.listed\" && "
                   "sed -z '/\\/$/d' \"$0.listed\" >\"$0.names\" && exec \"$@\" add --intent-to-add "
@@ -456,12 +447,12 @@ static void live_index_copied(struct job *job, const struct helper_end *end) {
                   names_added);
 }
 
-static void live_base_found(struct job *job, const struct helper_end *end) {
+static void live_base_found(struct job *job) {
     struct diff_work *work = job->diff;
     char head[GIT_HASH_MAX], from[GIT_HASH_MAX];
-    if (!diff_worked(job, end, "git rev-parse"))
+    if (!diff_worked(job, "git rev-parse"))
         return;
-    if (!diff_take_base(end->output, head, from)) {
+    if (!diff_take_base(job->result.output, head, from)) {
         error_set(&job->err, -ENOENT, "'%s' and its base '%s' have no commit in common", job->id,
                   job->record.base);
         job_end(job);
@@ -597,7 +588,7 @@ static int prepare(struct job *job, struct error *err) {
     bool has_record = worktree_record_read(e->data, job->id, &job->record, NULL) == 0;
     int there = has_record && job->record.made ? worktree_find(job->path, &job->record) : -ENOENT;
     if (there == -EPERM)
-        return error_set(err, -ENOENT, WORKTREE_FOREIGN, job->path);
+        return error_set(err, -ENOENT, WORKTREE_REPLACED, job->path);
     job->has_record = there == 0 && !job->record.removing;
     bool is_noted = diff_find_record(job, 0, &work->all);
     if (!job->has_record && !is_noted)
@@ -625,7 +616,8 @@ int engine_diff(struct engine *e, const struct diff_question *question, diff_rea
         waiting += other->kind == JOB_DIFF;
     if (waiting >= WAITING_MAX)
         return error_set(err, -EAGAIN, "%u diffs are being made: ask again", WAITING_MAX);
-    struct job *job = job_new(e, JOB_DIFF, engine_task_id(e, question->task, id));
+    struct job *job =
+        job_new(e, JOB_DIFF, engine_task_id(e, question->task, id), diff_begin, answer);
     struct diff_work *work = diff_work_new(job);
     job->key.task = question->task;
     work->question = *question;
@@ -636,17 +628,14 @@ int engine_diff(struct engine *e, const struct diff_question *question, diff_rea
     }
     work->ready = ready;
     work->ctx = ctx;
-    job->begin = diff_begin;
-    job->done = answer;
     job_begin(job);
     return 0;
 }
 
 bool engine_has_diff(const struct engine *e, task_id task) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
     engine_task_id(e, task, id);
-    _cleanup_(freep) char *record = diff_record_path(e, id, 0);
-    worktree_record_path(e->data, id, &path);
-    return access(record, F_OK) == 0 || access(strbuf_text(&path), F_OK) == 0;
+    _cleanup_(freep) char *diff = diff_record_path(e, id, 0);
+    _cleanup_(freep) char *worktree = worktree_record_path(e->data, id);
+    return access(diff, F_OK) == 0 || access(worktree, F_OK) == 0;
 }

@@ -39,9 +39,6 @@ int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec
 /* The folder of the run; `cwd`: of its task, or NULL. False: not in a workspace. */
 bool workspace_folder(const struct engine *e, const struct live_run *run, const char *cwd,
                       struct strbuf *out);
-/* SLUICE_WORKSPACE, or NULL; for a worktree also SLUICE_BRANCH and SLUICE_BASE. */
-const char *workspace_path(const struct engine *e, task_id task, const char **ret_branch,
-                           const char **ret_base);
 
 /* --- after the end ---------------------------------------------------------------------------- */
 
@@ -76,12 +73,12 @@ struct job;
 struct workspace_place {
     task_id task;
     uint32_t attempt;
-    char *path;
-    char *prefix; /* worktree: the project's folder in it; NULL: not a worktree */
-    char *branch, *base;
-    bool is_new;   /* worktree: not prepared yet */
-    bool has_lock; /* pool, without a request: the core knows that it is locked */
-    int claim;     /* pool: lock against other homes; -1: none */
+    char *path;          /* SLUICE_WORKSPACE */
+    char *prefix;        /* worktree: the project's folder in it; NULL: not a worktree */
+    char *branch, *base; /* worktree: SLUICE_BRANCH and SLUICE_BASE; else NULL */
+    bool is_new;         /* worktree: not prepared yet */
+    bool has_lock;       /* pool, without a request: the core knows that it is locked */
+    int claim;           /* pool: lock against other homes; -1: none */
 };
 
 /* The last user of a pool path: its next attempt wants it back. */
@@ -118,30 +115,31 @@ void job_free(struct job *job);
 /* Git commands in sequence, for one worktree.
  *
  * Life:   job_new → job_begin → steps → job_end, which calls `done` and frees it
- * Step:   job_git and its variants start a command and return; `then` is called with its end, from
- *         the loop, and starts the next one or ends the job. Every command has a guard
- *         (launch_internal.h): what a repository configures, or a run has written, is executed
- *         below a shim or not at all.
+ * Step:   job_git and its variants start a command and return. `then` is called from the loop when
+ *         the command has ended, with `result` set. It starts the next command or ends the job.
+ *         Every command has a guard (launch_internal.h): what a repository configures, or a run
+ *         has written, is executed below a shim or not at all.
  * Lanes:  of the jobs with the same lane one runs at a time, in the order of job_begin. A paused
  *         job yields its lane. */
 
 /* A run has replaced it; `%s` is the folder. */
-#define WORKTREE_FOREIGN "'%s/.git' is not the one that was made for it"
+#define WORKTREE_REPLACED "'%s/.git' is not the one that was made for it"
 
 enum job_kind { JOB_MAKE, JOB_FINISH, JOB_CLEAN, JOB_DIFF, JOB_MERGE };
 
 struct job;
-typedef void (*job_step)(struct job *job, const struct helper_end *end);
+typedef void (*job_step)(struct job *job);
 
 struct job {
     struct engine *e;
     struct job *next;
-    void (*begin)(struct job *job);
-    void (*done)(struct job *job); /* on failure `err` has a code */
-    char *lane;                    /* NULL: concurrent with all others */
-    const char *doing;             /* shown to users */
+    job_step begin;
+    job_step done;     /* on failure `err` has a code */
+    char *lane;        /* NULL: concurrent with all others */
+    const char *doing; /* shown to users */
     struct helper_process *helper;
-    job_step then;
+    job_step then;            /* after the running command */
+    struct helper_end result; /* of the last command; valid during the step that follows it */
     struct loop_timer *timer;
     struct error err;
     struct arena arena; /* texts of this job */
@@ -160,7 +158,7 @@ struct job {
     char note[256];                  /* what became of a successful result */
     struct delivery_changes changes; /* of the task */
     const char *message;             /* of a commit */
-    job_step after_commit, after_abandon;
+    job_step after_commit, after_abandon, after_discard;
     time_ms lock_until;
     unsigned tries;      /* how often the base moved during this attempt */
     unsigned deliveries; /* failed deliveries */
@@ -172,9 +170,9 @@ struct job {
 
     /* Commits of the run in its sandbox, during their import (worktree_import.c). */
     struct private_git_tips tips;
-    void (*after_import)(struct job *job, bool worked);
-    /* A command in its sandbox whose results are imported before the job continues. */
-    struct helper_end as_run_end;
+    job_step after_import;
+    /* A command in its sandbox whose commits are imported before the job continues. */
+    struct helper_end as_run_result;
     job_step after_as_run;
 
     struct merging *merging; /* JOB_MERGE, and the JOB_MAKE before it: a merge on request */
@@ -202,7 +200,8 @@ struct job {
     bool is_orphan;    /* its task was deleted */
 };
 
-struct job *job_new(struct engine *e, enum job_kind kind, const char *id);
+struct job *job_new(struct engine *e, enum job_kind kind, const char *id, job_step begin,
+                    job_step done);
 void job_set_lane(struct job *job, const char *what, const char *repository);
 void job_begin(struct job *job);
 void job_end(struct job *job); /* with job->err */
@@ -218,7 +217,7 @@ struct job *job_find(const struct engine *e, enum job_kind kind, task_id task);
 
 /* A git command on refs and objects of the repository. */
 void job_git(struct job *job, const char *const *words, job_step then);
-/* The same; `then` gets standard output only. */
+/* The same; only its standard output is kept. */
 void job_git_read(struct job *job, const char *const *words, job_step then);
 /* For commands that move shared refs: the next daemon lets them finish. Killed halfway, they leave
  * a stale lock. */
@@ -244,6 +243,8 @@ struct job_call {
     bool outlives, reads;    /* as in struct helper_spec */
 };
 void job_call(struct job *job, const struct job_call *call, job_step then);
+/* Calls `then` as after a command that could not be started. */
+void job_not_started(struct job *job, const struct error *err, job_step then);
 /* The command has ended or will, and the job continues with worktree_end_finish or ends. */
 void job_stop(struct job *job);
 /* The spec of the last run in the worktree; NULL: none has started there. Error: unknown. */
@@ -258,10 +259,12 @@ void job_pause(struct job *job, time_ms span);
 /* Calls `due` after `span`. */
 void job_wait(struct job *job, time_ms span, loop_due due);
 
-/* Whether it exited with 0; if not, sets `err` to what git printed about `what`. */
-bool job_worked(struct job *job, const struct helper_end *end, const char *what);
-/* False: the job has ended with that error. */
-bool job_write_record(struct job *job);
+/* Whether the last command exited with 0. If not, sets `err` to what git printed about `what`, and
+ * calls `fail`, unless that is NULL. */
+bool job_worked(struct job *job, const char *what, job_step fail);
+/* Writes the record of the worktree. On failure `fail` is called with `err` set. NULL: the failure
+ * is ignored, and `err` stays as it is. */
+bool job_write_record(struct job *job, job_step fail);
 
 /* --- steps in other files --------------------------------------------------------------------- */
 
@@ -271,26 +274,26 @@ void worktree_end_begin(struct job *job);
 void worktree_deliver(struct job *job);
 void worktree_clean_begin(struct job *job);
 /* Aborts a rebase of ours in any state and checks out its branch as it was. Everything was
- * committed before the rebase, so any file in the way comes from it. `then` gets the end. */
+ * committed before the rebase, so any file in the way comes from it. `then`: after the checkout. */
 void worktree_abandon_rebase(struct job *job, job_step then);
-/* Deletes the folder. */
-void worktree_delete(struct job *job, job_step then);
+/* Removes a worktree that git has created or removed only in part. `then` finds out what is wrong
+ * if that failed. */
+void worktree_discard(struct job *job, job_step then);
 /* A git command that may execute what the run wrote (filters, merge drivers): in the sandbox of the
  * run, if it had one. Its objects and commits are imported before `then`, unless `more` such
  * commands follow at once. */
 void worktree_as_run(struct job *job, const char *const *words, bool more, job_step then);
 /* Creates what git needs in that sandbox; <0: `err` of the job. */
 int worktree_lend(struct job *job);
-/* Imports the commits of a run in a sandbox, then deletes the originals. `then`: with `err` on
+/* Imports the commits of a run in a sandbox, then deletes the originals. `then`: with `err` set on
  * failure; nothing has changed then. Without such a run: called at once. */
-void worktree_import(struct job *job, void (*then)(struct job *job, bool worked));
+void worktree_import(struct job *job, job_step then);
 /* Deletes commits of a run in its sandbox that were not imported. */
 void worktree_import_discard(struct job *job, job_step then);
 /* Commits pending changes; `after` is called when the worktree is clean. */
 void worktree_commit(struct job *job, const char *message, job_step after);
 /* The last step: unlocks the worktree and reports the end. */
 void worktree_end_finish(struct job *job);
-void worktree_end_step(struct job *job, const struct helper_end *end); /* the same, as a step */
 /* It cannot be finished as intended: `outcome`. */
 void worktree_end_fail(struct job *job, enum outcome outcome, const char *format, ...)
     _printf_(3, 4);
@@ -306,10 +309,9 @@ void worktree_end_again(struct job *job, const char *format, ...) _printf_(2, 3)
 
 /* --- deliveries.c: what became of the work ---------------------------------------------------- */
 
-/* Counts changed files and lines of the task, from the records of diff_keep; then `after`. */
-void delivery_measure(struct job *job, void (*after)(struct job *job));
-/* Counts its commits; `then` gets NULL. */
-void delivery_count(struct job *job, job_step then);
+/* Counts changed files and lines of the task, from the records of diff_keep. */
+void delivery_count_changes(struct job *job, job_step then);
+void delivery_count_commits(struct job *job, job_step then);
 /* Writes the record, and the event `run.merge`. */
 void delivery_keep(struct job *job);
 /* The same for a successful merge on request: the changes of its task are known. */
@@ -332,10 +334,10 @@ bool merge_waits_for_person(const struct engine *e, task_id task, const char *me
 
 struct diff_work {
     const char *cwd;
-    char *index;                    /* our copy: the worktree's own is not touched */
-    const char *const *filters;     /* NULL-terminated environment pairs that disable filters */
-    job_step then;                  /* after diff_copy_index */
-    void (*after)(struct job *job); /* JOB_FINISH: after everything */
+    char *index;                /* our copy: the worktree's own is not touched */
+    const char *const *filters; /* NULL-terminated environment pairs that disable filters */
+    job_step then;              /* after diff_copy_index */
+    job_step after;             /* JOB_FINISH: after everything */
 
     struct diff_question question;
     uint32_t iteration; /* whose run has ended */
@@ -352,14 +354,14 @@ void diff_work_finish(struct job *job); /* a pending callback learns that no ans
 /* False: nothing recorded. */
 bool diff_find_record(const struct job *job, uint32_t iteration, struct diff_record *ret);
 
-/* Runs git with our index and without filters. `most`: `then` gets that many bytes of standard output
- * only; 0: both outputs, as for messages. */
+/* Runs git with our index and without filters. `most`: only that many bytes of standard output are
+ * kept; 0: the end of both outputs, as for messages. */
 void diff_git(struct job *job, const char *const *words, size_t most, job_step then);
 
 /* --- the end of a run ------------------------------------------------------------------------- */
 
 /* Records what it changed, then calls `after`, even on failure. */
-void diff_keep(struct job *job, void (*after)(struct job *job));
+void diff_keep(struct job *job, job_step after);
 /* job->base_hash is about to move to job->head. */
 void diff_keep_merge(struct job *job);
 /* The next iteration begins on a new base, at job->head. */

@@ -13,20 +13,15 @@
 #include "engine/launch/launch_internal.h"
 #include "engine/runs/runs_internal.h"
 
-struct job *job_new(struct engine *e, enum job_kind kind, const char *id) {
+struct job *job_new(struct engine *e, enum job_kind kind, const char *id, job_step begin,
+                    job_step done) {
     struct job *job = xcalloc(1, sizeof(*job));
-    job->e = e;
-    job->kind = kind;
-    job->lock = -1;
+    *job = (struct job){ .e = e, .kind = kind, .begin = begin, .done = done, .lock = -1 };
     (void)snprintf(job->id, sizeof(job->id), "%s", id);
-    struct strbuf text = STRBUF_INIT;
-    worktree_path(e->data, id, &text);
-    job->path = arena_strdup(&job->arena, strbuf_text(&text));
-    strbuf_clear(&text);
-    git_branch_of_task(id, &text);
-    job->branch = arena_strdup(&job->arena, strbuf_text(&text));
-    job->branch_ref = job_text(job, "refs/heads/%s", job->branch);
-    strbuf_finish(&text);
+    _cleanup_(freep) char *path = worktree_path(e->data, id), *branch = git_branch_of_task(id);
+    job->path = arena_strdup(&job->arena, path);
+    job->branch = arena_strdup(&job->arena, branch);
+    job->branch_ref = job_text(job, "refs/heads/%s", branch);
     return job;
 }
 
@@ -121,7 +116,8 @@ void job_wait(struct job *job, time_ms span, loop_due due) {
     loop_timer_set(job->e->loop, job->timer, time_add(loop_now_steady(job->e->loop), span));
 }
 
-bool job_worked(struct job *job, const struct helper_end *end, const char *what) {
+bool job_worked(struct job *job, const char *what, job_step fail) {
+    const struct helper_end *end = &job->result;
     if (end->code == 0)
         return true;
     if (end->error)
@@ -136,14 +132,17 @@ bool job_worked(struct job *job, const struct helper_end *end, const char *what)
         git_error_message(end->output, &message);
         error_set(&job->err, -EIO, "%s: %.180s", what, strbuf_text(&message));
     }
+    if (fail)
+        fail(job);
     return false;
 }
 
-bool job_write_record(struct job *job) {
-    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) == 0)
-        return true;
-    job_end(job);
-    return false;
+bool job_write_record(struct job *job, job_step fail) {
+    struct error *err = fail ? &job->err : NULL;
+    bool is_written = worktree_record_write(job->e->data, job->id, &job->record, err) == 0;
+    if (!is_written && fail)
+        fail(job);
+    return is_written;
 }
 
 /* --- git -------------------------------------------------------------------------------------- */
@@ -163,26 +162,24 @@ struct env {
     size_t count;
 };
 
-static void add(struct env *env, const char *pair) {
-    env->pairs[env->count++] = pair;
-}
-
-static void add_all(struct env *env, const char *const *pairs, size_t count) {
+static void add_pairs(struct env *env, const char *const *pairs, size_t count) {
     for (size_t i = 0; i < count; i++)
-        add(env, pairs[i]);
+        env->pairs[env->count++] = pairs[i];
 }
 
-static size_t count_pairs(const char *const *pairs) {
-    size_t count = 0;
-    while (pairs && pairs[count])
-        count++;
-    return count;
+static void add_pair(struct env *env, const char *pair) {
+    add_pairs(env, &pair, 1);
 }
 
 static void add_own(struct env *env, const struct engine *e, const char *name) {
-    const char *value = env_find(daemon_env(e), name);
-    if (value)
-        add(env, value - strlen(name) - 1);
+    env->count += env_pick(daemon_env(e), &name, 1, env->pairs + env->count);
+}
+
+static size_t count_words(const char *const *words) {
+    size_t count = 0;
+    while (words && words[count])
+        count++;
+    return count;
 }
 
 /* The environment of a person, without what could make git prompt or wait for one. */
@@ -208,38 +205,37 @@ static void add_default(struct env *env, const struct job *job, const char *cons
         if (strcmp(names[i], "LC_ALL") != 0)
             add_own(env, job->e, names[i]);
     add_own(env, job->e, "SSH_AUTH_SOCK");
-    add_all(env, always, ARRAY_SIZE(always));
+    add_pairs(env, always, ARRAY_SIZE(always));
     if (job->anonymous)
-        add_all(env, identity, ARRAY_SIZE(identity));
+        add_pairs(env, identity, ARRAY_SIZE(identity));
 }
 
 static const char *const *build_env(struct job *job, const struct job_call *call) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
     const char *const *names = NULL;
-    size_t count = call->env ? count_pairs(call->env)
+    size_t count = call->env ? count_words(call->env)
                              : config_words(job->e->config, "tasks.env", NULL, &names);
-    size_t more = count_pairs(call->more);
+    size_t more = count_words(call->more);
     struct env env = { 0 };
     env.pairs = arena_alloc(&job->arena, (count + more + ENV_FIXED) * sizeof(*env.pairs));
     if (call->env)
-        add_all(&env, call->env, count);
+        add_pairs(&env, call->env, count);
     else
         add_default(&env, job, names, count);
     if (call->git_dir) {
-        add(&env, job_text(job, "GIT_DIR=%s", call->git_dir));
-        add(&env, job_text(job, "GIT_COMMON_DIR=%s", job->record.common_dir));
+        add_pair(&env, job_text(job, "GIT_DIR=%s", call->git_dir));
+        add_pair(&env, job_text(job, "GIT_COMMON_DIR=%s", job->record.common_dir));
     }
     if (call->git_dir && call->work_tree)
-        add(&env, job_text(job, "GIT_WORK_TREE=%s", call->work_tree));
+        add_pair(&env, job_text(job, "GIT_WORK_TREE=%s", call->work_tree));
     if (call->is_offline) {
-        add(&env, "GIT_NO_LAZY_FETCH=1");
-        add(&env, "GIT_ALLOW_PROTOCOL=none");
+        add_pair(&env, "GIT_NO_LAZY_FETCH=1");
+        add_pair(&env, "GIT_ALLOW_PROTOCOL=none");
     }
-    add_all(&env, call->more, more);
+    add_pairs(&env, call->more, more);
     /* The mark lets the next daemon kill what this one has left. */
     helper_mark(call->outlives ? "" : job->e->data, &mark);
-    add(&env, job_text(job, "%s", strbuf_text(&mark)));
-    env.pairs[env.count] = NULL;
+    add_pair(&env, job_text(job, "%s", strbuf_text(&mark)));
     return env.pairs;
 }
 
@@ -294,16 +290,19 @@ static void step_ended(void *ctx, const struct helper_end *end) {
     job->helper = NULL;
     if (turn_is_over(job->e)) /* the next daemon starts it over */
         return;
+    job->result = *end;
     if (job->is_stopped) {
         job->is_stopped = false;
         worktree_end_finish(job);
     } else
-        job->then(job, end);
+        job->then(job);
 }
 
-static void not_started(struct job *job, const struct error *err, job_step then) {
-    struct helper_end end = { .code = -1, .error = -err->code, .output = "", .why = err->text };
-    then(job, &end);
+void job_not_started(struct job *job, const struct error *err, job_step then) {
+    job->result = (struct helper_end){
+        .code = -1, .error = -err->code, .output = "", .why = job_text(job, "%s", err->text)
+    };
+    then(job);
 }
 
 void job_call(struct job *job, const struct job_call *call, job_step then) {
@@ -312,18 +311,18 @@ void job_call(struct job *job, const struct job_call *call, job_step then) {
     job->then = then;
     if (turn_is_over(job->e))
         return;
-    if (call->as_run && job_run_spec(job, &run, &err) < 0 && call->in_sandbox) {
-        not_started(job, &err, then);
-        return;
-    }
-    if (call->needs_sandbox && (!run || !run->wrap)) {
-        error_set(&err, -ENOENT, "the sandbox of its run is not known any more");
-        not_started(job, &err, then);
+    int r = call->as_run ? job_run_spec(job, &run, &err) : 0;
+    if (r < 0 && !call->in_sandbox)
+        r = 0;
+    if (r == 0 && call->needs_sandbox && (!run || !run->wrap))
+        r = error_set(&err, -ENOENT, "the sandbox of its run is not known any more");
+    if (r < 0) {
+        job_not_started(job, &err, then);
         return;
     }
     const char *argv[GIT_WORDS_MAX + 8];
     struct git_line line = { 0 };
-    size_t words = count_pairs(call->argv);
+    size_t words = count_words(call->argv);
     if (call->git) {
         git_line_make(&line, call->git);
         memcpy(argv + words, line.argv, (line.count + 1) * sizeof(*argv));
@@ -346,7 +345,7 @@ void job_call(struct job *job, const struct job_call *call, job_step then) {
         .ctx = job,
     };
     if (guard_start(job->e, &guarded, &job->helper, &err) < 0)
-        not_started(job, &err, then);
+        job_not_started(job, &err, then);
 }
 
 static void call_repository(struct job *job, const char *const *words, struct job_call call,

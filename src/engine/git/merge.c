@@ -30,51 +30,43 @@
 
 #define CHECK_OUTPUT (64u << 10)
 
-static void compare_with_base(struct job *job, const struct helper_end *end);
-static void move_base(struct job *job);
+static void compare_with_base(struct job *job);
 
-static void fail_with(struct job *job) {
+static void try_merge_again(struct job *job) {
     worktree_end_again(job, "%s", job->err.text);
-}
-
-static bool worked(struct job *job, const struct helper_end *end, const char *what) {
-    bool ok = job_worked(job, end, what);
-    if (!ok)
-        fail_with(job);
-    return ok;
 }
 
 /* --- moving the base -------------------------------------------------------------------------- */
 
-static void merged(struct job *job) {
+static void set_merged(struct job *job) {
     job->record.rebasing = false;
     job->is_merged = true;
     WORKTREE_END_NOTE(job, "merged into '%s' at %.12s", job->record.base, job->head);
     worktree_end_finish(job);
 }
 
-static void try_again(struct job *job) {
+/* Somebody else has moved the base meanwhile. */
+static void base_moved(struct job *job) {
     if (++job->tries < TRIES_MAX)
-        compare_with_base(job, NULL);
+        compare_with_base(job);
     else
         worktree_end_again(job, "'%s' moved %d times while it was tried", job->record.base,
                            TRIES_MAX);
 }
 
-static void updated(struct job *job, const struct helper_end *end) {
-    if (end->code == 0)
-        merged(job);
-    else if (strstr(end->output, "but expected")) /* "is at A but expected B" */
-        try_again(job);
-    else
-        (void)worked(job, end, "git update-ref");
+static void base_updated(struct job *job) {
+    if (job->result.code != 0
+        && strstr(job->result.output, "but expected")) /* "is at A but expected B" */
+        base_moved(job);
+    else if (job_worked(job, "git update-ref", try_merge_again))
+        set_merged(job);
 }
 
 /* If a fast-forward is still possible, files in that work tree were in the way, and git names them;
  * if it names none, git failed. */
-static void refusal_explained(struct job *job, const struct helper_end *end) {
-    if (end->code != 0) {
-        try_again(job);
+static void refusal_explained(struct job *job) {
+    if (job->result.code != 0) {
+        base_moved(job);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT, message = STRBUF_INIT;
@@ -90,25 +82,25 @@ static void refusal_explained(struct job *job, const struct helper_end *end) {
 }
 
 /* The checkout may have switched to another branch at this moment. */
-static void arrival_checked(struct job *job, const struct helper_end *end) {
-    if (end->code == 0)
-        merged(job);
+static void arrival_checked(struct job *job) {
+    if (job->result.code == 0)
+        set_merged(job);
     else
-        try_again(job);
+        base_moved(job);
 }
 
-static void forwarded(struct job *job, const struct helper_end *end) {
-    if (end->code == 0) {
+static void checkout_forwarded(struct job *job) {
+    if (job->result.code == 0) {
         job_git(job, WORDS("merge-base", "--is-ancestor", job->head, job->base_ref),
                 arrival_checked);
         return;
     }
-    if (end->timed_out || end->error || end->signal) {
-        (void)worked(job, end, "git merge --ff-only");
+    if (job->result.timed_out || job->result.error || job->result.signal) {
+        (void)job_worked(job, "git merge --ff-only", try_merge_again);
         return;
     }
     strbuf_clear(&job->output);
-    strbuf_puts(&job->output, end->output);
+    strbuf_puts(&job->output, job->result.output);
     job_git(job, WORDS("merge-base", "--is-ancestor", job->base_ref, job->branch_ref),
             refusal_explained);
 }
@@ -131,7 +123,7 @@ static bool find_checkout(const struct job *job, const char *named,
     return false;
 }
 
-static void forward(struct job *job, const char *named) {
+static void forward_checkout(struct job *job, const char *named) {
     struct repository_checkout checkout;
     if (!find_checkout(job, named, &checkout)) {
         worktree_end_again(job,
@@ -145,21 +137,21 @@ static void forward(struct job *job, const char *named) {
                                    .git_dir = strbuf_text(&checkout.git_dir),
                                    .work_tree = top,
                                    .outlives = true };
-    job_call(job, &call, forwarded);
+    job_call(job, &call, checkout_forwarded);
     repository_checkout_finish(&checkout);
 }
 
-static void checkouts_listed(struct job *job, const struct helper_end *end) {
+static void checkouts_listed(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf where = STRBUF_INIT;
-    if (!worked(job, end, "git worktree list"))
+    if (!job_worked(job, "git worktree list", try_merge_again))
         return;
-    if (git_find_checkout(end->output, job->record.base, &where))
-        forward(job, strbuf_text(&where));
+    if (git_find_checkout(job->result.output, job->record.base, &where))
+        forward_checkout(job, strbuf_text(&where));
     else
         job_git_for_others(job,
                            WORDS("update-ref", "-m", job_text(job, "sluice: %s", job->id),
                                  job->base_ref, job->head, job->base_hash),
-                           updated);
+                           base_updated);
 }
 
 static void move_base(struct job *job) {
@@ -174,7 +166,7 @@ static void move_base(struct job *job) {
 static void next_check(struct job *job);
 
 /* Where the next iteration and people look for it. */
-static void append_log(struct job *job, const struct helper_end *end) {
+static void append_log(struct job *job) {
     const struct live_run *run = run_find(job->e, job->key.task);
     if (!run)
         return;
@@ -183,82 +175,65 @@ static void append_log(struct job *job, const struct helper_end *end) {
     _cleanup_(fd_closep) int fd =
         outside_open(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT, NULL, NULL);
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
-    if (!engine_redact(job->e, end->output, end->size, &shown))
-        strbuf_add(&shown, end->output, end->size);
+    if (!engine_redact(job->e, job->result.output, job->result.size, &shown))
+        strbuf_add(&shown, job->result.output, job->result.size);
     if (fd >= 0 && shown.length > 0 && write(fd, shown.text, shown.length) < 0)
         return; /* it is reported anyway */
 }
 
-static void passed(struct job *job, const struct helper_end *end) {
-    (void)end;
+static void checks_passed(struct job *job) {
     job->record.rebasing = false;
-    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0)
-        fail_with(job);
-    else
+    if (job_write_record(job, try_merge_again))
         move_base(job);
 }
 
-static void checked(struct job *job, const struct helper_end *end) {
-    append_log(job, end);
-    if (end->code == 0) {
+static void check_ended(struct job *job) {
+    append_log(job);
+    if (job->result.code == 0) {
         job->check++;
         next_check(job);
         return;
     }
     job->end.kind = RUN_END_CHECK;
     job->end.check = (int)job->check;
-    job->end.code = end->code;
-    job->end.signal = end->signal;
+    job->end.code = job->result.code;
+    job->end.signal = job->result.signal;
     job->record.rebasing = false; /* the next iteration works on the new base */
-    (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
+    (void)job_write_record(job, NULL);
     diff_keep_rebase(job);
     WORKTREE_END_EXPLAIN(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
-                         job->check + 1, end->timed_out ? " (it took too long)" : "");
-    worktree_import_discard(job, worktree_end_step); /* with the commits of its checks */
-}
-
-/* That of the run; its temporary folder no longer exists. */
-static const char *const *check_env(struct job *job) {
-    size_t count = 0, n = 0;
-    const char *const *own = secrets_add_to(job->e, job->key, &job->shim_spec->spec, &job->arena);
-    while (own[count])
-        count++;
-    const char **env = arena_alloc(&job->arena, (count + 1) * sizeof(*env));
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(own[i], "TMPDIR=", strlen("TMPDIR=")) != 0)
-            env[n++] = own[i];
-    env[n] = NULL;
-    return env;
+                         job->check + 1, job->result.timed_out ? " (it took too long)" : "");
+    worktree_import_discard(job, worktree_end_finish); /* with the commits of its checks */
 }
 
 static void next_check(struct job *job) {
     if (job->check >= job->shim_spec->spec.check_count) {
-        worktree_import_discard(job, passed);
+        worktree_import_discard(job, checks_passed);
         return;
     }
     if (worktree_lend(job) < 0) {
-        fail_with(job);
+        try_merge_again(job);
         return;
     }
     const struct run_command *check = &job->shim_spec->spec.checks[job->check];
     const struct job_call call = {
         .argv = check->argv,
         .cwd = job->shim_spec->spec.cwd,
-        .env = check_env(job),
+        .env = secrets_check_env(job->e, job->key, &job->shim_spec->spec, &job->arena),
         .timeout = check->timeout > 0 ? check->timeout : CHECK_MAX,
         .output_max = CHECK_OUTPUT,
         .as_run = true,
         .in_sandbox = true,
     };
     job->can_stop = true;
-    job_call(job, &call, checked);
+    job_call(job, &call, check_ended);
 }
 
 static void check_again(struct job *job) {
     job->doing = "runs its checks again, on the new base";
     job->check = 0;
     if (job->skips_checks)
-        worktree_import_discard(job, passed);
+        worktree_import_discard(job, checks_passed);
     else if (job_read_spec(job, job->key.attempt, &job->err) < 0)
         worktree_end_again(job, "its checks and its sandbox are not known: %s", job->err.text);
     else
@@ -267,50 +242,50 @@ static void check_again(struct job *job) {
 
 /* --- rebase ----------------------------------------------------------------------------------- */
 
-static void rebase_abandoned(struct job *job, const struct helper_end *end) {
-    if (end->code != 0) { /* started over, it is aborted again */
-        (void)worked(job, end, "git checkout");
+static void rebase_abandoned(struct job *job) {
+    if (!job_worked(job, "git checkout", try_merge_again)) /* started over, it is aborted again */
         return;
-    }
     job->record.rebasing = false;
-    (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
+    (void)job_write_record(job, NULL);
     if (job->output.length > 0)
         worktree_end_fail(job, OUTCOME_CONFLICT,
                           "conflicts with '%s' in %.150s; branch '%s' is kept", job->record.base,
                           strbuf_text(&job->output), job->branch);
     else
-        fail_with(job);
+        try_merge_again(job);
 }
 
-static void conflicts_listed(struct job *job, const struct helper_end *end) {
+static void conflicts_listed(struct job *job) {
     strbuf_clear(&job->output);
-    if (end->code == 0)
-        (void)git_names(end->output, NAMES_SHOWN, &job->output);
+    if (job->result.code == 0)
+        (void)git_names(job->result.output, NAMES_SHOWN, &job->output);
     worktree_abandon_rebase(job, rebase_abandoned);
 }
 
-static void head_read(struct job *job, const struct helper_end *end) {
-    if (!worked(job, end, "git rev-parse"))
+static void list_conflicts(struct job *job) {
+    job_git_in_worktree(
+        job, WORDS("diff", "--no-ext-diff", "--no-textconv", "--name-only", "--diff-filter=U"),
+        conflicts_listed);
+}
+
+static void head_read(struct job *job) {
+    if (!job_worked(job, "git rev-parse", try_merge_again))
         return;
-    if (git_hash(end->output, job->head))
+    if (git_hash(job->result.output, job->head))
         check_again(job);
     else
         worktree_end_again(job, "git told no commit for '%s'", job->branch);
 }
 
-static void rebased(struct job *job, const struct helper_end *end) {
-    if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error
-        && strstr(end->output, "empty ident")) {
+static void rebased(struct job *job) {
+    if (job->result.code != 0 && !job->anonymous && !job->result.timed_out && !job->result.error
+        && strstr(job->result.output, "empty ident")) {
         job->anonymous = true;
-        compare_with_base(job, NULL);
+        compare_with_base(job);
         return;
     }
-    if (!job_worked(job, end, "git rebase")) {
-        job_git_in_worktree(
-            job, WORDS("diff", "--no-ext-diff", "--no-textconv", "--name-only", "--diff-filter=U"),
-            conflicts_listed);
+    if (!job_worked(job, "git rebase", list_conflicts))
         return;
-    }
     job->is_rebased = true;
     job_git(job, WORDS("rev-parse", "--verify", job->branch_ref), head_read);
 }
@@ -318,21 +293,34 @@ static void rebased(struct job *job, const struct helper_end *end) {
 static void rebase(struct job *job) {
     job->doing = "rebases onto the base branch";
     job->record.rebasing = true;
-    if (worktree_record_write(job->e->data, job->id, &job->record, &job->err) < 0)
-        fail_with(job);
-    else
+    if (job_write_record(job, try_merge_again))
         worktree_as_run(job, WORDS("rebase", "--quiet", job->base_hash), false, rebased);
 }
 
 /* --- current state ---------------------------------------------------------------------------- */
 
-static void compared_with_base(struct job *job, const struct helper_end *end) {
-    char fork[GIT_HASH_MAX] = ""; /* where the branch left the base; "": no common commit */
-    if (!worked(job, end, "git rev-parse"))
+static void compare_commits(struct job *job, job_step then) {
+    job->base_ref = job_text(job, "refs/heads/%s", job->record.base);
+    job_git(job,
+            WORDS("rev-parse", job->branch_ref, job->base_ref,
+                  job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--"),
+            then);
+}
+
+/* Reads the output of compare_commits. `ret_fork`: where the branch left the base; "": there is no
+ * common commit. */
+static bool take_commits(struct job *job, char ret_fork[GIT_HASH_MAX]) {
+    const char *output = job->result.output;
+    if (!git_output_hash(output, 4, ret_fork))
+        ret_fork[0] = '\0';
+    return git_output_hash(output, 0, job->head) && git_output_hash(output, 1, job->base_hash);
+}
+
+static void compared_with_base(struct job *job) {
+    char fork[GIT_HASH_MAX];
+    if (!job_worked(job, "git rev-parse", try_merge_again))
         return;
-    (void)git_output_hash(end->output, 4, fork);
-    if (!git_output_hash(end->output, 0, job->head)
-        || !git_output_hash(end->output, 1, job->base_hash)) {
+    if (!take_commits(job, fork)) {
         worktree_end_again(job, "git told no commits for '%s' and '%s'", job->branch,
                            job->record.base);
     } else if (strcmp(fork, job->head) == 0) {
@@ -354,13 +342,9 @@ static void compared_with_base(struct job *job, const struct helper_end *end) {
     }
 }
 
-static void compare_with_base(struct job *job, const struct helper_end *end) {
-    (void)end;
+static void compare_with_base(struct job *job) {
     job->doing = "compares with the base branch";
-    job_git(job,
-            WORDS("rev-parse", job->branch_ref, job->base_ref,
-                  job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--"),
-            compared_with_base);
+    compare_commits(job, compared_with_base);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -389,7 +373,6 @@ void merge_begin(struct job *job) {
     job->lock = outside_open(AT_FDCWD, strbuf_text(&path),
                              O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS | OUTSIDE_SHARED, NULL, &err);
     strbuf_finish(&path);
-    job->base_ref = job_text(job, "refs/heads/%s", job->record.base);
     job->can_stop = true;
     job->lock_until = time_add(loop_now_steady(job->e->loop),
                                config_number(job->e->config, "git.timeout_s", NULL));
@@ -415,7 +398,6 @@ struct merging {
     char *into;     /* NULL: the branch that it came from */
     char *old_base; /* the recorded base, while merging into another branch; or NULL */
     enum merge_result result;
-    bool is_known; /* `result` is set */
 };
 
 const char *merge_result_name(enum merge_result result) {
@@ -468,14 +450,7 @@ static void answer(struct job *job) {
     ready(m->ctx, &what);
 }
 
-static void conclude(struct job *job, enum merge_result result) {
-    job->merging->result = result;
-    job->merging->is_known = true;
-}
-
 static enum merge_result result_of(const struct job *job) {
-    if (job->merging->is_known)
-        return job->merging->result;
     if (job->is_forced)
         return job->outcome == OUTCOME_CONFLICT ? MERGE_CONFLICT : MERGE_FAILED;
     if (!job->is_merged)
@@ -502,7 +477,7 @@ static void merge_done(struct job *job) {
         (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
     }
     delivery_keep_merge(job);
-    conclude(job, result_of(job));
+    m->result = result_of(job);
     answer(job);
     resume_task(job->e, job->key.task);
 }
@@ -517,15 +492,14 @@ static void begin_merge(struct job *job) {
 /* Work that was merged before has neither worktree nor branch. */
 static void no_worktree(struct job *job) {
     struct delivery delivery = { 0 };
+    job->merging->result = MERGE_FAILED;
     /* A branch is removed when the base has all of it, no matter who merged it. */
     if (job->err.code == -ENOENT && engine_delivery(job->e, job->key.task, &delivery)
         && (delivery.merged || strstr(delivery.removed, "branch"))) {
-        conclude(job, delivery_is_empty(&delivery.changes) ? MERGE_EMPTY : MERGE_ALREADY);
-        (void)snprintf(job->note, sizeof(job->note), "'%s' has all of it", delivery.base);
-    } else {
-        conclude(job, MERGE_FAILED);
-        (void)snprintf(job->note, sizeof(job->note), "%.250s", job->err.text);
-    }
+        job->merging->result = delivery_is_empty(&delivery.changes) ? MERGE_EMPTY : MERGE_ALREADY;
+        WORKTREE_END_NOTE(job, "'%s' has all of it", delivery.base);
+    } else
+        WORKTREE_END_NOTE(job, "%.250s", job->err.text);
     delivery_finish(&delivery);
     answer(job);
     resume_task(job->e, job->key.task);
@@ -537,7 +511,7 @@ static void worktree_made(struct job *made) {
         no_worktree(made);
         return;
     }
-    struct job *job = job_new(e, JOB_MERGE, made->id);
+    struct job *job = job_new(e, JOB_MERGE, made->id, begin_merge, merge_done);
     job->key = (struct run_key){ .task = made->key.task, .attempt = made->key.attempt - 1 };
     job->record = made->record;
     made->record = (struct worktree_record){ 0 };
@@ -549,8 +523,6 @@ static void worktree_made(struct job *made) {
     }
     job->outcome = OUTCOME_OK;
     job->end = (struct run_end){ .kind = RUN_END_EXIT };
-    job->begin = begin_merge;
-    job->done = merge_done;
     job->doing = "waits for another merge in this repository";
     job_set_lane(job, "merges", job->record.repository);
     job_begin(job);
@@ -558,53 +530,47 @@ static void worktree_made(struct job *made) {
 
 /* --- dry run ---------------------------------------------------------------------------------- */
 
-static void dry_run_merged(struct job *job, const struct helper_end *end) {
-    const char *names = strchr(end->output, '\n');
-    if (end->code == 0) {
-        conclude(job, MERGE_POSSIBLE);
+static void dry_run_end(struct job *job, enum merge_result result) {
+    job->merging->result = result;
+    job_end(job);
+}
+
+static void dry_run_merged(struct job *job) {
+    const char *names = strchr(job->result.output, '\n');
+    enum merge_result result = MERGE_FAILED;
+    if (job->result.code == 0) {
+        result = MERGE_POSSIBLE;
         WORKTREE_END_NOTE(job, "can be merged into '%s'", job->record.base);
-    } else if (end->code == 1 && names) {
-        conclude(job, MERGE_CONFLICT);
+    } else if (job->result.code == 1 && names) {
+        result = MERGE_CONFLICT;
         (void)git_names(names + 1, MANUAL_NAMES_SHOWN, &job->output);
         WORKTREE_END_NOTE(job, "conflicts with '%s' in %.200s", job->record.base,
                           strbuf_text(&job->output));
     } else {
-        (void)job_worked(job, end, "git merge-tree, which needs git 2.38 or later");
-        conclude(job, MERGE_FAILED);
+        (void)job_worked(job, "git merge-tree, which needs git 2.38 or later", NULL);
         WORKTREE_END_NOTE(job, "%.250s", job->err.text);
     }
-    job_end(job);
+    dry_run_end(job, result);
 }
 
-static void dry_run_compared(struct job *job, const struct helper_end *end) {
-    char head[GIT_HASH_MAX], base[GIT_HASH_MAX], fork[GIT_HASH_MAX] = "";
-    if (end->code != 0 || !git_output_hash(end->output, 0, head)
-        || !git_output_hash(end->output, 1, base)) {
+static void dry_run_compared(struct job *job) {
+    char fork[GIT_HASH_MAX];
+    if (job->result.code != 0 || !take_commits(job, fork)) {
         WORKTREE_END_NOTE(job, "there is no branch '%s' or no branch '%s' in '%.100s'", job->branch,
                           job->record.base, job->record.repository);
-        conclude(job, MERGE_FAILED);
-        job_end(job);
-        return;
-    }
-    (void)git_output_hash(end->output, 4, fork);
-    if (strcmp(fork, head) == 0) {
-        conclude(job, MERGE_ALREADY);
+        dry_run_end(job, MERGE_FAILED);
+    } else if (strcmp(fork, job->head) == 0) {
         WORKTREE_END_NOTE(job, "'%s' has all of it", job->record.base);
-        job_end(job);
-        return;
-    }
-    job_git_read(job,
-                 WORDS("merge-tree", "--write-tree", "--name-only", "--no-messages", job->base_ref,
-                       job->branch_ref),
-                 dry_run_merged);
+        dry_run_end(job, MERGE_ALREADY);
+    } else
+        job_git_read(job,
+                     WORDS("merge-tree", "--write-tree", "--name-only", "--no-messages",
+                           job->base_ref, job->branch_ref),
+                     dry_run_merged);
 }
 
 static void dry_run_begin(struct job *job) {
-    job->base_ref = job_text(job, "refs/heads/%s", job->record.base);
-    job_git_read(job,
-                 WORDS("rev-parse", job->branch_ref, job->base_ref,
-                       job_text(job, "%s...%s", job->base_ref, job->branch_ref), "--"),
-                 dry_run_compared);
+    compare_commits(job, dry_run_compared);
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
@@ -675,7 +641,9 @@ int engine_merge(struct engine *e, const struct merge_question *q, merge_ready r
     int r = check(e, q, &view, err);
     if (r < 0)
         return r;
-    struct job *job = job_new(e, q->dry_run ? JOB_MERGE : JOB_MAKE, engine_task_id(e, q->task, id));
+    engine_task_id(e, q->task, id);
+    struct job *job = q->dry_run ? job_new(e, JOB_MERGE, id, dry_run_begin, answer)
+                                 : job_new(e, JOB_MAKE, id, worktree_make_begin, worktree_made);
     job->key = (struct run_key){ .task = q->task, .attempt = view.attempt + 1 };
     fill_record(e, job);
     r = check_branch(e, job, err);
@@ -692,8 +660,6 @@ int engine_merge(struct engine *e, const struct merge_question *q, merge_ready r
         free(job->record.base);
         job->record.base = xstrdup(q->into);
     }
-    job->begin = q->dry_run ? dry_run_begin : worktree_make_begin;
-    job->done = q->dry_run ? answer : worktree_made;
     job->doing = "waits until others have their worktrees";
     job_set_lane(job, q->dry_run ? "diffs" : "worktrees", job->record.repository);
     job_begin(job);

@@ -59,7 +59,7 @@ static int find_repository(const char *path, struct strbuf *out, struct error *e
 }
 
 /* Resolves links: one name per folder. */
-static int find_file(const char *path, struct strbuf *out, struct error *err) {
+static int find_claim_file(const char *path, struct strbuf *out, struct error *err) {
     char real[PATH_MAX];
     struct stat st;
     if (!realpath(path, real) || stat(real, &st) < 0)
@@ -89,7 +89,7 @@ static bool read_claim(int fd, char text[CLAIM_MAX], const char **ret_root,
     return true;
 }
 
-static int refuse(const char *path, int fd, struct error *err) {
+static int refuse_path(const char *path, int fd, struct error *err) {
     char text[CLAIM_MAX];
     const char *root = "", *folder = "";
     if (!read_claim(fd, text, &root, &folder))
@@ -120,11 +120,12 @@ static int write_claim(int fd, const struct workspace_claim *claim, struct error
 }
 
 /* 0: locked, and ours. -EAGAIN: it was just removed. */
-static int take(int fd, const char *file, const struct workspace_claim *claim, struct error *err) {
+static int check_claim(int fd, const char *file, const struct workspace_claim *claim,
+                       struct error *err) {
     char text[CLAIM_MAX];
     const char *root = NULL, *folder = NULL;
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? refuse(claim->path, fd, err)
+        return errno == EWOULDBLOCK ? refuse_path(claim->path, fd, err)
                                     : error_set_errno(err, "lock", file);
     if (!is_same_file(fd, file))
         return -EAGAIN;
@@ -134,7 +135,7 @@ static int take(int fd, const char *file, const struct workspace_claim *claim, s
     int locked = rundir_is_locked(root, folder);
     bool may_live =
         locked > 0 || locked == -EACCES; /* without access we cannot know that it ended */
-    return may_live ? refuse(claim->path, fd, err) : 0;
+    return may_live ? refuse_path(claim->path, fd, err) : 0;
 }
 
 /* A file of another user is at best readable; then the path stays unclaimed. */
@@ -154,7 +155,7 @@ static int try_claim(const char *file, const struct workspace_claim *claim, int 
     }
     if (fd < 0)
         return refuse_file(claim->path, &why, err);
-    int r = take(fd, file, claim, err);
+    int r = check_claim(fd, file, claim, err);
     if (r == 0 && is_ours)
         r = write_claim(fd, claim, err);
     if (r == 0)
@@ -166,22 +167,26 @@ static int try_claim(const char *file, const struct workspace_claim *claim, int 
 
 /* 0 and a descriptor to keep (-1: the path is not writable for us). -EBUSY: a run of another home
  * is there, or the same folder has another name here. */
-static int workspace_claim(const struct workspace_claim *claim, int *ret_fd, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
-    int r = find_file(claim->path, &file, err);
+static int workspace_claim(const struct engine *e, const struct live_run *run, const char *path,
+                           int *ret_fd, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, folder = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    int r = find_claim_file(path, &file, err);
     if (r < 0)
         return r;
+    rundir_name(&folder, engine_task_id(e, run->task, id), run->view.attempt);
+    const struct workspace_claim claim = { path, e->runs_folder, strbuf_text(&folder) };
     for (int i = 0; i < RACES_MAX; i++) {
-        r = try_claim(strbuf_text(&file), claim, ret_fd, err);
+        r = try_claim(strbuf_text(&file), &claim, ret_fd, err);
         if (r != -EAGAIN)
             return r;
     }
-    return error_set(err, -EBUSY, "workspace '%s' is in use by another home", claim->path);
+    return error_set(err, -EBUSY, "workspace '%s' is in use by another home", path);
 }
 
 static void workspace_unclaim(const char *path, int fd) {
     _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT;
-    if (fd >= 0 && find_file(path, &file, NULL) == 0 && is_same_file(fd, strbuf_text(&file)))
+    if (fd >= 0 && find_claim_file(path, &file, NULL) == 0 && is_same_file(fd, strbuf_text(&file)))
         (void)unlink(strbuf_text(&file));
     fd_closep(&fd);
 }
@@ -312,12 +317,10 @@ static const char *requested_path(const struct engine *e, task_id task) {
 /* --- choosing --------------------------------------------------------------------------------- */
 
 static bool path_is_free(const struct engine *e, const char *path) {
-    for (size_t i = 0; i < workspaces_of(e)->places.count; i++)
-        if (strcmp(workspaces_of(e)->places.items[i].path, path) == 0)
-            return false;
     sym symbol = symbol_known(e, path);
     amount used = 0, cap = 0;
-    return !symbol || !core_lease(e->core, LEASE_WORKSPACE, symbol, &used, &cap) || used == 0;
+    return engine_workspace_holder(e, path) == 0
+           && (!symbol || !core_lease(e->core, LEASE_WORKSPACE, symbol, &used, &cap) || used == 0);
 }
 
 static struct pool_user *last_user_find(const struct engine *e, const char *path) {
@@ -345,15 +348,6 @@ static bool is_wanted_back(const struct engine *e, const char *path) {
 
 /* --- taking it -------------------------------------------------------------------------------- */
 
-static int claim(struct engine *e, const struct live_run *run, const char *path, int *ret_fd,
-                 struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    char id[ENGINE_ID_MAX];
-    rundir_name(&folder, engine_task_id(e, run->task, id), run->view.attempt);
-    struct workspace_claim wanted = { path, e->runs_folder, strbuf_text(&folder) };
-    return workspace_claim(&wanted, ret_fd, err);
-}
-
 static void pool_take(struct engine *e, const struct live_run *run, const char *path, int fd) {
     const char *wanted = requested_path(e, run->task);
     struct workspace_place *place = workspace_take(e, run_key_of(run), path);
@@ -369,7 +363,7 @@ static int try_to_take(struct engine *e, const struct live_run *run, const char 
     int fd = -1;
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
         return error_set(err, -ENOTDIR, "workspace '%s' is no folder", path);
-    int r = claim(e, run, path, &fd, err);
+    int r = workspace_claim(e, run, path, &fd, err);
     if (r == 0)
         pool_take(e, run, path, fd);
     return r;
@@ -416,21 +410,21 @@ static int pool_prepare(struct engine *e, const struct live_run *run, const char
     return r;
 }
 
-/* The path it was launched in, even if released: a failed commit makes the end apply again. */
-static const char *path_of_run(const struct engine *e, const struct live_run *run,
-                               const struct pool *pool) {
+/* The path it was launched in, even if released: a failed commit makes the end apply again. After a
+ * restart: that of its spec. NULL: not in a pool. */
+static const char *pool_path_of_run(const struct engine *e, const struct live_run *run) {
     const struct workspace_place *place = workspace_find(e, run->task);
+    struct pool pool = pool_of(e, project_of_task(e, run->task));
     char id[ENGINE_ID_MAX];
-    if (place)
-        return pool_find(pool, place->path);
+    if (pool.count == 0 || place)
+        return pool_find(&pool, place ? place->path : NULL);
     _cleanup_(freep) char *folder =
         workspace_of_run(e, engine_task_id(e, run->task, id), run->view.attempt);
-    return pool_find(pool, folder);
+    return pool_find(&pool, folder);
 }
 
 sym pool_left_in(const struct engine *e, const struct live_run *run) {
-    struct pool pool = pool_of(e, project_of_task(e, run->task));
-    const char *path = pool.count > 0 ? path_of_run(e, run, &pool) : NULL;
+    const char *path = pool_path_of_run(e, run);
     const char *wanted = requested_path(e, run->task);
     if (!path || (wanted && strcmp(wanted, path) == 0))
         return 0;
@@ -439,21 +433,17 @@ sym pool_left_in(const struct engine *e, const struct live_run *run) {
 
 /* --- daemon start ----------------------------------------------------------------------------- */
 
-/* It works or worked in the folder of its spec; its end was not applied yet. */
+/* It works or worked there; its end was not applied yet. */
 static void pool_adopt(struct engine *e, const struct live_run *run) {
-    struct pool pool = pool_of(e, project_of_task(e, run->task));
+    const char *path = pool_path_of_run(e, run);
     char id[ENGINE_ID_MAX];
     struct error err = { 0 };
     int fd = -1;
-    if (pool.count == 0)
-        return;
-    _cleanup_(freep) char *folder =
-        workspace_of_run(e, engine_task_id(e, run->task, id), run->view.attempt);
-    const char *path = pool_find(&pool, folder);
     if (!path)
         return;
-    if (!run->is_unreachable && claim(e, run, path, &fd, &err) < 0)
-        log_warning("task '%s' runs in a workspace that is not its own any more: %s", id, err.text);
+    if (!run->is_unreachable && workspace_claim(e, run, path, &fd, &err) < 0)
+        log_warning("task '%s' runs in a workspace that is not its own any more: %s",
+                    engine_task_id(e, run->task, id), err.text);
     pool_take(e, run, path, fd);
     set_last_user(e, path, run->task);
 }
@@ -496,7 +486,7 @@ static bool workspaces_are_preparing(const struct engine *e) {
 
 /* --- worktrees -------------------------------------------------------------------------------- */
 
-static void made(struct job *job) {
+static void worktree_made(struct job *job) {
     struct engine *e = job->e;
     struct live_run *run = run_find_attempt(e, job->key);
     if (!run)
@@ -516,13 +506,13 @@ static void made(struct job *job) {
     turn_wake(e);
 }
 
-static const char *member(const json_t *spec, const char *name) {
+static const char *text_member(const json_t *spec, const char *name) {
     return json_string_value(json_object_get(spec, name));
 }
 
 static const char *merge_of(const struct engine *e, const struct engine_project *project,
                             const json_t *spec) {
-    const char *merge = member(spec, "merge");
+    const char *merge = text_member(spec, "merge");
     if (json_is_true(json_object_get(spec, "no_merge")))
         return "none";
     return merge ? merge : engine_project_merge(e->config, project->name);
@@ -531,7 +521,7 @@ static const char *merge_of(const struct engine *e, const struct engine_project 
 static int prepare_worktree(struct engine *e, const struct live_run *run, const json_t *spec,
                             const char *title, struct error *err) {
     const struct engine_project *project = project_of_task(e, run->task);
-    const char *base = member(spec, "base_branch");
+    const char *base = text_member(spec, "base_branch");
     if (!base)
         base = config_text(e->config, "projects.P.base_branch", project->name);
     if (*base && !git_branch_is_valid(base))
@@ -541,18 +531,17 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
                          "project '%s' makes worktrees but has no repository: set projects.%s.path",
                          project->name, project->name);
     char id[ENGINE_ID_MAX];
-    struct job *job = job_new(e, JOB_MAKE, engine_task_id(e, run->task, id));
+    struct job *job =
+        job_new(e, JOB_MAKE, engine_task_id(e, run->task, id), worktree_make_begin, worktree_made);
     job->key = run_key_of(run);
-    job->begin = worktree_make_begin;
     job->doing = "waits until others have their worktrees";
-    job->done = made;
     job->record = (struct worktree_record){
         .repository = xstrdup(project->path),
         .base = xstrdup(base),
         .prefix = xstrdup(""),
         .merge = xstrdup(merge_of(e, project, spec)),
         /* The owner did not configure it, so its failures are reported but fail nothing. */
-        .implied = !member(spec, "merge") && !json_is_true(json_object_get(spec, "no_merge"))
+        .implied = !text_member(spec, "merge") && !json_is_true(json_object_get(spec, "no_merge"))
                    && !config_is_set(e->config, "projects.P.merge", project->name),
         .title = xstrndup(title ? title : id, strcspn(title ? title : id, "\n")),
         .git_dir = xstrdup(""),
@@ -586,7 +575,7 @@ int workspace_prepare(struct engine *e, struct live_run *run, const json_t *spec
                              merge, project->name);
         if (engine_check_worktrees(e, project->name, err) < 0)
             return err->code;
-        return pool_prepare(e, run, member(spec, "workspace"), err);
+        return pool_prepare(e, run, text_member(spec, "workspace"), err);
     }
     if (strcmp(merge, "mr") == 0
         && config_words(e->config, "projects.P.mr_command", project->name, &words) == 0)
@@ -612,17 +601,9 @@ bool workspace_folder(const struct engine *e, const struct live_run *run, const 
     return true;
 }
 
-const char *workspace_path(const struct engine *e, task_id task, const char **ret_branch,
-                           const char **ret_base) {
-    const struct workspace_place *place = workspace_find(e, task);
-    *ret_branch = place ? place->branch : NULL;
-    *ret_base = place ? place->base : NULL;
-    return place ? place->path : NULL;
-}
-
 /* --- after the end ---------------------------------------------------------------------------- */
 
-static void finished(struct job *job) {
+static void work_delivered(struct job *job) {
     delivery_keep(job);
     const struct end_delivery delivery = { .end = &job->end,
                                            .is_failed = job->is_forced,
@@ -676,24 +657,21 @@ static bool has_worked_in(const struct engine *e, const struct live_run *run, co
 
 bool workspace_has_work(const struct engine *e, const struct live_run *run,
                         struct worktree_record *ret_record) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    struct worktree_record record = { 0 };
     char id[ENGINE_ID_MAX];
-    if (worktree_record_read(e->data, engine_task_id(e, run->task, id), &record, NULL) < 0)
+    if (worktree_record_read(e->data, engine_task_id(e, run->task, id), ret_record, NULL) < 0)
         return false;
-    worktree_path(e->data, id, &path);
-    if (!has_worked_in(e, run, id, strbuf_text(&path))) {
-        worktree_record_finish(&record);
-        return false;
-    }
-    *ret_record = record;
-    return true;
+    _cleanup_(freep) char *path = worktree_path(e->data, id);
+    if (has_worked_in(e, run, id, path))
+        return true;
+    worktree_record_finish(ret_record);
+    return false;
 }
 
 bool workspace_finish(struct engine *e, const struct live_run *run,
                       const struct worktree_record *record, const struct end_delivery *so_far) {
     char id[ENGINE_ID_MAX];
-    struct job *job = job_new(e, JOB_FINISH, engine_task_id(e, run->task, id));
+    struct job *job = job_new(e, JOB_FINISH, engine_task_id(e, run->task, id), worktree_end_begin,
+                              work_delivered);
     job->key = run_key_of(run);
     job->record = *record;
     job->end = *so_far->end;
@@ -704,8 +682,6 @@ bool workspace_finish(struct engine *e, const struct live_run *run,
         /* If this fails it is prepared once more. */
         (void)worktree_record_write(e->data, id, &job->record, NULL);
     }
-    job->begin = worktree_end_begin;
-    job->done = finished;
     bool delivers = job->outcome == OUTCOME_OK && strcmp(record->merge, "none") != 0;
     if (delivers && strcmp(record->merge, "direct") == 0
         && !merge_waits_for_person(e, run->task, record->merge)) {
@@ -746,7 +722,7 @@ static void remove_leftover(struct engine *e, const char *path) {
         }
 }
 
-static void cleaned(struct job *job) {
+static void worktree_cleaned(struct job *job) {
     if (!job->is_orphan)
         return;
     remove_leftover(job->e, job->path); /* it may have been reported before */
@@ -760,8 +736,7 @@ static void cleaned(struct job *job) {
 
 static void clean(struct engine *e, const char *id, task_id task, bool is_orphan) {
     struct worktree_record record = { 0 };
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    worktree_path(e->data, id, &path);
+    _cleanup_(freep) char *path = worktree_path(e->data, id);
     const struct job *make = task ? job_find(e, JOB_MAKE, task) : NULL;
     if ((make && make->merging) || (task && job_find(e, JOB_MERGE, task)))
         return; /* a person merges it; it is checked after that */
@@ -771,16 +746,14 @@ static void clean(struct engine *e, const char *id, task_id task, bool is_orphan
             return;
         }
     bool has_record = worktree_record_read(e->data, id, &record, NULL) == 0;
-    if (!has_record && access(strbuf_text(&path), F_OK) != 0)
+    if (!has_record && access(path, F_OK) != 0)
         return; /* most have none */
-    struct job *job = job_new(e, JOB_CLEAN, id);
+    struct job *job = job_new(e, JOB_CLEAN, id, worktree_clean_begin, worktree_cleaned);
     job->key.task = task;
     job->has_record = has_record;
     job->record = record;
     job->is_orphan = is_orphan;
-    job->begin = worktree_clean_begin;
-    job->done = cleaned;
-    job_set_lane(job, "worktrees", has_record ? record.repository : strbuf_text(&path));
+    job_set_lane(job, "worktrees", has_record ? record.repository : path);
     job_begin(job);
 }
 
@@ -875,11 +848,8 @@ void engine_workspace(const struct engine *e, task_id task, struct engine_worksp
     *ret = (struct engine_workspace){ 0 };
     struct worktree_record record = { 0 };
     if (worktree_record_read(e->data, engine_task_id(e, task, id), &record, NULL) == 0) {
-        struct strbuf path = STRBUF_INIT, branch = STRBUF_INIT;
-        worktree_path(e->data, id, &path);
-        git_branch_of_task(id, &branch);
-        ret->path = strbuf_take(&path);
-        ret->branch = strbuf_take(&branch);
+        ret->path = worktree_path(e->data, id);
+        ret->branch = git_branch_of_task(id);
         ret->base = xstrdup(record.base);
         ret->merge = xstrdup(record.merge);
         worktree_record_finish(&record);
@@ -897,16 +867,15 @@ const char *engine_project_merge(const struct config *config, const char *projec
 }
 
 int engine_check_worktrees(const struct engine *e, const char *project, struct error *err) {
-    static const char *const keys[] = { "prepare", "copy" };
     static const char *const patterns[] = { "projects.P.prepare", "projects.P.copy" };
     const char *mode = config_text(e->config, "projects.P.workspace_mode", project);
     const char *const *words = NULL;
-    for (size_t i = 0; strcmp(mode, "worktree") != 0 && i < ARRAY_SIZE(keys); i++)
+    for (size_t i = 0; strcmp(mode, "worktree") != 0 && i < ARRAY_SIZE(patterns); i++)
         if (config_words(e->config, patterns[i], project, &words) > 0)
             return error_set(err, -EINVAL,
                              "projects.%s.%s is for worktrees: set projects.%s.workspace_mode to "
                              "worktree, or unset it",
-                             project, keys[i], project);
+                             project, strrchr(patterns[i], '.') + 1, project);
     return 0;
 }
 
@@ -932,11 +901,9 @@ struct kept {
 
 static void count_kept(void *ctx, const char *id) {
     struct kept *kept = ctx;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    _cleanup_(freep) char *path = worktree_path(kept->e->data, id);
     task_id task = engine_task_of_id(kept->e, id, NULL);
-    worktree_path(kept->e->data, id, &path);
-    kept->count +=
-        task_state_is_final(state_of(kept->e, task)) && access(strbuf_text(&path), F_OK) == 0;
+    kept->count += task_state_is_final(state_of(kept->e, task)) && access(path, F_OK) == 0;
 }
 
 size_t engine_kept_worktrees(const struct engine *e) {

@@ -25,10 +25,14 @@ static void keep(struct job *job, const char *format, ...) {
     job_end(job);
 }
 
+static void keep_with_error(struct job *job) {
+    keep(job, "%s", job->err.text);
+}
+
 /* --- removing --------------------------------------------------------------------------------- */
 
-static void forgotten(struct job *job, const struct helper_end *end) {
-    (void)end; /* failures are retried together with the record */
+/* Failures are retried together with the record. */
+static void remove_record(struct job *job) {
     if (!job->is_orphan)
         delivery_keep_removed(job, job->branch_is_there ? "worktree" : "worktree and branch");
     if (!job->keeps_record)
@@ -36,49 +40,44 @@ static void forgotten(struct job *job, const struct helper_end *end) {
     job_end(job);
 }
 
-static void worktree_removed(struct job *job, const struct helper_end *end) {
-    (void)end; /* a branch that was moved meanwhile stays */
-    worktree_import_discard(job, forgotten);
+static void finish_removal(struct job *job) {
+    worktree_import_discard(job, remove_record);
 }
 
-static void drop_branch(struct job *job) {
-    job_git_for_others(job, WORDS("update-ref", "-d", job->branch_ref, job->head),
-                       worktree_removed);
+/* A branch that was moved meanwhile stays. */
+static void delete_branch(struct job *job) {
+    job_git_for_others(job, WORDS("update-ref", "-d", job->branch_ref, job->head), finish_removal);
 }
 
-static bool note_removing(struct job *job, bool removing) {
-    job->record.removing = removing;
-    return worktree_record_write(job->e->data, job->id, &job->record, &job->err) == 0;
-}
-
-static void removed(struct job *job, const struct helper_end *end) {
-    if (!job_worked(job, end, "git worktree remove")) {
-        if (end->code > 0) /* git refused; a killed git may have begun */
-            (void)note_removing(job, false);
-        keep(job, "%s", job->err.text);
-    } else if (job->branch_is_there)
-        worktree_removed(job, end);
+static void worktree_removed(struct job *job) {
+    if (job->result.code > 0) { /* git refused; a killed git may have begun */
+        job->record.removing = false;
+        (void)job_write_record(job, NULL);
+    }
+    if (!job_worked(job, "git worktree remove", keep_with_error))
+        return;
+    if (job->branch_is_there)
+        finish_removal(job);
     else
-        drop_branch(job);
+        delete_branch(job);
 }
 
-/* Without --force git would check the status once more, outside the sandbox of the run. */
-static void unlocked(struct job *job, const struct helper_end *end) {
-    (void)end; /* if it is still locked, git reports it */
-    if (note_removing(job, true))
-        job_git(job, WORDS("worktree", "remove", "--force", job->path), removed);
-    else
-        keep(job, "%s", job->err.text);
+/* Without --force git would check the status once more, outside the sandbox of the run. If the
+ * worktree is still locked, git reports it. */
+static void remove_worktree(struct job *job) {
+    job->record.removing = true;
+    if (job_write_record(job, keep_with_error))
+        job_git(job, WORDS("worktree", "remove", "--force", job->path), worktree_removed);
 }
 
-static void submodules_listed(struct job *job, const struct helper_end *end) {
-    if (end->code != 1) {
-        keep(job, end->code == 0 ? "it has submodules, whose commits may be nowhere else"
-                                 : "git cannot tell whether it has submodules");
+static void submodules_listed(struct job *job) {
+    if (job->result.code != 1) {
+        keep(job, job->result.code == 0 ? "it has submodules, whose commits may be nowhere else"
+                                        : "git cannot tell whether it has submodules");
     } else if (worktree_is_locked(&job->record)) {
-        job_git(job, WORDS("worktree", "unlock", job->path), unlocked);
+        job_git(job, WORDS("worktree", "unlock", job->path), remove_worktree);
     } else {
-        unlocked(job, NULL);
+        remove_worktree(job);
     }
 }
 
@@ -113,9 +112,10 @@ static void remove_merged(struct job *job) {
 }
 
 /* Nothing is lost if the branch has what is checked out. */
-static void tip_resolved(struct job *job, const struct helper_end *end) {
+static void tip_resolved(struct job *job) {
     char tip[GIT_HASH_MAX];
-    if (end->code != 0 || !git_hash(end->output, tip) || strcmp(tip, job->head) != 0) {
+    if (job->result.code != 0 || !git_hash(job->result.output, tip)
+        || strcmp(tip, job->head) != 0) {
         keep_commits(job);
         return;
     }
@@ -126,13 +126,11 @@ static void tip_resolved(struct job *job, const struct helper_end *end) {
     remove_now(job, false);
 }
 
-static void counted(struct job *job, const struct helper_end *end) {
+static void commits_counted(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
-    if (!job_worked(job, end, "git rev-list")) {
-        keep(job, "%s", job->err.text);
+    if (!job_worked(job, "git rev-list", keep_with_error))
         return;
-    }
-    (void)git_output_line(end->output, 0, &count);
+    (void)git_output_line(job->result.output, 0, &count);
     job->count = job_text(job, "%s", strbuf_text(&count));
     job->is_handed_over =
         (strcmp(job->record.merge, "local") == 0 || strcmp(job->record.merge, "mr") == 0)
@@ -148,27 +146,25 @@ static void counted(struct job *job, const struct helper_end *end) {
 }
 
 /* Its fourth line is where it left the base. If that equals HEAD, the base has all of it. */
-static void head_read(struct job *job, const struct helper_end *end) {
+static void head_read(struct job *job) {
     char from[GIT_HASH_MAX];
-    if (!git_output_hash(end->output, 0, job->head)) {
+    if (!git_output_hash(job->result.output, 0, job->head)) {
         keep(job, "git cannot tell what is checked out there");
         return;
     }
-    if (git_output_hash(end->output, 3, from) && strcmp(job->head, from) == 0)
+    if (git_output_hash(job->result.output, 3, from) && strcmp(job->head, from) == 0)
         remove_merged(job);
     else
         job_git(job,
                 WORDS("rev-list", "--count", job->head, job_text(job, "^%s", job->record.base)),
-                counted);
+                commits_counted);
 }
 
-static void status_read(struct job *job, const struct helper_end *end) {
-    if (!job_worked(job, end, "git status")) {
-        keep(job, "%s", job->err.text);
+static void status_read(struct job *job) {
+    if (!job_worked(job, "git status", keep_with_error))
         return;
-    }
-    job->lacks_files = job->record.removing && git_status_only_lacks_files(end->output);
-    if (end->size > 0 && !job->lacks_files) {
+    job->lacks_files = job->record.removing && git_status_only_lacks_files(job->result.output);
+    if (job->result.size > 0 && !job->lacks_files) {
         keep(job, "it has changes that are not committed");
         return;
     }
@@ -181,46 +177,47 @@ static void status_read(struct job *job, const struct helper_end *end) {
     job_call(job, &call, head_read);
 }
 
-/* --- unfinished operations, unknown worktrees ------------------------------------------------- */
+/* --- worktrees that git created or removed only in part ---------------------------------------- */
 
-/* Its commits may be all that is left. */
-static void branch_counted(struct job *job, const struct helper_end *end) {
-    _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
-    (void)git_output_line(end->output, 0, &count);
-    if (end->code == 0 && strcmp(strbuf_text(&count), "0") == 0)
-        drop_branch(job);
-    else
-        worktree_removed(job, end);
+static void prune(struct job *job) {
+    job_git(job, WORDS("worktree", "prune"), job->after_discard);
 }
 
-static void branch_resolved(struct job *job, const struct helper_end *end) {
-    if (end->code != 0 || !git_hash(end->output, job->head))
-        worktree_removed(job, end);
+static void delete_folder(struct job *job) {
+    const char *const argv[] = { "rm", "-rf", "--", job->path, NULL };
+    job_call(job, &(struct job_call){ .argv = argv, .cwd = "/" }, prune);
+}
+
+/* Git may not know the worktree: then it refuses to remove it. */
+void worktree_discard(struct job *job, job_step then) {
+    job->after_discard = then;
+    job_git(job, WORDS("worktree", "remove", "--force", "--force", job->path), delete_folder);
+}
+
+/* Its commits may be all that is left. */
+static void branch_counted(struct job *job) {
+    _cleanup_(strbuf_finish) struct strbuf count = STRBUF_INIT;
+    (void)git_output_line(job->result.output, 0, &count);
+    if (job->result.code == 0 && strcmp(strbuf_text(&count), "0") == 0)
+        delete_branch(job);
+    else
+        finish_removal(job);
+}
+
+static void branch_resolved(struct job *job) {
+    if (job->result.code != 0 || !git_hash(job->result.output, job->head))
+        finish_removal(job);
     else
         job_git(job,
                 WORDS("rev-list", "--count", job->head, job_text(job, "^%s", job->record.base)),
                 branch_counted);
 }
 
-static void pruned(struct job *job, const struct helper_end *end) {
-    (void)end;
+static void resolve_branch(struct job *job) {
     job_git(job, WORDS("rev-parse", "--verify", "--quiet", job->branch_ref), branch_resolved);
 }
 
-static void prune(struct job *job, const struct helper_end *end) {
-    (void)end;
-    job_git(job, WORDS("worktree", "prune"), pruned);
-}
-
-void worktree_delete(struct job *job, job_step then) {
-    const char *const argv[] = { "rm", "-rf", "--", job->path, NULL };
-    job_call(job, &(struct job_call){ .argv = argv, .cwd = "/" }, then);
-}
-
-static void half_removed(struct job *job, const struct helper_end *end) {
-    (void)end;
-    worktree_delete(job, prune);
-}
+/* --- start ------------------------------------------------------------------------------------ */
 
 void worktree_clean_begin(struct job *job) {
     struct strbuf git_dir = STRBUF_INIT;
@@ -230,21 +227,22 @@ void worktree_clean_begin(struct job *job) {
         job_end(job);
         return;
     }
-    int there = job->has_record ? worktree_find(job->path, &job->record)
+    int found = job->has_record ? worktree_find(job->path, &job->record)
                                 : worktree_git_dir(job->path, &git_dir);
     strbuf_finish(&git_dir);
     if (!job->has_record) {
-        if (there != -ENOENT)
+        if (found != -ENOENT)
             keep(job, "it was not made here");
         else
             job_end(job);
-    } else if (there == -ENOENT) {
-        prune(job, NULL);
-    } else if (!job->record.made || (job->record.removing && there == -EUCLEAN)) {
-        job_git(job, WORDS("worktree", "remove", "--force", "--force", job->path), half_removed);
-    } else if (there == -EPERM) {
-        keep(job, WORKTREE_FOREIGN, job->path);
-    } else if (there < 0) {
+    } else if (found == -ENOENT) {
+        job->after_discard = resolve_branch;
+        prune(job);
+    } else if (!job->record.made || (job->record.removing && found == -EUCLEAN)) {
+        worktree_discard(job, resolve_branch);
+    } else if (found == -EPERM) {
+        keep(job, WORKTREE_REPLACED, job->path);
+    } else if (found < 0) {
         keep(job, "its repository '%s' does not know it", job->record.repository);
     } else {
         /* Git would read a nested repository with the settings of that. Uncommitted work there is

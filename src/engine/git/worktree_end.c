@@ -71,28 +71,25 @@ void worktree_end_again(struct job *job, const char *format, ...) {
                                    PAUSE_MAX));
 }
 
+static void try_delivery_again(struct job *job) {
+    worktree_end_again(job, "%s", job->err.text);
+}
+
 /* --- the last step ---------------------------------------------------------------------------- */
 
-static void unlocked(struct job *job, const struct helper_end *end) {
-    (void)end;
+static void worktree_unlocked(struct job *job) {
     job->err.code = 0;
     job_end(job);
 }
 
-static void counted(struct job *job, const struct helper_end *end) {
-    (void)end;
-    job_git(job, WORDS("worktree", "unlock", job->path), unlocked);
+static void unlock_worktree(struct job *job) {
+    job_git(job, WORDS("worktree", "unlock", job->path), worktree_unlocked);
 }
 
 void worktree_end_finish(struct job *job) {
     job->can_stop = false;
     unlock_merges(job);
-    delivery_count(job, counted);
-}
-
-void worktree_end_step(struct job *job, const struct helper_end *end) {
-    (void)end;
-    worktree_end_finish(job);
+    delivery_count_commits(job, unlock_worktree);
 }
 
 /* --- committing ------------------------------------------------------------------------------- */
@@ -102,21 +99,19 @@ static void try_commit(struct job *job);
 /* A failed result stays in the worktree as it is. */
 static void commit_failed(struct job *job) {
     if (job->outcome == OUTCOME_OK)
-        worktree_end_again(job, "%s", job->err.text);
+        try_delivery_again(job);
     else
         worktree_end_finish(job);
 }
 
-static void committed(struct job *job, const struct helper_end *end) {
-    if (end->code != 0 && !job->anonymous && !end->timed_out && !end->error) {
+static void committed(struct job *job) {
+    if (job->result.code != 0 && !job->anonymous && !job->result.timed_out && !job->result.error) {
         job->anonymous = true; /* git may lack a committer identity */
         try_commit(job);
         return;
     }
-    if (!job_worked(job, end, "git commit"))
-        commit_failed(job);
-    else
-        job->after_commit(job, end);
+    if (job_worked(job, "git commit", commit_failed))
+        job->after_commit(job);
 }
 
 static void try_commit(struct job *job) {
@@ -124,28 +119,24 @@ static void try_commit(struct job *job) {
                     committed);
 }
 
-static void index_taken_over(struct job *job, bool worked) {
-    if (worked)
-        job->after_commit(job, NULL);
+static void index_imported(struct job *job) {
+    if (job->err.code == 0)
+        job->after_commit(job);
     else
         commit_failed(job);
 }
 
-static void compared(struct job *job, const struct helper_end *end) {
-    if (end->code == 0)
-        worktree_import(job, index_taken_over); /* nothing to commit */
-    else if (end->code == 1)
+static void index_compared(struct job *job) {
+    if (job->result.code == 1)
         try_commit(job);
-    else if (!job_worked(job, end, "git diff"))
-        commit_failed(job);
+    else if (job_worked(job, "git diff", commit_failed)) /* nothing to commit */
+        worktree_import(job, index_imported);
 }
 
-static void all_added(struct job *job, const struct helper_end *end) {
-    if (!job_worked(job, end, "git add"))
-        commit_failed(job);
-    else
+static void all_added(struct job *job) {
+    if (job_worked(job, "git add", commit_failed))
         worktree_as_run(job, WORDS("diff", "--cached", "--quiet", "--no-ext-diff", "--no-textconv"),
-                        true, compared);
+                        true, index_compared);
 }
 
 void worktree_commit(struct job *job, const char *message, job_step after) {
@@ -156,9 +147,9 @@ void worktree_commit(struct job *job, const char *message, job_step after) {
 
 /* --- unfinished rebases ----------------------------------------------------------------------- */
 
-/* `git rebase --abort` would refuse to overwrite the files that the rebase itself wrote. */
-static void rebase_quit(struct job *job, const struct helper_end *end) {
-    (void)end; /* there may have been none */
+/* `git rebase --abort` would refuse to overwrite the files that the rebase itself wrote. There may
+ * have been no rebase to quit. */
+static void rebase_quit(struct job *job) {
     worktree_as_run(job, WORDS("checkout", "--quiet", "--force", job->branch), false,
                     job->after_abandon);
 }
@@ -170,8 +161,7 @@ void worktree_abandon_rebase(struct job *job, job_step then) {
 
 /* --- merge: local, mr ------------------------------------------------------------------------- */
 
-static void left_on_branch(struct job *job, const struct helper_end *end) {
-    (void)end;
+static void left_on_branch(struct job *job) {
     if (delivery_is_empty(&job->changes))
         WORKTREE_END_NOTE(job, "no changes: no file on branch '%s' differs from '%s'", job->branch,
                           job->record.base);
@@ -182,30 +172,30 @@ static void left_on_branch(struct job *job, const struct helper_end *end) {
     worktree_end_finish(job);
 }
 
-static void handed_over(struct job *job, const struct helper_end *end) {
+static void handed_over(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf last = STRBUF_INIT;
-    strbuf_puts(&job->output, end->output);
-    git_error_message(end->output, &last);
-    if (end->code == 0) {
+    strbuf_puts(&job->output, job->result.output);
+    git_error_message(job->result.output, &last);
+    if (job->result.code == 0) {
         WORKTREE_END_NOTE(job, "merge request for '%s': %.150s", job->branch,
                           last.length ? strbuf_text(&last) : "done");
         worktree_end_finish(job);
         return;
     }
-    const char *why = end->timed_out ? "it took longer than git.timeout_s"
-                      : end->error   ? (*end->why ? end->why : strerror(end->error))
-                                     : strbuf_text(&last);
+    const char *why = job->result.timed_out ? "it took longer than git.timeout_s"
+                      : job->result.error
+                          ? (*job->result.why ? job->result.why : strerror(job->result.error))
+                          : strbuf_text(&last);
     worktree_end_again(job, "projects.P.mr_command failed: %s", why);
 }
 
-static void hand_over(struct job *job, const struct helper_end *end) {
+static void hand_over(struct job *job) {
     const struct engine *e = job->e;
     const struct engine_project *project = project_of_task(e, job->key.task);
-    (void)end;
     /* Commands of the repository have run since the last check; the delivery command is the owner's
      * and finds git itself. */
     if (worktree_find(job->path, &job->record) < 0) {
-        worktree_end_fail(job, OUTCOME_FAILED, WORKTREE_FOREIGN ": nothing is delivered",
+        worktree_end_fail(job, OUTCOME_FAILED, WORKTREE_REPLACED ": nothing is delivered",
                           job->path);
         return;
     }
@@ -239,24 +229,21 @@ static void hand_over(struct job *job, const struct helper_end *end) {
 /* --- start ------------------------------------------------------------------------------------ */
 
 /* No branch of that name was requested: the rest is committed where the agent committed. */
-static void left_elsewhere(struct job *job, const struct helper_end *end) {
-    (void)end;
+static void left_elsewhere(struct job *job) {
     WORKTREE_END_NOTE(job,
                       "its worktree '%.120s' is not on its branch '%.60s': its commits are there",
                       job->path, job->branch);
     worktree_end_finish(job);
 }
 
-static void head_read(struct job *job, const struct helper_end *end) {
+static void head_read(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
-    if (end->code != 1 && !job_worked(job, end, "git symbolic-ref")) {
-        worktree_end_again(job, "%s", job->err.text);
+    if (job->result.code != 1 && !job_worked(job, "git symbolic-ref", try_delivery_again))
         return;
-    }
-    (void)git_output_line(end->output, 0, &head);
+    (void)git_output_line(job->result.output, 0, &head);
     const char *message = job_text(job, "%s\n\nSluice-Task: %s",
                                    *job->record.title ? job->record.title : job->id, job->id);
-    bool is_elsewhere = end->code != 0 || strcmp(strbuf_text(&head), job->branch) != 0;
+    bool is_elsewhere = job->result.code != 0 || strcmp(strbuf_text(&head), job->branch) != 0;
     if (is_elsewhere && job->record.implied && !job->merging) {
         worktree_commit(job, message, left_elsewhere);
         return;
@@ -265,7 +252,7 @@ static void head_read(struct job *job, const struct helper_end *end) {
         worktree_end_fail(job, OUTCOME_FAILED,
                           "its worktree is on '%.80s' and not on its branch '%s': there is nothing "
                           "to merge",
-                          end->code == 0 ? strbuf_text(&head) : "no branch", job->branch);
+                          job->result.code == 0 ? strbuf_text(&head) : "no branch", job->branch);
         return;
     }
     bool is_direct = strcmp(job->record.merge, "direct") == 0
@@ -309,36 +296,32 @@ static void continue_with_outcome(struct job *job) {
         worktree_deliver(job);
     else if (is_over && !worktree_in_progress(job->record.git_dir)) {
         job->doing = "saves what it has left";
-        worktree_commit(job, WIP, worktree_end_step);
+        worktree_commit(job, WIP, worktree_end_finish);
     } else
         worktree_end_finish(job);
 }
 
-static void measure(struct job *job) {
-    delivery_measure(job, continue_with_outcome);
+static void count_changes(struct job *job) {
+    delivery_count_changes(job, continue_with_outcome);
 }
 
-static void abandoned(struct job *job, const struct helper_end *end) {
-    if (!job_worked(job, end, "git checkout")) {
-        worktree_end_again(job, "%s", job->err.text);
+static void rebase_abandoned(struct job *job) {
+    if (!job_worked(job, "git checkout", try_delivery_again))
         return;
-    }
     job->is_rebased = true; /* or was, before the daemon was killed: its checks have not passed */
-    diff_keep(job, measure);
+    diff_keep(job, count_changes);
 }
 
-static void imported(struct job *job, bool worked) {
-    if (!worked && job->outcome == OUTCOME_OK) {
-        worktree_end_again(job, "%s", job->err.text);
-        return;
-    }
-    if (!worked) { /* not lost: the next run of the task continues with it */
+static void commits_imported(struct job *job) {
+    if (job->err.code < 0 && job->outcome == OUTCOME_OK)
+        try_delivery_again(job);
+    else if (job->err.code < 0) { /* not lost: the next run of the task continues with it */
         log_warning("what '%s' has committed is not saved: %s", job->id, job->err.text);
         worktree_end_finish(job);
     } else if (job->record.rebasing)
-        worktree_abandon_rebase(job, abandoned);
+        worktree_abandon_rebase(job, rebase_abandoned);
     else
-        diff_keep(job, measure);
+        diff_keep(job, count_changes);
 }
 
 void worktree_end_begin(struct job *job) {
@@ -349,18 +332,18 @@ void worktree_end_begin(struct job *job) {
             job->outcome = OUTCOME_FAILED;
             job->is_forced = true;
             if (there == -EPERM)
-                WORKTREE_END_EXPLAIN(job, WORKTREE_FOREIGN ": nothing is delivered", job->path);
+                WORKTREE_END_EXPLAIN(job, WORKTREE_REPLACED ": nothing is delivered", job->path);
             else
                 WORKTREE_END_EXPLAIN(job, "its worktree '%.180s' is %s", job->path,
                                      there == -EXDEV ? "a copy of another" : "gone");
         }
         if (there == -EPERM) {
-            log_warning("what '%s' has left is not saved: " WORKTREE_FOREIGN, job->id, job->path);
+            log_warning("what '%s' has left is not saved: " WORKTREE_REPLACED, job->id, job->path);
             worktree_end_finish(job);
         } else
             job_end(job);
         return;
     }
     worktree_break_locks(&job->record, job->branch);
-    worktree_import(job, imported);
+    worktree_import(job, commits_imported);
 }

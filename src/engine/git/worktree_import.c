@@ -26,21 +26,12 @@
 #define REMOVED_AT_ONCE 1000u /* files */
 
 static const char *folder_of(struct job *job) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    private_git_path(job->e->data, job->id, &path);
-    return job_text(job, "%s", strbuf_text(&path));
+    return private_git_path(job->e->data, job->id, &job->arena);
 }
 
-static void end_with(struct job *job, bool worked) {
-    job->after_import(job, worked);
-}
-
-static bool worked(struct job *job, const struct helper_end *end, const char *what) {
-    if (job_worked(job, end, what))
-        return true;
+static void import_failed(struct job *job) {
     (void)error_prefix(&job->err, "its commits cannot be taken over");
-    end_with(job, false);
-    return false;
+    job->after_import(job);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -50,25 +41,26 @@ void worktree_import_discard(struct job *job, job_step then) {
     const char *folder = folder_of(job);
     const char *const argv[] = { "rm", "-rf", "--", folder, NULL };
     unsigned budget = REMOVED_AT_ONCE;
-    if (access(folder, F_OK) < 0 || remove_tree_at(AT_FDCWD, folder, &budget) == 0)
-        then(job, NULL);
-    else
+    if (access(folder, F_OK) < 0 || remove_tree_at(AT_FDCWD, folder, &budget) == 0) {
+        job->result = (struct helper_end){ .output = "", .why = "" };
+        then(job);
+    } else
         job_call(job, &(struct job_call){ .argv = argv, .cwd = "/" }, then);
 }
 
-static void discarded(struct job *job, const struct helper_end *end) {
-    if (!end || worked(job, end, "rm"))
-        end_with(job, true);
+static void folder_deleted(struct job *job) {
+    if (job_worked(job, "rm", import_failed))
+        job->after_import(job);
 }
 
-static void head_set(struct job *job, const struct helper_end *end) {
-    if (worked(job, end, "git update-ref"))
-        worktree_import_discard(job, discarded);
+static void head_set(struct job *job) {
+    if (job_worked(job, "git update-ref", import_failed))
+        worktree_import_discard(job, folder_deleted);
 }
 
 static void set_head(struct job *job) {
     if (job->tips.is_on_branch || !job->tips.head[0])
-        worktree_import_discard(job, discarded);
+        worktree_import_discard(job, folder_deleted);
     else
         job_git_in_worktree(job, WORDS("update-ref", "--no-deref", "HEAD", job->tips.head),
                             head_set);
@@ -76,8 +68,8 @@ static void set_head(struct job *job) {
 
 /* --- the branch ------------------------------------------------------------------------------- */
 
-static void branch_moved(struct job *job, const struct helper_end *end) {
-    if (worked(job, end, "git update-ref"))
+static void branch_moved(struct job *job) {
+    if (job_worked(job, "git update-ref", import_failed))
         set_head(job);
 }
 
@@ -94,9 +86,9 @@ static void move_branch(struct job *job) {
 }
 
 /* A killed daemon may have moved it. */
-static void branch_resolved(struct job *job, const struct helper_end *end) {
+static void branch_resolved(struct job *job) {
     char now[GIT_HASH_MAX];
-    if (end->code == 0 && git_output_hash(end->output, 0, now)
+    if (job->result.code == 0 && git_output_hash(job->result.output, 0, now)
         && strcmp(now, job->tips.branch) == 0)
         set_head(job);
     else
@@ -109,8 +101,8 @@ static void resolve_branch(struct job *job) {
 
 /* --- the objects ------------------------------------------------------------------------------ */
 
-static void objects_imported(struct job *job, const struct helper_end *end) {
-    if (worked(job, end, "git"))
+static void objects_imported(struct job *job) {
+    if (job_worked(job, "git", import_failed))
         resolve_branch(job);
 }
 
@@ -127,19 +119,17 @@ static int read_pack_header(const char *path, uint32_t *ret_count, off_t *ret_si
     return 0;
 }
 
-static void packed(struct job *job, const struct helper_end *end) {
+static void packed(struct job *job) {
     static const char script[] = "file=$1; shift; exec \"$@\" <\"$file\"";
     const char *path = job_text(job, "%s/common/" PACK, folder_of(job));
     uint32_t count = 0;
     off_t size = 0;
-    if (!worked(job, end, "git pack-objects"))
+    if (!job_worked(job, "git pack-objects", import_failed))
         return;
-    if (read_pack_header(path, &count, &size, &job->err) < 0) {
-        end_with(job, false);
-        return;
-    }
-    if (count == 0) {
-        resolve_branch(job);
+    int r = read_pack_header(path, &count, &size, &job->err);
+    if (r < 0 || count == 0) {
+        job_step next = r < 0 ? job->after_import : resolve_branch;
+        next(job);
         return;
     }
     bool is_small = count < UNPACKED_COUNT && size < UNPACKED_BYTES;
@@ -176,16 +166,14 @@ static void pack(struct job *job) {
     job_call(job, &call, packed);
 }
 
-void worktree_import(struct job *job, void (*then)(struct job *job, bool worked)) {
+void worktree_import(struct job *job, job_step then) {
     const char *folder = folder_of(job);
     struct private_git_tips *tips = &job->tips;
     job->after_import = then;
-    if (!private_git_is_there(folder)) {
-        then(job, true);
-        return;
-    }
-    if (private_git_read(folder, job->record.git_dir, job->branch, tips, &job->err) < 0) {
-        then(job, false);
+    job->err = (struct error){ 0 };
+    if (!private_git_is_there(folder)
+        || private_git_read(folder, job->record.git_dir, job->branch, tips, &job->err) < 0) {
+        then(job);
         return;
     }
     bool is_same = !tips->branch[0] || strcmp(tips->branch, tips->begin) == 0;
@@ -225,22 +213,20 @@ int worktree_lend(struct job *job) {
     return private_git_make(folder, job->record.common_dir, job->branch, &job->err);
 }
 
-static void commits_imported(struct job *job, bool worked) {
-    struct helper_end end = job->as_run_end;
-    job_step then = job->after_as_run;
-    if (!worked && end.code == 0) {
-        end.code = -1;
-        end.error = job->err.code < 0 ? -job->err.code : EIO;
-        end.why = job_text(job, "%s", job->err.text);
+static void commits_imported(struct job *job) {
+    job->result = job->as_run_result;
+    if (job->err.code < 0 && job->result.code == 0) {
+        job->result.code = -1;
+        job->result.error = -job->err.code;
+        job->result.why = job_text(job, "%s", job->err.text);
     }
-    then(job, &end);
+    job->after_as_run(job);
 }
 
-static void import_after(struct job *job, const struct helper_end *end) {
-    job->as_run_end = *end;
-    job->as_run_end.output = job_text(job, "%s", end->output);
-    job->as_run_end.why = end->why ? job_text(job, "%s", end->why) : NULL;
-    job->err = (struct error){ 0 };
+static void import_commits(struct job *job) {
+    job->as_run_result = job->result;
+    job->as_run_result.output = job_text(job, "%s", job->result.output);
+    job->as_run_result.why = job->result.why ? job_text(job, "%s", job->result.why) : NULL;
     worktree_import(job, commits_imported);
 }
 
@@ -257,13 +243,9 @@ void worktree_as_run(struct job *job, const char *const *words, bool more, job_s
         return;
     }
     if (r < 0 || worktree_lend(job) < 0) {
-        struct helper_end end = { .code = -1,
-                                  .error = -job->err.code,
-                                  .output = "",
-                                  .why = job_text(job, "%s", job->err.text) };
-        then(job, &end);
+        job_not_started(job, &job->err, then);
         return;
     }
     job->after_as_run = then;
-    job_call(job, &call, more ? then : import_after);
+    job_call(job, &call, more ? then : import_commits);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "base/env_text.h"
 #include "base/money.h"
 #include "engine/agents.h"
 #include "engine/agents/agents_internal.h"
@@ -22,66 +23,6 @@
 #include "engine/slurm/slurm_internal.h"
 #include "engine/tasks/tasks_internal.h"
 #include "os/clock.h"
-
-/* --- protocol clients ------------------------------------------------------------------------- */
-
-/* An agent that speaks a protocol is run by our client, which is installed beside the shim. It is
- * part of the run: it is in the sandbox, outlives the daemon, and is killed with the run. */
-
-/* In a sandbox everything may be permitted: that is its purpose. */
-static const char *permissions_of(const struct launch_box *box) {
-    const char *set = config_text(box->e->config, "agents.A.permissions", box->run->agent);
-    if (strcmp(set, "auto") != 0)
-        return set;
-    return box->kind == SANDBOX_NONE ? "edits" : "allow";
-}
-
-/* For a program on this machine that a sandbox shows as it is. */
-static int check_installed(const struct launch_box *box, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
-    if (box->run->executor != EXECUTOR_LOCAL || box->kind == SANDBOX_PODMAN)
-        return 0;
-    engine_agent_program(box->e, box->run->agent, &program, &found);
-    const char *name = strbuf_text(&program);
-    if (found.length > 0 || (*name != '/' && strchr(name, '/')))
-        return 0;
-    return error_set(err, -ENOENT, "cannot run '%.120s': %s", name, strerror(ENOENT));
-}
-
-static void put_client_path(const struct launch_box *box, const struct agent_adapter *adapter,
-                            struct strbuf *out) {
-    const char *there = config_text(box->e->config, "slurm.shim", NULL);
-    const char *shim = box->run->executor != EXECUTOR_LOCAL && *there ? there : box->e->shim_path;
-    const char *slash = strrchr(shim, '/');
-    if (slash)
-        strbuf_add(out, shim, (size_t)(slash - shim) + 1);
-    strbuf_puts(out, agent_adapter_client(adapter));
-}
-
-/* Appends the words of the client and of its agent to `out`, each NUL-terminated. `resume`: the
- * session, or NULL. Fails if the agent is not installed: the client would only exit early. */
-static int launch_client_words(const struct launch_box *box, const struct agent_adapter *adapter,
-                               const char *resume, struct strbuf *out, size_t *ret_count,
-                               struct error *err) {
-    const struct config *config = box->e->config;
-    const char *agent = box->run->agent;
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    int r = check_installed(box, err);
-    if (r < 0)
-        return r;
-    put_client_path(box, adapter, &path);
-    struct agent_client client = {
-        .program = strbuf_text(&path),
-        .permissions = permissions_of(box),
-        .resume = resume,
-        .mode = config_text(config, "agents.A.mode", agent),
-        .model = config_text(config, "agents.A.model", agent),
-        .auth_method = config_text(config, "agents.A.auth_method", agent),
-    };
-    client.count = config_words(config, "agents.A.command", agent, &client.words);
-    *ret_count = agent_client_command(&client, out);
-    return 0;
-}
 
 /* --- preparing a worktree --------------------------------------------------------------------- */
 
@@ -126,7 +67,7 @@ time_ms launch_prepare_time(const struct engine *e, const struct live_run *run) 
 
 /* --- the spec of a run ------------------------------------------------------------------------ */
 
-/* Before the complete prompt: it is unknown whether the session got that before it was cut off. */
+/* Put before the complete prompt: it is unknown whether the session got that before it was cut off. */
 #define RESUME_PROMPT                                                                              \
     "You were interrupted. Go on where you stopped: what is done stays done. The task was:\n\n"
 
@@ -200,23 +141,13 @@ static void put_iteration_env(struct launch *l) {
 }
 
 static void put_workspace_env(struct launch *l) {
-    const char *branch, *base;
-    const char *path = workspace_path(l->e, l->run->task, &branch, &base);
-    if (path)
-        put_env(l, format(l, "SLUICE_WORKSPACE=%s", path));
-    if (branch) {
-        put_env(l, format(l, "SLUICE_BRANCH=%s", branch));
-        put_env(l, format(l, "SLUICE_BASE=%s", base));
+    const struct workspace_place *place = workspace_find(l->e, l->run->task);
+    if (place)
+        put_env(l, format(l, "SLUICE_WORKSPACE=%s", place->path));
+    if (place && place->branch) {
+        put_env(l, format(l, "SLUICE_BRANCH=%s", place->branch));
+        put_env(l, format(l, "SLUICE_BASE=%s", place->base));
     }
-}
-
-/* Stored with the shim, so that a later daemon knows it too. */
-static void put_agent_env(struct launch *l) {
-    put_env(l, format(l, "SLUICE_ADAPTER=%s", agent_adapter_name(l->adapter)));
-    if (l->run->session)
-        put_env(l, format(l, "SLUICE_SESSION=%s", l->run->session));
-    if (l->run->resumes)
-        put_env(l, "SLUICE_RESUMES=1");
 }
 
 /* For programs of the run that show or store what others read. */
@@ -252,35 +183,29 @@ static void put_own_env(struct launch *l) {
     put_iteration_env(l);
     put_workspace_env(l);
     put_secret_names(l);
-    if (l->adapter)
-        put_agent_env(l);
+    if (l->adapter) { /* stored with the shim, so that a later daemon knows it, too */
+        put_env(l, format(l, "SLUICE_ADAPTER=%s", agent_adapter_name(l->adapter)));
+        if (l->run->session)
+            put_env(l, format(l, "SLUICE_SESSION=%s", l->run->session));
+        if (l->run->resumes)
+            put_env(l, "SLUICE_RESUMES=1");
+    }
     if (l->box.kind != SANDBOX_NONE)
         put_env(l, format(l, "SLUICE_SANDBOX=%s", sandbox_kind_name(l->box.kind)));
 }
 
-/* Passes the daemon's own variable of this name, if any. */
-static void pass_variable(struct launch *l, const char *name) {
-    size_t length = strlen(name);
-    for (char *const *pair = l->e->options.environment; pair && *pair; pair++)
-        if (strncmp(*pair, name, length) == 0 && (*pair)[length] == '=')
-            put_env(l, *pair);
-}
-
-/* Lowest precedence. */
-static void put_telemetry_env(struct launch *l) {
+/* In order of precedence: telemetry has the lowest. */
+static void build_env(struct launch *l) {
+    const char *const *words = NULL, *own = NULL;
     _cleanup_(strbuf_finish) struct strbuf pairs = STRBUF_INIT;
     telemetry_variables(l->e, l->run, l->spec.run,
                         l->adapter ? agent_adapter_name(l->adapter) : NULL, &pairs);
     for (size_t at = 0; at < pairs.length; at += strlen(pairs.text + at) + 1)
         put_env(l, arena_strdup(&l->arena, pairs.text + at));
-}
-
-static void build_env(struct launch *l) {
-    const char *const *words = NULL;
-    put_telemetry_env(l);
     size_t count = config_words(l->e->config, "tasks.env", NULL, &words);
     for (size_t i = 0; i < count; i++)
-        pass_variable(l, words[i]);
+        if (env_pick(daemon_env(l->e), &words[i], 1, &own) > 0)
+            put_env(l, own);
     for (const char *const *pair = l->adapter ? agent_environment(l->adapter) : NULL; pair && *pair;
          pair++)
         put_env(l, *pair);
@@ -370,20 +295,6 @@ static int end_words(struct launch *l, const char *setting, struct error *err) {
                            setting, RUN_ARGS_MAX);
 }
 
-/* What retries have allowed; NULL: nothing. */
-static const char *const *allow_list(struct launch *l) {
-    const json_t *rules = json_object_get(l->json, "allow");
-    size_t count = json_array_size(rules), kept = 0;
-    if (count == 0)
-        return NULL;
-    const char **list = arena_alloc(&l->arena, (count + 1) * sizeof(*list));
-    for (size_t i = 0; i < count; i++)
-        if (json_string_value(json_array_get(rules, i)))
-            list[kept++] = json_string_value(json_array_get(rules, i));
-    list[kept] = NULL;
-    return list;
-}
-
 /* The adapter's arguments: unattended, output as events, the prompt where it belongs. */
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
@@ -398,7 +309,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     else
         launch.session = l->run->session;
     (void)config_words(e->config, "agents.A.args", l->run->agent, &launch.more);
-    launch.allow = allow_list(l);
+    launch.allow = json_words(json_object_get(l->json, "allow"), &l->arena);
     launch.budget_usd = budget_text(l);
     if (usage && l->box.kind == SANDBOX_NONE)
         launch.usage_file = format(l, "%s/%s/%s", e->runs_folder, l->run->view.folder, usage);
@@ -447,15 +358,44 @@ static size_t choose_words(struct launch *l, const char *agent, const char *cons
     return more;
 }
 
-/* The configured command, run by a protocol client. */
+/* For a program on this machine that a sandbox shows as it is. */
+static int check_installed(const struct launch *l, struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf program = STRBUF_INIT, found = STRBUF_INIT;
+    if (l->run->executor != EXECUTOR_LOCAL || l->box.kind == SANDBOX_PODMAN)
+        return 0;
+    engine_agent_program(l->e, l->run->agent, &program, &found);
+    const char *name = strbuf_text(&program);
+    if (found.length > 0 || (*name != '/' && strchr(name, '/')))
+        return 0;
+    return error_set(err, -ENOENT, "cannot run '%.120s': %s", name, strerror(ENOENT));
+}
+
+/* An agent that speaks a protocol is run by our client, which is installed beside the shim. The
+ * client is part of the run: it is in the sandbox, outlives the daemon, and is killed with the run.
+ * Fails if the agent is not installed: the client would only exit early. */
 static int take_client_command(struct launch *l, const char *prompt, struct error *err) {
+    const struct config *config = l->e->config;
+    const char *agent = l->run->agent, *there = config_text(config, "slurm.shim", NULL);
+    const char *shim = l->run->executor != EXECUTOR_LOCAL && *there ? there : l->e->shim_path;
+    const char *slash = strrchr(shim, '/');
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
-    size_t count = 0;
     session_prepare(l->e, l->run, may_resume(l), false);
-    int r = launch_client_words(&l->box, l->adapter, l->run->resumes ? l->run->session : NULL,
-                                &words, &count, err);
+    int r = check_installed(l, err);
     if (r < 0)
         return r;
+    struct agent_client client = {
+        .program = format(l, "%.*s%s", slash ? (int)(slash - shim) + 1 : 0, shim,
+                          agent_adapter_client(l->adapter)),
+        .permissions = config_text(config, "agents.A.permissions", agent),
+        .resume = l->run->resumes ? l->run->session : NULL,
+        .mode = config_text(config, "agents.A.mode", agent),
+        .model = config_text(config, "agents.A.model", agent),
+        .auth_method = config_text(config, "agents.A.auth_method", agent),
+    };
+    if (strcmp(client.permissions, "auto") == 0) /* in a sandbox everything may be permitted */
+        client.permissions = l->box.kind == SANDBOX_NONE ? "edits" : "allow";
+    client.count = config_words(config, "agents.A.command", agent, &client.words);
+    size_t count = agent_client_command(&client, &words);
     add_words(l, &words, count);
     set_prompt(l, l->run->resumes ? format(l, "%s%s", RESUME_PROMPT, prompt) : prompt);
     return end_words(l, "command", err);
@@ -695,13 +635,10 @@ struct order_launch {
 PART_STATE(launch, struct order_launch, launch_of)
 
 void launch_remove_marker(const struct engine *e, const char *id) {
-    struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/done/%s", e->data, id);
-    (void)unlink(strbuf_text(&path)); /* most have none */
-    strbuf_clear(&path);
-    strbuf_printf(&path, "%s/tasks/%s/" ITERATION_OWN "/%s", e->data, id, id);
-    (void)unlink(strbuf_text(&path));
-    strbuf_finish(&path);
+    _cleanup_(freep) char *path = xasprintf("%s/done/%s", e->data, id);
+    _cleanup_(freep) char *own = xasprintf("%s/tasks/%s/" ITERATION_OWN "/%s", e->data, id, id);
+    (void)unlink(path); /* most have none */
+    (void)unlink(own);
 }
 
 char *launch_marker_path(const struct engine *e, task_id task) {
@@ -841,7 +778,7 @@ void launch_set_deadline(struct engine *e, struct live_run *run) {
     launch_of(e)->check_at = time_min(launch_of(e)->check_at, run->launch_deadline);
 }
 
-/* True: its worktree is being prepared, which extends the deadline. */
+/* True: its worktree is being prepared, which extends the deadline by the timeout of that. */
 static bool move_deadline(const struct engine *e, struct live_run *run) {
     time_ms more = run->deadline_moved ? 0 : launch_prepare_time(e, run);
     if (more == 0)

@@ -43,8 +43,14 @@ void launch_box_finish(struct launch_box *box);
 const char *launch_box_socket(struct launch_box *box);
 const char *launch_box_peers(struct launch_box *box); /* NULL: none */
 
+/* The strings of a JSON array, NULL-terminated, in the arena; NULL: empty, or not an array. */
+const char *const *json_words(const json_t *list, struct arena *arena);
+
 /* A formatted text in the arena of the box. */
 #define box_text(box_, ...) arena_printf((box_)->arena, __VA_ARGS__)
+
+/* How much longer a launch may take because it prepares its worktree; 0: it does not. */
+time_ms launch_prepare_time(const struct engine *e, const struct live_run *run);
 
 /* --- guard ------------------------------------------------------------------------------------ */
 
@@ -108,9 +114,10 @@ void secrets_note_token(struct engine *e, const struct live_run *run);
 void secrets_stop(struct engine *e, task_id task);
 /* Its end was applied. */
 void secrets_release(struct engine *e, task_id task);
-/* `env` of the run's spec with its secrets, for a command on its behalf. NULL-terminated. */
-const char *const *secrets_add_to(const struct engine *e, struct run_key key,
-                                  const struct run_spec *spec, struct arena *arena);
+/* The environment of the run, for a check after its end: with its secrets, and without TMPDIR, which
+ * no longer exists. NULL-terminated. */
+const char *const *secrets_check_env(const struct engine *e, struct run_key key,
+                                     const struct run_spec *spec, struct arena *arena);
 
 /* --- sandboxes -------------------------------------------------------------------------------- */
 

@@ -205,6 +205,12 @@ const struct engine_part sandboxes_part = {
 
 #define ANCESTORS_MOST 16u
 
+/* Without symbolic links, in the arena; NULL with errno. */
+static char *real_path(struct launch_box *box, const char *path) {
+    char full[PATH_MAX];
+    return realpath(path, full) ? arena_strdup(box->arena, full) : NULL;
+}
+
 /* A rule for an existing path; a link shows its target. False: it does not exist. */
 static bool box_show(struct launch_box *box, enum sandbox_access access, const char *path) {
     char full[PATH_MAX];
@@ -352,16 +358,16 @@ static void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     const struct agent_path_context place = { box->user, spec->cwd, run_spec_lookup,
                                               (void *)(uintptr_t)spec };
-    const struct agent_adapter *kin = box->adapter;
+    const struct agent_adapter *agent = box->adapter; /* behind its client, if it has one */
     const char *const *words = NULL;
     if (!box->adapter)
         return;
     if (agent_adapter_client(box->adapter)
         && config_words(box->e->config, "agents.A.command", box->run->agent, &words) > 0)
-        kin = agent_adapter_of_command(words);
-    for (const struct agent_path *one = agent_paths(kin); one->path; one++) {
+        agent = agent_adapter_of_command(words);
+    for (const struct agent_path *one = agent_paths(agent); one->path; one++) {
         strbuf_clear(&path);
-        agent_path_resolve(kin, one, &place, &path);
+        agent_path_resolve(agent, one, &place, &path);
         const char *text = strbuf_text(&path);
         if (one->use == AGENT_PATH_KEEP) /* one that cannot be created is lost with the run */
             (void)folders_make(text, 0, NULL);
@@ -528,69 +534,32 @@ static int box_add_sluice(struct launch_box *box, const struct run_spec *spec, s
  * the run (worktree_import.c). In a checkout or a clone: nothing of .git. The list sandbox_write
  * can override this. */
 
-#define FILE_MOST 4096u
-
-struct repository {
-    char *top;    /* contains .git */
-    char *common; /* the common folder of its worktrees */
-};
-
-/* "gitdir: ../.git/modules/x" */
-static char *read_link(struct launch_box *box, const char *top) {
-    static const char mark[] = "gitdir: ";
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (file_read(box_text(box, "%s/.git", top), FILE_MOST, &text, NULL) < 0
-        || strncmp(strbuf_text(&text), mark, strlen(mark)) != 0)
-        return NULL;
-    const char *where = strbuf_text(&text) + strlen(mark);
-    int length = (int)strcspn(where, "\n");
-    return *where == '/' ? box_text(box, "%.*s", length, where)
-                         : box_text(box, "%s/%.*s", top, length, where);
-}
-
 /* The repository of a worktree has a file that points back to it. A run can write the worktree's
  * side, but not the other. */
-static bool points_back(struct launch_box *box, const char *git, const char *top) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+static bool points_back(struct launch_box *box, const char *git_dir, const char *git_file) {
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
     char full[PATH_MAX];
-    if (file_read(box_text(box, "%s/gitdir", git), FILE_MOST, &text, NULL) < 0)
-        return false;
-    char *path = box_text(box, "%.*s", (int)strcspn(strbuf_text(&text), "\n"), strbuf_text(&text));
-    return realpath(path, full) && strcmp(full, box_text(box, "%s/.git", top)) == 0;
-}
-
-/* Upwards from a folder, as git does. False: not in a repository. */
-static bool find_repository(struct launch_box *box, const char *folder, struct repository *ret) {
-    char *top = box_text(box, "%s", folder), full[PATH_MAX];
-    struct stat st;
-    while (lstat(box_text(box, "%s/.git", top), &st) < 0) {
-        char *slash = strrchr(top, '/');
-        if (!slash || slash == top)
-            return false;
-        *slash = '\0';
-    }
-    char *git = S_ISDIR(st.st_mode)   ? box_text(box, "%s/.git", top)
-                : S_ISREG(st.st_mode) ? read_link(box, top)
-                                      : NULL;
-    if (!git || !realpath(git, full) || (S_ISREG(st.st_mode) && !points_back(box, full, top)))
-        return false;
-    _cleanup_(strbuf_finish) struct strbuf common = STRBUF_INIT;
-    if (repository_common_dir(full, &common) < 0)
-        return false;
-    *ret = (struct repository){ top, box_text(box, "%s", strbuf_text(&common)) };
-    return true;
+    return repository_read_line(box_text(box, "%s/gitdir", git_dir), &line) == 0
+           && realpath(strbuf_text(&line), full) && strcmp(full, git_file) == 0;
 }
 
 static void add_checkout(struct launch_box *box) {
-    struct repository r;
-    if (!find_repository(box, box->root, &r))
+    struct repository_checkout checkout;
+    if (repository_find(box->root, &checkout) < 0)
         return;
-    if (strcmp(r.top, box->root) != 0) /* the workspace is a subfolder */
-        sandbox_add(&box->plan, SANDBOX_READ, r.top, NULL);
-    sandbox_add(&box->plan, SANDBOX_READ, r.common, NULL);
-    sandbox_add(&box->plan, SANDBOX_READ, box_text(box, "%s/.git", r.top), NULL);
-    if (strcmp(r.top, box->root) != 0)
-        sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
+    const char *top = strbuf_text(&checkout.top), *common = strbuf_text(&checkout.common_dir);
+    const char *git = box_text(box, "%s/.git", top);
+    const char *git_dir = real_path(box, strbuf_text(&checkout.git_dir));
+    bool is_subfolder = strcmp(top, box->root) != 0;
+    if (*top && git_dir && (strcmp(git_dir, git) == 0 || points_back(box, git_dir, git))) {
+        if (is_subfolder)
+            sandbox_add(&box->plan, SANDBOX_READ, top, NULL);
+        sandbox_add(&box->plan, SANDBOX_READ, common, NULL);
+        sandbox_add(&box->plan, SANDBOX_READ, git, NULL);
+        if (is_subfolder)
+            sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
+    }
+    repository_checkout_finish(&checkout);
 }
 
 static void show_alternate(void *ctx, const char *path) {
@@ -600,9 +569,7 @@ static void show_alternate(void *ctx, const char *path) {
 /* Mounts a private common folder (workspace/private_git.h); the rest shows the original. */
 static int show_private(struct launch_box *box, const char *common, const char *branch,
                         struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    private_git_path(box->data, box->id, &folder);
-    const char *own = arena_strdup(box->arena, strbuf_text(&folder));
+    const char *own = private_git_path(box->data, box->id, box->arena);
     int r = private_git_is_there(own) ? 0 : private_git_make(own, common, branch, err);
     if (r < 0)
         return r;
@@ -638,7 +605,7 @@ static int add_worktree(struct launch_box *box, const char *branch, struct error
         return r;
     r = worktree_find(box->root, &record);
     if (r == -EPERM)
-        return error_set(err, -EPERM, WORKTREE_FOREIGN, box->root);
+        return error_set(err, -EPERM, WORKTREE_REPLACED, box->root);
     if (r < 0 || !realpath(record.git_dir, git_dir) || !realpath(record.common_dir, common))
         return error_set(err, -EUCLEAN, "'%.120s' is not a worktree any more", box->root);
     r = show_private(box, common, branch, err);
@@ -651,22 +618,20 @@ static int add_worktree(struct launch_box *box, const char *branch, struct error
 
 /* --- kind ------------------------------------------------------------------------------------- */
 
-static const char *const *words_of(struct launch_box *box, const json_t *list) {
-    size_t count = json_array_size(list), used = 0, index;
-    const char **words = arena_alloc(box->arena, (count + 1) * sizeof(*words));
-    json_t *word;
-    json_array_foreach(list, index, word) if (json_is_string(word)) words[used++] =
-        json_string_value(word);
-    return words;
+const char *const *json_words(const json_t *list, struct arena *arena) {
+    size_t count = json_array_size(list), used = 0;
+    const char **words = arena_alloc(arena, (count + 1) * sizeof(*words));
+    for (size_t i = 0; i < count; i++)
+        if (json_is_string(json_array_get(list, i)))
+            words[used++] = json_string_value(json_array_get(list, i));
+    return count > 0 ? words : NULL;
 }
 
 static const char *choice_of(struct launch_box *box) {
-    const json_t *wrap = json_object_get(box->task, "wrap");
     const char *own = json_string_value(json_object_get(box->task, "sandbox"));
-    if (json_array_size(wrap) > 0) {
-        box->wrap = words_of(box, wrap);
+    box->wrap = json_words(json_object_get(box->task, "wrap"), box->arena);
+    if (box->wrap)
         return "wrap";
-    }
     return own ? own : config_sandbox(box->e->config, box->project, box->run->agent, &box->wrap);
 }
 
@@ -693,20 +658,13 @@ int launch_box_choose(struct launch_box *box, struct error *err) {
 
 /* --- working folder --------------------------------------------------------------------------- */
 
-/* Without symbolic links, in the arena; NULL with errno. */
-static char *real_path(struct launch_box *box, const char *path) {
-    char full[PATH_MAX];
-    return realpath(path, full) ? arena_strdup(box->arena, full) : NULL;
-}
-
 static const char *root_of(struct launch_box *box, const char *cwd) {
-    const char *branch, *base;
-    const char *workspace = workspace_path(box->e, box->run->task, &branch, &base);
+    const struct workspace_place *place = workspace_find(box->e, box->run->task);
     const json_t *inside = json_object_get(box->task, "inside");
     const char *given = json_string_value(json_object_get(inside, "root"));
     const struct engine_project *project = engine_find_project(box->e, box->project);
-    if (workspace)
-        return workspace;
+    if (place)
+        return place->path;
     if (given && sandbox_is_inside(given, cwd))
         return given;
     if (project && project->path && sandbox_is_inside(project->path, cwd))
@@ -841,10 +799,9 @@ static int add_rules(struct launch_box *box, const struct run_spec *spec, struct
     box_add_home(box, spec);
     int r = box_add_caches(box, err);
     sandbox_add(&box->plan, SANDBOX_WRITE, box->root, NULL);
-    const char *branch = NULL, *base = NULL;
-    (void)workspace_path(box->e, box->run->task, &branch, &base);
-    if (r == 0 && branch)
-        r = add_worktree(box, branch, err);
+    const struct workspace_place *place = workspace_find(box->e, box->run->task);
+    if (r == 0 && place && place->branch)
+        r = add_worktree(box, place->branch, err);
     else if (r == 0)
         add_checkout(box);
     box_add_agent(box, spec);
@@ -857,12 +814,8 @@ static int add_rules(struct launch_box *box, const struct run_spec *spec, struct
 static const char *const *own_environment(struct launch_box *box) {
     static const char *const names[] = { "PATH", "HOME", "XDG_RUNTIME_DIR", "USER", "LANG" };
     const char **env = arena_alloc(box->arena, (ARRAY_SIZE(names) + 1) * sizeof(*env));
-    size_t count = 0;
-    for (size_t i = 0; box->kind == SANDBOX_PODMAN && i < ARRAY_SIZE(names); i++) {
-        const char *value = env_find(daemon_env(box->e), names[i]);
-        if (value)
-            env[count++] = value - strlen(names[i]) - 1;
-    }
+    if (box->kind == SANDBOX_PODMAN)
+        (void)env_pick(daemon_env(box->e), names, ARRAY_SIZE(names), env);
     return env;
 }
 

@@ -1,3 +1,4 @@
+/* secrets.c: reads the secrets of a run from their sources. See launch_internal.h. */
 #include "engine/launch/launch_internal.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 #define SOURCE_MAX ((size_t)64 << 10) /* bytes of one source */
 
-/* In this order: later ones take precedence. */
+/* In this order: later ones take precedence. Both owners have the same three sources. */
 enum step {
     AGENT_FILE,
     AGENT_COMMAND,
@@ -53,7 +54,7 @@ struct all_secrets {
 
 PART_STATE(secrets, struct all_secrets, secrets_of)
 
-static void go_on(struct secrets *s);
+static void continue_reading(struct secrets *s);
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -79,7 +80,7 @@ static void secrets_finish(struct secrets *s) {
     free(s);
 }
 
-static struct secrets *find(const struct engine *e, task_id task) {
+static struct secrets *find_task(const struct engine *e, task_id task) {
     struct secrets *s = secrets_of(e)->first;
     while (s && s->key.task != task)
         s = s->next;
@@ -87,7 +88,7 @@ static struct secrets *find(const struct engine *e, task_id task) {
 }
 
 static struct secrets *find_run(const struct engine *e, struct run_key key) {
-    struct secrets *s = find(e, key.task);
+    struct secrets *s = find_task(e, key.task);
     return s && s->key.attempt == key.attempt ? s : NULL;
 }
 
@@ -122,10 +123,10 @@ static const char *owner_of(const struct secrets *s, enum step step) {
 }
 
 /* "agents.claude.env_file" */
-static int fail(struct secrets *s, enum step step) {
+static void fail(struct secrets *s, enum step step) {
     const char *pattern = patterns[step];
-    return error_prefix(&s->err, "%.*s.%s%s", (int)strcspn(pattern, "."), pattern,
-                        owner_of(s, step), strrchr(pattern, '.'));
+    (void)error_prefix(&s->err, "%.*s.%s%s", (int)strcspn(pattern, "."), pattern, owner_of(s, step),
+                       strrchr(pattern, '.'));
 }
 
 /* Whether the name of this pair is in the blank-separated list. */
@@ -197,11 +198,11 @@ static int read_file(struct secrets *s, enum step step) {
 /* `word`: NAME=CREDENTIAL. The value is the file without its final newline. */
 static int read_credential(struct secrets *s, const char *folder, const char *word) {
     const char *credential = strchr(word, '=') + 1;
-    struct strbuf path = STRBUF_INIT, pair = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%s", folder, credential);
+    struct strbuf pair = STRBUF_INIT;
+    _cleanup_(freep) char *path = xasprintf("%s/%s", folder, credential);
     strbuf_add(&pair, word, (size_t)(credential - word));
     size_t name = pair.length;
-    int r = file_read(strbuf_text(&path), SOURCE_MAX, &pair, &s->err);
+    int r = file_read(path, SOURCE_MAX, &pair, &s->err);
     if (r == 0 && pair.length > name && pair.text[pair.length - 1] == '\n')
         pair.text[--pair.length] = '\0';
     if (r == 0 && strlen(pair.text) != pair.length)
@@ -210,7 +211,6 @@ static int read_credential(struct secrets *s, const char *folder, const char *wo
         r = put_pair(s, strbuf_text(&pair));
     explicit_bzero(pair.text, pair.length);
     strbuf_finish(&pair);
-    strbuf_finish(&path);
     return r;
 }
 
@@ -251,10 +251,10 @@ static void command_ended(void *ctx, const struct helper_end *end) {
     if (turn_is_over(s->e)) /* the next daemon launches it */
         return;
     if (check_end(s, end) < 0)
-        (void)fail(s, (enum step)(s->step - 1));
+        fail(s, (enum step)(s->step - 1));
     if (end->size > 0)
         explicit_bzero((char *)(uintptr_t)end->output, end->size);
-    go_on(s);
+    continue_reading(s);
 }
 
 /* The daemon's environment, which secret tools need, and our mark, so that the next daemon kills
@@ -269,7 +269,6 @@ static const char *const *command_env(const struct engine *e, struct arena *aren
         env[i] = e->options.environment[i];
     helper_mark(e->data, &mark);
     env[count] = arena_strdup(arena, strbuf_text(&mark));
-    env[count + 1] = NULL;
     return env;
 }
 
@@ -292,38 +291,20 @@ static int run_command(struct secrets *s, enum step step) {
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-static int take_step(struct secrets *s, enum step step) {
-    int r = 0;
-    if (!owner_of(s, step))
-        return 0;
-    switch (step) {
-    case AGENT_FILE:
-    case PROJECT_FILE:
-        r = read_file(s, step);
-        break;
-    case AGENT_COMMAND:
-    case PROJECT_COMMAND:
-        r = run_command(s, step);
-        break;
-    case AGENT_CREDENTIAL:
-    case PROJECT_CREDENTIAL:
-        r = read_credentials(s, step);
-        break;
-    case STEPS:
-        break;
-    }
-    return r < 0 ? fail(s, step) : 0;
-}
-
 /* Until the end, the first failure, or a command that must be waited for. */
-static void take_steps(struct secrets *s) {
-    while (s->err.code == 0 && !s->helper && s->step < STEPS)
-        (void)take_step(s, (enum step)s->step++);
+static void read_sources(struct secrets *s) {
+    static int (*const readers[])(struct secrets * s, enum step step) = { read_file, run_command,
+                                                                          read_credentials };
+    while (s->err.code == 0 && !s->helper && s->step < STEPS) {
+        enum step step = (enum step)s->step++;
+        if (owner_of(s, step) && readers[step % ARRAY_SIZE(readers)](s, step) < 0)
+            fail(s, step);
+    }
 }
 
 /* A command has ended. */
-static void go_on(struct secrets *s) {
-    take_steps(s);
+static void continue_reading(struct secrets *s) {
+    read_sources(s);
     if (s->helper)
         return;
     struct live_run *run = run_find(s->e, s->key.task);
@@ -356,7 +337,8 @@ static bool has_source(const struct secrets *s) {
 }
 
 /* A task's own command may come from a run, which could choose an agent for its secrets. */
-static struct secrets *begin(struct engine *e, const struct live_run *run, const json_t *task) {
+static struct secrets *begin_reading(struct engine *e, const struct live_run *run,
+                                     const json_t *task) {
     struct secrets *s = secrets_new(e, run);
     if (json_object_get(task, "argv")) {
         free(s->agent);
@@ -369,7 +351,7 @@ static struct secrets *begin(struct engine *e, const struct live_run *run, const
                         "it has secrets (env_file, env_command or env_credential), and there is no "
                         "safe way to hand them to a run in Slurm");
     } else {
-        take_steps(s);
+        read_sources(s);
     }
     return s;
 }
@@ -377,7 +359,7 @@ static struct secrets *begin(struct engine *e, const struct live_run *run, const
 int secrets_prepare(struct engine *e, struct live_run *run, const json_t *task, struct error *err) {
     struct secrets *s = find_run(e, run_key_of(run));
     if (!s)
-        s = begin(e, run, task);
+        s = begin_reading(e, run, task);
     if (s->helper)
         return 1;
     if (s->err.code < 0) {
@@ -409,14 +391,11 @@ const char *const *secrets_list(const struct engine *e, struct run_key key, cons
     for (size_t i = 0; i < s->pairs.count; i++)
         if (!is_set_by(task, s->pairs.items[i]))
             list[count++] = s->pairs.items[i];
-    list[count] = NULL;
     return list;
 }
 
 static void set_token(struct secrets *s, const char *token) {
-    struct strbuf pair = STRBUF_INIT;
-    strbuf_printf(&pair, "SLUICE_TOKEN=%s", token);
-    s->token = strbuf_take(&pair);
+    s->token = xasprintf("SLUICE_TOKEN=%s", token);
     redaction_add(s->e, s->token);
 }
 
@@ -426,22 +405,20 @@ void secrets_note_token(struct engine *e, const struct live_run *run) {
         set_token(s, run->token.text);
 }
 
-const char *const *secrets_add_to(const struct engine *e, struct run_key key,
-                                  const struct run_spec *spec, struct arena *arena) {
+const char *const *secrets_check_env(const struct engine *e, struct run_key key,
+                                     const struct run_spec *spec, struct arena *arena) {
     const struct secrets *s = find_run(e, key);
-    size_t count = 0, n = 0;
+    const char *names = s ? spec->secret_names : NULL;
+    size_t count = 0, n = 0, secrets = names ? s->pairs.count : 0;
     while (spec->env[count])
         count++;
-    if (!s || !spec->secret_names)
-        return spec->env;
-    const char **env = arena_alloc(arena, (count + s->pairs.count + 1) * sizeof(*env));
+    const char **env = arena_alloc(arena, (count + secrets + 1) * sizeof(*env));
     for (size_t i = 0; i < count; i++)
-        if (!is_named(spec->secret_names, spec->env[i]))
+        if (!is_named(names, spec->env[i]) && !is_named("TMPDIR", spec->env[i]))
             env[n++] = spec->env[i];
-    for (size_t i = 0; i < s->pairs.count; i++)
-        if (is_named(spec->secret_names, s->pairs.items[i]))
+    for (size_t i = 0; i < secrets; i++)
+        if (is_named(names, s->pairs.items[i]))
             env[n++] = s->pairs.items[i];
-    env[n] = NULL;
     return env;
 }
 
@@ -455,12 +432,12 @@ static bool secrets_are_being_read(const struct engine *e) {
 }
 
 bool secrets_are_read_for(const struct engine *e, task_id task) {
-    const struct secrets *s = find(e, task);
+    const struct secrets *s = find_task(e, task);
     return s && s->helper && !s->is_adopted;
 }
 
 void secrets_stop(struct engine *e, task_id task) {
-    struct secrets *s = find(e, task);
+    struct secrets *s = find_task(e, task);
     if (!s || !s->helper || s->is_adopted)
         return;
     s->helper = helper_kill(s->helper);
@@ -472,7 +449,7 @@ void secrets_stop(struct engine *e, task_id task) {
 /* --- the start -------------------------------------------------------------------------------- */
 
 /* Reads the secrets of an adopted run again, by its shim's spec. */
-static void adopt(struct engine *e, const struct live_run *run) {
+static void read_adopted(struct engine *e, const struct live_run *run) {
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     if (run->is_unreachable || run_read_spec(e, run, &read, NULL) < 0)
         return;
@@ -484,7 +461,7 @@ static void adopt(struct engine *e, const struct live_run *run) {
     if (!read->spec.secret_names)
         return;
     s->names = xstrdup(read->spec.secret_names);
-    go_on(s);
+    continue_reading(s);
 }
 
 static bool has_command(const struct config *config) {
@@ -504,7 +481,7 @@ static void secrets_start(struct engine *e) {
     if (has_command(e->config))
         (void)helper_sweep(e->data); /* those that an earlier daemon has left */
     for (size_t i = 0; i < run_count(e); i++)
-        adopt(e, run_live_at(e, i));
+        read_adopted(e, run_live_at(e, i));
 }
 
 const struct engine_part secrets_part = {

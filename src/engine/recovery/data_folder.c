@@ -48,7 +48,7 @@ const char *store_name(const struct engine *e) {
     return store_name_of(e)->text;
 }
 
-static bool same(const char *known, const char *name, size_t length) {
+static bool is_name(const char *known, const char *name, size_t length) {
     return length > 0 && strlen(known) == length && memcmp(known, name, length) == 0;
 }
 
@@ -227,7 +227,7 @@ struct data_folder {
 
 PART_STATE(data_folder, struct data_folder, data_folder_of)
 
-static int make(const char *path, struct error *err) {
+static int make_data_folder(const char *path, struct error *err) {
     if (mkdir(path, 0700) == 0 || errno == EEXIST)
         return 0;
     return error_set(
@@ -316,11 +316,6 @@ static int check_place(const char *path, const char *home, struct error *err) {
     return 0;
 }
 
-/* The home needs no mark, however it is spelled. */
-static bool is_named(const char *path, const char *home) {
-    return strcmp(path, home) != 0;
-}
-
 /* The owner may have moved it, or one of its folders, with a symlink. */
 static void trust(const char *path) {
     static const char *const folders[] = { "", "/runs", "/tasks", "/done", "/bus", "/worktrees" };
@@ -333,9 +328,9 @@ static void trust(const char *path) {
 int data_folder_check(const struct config *config, const char *home, struct error *err) {
     _cleanup_(freep) char *path = config_data_folder(config, home);
     trust(home);
-    if (!is_named(path, home))
+    if (strcmp(path, home) == 0) /* the home needs no mark */
         return 0;
-    int r = make(path, err);
+    int r = make_data_folder(path, err);
     if (r == 0)
         r = check_place(path, home, err);
     if (r < 0)
@@ -354,7 +349,7 @@ int data_folder_check(const struct config *config, const char *home, struct erro
 
 static int check_store(struct engine *e, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    if (!is_named(e->data, e->home))
+    if (strcmp(e->data, e->home) == 0) /* the home needs no mark */
         return 0;
     _cleanup_(freep) char *path = xasprintf("%s/" MARK, e->data);
     int r = outside_read(AT_FDCWD, path, 0, MARK_MAX, &mark, err);
@@ -362,8 +357,8 @@ static int check_store(struct engine *e, struct error *err) {
         return r;
     const char *name = strbuf_text(&mark);
     size_t length = strcspn(name, "\n");
-    bool is_ours = same(store_name_of(e)->text, name, length) /* its name, or its former one */
-                   || same(store_name_of(e)->folder, name, length);
+    bool is_ours = is_name(store_name_of(e)->text, name, length) /* its name, or its former one */
+                   || is_name(store_name_of(e)->folder, name, length);
     if (length > 0 && !is_ours)
         return error_set(err, -EEXIST,
                          "'%s' of 'data.folder' belongs to another store; name an empty folder "

@@ -49,9 +49,9 @@ PART_STATE(recovery, struct recovery, recovery_of)
 
 /* --- runs without a row ----------------------------------------------------------------------- */
 
-/* Life: note_claim for each (the sweep at start) → claims_settle → load_core, which calls
- * claim_task and claims_write. They are kept: until their rows are on disk, every rebuilt core
- * needs them; after that they have no effect. */
+/* Life: note_claim for each (the sweep at start) → load_claimed → load_core, which calls claim_task
+ * and recovery_loaded. They are kept: until their rows are on disk, every rebuilt core needs them;
+ * after that they have no effect. */
 
 /* After a restore, tasks are as in the backup but their run folders are newer. An attempt without a
  * row was started by a daemon that knew more than the rows do: if its task stayed in the queue, the
@@ -89,13 +89,6 @@ static int by_task(const void *a, const void *b) {
     if (x_lives != y_lives)
         return x_lives ? 1 : -1;
     return (x->attempt > y->attempt) - (x->attempt < y->attempt);
-}
-
-/* All are noted. */
-static void claims_settle(struct engine *e) {
-    struct recovery *r = recovery_of(e);
-    if (r->claims.count > 1)
-        qsort(r->claims.items, r->claims.count, sizeof(*r->claims.items), by_task);
 }
 
 static struct claim *find_claim(const struct engine *e, task_id task) {
@@ -203,14 +196,6 @@ static void write_claim(struct engine *e, const struct claim *claim) {
     write_found(e, claim);
     rows_write_run(e, run);
     rows_write_task(e, claim->task);
-}
-
-/* Their runs are live from now on, and this turn writes the missing rows. */
-static void claims_write(struct engine *e) {
-    struct recovery *r = recovery_of(e);
-    for (size_t i = 0; i < r->claims.count; i++)
-        if (r->claims.items[i].counts)
-            write_claim(e, &r->claims.items[i]);
 }
 
 /* --- the start -------------------------------------------------------------------------------- */
@@ -381,11 +366,14 @@ static bool is_known(void *ctx, const char *task, uint32_t attempt) {
 
 /* Rebuilds the core with what was found. */
 static int load_claimed(struct engine *e, struct error *err) {
-    claims_settle(e);
+    struct recovery *recovery = recovery_of(e);
+    if (recovery->claims.count > 1)
+        qsort(recovery->claims.items, recovery->claims.count, sizeof(*recovery->claims.items),
+              by_task);
     store_batch_clear(e->turn.batch); /* everything in it comes from loading */
     int r = load_core(e, err);
-    for (size_t i = 0; r == 0 && i < recovery_of(e)->claims.count; i++) {
-        const struct claim *claim = &recovery_of(e)->claims.items[i];
+    for (size_t i = 0; r == 0 && i < recovery->claims.count; i++) {
+        const struct claim *claim = &recovery->claims.items[i];
         if (!claim->counts)
             continue;
         e->report.found++;
@@ -439,13 +427,10 @@ static void write_report(struct engine *e) {
 }
 
 static int make_marker_folder(const struct engine *e, struct error *err) {
-    struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/done", e->data);
-    int r = mkdir(strbuf_text(&path), 0700) == 0 || errno == EEXIST
-                ? 0
-                : error_set(err, -errno, "%s: %s", strbuf_text(&path), strerror(errno));
-    strbuf_finish(&path);
-    return r;
+    _cleanup_(freep) char *path = xasprintf("%s/done", e->data);
+    return mkdir(path, 0700) == 0 || errno == EEXIST
+               ? 0
+               : error_set(err, -errno, "%s: %s", path, strerror(errno));
 }
 
 int engine_start(struct engine *e, struct engine_report *ret_report, struct error *err) {
@@ -486,9 +471,12 @@ static void recovery_rebuilt(struct engine *e) {
 }
 
 static void recovery_loaded(struct engine *e) {
+    const struct recovery *r = recovery_of(e);
     apply_externals(e);
     raise_numbers(e);
-    claims_write(e);
+    for (size_t i = 0; i < r->claims.count; i++)
+        if (r->claims.items[i].counts) /* its run is live from now on: write the missing rows */
+            write_claim(e, &r->claims.items[i]);
     core_each_run(e->core, add_missing_run, e);
 }
 

@@ -222,7 +222,7 @@ static bool needs_resource(const struct engine *e, task_id task, sym resource) {
 }
 
 /* Whether the run of this task holds a slot of the key, by docs/rules.md §2. */
-static bool holds(const struct engine *e, task_id task, const struct verdict *v) {
+static bool holds_slot(const struct engine *e, task_id task, const struct verdict *v) {
     struct task_spec spec;
     if (!core_task_spec(e->core, task, &spec))
         return false;
@@ -266,7 +266,7 @@ uint32_t engine_unreachable_holders(const struct engine *e, const struct verdict
         return 0;
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
-        if (!run->is_unreachable || !holds(e, run->task, v))
+        if (!run->is_unreachable || !holds_slot(e, run->task, v))
             continue;
         *ret_host = run->host;
         count++;
@@ -307,14 +307,12 @@ static void write_event(struct engine *e, const struct unreachable_host *host, u
 }
 
 /* Its session may be in use there: the next attempt starts a new one. */
-static void lose(struct engine *e, struct live_run *run, struct unreachable_host *host) {
+static void forget_run(struct engine *e, struct live_run *run, struct unreachable_host *host) {
     struct run_end end = { .kind = RUN_END_LOST, .code = -1, .ended_at = e->now };
-    struct strbuf why = STRBUF_INIT;
-    strbuf_printf(&why, "host '%s' was forgotten", host->name);
-    if (host->forgotten_by)
-        strbuf_printf(&why, " by %s", host->forgotten_by);
-    snprintf(end.message, sizeof(end.message), "%.250s", strbuf_text(&why));
-    strbuf_finish(&why);
+    const char *by = host->forgotten_by;
+    _cleanup_(freep) char *why =
+        xasprintf("host '%s' was forgotten%s%s", host->name, by ? " by " : "", by ? by : "");
+    (void)snprintf(end.message, sizeof(end.message), "%.250s", why);
     *LIST_ADD(&host->forgotten) = run_key_of(run);
     session_drop(e, run->task);
     run_end_now(e, run, &end);
@@ -341,7 +339,7 @@ int engine_forget_host(struct engine *e, const char *name, const char *by, uint3
     for (size_t i = run_count(e); i-- > 0;) { /* removal moves the last one here */
         struct live_run *run = run_live_at(e, i);
         if (run->is_unreachable && strcmp(run->host, name) == 0)
-            lose(e, run, host);
+            forget_run(e, run, host);
     }
     write_note(e, host);
     write_event(e, host, runs);

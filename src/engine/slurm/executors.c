@@ -12,7 +12,8 @@
 #include "engine/slurm/slurm_internal.h"
 #include "executor/slurm.h"
 
-#define RESOURCES_MAX 16
+#define RESOURCES_MAX     16
+#define EXECUTORS_ENV_MAX 12
 
 static const char *const kind_names[] = {
     [EXECUTOR_LOCAL] = "local",
@@ -77,39 +78,33 @@ static void executors_free(struct engine *e) {
     slurm_check_free(e);
 }
 
-/* One program, not the complete folder: users with only some of them there can add symlinks. */
-const char *executors_program(const struct engine *e, const char *name, struct strbuf *out) {
+const char *slurm_programs(const struct engine *e) {
     const char *folder = config_text(e->config, "slurm.programs", NULL);
-    if (!*folder)
-        return NULL;
-    strbuf_printf(out, "%s/%s", folder, name);
-    return strbuf_text(out);
+    return *folder ? folder : NULL;
 }
 
 /* Without SBATCH_* and SLURM_*: they would override the task. */
-void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS_ENV_MAX + 1]) {
+static void executors_environment(const struct engine *e,
+                                  const char *ret_env[EXECUTORS_ENV_MAX + 1]) {
     static const char *const names[] = { "PATH", "HOME", "USER",       "LOGNAME",
                                          "LANG", "TZ",   "SLURM_CONF", "LD_LIBRARY_PATH" };
     _Static_assert(ARRAY_SIZE(names) <= EXECUTORS_ENV_MAX, "more variables than there is room for");
-    size_t count = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        const char *value = env_find(daemon_env(e), names[i]);
-        if (value)
-            ret_env[count++] = value - strlen(names[i]) - 1;
-    }
-    ret_env[count] = NULL;
+    ret_env[env_pick(daemon_env(e), names, ARRAY_SIZE(names), ret_env)] = NULL;
 }
 
-void executors_programs(const struct engine *e, struct strbuf paths[EXECUTORS_PROGRAMS],
-                        struct executor_slurm_options *ret) {
-    const struct {
-        const char *name, **place;
-    } all[EXECUTORS_PROGRAMS] = {
-        { "sbatch", &ret->sbatch },   { "squeue", &ret->squeue },     { "sacct", &ret->sacct },
-        { "scancel", &ret->scancel }, { "scontrol", &ret->scontrol }, { "sinfo", &ret->sinfo },
-    };
-    for (size_t i = 0; i < EXECUTORS_PROGRAMS; i++)
-        *all[i].place = executors_program(e, all[i].name, &paths[i]);
+int slurm_query(struct engine *e, const char *const *words, struct helper_spec spec,
+                helper_ended ended, void *ctx, struct helper_process **ret_helper) {
+    const char *argv[SLURM_QUERY_WORDS + 1] = { NULL }, *env[EXECUTORS_ENV_MAX + 1];
+    const char *folder = slurm_programs(e);
+    _cleanup_(freep) char *path = folder ? xasprintf("%s/%s", folder, words[0]) : NULL;
+    for (size_t i = 0; i < SLURM_QUERY_WORDS && words[i]; i++)
+        argv[i] = words[i];
+    if (path)
+        argv[0] = path;
+    executors_environment(e, env);
+    spec.argv = argv;
+    spec.env = env;
+    return helper_start(e->loop, &spec, ended, ctx, ret_helper, NULL);
 }
 
 static int make_local(struct engine *e, struct error *err) {
@@ -130,11 +125,11 @@ static int make_slurm(struct engine *e, struct error *err) {
     const char *shim = config_text(config, "slurm.shim", NULL);
     const char *host = config_text(config, "daemon.host", NULL);
     const char *env[EXECUTORS_ENV_MAX + 1];
-    struct strbuf paths[EXECUTORS_PROGRAMS] = { 0 };
     struct executor_slurm_options options = {
         .base = { .root = e->runs_folder,
                   .host = *host ? host : NULL,
                   .shim_path = *shim ? shim : e->shim_path },
+        .programs = slurm_programs(e),
         .cluster = store_name(e),
         .env = env,
         .poll_busy = config_number(config, "slurm.poll_s", NULL),
@@ -143,12 +138,9 @@ static int make_slurm(struct engine *e, struct error *err) {
         .use_sacct = config_number(config, "slurm.accounting", NULL) != 0,
     };
     executors_environment(e, env);
-    executors_programs(e, paths, &options);
     struct executor_events events = run_end_events;
     events.ctx = e;
     int r = executor_slurm_new(e->loop, &options, &events, &executors_of(e)->slurm, err);
-    for (size_t i = 0; i < EXECUTORS_PROGRAMS; i++)
-        strbuf_finish(&paths[i]);
     return r < 0 ? error_prefix(err, "cannot use Slurm") : 0;
 }
 
@@ -171,7 +163,7 @@ void executors_order(struct engine *e, struct live_run *run) {
     struct error err = { 0 }; /* the launch reports the error */
     run->executor = engine_executor_kind(e, run->task);
     if (run->executor == EXECUTOR_SLURM)
-        partitions_ask(e);
+        partitions_query(e);
     const struct executor *ex = executor_of(e, run->executor, &err);
     run->boot_id = xstrdup(ex ? executor_boot_id(ex) : "");
     if (run->executor == EXECUTOR_LOCAL)
@@ -208,7 +200,7 @@ static bool has_slurm(const struct engine *e) {
 
 /* Creates every executor that rows or folders may need. */
 static int executors_start(struct engine *e, struct error *err) {
-    partitions_ask(e);
+    partitions_query(e);
     return !has_slurm(e) || executor_of(e, EXECUTOR_SLURM, err) ? 0 : err->code;
 }
 

@@ -22,9 +22,9 @@
 #include "executor/helper_process.h"
 #include "os/log.h"
 
-#define ASK_TIMEOUT SECONDS(30)
-#define OUTPUT_MAX  ((size_t)1 << 20)
-#define NAME_BYTES  128
+#define QUERY_TIMEOUT SECONDS(30)
+#define OUTPUT_MAX    ((size_t)1 << 20)
+#define NAME_BYTES    128
 
 struct partition {
     char key[sizeof(SLURM_KEY) + NAME_BYTES];
@@ -33,9 +33,9 @@ struct partition {
 
 struct partitions {
     LIST(struct partition) all;
-    struct helper_process *asking;
+    struct helper_process *query;
     struct loop_timer *timer;
-    time_ms asked_at;    /* monotonic; 0: never */
+    time_ms queried_at;  /* monotonic; 0: never */
     time_ms answered_at; /* the same, of the last valid answer */
     bool is_new;         /* the next turn applies it */
     bool is_failing;     /* already logged */
@@ -103,9 +103,9 @@ static bool take_answer(struct partitions *p, const char *output) {
     return true;
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
-static void arm(struct engine *e);
+static void set_timer(struct engine *e);
 
 static void warn_failing(struct partitions *p, const struct helper_end *end) {
     if (!p->is_failing)
@@ -118,10 +118,10 @@ static void warn_failing(struct partitions *p, const struct helper_end *end) {
     p->is_failing = true;
 }
 
-static void answered(void *ctx, const struct helper_end *end) {
+static void sinfo_ended(void *ctx, const struct helper_end *end) {
     struct engine *e = ctx;
     struct partitions *p = partitions_of(e);
-    p->asking = NULL;
+    p->query = NULL;
     if (end->code == 0 && take_answer(p, end->output)) {
         p->answered_at = loop_now_steady(e->loop);
         p->is_new = true;
@@ -131,28 +131,21 @@ static void answered(void *ctx, const struct helper_end *end) {
     } else {
         warn_failing(p, end);
     }
-    arm(e);
+    set_timer(e);
 }
 
-static void ask(struct engine *e) {
+static void query_sizes(struct engine *e) {
+    static const char *const words[] = { "sinfo", "--noheader", "--format=%P|%a|%C|%F", NULL };
+    const struct helper_spec spec = { .timeout = QUERY_TIMEOUT, .output_max = OUTPUT_MAX };
     struct partitions *p = partitions_of(e);
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    const char *program = executors_program(e, "sinfo", &path);
-    const char *const argv[] = { program ? program : "sinfo", "--noheader", "--format=%P|%a|%C|%F",
-                                 NULL };
-    const char *env[EXECUTORS_ENV_MAX + 1];
-    executors_environment(e, env);
-    struct helper_spec spec = {
-        .argv = argv, .env = env, .timeout = ASK_TIMEOUT, .output_max = OUTPUT_MAX
-    };
-    struct error err = { 0 };
-    if (p->asking)
+    if (p->query)
         return;
-    p->asked_at = loop_now_steady(e->loop);
-    if (helper_start(e->loop, &spec, answered, e, &p->asking, &err) < 0) {
-        p->asking = NULL;
-        warn_failing(p, &(struct helper_end){ .error = -err.code, .output = "" });
-        arm(e);
+    p->queried_at = loop_now_steady(e->loop);
+    int r = slurm_query(e, words, spec, sinfo_ended, e, &p->query);
+    if (r < 0) {
+        p->query = NULL;
+        warn_failing(p, &(struct helper_end){ .error = -r, .output = "" });
+        set_timer(e);
     }
 }
 
@@ -180,17 +173,17 @@ static time_ms span_of(const struct engine *e) {
     return config_number(e->config, "slurm.follow_s", NULL);
 }
 
-static void due(void *ctx) {
+static void timer_due(void *ctx) {
     struct engine *e = ctx;
     if (follow_of(e->config) == FOLLOW_OFF)
         return;
     if (matters(e))
-        ask(e);
+        query_sizes(e);
     else if (has_closed(partitions_of(e)))
-        arm(e); /* else the next order asks */
+        set_timer(e); /* else the next order asks */
 }
 
-static void arm(struct engine *e) {
+static void set_timer(struct engine *e) {
     loop_timer_set(e->loop, partitions_of(e)->timer,
                    time_add(loop_now_steady(e->loop), span_of(e)));
 }
@@ -235,12 +228,12 @@ static int partitions_apply(const struct engine *e, const struct config *config,
 /* --- life ------------------------------------------------------------------------------------ */
 
 static void partitions_init(struct engine *e) {
-    partitions_of(e)->timer = loop_timer_new(e->loop, due, e);
+    partitions_of(e)->timer = loop_timer_new(e->loop, timer_due, e);
 }
 
 static void partitions_free(struct engine *e) {
     struct partitions *p = partitions_of(e);
-    helper_kill(p->asking);
+    helper_kill(p->query);
     loop_timer_free(e->loop, p->timer);
     free(p->all.items);
 }
@@ -258,16 +251,16 @@ static void partitions_turn(struct engine *e) {
     (void)partitions_apply(e, e->config, e->core, NULL);
 }
 
-void partitions_ask(struct engine *e) {
+void partitions_query(struct engine *e) {
     const struct partitions *p = partitions_of(e);
-    bool is_old = !p->asked_at || loop_now_steady(e->loop) - p->asked_at >= span_of(e);
+    bool is_old = !p->queried_at || loop_now_steady(e->loop) - p->queried_at >= span_of(e);
     if (follow_of(e->config) != FOLLOW_OFF && is_old)
-        ask(e);
+        query_sizes(e);
 }
 
 static void partitions_configure(struct engine *e) {
     (void)partitions_apply(e, e->config, e->core, NULL);
-    partitions_ask(e);
+    partitions_query(e);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

@@ -25,9 +25,9 @@
 #define FINDINGS_MAX 8
 #define SKEW_MAX     SECONDS(2)
 
-enum { PING, PARTITIONS, CONFIG, QUESTIONS };
+enum { QUERY_PING, QUERY_PARTITIONS, QUERY_CONFIG, QUERY_COUNT };
 
-struct question {
+struct slurm_query {
     struct slurm_check *check;
     struct helper_process *helper;
     char *answer; /* NULL: none */
@@ -40,7 +40,7 @@ struct waiter {
 
 struct slurm_check {
     struct engine *e;
-    struct question questions[QUESTIONS];
+    struct slurm_query queries[QUERY_COUNT];
     size_t open; /* commands still running */
     struct slurm_finding items[FINDINGS_MAX];
     size_t count;
@@ -55,26 +55,24 @@ static bool engine_uses_slurm(const struct engine *e) {
 
 /* --- findings -------------------------------------------------------------------------------- */
 
-static struct slurm_finding *find(struct slurm_check *l, const char *name, bool ok,
-                                  const char *fix) {
-    struct slurm_finding *f = &l->items[l->count++];
+static struct slurm_finding *add_finding(struct slurm_check *check, const char *name, bool ok,
+                                         const char *fix) {
+    struct slurm_finding *f = &check->items[check->count++];
     *f = (struct slurm_finding){ .name = name, .ok = ok, .fix = ok ? NULL : fix };
     return f;
 }
 
 /* Only the first line. */
-static void say(struct slurm_finding *f, const char *text) {
+static void set_text(struct slurm_finding *f, const char *text) {
     (void)snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-static void find_programs(struct slurm_check *l) {
+static void check_programs(struct slurm_check *check) {
     static const char *const needed[] = { "sbatch", "squeue", "scancel" };
     const struct executor_feature *features = NULL;
-    struct executor_slurm_options options = { 0 };
-    struct strbuf paths[EXECUTORS_PROGRAMS] = { 0 };
+    const struct executor_slurm_options options = { .programs = slurm_programs(check->e) };
     _cleanup_(strbuf_finish) struct strbuf missing = STRBUF_INIT;
     bool ok = true;
-    executors_programs(l->e, paths, &options);
     size_t count = executor_slurm_probe(&options, &features);
     for (size_t i = 0; i < count; i++) {
         if (features[i].there)
@@ -83,25 +81,24 @@ static void find_programs(struct slurm_check *l) {
         for (size_t k = 0; k < ARRAY_SIZE(needed); k++)
             ok = ok && strcmp(features[i].name, needed[k]) != 0;
     }
-    for (size_t i = 0; i < EXECUTORS_PROGRAMS; i++)
-        strbuf_finish(&paths[i]);
     struct slurm_finding *f =
-        find(l, "slurm", ok && missing.length == 0,
-             "install the commands of Slurm here, or set slurm.programs to their folder");
+        add_finding(check, "slurm", ok && missing.length == 0,
+                    "install the commands of Slurm here, or set slurm.programs to their folder");
     f->mild = ok;
     (void)snprintf(f->text, sizeof(f->text), "%s%s",
                    missing.length ? "not there: " : "its commands are there",
                    strbuf_text(&missing));
 }
 
-static void find_controller(struct slurm_check *l) {
-    const char *answer = l->questions[PING].answer;
+static void check_controller(struct slurm_check *check) {
+    const char *answer = check->queries[QUERY_PING].answer;
     bool up = answer && strstr(answer, " is UP");
-    struct slurm_finding *f = find(l, "slurmctld", up,
-                                   "start slurmctld, or give the daemon the SLURM_CONF of the "
-                                   "cluster; until it answers runs wait, and "
-                                   "none is lost");
-    say(f, answer ? answer : "it does not answer");
+    struct slurm_finding *f =
+        add_finding(check, "slurmctld", up,
+                    "start slurmctld, or give the daemon the SLURM_CONF of the "
+                    "cluster; until it answers runs wait, and "
+                    "none is lost");
+    set_text(f, answer ? answer : "it does not answer");
 }
 
 /* "gpu*|up|…" begins with this name. */
@@ -134,16 +131,16 @@ static const char *missing_partition(const struct config *config, const char *li
     return NULL;
 }
 
-static void find_partitions(struct slurm_check *l) {
-    const char *list = l->questions[PARTITIONS].answer;
-    const char *missing = list ? missing_partition(l->e->config, list) : NULL;
-    struct slurm_finding *f =
-        find(l, "partitions", list && !missing,
-             list ? "correct the 'partition=' in tasks.slurm, projects.P.slurm or agents.A.slurm"
-                  : NULL);
+static void check_partitions(struct slurm_check *check) {
+    const char *list = check->queries[QUERY_PARTITIONS].answer;
+    const char *missing = list ? missing_partition(check->e->config, list) : NULL;
+    struct slurm_finding *f = add_finding(
+        check, "partitions", list && !missing,
+        list ? "correct the 'partition=' in tasks.slurm, projects.P.slurm or agents.A.slurm"
+             : NULL);
     f->mild = !list; /* the controller is the problem */
     if (!list) {
-        say(f, "not known: sinfo does not answer");
+        set_text(f, "not known: sinfo does not answer");
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf names = STRBUF_INIT;
@@ -158,9 +155,9 @@ static void find_partitions(struct slurm_check *l) {
         (void)snprintf(f->text, sizeof(f->text), "%.390s", strbuf_text(&names));
 }
 
-static void find_accounting(struct slurm_check *l) {
+static void check_accounting(struct slurm_check *check) {
     static const char key[] = "AccountingStorageType";
-    const char *answer = l->questions[CONFIG].answer;
+    const char *answer = check->queries[QUERY_CONFIG].answer;
     const char *at = answer ? strstr(answer, key) : NULL;
     if (!at)
         return; /* the controller is the problem */
@@ -168,9 +165,10 @@ static void find_accounting(struct slurm_check *l) {
     at += strspn(at, " =");
     bool there = strncmp(at, "accounting_storage/none", strlen("accounting_storage/none")) != 0
                  && strncmp(at, "(null)", strlen("(null)")) != 0;
-    struct slurm_finding *f = find(l, "accounting", there,
-                                   "nothing needs to be done; with slurmdbd sacct would tell of "
-                                   "jobs that the controller has forgotten");
+    struct slurm_finding *f =
+        add_finding(check, "accounting", there,
+                    "nothing needs to be done; with slurmdbd sacct would tell of "
+                    "jobs that the controller has forgotten");
     f->mild = true;
     (void)snprintf(f->text, sizeof(f->text), "%.*s", (int)strcspn(at, "\n"), at);
 }
@@ -216,18 +214,18 @@ static time_ms skew_of(const char *folder) {
     return skew;
 }
 
-static void find_folder(struct slurm_check *l) {
-    const char *folder = l->e->runs_folder;
+static void check_folder(struct slurm_check *check) {
+    const char *folder = check->e->runs_folder;
     bool shared = false;
     const char *kind = shared_by(folder, &shared);
     time_ms skew = skew_of(folder);
     bool right = skew < SKEW_MAX && skew > -SKEW_MAX;
-    struct slurm_finding *f =
-        find(l, "slurm-runs", shared && right,
-             !shared ? "set data.folder to one that all nodes see under the same path; on one "
-                       "machine nothing is "
-                       "wrong"
-                     : "let this machine, the nodes and the file server keep the same time (NTP)");
+    struct slurm_finding *f = add_finding(
+        check, "slurm-runs", shared && right,
+        !shared ? "set data.folder to one that all nodes see under the same path; on one "
+                  "machine nothing is "
+                  "wrong"
+                : "let this machine, the nodes and the file server keep the same time (NTP)");
     f->mild = true;
     (void)snprintf(f->text, sizeof(f->text), "'%.200s' is on a file system that is %s%s", folder,
                    kind, right ? "" : "; its clock is not ours");
@@ -241,14 +239,14 @@ static void find_folder(struct slurm_check *l) {
     }
 }
 
-static void find_shim(struct slurm_check *l) {
-    const char *set = config_text(l->e->config, "slurm.shim", NULL);
-    const char *path = *set ? set : l->e->shim_path;
+static void check_shim(struct slurm_check *check) {
+    const char *set = config_text(check->e->config, "slurm.shim", NULL);
+    const char *path = *set ? set : check->e->shim_path;
     bool shared = false, there = access(path, X_OK) == 0;
     (void)shared_by(path, &shared);
     /* A configured one may exist on the nodes only. */
-    struct slurm_finding *f = find(l, "slurm-shim", there || *set,
-                                   "install sluice-shim beside sluiced, or set slurm.shim");
+    struct slurm_finding *f = add_finding(check, "slurm-shim", there || *set,
+                                          "install sluice-shim beside sluiced, or set slurm.shim");
     (void)snprintf(f->text, sizeof(f->text), "'%.200s' %s", path,
                    !there   ? *set
                                   ? "is not here; whether it is on the nodes is seen by the first run"
@@ -258,13 +256,13 @@ static void find_shim(struct slurm_check *l) {
 }
 
 /* With only a Unix socket, a run on another machine cannot report, post or add anything. */
-static void find_address(struct slurm_check *l) {
-    const struct config *config = l->e->config;
+static void check_address(struct slurm_check *check) {
+    const struct config *config = check->e->config;
     const char *const *words = NULL;
     bool set = config_words(config, "slurm.address", NULL, &words) > 0;
     bool open = *config_text(config, "http.listen", NULL) != '\0';
-    struct slurm_finding *f = find(
-        l, "slurm-address", set && open,
+    struct slurm_finding *f = add_finding(
+        check, "slurm-address", set && open,
         set ? "set http.listen, with http.tls_cert where nodes are other machines"
             : "set http.listen and slurm.address, if runs there shall report, post or add tasks");
     f->mild = !set;
@@ -274,102 +272,96 @@ static void find_address(struct slurm_check *l) {
                           : "slurm.address is set, but nothing listens by TCP");
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
-static void find_all(struct slurm_check *l) {
-    l->count = 0;
-    find_programs(l);
-    find_controller(l);
-    find_partitions(l);
-    find_accounting(l);
-    find_folder(l);
-    find_shim(l);
-    find_address(l);
-    l->checked_at = loop_now_steady(l->e->loop);
+static void check_all(struct slurm_check *check) {
+    check->count = 0;
+    check_programs(check);
+    check_controller(check);
+    check_partitions(check);
+    check_accounting(check);
+    check_folder(check);
+    check_shim(check);
+    check_address(check);
+    check->checked_at = loop_now_steady(check->e->loop);
 }
 
-static void notify_waiters(struct slurm_check *l) {
-    size_t count = l->waiters.count;
-    struct waiter *waiters = l->waiters.items;
-    memset(&l->waiters, 0, sizeof(l->waiters));
+static void notify_waiters(struct slurm_check *check) {
+    size_t count = check->waiters.count;
+    struct waiter *waiters = check->waiters.items;
+    memset(&check->waiters, 0, sizeof(check->waiters));
     for (size_t i = 0; i < count; i++)
         waiters[i].checked(waiters[i].ctx);
     free(waiters);
 }
 
-static void answered(void *ctx, const struct helper_end *end) {
-    struct question *q = ctx;
-    struct slurm_check *l = q->check;
+static void query_ended(void *ctx, const struct helper_end *end) {
+    struct slurm_query *q = ctx;
+    struct slurm_check *check = q->check;
     q->helper = NULL;
     free(q->answer);
-    q->answer = end->output[0] && (end->code == 0 || q == &l->questions[PING])
+    q->answer = end->output[0] && (end->code == 0 || q == &check->queries[QUERY_PING])
                     ? xstrdup(end->output)
                     : NULL;
-    if (--l->open > 0)
+    if (--check->open > 0)
         return;
-    find_all(l);
-    notify_waiters(l);
+    check_all(check);
+    notify_waiters(check);
 }
 
-static void ask(struct slurm_check *l) {
-    static const char *const words[QUESTIONS][4] = {
-        [PING] = { "scontrol", "ping" },
-        [PARTITIONS] = { "sinfo", "--noheader", "--format=%P|%a" },
-        [CONFIG] = { "scontrol", "show", "config" },
+static void query_slurm(struct slurm_check *check) {
+    static const char *const words[QUERY_COUNT][4] = {
+        [QUERY_PING] = { "scontrol", "ping" },
+        [QUERY_PARTITIONS] = { "sinfo", "--noheader", "--format=%P|%a" },
+        [QUERY_CONFIG] = { "scontrol", "show", "config" },
     };
-    const char *env[EXECUTORS_ENV_MAX + 1];
-    executors_environment(l->e, env);
-    for (size_t i = 0; i < QUESTIONS; i++) {
-        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-        const char *program = executors_program(l->e, words[i][0], &path);
-        const char *argv[] = { program ? program : words[i][0], words[i][1], words[i][2], NULL };
-        struct helper_spec spec = { .argv = argv, .env = env, .timeout = PATIENCE };
-        struct question *q = &l->questions[i];
+    const struct helper_spec spec = { .timeout = PATIENCE };
+    for (size_t i = 0; i < QUERY_COUNT; i++) {
+        struct slurm_query *q = &check->queries[i];
         free(q->answer);
         q->answer = NULL;
-        q->check = l;
-        struct error err = { 0 };
-        if (helper_start(l->e->loop, &spec, answered, q, &q->helper, &err) == 0)
-            l->open++;
+        q->check = check;
+        if (slurm_query(check->e, words[i], spec, query_ended, q, &q->helper) == 0)
+            check->open++;
         else
             q->helper = NULL;
     }
 }
 
 bool engine_check_slurm(struct engine *e, engine_slurm_checked checked, void *ctx) {
-    struct slurm_check *l = executors_of(e)->check;
+    struct slurm_check *check = executors_of(e)->check;
     if (!engine_uses_slurm(e))
         return true;
-    if (!l) {
-        l = executors_of(e)->check = xcalloc(1, sizeof(*l));
-        l->e = e;
+    if (!check) {
+        check = executors_of(e)->check = xcalloc(1, sizeof(*check));
+        check->e = e;
     }
-    if (l->checked_at && loop_now_steady(e->loop) - l->checked_at < KEPT_FOR)
+    if (check->checked_at && loop_now_steady(e->loop) - check->checked_at < KEPT_FOR)
         return true;
-    if (l->open == 0)
-        ask(l);
-    if (l->open == 0) { /* no command could be started */
-        find_all(l);
+    if (check->open == 0)
+        query_slurm(check);
+    if (check->open == 0) { /* no command could be started */
+        check_all(check);
         return true;
     }
-    *LIST_ADD(&l->waiters) = (struct waiter){ checked, ctx };
+    *LIST_ADD(&check->waiters) = (struct waiter){ checked, ctx };
     return false;
 }
 
 const struct slurm_finding *engine_slurm_finding(const struct engine *e, size_t index) {
-    const struct slurm_check *l = engine_uses_slurm(e) ? executors_of(e)->check : NULL;
-    return l && index < l->count ? &l->items[index] : NULL;
+    const struct slurm_check *check = engine_uses_slurm(e) ? executors_of(e)->check : NULL;
+    return check && index < check->count ? &check->items[index] : NULL;
 }
 
 void slurm_check_free(struct engine *e) {
-    struct slurm_check *l = executors_of(e)->check;
-    if (!l)
+    struct slurm_check *check = executors_of(e)->check;
+    if (!check)
         return;
-    for (size_t i = 0; i < QUESTIONS; i++) {
-        helper_kill(l->questions[i].helper);
-        free(l->questions[i].answer);
+    for (size_t i = 0; i < QUERY_COUNT; i++) {
+        helper_kill(check->queries[i].helper);
+        free(check->queries[i].answer);
     }
-    notify_waiters(l); /* no client is left to read it, but their memory is */
-    free(l);
+    notify_waiters(check); /* no client is left to read it, but their memory is */
+    free(check);
     executors_of(e)->check = NULL;
 }

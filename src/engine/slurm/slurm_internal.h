@@ -7,6 +7,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/executors.h"
+#include "executor/helper_process.h"
 
 struct executors {
     struct executor *slurm; /* NULL: not needed yet */
@@ -16,15 +17,13 @@ struct executors {
 
 PART_STATE(executors, struct executors, executors_of)
 
-/* Paths of the Slurm programs (NULL: in PATH), and their environment, NULL-terminated. */
-#define EXECUTORS_ENV_MAX  12
-#define EXECUTORS_PROGRAMS 6
-struct executor_slurm_options;
-/* Fills an executor's options; `paths` must outlive the options. */
-void executors_programs(const struct engine *e, struct strbuf paths[EXECUTORS_PROGRAMS],
-                        struct executor_slurm_options *ret);
-const char *executors_program(const struct engine *e, const char *name, struct strbuf *out);
-void executors_environment(const struct engine *e, const char *ret_env[EXECUTORS_ENV_MAX + 1]);
+/* The folder of Slurm's programs (slurm.programs); NULL: they are searched in PATH. */
+const char *slurm_programs(const struct engine *e);
+/* Runs a program of Slurm: `words` are its name and at most three arguments, NULL-terminated. As
+ * helper_start with this spec, whose command line and environment are set here. */
+#define SLURM_QUERY_WORDS 4
+int slurm_query(struct engine *e, const char *const *words, struct helper_spec spec,
+                helper_ended ended, void *ctx, struct helper_process **ret_helper);
 
 /* The executor of a run of this kind. NULL: that of Slurm cannot be created. */
 struct executor *executor_of(struct engine *e, enum executor_kind kind, struct error *err);
@@ -45,14 +44,9 @@ int executors_sweep(struct engine *e, struct executor_sweep *sweep, struct error
 /* --- partitions ------------------------------------------------------------------------------- */
 
 /* A task needs a slot: refresh sizes that are older than slurm.follow_s. */
-void partitions_ask(struct engine *e);
+void partitions_query(struct engine *e);
 
 void slurm_check_free(struct engine *e);
-
-/* --- preparing a worktree -------------------------------------------------------------------- */
-
-/* How much longer the launch of this run may take because of it. */
-time_ms launch_prepare_time(const struct engine *e, const struct live_run *run);
 
 /* --- Slurm jobs ------------------------------------------------------------------------------ */
 

@@ -1,9 +1,7 @@
 /* slurm_launch.c: what Slurm needs to know about a run.
  *
  * Resources come from the task, else from the current settings of its project, its agent or
- * `tasks`. Only the partition was chosen when the task was added. The time limit is a backstop: the
- * shim ends a run at its timeout, reports why, and needs a while for that. So Slurm gets the sum of
- * all spans, and a minute. */
+ * `tasks`. Only the partition was chosen when the task was added. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
@@ -12,8 +10,6 @@
 #include "config/run_settings.h"
 #include "engine/recovery/recovery_internal.h"
 #include "engine/slurm/slurm_internal.h"
-
-#define MARGIN MINUTES(1)
 
 struct placing {
     const struct config *config;
@@ -29,23 +25,6 @@ static const char *place_value(const struct placing *p, const char *key) {
     if (!json_is_integer(value))
         return config_slurm_value(p->config, key, p->project, p->agent);
     return arena_printf(p->arena, "%" PRId64, (int64_t)json_integer_value(value));
-}
-
-/* 0: one of its parts has no limit. */
-static time_ms time_of(const struct run_spec *spec) {
-    if (spec->command.timeout == 0)
-        return 0;
-    time_ms all = time_add(spec->command.timeout, spec->grace);
-    if (spec->prepare.argv && spec->prepare.timeout == 0)
-        return 0;
-    if (spec->prepare.argv)
-        all = time_add(all, time_add(spec->prepare.timeout, spec->grace));
-    for (size_t i = 0; i < spec->check_count; i++) {
-        if (spec->checks[i].timeout == 0)
-            return 0;
-        all = time_add(all, time_add(spec->checks[i].timeout, spec->grace));
-    }
-    return time_add(all, MARGIN);
 }
 
 void launch_place(struct engine *e, const struct live_run *run, const json_t *task,
@@ -68,7 +47,6 @@ void launch_place(struct engine *e, const struct live_run *run, const json_t *ta
         .constraint = place_value(&p, "constraint"),
         .extra = place_value(&p, "options"),
         .memory_bytes = spec->memory_max,
-        .time = time_of(spec),
     };
     if (cpus)
         (void)number_parse_int(cpus, &spec->place.cpus, NULL); /* validated on submission */
