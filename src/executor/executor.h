@@ -129,13 +129,13 @@ enum executor_process_origin {
     ORIGIN_UNKNOWN, /* it has ended or cannot be seen: refuse it */
 };
 enum executor_process_origin executor_process_origin(const struct executor *ex, pid_t pid);
-/* Changes when executor_process_origin may answer differently for a process that was asked about before. */
+/* Changes when executor_process_origin may answer differently for the same process than before. */
 uint64_t executor_origin_epoch(const struct executor *ex);
 const char *executor_boot_id(const struct executor *ex);
 const char *executor_host(const struct executor *ex);
 
-/* A cgroup for a guarded helper process (helper_process.h), as for a run. NULL: none. `limited`: the guard
- * sets limits in it. The caller closes the directory after the guard was started. */
+/* A cgroup for a guarded helper process (helper_process.h), as for a run. NULL: none. `limited`:
+ * the guard sets limits in it. The caller closes the directory after the guard was started. */
 struct cgroup_slot;
 struct executor_slot {
     const char *path;

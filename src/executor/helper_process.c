@@ -237,7 +237,8 @@ static void report_guard_over(struct helper_process *h, pid_t guard, struct guar
               : report->cgroup_killed ? GUARD_CGROUP_SPENT
                                       : GUARD_ENDED;
     }
-    h->over(h->over_ctx, guard, how);
+    if (h->over)
+        h->over(h->over_ctx, guard, how);
 }
 
 static void report_end(struct helper_process *h, const siginfo_t *info,
@@ -497,15 +498,9 @@ static void trial_ended(void *ctx, const struct helper_end *end) {
     loop_stop(t->loop);
 }
 
-static void trial_guard_over(void *ctx, pid_t guard, enum guard_over how) {
-    (void)ctx;
-    (void)guard;
-    (void)how; /* it has no cgroup */
-}
-
 int sandbox_trial(const char *shim_path, const struct run_spec *spec, struct error *err) {
     const struct helper_guard guard = {
-        .shim = shim_path, .spec = spec, .cgroup = -1, .daemon = -1, .over = trial_guard_over
+        .shim = shim_path, .spec = spec, .cgroup = -1, .daemon = -1
     };
     const struct helper_spec command = { .argv = spec->command.argv,
                                          .cwd = spec->cwd,

@@ -45,7 +45,7 @@ struct helper_guard {
      * its locks. */
     time_ms grace;
     /* Called once: before `ended`, from helper_kill, or from a helper_start that fails. `guard` is
-     * 0 if none was started. */
+     * 0 if none was started. NULL: nothing to do. */
     void (*over)(void *ctx, pid_t guard, enum guard_over how);
     void *ctx;
 };

@@ -3,7 +3,7 @@
  * A start is a directory and a queue entry; sbatch is called later, outside the loop. Once the
  * directory is complete the run cannot be forgotten, whatever happens to this process.
  *
- *   the table of runs, the run directory, calls of Slurm's programs, how a run ended, submit, poll,
+ *   the run directory, the table of runs, calls of Slurm's programs, how a run ended, submit, poll,
  *   cancel, adopt and sweep, start and describe, installed programs, life of the executor */
 #include "executor/slurm.h"
 
@@ -79,6 +79,7 @@ struct slurm_run {
     time_ms missed_since; /* steady clock */
     time_ms over_since;   /* its job has ended but no end was found; steady clock; 0: no */
     bool is_forgotten;    /* Slurm no longer knows it: nothing more can be learned */
+    uint64_t sacct_job;   /* its job in the running sacct; 0: not queried */
     bool begun;
     char node[SLURM_NODE_MAX]; /* on which it began */
 
@@ -128,7 +129,6 @@ struct slurm {
     struct loop_timer *examine_timer; /* for runs whose directory was not examined yet */
     size_t examine_next;              /* next run whose directory is examined routinely */
     struct loop_timer *poll_timer;
-    char *sacct_ids; /* jobs of the running sacct: ",17,18," */
 
     struct helper_process *cancel_call;
     uint64_t cancel_jobs[CANCELS_EACH]; /* of the running call */
@@ -1007,7 +1007,7 @@ static void build_words(const struct slurm_run *run, const char *script,
     words[count] = NULL;
 }
 
-static int submit(struct slurm_run *run) {
+static int submit_run(struct slurm_run *run) {
     struct slurm *ex = run->ex;
     const char *words[SLURM_WORDS_MAX + FIXED_WORDS];
     _cleanup_(strbuf_finish) struct strbuf script = STRBUF_INIT;
@@ -1043,7 +1043,7 @@ static void submit_due(void *ctx) {
         }
         struct slurm_run *run = ex->queue;
         unqueue(run);
-        if (submit(run) < 0) { /* too many processes or descriptors, for now */
+        if (submit_run(run) < 0) { /* too many processes or descriptors, for now */
             requeue_first(run);
             loop_timer_set(ex->base.loop, ex->submit_timer, now + SECONDS(1));
             return;
@@ -1121,8 +1121,8 @@ static bool job_same(const void *ctx, uint32_t handle, const void *key) {
     return slurm_at(ctx, handle)->job == *(const uint64_t *)key;
 }
 
-/* The comment is not reliable: the site or the owner of the job may overwrite it. `by_job` is filled
- * when it is needed first: a list may have thousands of unrelated jobs. */
+/* The comment is not reliable: the site or the owner of the job may overwrite it. `by_job` is
+ * filled when it is needed first: a list may have thousands of unrelated jobs. */
 static struct slurm_run *find_renamed(struct slurm *ex, struct id_map *by_job,
                                       const struct slurm_job *job, const char *comment) {
     if (by_job->capacity == 0)
@@ -1169,7 +1169,6 @@ static void sacct_ended(void *ctx, const struct helper_end *end) {
     struct slurm *ex = ctx;
     struct slurm_job job;
     const char *token;
-    _cleanup_(freep) char *ids = TAKE_PTR(ex->sacct_ids);
     ex->sacct_call = NULL;
     if (!call_succeeded(end)) {
         ex->busy = true;
@@ -1180,41 +1179,34 @@ static void sacct_ended(void *ctx, const struct helper_end *end) {
         for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
             if (is_polled(run) && run->job == job.id)
                 follow_accounting(run, &job);
-    for (struct slurm_run *run = NULL; (run = next_run(ex, run));) {
-        char id[32];
-        if (!is_polled(run) || !run->is_forgotten)
-            continue;
-        (void)snprintf(id, sizeof(id), ",%" PRIu64 ",", run->job);
-        if (strstr(ids, id))
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
+        if (is_polled(run) && run->is_forgotten && run->job && run->sacct_job == run->job)
             follow_accounting(run, NULL);
-    }
 }
 
 /* Jobs that the controller has forgotten. One call for all of them. */
 static void query_accounting(struct slurm *ex) {
-    struct strbuf ids = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf ids = STRBUF_INIT;
     if (ex->sacct_call)
         return;
-    for (struct slurm_run *run = NULL; (run = next_run(ex, run));)
-        if (is_polled(run) && run->is_forgotten && run->job)
-            strbuf_printf(&ids, "%s%" PRIu64 ",", ids.length ? "" : ",", run->job);
+    for (struct slurm_run *run = NULL; (run = next_run(ex, run));) {
+        run->sacct_job = is_polled(run) && run->is_forgotten ? run->job : 0;
+        if (run->sacct_job)
+            strbuf_printf(&ids, "%s%" PRIu64, ids.length ? "," : "", run->job);
+    }
     if (ids.length == 0)
         return;
-    _cleanup_(freep) char *list = xstrndup(ids.text + 1, ids.length - 2);
     const char *const argv[] = { ex->programs[PROGRAM_SACCT],
                                  "--allocations",
                                  "--noheader",
                                  "--parsable2",
                                  "--starttime=now-7days",
                                  "--jobs",
-                                 list,
+                                 ids.text,
                                  "--format=" SLURM_SACCT_COLUMNS,
                                  NULL };
-    ex->sacct_ids = strbuf_take(&ids);
-    if (slurm_call(ex, argv, true, sacct_ended, ex, &ex->sacct_call) < 0) {
-        free(TAKE_PTR(ex->sacct_ids));
+    if (slurm_call(ex, argv, true, sacct_ended, ex, &ex->sacct_call) < 0)
         ex->busy = true;
-    }
 }
 
 static void schedule_poll(struct slurm *ex) {
@@ -1479,18 +1471,14 @@ static enum adopted slurm_adopt(struct executor *base, struct run_key key, const
     return has_ended && !is_end_by_slurm(&end) ? ADOPTED_ENDED : ADOPTED_ALIVE;
 }
 
-static bool is_over(int dir) {
-    struct run_end end;
-    uint64_t job;
-    char node[SLURM_NODE_MAX];
-    return rundir_read_end_at(dir, NULL, &end, NULL) == 0 || folder_begun(dir, &job, node) == 2;
-}
-
 static enum sweep_verdict slurm_sweep_folder(struct executor *base, const char *folder,
                                              const char *task, uint32_t attempt) {
     struct slurm *ex = slurm_of(base);
     struct slurm_order order = { 0 };
     struct run_started who = { 0 };
+    struct run_end end;
+    uint64_t job;
+    char node[SLURM_NODE_MAX];
     _cleanup_(fd_closep) int dir = -1;
     if (rundir_open_at(base->root, folder, &dir, NULL) < 0)
         return SWEEP_KEEP;
@@ -1499,7 +1487,7 @@ static enum sweep_verdict slurm_sweep_folder(struct executor *base, const char *
         return SWEEP_REMOVE; /* incomplete, so never submitted */
     if (r < 0)
         return SWEEP_KEEP; /* not ours, or unknown for now */
-    if (is_over(dir)) {
+    if (rundir_read_end_at(dir, NULL, &end, NULL) == 0 || folder_begun(dir, &job, node) == 2) {
         slurm_order_finish(&order);
         return SWEEP_REMOVE;
     }
@@ -1670,7 +1658,6 @@ static void slurm_free(struct executor *base) {
         free(*variable);
     free(ex->env);
     free(ex->unwanted);
-    free(ex->sacct_ids);
     free(ex->cluster);
     executor_finish(base);
 }

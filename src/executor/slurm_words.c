@@ -58,7 +58,7 @@ static char **words_take(const struct words *words) {
     return list;
 }
 
-static void add(struct words *words, char *word) {
+static void add_word(struct words *words, char *word) {
     if (words->count == SLURM_WORDS_MAX) {
         words->full = true;
         free(word);
@@ -72,7 +72,7 @@ static void add_option(struct words *words, const char *option, const char *valu
     if (!value || !*value)
         return;
     strbuf_printf(&word, "--%s=%s", option, value);
-    add(words, strbuf_take(&word));
+    add_word(words, strbuf_take(&word));
 }
 
 static void add_number(struct words *words, const char *option, int64_t number, const char *unit) {
@@ -86,7 +86,7 @@ static void add_number(struct words *words, const char *option, int64_t number, 
 static void add_extra(struct words *words, const char *extra) {
     for (const char *at = extra ? extra : ""; *(at += strspn(at, BLANKS));) {
         size_t length = strcspn(at, BLANKS);
-        add(words, xstrndup(at, length));
+        add_word(words, xstrndup(at, length));
         at += length;
     }
 }
@@ -150,7 +150,7 @@ int slurm_order_make(const struct run_spec *spec, const char *token, struct slur
     return 0;
 }
 
-static void put(struct strbuf *out, const char *name, const char *value) {
+static void put_pair(struct strbuf *out, const char *name, const char *value) {
     strbuf_add(out, name, strlen(name) + 1);
     strbuf_add(out, value, strlen(value) + 1);
 }
@@ -158,12 +158,12 @@ static void put(struct strbuf *out, const char *name, const char *value) {
 void slurm_order_format(const struct slurm_order *order, struct strbuf *out) {
     char grace[32];
     (void)snprintf(grace, sizeof(grace), "%" PRId64, order->grace);
-    put(out, "version", "1");
-    put(out, "token", order->token);
-    put(out, "grace", grace);
+    put_pair(out, "version", "1");
+    put_pair(out, "token", order->token);
+    put_pair(out, "grace", grace);
     for (char **word = order->words; *word; word++)
-        put(out, "word", *word);
-    put(out, "done", "");
+        put_pair(out, "word", *word);
+    put_pair(out, "done", "");
 }
 
 int slurm_order_parse(const char *text, size_t size, struct slurm_order *ret) {
@@ -178,7 +178,7 @@ int slurm_order_parse(const char *text, size_t size, struct slurm_order *ret) {
         else if (strcmp(name, "grace") == 0)
             good = record_number(value, 0, INT64_MAX, &order.grace);
         else if (strcmp(name, "word") == 0)
-            add(&words, xstrdup(value));
+            add_word(&words, xstrdup(value));
         done = strcmp(name, "done") == 0;
     }
     if (!good || !done || !order.token || words.full) {
@@ -368,7 +368,7 @@ static void read_code(const char *text, struct slurm_job *job) {
     job->signal = signal;
 }
 
-static void copy(char *to, size_t size, const char *text) {
+static void copy_column(char *to, size_t size, const char *text) {
     bool nothing = strcmp(text, "(null)") == 0 || strcmp(text, "None") == 0
                    || strcmp(text, "None assigned") == 0 || strcmp(text, "N/A") == 0;
     (void)snprintf(to, size, "%.*s", (int)size - 1, nothing ? "" : text);
@@ -395,8 +395,8 @@ static bool read_line(char *line, struct slurm_job *ret, const char **ret_token)
     job.state = slurm_job_state_parse(columns[AT_STATE]);
     (void)sscanf(columns[AT_STATE], "CANCELLED by %" SCNd64, &job.canceled_by);
     read_code(columns[AT_CODE], &job);
-    copy(job.node, sizeof(job.node), columns[AT_NODE]);
-    copy(job.reason, sizeof(job.reason), columns[AT_REASON]);
+    copy_column(job.node, sizeof(job.node), columns[AT_NODE]);
+    copy_column(job.reason, sizeof(job.reason), columns[AT_REASON]);
     if (line != columns[AT_TOKEN]) /* there is another column */
         (void)snprintf(job.name, sizeof(job.name), "%.*s", (int)strcspn(line, "|"), line);
     *ret = job;

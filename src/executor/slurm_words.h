@@ -36,8 +36,8 @@ struct slurm_order {
     time_ms grace;
 };
 void slurm_order_finish(struct slurm_order *order); /* safe on a zeroed one */
-/* How long a run may need its job; 0: unlimited. A backstop: the shim ends a command at its timeout,
- * reports why, and needs a while for that. So Slurm gets the sum of all timeouts, and a minute. */
+/* How long a run may need its job; 0: unlimited. A backstop: the shim ends a command at its
+ * timeout, reports why, and needs a while for that. So Slurm gets the sum of all timeouts, and a minute. */
 time_ms slurm_time_limit(const struct run_spec *spec);
 /* -EINVAL: a name cannot be an argument of sbatch; `err` names it. */
 int slurm_order_make(const struct run_spec *spec, const char *token, struct slurm_order *ret,

@@ -40,66 +40,33 @@ enum sandbox_kind sandbox_kind_find(const char *name) {
 
 /* --- default paths ---------------------------------------------------------------------------- */
 
-const char *const *sandbox_private_folders(void) {
-    /* /dev/shm is private with /dev. */
-    static const char *const list[] = { "/tmp", "/var/tmp", "/run", NULL };
-    return list;
-}
+/* /dev/shm is private with /dev. */
+const char *const sandbox_private_folders[] = { "/tmp", "/var/tmp", "/run", NULL };
 
-const char *const *sandbox_shown_in_run(void) {
-    static const char *const list[] = { "/run/systemd/resolve", "/run/current-system",
-                                        "/run/opengl-driver", NULL };
-    return list;
-}
+const char *const sandbox_shown_in_run[] = { "/run/systemd/resolve", "/run/current-system",
+                                             "/run/opengl-driver", NULL };
 
 /* Programs, not settings: nothing that contains a key. */
-const char *const *sandbox_tools_at_home(void) {
-    static const char *const list[] = {
-        "bin",
-        "go",
-        ".asdf",
-        ".bun",
-        ".cargo/bin",
-        ".cargo/config.toml",
-        ".config/git",
-        ".deno",
-        ".gitconfig",
-        ".gitignore",
-        ".jbang",
-        ".local/bin",
-        ".local/lib",
-        ".local/pipx",
-        ".local/share/claude",
-        ".local/share/fnm",
-        ".local/share/mise",
-        ".local/share/pipx",
-        ".local/share/pnpm",
-        ".local/share/uv",
-        ".local/share/virtualenvs",
-        ".mise",
-        ".npm-global",
-        ".nvm",
-        ".nodenv",
-        ".opam",
-        ".opencode/bin",
-        ".pyenv",
-        ".rbenv",
-        ".rustup",
-        ".rvm",
-        ".sdkman",
-        ".volta",
-        NULL,
-    };
-    return list;
-}
+const char *const sandbox_tools_at_home[] = {
+    /* git and general */
+    "bin", ".gitconfig", ".gitignore", ".config/git", ".local/bin", ".local/lib",
+    /* version managers */
+    ".asdf", ".mise", ".local/share/mise",
+    /* agents */
+    ".local/share/claude", ".opencode/bin",
+    /* JavaScript */
+    ".bun", ".deno", ".npm-global", ".nodenv", ".nvm", ".volta", ".local/share/fnm",
+    ".local/share/pnpm",
+    /* Python */
+    ".pyenv", ".local/pipx", ".local/share/pipx", ".local/share/uv", ".local/share/virtualenvs",
+    /* other languages */
+    "go", ".cargo/bin", ".cargo/config.toml", ".jbang", ".opam", ".rbenv", ".rustup", ".rvm",
+    ".sdkman", NULL
+};
 
 /* A cache shared with the user would let runs bring files into the user's builds. */
-const char *const *sandbox_caches_at_home(void) {
-    static const char *const list[] = {
-        ".cache", ".npm", ".cargo/git", ".cargo/registry", "go/pkg", NULL,
-    };
-    return list;
-}
+const char *const sandbox_caches_at_home[] = { ".cache",          ".npm",   ".cargo/git",
+                                               ".cargo/registry", "go/pkg", NULL };
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
@@ -175,8 +142,8 @@ static int compare_rules(const void *a, const void *b) {
 }
 
 /* The innermost rule around this path: the last one so far that contains it. */
-static const struct sandbox_rule *around(const struct plan_step *steps, size_t count,
-                                         const char *path) {
+static const struct sandbox_rule *outer_rule(const struct plan_step *steps, size_t count,
+                                             const char *path) {
     while (count > 0 && !sandbox_is_inside(steps[count - 1].rule->path, path))
         count--;
     return count > 0 ? steps[count - 1].rule : NULL;
@@ -204,7 +171,7 @@ static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps
         const struct sandbox_rule *rule = &plan->rules[i];
         if (i + 1 < plan->rule_count && strcmp(rule->path, rule[1].path) == 0)
             continue; /* overridden by a later one for the same path */
-        const struct sandbox_rule *outer = around(steps, count, rule->path);
+        const struct sandbox_rule *outer = outer_rule(steps, count, rule->path);
         if (changes_nothing(rule, outer))
             continue;
         steps[count++] = (struct plan_step){ rule, outer ? outer->access : SANDBOX_READ };
@@ -216,6 +183,15 @@ static size_t plan_steps(struct sandbox_plan *plan, struct plan_step **ret_steps
 static void plan_put(struct plan_words *words, const char *word) {
     strbuf_add(words->out, word, strlen(word) + 1);
     words->count++;
+}
+
+/* Words separated by blanks. */
+static void put_words(struct plan_words *words, const char *text) {
+    for (size_t length; *text; text += length + (text[length] == ' ')) {
+        length = strcspn(text, " ");
+        strbuf_add(words->out, text, length);
+        plan_put(words, "");
+    }
 }
 
 /* --- bubblewrap ------------------------------------------------------------------------------- */
@@ -231,11 +207,6 @@ static void plan_put(struct plan_words *words, const char *word) {
 static const char *const kernel_files[] = {
     "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", NULL,
 };
-
-static void put_list(struct plan_words *words, const char *const *list) {
-    for (; *list; list++)
-        plan_put(words, *list);
-}
 
 static void put_empty(struct plan_words *words, const struct plan_step *step) {
     const char *path = step->rule->path;
@@ -273,24 +244,14 @@ static void put_bubblewrap_step(struct plan_words *words, const struct plan_step
 }
 
 static void bubblewrap_words(struct sandbox_plan *plan, struct plan_words *words) {
-    static const char *const apart[] = { "--unshare-user",
-                                         "--unshare-pid",
-                                         "--unshare-ipc",
-                                         "--unshare-uts",
-                                         "--unshare-cgroup-try",
-                                         "--cap-drop",
-                                         "ALL",
-                                         "--die-with-parent",
-                                         NULL };
-    static const char *const root[] = { "--ro-bind", "/",      "/",     "--dev",
-                                        "/dev",      "--proc", "/proc", NULL };
     struct plan_step *steps;
     size_t count = plan_steps(plan, &steps);
     plan_put(words, plan->program);
-    put_list(words, apart);
+    put_words(words, "--unshare-user --unshare-pid --unshare-ipc --unshare-uts "
+                     "--unshare-cgroup-try --cap-drop ALL --die-with-parent");
     if (!plan->network)
         plan_put(words, "--unshare-net");
-    put_list(words, root);
+    put_words(words, "--ro-bind / / --dev /dev --proc /proc");
     for (size_t i = 0; plan->is_root && kernel_files[i]; i++) {
         plan_put(words, "--ro-bind-try");
         plan_put(words, kernel_files[i]);
@@ -343,25 +304,14 @@ static int put_podman_step(struct plan_words *words, const struct plan_step *ste
 }
 
 static int podman_words(struct sandbox_plan *plan, struct plan_words *words, struct error *err) {
-    static const char *const fixed[] = { "run",
-                                         "--rm",
-                                         "--interactive",
-                                         "--pull=never",
-                                         "--log-driver=none",
-                                         "--cgroups=disabled",
-                                         "--userns=keep-id",
-                                         "--cap-drop=all",
-                                         "--security-opt=no-new-privileges",
-                                         "--security-opt=label=disable",
-                                         "--read-only",
-                                         "--preserve-fds=3",
-                                         NULL };
     struct plan_step *steps;
     size_t count = plan_steps(plan, &steps);
     if (!plan->image || !*plan->image)
         return error_set(err, -EINVAL, "podman needs an image: set sandbox_image");
     plan_put(words, plan->program);
-    put_list(words, fixed);
+    put_words(words, "run --rm --interactive --pull=never --log-driver=none --cgroups=disabled "
+                     "--userns=keep-id --cap-drop=all --security-opt=no-new-privileges "
+                     "--security-opt=label=disable --read-only --preserve-fds=3");
     plan_put(words, plan->network ? "--network=host" : "--network=none");
     for (size_t i = 0; i < count; i++) {
         int r = put_podman_step(words, &steps[i], err);
@@ -417,34 +367,15 @@ static int wrap_command_words(struct sandbox_plan *plan, struct plan_words *word
 /* Read by loaders and common interpreters before the first line of a program. */
 bool sandbox_is_unsafe_variable(const char *pair) {
     static const char *const names[] = {
-        "BASH_ENV=",
-        "BASH_FUNC_",
-        "ENV=",
-        "GCONV_PATH=",
-        "GETCONF_DIR=",
-        "GLIBC_TUNABLES=",
-        "HOSTALIASES=",
-        "IFS=",
-        "JAVA_TOOL_OPTIONS=",
-        "LD_",
-        "LOCPATH=",
-        "NLSPATH=",
-        "NODE_OPTIONS=",
-        "NODE_PATH=",
-        "PATH=",
-        "PERL5DB=",
-        "PERL5LIB=",
-        "PERL5OPT=",
-        "PERLLIB=",
-        "PROMPT_COMMAND=",
-        "PS4=",
-        "PYTHON",
-        "RES_OPTIONS=",
-        "RUBYLIB=",
-        "RUBYOPT=",
-        "SHELLOPTS=",
-        "BASHOPTS=",
-        "ZDOTDIR=",
+        /* loader and libraries */
+        "LD_", "GCONV_PATH=", "GETCONF_DIR=", "GLIBC_TUNABLES=", "HOSTALIASES=", "LOCPATH=",
+        "NLSPATH=", "RES_OPTIONS=",
+        /* shells */
+        "PATH=", "ENV=", "IFS=", "PS4=", "PROMPT_COMMAND=", "SHELLOPTS=", "BASHOPTS=", "BASH_ENV=",
+        "BASH_FUNC_", "ZDOTDIR=",
+        /* interpreters */
+        "JAVA_TOOL_OPTIONS=", "NODE_OPTIONS=", "NODE_PATH=", "PERL5DB=", "PERL5LIB=", "PERL5OPT=",
+        "PERLLIB=", "PYTHON", "RUBYLIB=", "RUBYOPT="
     };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strncmp(pair, names[i], strlen(names[i])) == 0)

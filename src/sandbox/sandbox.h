@@ -1,7 +1,7 @@
 /* sandbox.h: turns the access rights of a run into the command line of a sandbox program.
  *
  * Pure: reads no files. The caller resolves paths (no symlinks, no "..") and which of them exist;
- * see engine/launch_sandbox.c.
+ * see engine/launch/launch_sandbox.c.
  *
  * A plan is a list of rules, each for a path and everything below it. The innermost rule applies;
  * of two for the same path, the last one. So the caller adds mandatory rules at the end. Outside
@@ -88,7 +88,7 @@ bool sandbox_is_unsafe_variable(const char *pair);
 /* --- defaults --------------------------------------------------------------------------------- */
 
 /* NULL-terminated; lists for the home are relative to it. */
-const char *const *sandbox_private_folders(void); /* /tmp etc.: private to each run */
-const char *const *sandbox_shown_in_run(void);    /* in /run: name resolution, system profiles */
-const char *const *sandbox_tools_at_home(void);   /* installed programs */
-const char *const *sandbox_caches_at_home(void);  /* private to each project */
+extern const char *const sandbox_private_folders[]; /* /tmp etc.: private to each run */
+extern const char *const sandbox_shown_in_run[];    /* in /run: name resolution, system profiles */
+extern const char *const sandbox_tools_at_home[];   /* installed programs */
+extern const char *const sandbox_caches_at_home[];  /* private to each project */

@@ -16,7 +16,7 @@ static const char *const settings[] = {
     "protocol.ext.allow=never", "advice.detachedHead=false",
 };
 
-static void add(struct git_line *line, const char *word) {
+static void add_word(struct git_line *line, const char *word) {
     assert(line->count < GIT_WORDS_MAX);
     line->argv[line->count++] = word;
     line->argv[line->count] = NULL;
@@ -24,13 +24,13 @@ static void add(struct git_line *line, const char *word) {
 
 void git_line_make(struct git_line *line, const char *const *words) {
     line->count = 0;
-    add(line, "git");
+    add_word(line, "git");
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-        add(line, "-c");
-        add(line, settings[i]);
+        add_word(line, "-c");
+        add_word(line, settings[i]);
     }
     for (; *words; words++)
-        add(line, *words);
+        add_word(line, *words);
 }
 
 static bool part_is_valid(const char *part, size_t length) {
@@ -80,7 +80,7 @@ void git_fill(const char *word, const struct git_variable *variables, struct str
 
 /* --- output of git ---------------------------------------------------------------------------- */
 
-static bool begins(const char *text, const char *with) {
+static bool starts_with(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
@@ -99,7 +99,7 @@ void git_error_message(const char *output, struct strbuf *out) {
     static const char *const marks[] = { "fatal: ", "error: ", "CONFLICT " };
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
         for (const char *line = output; *line; line = next_line(line))
-            if (begins(line, marks[i])) {
+            if (starts_with(line, marks[i])) {
                 put_line(line + (i < 2 ? strlen(marks[i]) : 0), out);
                 return;
             }
@@ -143,9 +143,9 @@ bool git_find_checkout(const char *output, const char *branch, struct strbuf *re
     for (const char *line = output; *line; line = next_line(line)) {
         if (*line == '\n')
             path = NULL;
-        else if (begins(line, "worktree "))
+        else if (starts_with(line, "worktree "))
             path = line + strlen("worktree ");
-        else if (path && begins(line, "branch refs/heads/")) {
+        else if (path && starts_with(line, "branch refs/heads/")) {
             const char *name = line + strlen("branch refs/heads/");
             if (strcspn(name, "\n") == length && strncmp(name, branch, length) == 0) {
                 strbuf_add(ret_path, path, strcspn(path, "\n"));
@@ -160,7 +160,7 @@ bool git_status_only_lacks_files(const char *output) {
     if (*output == '\0')
         return false;
     for (const char *line = output; *line; line = next_line(line))
-        if (!begins(line, " D "))
+        if (!starts_with(line, " D "))
             return false;
     return true;
 }

@@ -30,11 +30,8 @@ bool private_git_is_there(const char *folder) {
     return access(path, F_OK) == 0;
 }
 
-const char *const *private_git_shown(void) {
-    static const char *const names[] = { "HEAD", "description", "hooks",   "info",
-                                         "lfs",  "modules",     "shallow", NULL };
-    return names;
-}
+const char *const private_git_shown[] = { "HEAD", "description", "hooks",   "info",
+                                          "lfs",  "modules",     "shallow", NULL };
 
 void private_git_each_alternate(const char *common_dir, void (*each)(void *ctx, const char *path),
                                 void *ctx) {
@@ -120,13 +117,6 @@ static void add_alternate(void *text, const char *path) {
     strbuf_printf(text, "%s\n", path);
 }
 
-static int put_alternates(struct making *m, const char *shared) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    add_alternate(&text, shared);
-    private_git_each_alternate(m->from, add_alternate, &text);
-    return outside_create_with(m->to, "objects/info/alternates", text.text, text.length, m->err);
-}
-
 /* The hash of a ref in an open git directory, or "". */
 static void find_ref(int common, const char *name, char ret[GIT_HASH_MAX]) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT, line = STRBUF_INIT;
@@ -152,11 +142,14 @@ static void find_ref(int common, const char *name, char ret[GIT_HASH_MAX]) {
 static int fill(struct making *m, const char *shared) {
     static const char *const folders[] = { "objects", "objects/info", "objects/pack",
                                            "logs",    "worktrees",    NULL };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     int r = 0;
     for (const char *const *name = folders; r == 0 && *name; name++)
         r = make_folder(m->to, *name, m->err);
+    add_alternate(&text, shared);
+    private_git_each_alternate(m->from, add_alternate, &text);
     if (r == 0)
-        r = put_alternates(m, shared);
+        r = outside_create_with(m->to, "objects/info/alternates", text.text, text.length, m->err);
     if (r == 0)
         r = copy_file(m, "config", CONFIG_MAX);
     if (r == 0)

@@ -3,8 +3,8 @@
  * A run commits in its worktree. Git then writes objects, branches and logs that all worktrees of
  * the repository share. So the sandbox shows another directory instead: with the same branches and
  * settings, the objects of the repository read-only, and space for new ones. After the run its
- * commits are imported (engine/worktree_import.c), and the directory is deleted, with everything
- * else the run changed in it.
+ * commits are imported (engine/git/worktree_import.c), and the directory is deleted, with all that
+ * the run changed in it.
  *
  *   DATA/worktrees/.private/ID/
  *     common/   what the run sees as the shared git directory. Untrusted once the run has begun
@@ -29,7 +29,7 @@ int private_git_make(const char *folder, const char *common_dir, const char *bra
                      struct error *err);
 
 /* Names in the shared directory that are shown unchanged; NULL-terminated. */
-const char *const *private_git_shown(void);
+extern const char *const private_git_shown[];
 /* Calls `each` for every object directory, absolute, that the repository itself borrows from. */
 void private_git_each_alternate(const char *common_dir, void (*each)(void *ctx, const char *path),
                                 void *ctx);

@@ -109,12 +109,6 @@ static int expected_common(const struct worktree_record *record, struct strbuf *
     return 0;
 }
 
-/* Is git_dir COMMON/worktrees/NAME? */
-static bool is_worktree_of(const char *git_dir, const char *common) {
-    _cleanup_(freep) char *above = xasprintf("%s/../..", git_dir);
-    return repository_is_same(above, common);
-}
-
 static void set_text(char **text, const char *value) {
     free(*text);
     *text = xstrdup(value);
@@ -131,8 +125,9 @@ int worktree_find(const char *path, struct worktree_record *record) {
     if (r < 0)
         return r;
     bool is_noted = record->git_dir && *record->git_dir;
+    _cleanup_(freep) char *above = xasprintf("%s/../..", strbuf_text(&git_dir));
     bool is_its = is_noted ? repository_is_same(strbuf_text(&git_dir), record->git_dir)
-                           : is_worktree_of(strbuf_text(&git_dir), strbuf_text(&common));
+                           : repository_is_same(above, strbuf_text(&common));
     const char *own = is_noted ? record->git_dir : strbuf_text(&git_dir);
     if (!is_its || repository_common_dir(own, &shared) < 0
         || !repository_is_same(strbuf_text(&shared), strbuf_text(&common)))
@@ -143,7 +138,7 @@ int worktree_find(const char *path, struct worktree_record *record) {
     return 0;
 }
 
-static bool has(const char *git_dir, const char *name) {
+static bool has_file(const char *git_dir, const char *name) {
     _cleanup_(freep) char *path = xasprintf("%s/%s", git_dir, name);
     return access(path, F_OK) == 0;
 }
@@ -157,13 +152,13 @@ const char *worktree_in_progress(const char *git_dir) {
         { "REVERT_HEAD", "revert" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
-        if (has(git_dir, signs[i].file))
+        if (has_file(git_dir, signs[i].file))
             return signs[i].what;
     return NULL;
 }
 
 bool worktree_is_locked(const struct worktree_record *record) {
-    return has(record->git_dir, "locked");
+    return has_file(record->git_dir, "locked");
 }
 
 static void remove_lock(const char *folder, const char *name) {

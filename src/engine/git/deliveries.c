@@ -1,4 +1,4 @@
-/* deliveries.c: what became of the work of a run in a worktree. See deliveries.h, git_internal.h.
+/* deliveries.c: what became of the work of a run in a worktree. See worktrees.h.
  * Changes are counted from the trees that diff_keep recorded, so the worktree is not read again. A
  * failure to count them blocks nothing. */
 #include "engine/worktrees.h"
@@ -100,22 +100,6 @@ static const char *message_of(const struct job *job) {
     return job->note[0] ? job->note : job->end.message;
 }
 
-static void put_changes(struct json_writer *w, const struct delivery_changes *changes) {
-    const struct {
-        const char *name;
-        int64_t value;
-    } numbers[] = {
-        { "commits", changes->commits },
-        { "files", changes->files },
-        { "insertions", changes->insertions },
-        { "deletions", changes->deletions },
-    };
-    json_put_object(w, "changes");
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        json_put_int(w, numbers[i].name, numbers[i].value);
-    json_write_object_end(w);
-}
-
 static void write_event(struct job *job) {
     struct merge_event *event = xcalloc(1, sizeof(*event));
     struct strbuf data = STRBUF_INIT;
@@ -129,8 +113,14 @@ static void write_event(struct job *job) {
     json_write_object_begin(&w);
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         json_put_string(&w, members[i][0], members[i][1]);
-    if (job->changes.known)
-        put_changes(&w, &job->changes);
+    if (job->changes.known) {
+        json_put_object(&w, "changes");
+        json_put_int(&w, "commits", job->changes.commits);
+        json_put_int(&w, "files", job->changes.files);
+        json_put_int(&w, "insertions", job->changes.insertions);
+        json_put_int(&w, "deletions", job->changes.deletions);
+        json_write_object_end(&w);
+    }
     json_write_object_end(&w);
     event->request.run = put_merge_event;
     event->request.done = merge_event_done;

@@ -1,8 +1,10 @@
-/* diff.c: what a task changed in its worktree. See diff.h. While the worktree exists, the diff of a
- * task is its current files against where its branch left the base: commits, uncommitted and new
- * files alike. New files get into a diff through a copy of the index that knows their names, so
- * only that copy is written. Without the worktree, and for past iterations, the record of the end
- * of the run is used: two object names, if git still has them.
+/* diff.c: what a task changed in its worktree. See worktrees.h.
+ *
+ * While the worktree exists, the diff of a task is its current files against where its branch left
+ * the base: commits, uncommitted and new files alike. New files get into a diff through a copy of
+ * the index that knows their names, so only that copy is written. Without the worktree, and for
+ * past iterations, the record of the end of the run is used: two object names, if git still has
+ * them.
  *
  * One at a time per repository, and few at once: reading must not load the machine. */
 #include "engine/worktrees.h"
@@ -155,7 +157,8 @@ static void diff_copy_index(struct job *job, const char *name, job_step then) {
              OUTPUT_MAX, filters_listed);
 }
 
-/* Adds files to our index: by name only, or with all changes. `$@` is git. A name that ends with a slash is a nested repository. */
+/* Runs a script that adds files to our index. In it `$@` is git and `$0` the index. A listed name
+ * that ends with a slash is a nested repository. */
 static void add_names(struct job *job, const char *script, job_step then) {
     const struct job_call call = { .argv = WORDS("sh", "-c", script, job->diff->index),
                                    .git = WORDS("-c", "core.safecrlf=false") };
@@ -165,12 +168,7 @@ static void add_names(struct job *job, const char *script, job_step then) {
 /* HEAD, then both sides of BASE...HEAD, then "^" and where HEAD left the base. */
 static bool diff_take_base(const char *output, char ret_head[GIT_HASH_MAX],
                            char ret_from[GIT_HASH_MAX]) {
-    char head[GIT_HASH_MAX], from[GIT_HASH_MAX];
-    if (!git_output_hash(output, 0, head) || !git_output_hash(output, 3, from))
-        return false;
-    memcpy(ret_head, head, GIT_HASH_MAX);
-    memcpy(ret_from, from, GIT_HASH_MAX);
-    return true;
+    return git_output_hash(output, 0, ret_head) && git_output_hash(output, 3, ret_from);
 }
 
 /* --- the end of a run ------------------------------------------------------------------------- */
@@ -343,7 +341,7 @@ void diff_keep_rebase(struct job *job) {
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-static void answer(struct job *job) {
+static void answer_diff(struct job *job) {
     struct diff_work *work = job->diff;
     _cleanup_(freep) struct diff_file *files = xcalloc(DIFF_FILES_MAX, sizeof(*files));
     struct diff diff = {
@@ -581,7 +579,7 @@ static int no_worktree(const struct engine *e, const struct job *job, struct err
                      job->id, name);
 }
 
-static int prepare(struct job *job, struct error *err) {
+static int prepare_diff(struct job *job, struct error *err) {
     struct engine *e = job->e;
     struct diff_work *work = job->diff;
     struct task_view view;
@@ -617,11 +615,11 @@ int engine_diff(struct engine *e, const struct diff_question *question, diff_rea
     if (waiting >= WAITING_MAX)
         return error_set(err, -EAGAIN, "%u diffs are being made: ask again", WAITING_MAX);
     struct job *job =
-        job_new(e, JOB_DIFF, engine_task_id(e, question->task, id), diff_begin, answer);
+        job_new(e, JOB_DIFF, engine_task_id(e, question->task, id), diff_begin, answer_diff);
     struct diff_work *work = diff_work_new(job);
     job->key.task = question->task;
     work->question = *question;
-    int r = prepare(job, err);
+    int r = prepare_diff(job, err);
     if (r < 0) {
         job_free(job);
         return r;

@@ -17,14 +17,17 @@
 /* Where a run works, and what becomes of its work. By the project's configuration:
  *
  *   pool       a list of paths; a run has one of them to itself until its end
- *   worktree a git worktree per task, HOME/worktrees/ID on branch sluice/ID; it stays with the task
+ *   worktree   a git worktree per task, HOME/worktrees/ID on branch sluice/ID, which stays with it
  *   none       the folder of the task or of its project
  *
  *   workspace.c       who works where, pools and other homes; the hooks of launch and finish
  *   job.c             a series of helper processes: what they share, and how they run git
  *   worktree_make.c   a worktree before its run
+ *   worktree_import.c git in the sandbox of a run, and the import of its commits
  *   worktree_end.c    after the run: work is saved, committed, delivered
  *   merge.c           merge: direct, and merges on request
+ *   deliveries.c      the record of what became of the work
+ *   diff.c            what a task changed: recorded at the end of a run, or compared on request
  *   worktree_clean.c  worktrees that are no longer needed
  *
  * Decisions are on disk before they are carried out (worktree.h), and every job checks the current
@@ -45,8 +48,8 @@ bool workspace_folder(const struct engine *e, const struct live_run *run, const 
 /* Whether the run worked in a worktree; the caller owns the record. */
 bool workspace_has_work(const struct engine *e, const struct live_run *run,
                         struct worktree_record *ret_record);
-/* Saves, commits and delivers that work; END_DELIVERY of runs/run_end.c follows, perhaps before this
- * returns. Takes the record. `so_far`: end and outcome without the delivery. True: the work is a
+/* Saves, commits and delivers that work; END_DELIVERY of runs/run_end.c follows, perhaps before
+ * this returns. Takes the record. `so_far`: end and outcome without the delivery. True: the work is a
  * success to deliver. */
 struct end_delivery;
 bool workspace_finish(struct engine *e, const struct live_run *run,
@@ -127,7 +130,6 @@ void job_free(struct job *job);
 
 enum job_kind { JOB_MAKE, JOB_FINISH, JOB_CLEAN, JOB_DIFF, JOB_MERGE };
 
-struct job;
 typedef void (*job_step)(struct job *job);
 
 struct job {
@@ -284,7 +286,7 @@ void worktree_discard(struct job *job, job_step then);
  * commands follow at once. */
 void worktree_as_run(struct job *job, const char *const *words, bool more, job_step then);
 /* Creates what git needs in that sandbox; <0: `err` of the job. */
-int worktree_lend(struct job *job);
+int worktree_make_private_git(struct job *job);
 /* Imports the commits of a run in a sandbox, then deletes the originals. `then`: with `err` set on
  * failure; nothing has changed then. Without such a run: called at once. */
 void worktree_import(struct job *job, job_step then);

@@ -4,7 +4,6 @@
 #include "engine/git/git_internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

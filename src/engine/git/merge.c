@@ -19,7 +19,6 @@
 #include "engine/launch/launch_internal.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/worktrees.h"
 #include "os/outside.h"
 #include "workspace/repository.h"
 
@@ -45,7 +44,7 @@ static void set_merged(struct job *job) {
     worktree_end_finish(job);
 }
 
-/* Somebody else has moved the base meanwhile. */
+/* Another program has moved the base meanwhile. */
 static void base_moved(struct job *job) {
     if (++job->tries < TRIES_MAX)
         compare_with_base(job);
@@ -211,7 +210,7 @@ static void next_check(struct job *job) {
         worktree_import_discard(job, checks_passed);
         return;
     }
-    if (worktree_lend(job) < 0) {
+    if (worktree_make_private_git(job) < 0) {
         try_merge_again(job);
         return;
     }
@@ -277,7 +276,7 @@ static void head_read(struct job *job) {
         worktree_end_again(job, "git told no commit for '%s'", job->branch);
 }
 
-static void rebased(struct job *job) {
+static void branch_rebased(struct job *job) {
     if (job->result.code != 0 && !job->anonymous && !job->result.timed_out && !job->result.error
         && strstr(job->result.output, "empty ident")) {
         job->anonymous = true;
@@ -290,11 +289,11 @@ static void rebased(struct job *job) {
     job_git(job, WORDS("rev-parse", "--verify", job->branch_ref), head_read);
 }
 
-static void rebase(struct job *job) {
+static void rebase_branch(struct job *job) {
     job->doing = "rebases onto the base branch";
     job->record.rebasing = true;
     if (job_write_record(job, try_merge_again))
-        worktree_as_run(job, WORDS("rebase", "--quiet", job->base_hash), false, rebased);
+        worktree_as_run(job, WORDS("rebase", "--quiet", job->base_hash), false, branch_rebased);
 }
 
 /* --- current state ---------------------------------------------------------------------------- */
@@ -334,7 +333,7 @@ static void compared_with_base(struct job *job) {
         job->record.rebasing = false;
         worktree_end_finish(job);
     } else if (strcmp(fork, job->base_hash) != 0) {
-        rebase(job);
+        rebase_branch(job);
     } else if (job->is_rebased) {
         check_again(job);
     } else {
@@ -384,7 +383,7 @@ void merge_begin(struct job *job) {
 
 /* --- merges on request ------------------------------------------------------------------------ */
 
-/* Merges a finished task's branch on request. See merges.h. Two jobs in sequence: JOB_MAKE finds
+/* Merges a finished task's branch on request. See worktrees.h. Two jobs in sequence: JOB_MAKE finds
  * the worktree, aborts what a killed daemon left half done in it, or creates it again from the
  * branch; JOB_MERGE does what `merge: direct` does after a run (worktree_end.c, merge.c). Meanwhile
  * no run of the task is launched and nothing is cleaned up. After a crash the person asks again;
@@ -437,7 +436,7 @@ bool engine_merges_on_approval(const struct engine *e, task_id task) {
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-static void answer(struct job *job) {
+static void answer_merge(struct job *job) {
     struct merging *m = job->merging;
     const struct merge_answer what = {
         .result = m->result,
@@ -478,7 +477,7 @@ static void merge_done(struct job *job) {
     }
     delivery_keep_merge(job);
     m->result = result_of(job);
-    answer(job);
+    answer_merge(job);
     resume_task(job->e, job->key.task);
 }
 
@@ -501,7 +500,7 @@ static void no_worktree(struct job *job) {
     } else
         WORKTREE_END_NOTE(job, "%.250s", job->err.text);
     delivery_finish(&delivery);
-    answer(job);
+    answer_merge(job);
     resume_task(job->e, job->key.task);
 }
 
@@ -604,8 +603,8 @@ static void fill_record(struct engine *e, struct job *job) {
     diff_record_finish(&diff);
 }
 
-static int check(const struct engine *e, const struct merge_question *q, struct task_view *view,
-                 struct error *err) {
+static int check_mergeable(const struct engine *e, const struct merge_question *q,
+                           struct task_view *view, struct error *err) {
     char id[ENGINE_ID_MAX];
     engine_task_id(e, q->task, id);
     if (!core_task(e->core, q->task, view))
@@ -638,11 +637,11 @@ int engine_merge(struct engine *e, const struct merge_question *q, merge_ready r
                  struct error *err) {
     struct task_view view;
     char id[ENGINE_ID_MAX];
-    int r = check(e, q, &view, err);
+    int r = check_mergeable(e, q, &view, err);
     if (r < 0)
         return r;
     engine_task_id(e, q->task, id);
-    struct job *job = q->dry_run ? job_new(e, JOB_MERGE, id, dry_run_begin, answer)
+    struct job *job = q->dry_run ? job_new(e, JOB_MERGE, id, dry_run_begin, answer_merge)
                                  : job_new(e, JOB_MAKE, id, worktree_make_begin, worktree_made);
     job->key = (struct run_key){ .task = q->task, .attempt = view.attempt + 1 };
     fill_record(e, job);

@@ -1,7 +1,6 @@
 /* workspace.c: who works where, before the launch and after the end. See git_internal.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +12,9 @@
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/worktrees.h"
 #include "os/log.h"
 #include "os/outside.h"
-#include "workspace/worktree.h"
+#include "sandbox/sandbox.h"
 
 /* --- other homes ------------------------------------------------------------------------------ */
 
@@ -357,8 +355,8 @@ static void pool_take(struct engine *e, const struct live_run *run, const char *
         workspace_apply_lock(e, path, run->task);
 }
 
-static int try_to_take(struct engine *e, const struct live_run *run, const char *path,
-                       struct error *err) {
+static int try_path(struct engine *e, const struct live_run *run, const char *path,
+                    struct error *err) {
     struct stat st;
     int fd = -1;
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
@@ -371,15 +369,15 @@ static int try_to_take(struct engine *e, const struct live_run *run, const char 
 
 /* Prefers paths that no task wants back. Skips those that another home uses or that are missing; if
  * none is left, that is the error. */
-static int take_any(struct engine *e, const struct live_run *run, const struct pool *pool,
-                    struct error *err) {
+static int take_any_path(struct engine *e, const struct live_run *run, const struct pool *pool,
+                         struct error *err) {
     int r = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < pool->count; i++) {
             const char *path = pool->paths[i];
             if (!path_is_free(e, path) || is_wanted_back(e, path) != (pass == 1))
                 continue;
-            r = try_to_take(e, run, path, err);
+            r = try_path(e, run, path, err);
             if (r == 0) {
                 set_last_user(e, path, run->task);
                 return 0;
@@ -403,8 +401,8 @@ static int pool_prepare(struct engine *e, const struct live_run *run, const char
         return error_set(err, -ENOENT, "workspace '%s' is none of project '%s' any more", wanted,
                          project->name);
     if (!wanted)
-        return take_any(e, run, &pool, err);
-    int r = try_to_take(e, run, wanted, err);
+        return take_any_path(e, run, &pool, err);
+    int r = try_path(e, run, wanted, err);
     if (r == 0 && pool.count > 0)
         set_last_user(e, wanted, run->task);
     return r;
@@ -613,16 +611,11 @@ static void work_delivered(struct job *job) {
     run_end_continue(job->e, job->key, END_DELIVERY, &(struct end_result){ .delivery = &delivery });
 }
 
-static bool is_inside(const char *folder, const char *path) {
-    size_t length = strlen(folder);
-    return strncmp(folder, path, length) == 0 && (path[length] == '\0' || path[length] == '/');
-}
-
 /* The task may have had a worktree before, and this run worked elsewhere. */
 static bool ran_in(const struct engine *e, const char *id, uint32_t attempt, const char *path) {
     _cleanup_(freep) char *folder = workspace_of_run(e, id, attempt);
     _cleanup_(freep) char *real = realpath(path, NULL); /* runs in a sandbox get this one */
-    return folder && (is_inside(path, folder) || (real && is_inside(real, folder)));
+    return folder && (sandbox_is_inside(path, folder) || (real && sandbox_is_inside(real, folder)));
 }
 
 bool workspace_has_run_in(const struct engine *e, const char *id, uint32_t before,
@@ -711,24 +704,18 @@ void workspace_stop(struct engine *e, task_id task) {
 
 /* --- cleaning --------------------------------------------------------------------------------- */
 
-static void remove_leftover(struct engine *e, const char *path) {
-    struct workspaces *all = workspaces_of(e);
-    for (size_t i = 0; i < all->leftovers.count; i++)
-        if (strcmp(all->leftovers.items[i].path, path) == 0) {
+static void worktree_cleaned(struct job *job) {
+    struct workspaces *all = workspaces_of(job->e);
+    for (size_t i = 0; job->is_orphan && i < all->leftovers.count; i++)
+        if (strcmp(all->leftovers.items[i].path, job->path) == 0) { /* reported before */
             free(all->leftovers.items[i].path);
             free(all->leftovers.items[i].why);
             all->leftovers.items[i] = all->leftovers.items[--all->leftovers.count];
-            return;
+            break;
         }
-}
-
-static void worktree_cleaned(struct job *job) {
-    if (!job->is_orphan)
+    if (!job->is_orphan || job->kept.length == 0)
         return;
-    remove_leftover(job->e, job->path); /* it may have been reported before */
-    if (job->kept.length == 0)
-        return;
-    *LIST_ADD(&workspaces_of(job->e)->leftovers) =
+    *LIST_ADD(&all->leftovers) =
         (struct leftover){ .path = xstrdup(job->path), .why = xstrdup(strbuf_text(&job->kept)) };
     log_warning("worktree '%s' belongs to no task and is kept: %s", job->path,
                 strbuf_text(&job->kept));

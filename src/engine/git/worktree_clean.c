@@ -177,7 +177,7 @@ static void status_read(struct job *job) {
     job_call(job, &call, head_read);
 }
 
-/* --- worktrees that git created or removed only in part ---------------------------------------- */
+/* --- worktrees that git created or removed only in part --------------------------------------- */
 
 static void prune(struct job *job) {
     job_git(job, WORDS("worktree", "prune"), job->after_discard);

@@ -8,7 +8,6 @@
  * The delivery is retried from its beginning; each step checks before it acts. */
 #include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

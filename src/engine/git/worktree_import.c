@@ -119,7 +119,7 @@ static int read_pack_header(const char *path, uint32_t *ret_count, off_t *ret_si
     return 0;
 }
 
-static void packed(struct job *job) {
+static void commits_packed(struct job *job) {
     static const char script[] = "file=$1; shift; exec \"$@\" <\"$file\"";
     const char *path = job_text(job, "%s/common/" PACK, folder_of(job));
     uint32_t count = 0;
@@ -144,7 +144,7 @@ static void packed(struct job *job) {
 }
 
 /* As the run, in its sandbox, where the common folder is the private one. */
-static void pack(struct job *job) {
+static void pack_commits(struct job *job) {
     static const char script[] =
         "out=$1 names=$2; shift 2; rm -rf \"$out\"; printf '%s\\n' \"$names\" | \"$@\" >\"$out\"";
     const struct private_git_tips *tips = &job->tips;
@@ -163,7 +163,7 @@ static void pack(struct job *job) {
                                    .needs_sandbox = true,
                                    .is_offline = true };
     job->doing = "takes over its commits";
-    job_call(job, &call, packed);
+    job_call(job, &call, commits_packed);
 }
 
 void worktree_import(struct job *job, job_step then) {
@@ -178,7 +178,7 @@ void worktree_import(struct job *job, job_step then) {
     }
     bool is_same = !tips->branch[0] || strcmp(tips->branch, tips->begin) == 0;
     if (tips->has_objects)
-        pack(job);
+        pack_commits(job);
     else if (!is_same)
         resolve_branch(job);
     else
@@ -202,7 +202,7 @@ static int make_settings(struct job *job) {
     return fd < 0 ? fd : 0;
 }
 
-int worktree_lend(struct job *job) {
+int worktree_make_private_git(struct job *job) {
     const char *folder = folder_of(job);
     const struct run_spec *run;
     int r = job_run_spec(job, &run, &job->err);
@@ -242,7 +242,7 @@ void worktree_as_run(struct job *job, const char *const *words, bool more, job_s
         job_call(job, &call, then);
         return;
     }
-    if (r < 0 || worktree_lend(job) < 0) {
+    if (r < 0 || worktree_make_private_git(job) < 0) {
         job_not_started(job, &job->err, then);
         return;
     }

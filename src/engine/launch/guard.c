@@ -10,7 +10,7 @@ struct guard {
     struct cgroup_slot *slot;
 };
 
-static void over(void *ctx, pid_t pid, enum guard_over how) {
+static void guard_ended(void *ctx, pid_t pid, enum guard_over how) {
     struct guard *guard = ctx;
     executor_slot_give_back(guard->executor, guard->slot, pid, how);
     free(guard);
@@ -33,7 +33,7 @@ int guard_start(struct engine *e, const struct guard_call *call, struct helper_p
                                       .spec = &spec,
                                       .cgroup = slot.folder,
                                       .daemon = slot.daemon,
-                                      .over = over,
+                                      .over = guard_ended,
                                       .ctx = guard };
     struct helper_spec command = call->command;
     command.guard = &how;

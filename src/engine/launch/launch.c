@@ -24,6 +24,57 @@
 #include "engine/tasks/tasks_internal.h"
 #include "os/clock.h"
 
+/* --- the context of a slung task -------------------------------------------------------------- */
+
+/* The submission never changes. The context is a separate JSON object with only what the slinger
+ * set, merged here into a copy of the submission, so that the rest need not know about slinging:
+ *   agent, limiter        informational; already in the core
+ *   merge, base_branch    replace those of the task
+ *   args                  text appended to the prompt
+ *   steps                 numbers of the tasks that do the work, or true: it runs nothing itself
+ *   meta                  merged with the task's
+ *   allow                 permission rules, added by retries; a submission has none */
+
+static void append_args(json_t *spec, const char *args) {
+    const char *prompt = json_string_value(json_object_get(spec, "prompt"));
+    if (!prompt)
+        return;
+    struct strbuf text = STRBUF_INIT;
+    size_t size = strlen(prompt);
+    strbuf_puts(&text, prompt);
+    strbuf_puts(&text, size > 0 && prompt[size - 1] == '\n' ? "\n" : "\n\n");
+    strbuf_puts(&text, args);
+    json_object_set_new(spec, "prompt", json_string(strbuf_text(&text)));
+    strbuf_finish(&text);
+}
+
+/* `context` NULL: no change. */
+static void context_apply(json_t *spec, const char *context) {
+    static const char *const plain[] = { "merge", "base_branch" };
+    json_t *change = context ? json_loads(context, 0, NULL) : NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
+        if (json_object_get(change, plain[i]))
+            json_object_set(spec, plain[i], json_object_get(change, plain[i]));
+    const char *args = json_string_value(json_object_get(change, "args"));
+    if (args)
+        append_args(spec, args);
+    const json_t *steps = json_object_get(change, "steps");
+    if (json_is_true(steps)
+        || json_array_size(steps) > 0) { /* they did the work: it runs nothing */
+        json_object_del(spec, "prompt");
+        json_object_del(spec, "stdin");
+        json_object_set_new(spec, "argv", json_pack("[s]", "true"));
+        json_object_set_new(spec, "merge", json_string("none"));
+    }
+    json_object_del(spec, "allow"); /* only a person may allow that */
+    if (json_is_array(json_object_get(change, "allow")))
+        json_object_set(spec, "allow", json_object_get(change, "allow"));
+    json_t *meta = json_object_get(change, "meta");
+    if (json_is_object(meta) && json_object_update(json_object_get(spec, "meta"), meta) < 0)
+        json_object_set(spec, "meta", meta); /* it has none */
+    json_decref(change);
+}
+
 /* --- preparing a worktree --------------------------------------------------------------------- */
 
 /* A new worktree is prepared as part of its first run. The project configures the command. The shim
@@ -43,15 +94,11 @@ static void launch_prepare(struct engine *e, struct live_run *run, struct arena 
     run->prepares = false;
     if (!place || !place->is_new || !project)
         return;
-    size_t count = config_words(e->config, "projects.P.prepare", project->name, &words);
-    if (count == 0)
+    if (config_words(e->config, "projects.P.prepare", project->name, &words) == 0)
         return;
-    const char **argv = arena_alloc(arena, (count + 1) * sizeof(*argv));
-    memcpy(argv, words, count * sizeof(*argv));
-    argv[count] = NULL;
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
     (void)workspace_folder(e, run, NULL, &folder);
-    spec->prepare.argv = argv;
+    spec->prepare.argv = words;
     spec->prepare.timeout = config_number(e->config, "projects.P.prepare_timeout_s", project->name);
     spec->prepare_cwd = arena_strdup(arena, strbuf_text(&folder));
     run->prepares = true;
@@ -67,7 +114,7 @@ time_ms launch_prepare_time(const struct engine *e, const struct live_run *run) 
 
 /* --- the spec of a run ------------------------------------------------------------------------ */
 
-/* Put before the complete prompt: it is unknown whether the session got that before it was cut off. */
+/* Put before the complete prompt: it is unknown whether the session got that before the cut. */
 #define RESUME_PROMPT                                                                              \
     "You were interrupted. Go on where you stopped: what is done stays done. The task was:\n\n"
 
@@ -439,24 +486,15 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     return 0;
 }
 
-/* The prompt of this iteration. */
-static int take_prompt(struct launch *l, const char **ret_prompt, struct error *err) {
-    const char *prompt = text_of(l, "prompt");
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (!prompt)
-        return 0;
-    int r = iteration_prompt(l->e, l->run, prompt, &text, err);
-    if (r == 0)
-        *ret_prompt = arena_strndup(&l->arena, strbuf_text(&text), text.length);
-    return r;
-}
-
 static int build_command(struct launch *l, struct error *err) {
-    const char *prompt = NULL;
+    const char *prompt = text_of(l, "prompt");
     const json_t *argv = json_object_get(l->json, "argv");
-    int r = take_prompt(l, &prompt, err);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    int r = prompt ? iteration_prompt(l->e, l->run, prompt, &text, err) : 0;
     if (r < 0)
         return r;
+    if (prompt) /* of this iteration */
+        prompt = arena_strndup(&l->arena, strbuf_text(&text), text.length);
     r = argv ? take_words(l, argv, "the command", err)
              : take_agent_command(l, prompt ? prompt : "", err);
     if (r == 0 && argv && prompt)
@@ -562,7 +600,7 @@ static int launch_one(struct launch *l, struct error *err) {
     build_limits(l);
     launch_prepare(l->e, l->run, &l->arena, &l->spec);
     l->spec.key = run_proof_key(&l->run->proof);
-    launch_place(l->e, l->run, l->json, &l->arena, &l->spec);
+    slurm_fill_spec(l->e, l->run, l->json, &l->arena, &l->spec);
     l->box.adapter = l->adapter;
     r = launch_box_build(&l->box, &l->spec, err);
     if (r == 0)
@@ -606,7 +644,7 @@ static int launch_spec(struct engine *e, struct live_run *run, const struct spec
         r = secrets_prepare(e, run, l.json, err);
     if (r == 0) /* else it cannot, or something is being prepared: then this is called again */
         r = launch_one(&l, err);
-    launch_box_finish(&l.box);
+    sandbox_plan_finish(&l.box.plan);
     json_decref(l.json);
     arena_finish(&l.arena);
     free((void *)l.env.items);
@@ -623,8 +661,6 @@ static int launch_spec(struct engine *e, struct live_run *run, const struct spec
 #define LAUNCHES_EACH 8    /* per round of the loop; */
 #define LAUNCHES_US   4000 /* no launch begins after this */
 
-/* --- the DONE marker ------------------------------------------------------------------------- */
-
 struct order_launch {
     LIST(task_id) tasks; /* committed start orders, */
     size_t done;         /* how many of these are carried out */
@@ -633,6 +669,8 @@ struct order_launch {
 };
 
 PART_STATE(launch, struct order_launch, launch_of)
+
+/* --- the DONE marker ------------------------------------------------------------------------- */
 
 void launch_remove_marker(const struct engine *e, const char *id) {
     _cleanup_(freep) char *path = xasprintf("%s/done/%s", e->data, id);

@@ -33,10 +33,9 @@ struct launch_box {
 
 /* Chooses the kind, from the task and the configuration. */
 int launch_box_choose(struct launch_box *box, struct error *err);
-/* Builds the words for `spec`, whose command, folder and environment are set; in the box's
- * arena. */
+/* Builds the words for `spec`, whose command, folder and environment are set; in the box's arena.
+ * The caller frees the plan. */
 int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error *err);
-void launch_box_finish(struct launch_box *box);
 
 /* SLUICE_SOCKET and SLUICE_PEERS. Inside, the socket of this machine is in its own folder
  * (os/home.h): a mounted folder shows the new socket when the daemon restarts. */
@@ -69,22 +68,6 @@ struct guard_call {
 int guard_start(struct engine *e, const struct guard_call *call, struct helper_process **ret_helper,
                 struct error *err);
 
-/* --- context ---------------------------------------------------------------------------------- */
-
-/* The context of a slung task, merged into the submission.
- *
- * The submission never changes. The context is a separate JSON object with only what the slinger
- * set:
- *   agent, limiter        informational; already in the core
- *   merge, base_branch    replace those of the task
- *   args                  text appended to the prompt
- *   steps numbers of the tasks that do the work, or true: it runs nothing of its own
- *   meta                  merged with the task's
- *   allow                 permission rules, added by retries; a submission has none */
-
-/* Changes `spec`, a copy of the submission. `context` NULL: no change. */
-void context_apply(json_t *spec, const char *context);
-
 /* --- secrets ---------------------------------------------------------------------------------- */
 
 /* Variables of a run that are read at its launch and stored nowhere. The configuration names their
@@ -114,8 +97,8 @@ void secrets_note_token(struct engine *e, const struct live_run *run);
 void secrets_stop(struct engine *e, task_id task);
 /* Its end was applied. */
 void secrets_release(struct engine *e, task_id task);
-/* The environment of the run, for a check after its end: with its secrets, and without TMPDIR, which
- * no longer exists. NULL-terminated. */
+/* The environment of the run, for a check after its end: with its secrets, and without TMPDIR,
+ * which no longer exists. NULL-terminated. */
 const char *const *secrets_check_env(const struct engine *e, struct run_key key,
                                      const struct run_spec *spec, struct arena *arena);
 

@@ -19,16 +19,12 @@
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/runs/runs_internal.h"
-#include "engine/sandboxes.h"
 #include "engine/slurm/slurm_internal.h"
-#include "executor/helper_process.h"
 #include "os/files.h"
 #include "os/home.h"
 #include "os/log.h"
 #include "os/outside.h"
-#include "workspace/private_git.h"
 #include "workspace/repository.h"
-#include "workspace/worktree.h"
 
 /* --- support on this machine ------------------------------------------------------------------ */
 
@@ -76,16 +72,6 @@ const char *sandboxes_home(const struct engine *e) {
     return sandboxes_of(e)->home;
 }
 
-/* Absolute; a name without a slash is searched in the daemon's PATH. */
-static bool sandboxes_find_program(const struct engine *e, const char *name, struct strbuf *out) {
-    const char *path = env_find(daemon_env(e), "PATH");
-    if (strchr(name, '/')) {
-        strbuf_puts(out, name);
-        return *name == '/' && access(name, X_OK) == 0;
-    }
-    return engine_find_in_path(path ? path : "/usr/local/bin:/usr/bin:/bin", name, out);
-}
-
 /* --- the trial -------------------------------------------------------------------------------- */
 
 /* A run without a task: all rules that need none. */
@@ -112,7 +98,7 @@ static int try_bubblewrap(struct engine *e, struct error *err) {
     if (r == 0)
         r = sandbox_trial(e->shim_path, &spec, err);
     (void)rmdir(folder);
-    launch_box_finish(&box);
+    sandbox_plan_finish(&box.plan);
     arena_finish(&arena);
     free(run.sandbox);
     free(run.sandbox_root);
@@ -144,20 +130,16 @@ void engine_sandboxes(const struct engine *e, struct engine_sandboxes *ret) {
 
 /* --- live runs -------------------------------------------------------------------------------- */
 
-/* Launched by an earlier daemon: from the shim's spec. */
-static void read_run(const struct engine *e, struct live_run *run) {
-    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
-    run->sandbox_asked = true;
-    if (run_read_spec(e, run, &read, NULL) < 0)
-        return;
-    run->sandbox = xstrdup(read->spec.sandbox ? read->spec.sandbox : "none");
-    run->sandbox_root = read->spec.sandbox_root ? xstrdup(read->spec.sandbox_root) : NULL;
-}
-
 const char *engine_run_sandbox(const struct engine *e, task_id task, const char **ret_root) {
+    _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     struct live_run *run = run_find(e, task);
-    if (run && !run->sandbox && !run->sandbox_asked)
-        read_run(e, run);
+    bool is_adopted = run && !run->sandbox && !run->sandbox_asked;
+    if (is_adopted)
+        run->sandbox_asked = true;
+    if (is_adopted && run_read_spec(e, run, &read, NULL) == 0) {
+        run->sandbox = xstrdup(read->spec.sandbox ? read->spec.sandbox : "none");
+        run->sandbox_root = read->spec.sandbox_root ? xstrdup(read->spec.sandbox_root) : NULL;
+    }
     if (ret_root)
         *ret_root = run ? run->sandbox_root : NULL;
     return run ? run->sandbox : NULL;
@@ -199,7 +181,7 @@ const struct engine_part sandboxes_part = {
 /* --- paths ------------------------------------------------------------------------------------ */
 
 /* What a run in a sandbox sees of this machine. The system, read-only. Of the home directory only
- * listed paths (sandbox/usual_paths.c, the agent's own paths, the settings): a deny-list would
+ * listed paths (sandbox/sandbox.c, the agent's own paths, the settings): a deny-list would
  * never be complete, and a socket can be used through a read-only mount. Of Sluice's folders only
  * what belongs to its task. */
 
@@ -250,10 +232,10 @@ static void show_if_hidden(struct launch_box *box, const char *path) {
 static void box_add_system(struct launch_box *box) {
     char full[PATH_MAX];
     struct stat st;
-    for (const char *const *path = sandbox_private_folders(); *path; path++)
+    for (const char *const *path = sandbox_private_folders; *path; path++)
         if (lstat(*path, &st) == 0 && S_ISDIR(st.st_mode))
             sandbox_add(&box->plan, SANDBOX_EMPTY, *path, NULL);
-    for (const char *const *path = sandbox_shown_in_run(); *path; path++)
+    for (const char *const *path = sandbox_shown_in_run; *path; path++)
         (void)box_show(box, SANDBOX_READ, *path);
     if (realpath("/etc/resolv.conf", full)) /* often a link into /run */
         show_if_hidden(box, full);
@@ -265,7 +247,7 @@ static void add_home(struct launch_box *box, const char *home) {
     struct stat st;
     if (stat(home, &st) == 0 && S_ISDIR(st.st_mode))
         sandbox_add(&box->plan, SANDBOX_EMPTY, home, NULL);
-    for (const char *const *path = sandbox_tools_at_home(); *path; path++)
+    for (const char *const *path = sandbox_tools_at_home; *path; path++)
         (void)box_show(box, SANDBOX_READ, box_text(box, "%s/%s", home, *path));
 }
 
@@ -337,7 +319,7 @@ static void box_add_home(struct launch_box *box, const struct run_spec *spec) {
 
 static int box_add_caches(struct launch_box *box, struct error *err) {
     int r = 0;
-    for (const char *const *name = sandbox_caches_at_home(); !box->is_trial && r == 0 && *name;
+    for (const char *const *name = sandbox_caches_at_home; !box->is_trial && r == 0 && *name;
          name++) {
         char *path = box_text(box, "%s/%s", box->user, *name);
         char *source = box_text(box, "%s/caches/%s/%s", box->data, box->project, *name);
@@ -574,7 +556,7 @@ static int show_private(struct launch_box *box, const char *common, const char *
     if (r < 0)
         return r;
     sandbox_add(&box->plan, SANDBOX_WRITE, common, box_text(box, "%s/common", own));
-    for (const char *const *name = private_git_shown(); *name; name++)
+    for (const char *const *name = private_git_shown; *name; name++)
         (void)box_show(box, SANDBOX_READ, box_text(box, "%s/%s", common, *name));
     sandbox_add(&box->plan, SANDBOX_READ, box_text(box, "%s/shared", own),
                 box_text(box, "%s/objects", common));
@@ -674,7 +656,7 @@ static const char *root_of(struct launch_box *box, const char *cwd) {
 
 /* A root that contains one of these would show what a sandbox must hide. */
 static int check_root(const struct launch_box *box, struct error *err) {
-    const char *const *folders = sandbox_private_folders(), *own = sandboxes_home(box->e);
+    const char *const *folders = sandbox_private_folders, *own = sandboxes_home(box->e);
     const char *inside = sandbox_is_inside(box->root, box->user) ? box->user
                          : sandbox_is_inside(box->root, own)     ? own
                                                                  : NULL;
@@ -692,17 +674,11 @@ static int check_root(const struct launch_box *box, struct error *err) {
                      is_same ? "" : "'");
 }
 
-/* A task without a folder works in that of its artifacts: the default is Sluice's own. */
-static const char *folder_of(struct launch_box *box, const char *cwd) {
-    if (strcmp(cwd, box->e->data) != 0)
-        return cwd;
-    _cleanup_(freep) char *path =
-        iteration_path(box->e, box->id, box->run->iteration, ITERATION_ARTIFACTS);
-    return arena_strdup(box->arena, path);
-}
-
 static int find_folders(struct launch_box *box, struct run_spec *spec, struct error *err) {
-    spec->cwd = folder_of(box, spec->cwd);
+    _cleanup_(freep) char *artifacts =
+        iteration_path(box->e, box->id, box->run->iteration, ITERATION_ARTIFACTS);
+    if (strcmp(spec->cwd, box->e->data) == 0) /* the default: the task has no folder */
+        spec->cwd = arena_strdup(box->arena, artifacts);
     const char *cwd = real_path(box, spec->cwd);
     if (!cwd)
         return error_set_errno(err, "enter folder", spec->cwd);
@@ -763,18 +739,22 @@ const char *launch_box_peers(struct launch_box *box) {
 
 /* --- command line ----------------------------------------------------------------------------- */
 
-/* In the daemon's own PATH: that of a task would choose what runs outside the sandbox. */
+/* An absolute path, or a name in the daemon's own PATH: that of a task would choose what runs
+ * outside the sandbox. */
 static int find_program(struct launch_box *box, struct error *err) {
+    const char *path = env_find(daemon_env(box->e), "PATH");
     const char *name = box->kind == SANDBOX_BUBBLEWRAP ? "bwrap"
                        : box->kind == SANDBOX_PODMAN   ? "podman"
                                                        : box->wrap[0];
     _cleanup_(strbuf_finish) struct strbuf found = STRBUF_INIT;
-    if (!sandboxes_find_program(box->e, name, &found))
+    bool is_path = strchr(name, '/') != NULL;
+    if (is_path ? *name != '/' || access(name, X_OK) != 0
+                : !engine_find_in_path(path ? path : "/usr/local/bin:/usr/bin:/bin", name, &found))
         return error_set(
             err, -ENOENT,
             "cannot create the sandbox: there is no program '%.80s' in the daemon's PATH%s", name,
             box->kind == SANDBOX_BUBBLEWRAP ? "; install bubblewrap" : "");
-    box->plan.program = arena_strdup(box->arena, strbuf_text(&found));
+    box->plan.program = arena_strdup(box->arena, is_path ? name : strbuf_text(&found));
     return 0;
 }
 
@@ -876,8 +856,4 @@ int launch_box_build(struct launch_box *box, struct run_spec *spec, struct error
     spec->sandbox_root = box->root;
     note_run(box);
     return 0;
-}
-
-void launch_box_finish(struct launch_box *box) {
-    sandbox_plan_finish(&box->plan);
 }

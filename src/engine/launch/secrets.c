@@ -8,7 +8,6 @@
 #include "base/env_text.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
-#include "executor/helper_process.h"
 #include "os/files.h"
 #include "os/log.h"
 

@@ -317,7 +317,7 @@ static int check_place(const char *path, const char *home, struct error *err) {
 }
 
 /* The owner may have moved it, or one of its folders, with a symlink. */
-static void trust(const char *path) {
+static void trust_folders(const char *path) {
     static const char *const folders[] = { "", "/runs", "/tasks", "/done", "/bus", "/worktrees" };
     for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
         _cleanup_(freep) char *folder = xasprintf("%s%s", path, folders[i]);
@@ -327,7 +327,7 @@ static void trust(const char *path) {
 
 int data_folder_check(const struct config *config, const char *home, struct error *err) {
     _cleanup_(freep) char *path = config_data_folder(config, home);
-    trust(home);
+    trust_folders(home);
     if (strcmp(path, home) == 0) /* the home needs no mark */
         return 0;
     int r = make_data_folder(path, err);
@@ -335,7 +335,7 @@ int data_folder_check(const struct config *config, const char *home, struct erro
         r = check_place(path, home, err);
     if (r < 0)
         return r;
-    trust(path);
+    trust_folders(path);
     _cleanup_(fd_closep) int dir = outside_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, NULL, err);
     if (dir < 0)
         return dir;

@@ -19,7 +19,6 @@
 #include "config/run_settings.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
-#include "executor/helper_process.h"
 #include "os/log.h"
 
 #define QUERY_TIMEOUT SECONDS(30)
@@ -61,7 +60,7 @@ static bool take_usable(const char *text, int64_t *ret) {
     return true;
 }
 
-static void add(struct partitions *p, const char *name, int64_t cpus, int64_t nodes) {
+static void add_partition(struct partitions *p, const char *name, int64_t cpus, int64_t nodes) {
     struct partition *one = LIST_ADD(&p->all);
     *one = (struct partition){ .cpus = cpus, .nodes = nodes };
     (void)snprintf(one->key, sizeof(one->key), SLURM_KEY "%s", name);
@@ -85,9 +84,9 @@ static void take_line(struct partitions *p, char *line) {
         cpus = nodes = 0;
     bool is_default = fields[0][length - 1] == '*';
     fields[0][length - is_default] = '\0';
-    add(p, fields[0], cpus, nodes);
+    add_partition(p, fields[0], cpus, nodes);
     if (is_default)
-        add(p, SLURM_NO_PARTITION, cpus, nodes);
+        add_partition(p, SLURM_NO_PARTITION, cpus, nodes);
 }
 
 static bool take_answer(struct partitions *p, const char *output) {
@@ -158,7 +157,7 @@ static bool has_closed(const struct partitions *p) {
 }
 
 /* Whether any waiting or live run depends on the next answer. */
-static bool matters(const struct engine *e) {
+static bool is_needed(const struct engine *e) {
     struct core_counts counts;
     for (size_t i = 0; i < run_count(e); i++)
         if (run_live_at(e, i)->executor == EXECUTOR_SLURM)
@@ -177,7 +176,7 @@ static void timer_due(void *ctx) {
     struct engine *e = ctx;
     if (follow_of(e->config) == FOLLOW_OFF)
         return;
-    if (matters(e))
+    if (is_needed(e))
         query_sizes(e);
     else if (has_closed(partitions_of(e)))
         set_timer(e); /* else the next order asks */

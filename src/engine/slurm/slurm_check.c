@@ -3,7 +3,6 @@
  * its clock is right. */
 #include "engine/executors.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include "base/alloc.h"
 #include "config/run_settings.h"
 #include "engine/slurm/slurm_internal.h"
-#include "executor/helper_process.h"
 #include "executor/slurm.h"
 #include "os/clock.h"
 #include "os/files.h"
@@ -115,16 +113,12 @@ static bool has_partition(const char *list, const char *name) {
 
 /* The first configured partition that does not exist. */
 static const char *missing_partition(const struct config *config, const char *list) {
-    const char *name = config_slurm_value(config, "partition", NULL, NULL);
-    if (name && !has_partition(list, name))
-        return name;
-    for (size_t i = 0; i < config_project_count(config); i++) {
-        name = config_slurm_value(config, "partition", config_project_name(config, i), NULL);
-        if (name && !has_partition(list, name))
-            return name;
-    }
-    for (size_t i = 0; i < config_agent_count(config); i++) {
-        name = config_slurm_value(config, "partition", NULL, config_agent_name(config, i));
+    size_t projects = config_project_count(config), agents = config_agent_count(config);
+    for (size_t i = 0; i < 1 + projects + agents; i++) { /* of `tasks`, then of each of these */
+        bool is_project = i > 0 && i <= projects;
+        const char *project = is_project ? config_project_name(config, i - 1) : NULL;
+        const char *agent = i > projects ? config_agent_name(config, i - 1 - projects) : NULL;
+        const char *name = config_slurm_value(config, "partition", project, agent);
         if (name && !has_partition(list, name))
             return name;
     }
@@ -227,16 +221,12 @@ static void check_folder(struct slurm_check *check) {
                   "wrong"
                 : "let this machine, the nodes and the file server keep the same time (NTP)");
     f->mild = true;
-    (void)snprintf(f->text, sizeof(f->text), "'%.200s' is on a file system that is %s%s", folder,
-                   kind, right ? "" : "; its clock is not ours");
-    if (shared)
-        (void)snprintf(f->text, sizeof(f->text), "'%.200s' is shared by %s%s", folder, kind,
-                       right ? "" : "; its clock is not ours");
-    if (!right) {
-        size_t length = strlen(f->text);
-        (void)snprintf(f->text + length, sizeof(f->text) - length, " (%+" PRId64 " s)",
+    char clock[64] = "";
+    if (!right)
+        (void)snprintf(clock, sizeof(clock), "; its clock is not ours (%+" PRId64 " s)",
                        skew / 1000);
-    }
+    (void)snprintf(f->text, sizeof(f->text), "'%.200s' is %s %s%s", folder,
+                   shared ? "shared by" : "on a file system that is", kind, clock);
 }
 
 static void check_shim(struct slurm_check *check) {

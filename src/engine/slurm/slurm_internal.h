@@ -51,8 +51,8 @@ void slurm_check_free(struct engine *e);
 /* --- Slurm jobs ------------------------------------------------------------------------------ */
 
 /* What Slurm needs for a run. `task`: as submitted. Texts are in the arena. */
-void launch_place(struct engine *e, const struct live_run *run, const json_t *task,
-                  struct arena *arena, struct run_spec *spec);
+void slurm_fill_spec(struct engine *e, const struct live_run *run, const json_t *task,
+                     struct arena *arena, struct run_spec *spec);
 /* SLUICE_SOCKET of a run: the address of the daemon, or of one of several. */
 const char *launch_address(const struct engine *e, const struct live_run *run, struct arena *arena);
 /* SLUICE_PEERS: other addresses, in case another daemon of this machine takes over; NULL: none. */

@@ -27,8 +27,8 @@ static const char *place_value(const struct placing *p, const char *key) {
     return arena_printf(p->arena, "%" PRId64, (int64_t)json_integer_value(value));
 }
 
-void launch_place(struct engine *e, const struct live_run *run, const json_t *task,
-                  struct arena *arena, struct run_spec *spec) {
+void slurm_fill_spec(struct engine *e, const struct live_run *run, const json_t *task,
+                     struct arena *arena, struct run_spec *spec) {
     char id[ENGINE_ID_MAX];
     if (run->executor != EXECUTOR_SLURM)
         return;
