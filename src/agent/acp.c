@@ -42,7 +42,6 @@
     WANT(TOKENS_CACHE_MADE, OF_USAGE "cachedWriteTokens", 32)                                      \
     WANT(TOKENS_TOTAL, OF_USAGE "totalTokens", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 /* Texts of the agents behind the protocol; texts of providers are in error_text.c. */
 static const struct error_phrase phrases[] = {
@@ -218,6 +217,12 @@ static void acp_judge(struct agent_notes *notes, const struct agent_end *end) {
         agent_set_message(notes, strbuf_text(&text));
 }
 
+static const struct agent_output output = {
+    JSON_WANTS(WANTS),    .each = acp_each,
+    .handlers = handlers, .objects = { on_agent_message },
+    .judge = acp_judge,   .transcript = &transcript_acp,
+};
+
 /* No command of its own: the configuration has it, and sluice-acp runs it. */
 const struct agent_adapter agent_acp = {
     .name = "acp",
@@ -225,11 +230,5 @@ const struct agent_adapter agent_acp = {
     .client = "sluice-acp",
     .allow_hint = "permit it with agents.A.permissions, or run the agent in a sandbox",
     .login = "log the agent in as its user, or set agents.{agent}.auth_method",
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
-    .each = acp_each,
-    .handlers = handlers,
-    .objects = { on_agent_message },
-    .judge = acp_judge,
-    .transcript = &transcript_acp,
+    .output = &output,
 };

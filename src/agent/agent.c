@@ -7,10 +7,8 @@
 #include "agent/reader_internal.h"
 #include "base/macros.h"
 
-static const struct agent_adapter *const adapters[] = {
 #define ADAPTER_ROW(name_) &agent_##name_,
-    AGENT_ADAPTERS(ADAPTER_ROW)
-};
+const struct agent_adapter *const agent_adapters[] = { AGENT_ADAPTERS(ADAPTER_ROW) NULL };
 
 static const char *const result_names[] = {
     [AGENT_OK] = "ok",
@@ -35,55 +33,10 @@ const char *agent_result_name(enum agent_result result) {
 }
 
 const struct agent_adapter *agent_adapter_find(const char *name) {
-    for (size_t i = 0; i < ARRAY_SIZE(adapters); i++)
-        if (strcmp(adapters[i]->name, name) == 0)
-            return adapters[i];
-    return NULL;
-}
-
-size_t agent_adapter_count(void) {
-    return ARRAY_SIZE(adapters);
-}
-
-const struct agent_adapter *agent_adapter_at(size_t index) {
-    return index < ARRAY_SIZE(adapters) ? adapters[index] : NULL;
-}
-
-const char *agent_adapter_name(const struct agent_adapter *adapter) {
-    return adapter->name;
-}
-
-const char *agent_adapter_stop_signal(const struct agent_adapter *adapter) {
-    return adapter->stop_signal;
-}
-
-bool agent_adapter_can_resume(const struct agent_adapter *adapter) {
-    return adapter->resume != NULL;
-}
-
-const char *agent_adapter_client(const struct agent_adapter *adapter) {
-    return adapter->client;
-}
-
-bool agent_adapter_names_session(const struct agent_adapter *adapter) {
-    return adapter->session_option != NULL;
-}
-
-bool agent_prompt_is_word(const struct agent_adapter *adapter) {
-    return adapter->prompt_is_word;
-}
-
-const char *const *agent_environment(const struct agent_adapter *adapter) {
-    static const char *const none[] = { NULL };
-    return adapter->environment ? adapter->environment : none;
-}
-
-const char *agent_allow_option(const struct agent_adapter *adapter) {
-    return adapter->allow_option;
-}
-
-const char *agent_allow_hint(const struct agent_adapter *adapter) {
-    return adapter->allow_hint;
+    const struct agent_adapter *const *at = agent_adapters;
+    while (*at && strcmp((*at)->name, name) != 0)
+        at++;
+    return *at;
 }
 
 bool agent_print_login(const struct agent_adapter *adapter, const char *agent, struct strbuf *out) {
@@ -103,19 +56,15 @@ const struct agent_preflight *agent_preflight(const struct agent_adapter *adapte
     return adapter ? adapter->preflight : NULL;
 }
 
-const struct agent_mcp *agent_mcp(const struct agent_adapter *adapter) {
-    return adapter->mcp;
-}
-
 const char *agent_provider(const char *adapter) {
     const struct agent_adapter *found = agent_adapter_find(adapter);
     return found && found->provider ? found->provider : adapter;
 }
 
 const char *agent_builtin(size_t index) {
-    for (size_t i = 0; i < ARRAY_SIZE(adapters); i++)
-        if (adapters[i]->is_builtin && index-- == 0)
-            return adapters[i]->name;
+    for (const struct agent_adapter *const *at = agent_adapters; *at; at++)
+        if ((*at)->is_builtin && index-- == 0)
+            return (*at)->name;
     return NULL;
 }
 
@@ -130,25 +79,16 @@ static bool is_listed(const struct agent_adapter *adapter, enum agent_list list)
 }
 
 const char *agent_print_names(enum agent_list list, const char *last, struct strbuf *out) {
-    size_t count = 0, at = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(adapters); i++)
-        count += is_listed(adapters[i], list);
-    for (size_t i = 0; i < ARRAY_SIZE(adapters); i++) {
-        if (!is_listed(adapters[i], list))
-            continue;
-        if (++at > 1)
-            strbuf_puts(out, at == count ? last : ", ");
-        strbuf_puts(out, adapters[i]->name);
-    }
+    size_t left = 0;
+    for (const struct agent_adapter *const *at = agent_adapters; *at; at++)
+        left += is_listed(*at, list);
+    for (const struct agent_adapter *const *at = agent_adapters; *at; at++)
+        if (is_listed(*at, list)) {
+            strbuf_puts(out, (*at)->name);
+            left--;
+            strbuf_puts(out, left > 1 ? ", " : left == 1 ? last : "");
+        }
     return strbuf_text(out);
-}
-
-const struct agent_path *agent_session_file(const struct agent_adapter *adapter) {
-    return adapter->session_file;
-}
-
-const char *agent_usage_file_name(const struct agent_adapter *adapter) {
-    return adapter->usage_file_name;
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -346,12 +286,11 @@ const struct agent_path *agent_paths(const struct agent_adapter *adapter) {
 const struct agent_adapter *agent_adapter_of_command(const char *const *words) {
     for (; *words; words++) {
         const char *slash = strrchr(*words, '/'), *name = slash ? slash + 1 : *words;
-        for (size_t i = 0; i < ARRAY_SIZE(adapters); i++) {
-            const struct agent_adapter *one = adapters[i];
-            size_t length = strlen(one->name);
-            if (one->paths && strncmp(name, one->name, length) == 0
+        for (const struct agent_adapter *const *at = agent_adapters; *at; at++) {
+            size_t length = strlen((*at)->name);
+            if ((*at)->paths && strncmp(name, (*at)->name, length) == 0
                 && (name[length] == '\0' || name[length] == '-' || name[length] == '@'))
-                return one;
+                return *at;
         }
     }
     return NULL;

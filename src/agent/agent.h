@@ -103,12 +103,64 @@ struct agent_end {
     int32_t utc_offset_s; /* offset of local times in its messages */
 };
 
-struct agent_adapter;
+struct agent_output; /* how the reader and the transcript interpret its output: private to agent/ */
+
+/* An agent program: how it is started, and what it needs. Lists end with NULL; pointers without a
+ * comment about NULL are never NULL. */
+struct agent_adapter {
+    const char *name;
+    bool is_builtin;                         /* needs no configuration */
+    const char *provider;                    /* agent_provider; NULL: its name */
+    const struct agent_preflight *preflight; /* NULL: nothing is known about its program */
+    const struct agent_mcp *mcp;             /* NULL: Sluice cannot add its server */
+    const char *stop_signal;                 /* ends it cleanly: "INT" or "TERM" */
+    /* Options without a value that may precede a prompt, of a program that takes the prompt as an
+     * operand and supports `--`. NULL: it does not. */
+    const char *const *flags;
+
+    /* The words of agent_command; the first one of `command` is the program. NULL: none. */
+    const char *const *command;
+    const char *const *resume;  /* replaces AGENT_WORD_SESSION; NULL: cannot resume a session */
+    const char *model_option;   /* "--model"; "--model=" if both are one word; NULL: none */
+    const char *client;         /* a program of Sluice that runs the configured command; or NULL */
+    const char *session_option; /* sets the id of a new session; NULL: the agent chooses it */
+    const char *budget_option;  /* maximum dollars per run; NULL: not supported */
+    const char *allow_option;   /* permits the tool that follows; repeatable; NULL: none */
+    const char *allow_hint;     /* how to permit something without it, as a clause; or NULL */
+    const char *login;          /* agent_print_login; {agent} is its name; or NULL */
+    const char *const *environment; /* KEY=VALUE: few retries of its own, no updates; or NULL */
+
+    /* Some agents print no tokens but write them to a file at exit: the option with its path
+     * (agent_launch.usage_file), and its name in the run's folder. agent_reader_usage reads it
+     * before agent_reader_end. NULL: everything is in the output. */
+    const char *usage_option, *usage_file_name;
+    /* Most agents keep sessions in files that include the usage of killed runs and of subagents.
+     * The path of a session's file in the home directory: {cwd} as in agent_path, {session} is the
+     * id, {session:8} its first 8 characters, "*" any name. NULL: the files are of no use. */
+    const struct agent_path *session_file;
+    bool session_file_has_more; /* more than a complete output and the usage file */
+
+    /* The words of AGENT_WORD_USUAL, omitted if the configuration has one of the options `instead`,
+     * because a duplicate is an error. Or NULL. */
+    const char *const *usual;
+    const char *const *instead;
+    const char *const *usual_boxed; /* replaces `usual` if is_boxed; or NULL */
+    /* Tools that need no approval, after the words above; omitted if the configuration has one of
+     * `instead` or `tools_instead`. In a sandbox, `tools_sandboxed`: the sandbox limits them. Or
+     * NULL. */
+    const char *const *tools;
+    const char *const *tools_sandboxed;
+    const char *const *tools_instead;
+
+    const struct agent_path *paths; /* agent_paths; or NULL */
+    /* A variable that replaces `settings_folder`; or NULL. */
+    const char *settings_variable, *settings_folder;
+
+    const struct agent_output *output;
+};
+extern const struct agent_adapter *const agent_adapters[]; /* in display order; ends with NULL */
 /* NULL: unknown name. */
 const struct agent_adapter *agent_adapter_find(const char *name);
-size_t agent_adapter_count(void);
-const struct agent_adapter *agent_adapter_at(size_t index);
-const char *agent_adapter_name(const struct agent_adapter *adapter);
 /* True if an agent of this name needs no configuration. */
 bool agent_has_builtin(const char *name);
 const char *agent_builtin(size_t index); /* by index; NULL after the last */
@@ -129,18 +181,9 @@ struct agent_mcp {
     bool is_one_list;         /* command and arguments are one list; else `command` and `args` */
     bool may_have_comments;   /* FILEc is read, too */
 };
-const struct agent_mcp *agent_mcp(const struct agent_adapter *adapter); /* or NULL */
-
-/* "INT" or "TERM": the signal that ends it cleanly. */
-const char *agent_adapter_stop_signal(const struct agent_adapter *adapter);
-bool agent_adapter_can_resume(const struct agent_adapter *adapter);
-/* A program of Sluice that runs the configured command; NULL: the command runs directly. */
-const char *agent_adapter_client(const struct agent_adapter *adapter);
-/* True if we choose the id of a new session. */
-bool agent_adapter_names_session(const struct agent_adapter *adapter);
 
 /* The command of a run. `program`: NULL, or replaces the agent's own name. The prompt goes to
- * standard input, or the caller appends it (prompt_is_word). */
+ * standard input. */
 struct agent_launch {
     const char *program;
     const char *session;      /* id for a new session; NULL: the agent chooses */
@@ -149,14 +192,14 @@ struct agent_launch {
     const char *const *more;  /* additional configured words; ends with NULL; or NULL */
     const char *const *allow; /* permission rules for this run; ends with NULL; or NULL */
     const char *budget_usd;   /* maximum cost of the run, "2.5"; NULL: none */
-    const char *usage_file;   /* where it may write its usage (agent_usage_file_name); or NULL */
-    bool is_sandboxed;        /* runs in a sandbox */
-    bool is_boxed;            /* … and cannot create its own there */
+    const char
+        *usage_file;   /* where it may write its usage (agent_adapter.usage_file_name); or NULL */
+    bool is_sandboxed; /* runs in a sandbox */
+    bool is_boxed;     /* … and cannot create its own there */
 };
 /* Appends NUL-terminated words to `out`; returns their number. 0: the adapter has no command. */
 size_t agent_command(const struct agent_adapter *adapter, const struct agent_launch *launch,
                      struct strbuf *out);
-bool agent_prompt_is_word(const struct agent_adapter *adapter);
 
 /* The command of a run whose adapter has a client. Texts that are NULL or "" are omitted. The
  * prompt goes to standard input. */
@@ -183,15 +226,9 @@ enum agent_dashes {
 };
 enum agent_dashes agent_prompt_dashes(const struct agent_adapter *adapter, const char *const *words,
                                       size_t count, size_t at);
-/* The option that permits one tool, as in agents.A.args: "--allowedTools"; NULL: none. */
-const char *agent_allow_option(const struct agent_adapter *adapter);
-/* How the user can permit something without such an option; NULL: unknown. */
-const char *agent_allow_hint(const struct agent_adapter *adapter);
 /* How to log in to this agent, as a clause: "run 'claude' once and log in, or ...". False:
  * unknown. */
 bool agent_print_login(const struct agent_adapter *adapter, const char *agent, struct strbuf *out);
-/* KEY=VALUE pairs for its environment, NULL-terminated: few retries of its own, no updates. */
-const char *const *agent_environment(const struct agent_adapter *adapter);
 
 /* Can an agent work? Checked before a task starts, without asking the provider: a login shows in
  * files, variables and settings. */
@@ -253,16 +290,6 @@ struct agent_path_context {
 void agent_path_resolve(const struct agent_adapter *adapter, const struct agent_path *path,
                         const struct agent_path_context *place, struct strbuf *out);
 
-/* Some agents print no tokens but write them to a file at exit. The file's name in the run's
- * folder; its path goes to agent_launch.usage_file, its bytes to agent_reader_usage before
- * agent_reader_end. NULL: everything is in the output. */
-const char *agent_usage_file_name(const struct agent_adapter *adapter);
-
-/* Most agents keep sessions in files that include the usage of killed runs and of subagents. The
- * path of a session's file in the home directory: {cwd} as in agent_path, {session} is the id,
- * {session:8} its first 8 characters, "*" any name. NULL: the files are of no use. */
-const struct agent_path *agent_session_file(const struct agent_adapter *adapter);
-
 struct agent_reader;
 struct agent_reader *agent_reader_new(const struct agent_adapter *adapter);
 struct agent_reader *agent_reader_free(struct agent_reader *reader); /* accepts NULL */
@@ -271,7 +298,7 @@ void agent_reader_set_prior_usage(struct agent_reader *reader,
                                   const struct agent_prior_usage *before);
 void agent_reader_stdout(struct agent_reader *reader, const char *bytes, size_t size);
 void agent_reader_stderr(struct agent_reader *reader, const char *bytes, size_t size);
-/* The complete file of agent_usage_file_name, once; at most AGENT_USAGE_FILE_MAX bytes are read. */
+/* The complete usage file, once; at most AGENT_USAGE_FILE_MAX bytes are read. */
 #define AGENT_USAGE_FILE_MAX (1024 * 1024)
 void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t size);
 /* At the end: session `index` whose file is needed to complete the output; NULL: no more. */

@@ -83,7 +83,6 @@
     WANT(STATE_SESSION, "sessionId", 128) /* of a `cost-state` line of the transcript */           \
     WANT(STATE_COST, "totalCostUSD", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 #define MESSAGES 64 /* remembered to recognize repeats */
 
@@ -418,6 +417,16 @@ static void claude_judge(struct agent_notes *notes, const struct agent_end *end)
     agent_judge_exit(notes, end);
 }
 
+static const struct agent_output output = {
+    JSON_WANTS(WANTS),
+    .each = claude_each,
+    .handlers = handlers,
+    .objects = { [AGENT_STREAM_SESSION] = on_session_file },
+    .text = claude_text,
+    .judge = claude_judge,
+    .transcript = &transcript_claude,
+};
+
 #define KEY_VARIABLES                                                                              \
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",                        \
         "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"
@@ -467,14 +476,6 @@ const struct agent_adapter agent_claude = {
     .tools = LIST("--allowedTools=mcp__sluice"),
     .tools_sandboxed = LIST("--allowedTools=Bash,WebFetch,WebSearch,mcp__sluice"),
     .tools_instead = LIST("--allowedTools", "--allowed-tools", "--tools"),
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
-    .each = claude_each,
-    .handlers = handlers,
-    .text = claude_text,
-    .objects = { [AGENT_STREAM_SESSION] = on_session_file },
-    .transcript = &transcript_claude,
-    .judge = claude_judge,
     .paths = PATHS(READ(".claude.json"), READ(".claude/settings.json"),
                    READ(".claude/settings.local.json"), READ(".claude/CLAUDE.md"),
                    READ(".claude/agents"), READ(".claude/commands"), READ(".claude/hooks"),
@@ -486,6 +487,7 @@ const struct agent_adapter agent_claude = {
         &(const struct agent_path){ ".claude/projects/{cwd}/{session}.jsonl", AGENT_PATH_READ },
     .settings_variable = "CLAUDE_CONFIG_DIR",
     .settings_folder = ".claude",
+    .output = &output,
 };
 
 /* Other programs that print Claude Code's events (Amp, Cursor, Qwen Code and more). They start in
@@ -493,11 +495,5 @@ const struct agent_adapter agent_claude = {
 const struct agent_adapter agent_claude_stream = {
     .name = "claude-stream",
     .stop_signal = "TERM",
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
-    .each = claude_each,
-    .handlers = handlers,
-    .text = claude_text,
-    .transcript = &transcript_claude,
-    .judge = claude_judge,
+    .output = &output,
 };

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "agent/reader_internal.h"
-#include "base/macros.h"
 
 #define FILE_TOTAL "payload/info/total_token_usage/"
 #define WANTS(WANT)                                                                                \
@@ -41,7 +40,6 @@
     WANT(FILE_OUT, FILE_TOTAL "output_tokens", 32)                                                 \
     WANT(FILE_CACHED, FILE_TOTAL "cached_input_tokens", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase phrases[] = {
     { AGENT_LIMITED, LIST("hit your usage limit") },
@@ -182,6 +180,15 @@ static void codex_judge(struct agent_notes *notes, const struct agent_end *end) 
         notes->last_error[0] = '\0';
 }
 
+static const struct agent_output output = {
+    JSON_WANTS(WANTS),
+    .handlers = handlers,
+    .objects = { [AGENT_STREAM_SESSION] = on_session_file },
+    .text = codex_text,
+    .judge = codex_judge,
+    .transcript = &transcript_codex,
+};
+
 const struct agent_adapter agent_codex = {
     .name = "codex",
     .is_builtin = true,
@@ -212,13 +219,6 @@ const struct agent_adapter agent_codex = {
     .usual = LIST("--sandbox", "workspace-write"),
     .instead = LIST("--sandbox", "-s", "--full-auto", "--dangerously-bypass-approvals-and-sandbox"),
     .model_option = "--model",
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
-    .handlers = handlers,
-    .objects = { [AGENT_STREAM_SESSION] = on_session_file },
-    .text = codex_text,
-    .transcript = &transcript_codex,
-    .judge = codex_judge,
     .paths = PATHS(READ(".codex/config.toml"), READ(".codex/AGENTS.md"),
                    READ(".codex/AGENTS.override.md"), READ(".codex/hooks.json"),
                    READ(".codex/prompts"), READ(".codex/rules"), READ(".codex/skills"),
@@ -228,4 +228,5 @@ const struct agent_adapter agent_codex = {
     .usual_boxed = LIST("--sandbox", "danger-full-access"),
     .settings_variable = "CODEX_HOME",
     .settings_folder = ".codex",
+    .output = &output,
 };

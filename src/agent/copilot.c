@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "agent/reader_internal.h"
-#include "base/macros.h"
 
 #define USAGE_OF_MODELS "modelMetrics/*/usage/"
 #define COMPACTION      "data/compactionTokensUsed/"
@@ -46,7 +45,6 @@
     WANT(COMPACTION_OUT, COMPACTION "outputTokens", 32)                                            \
     WANT(COMPACTION_CACHED, COMPACTION "cacheReadTokens", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase error_types[] = {
     { AGENT_AUTH, LIST("authentication", "authorization") },
@@ -209,6 +207,17 @@ static void copilot_text(struct agent_notes *notes, const char *line, enum agent
     }
 }
 
+static const struct agent_output output = {
+    JSON_WANTS(WANTS),
+    .start = copilot_start,
+    .each = copilot_each,
+    .handlers = handlers,
+    .objects = { [AGENT_STREAM_USAGE] = on_usage_file, [AGENT_STREAM_SESSION] = on_session_file },
+    .text = copilot_text,
+    .judge = agent_judge_exit,
+    .transcript = &transcript_copilot,
+};
+
 const struct agent_adapter agent_copilot = {
     .name = "copilot",
     .is_builtin = true,
@@ -237,20 +246,12 @@ const struct agent_adapter agent_copilot = {
     .usage_option = "--usage-output-file",
     .allow_option = "--allow-tool",
     .usage_file_name = "usage.json",
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
     .session_file = &(const struct agent_path){ ".copilot/session-state/{session}/events.jsonl",
                                                 AGENT_PATH_READ },
     .session_file_has_more = true,
-    .start = copilot_start,
-    .each = copilot_each,
-    .handlers = handlers,
-    .objects = { [AGENT_STREAM_USAGE] = on_usage_file, [AGENT_STREAM_SESSION] = on_session_file },
-    .text = copilot_text,
-    .transcript = &transcript_copilot,
-    .judge = agent_judge_exit,
     .paths = PATHS(READ(".copilot/config.json"), READ(".copilot/mcp-config.json"),
                    READ(".copilot/agents"), READ(".copilot/skills"),
                    READ(".copilot/copilot-instructions.md"), READ(".config/github-copilot"),
                    READ(".config/gh"), KEEP(".copilot/session-state")),
+    .output = &output,
 };

@@ -53,7 +53,6 @@
     WANT(FILE_THOUGHTS, "tokens/thoughts", 32)                                                     \
     WANT(FILE_TOOL, "tokens/tool", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase phrases[] = {
     { AGENT_BILLING, LIST("insufficient_g1_credits", "prepayment credits are depleted",
@@ -309,6 +308,16 @@ static void gemini_judge(struct agent_notes *notes, const struct agent_end *end)
     notes->has_ended = true;
 }
 
+static const struct agent_output output = {
+    JSON_WANTS(WANTS),
+    .start = gemini_start,
+    .handlers = handlers,
+    .objects = { on_object, on_error_object, [AGENT_STREAM_SESSION] = on_session_file },
+    .text = gemini_text,
+    .judge = gemini_judge,
+    .transcript = &transcript_gemini,
+};
+
 const struct agent_adapter agent_gemini = {
     .name = "gemini",
     .is_builtin = true,
@@ -341,19 +350,12 @@ const struct agent_adapter agent_gemini = {
     .instead = LIST("--approval-mode", "--yolo", "-y"),
     .model_option = "--model",
     .session_option = "--session-id",
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
     .session_file = &(const struct agent_path){ ".gemini/tmp/*/chats/session-*-{session:8}.jsonl",
                                                 AGENT_PATH_READ },
-    .start = gemini_start,
-    .handlers = handlers,
-    .objects = { on_object, on_error_object, [AGENT_STREAM_SESSION] = on_session_file },
-    .text = gemini_text,
-    .transcript = &transcript_gemini,
-    .judge = gemini_judge,
     .paths = PATHS(READ(".gemini/settings.json"), READ(".gemini/GEMINI.md"), READ(".gemini/.env"),
                    READ(".gemini/commands"), READ(".gemini/extensions"), READ(".gemini/policies"),
                    READ(".gemini/skills"), READ(".gemini/installation_id"),
                    WRITE(".gemini/google_accounts.json"), WRITE(".gemini/oauth_creds.json"),
                    KEEP(".gemini/tmp")),
+    .output = &output,
 };

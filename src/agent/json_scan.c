@@ -76,7 +76,6 @@ struct json_scan {
     size_t token_length;
 
     struct json_scan_calls calls;
-    json_scan_match *match; /* or NULL */
     const struct json_want *wants;
     size_t want_count, node_count;
     uint64_t touched; /* bit set: values present in this object */
@@ -557,8 +556,8 @@ static const char *skip_blanks(struct json_scan *s, const char *at, const char *
 
 static void report_match(struct json_scan *s, uint16_t node, const char *key) {
     int want = s->nodes[node].want;
-    if (s->match && node && want >= 0)
-        s->match(s->calls.ctx, s->values, (size_t)want, key);
+    if (s->calls.match && node && want >= 0)
+        s->calls.match(s->calls.ctx, s->values, (size_t)want, key);
 }
 
 static const char *key_of_value(const struct json_scan *s) {
@@ -844,10 +843,6 @@ void json_scan_feed(struct json_scan *s, const char *bytes, size_t size) {
 
 bool json_scan_is_idle(const struct json_scan *s) {
     return s->state == STATE_START;
-}
-
-void json_scan_on_match(struct json_scan *s, json_scan_match *match) {
-    s->match = match;
 }
 
 void json_scan_end(struct json_scan *s) {

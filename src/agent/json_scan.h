@@ -29,9 +29,12 @@ struct json_want {
 };
 
 /* For tables of wants: #define WANTS(WANT) WANT(TYPE, "type", 32) ...; JSON_WANT_NAME makes the
- * enum, JSON_WANT_ROW the array. */
+ * enum, JSON_WANTS(WANTS) the members `wants` and `want_count` of an initializer. */
 #define JSON_WANT_NAME(name, path, size) name,
 #define JSON_WANT_ROW(name, path, size)  { path, size },
+#define JSON_WANTS(LIST)                                                                           \
+    .wants = (const struct json_want[]){ LIST(JSON_WANT_ROW) },                                    \
+    .want_count = sizeof((struct json_want[]){ LIST(JSON_WANT_ROW) }) / sizeof(struct json_want)
 
 enum json_kind {
     SCAN_NONE, /* missing from the object */
@@ -61,23 +64,21 @@ struct json_value {
 
 struct json_scan;
 
+/* Each may be NULL. */
 struct json_scan_calls {
     void (*event)(void *ctx, const struct json_value *values); /* values[i] belongs to wants[i] */
     void (*text)(void *ctx, const char *line); /* without its newline; cut as above; never empty */
     void *ctx;
+    /* Called for each wanted value once it is complete: a string or number after its last byte, a
+     * list or object after its closing bracket. `key`: its key; "" in a list, and for lists and
+     * objects. So matches of '*' can be processed one by one, before the line has ended. */
+    void (*match)(void *ctx, const struct json_value *values, size_t want, const char *key);
 };
-
-/* Called for each wanted value once it is complete: a string or number after its last byte, a list
- * or object after its closing bracket. `key`: its key; "" in a list, and for lists and objects. So
- * matches of '*' can be processed one by one, before the line has ended. */
-typedef void json_scan_match(void *ctx, const struct json_value *values, size_t want,
-                             const char *key);
 
 /* Borrows `wants`, which must outlive the scanner. */
 struct json_scan *json_scan_new(const struct json_want *wants, size_t count,
                                 const struct json_scan_calls *calls);
 struct json_scan *json_scan_free(struct json_scan *scan); /* accepts NULL */
-void json_scan_on_match(struct json_scan *scan, json_scan_match *match);
 void json_scan_feed(struct json_scan *scan, const char *bytes, size_t size);
 /* End of stream: a complete last line without its newline counts. */
 void json_scan_end(struct json_scan *scan);

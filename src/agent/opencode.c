@@ -36,7 +36,6 @@
     WANT(RETRY_AFTER, ERROR_DATA "responseHeaders/retry-after", 32)                                \
     WANT(RETRY_AFTER_MS, ERROR_DATA "responseHeaders/retry-after-ms", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static const struct error_phrase error_names[] = {
     { AGENT_AUTH, LIST("ProviderAuthError") },
@@ -156,6 +155,11 @@ static void opencode_judge(struct agent_notes *notes, const struct agent_end *en
         agent_mark(notes, AGENT_DENIED);
 }
 
+static const struct agent_output output = {
+    JSON_WANTS(WANTS),     .each = opencode_each,   .handlers = handlers,
+    .text = opencode_text, .judge = opencode_judge, .transcript = &transcript_opencode,
+};
+
 const struct agent_adapter agent_opencode = {
     .name = "opencode",
     .is_builtin = true,
@@ -192,13 +196,6 @@ const struct agent_adapter agent_opencode = {
     .allow_hint =
         "allow it under 'permission' in opencode.json, or everything with agents.A.args: [--auto]",
     .environment = LIST("OPENCODE_DISABLE_AUTOUPDATE=1"),
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
-    .each = opencode_each,
-    .handlers = handlers,
-    .text = opencode_text,
-    .transcript = &transcript_opencode,
-    .judge = opencode_judge,
     /* Not the folder itself: it writes a file there at start, and exits if it cannot. */
     .paths = PATHS(READ(".config/opencode/opencode.json"), READ(".config/opencode/opencode.jsonc"),
                    READ(".config/opencode/config.json"), READ(".config/opencode/AGENTS.md"),
@@ -210,4 +207,5 @@ const struct agent_adapter agent_opencode = {
                    READ(".config/opencode/tool"), READ(".config/opencode/tools"),
                    READ(".config/opencode/package.json"), READ(".config/opencode/node_modules"),
                    WRITE(".local/share/opencode/auth.json"), KEEP(".local/share/opencode")),
+    .output = &output,
 };

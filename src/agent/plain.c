@@ -16,9 +16,13 @@ static void plain_judge(struct agent_notes *notes, const struct agent_end *end) 
         agent_set_message(notes, notes->last_error);
 }
 
+static const struct agent_output output = {
+    .text = plain_text,
+    .judge = plain_judge,
+};
+
 const struct agent_adapter agent_plain = {
     .name = "plain",
     .stop_signal = "TERM",
-    .text = plain_text,
-    .judge = plain_judge,
+    .output = &output,
 };

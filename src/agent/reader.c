@@ -23,14 +23,14 @@ struct agent_reader {
 
 static void on_event(void *ctx, const struct json_value *values) {
     struct stream *stream = ctx;
-    const struct agent_adapter *adapter = stream->reader->adapter;
+    const struct agent_output *output = stream->reader->adapter->output;
     struct agent_notes *notes = &stream->reader->notes;
-    agent_handle *handle = adapter->objects[stream->from];
+    agent_handle *handle = output->objects[stream->from];
     if (stream->from == AGENT_STREAM_OUT) {
         notes->has_event = true;
-        if (adapter->each && !adapter->each(notes, values))
+        if (output->each && !output->each(notes, values))
             return;
-        const struct agent_handler *row = adapter->handlers;
+        const struct agent_handler *row = output->handlers;
         while (row && row->type && !json_value_is(&values[0], row->type))
             row++;
         handle = row && row->type ? row->handle : handle;
@@ -48,8 +48,8 @@ static void on_text(void *ctx, const char *line) {
         return;
     if (stream->from == AGENT_STREAM_ERR)
         agent_set_line(reader->notes.last_error, sizeof(reader->notes.last_error), clean);
-    if (reader->adapter->text)
-        reader->adapter->text(&reader->notes, clean, stream->from);
+    if (reader->adapter->output->text)
+        reader->adapter->output->text(&reader->notes, clean, stream->from);
 }
 
 struct agent_reader *agent_reader_new(const struct agent_adapter *adapter) {
@@ -63,11 +63,11 @@ struct agent_reader *agent_reader_new(const struct agent_adapter *adapter) {
         if ((from == AGENT_STREAM_USAGE && !adapter->usage_file_name)
             || (from == AGENT_STREAM_SESSION && !adapter->session_file))
             continue;
-        stream->scan = json_scan_new(adapter->wants, adapter->want_count,
+        stream->scan = json_scan_new(adapter->output->wants, adapter->output->want_count,
                                      &(struct json_scan_calls){ on_event, on_text, stream });
     }
-    if (adapter->start)
-        adapter->start(&reader->notes);
+    if (adapter->output->start)
+        adapter->output->start(&reader->notes);
     return reader;
 }
 
@@ -170,8 +170,8 @@ void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
     struct agent_notes *notes = &reader->notes;
     json_scan_end(reader->streams[AGENT_STREAM_OUT].scan);
     json_scan_end(reader->streams[AGENT_STREAM_ERR].scan);
-    if (reader->adapter->judge)
-        reader->adapter->judge(notes, end);
+    if (reader->adapter->output->judge)
+        reader->adapter->output->judge(notes, end);
     *ret = (struct agent_outcome){
         .result = choose(notes, end->by),
         .usage = usage_count_run(&notes->count),

@@ -1,10 +1,10 @@
 /* reader_internal.h: the adapter interface.
  *
- * An adapter is one constant struct agent_adapter: how its program is started, which values of its
- * events it wants, and the functions that interpret them. The reader handles lines, buffers, broken
- * input and the order of judgement (agent.h).
+ * An adapter is one constant struct agent_adapter (agent.h): how its program is started, and its
+ * struct agent_output: which values of its events it wants, and the functions that interpret them.
+ * The reader handles lines, buffers, broken input and the order of judgement (agent.h).
  *
- * What an adapter does
+ * What an agent_output does
  *   handlers  notes from an output object of one type: session, model, usage, message; marks; the
  *             final message
  *   text      the same for a line that is not JSON
@@ -92,7 +92,7 @@ struct agent_usage usage_count_session(const struct usage_count *count, const ch
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* USAGE: the file of agent_usage_file_name. SESSION: the file of agent_session_file. */
+/* USAGE: the usage file. SESSION: a session's file. */
 enum agent_stream {
     AGENT_STREAM_OUT,
     AGENT_STREAM_ERR,
@@ -168,49 +168,8 @@ struct agent_handler {
 
 struct error_phrase;
 
-struct agent_adapter {
-    const char *name;
-    bool is_builtin;      /* needs no configuration */
-    const char *provider; /* gen_ai.provider.name of OpenTelemetry; NULL: its name */
-    const struct agent_preflight *preflight; /* or NULL */
-    const struct agent_mcp *mcp;             /* NULL: Sluice cannot add its server */
-    const char *stop_signal;                 /* "INT" or "TERM" */
-    bool prompt_is_word;                     /* otherwise on standard input */
-    /* Options without a value that may precede a prompt, NULL-terminated, of a program that takes
-     * the prompt as an operand and supports `--`. NULL: it does not. */
-    const char *const *flags;
-
-    /* NULL-terminated words; the first of `command` is the program. NULL: none; cannot resume. */
-    const char *const *command;
-    const char *const *resume;  /* replaces AGENT_WORD_SESSION */
-    const char *model_option;   /* "--model"; "--model=" if both are one word; NULL: none */
-    const char *client;         /* agent_adapter_client; or NULL */
-    const char *session_option; /* NULL: the agent chooses the id */
-    const char *budget_option;  /* maximum dollars per run; NULL: not supported */
-    const char *allow_option;   /* permits the tool that follows; repeatable; NULL: none */
-    const char *allow_hint;     /* the alternative, as a clause; or NULL */
-    const char *login;          /* how to log in, as a clause with {agent}; or NULL */
-    const char *usage_option;   /* NULL: everything is in the output */
-    const char *usage_file_name;
-    const struct agent_path *session_file; /* or NULL */
-    bool session_file_has_more;            /* more than a complete output and the usage file */
-    const char *const *environment;        /* KEY=VALUE, NULL-terminated; or NULL */
-    /* The words of %usual, omitted if the configuration has one of the options `instead`, because a
-     * duplicate is an error. NULL-terminated; or NULL. */
-    const char *const *usual;
-    const char *const *instead;
-    const char *const *usual_boxed; /* replaces `usual` if is_boxed; or NULL */
-    /* Tools that need no approval, after the words above; omitted if the configuration has one of
-     * `instead` or `tools_instead`. In a sandbox, `tools_sandboxed`: the sandbox limits them.
-     * NULL-terminated; or NULL. */
-    const char *const *tools;
-    const char *const *tools_sandboxed;
-    const char *const *tools_instead;
-
-    const struct agent_path *paths; /* or NULL */
-    /* A variable that replaces `settings_folder`; or NULL. */
-    const char *settings_variable, *settings_folder;
-
+/* How the output of an agent is interpreted. */
+struct agent_output {
     /* Wanted paths, the same for all streams. The first one is the type of an event. */
     const struct json_want *wants;
     size_t want_count;
@@ -223,7 +182,7 @@ struct agent_adapter {
     /* Or NULL. The line is clean: valid UTF-8 without control characters, not empty. */
     void (*text)(struct agent_notes *notes, const char *line, enum agent_stream from);
     void (*judge)(struct agent_notes *notes, const struct agent_end *end); /* or NULL */
-    /* How its output is shown (transcript.h); NULL: as text. */
+    /* How the output is shown (transcript.h); NULL: as text. */
     const struct transcript_family *transcript;
 };
 

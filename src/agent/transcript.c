@@ -424,7 +424,7 @@ static void on_event(void *ctx, const struct json_value *values) {
 
 struct transcript *transcript_new(const struct agent_adapter *adapter,
                                   enum transcript_layout look) {
-    const struct transcript_family *family = adapter ? adapter->transcript : NULL;
+    const struct transcript_family *family = adapter ? adapter->output->transcript : NULL;
     if (!family)
         return NULL;
     struct transcript *t = xcalloc(1, sizeof(*t));
@@ -437,8 +437,7 @@ struct transcript *transcript_new(const struct agent_adapter *adapter,
             t->wants[i].size = TRANSCRIPT_BRIEFLY;
     }
     t->scan = json_scan_new(t->wants, family->want_count,
-                            &(struct json_scan_calls){ .event = on_event, .ctx = t });
-    json_scan_on_match(t->scan, on_match);
+                            &(struct json_scan_calls){ on_event, NULL, t, on_match });
     return t;
 }
 

@@ -41,7 +41,6 @@
     WANT(TOKENS_IN, "result/usage/inputTokens", 32)                                                \
     WANT(TOKENS_OUT, "result/usage/outputTokens", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 /* `result` has the text of a message, or the beginning of a tool's output. */
 static void acp_match(struct transcript *t, const struct json_value *values, size_t want,
@@ -193,8 +192,7 @@ static bool acp_event(struct transcript *t, const struct json_value *values) {
 }
 
 const struct transcript_family transcript_acp = {
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
+    JSON_WANTS(WANTS),
     .argument = INPUT,
     .match = acp_match,
     .other = acp_event,

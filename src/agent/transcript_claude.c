@@ -42,7 +42,6 @@
     WANT(TOOL_CALL, "tool_call", 64)                                                               \
     WANT(TOOL_CALL_ARGUMENT, "tool_call/*/args/*", TRANSCRIPT_ARGUMENT)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static bool is_fresh(const struct transcript *t, enum want want) {
     return t->fresh & UINT64_C(1) << want;
@@ -152,8 +151,7 @@ static const struct transcript_type types[] = {
 };
 
 const struct transcript_family transcript_claude = {
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
+    JSON_WANTS(WANTS),
     .parent = PARENT,
     .match = claude_match,
     .types = types,

@@ -32,7 +32,6 @@
     WANT(TOKENS_IN, "usage/input_tokens", 32)                                                      \
     WANT(TOKENS_OUT, "usage/output_tokens", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void codex_match(struct transcript *t, const struct json_value *values, size_t want,
                         const char *key) {
@@ -148,8 +147,7 @@ static const struct transcript_type types[] = {
 };
 
 const struct transcript_family transcript_codex = {
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
+    JSON_WANTS(WANTS),
     .argument = ARGUMENT,
     .match = codex_match,
     .types = types,

@@ -3,7 +3,6 @@
  * Messages come in chunks and again in full: the full one is printed. Subagents report in the same
  * stream, with their agentId. */
 #include "agent/transcript_internal.h"
-#include "base/macros.h"
 
 #define WANTS(WANT)                                                                                \
     WANT(TYPE, "type", 64)                                                                         \
@@ -20,7 +19,6 @@
     WANT(RESULT, "data/result/content", TRANSCRIPT_RESULT)                                         \
     WANT(TOOL_ERROR, "data/error/message", 1024)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void on_tools_updated(struct transcript *t, const struct json_value *values) {
     transcript_session(t, NULL, &values[MODEL]);
@@ -70,8 +68,7 @@ static const struct transcript_type types[] = {
 };
 
 const struct transcript_family transcript_copilot = {
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
+    JSON_WANTS(WANTS),
     .argument = ARGUMENT,
     .parent = AGENT,
     .types = types,

@@ -2,7 +2,6 @@
  *
  * Messages come in chunks ("delta"), which are joined. */
 #include "agent/transcript_internal.h"
-#include "base/macros.h"
 
 #define WANTS(WANT)                                                                                \
     WANT(TYPE, "type", 32)                                                                         \
@@ -22,7 +21,6 @@
     WANT(TOKENS_IN, "stats/input_tokens", 32)                                                      \
     WANT(TOKENS_OUT, "stats/output_tokens", 32)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void on_message(struct transcript *t, const struct json_value *values) {
     if (json_value_is(&values[ROLE], "user"))
@@ -77,8 +75,7 @@ static const struct transcript_type types[] = {
 };
 
 const struct transcript_family transcript_gemini = {
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
+    JSON_WANTS(WANTS),
     .argument = ARGUMENT,
     .types = types,
     .other = on_object,

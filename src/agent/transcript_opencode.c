@@ -19,7 +19,6 @@
     WANT(ERROR_NAME, "error/name", 64)                                                             \
     WANT(ERROR_MESSAGE, "error/data/message", 1024)
 enum want { WANTS(JSON_WANT_NAME) };
-static const struct json_want wants[] = { WANTS(JSON_WANT_ROW) };
 
 static void on_tool(struct transcript *t, const struct json_value *values) {
     transcript_call(t, values[TOOL].text);
@@ -58,8 +57,7 @@ static const struct transcript_type types[] = {
 };
 
 const struct transcript_family transcript_opencode = {
-    .wants = wants,
-    .want_count = ARRAY_SIZE(wants),
+    JSON_WANTS(WANTS),
     .argument = ARGUMENT,
     .types = types,
 };

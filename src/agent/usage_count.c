@@ -5,6 +5,7 @@
 #include "base/hash.h"
 
 enum { COUNTERS = 4 };
+_Static_assert(sizeof(struct agent_usage) == COUNTERS * sizeof(int64_t), "a counter is missing");
 
 static int64_t *counter(struct agent_usage *usage, int index) {
     int64_t *const all[COUNTERS] = { &usage->in, &usage->out, &usage->cached,
@@ -13,8 +14,7 @@ static int64_t *counter(struct agent_usage *usage, int index) {
 }
 
 static int64_t value(const struct agent_usage *usage, int index) {
-    const int64_t all[COUNTERS] = { usage->in, usage->out, usage->cached, usage->cost_micro_usd };
-    return all[index];
+    return *counter((struct agent_usage *)(uintptr_t)usage, index);
 }
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -26,7 +26,7 @@ void usage_add(struct agent_usage *sum, const struct agent_usage *more) {
         agent_add_count(counter(sum, i), value(more, i));
 }
 
-static void raise(struct agent_usage *most, const struct agent_usage *other) {
+static void raise_to(struct agent_usage *most, const struct agent_usage *other) {
     for (int i = 0; i < COUNTERS; i++)
         *counter(most, i) = larger(value(most, i), value(other, i));
 }
@@ -111,7 +111,7 @@ void usage_count_total(struct usage_count *count, const char *session,
     struct usage_session *s = find_or_make(count, session);
     note_fork(count, s, total);
     s->begun = USAGE_NONE;
-    raise(&s->total, total);
+    raise_to(&s->total, total);
 }
 
 void usage_count_begun(struct usage_count *count, const char *session,
@@ -135,7 +135,7 @@ bool usage_count_file(struct usage_count *count, const char *session,
     struct usage_session *s = find_or_make(count, session);
     int64_t reported = run_share(s, 0);
     s->has_file = true;
-    raise(&s->total, total);
+    raise_to(&s->total, total);
     return s != &count->uncounted && total->in - larger(s->before.in, 0) >= reported;
 }
 

@@ -24,7 +24,7 @@
 /* NULL: unknown agent, or it has no such file. */
 static const struct agent_mcp *find_mcp(const char *agent) {
     const struct agent_adapter *adapter = agent_adapter_find(agent);
-    return adapter ? agent_mcp(adapter) : NULL;
+    return adapter ? adapter->mcp : NULL;
 }
 
 static int find_usual_file(const char *agent, bool project, struct strbuf *out, struct error *err) {

@@ -152,7 +152,7 @@ void preflight_check(struct preflight *p, const char *agent, const struct config
     p->adapter = agent_adapter_find(config_text(config, "agents.A.adapter", agent));
     const char *sandbox = config_text(config, "agents.A.sandbox", agent);
     p->is_sandboxed = strcmp(sandbox, "auto") == 0 ? auto_box : strcmp(sandbox, "none") != 0;
-    const char *client = p->adapter ? agent_adapter_client(p->adapter) : NULL;
+    const char *client = p->adapter ? p->adapter->client : NULL;
     if (client && daemon_find_program(client, &path, NULL) < 0)
         p->client_missing = client;
     strbuf_clear(&path);
@@ -168,7 +168,7 @@ void preflight_check(struct preflight *p, const char *agent, const struct config
     }
     if (p->may == AGENT_MAY_EDIT && find_words(p, row->allowed, &path))
         p->may = AGENT_MAY_WORK;
-    p->mcp = mcp_install_is_done(agent_adapter_name(p->adapter));
+    p->mcp = mcp_install_is_done(p->adapter->name);
 }
 
 void preflight_finish(struct preflight *p) {

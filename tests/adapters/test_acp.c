@@ -133,8 +133,8 @@ TEST(the_command_is_behind_the_client) {
     client.mode = "code";
     client.auth_method = "key";
     assert_int_equal(agent_client_command(&client, &words), 10);
-    assert_string_equal(agent_adapter_client(agent_adapter_find("acp")), "sluice-acp");
-    assert_null(agent_adapter_client(agent_adapter_find("codex")));
+    assert_string_equal(agent_adapter_find("acp")->client, "sluice-acp");
+    assert_null(agent_adapter_find("codex")->client);
 }
 
 TEST(an_agent_is_known_by_its_program) {
@@ -152,7 +152,7 @@ TEST(an_agent_is_known_by_its_program) {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct agent_adapter *behind = agent_adapter_of_command(cases[i].words);
         if (cases[i].adapter)
-            assert_string_equal(agent_adapter_name(behind), cases[i].adapter);
+            assert_string_equal(behind->name, cases[i].adapter);
         else
             assert_null(behind);
     }

@@ -430,9 +430,8 @@ TEST(it_is_started_unattended) {
         "claude -p --output-format stream-json --verbose --permission-mode=plan");
     expect_command("claude-stream", &(struct agent_launch){ .resume = "s-1" }, "");
     const struct agent_adapter *claude = agent_adapter_find("claude");
-    assert_true(agent_adapter_can_resume(claude) && agent_adapter_names_session(claude));
-    assert_false(agent_prompt_is_word(claude));
-    assert_false(agent_adapter_can_resume(agent_adapter_find("plain")));
+    assert_true(claude->resume && claude->session_option);
+    assert_null(agent_adapter_find("plain")->resume);
 }
 
 TEST(of_a_plain_program_the_exit_code_is_the_word) {
@@ -492,15 +491,15 @@ TEST(every_builtin_agent_is_whole_and_documented) {
 }
 
 TEST(every_adapter_can_be_found_and_every_result_has_a_name) {
-    assert_true(agent_adapter_count() >= 8);
-    for (size_t i = 0; i < agent_adapter_count(); i++) {
-        const struct agent_adapter *adapter = agent_adapter_at(i);
-        const char *name = agent_adapter_name(adapter), *stop = agent_adapter_stop_signal(adapter);
+    size_t count = 0;
+    for (; agent_adapters[count]; count++) {
+        const struct agent_adapter *adapter = agent_adapters[count];
+        const char *name = adapter->name, *stop = adapter->stop_signal;
         assert_ptr_equal(agent_adapter_find(name), adapter);
         assert_true(strcmp(stop, "INT") == 0 || strcmp(stop, "TERM") == 0);
     }
     assert_null(agent_adapter_find("cladue"));
-    assert_null(agent_adapter_at(agent_adapter_count()));
+    assert_true(count >= 8);
     for (enum agent_result result = 0; result < AGENT_RESULT_MAX; result++)
         if (!agent_result_name(result))
             fail_msg("result %d has no name", (int)result);

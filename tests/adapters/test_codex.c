@@ -184,7 +184,6 @@ TEST(the_prompt_goes_to_its_standard_input) {
         "codex", &(struct agent_launch){ .more = (const char *const[]){ "-s", "read-only", NULL } },
         "codex exec --json --skip-git-repo-check -s read-only -");
     const struct agent_adapter *codex = agent_adapter_find("codex");
-    assert_false(agent_prompt_is_word(codex));
-    assert_false(agent_adapter_names_session(codex));
-    assert_string_equal(agent_adapter_stop_signal(codex), "INT");
+    assert_null(codex->session_option);
+    assert_string_equal(codex->stop_signal, "INT");
 }

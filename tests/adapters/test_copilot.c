@@ -184,6 +184,6 @@ TEST(its_session_and_its_file_can_be_chosen) {
         "copilot",
         &(struct agent_launch){ .more = (const char *const[]){ "--allow-tool=write", NULL } },
         "copilot --output-format json --no-ask-user --no-auto-update --allow-tool=write");
-    assert_string_equal(agent_usage_file_name(agent_adapter_find("copilot")), "usage.json");
-    assert_null(agent_usage_file_name(agent_adapter_find("codex")));
+    assert_string_equal(agent_adapter_find("copilot")->usage_file_name, "usage.json");
+    assert_null(agent_adapter_find("codex")->usage_file_name);
 }

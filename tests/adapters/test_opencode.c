@@ -156,6 +156,6 @@ TEST(it_chooses_its_session_itself) {
                    "opencode run --format json --title= --model p/m");
     expect_command("opencode", &(struct agent_launch){ .resume = "ses_1" },
                    "opencode run --format json --session ses_1");
-    assert_false(agent_adapter_names_session(agent_adapter_find("opencode")));
-    assert_true(agent_adapter_can_resume(agent_adapter_find("opencode")));
+    assert_null(agent_adapter_find("opencode")->session_option);
+    assert_non_null(agent_adapter_find("opencode")->resume);
 }

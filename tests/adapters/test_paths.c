@@ -65,11 +65,11 @@ static bool is_setting(const char *path) {
 
 TEST(settings_are_only_read) {
     unsigned seen = 0;
-    for (size_t i = 0; i < agent_adapter_count(); i++)
-        for (const struct agent_path *path = agent_paths(agent_adapter_at(i)); path->path; path++) {
+    for (size_t i = 0; agent_adapters[i]; i++)
+        for (const struct agent_path *path = agent_paths(agent_adapters[i]); path->path; path++) {
             seen += is_setting(path->path);
             if (is_setting(path->path) && path->use != AGENT_PATH_READ)
-                fail_msg("%s can write '%s'", agent_adapter_name(agent_adapter_at(i)), path->path);
+                fail_msg("%s can write '%s'", agent_adapters[i]->name, path->path);
         }
     assert_true(seen > 10);
 }

@@ -78,8 +78,7 @@ int engine_check_agent(const struct engine *e, const char *agent, struct error *
                          agent, name, agent);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct agent_launch launch = { .program = NULL };
-    if (agent_adapter_client(adapter)
-        && strcmp(config_text(e->config, "agents.A.prompt", agent), "stdin") != 0)
+    if (adapter->client && strcmp(config_text(e->config, "agents.A.prompt", agent), "stdin") != 0)
         return error_set(err, -EINVAL,
                          "agent '%.60s' gets its prompt through the protocol of its adapter "
                          "'%.60s': remove agents.%.60s.prompt",

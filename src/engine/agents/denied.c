@@ -31,7 +31,7 @@ void denied_message(const struct agent_denial *denial, struct strbuf *out) {
 static const struct agent_adapter *own_adapter(const struct engine *e, const char *agent) {
     const char *const *words = NULL;
     const struct agent_adapter *adapter = listen_adapter(e, agent);
-    bool is_driven = adapter && agent_adapter_client(adapter);
+    bool is_driven = adapter && adapter->client;
     return is_driven || config_words(e->config, "agents.A.command", agent, &words) == 0 ? adapter
                                                                                         : NULL;
 }
@@ -44,8 +44,8 @@ static bool can_be_quoted(const char *rule) {
 static void put_advice(const struct engine *e, task_id task, const char *agent,
                        const struct agent_denial *denial, struct strbuf *out) {
     const struct agent_adapter *adapter = own_adapter(e, agent);
-    const char *option = adapter ? agent_allow_option(adapter) : NULL;
-    const char *hint = adapter ? agent_allow_hint(adapter) : NULL;
+    const char *option = adapter ? adapter->allow_option : NULL;
+    const char *hint = adapter ? adapter->allow_hint : NULL;
     char id[ENGINE_ID_MAX];
     engine_task_id(e, task, id);
     if (option && can_be_quoted(denial->rule))
@@ -78,7 +78,7 @@ bool engine_denial(const struct engine *e, task_id task, struct engine_denial *r
         return false;
     const struct agent_adapter *adapter = own_adapter(e, agent);
     *ret = (struct engine_denial){ .agent = agent, .what = denial };
-    ret->has_option = adapter && agent_allow_option(adapter) && can_be_quoted(denial->rule);
+    ret->has_option = adapter && adapter->allow_option && can_be_quoted(denial->rule);
     return true;
 }
 
@@ -104,7 +104,7 @@ int engine_check_allow(const struct engine *e, task_id task, struct error *err) 
         return error_set(err, -EINVAL, "task '%s' has no agent to allow something to",
                          engine_task_id(e, task, id));
     adapter = own_adapter(e, agent);
-    if (adapter && agent_allow_option(adapter))
+    if (adapter && adapter->allow_option)
         return 0;
     return error_set(err, -EINVAL,
                      "agent '%.60s' has no option that allows one tool for one task: change "

@@ -311,7 +311,7 @@ static int32_t utc_offset(time_ms now) {
 
 /* In a sandbox it is in the folder that its task may write, otherwise in its run folder. */
 static void read_usage_file(const struct engine *e, struct listener *one) {
-    const char *name = agent_usage_file_name(one->adapter);
+    const char *name = one->adapter->usage_file_name;
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, text = STRBUF_INIT;
     char id[ENGINE_ID_MAX];
     if (!name)

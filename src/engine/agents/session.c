@@ -157,7 +157,7 @@ static void read_all(const char *pattern, struct agent_reader *reader) {
 
 void session_files_read(struct engine *e, const struct live_run *run,
                         const struct agent_adapter *adapter, struct agent_reader *reader) {
-    const struct agent_path *file = agent_session_file(adapter);
+    const struct agent_path *file = adapter->session_file;
     _cleanup_(run_spec_read_free) struct run_spec_read *read = NULL;
     _cleanup_(strbuf_finish) struct strbuf pattern = STRBUF_INIT;
     char home[PATH_MAX], cwd[PATH_MAX];

@@ -231,7 +231,7 @@ static void put_own_env(struct launch *l) {
     put_workspace_env(l);
     put_secret_names(l);
     if (l->adapter) { /* stored with the shim, so that a later daemon knows it, too */
-        put_env(l, format(l, "SLUICE_ADAPTER=%s", agent_adapter_name(l->adapter)));
+        put_env(l, format(l, "SLUICE_ADAPTER=%s", l->adapter->name));
         if (l->run->session)
             put_env(l, format(l, "SLUICE_SESSION=%s", l->run->session));
         if (l->run->resumes)
@@ -246,14 +246,14 @@ static void build_env(struct launch *l) {
     const char *const *words = NULL, *own = NULL;
     _cleanup_(strbuf_finish) struct strbuf pairs = STRBUF_INIT;
     telemetry_variables(l->e, l->run, l->spec.run,
-                        l->adapter ? agent_adapter_name(l->adapter) : NULL, &pairs);
+                        l->adapter ? l->adapter->name : NULL, &pairs);
     for (size_t at = 0; at < pairs.length; at += strlen(pairs.text + at) + 1)
         put_env(l, arena_strdup(&l->arena, pairs.text + at));
     size_t count = config_words(l->e->config, "tasks.env", NULL, &words);
     for (size_t i = 0; i < count; i++)
         if (env_pick(daemon_env(l->e), &words[i], 1, &own) > 0)
             put_env(l, own);
-    for (const char *const *pair = l->adapter ? agent_environment(l->adapter) : NULL; pair && *pair;
+    for (const char *const *pair = l->adapter ? l->adapter->environment : NULL; pair && *pair;
          pair++)
         put_env(l, *pair);
     count = l->run->agent ? config_words(l->e->config, "agents.A.env", l->run->agent, &words) : 0;
@@ -346,11 +346,11 @@ static int end_words(struct launch *l, const char *setting, struct error *err) {
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
     const char *model = config_text(e->config, "agents.A.model", l->run->agent);
-    const char *usage = agent_usage_file_name(l->adapter);
+    const char *usage = l->adapter->usage_file_name;
     struct agent_launch launch = { .model = *model ? model : NULL };
     _cleanup_(strbuf_finish) struct strbuf words = STRBUF_INIT;
-    session_prepare(e, l->run, may_resume(l) && agent_adapter_can_resume(l->adapter),
-                    agent_adapter_names_session(l->adapter));
+    session_prepare(e, l->run, may_resume(l) && l->adapter->resume,
+                    l->adapter->session_option != NULL);
     if (l->run->resumes)
         launch.resume = l->run->session;
     else
@@ -367,12 +367,8 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     add_words(l, &words, agent_command(l->adapter, &launch, &words));
     if (l->run->resumes)
         prompt = format(l, "%s%s%s", launch.allow ? ALLOWED_PROMPT : "", RESUME_PROMPT, prompt);
-    int r = 0;
-    if (agent_prompt_is_word(l->adapter))
-        r = add_prompt(l, l->argv.items, l->argv.count, l->argv.count, prompt, err);
-    else
-        set_prompt(l, prompt);
-    return r < 0 ? r : end_words(l, "args", err);
+    set_prompt(l, prompt);
+    return end_words(l, "args", err);
 }
 
 /* Replaces {session} by the id of the session; unchanged without an id. */
@@ -432,7 +428,7 @@ static int take_client_command(struct launch *l, const char *prompt, struct erro
         return r;
     struct agent_client client = {
         .program = format(l, "%.*s%s", slash ? (int)(slash - shim) + 1 : 0, shim,
-                          agent_adapter_client(l->adapter)),
+                          l->adapter->client),
         .permissions = config_text(config, "agents.A.permissions", agent),
         .resume = l->run->resumes ? l->run->session : NULL,
         .mode = config_text(config, "agents.A.mode", agent),
@@ -456,7 +452,7 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     if (r < 0)
         return r;
     l->adapter = listen_adapter(l->e, agent);
-    if (l->adapter && agent_adapter_client(l->adapter))
+    if (l->adapter && l->adapter->client)
         return take_client_command(l, prompt, err);
     size_t count = choose_words(l, agent, &words);
     if (count == 0)
@@ -547,7 +543,7 @@ static void build_limits(struct launch *l) {
     l->spec.grace = seconds_of(l, "grace_s", config_number(config, "tasks.grace_s", NULL));
     const char *signal_name = text_of(l, "stop_signal");
     if (!signal_name && l->adapter && !config_is_set(config, "agents.A.stop_signal", l->run->agent))
-        signal_name = agent_adapter_stop_signal(l->adapter);
+        signal_name = l->adapter->stop_signal;
     if (!signal_name)
         signal_name = config_text(config, "agents.A.stop_signal", l->run->agent);
     l->spec.stop_signal = strcmp(signal_name, "INT") == 0 ? SIGINT : SIGTERM;

@@ -308,7 +308,7 @@ static void box_add_home(struct launch_box *box, const struct run_spec *spec) {
         engine_agent_program(box->e, box->run->agent, &program, &found);
         show_program(box, strbuf_text(&found));
     }
-    if (box->adapter && agent_adapter_client(box->adapter)) /* a program of ours */
+    if (box->adapter && box->adapter->client) /* a program of ours */
         show_program(box, spec->command.argv[0]);
     if (box->is_inside) /* else its command would choose what is shown */
         return;
@@ -344,7 +344,7 @@ static void box_add_agent(struct launch_box *box, const struct run_spec *spec) {
     const char *const *words = NULL;
     if (!box->adapter)
         return;
-    if (agent_adapter_client(box->adapter)
+    if (box->adapter->client
         && config_words(box->e->config, "agents.A.command", box->run->agent, &words) > 0)
         agent = agent_adapter_of_command(words);
     for (const struct agent_path *one = agent_paths(agent); one->path; one++) {
@@ -443,7 +443,7 @@ static int add_task_folders(struct launch_box *box, struct error *err) {
     int r = folders_make(own, 0, err);
     if (r < 0)
         return r;
-    const char *usage = box->adapter ? agent_usage_file_name(box->adapter) : NULL;
+    const char *usage = box->adapter ? box->adapter->usage_file_name : NULL;
     if (usage)
         (void)unlink(box_text(box, "%s/%s", own, usage)); /* of an earlier run */
     add_ancestors(box);

@@ -41,7 +41,7 @@ const char *engine_run_adapter(const struct engine *e, task_id task, uint32_t at
         return NULL;
     const char *name = run_spec_variable(&read->spec, "SLUICE_ADAPTER");
     const struct agent_adapter *adapter = name ? agent_adapter_find(name) : NULL;
-    return adapter ? agent_adapter_name(adapter) : NULL;
+    return adapter ? adapter->name : NULL;
 }
 
 /* --- an event in JSON ------------------------------------------------------------------------ */
