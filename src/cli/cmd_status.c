@@ -136,17 +136,6 @@ static const struct column alert_columns[] = {
     { NULL },
 };
 
-static void put_running_for(struct strbuf *out, const json_t *task, time_ms now) {
-    const json_t *run = json_object_get(task, "run");
-    time_ms since = get_int(run, "started_at", get_int(task, "changed_at", 0));
-    strbuf_puts(out, since > 0 ? print_span(now - since).text : "");
-}
-
-static void put_tokens(struct strbuf *out, const json_t *task, time_ms now) {
-    (void)now;
-    strbuf_puts(out, print_short(print_run_tokens(json_object_get(task, "run"))).text);
-}
-
 static void put_title(struct strbuf *out, const json_t *task, time_ms now) {
     const char *doing = get_text(json_object_get(task, "run"), "doing", NULL);
     const char *title = print_title(task);
@@ -160,8 +149,8 @@ static const struct column running_columns[] = {
     { "RUNNING", "id" },
     { "PROJECT", "project" },
     { "AGENT", "agent" },
-    { "FOR", .put = put_running_for, .right = true },
-    { "TOKENS", .put = put_tokens, .right = true },
+    { "FOR", .put = print_elapsed, .right = true },
+    { "TOKENS", .put = print_tokens, .right = true },
     { "TITLE", .put = put_title },
     { NULL },
 };

@@ -188,7 +188,7 @@ static int take_options(const struct cmd_call *call, struct top *top) {
     if (pane < 0) {
         struct nearest nearest = nearest_to(name);
         for (int i = 0; i < TOP_PANE_MAX; i++)
-            nearest_offer(&nearest, top_pane_name((enum top_pane)i));
+            nearest_offer(&nearest, top_panes[i].name);
         if (nearest.best)
             return cmd_usage_error(call->cmd, "there is no pane '%s'; did you mean '%s'?", name,
                                    nearest.best);

@@ -110,12 +110,6 @@ struct print_text print_state(const json_t *task) {
     return print_format("%.20s:%.20s", state, more);
 }
 
-struct print_text print_agent(const json_t *task) {
-    const char *instead_of = get_text(json_object_get(task, "run"), "instead_of", NULL);
-    return print_format("%.28s%s%.28s", get_text(task, "agent", "-"), instead_of ? " for " : "",
-                        instead_of ? instead_of : "");
-}
-
 const char *print_state_colour(const char *state) {
     static char codes[TASK_STATE_MAX][16];
     enum task_state known = task_state_find(state);
@@ -274,8 +268,7 @@ struct rows rows_new(const struct column *columns) {
     return rows;
 }
 
-static void put_cell(const struct column *column, const json_t *item, time_ms now,
-                     struct strbuf *out) {
+void print_cell(const struct column *column, const json_t *item, time_ms now, struct strbuf *out) {
     const char *key = column->key;
     if (column->put) {
         column->put(out, item, now);
@@ -323,7 +316,7 @@ void rows_add_item(struct rows *rows, const json_t *item, time_ms now) {
     struct strbuf texts[ROWS_COLUMNS_MAX] = { 0 };
     const char *cells[ROWS_COLUMNS_MAX];
     for (size_t i = 0; i < rows->column_count; i++) {
-        put_cell(&rows->source[i], item, now, &texts[i]);
+        print_cell(&rows->source[i], item, now, &texts[i]);
         cells[i] = strbuf_text(&texts[i]);
     }
     rows_add(rows, cells);
@@ -402,16 +395,30 @@ void rows_finish(struct rows *rows) {
     rows->capacity = 0;
 }
 
-/* --- the columns of `sluice list` ------------------------------------------------------------- */
+/* --- columns of tasks ------------------------------------------------------------------------- */
 
-static void put_state(struct strbuf *out, const json_t *task, time_ms now) {
+void print_task_state(struct strbuf *out, const json_t *task, time_ms now) {
     (void)now;
     strbuf_puts(out, print_state(task).text);
 }
 
-static void put_agent(struct strbuf *out, const json_t *task, time_ms now) {
+void print_elapsed(struct strbuf *out, const json_t *task, time_ms now) {
+    const json_t *run = json_object_get(task, "run");
+    time_ms since = get_int(run, "started_at", get_int(task, "changed_at", 0));
+    strbuf_puts(out, since > 0 ? print_span(now - since).text : "-");
+}
+
+void print_tokens(struct strbuf *out, const json_t *task, time_ms now) {
     (void)now;
-    strbuf_puts(out, print_agent(task).text);
+    strbuf_puts(out, print_short(print_run_tokens(json_object_get(task, "run"))).text);
+}
+
+/* "claude", or "codex for claude" during a failover. */
+static void put_agent(struct strbuf *out, const json_t *task, time_ms now) {
+    const char *instead_of = get_text(json_object_get(task, "run"), "instead_of", NULL);
+    (void)now;
+    strbuf_printf(out, "%.28s%s%.28s", get_text(task, "agent", "-"), instead_of ? " for " : "",
+                  instead_of ? instead_of : "");
 }
 
 static void put_age(struct strbuf *out, const json_t *task, time_ms now) {
@@ -443,7 +450,7 @@ static void put_title(struct strbuf *out, const json_t *task, time_ms now) {
 
 const struct column print_task_columns[] = {
     { "ID", "id" },
-    { "STATE", .put = put_state, .is_state = true },
+    { "STATE", .put = print_task_state, .is_state = true },
     { "PROJECT", "project" },
     { "AGENT", .put = put_agent },
     { "AGE", .put = put_age, .right = true },

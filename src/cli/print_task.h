@@ -37,8 +37,6 @@ struct print_text print_short(int64_t count);
 struct print_text print_usd(double usd);
 /* "running", "held:review", "running:stopping". */
 struct print_text print_state(const json_t *task);
-/* "claude", or "codex for claude" during a failover; "-": none. */
-struct print_text print_agent(const json_t *task);
 /* Of output_style(); "": none. */
 const char *print_state_colour(const char *state);
 
@@ -124,6 +122,15 @@ size_t rows_room(const struct rows *rows, size_t least);
 void rows_print_cut(const struct rows *rows, size_t at, size_t room, const char *const *colours,
                     struct strbuf *out);
 void rows_finish(struct rows *rows); /* usable with _cleanup_ */
+
+void print_cell(const struct column *column, const json_t *item, time_ms now, struct strbuf *out);
+
+/* --- columns of tasks ------------------------------------------------------------------------- */
+
+/* For `put`: its state; how long it runs, or is in its state; the tokens of its run. */
+void print_task_state(struct strbuf *out, const json_t *task, time_ms now);
+void print_elapsed(struct strbuf *out, const json_t *task, time_ms now);
+void print_tokens(struct strbuf *out, const json_t *task, time_ms now);
 
 /* The columns of `sluice list`. */
 extern const struct column print_task_columns[];

@@ -119,93 +119,33 @@ size_t top_text_draw(struct top_text *text, struct top_cells *cells, unsigned y,
 
 /* --- top_model.c ------------------------------------------------------------------------------ */
 
-/* The daemon's answers as plain values.
+/* The daemon's answers, with sanitized texts on one line.
  *
  *     struct top_model model = { 0 };
  *     top_model_read(&model, answer_of_v1_status);     // again and again
  *     top_model_finish(&model);
- *     struct top_page page = { 0 };
- *     top_page_read(&page, answer_of_v1_tasks, "web"); // adds the tasks that match
- *     top_page_finish(&page);
- *
- * Texts are sanitized and on one line. Missing values are "", 0, or -1 for an unknown number. Texts
- * are owned by their model or page. */
-
-struct top_task {
-    const char *id, *project, *kind, *agent, *group, *title;
-    const char *word;      /* display text of its state: "held:review" */
-    const char *gate;      /* the first closed one */
-    const char *why;       /* explanation of the gate */
-    const char *doing;     /* what its run does besides working, or its last output line */
-    enum task_state state; /* TASK_ABSENT: unknown to this program */
-    bool can_release;
-    time_ms since; /* start of the run, or of the state */
-    time_ms not_before;
-    int64_t tokens, priority, attempt;
-};
-
-struct top_gate {
-    const char *gate;
-    int64_t count;
-};
-
-struct top_limit {
-    const char *key, *state;
-    int64_t used, cap; /* cap -1: none */
-    time_ms opens_at;
-    int urgency; /* the highest comes first */
-};
-
-struct top_project {
-    const char *name;
-    bool paused;
-};
-
-struct top_alert {
-    const char *key, *text;
-    time_ms since;
-};
+ *     top_page_read(page, answer_of_v1_tasks, "web");  // adds the tasks that match to a JSON list */
 
 struct top_model {
-    struct arena arena;
-    const char *version, *preset, *paused_by;
-    time_ms started_at, paused_at;
-    bool known; /* an answer was read */
-    bool paused, store_full;
-    int64_t counts[TASK_STATE_MAX];
-    int64_t stuck;                        /* tasks that wait for a failed one */
-    int64_t disk_free_mb, memory_free_mb; /* -1: unknown */
-    double load;                          /* <0: unknown */
-    struct top_gate *gates;
-    size_t gate_count;
-    struct top_limit *limits; /* all runs first, then closed, full, nearly full */
-    size_t limit_count;
-    struct top_alert *alerts;
-    size_t alert_count;
-    struct top_project *projects;
-    size_t project_count;
+    json_t *status; /* NULL: no answer was read */
+    /* Limits, limiters and budgets: all runs first, then closed, full, nearly full. Each has key,
+     * used, cap (-1: none), state (a text for people), opens_at and urgency. */
+    json_t *limits;
 };
 
 void top_model_read(struct top_model *model, const json_t *status);
 void top_model_finish(struct top_model *model); /* safe on a zeroed struct */
-bool top_model_is_paused(const struct top_model *model, const char *project);
+/* Tasks in these states: "waiting,held". */
+int64_t top_model_count(const struct top_model *model, const char *states);
 /* Is something shown that changes every second: an elapsed time, a countdown? */
 bool top_model_moves(const struct top_model *model, time_ms now);
 
-struct top_page {
-    struct arena arena;
-    struct top_task *tasks;
-    size_t count, capacity;
-};
-
-/* Adds matching tasks of an answer, up to `most` in the page. Returns the items examined. */
-size_t top_page_read(struct top_page *page, const json_t *answer, const char *filter, size_t most);
-void top_page_finish(struct top_page *page); /* safe on a zeroed struct */
+void top_page_read(json_t *page, const json_t *answer, const char *filter);
 /* Does the daemon offer this action for the task? */
 bool top_offers(const json_t *task, const char *action);
 /* Does every word of the filter occur in one of its texts, ignoring case? A word gate:NAME matches
  * exactly the gate that stops it. */
-bool top_task_matches(const struct top_task *task, const char *filter);
+bool top_task_matches(const json_t *task, const char *filter);
 
 /* --- top_model.c: lists ----------------------------------------------------------------------- */
 
@@ -226,8 +166,8 @@ bool top_task_matches(const struct top_task *task, const char *filter);
 struct top_list_page {
     char *cursor; /* its start; NULL: the beginning */
     size_t count; /* rows when last loaded */
-    bool loaded, stale;
-    struct top_page page;
+    bool stale;
+    json_t *rows; /* tasks; NULL: not loaded */
 };
 
 struct top_list {
@@ -243,9 +183,9 @@ struct top_list {
     char *id;      /* of the selected task */
 };
 
-/* Fills `page` (empty) with the rows after `cursor` (NULL: from the start); *ret_next: the next
+/* Adds the rows after `cursor` (NULL: from the start) to `page`, an empty list; *ret_next: the next
  * cursor, owned by the caller, or NULL at the end. */
-typedef int (*top_list_fetch)(void *ctx, const char *cursor, struct top_page *page, char **ret_next,
+typedef int (*top_list_fetch)(void *ctx, const char *cursor, json_t *page, char **ret_next,
                               struct error *err);
 
 void top_list_finish(struct top_list *list); /* safe on a zeroed struct */
@@ -263,13 +203,14 @@ void top_list_refuse(struct top_list *list);
 /* Known rows; `complete`: there are no others. */
 size_t top_list_known(const struct top_list *list);
 /* NULL: no such row, or not loaded. */
-const struct top_task *top_list_row(const struct top_list *list, size_t row);
-const struct top_task *top_list_selected(const struct top_list *list);
+const json_t *top_list_row(const struct top_list *list, size_t row);
+const json_t *top_list_selected(const struct top_list *list);
 /* Sets the number of visible rows; the selection stays visible. */
 void top_list_height(struct top_list *list, size_t height);
+/* Moves the selection; -TOP_FAR: to the first row; TOP_FAR: to the last one. */
+#define TOP_FAR (1L << 30)
 void top_list_move(struct top_list *list, long by);
-void top_list_first(struct top_list *list);
-void top_list_last(struct top_list *list);
+size_t top_moved(size_t row, long by); /* not below 0 */
 
 /* --- top_log.c -------------------------------------------------------------------------------- */
 
@@ -313,13 +254,8 @@ void top_log_finish(struct top_log *log); /* safe on a zeroed struct */
 /* Sets its size. The top row stays, and so does a visible match. */
 void top_log_size(struct top_log *log, unsigned width, size_t height, bool unicode);
 void top_log_feed(struct top_log *log, const char *bytes, size_t size);
-/* Clears it, for another run. */
-void top_log_clear(struct top_log *log);
-
-/* Scrolls by rows; scrolling up stops following, reaching the end resumes it. */
+/* Scrolls by rows, or ±TOP_FAR; scrolling up stops following, reaching the end resumes it. */
 void top_log_move(struct top_log *log, long by);
-void top_log_first(struct top_log *log);
-void top_log_last(struct top_log *log);
 
 /* Shows the next match, ignoring case, after or before the last one. 1: found. 2: found after
  * wrapping around. 0: not found. */
@@ -339,6 +275,12 @@ enum top_pane {
     TOP_PANE_MAX,
 };
 #define TOP_LISTS TOP_PANE_LIMITS /* the panes before it are lists of tasks */
+
+/* States of a list's tasks, and the daemon's sort orders for them; the first is the default. */
+struct top_pane_row {
+    const char *name, *states, *orders[3];
+};
+extern const struct top_pane_row top_panes[TOP_PANE_MAX];
 
 /* Keys that are not characters. */
 enum top_key {
@@ -395,7 +337,7 @@ struct top_verb {
 struct top {
     struct top_model model;
     struct top_list lists[TOP_LISTS];
-    unsigned orders[TOP_LISTS]; /* see top_order */
+    unsigned orders[TOP_LISTS]; /* of top_panes */
     enum top_pane pane;
     size_t rows[TOP_PANE_MAX]; /* selection of the panes that are not lists */
     struct strbuf filter;
@@ -427,12 +369,10 @@ struct top {
 
 void top_finish(struct top *top); /* safe on a zeroed struct */
 
-const char *top_pane_name(enum top_pane pane);
 /* -1: unknown pane. */
 int top_pane_find(const char *name);
-/* The states of a pane of tasks, in request order. */
-const char *top_pane_states(enum top_pane pane);
-const char *top_order(const struct top *top, enum top_pane pane);
+/* The rows of a pane that is not a list: limits or alerts. */
+const json_t *top_pane_rows(const struct top *top);
 
 /* Shows a message in the last line. */
 void top_set_message(struct top *top, bool bad, const char *format, ...) _printf_(3, 4);

@@ -227,14 +227,18 @@ static void split_filter(const struct top *top, struct strbuf *path, struct strb
     }
 }
 
-static int fetch_page(void *ctx, const char *cursor, struct top_page *page, char **ret_next,
+static void put_tasks_path(struct strbuf *path, const struct top *top, enum top_pane pane) {
+    strbuf_printf(path, "/v1/tasks?state=%s&order=%s", top_panes[pane].states,
+                  top_panes[pane].orders[top->orders[pane]]);
+}
+
+static int fetch_page(void *ctx, const char *cursor, json_t *page, char **ret_next,
                       struct error *err) {
     const struct fetch *f = ctx;
     _cleanup_(freep) char *next = cursor ? xstrdup(cursor) : NULL;
     for (unsigned requests = 0; requests < REQUESTS_MOST; requests++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, words = STRBUF_INIT;
-        strbuf_printf(&path, "/v1/tasks?state=%s&order=%s", top_pane_states(f->pane),
-                      top_order(f->top, f->pane));
+        put_tasks_path(&path, f->top, f->pane);
         split_filter(f->top, &path, &words);
         /* A page of matches cannot end inside an answer: its cursor is at the answer's end. */
         strbuf_printf(&path, "&limit=%d", words.length > 0 ? FILTER_PAGE : PAGE);
@@ -242,11 +246,11 @@ static int fetch_page(void *ctx, const char *cursor, struct top_page *page, char
         int r = get(f->d, f->top, strbuf_text(&path));
         if (r < 0)
             return error_set(err, r, "%s", f->d->req.err.text);
-        (void)top_page_read(page, f->d->req.answer, strbuf_text(&words), SIZE_MAX);
+        top_page_read(page, f->d->req.answer, strbuf_text(&words));
         const char *answered = get_text(f->d->req.answer, "next", NULL);
         free(next);
         next = answered ? xstrdup(answered) : NULL;
-        if (!next || page->count >= PAGE)
+        if (!next || json_array_size(page) >= PAGE)
             break;
     }
     *ret_next = TAKE_PTR(next);
@@ -339,12 +343,12 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top) {
         return NULL;
     json_object_set_new(all, "status", TAKE_PTR(d->req.answer));
     for (int i = 0; i < TOP_LISTS; i++) {
-        enum top_pane pane = (enum top_pane)i;
-        _cleanup_(freep) char *path = xasprintf("/v1/tasks?limit=%d&state=%s&order=%s", PAGE,
-                                                top_pane_states(pane), top_order(top, pane));
-        if (get(d, top, path) < 0)
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        put_tasks_path(&path, top, (enum top_pane)i);
+        strbuf_printf(&path, "&limit=%d", PAGE);
+        if (get(d, top, strbuf_text(&path)) < 0)
             return NULL;
-        json_object_set_new(all, top_pane_name(pane), TAKE_PTR(d->req.answer));
+        json_object_set_new(all, top_panes[i].name, TAKE_PTR(d->req.answer));
     }
     return TAKE_PTR(all);
 }

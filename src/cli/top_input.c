@@ -10,24 +10,18 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/print_task.h"
 
-#define TYPED_MOST 200        /* bytes of a filter */
-#define FAR        (1L << 30) /* rows: to the start or end */
-
-static const char *const pane_names[] = {
-    "running", "ready", "waiting", "ended", "limits", "alerts",
-};
-_Static_assert(ARRAY_SIZE(pane_names) == TOP_PANE_MAX, "a pane has no name");
+#define TYPED_MOST 200 /* bytes of a filter */
 
 /* clang-format off */
-/* States of each pane, and the daemon's sort orders for them; the first is the default. */
-static const struct {
-    const char *states, *orders[3];
-} panes[TOP_LISTS] = {
-    [TOP_PANE_RUNNING] = { "starting,running", { "old", "new" } },
-    [TOP_PANE_READY]   = { "ready", { "queue", "old", "new" } },
-    [TOP_PANE_WAITING] = { "waiting,held", { "old", "new" } },
-    [TOP_PANE_ENDED]   = { "done,failed,canceled,invalidated", { "new", "old" } },
+const struct top_pane_row top_panes[TOP_PANE_MAX] = {
+    [TOP_PANE_RUNNING] = { "running", "starting,running", { "old", "new" } },
+    [TOP_PANE_READY]   = { "ready", "ready", { "queue", "old", "new" } },
+    [TOP_PANE_WAITING] = { "waiting", "waiting,held", { "old", "new" } },
+    [TOP_PANE_ENDED]   = { "ended", "done,failed,canceled,invalidated", { "new", "old" } },
+    [TOP_PANE_LIMITS]  = { "limits" },
+    [TOP_PANE_ALERTS]  = { "alerts" },
 };
 
 static const struct top_verb verbs[] = {
@@ -46,23 +40,16 @@ static const struct top_verb verb_resume =
     { 'p', "/v1/resume", NULL, "resumed", NULL, "resume %s?" };
 /* clang-format on */
 
-const char *top_pane_name(enum top_pane pane) {
-    return pane_names[pane];
-}
-
 int top_pane_find(const char *name) {
     for (int i = 0; i < TOP_PANE_MAX; i++)
-        if (strcmp(pane_names[i], name) == 0)
+        if (strcmp(top_panes[i].name, name) == 0)
             return i;
     return -1;
 }
 
-const char *top_pane_states(enum top_pane pane) {
-    return panes[pane].states;
-}
-
-const char *top_order(const struct top *top, enum top_pane pane) {
-    return panes[pane].orders[top->orders[pane]];
+const json_t *top_pane_rows(const struct top *top) {
+    return top->pane == TOP_PANE_LIMITS ? top->model.limits
+                                        : json_object_get(top->model.status, "alerts");
 }
 
 void top_finish(struct top *top) {
@@ -102,7 +89,7 @@ static struct top_list *list_of(struct top *top) {
     return top->pane < TOP_LISTS ? &top->lists[top->pane] : NULL;
 }
 
-static const struct top_task *selected_task(struct top *top) {
+static const json_t *selected_task(struct top *top) {
     const struct top_list *list = list_of(top);
     return list ? top_list_selected(list) : NULL;
 }
@@ -114,10 +101,10 @@ static const char *target(struct top *top) {
         return top->log.task;
     if (top->mode == TOP_MODE_TEXT)
         return top->text_id;
-    const struct top_task *task = selected_task(top);
+    const json_t *task = selected_task(top);
     if (!task)
         top_set_message(top, true, "no task is selected");
-    return task ? task->id : NULL;
+    return get_text(task, "id", NULL);
 }
 
 /* --- changes --------------------------------------------------------------------------------- */
@@ -127,41 +114,42 @@ static void change(struct top *top, const struct top_verb *verb, const char *id)
     top->verb = verb;
     if (!verb->confirm)
         return;
-    const struct top_task *task = selected_task(top);
-    const char *rest = strstr(verb->confirm, "%s");
+    const json_t *task = selected_task(top);
+    const char *rest = strstr(verb->confirm, "%s"), *title = print_title(task);
     strbuf_clear(&top->question);
     strbuf_printf(&top->question, "%.*s%s%s", (int)(rest - verb->confirm), verb->confirm,
                   id ? id : "everything", rest + 2);
-    if (verb->key == 'c' && task && id && strcmp(task->id, id) == 0 && *task->title)
-        strbuf_printf(&top->question, " %s", task->title);
+    if (verb->key == 'c' && id && strcmp(get_text(task, "id", ""), id) == 0 && title)
+        strbuf_printf(&top->question, " %s", title);
     top->prompt = TOP_PROMPT_SURE;
     top->request = TOP_REQUEST_NONE;
 }
 
-static void pause_or_resume(struct top *top, bool project) {
-    if (!project) {
-        change(top, top->model.paused ? &verb_resume : &verb_pause, NULL);
-        return;
-    }
-    const struct top_task *task = selected_task(top);
-    if (!task || !*task->project) {
+/* Of all tasks, or of the selected task's project. */
+static void pause_or_resume(struct top *top, bool of_project) {
+    const json_t *status = top->model.status;
+    const char *project = of_project ? get_text(selected_task(top), "project", "") : NULL;
+    bool paused = !project && get_true(status, "paused");
+    if (project && !*project) {
         top_set_message(top, true, "no task is selected whose project could be paused");
         return;
     }
-    bool paused = top_model_is_paused(&top->model, task->project);
-    change(top, paused ? &verb_resume : &verb_pause, task->project);
+    EACH_ITEM(one, json_object_get(status, "projects")) {
+        if (project && strcmp(get_text(one, "name", ""), project) == 0)
+            paused = get_true(one, "paused");
+    }
+    change(top, paused ? &verb_resume : &verb_pause, project);
 }
 
 static bool take_verb(struct top *top, int key) {
-    const struct top_task *task = selected_task(top);
     if (key == 'p' || key == 'P') {
         pause_or_resume(top, key == 'P');
         return true;
     }
     if (key == 'h') {
         const char *id = target(top);
-        bool release =
-            top->mode == TOP_MODE_TEXT ? top->text_can_release : task && task->can_release;
+        bool release = top->mode == TOP_MODE_TEXT ? top->text_can_release
+                                                  : top_offers(selected_task(top), "release");
         if (id)
             change(top, release ? &verb_release : &verb_hold, id);
         return true;
@@ -272,39 +260,32 @@ static long movement(const struct top *top, int key) {
     case 'F' - '@':
     case ' ':
         return page > 1 ? page - 1 : 1;
+    case TOP_KEY_HOME:
+    case 'g':
+        return -TOP_FAR;
+    case TOP_KEY_END:
+    case 'G':
+        return TOP_FAR;
     default:
         return 0;
     }
 }
 
-/* Moves a position by rows, at most to `last`. */
-static size_t moved(size_t row, long by, size_t last) {
-    size_t up = by < 0 ? (size_t)-by : 0;
-    row = by < 0 ? row - (up < row ? up : row) : row + (size_t)by;
-    return row < last ? row : last;
-}
-
 static bool take_movement(struct top *top, int key) {
     long by = movement(top, key);
-    bool first = key == TOP_KEY_HOME || key == 'g', last = key == TOP_KEY_END || key == 'G';
     struct top_list *list = top->mode == TOP_MODE_LIST ? list_of(top) : NULL;
-    if (by == 0 && !first && !last)
+    if (by == 0)
         return false;
-    if (top->mode == TOP_MODE_LOG && (first || last)) {
-        first ? top_log_first(&top->log) : top_log_last(&top->log);
-    } else if (top->mode == TOP_MODE_LOG) {
+    if (top->mode == TOP_MODE_LOG) {
         top_log_move(&top->log, by);
-    } else if (list && (first || last)) {
-        first ? top_list_first(list) : top_list_last(list);
     } else if (list) {
         top_list_move(list, by);
     } else if (top->mode == TOP_MODE_TEXT) { /* drawing keeps it in range */
-        top->text.top = moved(top->text.top, first ? -FAR : last ? FAR : by, SIZE_MAX);
+        top->text.top = top_moved(top->text.top, by);
     } else {
-        size_t count =
-            top->pane == TOP_PANE_LIMITS ? top->model.limit_count : top->model.alert_count;
-        size_t *row = &top->rows[top->pane];
-        *row = moved(*row, first ? -FAR : last ? FAR : by, count > 0 ? count - 1 : *row);
+        size_t count = json_array_size(top_pane_rows(top));
+        size_t row = top_moved(top->rows[top->pane], by);
+        top->rows[top->pane] = row < count ? row : count > 0 ? count - 1 : 0;
     }
     return true;
 }
@@ -351,34 +332,37 @@ static void show_text(struct top *top) {
 
 /* Enter: shows the details of the selected row. */
 static void open_row(struct top *top) {
-    if (top->pane == TOP_PANE_ALERTS && top->rows[top->pane] < top->model.alert_count) {
-        const struct top_alert *alert = &top->model.alerts[top->rows[top->pane]];
+    const json_t *alert = top->pane == TOP_PANE_ALERTS
+                              ? json_array_get(top_pane_rows(top), top->rows[top->pane])
+                              : NULL;
+    if (alert) {
         show_text(top);
         top_text_clear(&top->text);
-        top_text_add(&top->text, TOP_BOLD, 0, "%s", alert->key);
-        top_text_add(&top->text, TOP_PLAIN, 0, "%s", alert->text);
+        top_text_add(&top->text, TOP_BOLD, 0, "%s", get_text(alert, "key", ""));
+        top_text_add(&top->text, TOP_PLAIN, 0, "%s", get_text(alert, "text", ""));
         return;
     }
-    const struct top_task *task = selected_task(top);
-    if (!task)
+    const char *id = get_text(selected_task(top), "id", NULL);
+    if (!id)
         return;
-    set_request(top, TOP_REQUEST_DETAILS, task->id);
+    set_request(top, TOP_REQUEST_DETAILS, id);
     show_text(top);
-    top->text_id = xstrdup(task->id);
+    top->text_id = xstrdup(id);
 }
 
 static void change_order(struct top *top) {
     if (top->pane >= TOP_LISTS)
         return;
+    const char *const *orders = top_panes[top->pane].orders;
     unsigned next = top->orders[top->pane] + 1;
-    bool has = next < ARRAY_SIZE(panes[0].orders) && panes[top->pane].orders[next];
+    bool has = next < ARRAY_SIZE(top_panes[0].orders) && orders[next];
     top->orders[top->pane] = has ? next : 0;
     top_list_reset(&top->lists[top->pane]);
     static const char *const words[][2] = { { "queue", "as they will start" },
                                             { "old", "oldest first" },
                                             { "new", "newest first" } };
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (strcmp(words[i][0], top_order(top, top->pane)) == 0)
+        if (strcmp(words[i][0], orders[top->orders[top->pane]]) == 0)
             top_set_message(top, false, "%s", words[i][1]);
 }
 
@@ -392,7 +376,7 @@ static void take_in_log(struct top *top, int key) {
         search_on(top, key == 'N');
         break;
     case 'f':
-        top_log_last(&top->log);
+        top_log_move(&top->log, TOP_FAR);
         break;
     case TOP_KEY_TAB:
     case 'e':

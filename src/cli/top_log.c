@@ -32,13 +32,6 @@ void top_log_finish(struct top_log *log) {
     *log = (struct top_log){ .width = width, .unicode = unicode, .height = height };
 }
 
-void top_log_clear(struct top_log *log) {
-    strbuf_clear(&log->text);
-    log->count = log->top = log->column = log->match = log->match_size = 0;
-    log->cut = log->ended = false;
-    log->follow = true;
-}
-
 static size_t last_top(const struct top_log *log) {
     return log->count > log->height ? log->count - log->height : 0;
 }
@@ -157,23 +150,10 @@ void top_log_feed(struct top_log *log, const char *bytes, size_t size) {
 /* --- moving ---------------------------------------------------------------------------------- */
 
 void top_log_move(struct top_log *log, long by) {
-    size_t most = last_top(log), up = by < 0 ? (size_t)-by : 0;
-    if (by < 0)
-        log->top -= up < log->top ? up : log->top;
-    else
-        log->top += (size_t)by;
+    size_t most = last_top(log);
+    log->top = top_moved(log->top, by);
     log->follow = log->top >= most;
     log->top = log->follow ? most : log->top;
-}
-
-void top_log_first(struct top_log *log) {
-    log->top = 0;
-    log->follow = last_top(log) == 0;
-}
-
-void top_log_last(struct top_log *log) {
-    log->top = last_top(log);
-    log->follow = true;
 }
 
 /* --- searching ------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* top_model.c: converts the daemon's JSON to values.
+/* top_model.c: the daemon's answers, sanitized, and lists of tasks.
  *
  * Titles, names and messages are untrusted. They are sanitized here and nowhere else. */
 #include "cli/top.h"
@@ -10,177 +10,105 @@
 #include "base/safe_text.h"
 #include "base/strbuf.h"
 #include "cli/print_task.h"
-#include "core/state_look.h"
 
 #define TEXT_MOST 2000 /* bytes kept of a title or message: ten lines */
 #define NO_PAGE   SIZE_MAX
 
-static const char *safe(struct arena *arena, const char *text) {
-    if (!text || !*text)
-        return "";
-    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    _cleanup_(freep) char *part = xstrndup(text, TEXT_MOST);
-    sanitize_line(part, &out);
-    return arena_strdup(arena, strbuf_text(&out));
-}
-
-static const char *member(struct arena *arena, const json_t *object, const char *key) {
-    return safe(arena, get_text(object, key, ""));
+static json_t *sanitized(const json_t *value) {
+    if (json_is_string(value)) {
+        _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
+        _cleanup_(freep) char *part = xstrndup(json_string_value(value), TEXT_MOST);
+        sanitize_line(part, &safe);
+        return json_text(strbuf_text(&safe));
+    }
+    json_t *copy = json_is_object(value)  ? json_object()
+                   : json_is_array(value) ? json_array()
+                                          : json_incref((json_t *)(uintptr_t)value);
+    EACH_MEMBER(key, member, value) {
+        json_object_set_new(copy, key, sanitized(member));
+    }
+    EACH_ITEM(item, value) {
+        json_array_append_new(copy, sanitized(item));
+    }
+    return copy;
 }
 
 /* --- status ---------------------------------------------------------------------------------- */
 
-static void *new_list(struct top_model *model, const json_t *items, size_t size) {
-    return arena_alloc(&model->arena, (json_array_size(items) + 1) * size);
-}
-
-/* `prefix` precedes the item's member `name`. */
-static void add_limit(struct top_model *model, const json_t *item, const char *prefix,
-                      const char *name) {
+/* `prefix` precedes the item's member `name`. Of limits with the same urgency, the first one in the
+ * answer stays first. */
+static void add_limit(json_t *limits, const json_t *item, const char *prefix, const char *name) {
     _cleanup_(strbuf_finish) struct strbuf state = STRBUF_INIT;
     _cleanup_(freep) char *key = xasprintf("%s%s", prefix, get_text(item, name, "?"));
-    struct top_limit limit = {
-        .key = safe(&model->arena, key),
-        .used = get_int(item, "used", -1),
-        .cap = get_int(item, "cap", -1),
-        .opens_at = get_int(item, "opens_at", 0),
-    };
     const char *word = get_text(item, "state", "open");
     bool closed = strcmp(word, "open") != 0;
+    int64_t used = get_int(item, "used", -1), cap = get_int(item, "cap", -1);
     int64_t hits = get_int(item, "hits", 0), reserved = get_int(item, "reserved", 0);
     if (closed)
         strbuf_puts(&state, word);
-    else if (limit.cap >= 0 && limit.used >= limit.cap)
+    else if (cap >= 0 && used >= cap)
         strbuf_puts(&state, "full");
     if (closed && hits > 0)
         strbuf_printf(&state, ", %lld hit%s", (long long)hits, hits == 1 ? "" : "s");
     if (reserved > 0)
         strbuf_printf(&state, "%s%s reserved", state.length > 0 ? ", " : "",
                       print_short(reserved).text);
-    limit.state = safe(&model->arena, strbuf_text(&state));
-    limit.urgency = print_limit_urgency(limit.key, limit.used, limit.cap, closed);
-    /* Stable: equal urgency keeps the order of the answer. */
-    size_t at = model->limit_count++;
-    for (; at > 0 && model->limits[at - 1].urgency < limit.urgency; at--)
-        model->limits[at] = model->limits[at - 1];
-    model->limits[at] = limit;
-}
-
-static void read_limits(struct top_model *model, const json_t *status) {
-    const json_t *limits = json_object_get(status, "limits");
-    const json_t *limiters = json_object_get(status, "limiters");
-    const json_t *budgets = json_object_get(status, "budgets");
-    size_t count = json_array_size(limits) + json_array_size(limiters) + json_array_size(budgets);
-    model->limits = arena_alloc(&model->arena, (count + 1) * sizeof(*model->limits));
-    EACH_ITEM(item, limits) {
-        /* Limiters have more members and follow. */
-        if (strncmp(get_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
-            add_limit(model, item, "", "key");
-    }
-    EACH_ITEM(item, limiters) {
-        add_limit(model, item, "limiter:", "name");
-    }
-    EACH_ITEM(item, budgets) {
-        add_limit(model, item, "budget:", "key");
-    }
+    int urgency = print_limit_urgency(key, used, cap, closed);
+    size_t at = json_array_size(limits);
+    while (at > 0 && get_int(json_array_get(limits, at - 1), "urgency", 0) < urgency)
+        at--;
+    json_array_insert_new(limits, at,
+                          json_pack("{s:s, s:I, s:I, s:s, s:I, s:i}", "key", key, "used",
+                                    (json_int_t)used, "cap", (json_int_t)cap, "state",
+                                    strbuf_text(&state), "opens_at",
+                                    (json_int_t)get_int(item, "opens_at", 0), "urgency", urgency));
 }
 
 void top_model_read(struct top_model *model, const json_t *status) {
-    struct arena arena = model->arena;
-    arena_reset(&arena);
-    const json_t *host = json_object_get(status, "host");
-    *model = (struct top_model){
-        .arena = arena,
-        .known = true,
-        .started_at = get_int(status, "started_at", 0),
-        .paused_at = get_int(status, "paused_at", 0),
-        .paused = get_true(status, "paused"),
-        .store_full = get_true(json_object_get(status, "store"), "full"),
-        .stuck = get_int(status, "blocked_dependencies", 0),
-        .disk_free_mb = get_int(host, "disk_free_mb", -1),
-        .memory_free_mb = get_int(host, "memory_free_mb", -1),
-        .load = get_real(host, "load", -1),
-    };
-    model->version = member(&model->arena, status, "version");
-    model->preset = member(&model->arena, status, "preset");
-    model->paused_by = member(&model->arena, status, "paused_by");
-    for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-        model->counts[s] =
-            get_int(json_object_get(status, "counts"), task_state_name((enum task_state)s), 0);
-    read_limits(model, status);
-    const json_t *gates = json_object_get(status, "waiting_by_gate");
-    model->gates = new_list(model, gates, sizeof(*model->gates));
-    EACH_ITEM(gate, gates) {
-        model->gates[model->gate_count++] = (struct top_gate){
-            .gate = member(&model->arena, gate, "gate"),
-            .count = get_int(gate, "count", 0),
-        };
+    top_model_finish(model);
+    model->status = sanitized(status);
+    model->limits = json_array();
+    EACH_ITEM(item, json_object_get(model->status, "limits")) {
+        /* Limiters have more members and follow. */
+        if (strncmp(get_text(item, "key", "?"), "limiter:", strlen("limiter:")) != 0)
+            add_limit(model->limits, item, "", "key");
     }
-    const json_t *alerts = json_object_get(status, "alerts");
-    model->alerts = new_list(model, alerts, sizeof(*model->alerts));
-    EACH_ITEM(alert, alerts) {
-        model->alerts[model->alert_count++] = (struct top_alert){
-            .key = member(&model->arena, alert, "key"),
-            .text = member(&model->arena, alert, "text"),
-            .since = get_int(alert, "since", 0),
-        };
+    EACH_ITEM(item, json_object_get(model->status, "limiters")) {
+        add_limit(model->limits, item, "limiter:", "name");
     }
-    const json_t *projects = json_object_get(status, "projects");
-    model->projects = new_list(model, projects, sizeof(*model->projects));
-    EACH_ITEM(project, projects) {
-        model->projects[model->project_count++] = (struct top_project){
-            .name = member(&model->arena, project, "name"),
-            .paused = get_true(project, "paused"),
-        };
+    EACH_ITEM(item, json_object_get(model->status, "budgets")) {
+        add_limit(model->limits, item, "budget:", "key");
     }
 }
 
 void top_model_finish(struct top_model *model) {
-    arena_finish(&model->arena);
+    json_decref(model->status);
+    json_decref(model->limits);
     *model = (struct top_model){ 0 };
 }
 
-bool top_model_is_paused(const struct top_model *model, const char *project) {
-    for (size_t i = 0; i < model->project_count; i++)
-        if (strcmp(model->projects[i].name, project) == 0)
-            return model->projects[i].paused;
-    return false;
+int64_t top_model_count(const struct top_model *model, const char *states) {
+    const json_t *counts = json_object_get(model->status, "counts");
+    int64_t count = 0;
+    for (size_t length; *states; states += length + (states[length] == ',')) {
+        length = strcspn(states, ",");
+        _cleanup_(freep) char *state = xstrndup(states, length);
+        count += get_int(counts, state, 0);
+    }
+    return count;
 }
 
 bool top_model_moves(const struct top_model *model, time_ms now) {
-    if (model->counts[TASK_RUNNING] + model->counts[TASK_STARTING] > 0)
+    if (top_model_count(model, "starting,running") > 0)
         return true;
-    for (size_t i = 0; i < model->limit_count; i++)
-        if (model->limits[i].opens_at > now)
+    EACH_ITEM(limit, model->limits) {
+        if (get_int(limit, "opens_at", 0) > now)
             return true;
+    }
     return false;
 }
 
 /* --- tasks ----------------------------------------------------------------------------------- */
-
-static struct top_task task_of(struct arena *arena, const json_t *item) {
-    const json_t *run = json_object_get(item, "run");
-    return (struct top_task){
-        .id = member(arena, item, "id"),
-        .project = member(arena, item, "project"),
-        .kind = member(arena, item, "kind"),
-        .agent = member(arena, item, "agent"),
-        .group = member(arena, item, "group"),
-        .title = safe(arena, print_title(item)),
-        .word = safe(arena, print_state(item).text),
-        .gate = member(arena, item, "gate"),
-        .why = member(arena, item, "why"),
-        .doing = member(arena, run,
-                        json_is_string(json_object_get(run, "doing")) ? "doing" : "last_line"),
-        .state = task_state_find(get_text(item, "state", "")),
-        .can_release = top_offers(item, "release"),
-        .since = get_int(run, "started_at", get_int(item, "changed_at", 0)),
-        .not_before = get_int(item, "not_before", 0),
-        .tokens = print_run_tokens(run),
-        .priority = get_int(item, "priority", 0),
-        .attempt = get_int(item, "attempt", 0),
-    };
-}
 
 bool top_offers(const json_t *task, const char *action) {
     EACH_ITEM(one, json_object_get(task, "actions")) {
@@ -190,23 +118,13 @@ bool top_offers(const json_t *task, const char *action) {
     return false;
 }
 
-size_t top_page_read(struct top_page *page, const json_t *answer, const char *filter, size_t most) {
-    const json_t *items = json_object_get(answer, "items");
-    size_t i = 0, count = json_array_size(items);
-    for (; i < count && page->count < most; i++) {
-        struct top_task task = task_of(&page->arena, json_array_get(items, i));
-        if (!top_task_matches(&task, filter))
-            continue;
-        page->tasks = xgrow(page->tasks, &page->capacity, page->count + 1, sizeof(*page->tasks));
-        page->tasks[page->count++] = task;
+void top_page_read(json_t *page, const json_t *answer, const char *filter) {
+    EACH_ITEM(item, json_object_get(answer, "items")) {
+        json_t *task = sanitized(item);
+        if (top_task_matches(task, filter))
+            json_array_append(page, task);
+        json_decref(task);
     }
-    return i;
-}
-
-void top_page_finish(struct top_page *page) {
-    arena_finish(&page->arena);
-    free(page->tasks);
-    *page = (struct top_page){ 0 };
 }
 
 static bool has_word(const char *text, const char *word, size_t length) {
@@ -217,21 +135,25 @@ static bool has_word(const char *text, const char *word, size_t length) {
 }
 
 /* "gate:dependency" matches exactly that gate. */
-static bool is_gate(const struct top_task *task, const char *word, size_t length) {
+static bool is_gate(const char *gate, const char *word, size_t length) {
     size_t before = strlen("gate:");
-    return length > before && strncmp(word, "gate:", before) == 0
-           && strlen(task->gate) == length - before
-           && strncasecmp(task->gate, word + before, length - before) == 0;
+    return length > before && strncmp(word, "gate:", before) == 0 && strlen(gate) == length - before
+           && strncasecmp(gate, word + before, length - before) == 0;
 }
 
-bool top_task_matches(const struct top_task *task, const char *filter) {
-    const char *const texts[] = { task->id,    task->project, task->agent, task->kind, task->group,
-                                  task->title, task->word,    task->gate,  task->why };
+bool top_task_matches(const json_t *task, const char *filter) {
+    static const char *const members[] = {
+        "id", "project", "agent", "kind", "group", "gate", "why"
+    };
+    const char *title = print_title(task);
+    struct print_text state = print_state(task);
     for (const char *word = filter + strspn(filter, " "); *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
-        bool found = is_gate(task, word, length);
-        for (size_t i = 0; i < ARRAY_SIZE(texts) && !found; i++)
-            found = has_word(texts[i], word, length);
+        bool found = is_gate(get_text(task, "gate", ""), word, length)
+                     || has_word(state.text, word, length)
+                     || (title && has_word(title, word, length));
+        for (size_t i = 0; i < ARRAY_SIZE(members) && !found; i++)
+            found = has_word(get_text(task, members[i], ""), word, length);
         if (!found)
             return false;
         word += length;
@@ -247,8 +169,9 @@ bool top_task_matches(const struct top_task *task, const char *filter) {
  * when they become visible. Earlier pages stay, so the screen does not jump. */
 
 static void drop_rows(struct top_list_page *page) {
-    top_page_finish(&page->page);
-    page->loaded = page->stale = false;
+    json_decref(page->rows);
+    page->rows = NULL;
+    page->stale = false;
 }
 
 static void forget_from(struct top_list *list, size_t first) {
@@ -303,7 +226,7 @@ static size_t wanted_page(const struct top_list *list) {
     for (size_t i = 0; i < list->page_count; i++) {
         const struct top_list_page *page = &list->pages[i];
         bool seen = begin < end && begin + page->count >= list->top;
-        if (seen && (!page->loaded || page->stale))
+        if (seen && (!page->rows || page->stale))
             return i;
         begin += page->count;
     }
@@ -321,7 +244,7 @@ static void drop_far(struct top_list *list) {
     for (size_t i = 0; i < list->page_count; i++) {
         struct top_list_page *page = &list->pages[i];
         size_t far = 2 * page->count + list->height;
-        if (page->loaded && (begin + page->count + far < list->top || begin > end + far))
+        if (page->rows && (begin + page->count + far < list->top || begin > end + far))
             drop_rows(page);
         begin += page->count;
     }
@@ -345,8 +268,8 @@ static void follow_id(struct top_list *list) {
     size_t row = 0;
     for (size_t i = 0; list->id && i < list->page_count; i++) {
         const struct top_list_page *page = &list->pages[i];
-        for (size_t k = 0; page->loaded && k < page->page.count; k++)
-            if (strcmp(page->page.tasks[k].id, list->id) == 0) {
+        for (size_t k = 0; k < json_array_size(page->rows); k++)
+            if (strcmp(get_text(json_array_get(page->rows, k), "id", ""), list->id) == 0) {
                 list->selected = row + k;
                 return;
             }
@@ -355,9 +278,9 @@ static void follow_id(struct top_list *list) {
 }
 
 static void remember_id(struct top_list *list) {
-    const struct top_task *task = top_list_row(list, list->selected);
+    const json_t *task = top_list_selected(list);
     free(list->id);
-    list->id = task ? xstrdup(task->id) : NULL;
+    list->id = task ? xstrdup(get_text(task, "id", "")) : NULL;
 }
 
 static bool same_place(const char *a, const char *b) {
@@ -383,13 +306,11 @@ int top_list_load(struct top_list *list, top_list_fetch fetch, void *ctx, struct
         return 0;
     bool added = at == list->page_count;
     const char *cursor = added ? list->next : list->pages[at].cursor;
-    struct top_page fresh = { 0 };
+    json_auto_t *rows = json_array();
     char *next = NULL;
-    int r = fetch(ctx, cursor, &fresh, &next, err);
-    if (r < 0) {
-        top_page_finish(&fresh);
+    int r = fetch(ctx, cursor, rows, &next, err);
+    if (r < 0)
         return r;
-    }
     if (added) {
         list->pages = xgrow(list->pages, &list->page_capacity, at + 1, sizeof(*list->pages));
         char *begins = TAKE_PTR(list->next);
@@ -398,9 +319,8 @@ int top_list_load(struct top_list *list, top_list_fetch fetch, void *ctx, struct
     }
     struct top_list_page *page = &list->pages[at];
     drop_rows(page);
-    page->page = fresh;
-    page->count = fresh.count;
-    page->loaded = true;
+    page->count = json_array_size(rows);
+    page->rows = TAKE_PTR(rows);
     set_next(list, at, next);
     if (list->to_end) {
         list->selected = SIZE_MAX;
@@ -416,17 +336,17 @@ int top_list_load(struct top_list *list, top_list_fetch fetch, void *ctx, struct
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-const struct top_task *top_list_row(const struct top_list *list, size_t row) {
+const json_t *top_list_row(const struct top_list *list, size_t row) {
     for (size_t i = 0; i < list->page_count; i++) {
         const struct top_list_page *page = &list->pages[i];
         if (row < page->count)
-            return page->loaded ? &page->page.tasks[row] : NULL;
+            return json_array_get(page->rows, row);
         row -= page->count;
     }
     return NULL;
 }
 
-const struct top_task *top_list_selected(const struct top_list *list) {
+const json_t *top_list_selected(const struct top_list *list) {
     return top_list_row(list, list->selected);
 }
 
@@ -435,25 +355,14 @@ void top_list_height(struct top_list *list, size_t height) {
     keep_inside(list);
 }
 
-static void select_row(struct top_list *list, size_t row) {
-    list->selected = row;
-    keep_inside(list);
-    remember_id(list);
+size_t top_moved(size_t row, long by) {
+    size_t up = by < 0 ? (size_t)-by : 0;
+    return by < 0 ? row - (up < row ? up : row) : row + (size_t)by;
 }
 
 void top_list_move(struct top_list *list, long by) {
-    size_t up = by < 0 ? (size_t)-by : 0;
-    list->to_end = false;
-    select_row(list, by < 0 ? list->selected - (up < list->selected ? up : list->selected)
-                            : list->selected + (size_t)by);
-}
-
-void top_list_first(struct top_list *list) {
-    list->to_end = false;
-    select_row(list, 0);
-}
-
-void top_list_last(struct top_list *list) {
-    list->to_end = !list->complete;
-    select_row(list, SIZE_MAX);
+    list->to_end = by == TOP_FAR && !list->complete;
+    list->selected = top_moved(list->selected, by);
+    keep_inside(list);
+    remember_id(list);
 }

@@ -6,7 +6,6 @@
 #include "cli/top.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "cli/print_task.h"
@@ -22,153 +21,121 @@
 /* --- tables ----------------------------------------------------------------------------------- */
 
 /* Each pane names its columns; a column is as wide as its widest visible cell, up to `most`, and
- * the last one takes the rest. A cell is a member of the row's struct, formatted by `kind`. */
-enum view_kind {
-    VIEW_PLAIN,  /* a text */
-    VIEW_STATUS, /* a text in the color of the task's state */
-    VIEW_MARK,   /* symbol of the task's state */
-    VIEW_SINCE,  /* elapsed time */
-    VIEW_AT,     /* a time: "3 m ago" */
-    VIEW_OPENS,  /* a time in the future, or nothing */
-    VIEW_SHORT,  /* 12.3k */
-    VIEW_FULL,   /* 12345 */
-    VIEW_LIMIT,  /* a cap, or "no limit" */
-    VIEW_BAR,    /* [#####---------------]; nothing without a cap */
-    VIEW_CLOSED, /* the state of a limit, and when it opens */
-};
-
+ * the last one takes the rest. */
 struct view_column {
-    const char *title;
+    struct column cell;
     unsigned most; /* 0: the rest of the line; only for the last column */
-    enum view_kind kind;
-    size_t offset; /* of the member: a text, an int64_t or a time_ms */
-    bool right;
-    bool wide; /* only on a wide screen */
+    bool wide;     /* only on a wide screen */
+    bool mark;     /* symbol of the task's state */
 };
 
-static const struct top_task *task_at(const struct top *top, size_t row) {
-    return top_list_row(&top->lists[top->pane], row);
+static void put_doing(struct strbuf *out, const json_t *task, time_ms now) {
+    const json_t *run = json_object_get(task, "run");
+    (void)now;
+    strbuf_puts(out, get_text(run, "doing", get_text(run, "last_line", "")));
 }
 
-/* The text of a cell; may use `buffer`. */
-static const char *cell_text(const struct top *top, const struct view_column *column, size_t row,
-                             struct strbuf *buffer) {
-    const struct top_limit *limit = top->pane == TOP_PANE_LIMITS ? &top->model.limits[row] : NULL;
-    const void *item = limit;
-    if (!limit)
-        item = top->pane < TOP_LISTS ? (const void *)task_at(top, row)
-                                     : (const void *)&top->model.alerts[row];
-    const char *member = (const char *)item + column->offset;
-    bool is_text = column->kind <= VIEW_STATUS || column->kind == VIEW_CLOSED;
-    const char *text = is_text ? *(const char *const *)(const void *)member : "";
-    int64_t number = is_text || column->kind == VIEW_MARK || column->kind == VIEW_BAR
-                         ? 0
-                         : *(const int64_t *)(const void *)member;
-    switch (column->kind) {
-    case VIEW_PLAIN:
-    case VIEW_STATUS:
-        return text;
-    case VIEW_MARK:
-        return state_symbol(task_at(top, row)->state, top->unicode);
-    case VIEW_SINCE:
-        strbuf_puts(buffer, number > 0 ? print_span(top->now - number).text : "-");
-        break;
-    case VIEW_AT:
-        strbuf_puts(buffer, print_when(number, top->now).text);
-        break;
-    case VIEW_OPENS:
-        strbuf_puts(buffer, number > top->now ? print_when(number, top->now).text : "");
-        break;
-    case VIEW_SHORT:
-        strbuf_puts(buffer, print_short(number).text);
-        break;
-    case VIEW_FULL:
-        strbuf_printf(buffer, "%" PRId64, number);
-        break;
-    case VIEW_LIMIT:
-        strbuf_puts(buffer, number < 0 ? "no limit" : print_short(number).text);
-        break;
-    case VIEW_BAR:
-        if (limit->cap > 0 && limit->used >= 0) {
-            double part = (double)limit->used / (double)limit->cap;
-            unsigned full = part >= 1 ? BAR : (unsigned)(part * BAR);
-            full += full == 0 && limit->used > 0;
-            strbuf_putc(buffer, '[');
-            strbuf_repeat(buffer, "#", full);
-            strbuf_repeat(buffer, "-", BAR - full);
-            strbuf_putc(buffer, ']');
-        }
-        break;
-    case VIEW_CLOSED:
-        strbuf_puts(buffer, text);
-        if (limit->opens_at > top->now)
-            strbuf_printf(buffer, "%sopens %s", *text ? ", " : "",
-                          print_when(limit->opens_at, top->now).text);
-        break;
-    }
-    return strbuf_text(buffer);
+static void put_title(struct strbuf *out, const json_t *task, time_ms now) {
+    const char *title = print_title(task);
+    (void)now;
+    strbuf_puts(out, title ? title : "");
+}
+
+static void put_not_before(struct strbuf *out, const json_t *task, time_ms now) {
+    time_ms at = get_int(task, "not_before", 0);
+    strbuf_puts(out, at > now ? print_when(at, now).text : "");
+}
+
+static void put_used(struct strbuf *out, const json_t *limit, time_ms now) {
+    (void)now;
+    strbuf_puts(out, print_short(get_int(limit, "used", -1)).text);
+}
+
+static void put_cap(struct strbuf *out, const json_t *limit, time_ms now) {
+    int64_t cap = get_int(limit, "cap", -1);
+    (void)now;
+    strbuf_puts(out, cap < 0 ? "no limit" : print_short(cap).text);
+}
+
+/* [#####---------------]; nothing without a cap. */
+static void put_bar(struct strbuf *out, const json_t *limit, time_ms now) {
+    int64_t used = get_int(limit, "used", -1), cap = get_int(limit, "cap", -1);
+    (void)now;
+    if (cap <= 0 || used < 0)
+        return;
+    double part = (double)used / (double)cap;
+    unsigned full = part >= 1 ? BAR : (unsigned)(part * BAR);
+    full += full == 0 && used > 0;
+    strbuf_putc(out, '[');
+    strbuf_repeat(out, "#", full);
+    strbuf_repeat(out, "-", BAR - full);
+    strbuf_putc(out, ']');
+}
+
+static void put_limit_state(struct strbuf *out, const json_t *limit, time_ms now) {
+    time_ms opens_at = get_int(limit, "opens_at", 0);
+    strbuf_puts(out, get_text(limit, "state", ""));
+    if (opens_at > now)
+        strbuf_printf(out, "%sopens %s", out->length > 0 ? ", " : "",
+                      print_when(opens_at, now).text);
 }
 
 /* clang-format off */
-#define TASK(member)  offsetof(struct top_task, member)
-#define LIMIT(member) offsetof(struct top_limit, member)
-#define ALERT(member) offsetof(struct top_alert, member)
-
 static const struct view_column panes[TOP_PANE_MAX][COLUMNS_MAX] = {
     [TOP_PANE_RUNNING] = {
-        { "", 1, VIEW_MARK },
-        { "ID", 16, VIEW_PLAIN, TASK(id) },
-        { "PROJECT", 12, VIEW_PLAIN, TASK(project) },
-        { "AGENT", 10, VIEW_PLAIN, TASK(agent) },
-        { "FOR", 6, VIEW_SINCE, TASK(since), .right = true },
-        { "TOKENS", 6, VIEW_SHORT, TASK(tokens), .right = true },
-        { "STATE", 20, VIEW_STATUS, TASK(word), .wide = true },
-        { "DOING", 50, VIEW_PLAIN, TASK(doing), .wide = true },
-        { "TITLE", 0, VIEW_PLAIN, TASK(title) },
+        { { "" }, 1, .mark = true },
+        { { "ID", "id" }, 16 },
+        { { "PROJECT", "project" }, 12 },
+        { { "AGENT", "agent" }, 10 },
+        { { "FOR", .put = print_elapsed, .right = true }, 6 },
+        { { "TOKENS", .put = print_tokens, .right = true }, 6 },
+        { { "STATE", .put = print_task_state, .is_state = true }, 20, .wide = true },
+        { { "DOING", .put = put_doing }, 50, .wide = true },
+        { { "TITLE", .put = put_title } },
     },
     [TOP_PANE_READY] = {
-        { "", 1, VIEW_MARK },
-        { "ID", 16, VIEW_PLAIN, TASK(id) },
-        { "PROJECT", 12, VIEW_PLAIN, TASK(project) },
-        { "AGENT", 10, VIEW_PLAIN, TASK(agent), .wide = true },
-        { "PRIO", 6, VIEW_FULL, TASK(priority), .right = true },
-        { "SINCE", 6, VIEW_SINCE, TASK(since), .right = true },
-        { "GATE", 20, VIEW_PLAIN, TASK(gate) },
-        { "WHY", 60, VIEW_PLAIN, TASK(why), .wide = true },
-        { "TITLE", 0, VIEW_PLAIN, TASK(title) },
+        { { "" }, 1, .mark = true },
+        { { "ID", "id" }, 16 },
+        { { "PROJECT", "project" }, 12 },
+        { { "AGENT", "agent" }, 10, .wide = true },
+        { { "PRIO", "priority", CELL_NUMBER, .right = true }, 6 },
+        { { "SINCE", .put = print_elapsed, .right = true }, 6 },
+        { { "GATE", "gate" }, 20 },
+        { { "WHY", "why" }, 60, .wide = true },
+        { { "TITLE", .put = put_title } },
     },
     [TOP_PANE_WAITING] = {
-        { "", 1, VIEW_MARK },
-        { "ID", 16, VIEW_PLAIN, TASK(id) },
-        { "STATE", 16, VIEW_STATUS, TASK(word), .wide = true },
-        { "PROJECT", 12, VIEW_PLAIN, TASK(project) },
-        { "SINCE", 6, VIEW_SINCE, TASK(since), .right = true },
-        { "GATE", 20, VIEW_PLAIN, TASK(gate) },
-        { "OPENS", 8, VIEW_OPENS, TASK(not_before), .right = true },
-        { "WHY", 60, VIEW_PLAIN, TASK(why), .wide = true },
-        { "TITLE", 0, VIEW_PLAIN, TASK(title) },
+        { { "" }, 1, .mark = true },
+        { { "ID", "id" }, 16 },
+        { { "STATE", .put = print_task_state, .is_state = true }, 16, .wide = true },
+        { { "PROJECT", "project" }, 12 },
+        { { "SINCE", .put = print_elapsed, .right = true }, 6 },
+        { { "GATE", "gate" }, 20 },
+        { { "OPENS", .put = put_not_before, .right = true }, 8 },
+        { { "WHY", "why" }, 60, .wide = true },
+        { { "TITLE", .put = put_title } },
     },
     [TOP_PANE_ENDED] = {
-        { "", 1, VIEW_MARK },
-        { "ID", 16, VIEW_PLAIN, TASK(id) },
-        { "STATE", 11, VIEW_STATUS, TASK(word) },
-        { "PROJECT", 12, VIEW_PLAIN, TASK(project) },
-        { "AGENT", 10, VIEW_PLAIN, TASK(agent), .wide = true },
-        { "SINCE", 6, VIEW_SINCE, TASK(since), .right = true },
-        { "WHY", 60, VIEW_PLAIN, TASK(why), .wide = true },
-        { "TITLE", 0, VIEW_PLAIN, TASK(title) },
+        { { "" }, 1, .mark = true },
+        { { "ID", "id" }, 16 },
+        { { "STATE", .put = print_task_state, .is_state = true }, 11 },
+        { { "PROJECT", "project" }, 12 },
+        { { "AGENT", "agent" }, 10, .wide = true },
+        { { "SINCE", .put = print_elapsed, .right = true }, 6 },
+        { { "WHY", "why" }, 60, .wide = true },
+        { { "TITLE", .put = put_title } },
     },
     [TOP_PANE_LIMITS] = {
-        { "LIMIT", 30, VIEW_PLAIN, LIMIT(key) },
-        { "USED", 8, VIEW_SHORT, LIMIT(used), .right = true },
-        { "CAP", 8, VIEW_LIMIT, LIMIT(cap), .right = true },
-        { "", BAR + 2, VIEW_BAR },
-        { "STATE", 0, VIEW_CLOSED, LIMIT(state) },
+        { { "LIMIT", "key" }, 30 },
+        { { "USED", .put = put_used, .right = true }, 8 },
+        { { "CAP", .put = put_cap, .right = true }, 8 },
+        { { "", .put = put_bar }, BAR + 2 },
+        { { "STATE", .put = put_limit_state } },
     },
     [TOP_PANE_ALERTS] = {
-        { "SINCE", 10, VIEW_AT, ALERT(since), .right = true },
-        { "ALERT", 24, VIEW_PLAIN, ALERT(key) },
-        { "WHAT", 0, VIEW_PLAIN, ALERT(text) },
+        { { "SINCE", "since", CELL_WHEN, .right = true }, 10 },
+        { { "ALERT", "key" }, 24 },
+        { { "WHAT", "text" } },
     },
 };
 
@@ -189,43 +156,60 @@ struct table {
     size_t selected;
 };
 
-static bool is_loaded(const struct table *t, size_t row) {
-    return t->top->pane >= TOP_LISTS || task_at(t->top, row);
+/* NULL: not loaded. */
+static const json_t *item_at(const struct top *top, size_t row) {
+    return top->pane < TOP_LISTS ? top_list_row(&top->lists[top->pane], row)
+                                 : json_array_get(top_pane_rows(top), row);
+}
+
+static enum task_state state_of(const json_t *task) {
+    return task_state_find(get_text(task, "state", ""));
+}
+
+static void put_cell(const struct top *top, const struct view_column *column, const json_t *item,
+                     struct strbuf *out) {
+    if (column->mark)
+        strbuf_puts(out, state_symbol(state_of(item), top->unicode));
+    else
+        print_cell(&column->cell, item, top->now, out);
 }
 
 static void measure(struct table *t) {
-    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].title; i++) {
+    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].cell.title; i++) {
         const struct view_column *column = &t->columns[i];
-        unsigned width = (unsigned)strlen(column->title);
+        unsigned width = (unsigned)strlen(column->cell.title);
         for (size_t r = t->first; r < t->first + t->count; r++) {
-            if (!is_loaded(t, r))
-                continue;
-            _cleanup_(strbuf_finish) struct strbuf buffer = STRBUF_INIT;
-            unsigned need =
-                top_cells_columns(t->cells->unicode, cell_text(t->top, column, r, &buffer));
+            const json_t *item = item_at(t->top, r);
+            _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+            if (item)
+                put_cell(t->top, column, item, &text);
+            unsigned need = top_cells_columns(t->cells->unicode, strbuf_text(&text));
             width = need > width ? need : width;
         }
         t->widths[i] = column->most > 0 && width > column->most ? column->most : width;
     }
 }
 
-/* The titles, or a row. */
-static void draw_line(const struct table *t, unsigned y, size_t row, bool titles) {
+/* A row; without an item the titles. */
+static void draw_line(const struct table *t, unsigned y, const json_t *item) {
     unsigned x = 0, width = t->cells->width;
-    const struct top_task *task = t->top->pane < TOP_LISTS ? task_at(t->top, row) : NULL;
-    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].title && x < width; i++) {
+    for (size_t i = 0; i < COLUMNS_MAX && t->columns[i].cell.title && x < width; i++) {
         const struct view_column *column = &t->columns[i];
-        _cleanup_(strbuf_finish) struct strbuf buffer = STRBUF_INIT;
+        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         if (column->wide && width < WIDE)
             continue;
-        const char *text = titles ? column->title : cell_text(t->top, column, row, &buffer);
+        if (item)
+            put_cell(t->top, column, item, &text);
+        else
+            strbuf_puts(&text, column->cell.title);
         unsigned room = column->most > 0 ? t->widths[i] : width - x;
-        unsigned columns = top_cells_columns(t->cells->unicode, text);
-        unsigned at = column->right && columns < room ? x + room - columns : x;
-        bool of_state =
-            task && !titles && (column->kind == VIEW_MARK || column->kind == VIEW_STATUS);
-        unsigned style = titles ? TOP_DIM : of_state ? TOP_STATE + task->state : TOP_PLAIN;
-        (void)top_cells_put(t->cells, y, at, room - (at - x), style, text);
+        unsigned columns = top_cells_columns(t->cells->unicode, strbuf_text(&text));
+        unsigned at = column->cell.right && columns < room ? x + room - columns : x;
+        bool of_state = column->mark || column->cell.is_state;
+        unsigned style = !item      ? TOP_DIM
+                         : of_state ? TOP_STATE + (unsigned)state_of(item)
+                                    : TOP_PLAIN;
+        (void)top_cells_put(t->cells, y, at, room - (at - x), style, strbuf_text(&text));
         x += room + GAP;
     }
 }
@@ -234,8 +218,9 @@ static void draw_rows(const struct table *t, unsigned y) {
     for (size_t i = 0; i < t->count; i++) {
         size_t row = t->first + i;
         unsigned line = y + (unsigned)i;
-        if (is_loaded(t, row))
-            draw_line(t, line, row, false);
+        const json_t *item = item_at(t->top, row);
+        if (item)
+            draw_line(t, line, item);
         else
             (void)top_cells_put(t->cells, line, 0, t->cells->width, TOP_DIM, "...");
         if (row != t->selected || t->top->plain || line >= t->cells->height)
@@ -256,7 +241,7 @@ static void choose_rows(struct table *t, size_t height) {
         t->first = list->top;
         t->selected = list->selected;
     } else {
-        total = top->pane == TOP_PANE_LIMITS ? top->model.limit_count : top->model.alert_count;
+        total = json_array_size(top_pane_rows(top));
         size_t *row = &top->rows[top->pane];
         *row = *row < total ? *row : total > 0 ? total - 1 : 0;
         t->selected = *row;
@@ -269,13 +254,13 @@ static void draw_pane(struct top *top, struct top_cells *cells, unsigned y, unsi
     struct table t = { .top = top, .cells = cells, .columns = panes[top->pane] };
     choose_rows(&t, height > 1 ? height - 1 : 1);
     measure(&t);
-    draw_line(&t, y, 0, true);
+    draw_line(&t, y, NULL);
     draw_rows(&t, y + 1);
     if (t.count > 0)
         return;
     bool looking = top->pane < TOP_LISTS && top_list_wants(&top->lists[top->pane]);
     (void)top_cells_put(cells, y + 1, 0, cells->width, TOP_DIM,
-                        !top->model.known        ? ""
+                        !top->model.status       ? ""
                         : looking                ? "looking ..."
                         : top->filter.length > 0 ? "nothing matches the filter; esc removes it"
                                                  : nothing[top->pane]);
@@ -310,77 +295,75 @@ static unsigned head_lines(const struct top *top) {
     return is_small(top) ? 1 : 3;
 }
 
-static void draw_paused(const struct top *top, struct pieces *p) {
-    const struct top_model *m = &top->model;
-    bool who = *m->paused_by && m->paused_at > 0;
-    if (!who
-        || !put_piece(p, TOP_ALERT, "PAUSED by %s %s", m->paused_by,
-                      print_since(m->paused_at, top->now).text))
-        (void)put_piece(p, TOP_ALERT, "PAUSED");
-}
-
 static void draw_first(const struct top *top, struct top_cells *cells) {
     struct pieces p = { cells, 0, 0 };
-    const struct top_model *m = &top->model;
-    if (!m->known) {
+    const json_t *status = top->model.status, *host = json_object_get(status, "host");
+    if (!status) {
         (void)put_piece(&p, TOP_BOLD, "sluice");
         return;
     }
-    (void)put_piece(&p, TOP_BOLD, "sluice %s", m->version);
-    if (m->paused)
-        draw_paused(top, &p);
-    if (m->store_full)
+    (void)put_piece(&p, TOP_BOLD, "sluice %s", get_text(status, "version", ""));
+    if (get_true(status, "paused")) {
+        _cleanup_(strbuf_finish) struct strbuf by = STRBUF_INIT;
+        print_paused_by(&by, status, top->now);
+        if (!put_piece(&p, TOP_ALERT, "PAUSED%s", strbuf_text(&by)))
+            (void)put_piece(&p, TOP_ALERT, "PAUSED");
+    }
+    if (get_true(json_object_get(status, "store"), "full"))
         (void)put_piece(&p, TOP_ALERT, "DISK FULL: nothing new is taken");
-    if (m->stuck > 0)
-        (void)put_piece(&p, TOP_WARNING, "%" PRId64 " wait%s for what failed", m->stuck,
-                        m->stuck == 1 ? "s" : "");
-    if (m->load >= 0)
-        (void)put_piece(&p, TOP_PLAIN, "load %.1f", m->load);
-    if (m->memory_free_mb >= 0)
-        (void)put_piece(&p, TOP_PLAIN, "memory %.1f GB free", (double)m->memory_free_mb / 1024);
-    if (m->disk_free_mb >= 0)
-        (void)put_piece(&p, TOP_PLAIN, "disk %" PRId64 " GB free", (m->disk_free_mb / 1024));
-    if (m->started_at > 0)
-        (void)put_piece(&p, TOP_PLAIN, "up %s", print_span(top->now - m->started_at).text);
-    if (*m->preset)
-        (void)put_piece(&p, TOP_PLAIN, "preset %s", m->preset);
+    int64_t stuck = get_int(status, "blocked_dependencies", 0); /* they wait for a failed task */
+    if (stuck > 0)
+        (void)put_piece(&p, TOP_WARNING, "%" PRId64 " wait%s for what failed", stuck,
+                        stuck == 1 ? "s" : "");
+    double load = get_real(host, "load", -1);
+    int64_t memory = get_int(host, "memory_free_mb", -1), disk = get_int(host, "disk_free_mb", -1);
+    if (load >= 0)
+        (void)put_piece(&p, TOP_PLAIN, "load %.1f", load);
+    if (memory >= 0)
+        (void)put_piece(&p, TOP_PLAIN, "memory %.1f GB free", (double)memory / 1024);
+    if (disk >= 0)
+        (void)put_piece(&p, TOP_PLAIN, "disk %" PRId64 " GB free", disk / 1024);
+    time_ms started_at = get_int(status, "started_at", 0);
+    if (started_at > 0)
+        (void)put_piece(&p, TOP_PLAIN, "up %s", print_span(top->now - started_at).text);
+    const char *preset = get_text(status, "preset", "");
+    if (*preset)
+        (void)put_piece(&p, TOP_PLAIN, "preset %s", preset);
 }
 
 /* As many as fit, by urgency. */
 static void draw_limits(const struct top *top, struct top_cells *cells) {
     struct pieces p = { cells, 1, 0 };
-    for (size_t i = 0; i < top->model.limit_count; i++) {
-        const struct top_limit *limit = &top->model.limits[i];
-        _cleanup_(strbuf_finish) struct strbuf cap = STRBUF_INIT;
-        bool closed = limit->urgency >= 500 && limit->urgency < 1000;
-        if (limit->cap < 0 && !closed && i > 0)
+    EACH_ITEM(limit, top->model.limits) {
+        const char *state = get_text(limit, "state", "");
+        int64_t cap = get_int(limit, "cap", -1), urgency = get_int(limit, "urgency", 0);
+        time_ms opens_at = get_int(limit, "opens_at", 0);
+        bool closed = urgency >= 500 && urgency<1000, opens = opens_at> top->now;
+        if (cap < 0 && !closed && limit != json_array_get(top->model.limits, 0))
             continue;
-        if (limit->cap >= 0)
-            strbuf_printf(&cap, "/%s", print_short(limit->cap).text);
-        bool opens = limit->opens_at > top->now;
-        (void)put_piece(&p, opens || closed ? TOP_WARNING : TOP_PLAIN, "%s %s%s%s%s%s%s",
-                        limit->key, print_short(limit->used).text, strbuf_text(&cap),
-                        *limit->state ? " " : "", limit->state, opens ? ", opens " : "",
-                        opens ? print_when(limit->opens_at, top->now).text : "");
+        (void)put_piece(&p, opens || closed ? TOP_WARNING : TOP_PLAIN, "%s %s%s%s%s%s%s%s",
+                        get_text(limit, "key", ""), print_short(get_int(limit, "used", -1)).text,
+                        cap >= 0 ? "/" : "", cap >= 0 ? print_short(cap).text : "",
+                        *state ? " " : "", state, opens ? ", opens " : "",
+                        opens ? print_when(opens_at, top->now).text : "");
     }
 }
 
-static void draw_alert(const struct top *top, struct top_cells *cells) {
-    const struct top_alert *alert = &top->model.alerts[0];
+static void draw_alert(struct top_cells *cells, const json_t *alerts) {
+    const char *text = get_text(json_array_get(alerts, 0), "text", "");
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    if (top->model.alert_count > 1)
-        strbuf_printf(&line, "! %zu alerts: %s", top->model.alert_count, alert->text);
+    if (json_array_size(alerts) > 1)
+        strbuf_printf(&line, "! %zu alerts: %s", json_array_size(alerts), text);
     else
-        strbuf_printf(&line, "! %s", alert->text);
+        strbuf_printf(&line, "! %s", text);
     (void)top_cells_put(cells, 2, 0, cells->width, TOP_ALERT, strbuf_text(&line));
 }
 
-static void draw_gates(const struct top *top, struct top_cells *cells) {
+static void draw_gates(struct top_cells *cells, const json_t *gates) {
     struct pieces p = { cells, 2, 0 };
-    for (size_t i = 0; i < top->model.gate_count; i++) {
-        const struct top_gate *gate = &top->model.gates[i];
-        if (!put_piece(&p, i == 0 ? TOP_PLAIN : TOP_DIM, "%s%s %s", i == 0 ? "wait for: " : "",
-                       print_count(gate->count).text, gate->gate))
+    EACH_ITEM(gate, gates) {
+        if (!put_piece(&p, p.x == 0 ? TOP_PLAIN : TOP_DIM, "%s%s %s", p.x == 0 ? "wait for: " : "",
+                       print_count(get_int(gate, "count", 0)).text, get_text(gate, "gate", "")))
             break;
     }
 }
@@ -389,24 +372,11 @@ static void draw_gates(const struct top *top, struct top_cells *cells) {
 
 /* Rows of a pane in the daemon's last answer; -1: unknown. */
 static int64_t count_of(const struct top *top, enum top_pane pane) {
-    const int64_t *counts = top->model.counts;
-    switch (pane) {
-    case TOP_PANE_RUNNING:
-        return counts[TASK_RUNNING] + counts[TASK_STARTING];
-    case TOP_PANE_READY:
-        return counts[TASK_READY];
-    case TOP_PANE_WAITING:
-        return counts[TASK_WAITING] + counts[TASK_HELD];
-    case TOP_PANE_ENDED:
-        return counts[TASK_DONE] + counts[TASK_FAILED] + counts[TASK_CANCELED]
-               + counts[TASK_INVALIDATED];
-    case TOP_PANE_ALERTS:
-        return (int64_t)top->model.alert_count;
-    case TOP_PANE_LIMITS:
-    case TOP_PANE_MAX:
-        break;
-    }
-    return -1;
+    if (pane < TOP_LISTS)
+        return top_model_count(&top->model, top_panes[pane].states);
+    return pane == TOP_PANE_ALERTS
+               ? (int64_t)json_array_size(json_object_get(top->model.status, "alerts"))
+               : -1;
 }
 
 static void draw_tabs(const struct top *top, struct top_cells *cells, unsigned y) {
@@ -416,9 +386,9 @@ static void draw_tabs(const struct top *top, struct top_cells *cells, unsigned y
         int64_t count = count_of(top, (enum top_pane)i);
         bool chosen = top->pane == (enum top_pane)i;
         unsigned style = chosen ? (unsigned)TOP_BOLD | TOP_SELECTED : TOP_BAR;
-        struct print_text tab = print_format(
-            "%s%s%s%s%s", chosen ? "[" : " ", top_pane_name((enum top_pane)i),
-            count >= 0 ? " " : "", count >= 0 ? print_count(count).text : "", chosen ? "]" : " ");
+        struct print_text tab =
+            print_format("%s%s%s%s%s", chosen ? "[" : " ", top_panes[i].name, count >= 0 ? " " : "",
+                         count >= 0 ? print_count(count).text : "", chosen ? "]" : " ");
         x += top_cells_put(cells, y, x, cells->width - x, style, tab.text);
     }
 }
@@ -508,10 +478,12 @@ static void draw_list(struct top *top, struct top_cells *cells) {
         draw_limits(top, cells);
         /* Panes of waiting tasks show why they wait; the tab still counts alerts. */
         bool waits = top->pane == TOP_PANE_READY || top->pane == TOP_PANE_WAITING;
-        if (top->model.alert_count > 0 && !(waits && top->model.gate_count > 0))
-            draw_alert(top, cells);
+        const json_t *alerts = json_object_get(top->model.status, "alerts");
+        const json_t *gates = json_object_get(top->model.status, "waiting_by_gate");
+        if (json_array_size(alerts) > 0 && !(waits && json_array_size(gates) > 0))
+            draw_alert(cells, alerts);
         else
-            draw_gates(top, cells);
+            draw_gates(cells, gates);
     }
     draw_tabs(top, cells, y);
     draw_pane(top, cells, y + 1, (unsigned)top_view_rows(top) + 1);
@@ -524,8 +496,7 @@ static bool is_moving(const struct top *top) {
         return moves;
     const struct top_list *list = &top->lists[top->pane];
     for (size_t i = 0; i < top_view_rows(top) && !moves; i++) {
-        const struct top_task *task = top_list_row(list, list->top + i);
-        moves = task && task->not_before > top->now;
+        moves = get_int(top_list_row(list, list->top + i), "not_before", 0) > top->now;
     }
     return moves;
 }
@@ -643,7 +614,7 @@ static void add_run(struct top_text *text, const json_t *run, time_ms now) {
 void top_details_fill(struct top_text *text, const json_t *task, const json_t *why, time_ms now,
                       bool unicode) {
     struct print_text state = print_state(task);
-    enum task_state known = task_state_find(get_text(task, "state", ""));
+    enum task_state known = state_of(task);
     const char *title = print_title(task);
     top_text_clear(text);
     bool is_plain = known == TASK_ABSENT || known == TASK_WAITING;

@@ -51,7 +51,7 @@ TEST(another_width_wraps_again_and_keeps_the_position) {
     struct top_log log;
     log_begin(&log, 10, 2);
     feed(&log, "0123456789abcdef\nsecond\nthird\nfourth\n");
-    top_log_first(&log);
+    top_log_move(&log, -TOP_FAR);
     top_log_move(&log, 2);
     check_seen(&log, "second\nthird\n");
     top_log_size(&log, 4, 2, true);
@@ -60,7 +60,7 @@ TEST(another_width_wraps_again_and_keeps_the_position) {
     check_seen(&log, "second\nthird\n");
     /* The match stays visible. */
     assert_int_equal(top_log_search(&log, "third", false), 1);
-    top_log_first(&log);
+    top_log_move(&log, -TOP_FAR);
     top_log_size(&log, 40, 2, true);
     check_seen(&log, "0123456789abcdef\nsecond\n"); /* it was not found */
     top_log_move(&log, 1);
@@ -114,7 +114,7 @@ TEST(a_search_continues_and_wraps_around) {
     struct top_log log;
     log_begin(&log, 10, 1);
     feed(&log, "an error\nfine\nanother Error here\nlast\n");
-    top_log_first(&log);
+    top_log_move(&log, -TOP_FAR);
     assert_int_equal(top_log_search(&log, "error", false), 1);
     check_seen(&log, "an error\n");
     assert_int_equal(top_log_search(&log, "error", false), 1);

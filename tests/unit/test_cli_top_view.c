@@ -28,15 +28,14 @@ struct pages {
     const char *json;
 };
 
-static int fetch(void *ctx, const char *cursor, struct top_page *page, char **ret_next,
-                 struct error *err) {
+static int fetch(void *ctx, const char *cursor, json_t *page, char **ret_next, struct error *err) {
     const struct pages *pages = ctx;
     (void)cursor;
     (void)ret_next;
     (void)err;
     json_t *answer = json_loads(pages->json, 0, NULL);
     assert_non_null(answer);
-    (void)top_page_read(page, answer, "", SIZE_MAX);
+    top_page_read(page, answer, "");
     json_decref(answer);
     return 0;
 }
@@ -345,24 +344,16 @@ TEST(a_filter_is_typed_shown_and_removed) {
 }
 
 TEST(every_word_of_a_filter_must_occur) {
-    const struct top_task task = {
-        .id = "web-17",
-        .project = "web",
-        .kind = "",
-        .agent = "claude",
-        .group = "",
-        .title = "Fix the login form",
-        .word = "held:review",
-        .gate = "held",
-        .why = "",
-    };
-    assert_true(top_task_matches(&task, ""));
-    assert_true(top_task_matches(&task, " fix  CLAUDE "));
-    assert_true(top_task_matches(&task, "review"));
-    assert_false(top_task_matches(&task, "fix codex"));
-    assert_true(top_task_matches(&task, "gate:held fix"));
-    assert_false(top_task_matches(&task, "gate:hel"));
-    assert_false(top_task_matches(&task, "gate:"));
+    json_auto_t *task = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", "web-17", "project",
+                                  "web", "agent", "claude", "title", "Fix the login form", "state",
+                                  "held", "hold", "review", "gate", "held");
+    assert_true(top_task_matches(task, ""));
+    assert_true(top_task_matches(task, " fix  CLAUDE "));
+    assert_true(top_task_matches(task, "review"));
+    assert_false(top_task_matches(task, "fix codex"));
+    assert_true(top_task_matches(task, "gate:held fix"));
+    assert_false(top_task_matches(task, "gate:hel"));
+    assert_false(top_task_matches(task, "gate:"));
 }
 
 TEST(panes_change_by_tab_and_number) {
@@ -377,7 +368,7 @@ TEST(panes_change_by_tab_and_number) {
     top_input(&top, '3');
     assert_int_equal(top.pane, TOP_PANE_WAITING);
     for (int i = 0; i < TOP_PANE_MAX; i++)
-        assert_int_equal(top_pane_find(top_pane_name((enum top_pane)i)), i);
+        assert_int_equal(top_pane_find(top_panes[i].name), i);
     assert_int_equal(top_pane_find("nothing"), -1);
     top_finish(&top);
 }
