@@ -243,30 +243,18 @@ static void sort_tasks(struct gathering *g) {
 
 /* --- present state --------------------------------------------------------------------------- */
 
-/* Something that waits for a person. */
-struct action {
-    const char *key, *name; /* "task" or "account", and its name */
-    const char *title, *what, *why;
-    const char *verb; /* command for a person, before the name; NULL: unknown */
-};
-
-static void add_action(json_t *people, const struct action *action) {
-    json_t *item = json_pack("{s:s}", "what", action->what);
-    set_text(item, action->key ? action->key : "", action->name);
-    set_text(item, "title", action->title);
-    set_text(item, "why", action->why);
-    if (action->verb) {
-        _cleanup_(freep) char *text = xasprintf("sluice %s %s", action->verb, action->name);
-        set_text(item, "do", text);
-    }
+/* Something that waits for a person. `verb`: the command for it, before the name; NULL: unknown. */
+static void add_action(json_t *people, json_t *item, const char *verb, const char *name) {
+    if (verb)
+        json_object_set_new(item, "do", json_sprintf("sluice %s %s", verb, name));
     json_array_append_new(people, item);
 }
 
 static void add_task_action(json_t *people, const json_t *task, const char *what,
                             const char *verb) {
-    add_action(people,
-               &(struct action){ "task", get_text(task, "id", "?"), get_text(task, "title", NULL),
-                                 what, get_text(task, "why", NULL), verb });
+    json_t *item = json_pack("{s:s, s:s}", "what", what, "task", get_text(task, "id", "?"));
+    copy_members(item, task, "title why");
+    add_action(people, item, verb, get_text(task, "id", "?"));
 }
 
 /* What was denied, and the command that allows it. */
@@ -306,10 +294,9 @@ static void take_closed(json_t *people, const json_t *account) {
     if (*message)
         strbuf_printf(&what, "%s said \"%s\"; ", get_text(account, "agent", "the agent"), message);
     strbuf_printf(&what, "%s%s", *fix ? fix : "login or bill", *fix ? ", then" : "");
-    add_action(people, &(struct action){ .key = "account",
-                                         .name = get_text(account, "name", "?"),
-                                         .what = strbuf_text(&what),
-                                         .verb = "limiter clear" });
+    const char *name = get_text(account, "name", "?");
+    add_action(people, json_pack("{s:s, s:s}", "what", strbuf_text(&what), "account", name),
+               "limiter clear", name);
 }
 
 static int gather_status(struct gathering *g, json_t *people) {
@@ -323,8 +310,10 @@ static int gather_status(struct gathering *g, json_t *people) {
     json_object_set_new(g->totals, "waiting",
                         json_integer(get_int(counts, "waiting", 0) + get_int(counts, "ready", 0)));
     if (get_true(status, "paused"))
-        add_action(people, &(struct action){ .what = "nothing is started: the queue is paused",
-                                             .why = "'sluice resume' goes on" });
+        add_action(people,
+                   json_pack("{s:s, s:s}", "what", "nothing is started: the queue is paused", "why",
+                             "'sluice resume' goes on"),
+                   NULL, NULL);
     EACH_ITEM(item, json_object_get(status, "limiters")) {
         if (member_is(item, "state", "closed"))
             take_closed(people, item);
@@ -333,10 +322,10 @@ static int gather_status(struct gathering *g, json_t *people) {
         if (strncmp(get_text(item, "key", ""), "denied:", strlen("denied:")) == 0
             || strncmp(get_text(item, "key", ""), "account:", strlen("account:")) == 0)
             continue; /* already listed as a task or account */
-        add_action(people, &(struct action){ .key = "task",
-                                             .name = get_text(item, "task", NULL),
-                                             .what = "alert",
-                                             .why = get_text(item, "text", NULL) });
+        json_t *action = json_pack("{s:s}", "what", "alert");
+        copy_members(action, item, "task");
+        set_text(action, "why", get_text(item, "text", NULL));
+        add_action(people, action, NULL, NULL);
     }
     json_t *gates = json_object_get(status, "waiting_by_gate");
     json_object_set(g->digest, "gates", gates ? gates : json_null());

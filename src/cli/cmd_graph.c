@@ -100,7 +100,6 @@ struct tree {
     uint32_t *above;               /* of each box: the edge to its parent, or NONE */
     uint32_t *first, *next;        /* first child of a box; next sibling */
     uint32_t *incoming, *in_first; /* edges into a box: incoming[in_first[i] …] */
-    uint32_t *stack, *depth;       /* boxes to print, the next one last */
     bool *last;                    /* by depth: the branch has ended */
 };
 
@@ -109,8 +108,8 @@ static uint32_t rank(const struct graph_view *view, const struct graph_line *lin
                           : (line->is_parent ? UINT32_MAX / 2 : view->boxes[line->from].level);
 }
 
-/* Only to earlier levels, so that nothing can be its own ancestor. */
-static void hang(struct tree *t) {
+/* Only from earlier levels, so that nothing can be its own ancestor. */
+static void choose_parents(struct tree *t) {
     const struct graph_view *view = t->view;
     for (uint32_t box = 0; box < view->count; box++) {
         t->above[box] = NONE;
@@ -200,31 +199,23 @@ static void put_line(const struct tree *t, const struct graph_text *how, uint32_
 
 /* --- all lines ------------------------------------------------------------------------------- */
 
-/* Pushes children from last to first. */
-static size_t push_children(struct tree *t, uint32_t box, uint32_t depth, size_t count) {
-    size_t begin = count;
-    for (uint32_t child = t->first[box]; child != NONE; child = t->next[child]) {
-        t->stack[count] = child;
-        t->depth[count++] = depth;
-    }
-    for (size_t i = begin, k = count; i + 1 < k; i++) {
-        uint32_t other = t->stack[--k];
-        t->stack[k] = t->stack[i];
-        t->stack[i] = other;
-    }
-    return count;
-}
-
+/* A box, then its children, each with its own. */
 static void print_tree(struct tree *t, const struct graph_text *how, uint32_t root,
                        struct strbuf *out) {
-    size_t count = 0;
-    t->stack[count] = root;
-    t->depth[count++] = 0;
-    while (count > 0) {
-        uint32_t box = t->stack[--count], depth = t->depth[count];
+    uint32_t depth = 0;
+    for (uint32_t box = root;;) {
         t->last[depth] = t->next[box] == NONE;
         put_line(t, how, box, depth, out);
-        count = push_children(t, box, depth + 1, count);
+        if (t->first[box] != NONE) {
+            box = t->first[box];
+            depth++;
+            continue;
+        }
+        for (; depth > 0 && t->next[box] == NONE; depth--)
+            box = t->view->lines[t->above[box]].from;
+        if (depth == 0)
+            return;
+        box = t->next[box];
     }
 }
 
@@ -246,13 +237,13 @@ void graph_print_text(const struct graph_view *view, const struct graph_text *ho
                       struct strbuf *out) {
     size_t count = view->count + 2;
     struct tree t = { .view = view };
-    uint32_t **arrays[] = { &t.above, &t.first, &t.next, &t.in_first, &t.stack, &t.depth };
+    uint32_t **arrays[] = { &t.above, &t.first, &t.next, &t.in_first };
     for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
         *arrays[i] = xcalloc(count, sizeof(uint32_t));
     t.incoming = xcalloc(view->line_count + 1, sizeof(*t.incoming));
     t.last = xcalloc(count, sizeof(*t.last));
     index_lines(view, false, t.in_first, t.incoming);
-    hang(&t);
+    choose_parents(&t);
     link_children(&t);
     for (uint32_t i = 0; i < view->count; i++)
         if (t.above[i] == NONE)

@@ -5,12 +5,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/money.h"
+#include "cli/follow.h"
 #include "cli/print_task.h"
 #include "cli/request.h"
 #include "os/clock.h"
@@ -83,7 +82,6 @@ static size_t status_queue(const json_t *status, struct strbuf *out) {
 }
 
 #define HEAD_LINES   3 /* identity and counts */
-#define LIMITS_MAX   256
 #define REDRAW_LEAST 500
 #define REDRAW_MOST  5000
 
@@ -98,21 +96,14 @@ struct section {
     size_t total;         /* the daemon lists at most 50 runs */
 };
 
-/* A row of the limits before they are sorted. */
-struct limit {
-    char *key, *used, *cap, *state;
-    int urgency; /* the highest comes first */
-};
-
 struct screen {
     const json_t *status;
     time_ms now;
-    size_t width; /* 0: unlimited */
-    size_t used;  /* columns used in the first line */
-    bool all;     /* include resources without a limit */
-    bool tight;   /* no room for blank lines */
-    struct limit limits[LIMITS_MAX];
-    size_t limit_count;
+    size_t width;   /* 0: unlimited */
+    size_t used;    /* columns used in the first line */
+    bool all;       /* include resources without a limit */
+    bool tight;     /* no room for blank lines */
+    json_t *limits; /* the most urgent first */
     struct section sections[SECTION_COUNT];
     struct strbuf out;
 };
@@ -121,11 +112,6 @@ struct screen {
 
 static void add_item(struct screen *s, int section, const json_t *item) {
     rows_add_item(&s->sections[section].rows, item, s->now);
-    s->sections[section].wanted++;
-}
-
-static void add_cells(struct screen *s, int section, const char *const *cells) {
-    rows_add(&s->sections[section].rows, cells);
     s->sections[section].wanted++;
 }
 
@@ -178,33 +164,30 @@ static const struct column waiting_columns[] = {
 };
 
 static const struct column limit_columns[] = {
-    { "LIMIT" }, { "USED", .right = true }, { "CAP", .right = true }, { "STATE" }, { NULL },
+    { "LIMIT", "key" },
+    { "USED", "used", .right = true },
+    { "CAP", "cap", .right = true },
+    { "STATE", "state" },
+    { NULL },
 };
 
-static char *amount(int64_t number, bool is_money) {
-    struct strbuf out = STRBUF_INIT;
-    if (is_money && number >= 0)
-        money_put(&out, number);
-    else
-        strbuf_puts(&out, print_short(number).text);
-    return strbuf_take(&out);
+static struct print_text amount(int64_t number, bool is_money) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
+    if (!is_money || number < 0)
+        return print_short(number);
+    money_put(&out, number);
+    return print_format("%s", strbuf_text(&out));
 }
 
-/* Sorted by urgency; equal ones keep the order of the answer. */
 static void add_limit(struct screen *s, const char *key, int64_t used, int64_t cap, int kind,
                       const struct strbuf *state) {
     bool is_money = kind == LIMIT_MONEY, full = !is_money && cap >= 0 && used >= cap;
-    if (s->limit_count == LIMITS_MAX)
-        return;
-    struct limit limit = { xstrdup(key), amount(used, is_money), amount(cap, is_money),
-                           xstrdup(state->length > 0 ? strbuf_text(state)
-                                   : full            ? "full"
-                                                     : EMPTY),
-                           print_limit_urgency(key, used, cap, kind == LIMIT_CLOSED) };
-    size_t at = s->limit_count++;
-    for (; at > 0 && s->limits[at - 1].urgency < limit.urgency; at--)
-        s->limits[at] = s->limits[at - 1];
-    s->limits[at] = limit;
+    const char *text = state->length > 0 ? strbuf_text(state) : full ? "full" : EMPTY;
+    print_add_limit(s->limits,
+                    json_pack("{s:s, s:s, s:s, s:s}", "key", key, "used",
+                              amount(used, is_money).text, "cap", amount(cap, is_money).text,
+                              "state", text),
+                    print_limit_urgency(key, used, cap, kind == LIMIT_CLOSED));
 }
 
 /* A limit or limiter. */
@@ -271,12 +254,8 @@ static void fill_limits(struct screen *s) {
     EACH_ITEM(item, json_object_get(s->status, "budgets")) {
         add_budget(s, item);
     }
-    for (struct limit *l = s->limits; l < s->limits + s->limit_count; l++) {
-        add_cells(s, LIMITS, (const char *[]){ l->key, l->used, l->cap, l->state });
-        free(l->key);
-        free(l->used);
-        free(l->cap);
-        free(l->state);
+    EACH_ITEM(limit, s->limits) {
+        add_item(s, LIMITS, limit);
     }
 }
 
@@ -326,9 +305,10 @@ static void fill_sections(struct screen *s) {
     s->sections[RUNNING].total =
         (size_t)(get_int(counts, "running", 0) + get_int(counts, "starting", 0));
     EACH_ITEM(id, json_object_get(s->status, "external")) { /* they hold slots, too */
-        add_cells(s, RUNNING,
-                  (const char *[]){ json_string_value(id), NULL, NULL, NULL, NULL,
-                                    "(external: a run that this daemon did not start)" });
+        rows_add(&s->sections[RUNNING].rows,
+                 (const char *[]){ json_string_value(id), NULL, NULL, NULL, NULL,
+                                   "(external: a run that this daemon did not start)" });
+        s->sections[RUNNING].wanted++;
     }
     fill_limits(s);
     /* Newest first, in any order of arrival. */
@@ -474,7 +454,10 @@ static void put_section(struct screen *s, struct section *section) {
 }
 
 static void screen_print(const json_t *status, const char *before, bool fit, bool all) {
-    struct screen s = { .status = status, .now = clock_read(), .width = print_width(), .all = all };
+    json_auto_t *limits = json_array();
+    struct screen s = {
+        .status = status, .now = clock_read(), .width = print_width(), .all = all, .limits = limits
+    };
     fill_sections(&s);
     _cleanup_(strbuf_finish) struct strbuf queue = STRBUF_INIT;
     size_t lines = status_queue(status, &queue);
@@ -492,12 +475,6 @@ static void screen_print(const json_t *status, const char *before, bool fit, boo
 }
 
 /* --- --watch --------------------------------------------------------------------------------- */
-
-static int event_came(void *ctx, const struct client_event *event) {
-    (void)event;
-    *(bool *)ctx = true;
-    return 0;
-}
 
 /* Until something happened and the last drawing is old enough, or a while has passed (elapsed times
  * change). 0: draw; 1: Ctrl-C; <0: the stream broke. */
@@ -525,8 +502,8 @@ static int watch(struct request *req) {
     int code = request_open(&events, REQUEST_RUNNING), signals = cmd_watch_interrupts(), r = 0;
     bool news = false;
     if (code == CMD_OK
-        && client_begin_events(events.client, "/v1/events", CLIENT_EVENTS_NEW, event_came, &news,
-                               &events.err)
+        && client_begin_events(events.client, "/v1/events", CLIENT_EVENTS_NEW, follow_note_event,
+                               &news, &events.err)
                != 200)
         code = request_failed(&events);
     while (code == CMD_OK && r == 0) {

@@ -115,8 +115,8 @@ static bool wait_for_anything(struct session *s, bool more) {
     struct pollfd fds[] = {
         { .fd = STDIN_FILENO, .events = POLLIN },
         { .fd = s->signals, .events = POLLIN },
-        { .fd = top_daemon_events_fd(&s->daemon), .events = POLLIN },
-        { .fd = top_daemon_log_fd(&s->daemon), .events = POLLIN },
+        { .fd = s->daemon.events ? client_fd(s->daemon.events) : -1, .events = POLLIN },
+        { .fd = log_stream_fd(&s->daemon.log), .events = POLLIN },
     };
     (void)poll(fds, ARRAY_SIZE(fds), more ? 0 : (int)(s->top.moves ? time_min(span, TICK) : span));
     if (fds[1].revents && take_signals(s))

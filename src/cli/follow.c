@@ -176,29 +176,35 @@ void follow_finish(struct follow *f) {
         log_stream_finish(&f->logs[i]);
 }
 
-static int event_came(void *ctx, const struct client_event *event) {
-    struct follow *f = ctx;
-    (void)event; /* any event: the task is read again */
-    f->news = true;
+int follow_note_event(void *ctx, const struct client_event *event) {
+    (void)event;
+    *(bool *)ctx = true;
     return 0;
 }
 
-int follow_connect(struct follow *f, struct error *err) {
-    f->events = client_close(f->events);
-    int r = daemon_connect(false, &f->events, err);
+int follow_open_events(struct client **events, const char *path, time_ms timeout, bool *news,
+                       struct error *err) {
+    *events = client_close(*events);
+    int r = daemon_connect(false, events, err);
     if (r < 0) {
-        f->events = NULL;
+        *events = NULL;
         return r;
     }
+    if (timeout > 0)
+        client_set_timeout(*events, timeout);
+    int status =
+        client_begin_events(*events, path, CLIENT_EVENTS_NEW, follow_note_event, news, err);
+    if (status == 200)
+        return 0;
+    *events = client_close(*events);
+    return status < 0 ? status : err->code < 0 ? err->code : -EIO;
+}
+
+int follow_connect(struct follow *f, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     strbuf_puts(&path, "/v1/events");
     client_query(&path, "task", f->task);
-    int status =
-        client_begin_events(f->events, strbuf_text(&path), CLIENT_EVENTS_NEW, event_came, f, err);
-    if (status == 200)
-        return 0;
-    f->events = client_close(f->events);
-    return status < 0 ? status : err->code < 0 ? err->code : -EIO;
+    return follow_open_events(&f->events, strbuf_text(&path), 0, &f->news, err);
 }
 
 /* --- logs ------------------------------------------------------------------------------------ */

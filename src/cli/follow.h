@@ -68,6 +68,15 @@ int log_stream_drain(struct log_stream *log, struct error *err);
 void log_stream_close(struct log_stream *log);  /* keeps the offset */
 void log_stream_finish(struct log_stream *log); /* safe on a zeroed struct */
 
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* Connects *events, which may be open, to the daemon's new events: each sets *news. `timeout` of an
+ * answer; 0: the default. On failure *events is NULL. */
+int follow_open_events(struct client **events, const char *path, time_ms timeout, bool *news,
+                       struct error *err);
+/* The client_each that sets the bool at `ctx`. */
+int follow_note_event(void *ctx, const struct client_event *event);
+
 /* --- following -------------------------------------------------------------------------------- */
 
 #define FOLLOW_LOGS_MAX 2

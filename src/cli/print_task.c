@@ -133,6 +133,14 @@ int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed)
     return used >= cap ? 500 : (int)(100 * (double)used / (double)cap);
 }
 
+void print_add_limit(json_t *limits, json_t *limit, int urgency) {
+    size_t at = json_array_size(limits);
+    while (at > 0 && get_int(json_array_get(limits, at - 1), "urgency", 0) < urgency)
+        at--;
+    json_object_set_new(limit, "urgency", json_integer(urgency));
+    json_array_insert_new(limits, at, limit);
+}
+
 int64_t print_run_tokens(const json_t *run) {
     int64_t in = get_int(run, "tokens_in", -1), out = get_int(run, "tokens_out", -1);
     return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);

@@ -42,6 +42,8 @@ const char *print_state_colour(const char *state);
 
 /* Sort key of a limit, highest first: all runs, closed, full, then the fullest. */
 int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed);
+/* Adds the limit, which is taken, before those that are less urgent. */
+void print_add_limit(json_t *limits, json_t *limit, int urgency);
 /* Input and output; -1: unknown. */
 int64_t print_run_tokens(const json_t *run);
 /* "the limit of runs is reached (opens in 27 s)"; nothing if the gate is open. */

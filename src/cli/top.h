@@ -400,7 +400,7 @@ void top_help_fill(struct top_text *text, bool unicode);
  *
  *     struct top_daemon d = { 0 };
  *     if (top_daemon_open(&d, &err) < 0) …        // once: one must be running at the start
- *     … poll top_daemon_events_fd, top_daemon_log_fd … top_daemon_listen(&d, top, ready) …
+ *     … poll d.events and d.log … top_daemon_listen(&d, top, ready) …
  *     top_daemon_refresh(&d, top); top_daemon_load(&d, top); top_daemon_do(&d, top);
  *     top_daemon_close(&d);
  *
@@ -422,10 +422,6 @@ struct top_daemon {
 /* As daemon_connect, without starting one. */
 int top_daemon_open(struct top_daemon *d, struct error *err);
 void top_daemon_close(struct top_daemon *d);
-
-/* -1: not connected. */
-int top_daemon_events_fd(const struct top_daemon *d);
-int top_daemon_log_fd(const struct top_daemon *d);
 
 /* Processes events. `ready`: the event stream is readable. */
 void top_daemon_listen(struct top_daemon *d, struct top *top, bool ready);

@@ -26,13 +26,6 @@
 
 /* --- connections ----------------------------------------------------------------------------- */
 
-static int event_came(void *ctx, const struct client_event *event) {
-    struct top_daemon *d = ctx;
-    (void)event;
-    d->news = true;
-    return 0;
-}
-
 int top_daemon_open(struct top_daemon *d, struct error *err) {
     if (!d->req.client) {
         int r = daemon_connect(false, &d->req.client, err);
@@ -40,34 +33,16 @@ int top_daemon_open(struct top_daemon *d, struct error *err) {
             return r;
         client_set_timeout(d->req.client, TIMEOUT);
     }
-    d->events = client_close(d->events);
-    int r = daemon_connect(false, &d->events, err);
-    if (r < 0)
-        return r;
-    client_set_timeout(d->events, TIMEOUT);
-    int status =
-        client_begin_events(d->events, "/v1/events", CLIENT_EVENTS_NEW, event_came, d, err);
-    if (status != 200) {
-        d->events = client_close(d->events);
-        return status < 0 ? status : err->code < 0 ? err->code : -EIO;
-    }
+    int r = follow_open_events(&d->events, "/v1/events", TIMEOUT, &d->news, err);
     d->received = clock_read_steady();
-    d->news = true;
-    return 0;
+    d->news |= r == 0;
+    return r;
 }
 
 void top_daemon_close(struct top_daemon *d) {
     client_close(d->events);
     log_stream_finish(&d->log);
     request_finish(&d->req);
-}
-
-int top_daemon_events_fd(const struct top_daemon *d) {
-    return d->events ? client_fd(d->events) : -1;
-}
-
-int top_daemon_log_fd(const struct top_daemon *d) {
-    return log_stream_fd(&d->log);
 }
 
 static void set_unreachable(struct top_daemon *d, struct top *top) {

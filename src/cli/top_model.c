@@ -35,8 +35,7 @@ static json_t *sanitized(const json_t *value) {
 
 /* --- status ---------------------------------------------------------------------------------- */
 
-/* `prefix` precedes the item's member `name`. Of limits with the same urgency, the first one in the
- * answer stays first. */
+/* `prefix` precedes the item's member `name`. */
 static void add_limit(json_t *limits, const json_t *item, const char *prefix, const char *name) {
     _cleanup_(strbuf_finish) struct strbuf state = STRBUF_INIT;
     _cleanup_(freep) char *key = xasprintf("%s%s", prefix, get_text(item, name, "?"));
@@ -53,15 +52,11 @@ static void add_limit(json_t *limits, const json_t *item, const char *prefix, co
     if (reserved > 0)
         strbuf_printf(&state, "%s%s reserved", state.length > 0 ? ", " : "",
                       print_short(reserved).text);
-    int urgency = print_limit_urgency(key, used, cap, closed);
-    size_t at = json_array_size(limits);
-    while (at > 0 && get_int(json_array_get(limits, at - 1), "urgency", 0) < urgency)
-        at--;
-    json_array_insert_new(limits, at,
-                          json_pack("{s:s, s:I, s:I, s:s, s:I, s:i}", "key", key, "used",
-                                    (json_int_t)used, "cap", (json_int_t)cap, "state",
-                                    strbuf_text(&state), "opens_at",
-                                    (json_int_t)get_int(item, "opens_at", 0), "urgency", urgency));
+    print_add_limit(limits,
+                    json_pack("{s:s, s:I, s:I, s:s, s:I}", "key", key, "used", (json_int_t)used,
+                              "cap", (json_int_t)cap, "state", strbuf_text(&state), "opens_at",
+                              (json_int_t)get_int(item, "opens_at", 0)),
+                    print_limit_urgency(key, used, cap, closed));
 }
 
 void top_model_read(struct top_model *model, const json_t *status) {

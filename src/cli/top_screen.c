@@ -201,51 +201,43 @@ void top_screen_show(const struct top_cells *cells) {
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static int key_of(wint_t c) {
-    static const int keys[][2] = {
-        { KEY_UP, TOP_KEY_UP },
-        { KEY_DOWN, TOP_KEY_DOWN },
-        { KEY_LEFT, TOP_KEY_LEFT },
-        { KEY_RIGHT, TOP_KEY_RIGHT },
-        { KEY_PPAGE, TOP_KEY_PAGE_UP },
-        { KEY_NPAGE, TOP_KEY_PAGE_DOWN },
-        { KEY_HOME, TOP_KEY_HOME },
-        { KEY_END, TOP_KEY_END },
-        { KEY_BTAB, TOP_KEY_BACK_TAB },
-        { KEY_ENTER, TOP_KEY_ENTER },
-        { KEY_BACKSPACE, TOP_KEY_BACKSPACE },
-        { KEY_DC, TOP_KEY_BACKSPACE },
+/* 0: unknown key. `result` of get_wch: KEY_CODE_YES, or OK for a character. */
+static int key_of(int result, wint_t c) {
+    static const struct {
+        int result;
+        wint_t c;
+        int key;
+    } keys[] = {
+        { KEY_CODE_YES, KEY_UP, TOP_KEY_UP },
+        { KEY_CODE_YES, KEY_DOWN, TOP_KEY_DOWN },
+        { KEY_CODE_YES, KEY_LEFT, TOP_KEY_LEFT },
+        { KEY_CODE_YES, KEY_RIGHT, TOP_KEY_RIGHT },
+        { KEY_CODE_YES, KEY_PPAGE, TOP_KEY_PAGE_UP },
+        { KEY_CODE_YES, KEY_NPAGE, TOP_KEY_PAGE_DOWN },
+        { KEY_CODE_YES, KEY_HOME, TOP_KEY_HOME },
+        { KEY_CODE_YES, KEY_END, TOP_KEY_END },
+        { KEY_CODE_YES, KEY_BTAB, TOP_KEY_BACK_TAB },
+        { KEY_CODE_YES, KEY_ENTER, TOP_KEY_ENTER },
+        { KEY_CODE_YES, KEY_BACKSPACE, TOP_KEY_BACKSPACE },
+        { KEY_CODE_YES, KEY_DC, TOP_KEY_BACKSPACE },
+        { OK, '\t', TOP_KEY_TAB },
+        { OK, '\r', TOP_KEY_ENTER },
+        { OK, '\n', TOP_KEY_ENTER },
+        { OK, 0x1b, TOP_KEY_ESCAPE },
+        { OK, '\b', TOP_KEY_BACKSPACE },
+        { OK, 0x7f, TOP_KEY_BACKSPACE },
     };
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-        if ((wint_t)keys[i][0] == c)
-            return keys[i][1];
-    return 0; /* unknown key */
-}
-
-static int character_of(wint_t c) {
-    switch (c) {
-    case '\t':
-        return TOP_KEY_TAB;
-    case '\r':
-    case '\n':
-        return TOP_KEY_ENTER;
-    case 0x1b:
-        return TOP_KEY_ESCAPE;
-    case '\b':
-    case 0x7f:
-        return TOP_KEY_BACKSPACE;
-    default:
-        return (int)c;
-    }
+        if (keys[i].result == result && keys[i].c == c)
+            return keys[i].key;
+    return result == OK ? (int)c : 0;
 }
 
 int top_screen_key(void) {
     wint_t c;
     int r = get_wch(&c);
-    if (r == KEY_CODE_YES)
-        return key_of(c);
-    if (r == OK)
-        return character_of(c);
+    if (r == KEY_CODE_YES || r == OK)
+        return key_of(r, c);
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
     bool closed = poll(&input, 1, 0) > 0 && (input.revents & (POLLHUP | POLLERR | POLLNVAL));
     return closed ? -2 : -1;

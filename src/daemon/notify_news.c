@@ -74,15 +74,6 @@ static char *clean(const char *text) {
     return strbuf_take(&out);
 }
 
-_printf_(1, 2) static char *format_text(const char *format, ...) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&text, format, args);
-    va_end(args);
-    return strbuf_take(&text);
-}
-
 static const char *member(const json_t *data, const char *name) {
     const char *text = json_string_value(json_object_get(data, name));
     return text ? text : "";
@@ -225,7 +216,7 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
         return news_free(n);
     n->seq = event->seq;
     n->at = event->at;
-    n->id = format_text("%" PRIu64 "-%" PRId64, event->seq, event->at);
+    n->id = xasprintf("%" PRIu64 "-%" PRId64, event->seq, event->at);
     add_task(engine, event, n);
     return n;
 }
@@ -233,7 +224,7 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
 struct news *news_sample(time_ms now) {
     struct news *n = news_new(NEWS_TEST, "test");
     n->at = now;
-    n->id = format_text("test-%" PRId64, now);
+    n->id = xasprintf("test-%" PRId64, now);
     n->text = xstrdup("this is a test: somebody said 'sluice notify test'");
     return n;
 }
@@ -246,30 +237,29 @@ static char *limit_text(const struct news *n) {
     struct tm day;
     if (gmtime_r(&seconds, &day))
         (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &day);
-    return format_text(
-        "account '%s' is limited until %s: what uses it waits, and goes on by itself",
-        n->account ? n->account : "?", when);
+    return xasprintf("account '%s' is limited until %s: what uses it waits, and goes on by itself",
+                     n->account ? n->account : "?", when);
 }
 
 static char *make_text(const struct news *n) {
-    _cleanup_(freep) char *title = n->title ? format_text(": %s", n->title) : xstrdup("");
+    _cleanup_(freep) char *title = n->title ? xasprintf(": %s", n->title) : xstrdup("");
     switch (n->kind) {
     case NEWS_DONE:
-        return format_text("'%s' is done%s", n->task, title);
+        return xasprintf("'%s' is done%s", n->task, title);
     case NEWS_FAILED:
-        return format_text("'%s' has failed (%s%s%s)%s", n->task, n->reason ? n->reason : "failed",
-                           n->message ? ": " : "", n->message ? n->message : "", title);
+        return xasprintf("'%s' has failed (%s%s%s)%s", n->task, n->reason ? n->reason : "failed",
+                         n->message ? ": " : "", n->message ? n->message : "", title);
     case NEWS_LIMITED:
         return limit_text(n);
     case NEWS_PERSON:
         if (strcmp(n->reason, "review") == 0)
-            return format_text("'%s' waits for review: 'sluice approve %s', or 'sluice reject "
-                               "%s'%s",
-                               n->task, n->task, n->task, title);
-        return format_text("'%s' waits for somebody to close it: 'sluice close %s'%s", n->task,
-                           n->task, title);
+            return xasprintf("'%s' waits for review: 'sluice approve %s', or 'sluice reject "
+                             "%s'%s",
+                             n->task, n->task, n->task, title);
+        return xasprintf("'%s' waits for somebody to close it: 'sluice close %s'%s", n->task,
+                         n->task, title);
     case NEWS_GROUP:
-        return format_text(
+        return xasprintf(
             "group '%s' is finished: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " open",
             n->group ? n->group : "", n->total - n->open - n->failed, n->failed, n->open);
     case NEWS_TEST:
