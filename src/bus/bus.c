@@ -34,13 +34,6 @@ struct bus_folder {
 #define SUFFIX       ".md"
 #define PROJECTS_MAX 100000u /* examined when searching for a task */
 
-const struct bus_limits bus_limits_standard = {
-    .lock_every = 10,
-    .lock_timeout = SECONDS(10),
-    .retry_delay = 100,
-    .attempts = 3,
-};
-
 static time_ms read_now(void *ctx) {
     (void)ctx;
     return clock_read();
@@ -60,7 +53,10 @@ static bool wait_span(void *ctx, time_ms span) {
 void bus_init(struct bus *bus, const char *root) {
     *bus = (struct bus){
         .root = xstrdup(root),
-        .limits = bus_limits_standard,
+        .limits = { .lock_every = 10,
+                    .lock_timeout = SECONDS(10),
+                    .retry_delay = 100,
+                    .attempts = 3 },
         .clock = { .now = read_now, .steady = read_steady, .wait = wait_span },
         .sync = fsync,
     };
@@ -388,11 +384,10 @@ static int find_message(int fd, const struct bus_message *message, struct error 
 }
 
 static void make_id(struct bus *bus, time_ms now, char ret_id[BUS_ID_MAX]) {
-    struct strbuf id = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
     bus_id_begin(now, &id);
-    strbuf_printf(&id, "PID%05d-%04" PRIu64, (int)getpid(), ++bus->serial);
-    snprintf(ret_id, BUS_ID_MAX, "%s", strbuf_text(&id));
-    strbuf_finish(&id);
+    snprintf(ret_id, BUS_ID_MAX, "%sPID%05d-%04" PRIu64, strbuf_text(&id), (int)getpid(),
+             ++bus->serial);
 }
 
 /* Requires the lock. */
@@ -497,9 +492,8 @@ static void read_from(int fd, struct bus_counts *ret) {
 }
 
 static int open_counts(const struct bus *bus, int flags) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/" FILE_NAME, bus->root);
-    return outside_open(AT_FDCWD, strbuf_text(&path), flags, NULL, NULL);
+    _cleanup_(freep) char *path = xasprintf("%s/" FILE_NAME, bus->root);
+    return outside_open(AT_FDCWD, path, flags, NULL, NULL);
 }
 
 static void add(struct bus_counts *to, const struct bus_counts *more) {

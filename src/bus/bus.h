@@ -25,7 +25,6 @@ struct bus_limits {
     time_ms lock_every, lock_timeout, retry_delay;
     unsigned attempts;
 };
-extern const struct bus_limits bus_limits_standard; /* 10 ms, 10 s, 100 ms; 3 */
 
 /* Time, replaceable for tests. */
 struct bus_clock {

@@ -11,6 +11,29 @@
 
 #include "base/utf8.h"
 
+#define KEY(key_, json_, kind_, member_)                                                           \
+    { key_, json_, kind_, offsetof(struct bus_message, member_) }
+const struct bus_key bus_keys[] = {
+    KEY("msg_id", "msg_id", BUS_TEXT, id),
+    KEY("type", "type", BUS_TEXT, type),
+    KEY("project_id", "project", BUS_TEXT, project),
+    KEY("task_id", "task", BUS_TEXT, task),
+    KEY("run_id", "run", BUS_TEXT, run),
+    KEY("issue_id", "issue", BUS_TEXT, issue),
+    KEY("parents", "parents", BUS_LIST, parents),
+    KEY("links", "links", BUS_LIST, links),
+    KEY("meta", "meta", BUS_OBJECT, meta),
+    { NULL },
+};
+
+const char **bus_member(struct bus_message *message, const struct bus_key *key) {
+    return (const char **)(void *)((char *)message + key->offset);
+}
+
+static const char *value_of(const struct bus_message *message, const struct bus_key *key) {
+    return *bus_member((struct bus_message *)(uintptr_t)message, key);
+}
+
 /* --- checks ---------------------------------------------------------------------------------- */
 
 bool bus_type_is_valid(const char *type) {
@@ -23,16 +46,15 @@ bool bus_type_is_valid(const char *type) {
     return true;
 }
 
-static int check_member(const char *name, const char *text, bool list, struct error *err) {
-    if (!text)
+static int check_json(const struct bus_key *key, const char *text, struct error *err) {
+    bool list = key->kind == BUS_LIST;
+    if (!text || key->kind == BUS_TEXT)
         return 0;
     if (strlen(text) > BUS_MEMBER_MAX)
-        return error_set(err, -EFBIG, "'%s' has more than %u bytes", name, BUS_MEMBER_MAX);
-    json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    bool good = value && (list ? json_is_array(value) : json_is_object(value));
-    json_decref(value);
-    if (!good)
-        return error_set(err, -EINVAL, "'%s' is no %s", name, list ? "list" : "object");
+        return error_set(err, -EFBIG, "'%s' has more than %u bytes", key->key, BUS_MEMBER_MAX);
+    json_auto_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (!(list ? json_is_array(value) : json_is_object(value)))
+        return error_set(err, -EINVAL, "'%s' is no %s", key->key, list ? "list" : "object");
     return 0;
 }
 
@@ -52,10 +74,10 @@ int bus_message_check(const struct bus_message *m, struct error *err) {
                          strlen(m->body), BUS_BODY_MAX);
     if (!utf8_is_clean(m->body, strlen(m->body)))
         return error_set(err, -EINVAL, "the message is no UTF-8");
-    int r = check_member("parents", m->parents, true, err);
-    if (r == 0)
-        r = check_member("links", m->links, true, err);
-    return r == 0 ? check_member("meta", m->meta, false, err) : r;
+    int r = 0;
+    for (const struct bus_key *key = bus_keys; r == 0 && key->key; key++)
+        r = check_json(key, value_of(m, key), err);
+    return r;
 }
 
 /* --- time ------------------------------------------------------------------------------------ */
@@ -149,7 +171,7 @@ static void print_key(struct strbuf *out, const char *key, const char *text) {
 }
 
 /* Folds it into one line. */
-static void print_member(struct strbuf *out, const char *key, const char *json) {
+static void print_json(struct strbuf *out, const char *key, const char *json) {
     json_t *value = json ? json_loads(json, 0, NULL) : NULL;
     char *text = value ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     if (text)
@@ -171,17 +193,13 @@ static void print_body(struct strbuf *out, const char *body) {
 
 void bus_message_print(const struct bus_message *m, struct strbuf *out) {
     strbuf_puts(out, "---\n");
-    print_key(out, "msg_id", m->id);
-    strbuf_puts(out, "ts: ");
-    print_time(m->at, false, out);
-    print_key(out, "type", m->type);
-    print_key(out, "project_id", m->project);
-    print_key(out, "task_id", m->task);
-    print_key(out, "run_id", m->run);
-    print_key(out, "issue_id", m->issue);
-    print_member(out, "parents", m->parents);
-    print_member(out, "links", m->links);
-    print_member(out, "meta", m->meta);
+    for (const struct bus_key *key = bus_keys; key->key; key++) {
+        (key->kind == BUS_TEXT ? print_key : print_json)(out, key->key, value_of(m, key));
+        if (key == bus_keys) { /* after the id */
+            strbuf_puts(out, "ts: ");
+            print_time(m->at, false, out);
+        }
+    }
     strbuf_puts(out, "---\n");
     print_body(out, m->body);
     strbuf_puts(out, BUS_END_LINE);
@@ -200,16 +218,11 @@ static void json_raw(struct json_writer *w, const char *key, const char *json) {
 
 void bus_message_print_json(const struct bus_message *m, struct json_writer *w) {
     json_write_object_begin(w);
-    json_put_string(w, "msg_id", m->id);
-    json_put_int(w, "at", m->at);
-    json_put_string(w, "type", m->type);
-    json_put_string(w, "project", m->project);
-    json_put_string(w, "task", m->task);
-    json_put_string(w, "run", m->run);
-    json_put_string(w, "issue", m->issue);
-    json_raw(w, "parents", m->parents);
-    json_raw(w, "links", m->links);
-    json_raw(w, "meta", m->meta);
+    for (const struct bus_key *key = bus_keys; key->key; key++) {
+        (key->kind == BUS_TEXT ? json_put_string : json_raw)(w, key->json, value_of(m, key));
+        if (key == bus_keys) /* after the id */
+            json_put_int(w, "at", m->at);
+    }
     json_put_string(w, "body", m->body);
     json_write_object_end(w);
 }

@@ -42,6 +42,16 @@ struct bus_message {
     const char *body;                   /* without the final newline */
 };
 
+/* Its members except time and body, in the order in which they are printed. */
+enum bus_kind { BUS_TEXT, BUS_LIST, BUS_OBJECT };
+struct bus_key {
+    const char *key, *json; /* in the front matter, and in JSON; NULL ends the table */
+    enum bus_kind kind;
+    size_t offset; /* in struct bus_message */
+};
+extern const struct bus_key bus_keys[];
+const char **bus_member(struct bus_message *message, const struct bus_key *key);
+
 /* Can it be posted? -EINVAL, -EFBIG with a message. */
 int bus_message_check(const struct bus_message *message, struct error *err);
 /* "FACT", "RUN_START": a letter, then letters, digits, _ - and dots; maximum is BUS_TYPE_MAX. */

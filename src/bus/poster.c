@@ -108,10 +108,8 @@ int bus_poster_new(struct loop *loop, const char *home, struct bus_poster **ret_
         .run = run, .settle = sync_all, .batch = UNSYNCED_MAX, .idle = flush_counts, .done = posted
     };
     struct bus_poster *poster = xcalloc(1, sizeof(*poster));
-    struct strbuf root = STRBUF_INIT;
-    strbuf_printf(&root, "%s/" BUS_FOLDER, home);
-    bus_init(&poster->bus, strbuf_text(&root));
-    strbuf_finish(&root);
+    _cleanup_(freep) char *root = xasprintf("%s/" BUS_FOLDER, home);
+    bus_init(&poster->bus, root);
     poster->bus.clock.wait = wait_or_stop;
     poster->bus.clock.ctx = poster;
     poster->worker = worker_new(loop, &calls, poster);
@@ -133,32 +131,24 @@ struct bus_poster *bus_poster_free(struct bus_poster *poster) {
     return NULL;
 }
 
-static struct posting *copy_message(const struct bus_message *from) {
+/* Copies the texts of the message. */
+static void enqueue(struct bus_poster *poster, struct posting what) {
     struct posting *p = xcalloc(1, sizeof(*p));
-    struct bus_message *m = &p->message;
-    *m = *from;
-    const char **texts[] = { &m->id,    &m->type,    &m->project, &m->task, &m->run,
-                             &m->issue, &m->parents, &m->links,   &m->meta, &m->body };
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        *texts[i] = *texts[i] ? arena_strdup(&p->arena, *texts[i]) : NULL;
-    return p;
-}
-
-static void enqueue(struct bus_poster *poster, const struct bus_message *message,
-                    struct posting what) {
-    struct posting *p = copy_message(message);
-    p->kind = what.kind;
-    p->once = what.once;
-    p->done = what.done;
-    p->ctx = what.ctx;
+    *p = what;
+    for (const struct bus_key *key = bus_keys; key->key; key++) {
+        const char **text = bus_member(&p->message, key);
+        *text = *text ? arena_strdup(&p->arena, *text) : NULL;
+    }
+    p->message.body = what.message.body ? arena_strdup(&p->arena, what.message.body) : NULL;
     poster->open++;
     (void)worker_submit(poster->worker, &p->base); /* the worker has started */
 }
 
 void bus_post(struct bus_poster *poster, const struct bus_message *message, bool once,
               bus_posted done, void *ctx) {
-    enqueue(poster, message,
-            (struct posting){ .kind = POST, .once = once, .done = done, .ctx = ctx });
+    enqueue(poster,
+            (struct posting){
+                .kind = POST, .message = *message, .once = once, .done = done, .ctx = ctx });
 }
 
 /* Most have no file: avoids waking the thread. */
@@ -168,18 +158,17 @@ static bool has_file(const struct bus_poster *poster, const struct bus_place *pl
 }
 
 void bus_remove_later(struct bus_poster *poster, const char *project, const char *task) {
-    const struct bus_message where = { .project = project, .task = task };
     if (poster->open > 0 || has_file(poster, &(struct bus_place){ project, task }))
-        enqueue(poster, &where, (struct posting){ .kind = REMOVE });
+        enqueue(poster, (struct posting){ .kind = REMOVE,
+                                          .message = { .project = project, .task = task } });
 }
 
 void bus_retire_later(struct bus_poster *poster, const char *project, time_ms before) {
-    const struct bus_message where = { .project = project, .at = before };
-    _cleanup_(strbuf_finish) struct strbuf old = STRBUF_INIT;
-    strbuf_printf(&old, "%s/" BUS_OLD_FOLDER, poster->bus.root);
+    _cleanup_(freep) char *old = xasprintf("%s/" BUS_OLD_FOLDER, poster->bus.root);
     if (poster->open > 0 || has_file(poster, &(struct bus_place){ .project = project })
-        || access(strbuf_text(&old), F_OK) == 0)
-        enqueue(poster, &where, (struct posting){ .kind = RETIRE });
+        || access(old, F_OK) == 0)
+        enqueue(poster, (struct posting){ .kind = RETIRE,
+                                          .message = { .project = project, .at = before } });
 }
 
 bool bus_poster_is_idle(const struct bus_poster *poster) {

@@ -96,9 +96,9 @@ static const char *read_text(struct bus_reader *r, const char *text, size_t size
     return decoded;
 }
 
-static const char *read_member(struct bus_reader *r, const char *text, size_t size, bool list) {
+static const char *read_json(struct bus_reader *r, const char *text, size_t size, bool list) {
     json_t *value = json_loadb(text, size, 0, NULL);
-    bool good = value && (list ? json_is_array(value) : json_is_object(value));
+    bool good = list ? json_is_array(value) : json_is_object(value);
     char *dumped = good ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     const char *kept = dumped ? arena_strdup(&r->head, dumped) : NULL;
     free(dumped);
@@ -107,39 +107,25 @@ static const char *read_member(struct bus_reader *r, const char *text, size_t si
 }
 
 static void read_key(struct bus_reader *r, const char *line, size_t size) {
-    struct bus_message *m = &r->message;
-    const struct {
-        const char *key;
-        const char **to;
-    } texts[] = {
-        { "msg_id", &m->id },    { "type", &m->type },  { "project_id", &m->project },
-        { "task_id", &m->task }, { "run_id", &m->run }, { "issue_id", &m->issue },
-    };
     const char *colon = memchr(line, ':', size);
     if (!colon || isspace((unsigned char)line[0]))
         return; /* unknown keys are ignored */
-    size_t key = (size_t)(colon - line);
+    size_t named = (size_t)(colon - line);
     const char *value = colon + 1, *end = line + size;
     while (value < end && isspace((unsigned char)*value))
         value++;
     while (end > value && isspace((unsigned char)end[-1]))
         end--;
     size_t length = (size_t)(end - value);
-#define IS(name) (key == strlen(name) && memcmp(line, name, key) == 0)
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        if (IS(texts[i].key))
-            *texts[i].to = read_text(r, value, length);
-    if (IS("ts")) {
+    if (named == strlen("ts") && memcmp(line, "ts", named) == 0) {
         const char *text = read_text(r, value, length);
-        m->at = text ? bus_time_parse(text) : 0;
-    } else if (IS("parents")) {
-        m->parents = read_member(r, value, length, true);
-    } else if (IS("links")) {
-        m->links = read_member(r, value, length, true);
-    } else if (IS("meta")) {
-        m->meta = read_member(r, value, length, false);
+        r->message.at = text ? bus_time_parse(text) : 0;
     }
-#undef IS
+    for (const struct bus_key *key = bus_keys; key->key; key++)
+        if (named == strlen(key->key) && memcmp(line, key->key, named) == 0)
+            *bus_member(&r->message, key) =
+                key->kind == BUS_TEXT ? read_text(r, value, length)
+                                      : read_json(r, value, length, key->kind == BUS_LIST);
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
