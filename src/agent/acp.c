@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "agent/reader_internal.h"
+#include "base/alloc.h"
 #include "base/macros.h"
 
 #define MESSAGE_ID_SIZE 64
@@ -164,10 +165,10 @@ static void on_error(struct agent_notes *notes, const struct json_value *values)
 
 /* Reported at once, and again at the end: a long log loses its middle. */
 static void on_denied(struct agent_notes *notes, const struct json_value *values) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    _cleanup_(freep) char *text =
+        xasprintf("not permitted: %s: %s", values[TOOL].text, values[ARGUMENT].text);
     agent_deny(notes, values[TOOL].text, values[ARGUMENT].text, NULL);
-    strbuf_printf(&text, "not permitted: %s: %s", values[TOOL].text, values[ARGUMENT].text);
-    agent_set_message(notes, strbuf_text(&text));
+    agent_set_message(notes, text);
 }
 
 static void on_end(struct agent_notes *notes, const struct json_value *values) {
@@ -186,10 +187,10 @@ static void on_end(struct agent_notes *notes, const struct json_value *values) {
     }
     if (result != AGENT_OK && !(is_denied && result == AGENT_CANCELED))
         agent_mark(notes, result);
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "the agent ended its turn with '%s'", values[REASON].text);
+    _cleanup_(freep) char *text =
+        xasprintf("the agent ended its turn with '%s'", values[REASON].text);
     if (result == AGENT_FAILED)
-        agent_set_message(notes, strbuf_text(&text));
+        agent_set_message(notes, text);
 }
 
 static void on_agent_exit(struct agent_notes *notes, const struct json_value *values) {
@@ -206,15 +207,14 @@ static const struct agent_handler handlers[] = {
 /* The error output is more specific than the exit code. */
 static void acp_judge(struct agent_notes *notes, const struct agent_end *end) {
     const struct state *state = state_of(notes);
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     (void)end;
     if (!state->unanswered[0])
         return;
-    strbuf_printf(&text, "the agent exited with code %s before it answered %s", state->exit_code,
-                  state->unanswered);
+    _cleanup_(freep) char *text = xasprintf("the agent exited with code %s before it answered %s",
+                                            state->exit_code, state->unanswered);
     notes->message[0] = '\0';
     if (!notes->last_error[0])
-        agent_set_message(notes, strbuf_text(&text));
+        agent_set_message(notes, text);
 }
 
 static const struct agent_output output = {

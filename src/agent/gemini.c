@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "agent/reader_internal.h"
+#include "base/alloc.h"
 #include "base/macros.h"
 
 #define OF_MODELS "stats/models/*/tokens/"
@@ -115,24 +116,20 @@ static void on_tool_use(struct agent_notes *notes, const struct json_value *valu
 /* Unattended, Gemini hides the tools that its approval mode does not cover, and reports to a model
  * that calls one that it does not exist. */
 static void on_tool_result(struct agent_notes *notes, const struct json_value *values) {
-    static const struct {
-        const char *error, *tool;
-    } hidden_tools[] = {
-        { "Tool \"run_shell_command\" not found", "run_shell_command" },
-        { "Tool \"write_file\" not found", "write_file" },
-        { "Tool \"replace\" not found", "replace" },
-        { "Tool \"web_fetch\" not found", "web_fetch" },
-    };
+    static const char *const tools[] = { "run_shell_command", "write_file", "replace",
+                                         "web_fetch" };
     const char *message = values[ERROR_MESSAGE].text;
     on_tool_use(notes, values);
     if (json_value_is(&values[ERROR_TYPE], "policy_violation"))
         agent_deny(notes, "a tool", message, NULL);
-    for (size_t i = 0; i < ARRAY_SIZE(hidden_tools); i++)
-        if (json_value_is(&values[ERROR_TYPE], "tool_not_registered")
-            && agent_has(message, hidden_tools[i].error)) {
-            agent_deny(notes, hidden_tools[i].tool, NULL, NULL);
+    bool is_hidden = json_value_is(&values[ERROR_TYPE], "tool_not_registered");
+    for (size_t i = 0; is_hidden && i < ARRAY_SIZE(tools); i++) {
+        _cleanup_(freep) char *error = xasprintf("Tool \"%s\" not found", tools[i]);
+        if (agent_has(message, error)) {
+            agent_deny(notes, tools[i], NULL, NULL);
             return;
         }
+    }
 }
 
 /* It stops at the turn limit or in a loop, and reports success. */

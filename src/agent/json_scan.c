@@ -516,11 +516,6 @@ static const char *step_text(struct json_scan *s, const char *at, const char *en
     return line_end + 1;
 }
 
-static void report_event(struct json_scan *s) {
-    if (s->calls.event)
-        s->calls.event(s->calls.ctx, s->values);
-}
-
 static const char *step_done(struct json_scan *s, const char *at, const char *end) {
     while (at < end && is_blank(*at) && *at != '\n')
         at++;
@@ -531,7 +526,7 @@ static const char *step_done(struct json_scan *s, const char *at, const char *en
         return at;
     }
     s->state = STATE_START;
-    report_event(s);
+    s->calls.event(s->calls.ctx, s->values);
     return at + 1;
 }
 
@@ -784,18 +779,16 @@ static bool token_end(struct json_scan *s) {
     if (!value)
         return true;
     value->count++;
-    if (kind != SCAN_NUMBER) {
-        report_match(s, s->node, key_of_value(s));
-        return true;
+    if (kind == SCAN_NUMBER) {
+        if (__builtin_add_overflow(value->micro, micro, &value->micro))
+            value->micro = micro < 0 ? INT64_MIN : INT64_MAX;
+        value_add_number(value, micro);
+        int want = s->nodes[s->node].want;
+        text_begin(s, s->texts[want], s->wants[want].size);
+        text_add(s, s->token, s->token_length);
+        value->length = text_end(s);
+        value->is_cut = s->is_cut;
     }
-    if (__builtin_add_overflow(value->micro, micro, &value->micro))
-        value->micro = micro < 0 ? INT64_MIN : INT64_MAX;
-    value_add_number(value, micro);
-    int want = s->nodes[s->node].want;
-    text_begin(s, s->texts[want], s->wants[want].size);
-    text_add(s, s->token, s->token_length);
-    value->length = text_end(s);
-    value->is_cut = s->is_cut;
     report_match(s, s->node, key_of_value(s));
     return true;
 }
@@ -849,7 +842,7 @@ void json_scan_end(struct json_scan *s) {
     enum scan_state state = s->state;
     s->state = STATE_START;
     if (state == STATE_DONE)
-        report_event(s);
+        s->calls.event(s->calls.ctx, s->values);
     else if (state == STATE_TEXT)
         report_text(s);
 }

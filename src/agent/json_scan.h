@@ -64,7 +64,7 @@ struct json_value {
 
 struct json_scan;
 
-/* Each may be NULL. */
+/* `text` and `match` may be NULL. */
 struct json_scan_calls {
     void (*event)(void *ctx, const struct json_value *values); /* values[i] belongs to wants[i] */
     void (*text)(void *ctx, const char *line); /* without its newline; cut as above; never empty */

@@ -100,12 +100,16 @@ void agent_reader_stderr(struct agent_reader *reader, const char *bytes, size_t 
     json_scan_feed(reader->streams[AGENT_STREAM_ERR].scan, bytes, size);
 }
 
-void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t size) {
-    struct json_scan *scan = reader->streams[AGENT_STREAM_USAGE].scan;
-    if (!scan || size > AGENT_USAGE_FILE_MAX)
+/* `scan` may be NULL. */
+static void read_file(struct json_scan *scan, const char *bytes, size_t size, size_t max) {
+    if (!scan || size > max)
         return;
     json_scan_feed(scan, bytes, size);
     json_scan_end(scan);
+}
+
+void agent_reader_usage(struct agent_reader *reader, const char *bytes, size_t size) {
+    read_file(reader->streams[AGENT_STREAM_USAGE].scan, bytes, size, AGENT_USAGE_FILE_MAX);
 }
 
 const char *agent_reader_wants_file(const struct agent_reader *reader, size_t index) {
@@ -123,12 +127,8 @@ const char *agent_reader_wants_file(const struct agent_reader *reader, size_t in
 
 void agent_reader_session_file(struct agent_reader *reader, const char *session, const char *bytes,
                                size_t size) {
-    struct json_scan *scan = reader->streams[AGENT_STREAM_SESSION].scan;
-    if (!scan || size > AGENT_SESSION_FILE_MAX)
-        return;
     copy_id(reader->notes.file_session, session);
-    json_scan_feed(scan, bytes, size);
-    json_scan_end(scan);
+    read_file(reader->streams[AGENT_STREAM_SESSION].scan, bytes, size, AGENT_SESSION_FILE_MAX);
 }
 
 void agent_reader_progress(const struct agent_reader *reader, struct agent_progress *ret) {

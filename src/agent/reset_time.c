@@ -12,6 +12,7 @@
  * tomorrow, and unknown formats are ignored.
  *
  * Zones other than UTC count as local, because the text was printed on this machine. */
+#include <ctype.h>
 #include <string.h>
 
 #include "agent/reader_internal.h"
@@ -29,24 +30,18 @@ struct date {
     bool has_day, is_tomorrow;
 };
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
 static bool is_letter(char c) {
-    return lower(c) >= 'a' && lower(c) <= 'z';
+    return isalpha((unsigned char)c);
 }
 
 /* The end of the complete word at `at`, ignoring case; else NULL. */
 static const char *word_here(const char *at, const char *word) {
-    for (; *word; word++, at++)
-        if (lower(*at) != *word)
-            return NULL;
-    return is_letter(*at) ? NULL : at;
+    size_t length = strlen(word);
+    return strncasecmp(at, word, length) == 0 && !is_letter(at[length]) ? at + length : NULL;
 }
 
 static const char *one_word_here(const char *at, const char *const *words, size_t count,
@@ -195,12 +190,9 @@ static const char *month_day_here(const char *at, struct date *date) {
     static const char *const months[] = { "jan", "feb", "mar", "apr", "may", "jun",
                                           "jul", "aug", "sep", "oct", "nov", "dec" };
     for (size_t i = 0; i < ARRAY_SIZE(months); i++) {
-        const char *after = at;
-        size_t same = 0;
-        while (same < 3 && lower(at[same]) == months[i][same])
-            same++;
-        if (same < 3)
+        if (strncasecmp(at, months[i], 3) != 0)
             continue;
+        const char *after = at + 3;
         while (is_letter(*after)) /* the rest of its name */
             after++;
         int64_t day, year;

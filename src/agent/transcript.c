@@ -332,11 +332,10 @@ void transcript_output(struct transcript *t, const struct json_value *text, bool
 }
 
 void transcript_exit_code(struct transcript *t, const struct json_value *code) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (code->kind != SCAN_NUMBER || code->micro == 0)
         return;
-    strbuf_printf(&text, "exit code %s", code->text);
-    transcript_result(t, strbuf_text(&text), false, true);
+    _cleanup_(freep) char *text = xasprintf("exit code %s", code->text);
+    transcript_result(t, text, false, true);
 }
 
 void transcript_put_cost(struct strbuf *out, int64_t micro_usd) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "bus/reader.h"
 #include "os/clock.h"
 #include "os/outside.h"
@@ -130,14 +131,10 @@ int bus_make_folder(const struct bus *bus, const struct bus_place *place, struct
 static char *decode(const char *name) {
     struct strbuf out = STRBUF_INIT;
     for (; *name; name++) {
-        if (name[0] == '%' && isxdigit((unsigned char)name[1])
-            && isxdigit((unsigned char)name[2])) {
-            const char digits[3] = { name[1], name[2], '\0' };
-            strbuf_putc(&out, (char)strtoul(digits, NULL, 16));
-            name += 2;
-        } else {
-            strbuf_putc(&out, *name);
-        }
+        int high = *name == '%' ? number_hex_digit(name[1]) : -1;
+        int low = high >= 0 ? number_hex_digit(name[2]) : -1;
+        strbuf_putc(&out, low >= 0 ? (char)(high << 4 | low) : *name);
+        name += low >= 0 ? 2 : 0;
     }
     return strbuf_take(&out);
 }
@@ -305,20 +302,15 @@ static bool is_in_place(int fd, const char *path) {
            && ours.st_ino == there.st_ino;
 }
 
+/* The descriptor, or <0. */
 static int open_file(struct bus *bus, const struct bus_place *place, const char *path, bool make,
-                     int *ret_fd, struct error *err) {
+                     struct error *err) {
     const int flags = O_RDWR | O_APPEND | (make ? O_CREAT : 0);
     int fd = outside_open(AT_FDCWD, path, flags, NULL, err);
-    if (fd == -ENOENT && make) {
-        int r = bus_make_folder(bus, place, err);
-        if (r < 0)
-            return r;
-        fd = outside_open(AT_FDCWD, path, flags, NULL, err);
-    }
-    if (fd < 0)
+    if (fd != -ENOENT || !make)
         return fd;
-    *ret_fd = fd;
-    return 0;
+    int r = bus_make_folder(bus, place, err);
+    return r < 0 ? r : outside_open(AT_FDCWD, path, flags, NULL, err);
 }
 
 /* Opens and locks the file that currently has the name. `make`: creates it if missing; else
@@ -326,11 +318,10 @@ static int open_file(struct bus *bus, const struct bus_place *place, const char 
 static int bus_open_locked(struct bus *bus, const struct bus_place *place, const char *path,
                            bool make, int *ret_fd, struct error *err) {
     for (unsigned n = 0; n < REOPEN_MAX; n++) {
-        int fd = -1;
-        int r = open_file(bus, place, path, make, &fd, err);
-        if (r < 0)
-            return r;
-        r = acquire_lock(bus, fd, path, err);
+        int fd = open_file(bus, place, path, make, err);
+        if (fd < 0)
+            return fd;
+        int r = acquire_lock(bus, fd, path, err);
         if (r == 0 && is_in_place(fd, path)) {
             *ret_fd = fd;
             return 0;

@@ -20,6 +20,7 @@
 
 #include "agent/agent.h"
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/queue.h"
 #include "daemon/http_sender.h"
 #include "daemon/services.h"
@@ -44,7 +45,8 @@ struct entry {
     uint64_t seq;
     task_id task;
     uint32_t attempt;
-    struct otlp_run run; /* its strings are owned, except `provider` and `outcome` */
+    struct arena arena; /* strings of `run` */
+    struct otlp_run run;
 };
 
 enum sending { SENDING_NOTHING, SENDING_SPANS, SENDING_SUMS };
@@ -82,10 +84,7 @@ static void set_timer(struct collector *c, time_ms least) {
 /* --- the queue -------------------------------------------------------------------------------- */
 
 static void entry_free(struct entry *e) {
-    const char *const texts[] = { e->run.agent,   e->run.model,   e->run.session,   e->run.task,
-                                  e->run.project, e->run.message, e->run.error_type };
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        free((void *)(uintptr_t)texts[i]);
+    arena_finish(&e->arena);
     free(e);
 }
 
@@ -95,8 +94,8 @@ static void drop_first(struct collector *c) {
     entry_free(first);
 }
 
-static char *copy(const char *text) {
-    return text && *text ? xstrdup(text) : NULL;
+static char *copy(struct entry *e, const char *text) {
+    return text && *text ? arena_strdup(&e->arena, text) : NULL;
 }
 
 static void fill(struct entry *e, const struct run_row *row) {
@@ -115,20 +114,20 @@ static void fill(struct entry *e, const struct run_row *row) {
         .ids = otlp_ids_make(engine_data(engine), name, row->ordered_at),
         .started_at = row->started_at ? row->started_at : row->ordered_at,
         .ended_at = row->ended_at,
-        .agent = copy(agent),
+        .agent = copy(e, agent),
         .provider =
             agent ? agent_provider(config_text(engine_config(engine), "agents.A.adapter", agent))
                   : NULL,
-        .model = copy(row->model),
-        .session = copy(row->session),
-        .task = xstrdup(id),
-        .project = copy(project),
+        .model = copy(e, row->model),
+        .session = copy(e, row->session),
+        .task = copy(e, id),
+        .project = copy(e, project),
         .attempt = e->attempt,
         .iteration = row->iteration,
         .outcome = outcome_name(row->outcome),
         .error_type =
-            has_failed ? xstrdup(has_word ? row->result : outcome_name(row->outcome)) : NULL,
-        .message = copy(row->message),
+            has_failed ? copy(e, has_word ? row->result : outcome_name(row->outcome)) : NULL,
+        .message = copy(e, row->message),
         .tokens_in = row->tokens_in,
         .tokens_out = row->tokens_out,
         .tokens_cached = row->tokens_cached,
@@ -205,7 +204,7 @@ static int take_line(const char *path, unsigned number, char *line, struct http_
     if (m->header_count == HTTP_SENDER_HEADERS_MAX)
         return error_set(err, -E2BIG, "otel.headers_file: '%s' has more than %u headers", path,
                          HTTP_SENDER_HEADERS_MAX - OWN_HEADERS);
-    m->headers[m->header_count++] = xstrdup(line);
+    http_message_add(m, xstrdup(line));
     return 0;
 }
 
@@ -233,16 +232,15 @@ static int take_headers(const char *path, struct http_message *m, struct error *
 static int fill_address(const struct config *config, const char *signal, struct http_message *m,
                         struct error *err) {
     const char *file = config_text(config, "otel.headers_file", NULL);
-    struct strbuf path = STRBUF_INIT;
     int r = http_url_parse(config_text(config, "otel.endpoint", NULL), &m->url, err);
     if (r < 0)
         return error_prefix(err, "otel.endpoint");
     size_t length = strlen(m->url.path);
     while (length > 0 && m->url.path[length - 1] == '/')
         length--;
-    strbuf_printf(&path, "%.*s/v1/%s", (int)length, m->url.path, signal);
+    char *path = xasprintf("%.*s/v1/%s", (int)length, m->url.path, signal);
     free(m->url.path);
-    m->url.path = strbuf_take(&path);
+    m->url.path = path;
     return *file ? take_headers(file, m, err) : 0;
 }
 
@@ -344,7 +342,6 @@ static void is_due(void *ctx) {
 
 struct collector *collector_new(struct engine *engine, struct loop *loop) {
     struct collector *c = xcalloc(1, sizeof(*c));
-    struct strbuf instance = STRBUF_INIT;
     char host[256] = "";
     c->engine = engine;
     c->loop = loop;
@@ -352,8 +349,7 @@ struct collector *collector_new(struct engine *engine, struct loop *loop) {
     c->timer = loop_timer_new(loop, is_due, c);
     c->sender = http_sender_new(engine, loop, posted, c);
     (void)gethostname(host, sizeof(host) - 1);
-    strbuf_printf(&instance, "%s:%s", host, engine_home(engine));
-    c->instance = strbuf_take(&instance);
+    c->instance = xasprintf("%s:%s", host, engine_home(engine));
     c->follower = follower_new(engine, "otel", handle, c);
     follower_rest(c->follower, true); /* the next daemon continues */
     return c;

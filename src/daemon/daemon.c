@@ -65,13 +65,11 @@ static int find_shim(char **ret_path, struct error *err) {
     *strrchr(self, '/') = '\0';
     static const char *const folders[] = { "", "/../libexec/sluice" };
     for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-        struct strbuf path = STRBUF_INIT;
-        strbuf_printf(&path, "%s%s/sluice-shim", self, folders[i]);
-        if (access(strbuf_text(&path), X_OK) == 0) {
-            *ret_path = strbuf_take(&path);
+        _cleanup_(freep) char *path = xasprintf("%s%s/sluice-shim", self, folders[i]);
+        if (access(path, X_OK) == 0) {
+            *ret_path = TAKE_PTR(path);
             return 0;
         }
-        strbuf_finish(&path);
     }
     return error_set(err, -ENOENT, "sluice-shim is not beside '%s/sluiced': install it there",
                      self);
@@ -424,8 +422,7 @@ static int start_engine(struct daemon *d, struct error *err) {
 
 static int watch_signals(struct daemon *d, struct error *err) {
     int r = loop_signal(d->loop, SIGTERM, on_stop_signal, d, err);
-    if (r == 0)
-        r = loop_signal(d->loop, SIGINT, on_stop_signal, d, err);
+    r = r == 0 ? loop_signal(d->loop, SIGINT, on_stop_signal, d, err) : r;
     return r == 0 ? loop_signal(d->loop, SIGHUP, on_reload_signal, d, err) : r;
 }
 
@@ -474,11 +471,12 @@ static void check_standby_stopped(void *ctx) {
  * the next start, as for an active daemon. */
 static int take_store(struct daemon *d, struct error *err) {
     reload_standby(d);
-    const char *url = standby_url(d->standby);
+    const char *url;
+    struct store_await *awaited = standby_take(d->standby, &url);
     if (strcmp(url, store_url(d->home, d->config)) != 0)
         log_warning("store.url has changed: the store that was waited for is used until the next "
                     "start");
-    int r = open_store(d, url, standby_take(d->standby), err);
+    int r = open_store(d, url, awaited, err);
     if (!standby_can_go_on(r))
         return r;
     standby_again(d->standby, err);

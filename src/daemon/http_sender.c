@@ -23,18 +23,13 @@ struct http_sender {
 
 struct http_message *http_message_new(const struct engine *engine) {
     struct http_message *m = xcalloc(1, sizeof(*m));
-    http_message_add(m, "Content-Type: application/json");
-    http_message_add(m, "User-Agent: sluice/%s", engine_version(engine));
+    http_message_add(m, xstrdup("Content-Type: application/json"));
+    http_message_add(m, xasprintf("User-Agent: sluice/%s", engine_version(engine)));
     return m;
 }
 
-void http_message_add(struct http_message *m, const char *format, ...) {
-    struct strbuf line = STRBUF_INIT;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(&line, format, args);
-    va_end(args);
-    m->headers[m->header_count++] = strbuf_take(&line);
+void http_message_add(struct http_message *m, char *header) {
+    m->headers[m->header_count++] = header;
 }
 
 void http_message_free(struct http_message *m) {

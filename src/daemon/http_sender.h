@@ -38,8 +38,8 @@ struct http_message {
 };
 /* With the headers common to all messages. */
 struct http_message *http_message_new(const struct engine *engine);
-void http_message_add(struct http_message *message, const char *format, ...) _printf_(2, 3);
-void http_message_free(struct http_message *message); /* accepts NULL */
+void http_message_add(struct http_message *message, char *header); /* takes the header */
+void http_message_free(struct http_message *message);              /* accepts NULL */
 
 struct http_sender;
 

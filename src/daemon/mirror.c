@@ -165,7 +165,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
     if (path && *path == '/' && wanted) {
         job->path = xstrdup(path);
         struct store_query runs = { .kind = QUERY_RUNS, .task = job->task, .limit = 1 };
-        if (job->status == CARD_FAILED || job->explains)
+        if (job->explains)
             store_query(engine_store(m->engine), &runs, runs_answered, job);
         else
             (void)worker_submit(m->worker, &job->base);
@@ -269,10 +269,9 @@ static void handle(void *ctx, const struct event_row *event) {
     job->seq = event->seq;
     job->task = event->task;
     job->status = status;
-    job->explains = failed_attempt(data);
-    bool why = status == CARD_FAILED || job->explains;
-    job->line =
-        line_of(m, event, status, why ? json_string_value(json_object_get(data, "reason")) : NULL);
+    job->explains = status == CARD_FAILED || failed_attempt(data);
+    job->line = line_of(m, event, status,
+                        job->explains ? json_string_value(json_object_get(data, "reason")) : NULL);
     json_decref(data);
     struct store_query question = { .kind = QUERY_SPECS, .tasks = &job->task, .task_count = 1 };
     store_query(engine_store(m->engine), &question, spec_answered, job);

@@ -121,21 +121,18 @@ struct environment {
     size_t count;
 };
 
+/* The pair is in the arena. */
 static void add_pair(struct environment *env, const char *pair) {
     if (env->count < VARIABLES_MAX)
-        env->pairs[env->count++] = arena_strdup(&env->arena, pair);
+        env->pairs[env->count++] = pair;
 }
 
 static void put(struct environment *env, const char *name, const char *value) {
-    _cleanup_(strbuf_finish) struct strbuf pair = STRBUF_INIT;
-    strbuf_printf(&pair, "%s=%s", name, value ? value : "");
-    add_pair(env, strbuf_text(&pair));
+    add_pair(env, arena_printf(&env->arena, "%s=%s", name, value ? value : ""));
 }
 
 static void put_number(struct environment *env, const char *name, int64_t number) {
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%" PRId64, number);
-    put(env, name, text);
+    add_pair(env, arena_printf(&env->arena, "%s=%" PRId64, name, number));
 }
 
 static void pass(struct environment *env, const char *name) {
@@ -187,7 +184,7 @@ static void put_common(struct environment *env, const struct engine *engine) {
     const char *const *names = NULL;
     put(env, "SLUICE_SOCKET", engine_socket_path(engine));
     helper_mark(engine_data(engine), &mark);
-    add_pair(env, strbuf_text(&mark));
+    add_pair(env, arena_strdup(&env->arena, strbuf_text(&mark)));
     size_t count = config_words(engine_config(engine), "tasks.env", NULL, &names);
     for (size_t i = 0; i < count; i++)
         pass(env, names[i]);
@@ -230,15 +227,14 @@ static void fill_desktop(const struct news *news, struct environment *env, const
     static const char *const session[] = { "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
                                            "XDG_RUNTIME_DIR" };
     _cleanup_(strbuf_finish) struct strbuf bus = STRBUF_INIT, body = STRBUF_INIT;
-    char summary[64];
     bool urgent = news->kind == NEWS_FAILED || news->kind == NEWS_PERSON;
-    (void)snprintf(summary, sizeof(summary), "Sluice: %s", news_kind_name(news->kind));
     escape(news->text ? news->text : "", &body);
     const char *words[DESKTOP_WORDS] = { "notify-send",
                                          "--app-name=Sluice",
                                          urgent ? "--urgency=critical" : "--urgency=normal",
                                          "--",
-                                         arena_strdup(&env->arena, summary),
+                                         arena_printf(&env->arena, "Sluice: %s",
+                                                      news_kind_name(news->kind)),
                                          arena_strdup(&env->arena, strbuf_text(&body)) };
     memcpy(argv, words, sizeof(words));
     (void)find_bus(&bus);

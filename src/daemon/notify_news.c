@@ -34,10 +34,7 @@ const char *news_kind_name(enum news_kind kind) {
 struct news *news_free(struct news *n) {
     if (!n)
         return NULL;
-    char *const texts[] = { n->id,      n->task, n->project, n->title, n->reason,
-                            n->message, n->text, n->account, n->alert, n->group };
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-        free(texts[i]);
+    arena_finish(&n->arena);
     free(n);
     return NULL;
 }
@@ -51,8 +48,8 @@ void news_reader_finish(struct news_reader *reader) {
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* On one line, at most TEXT_MAX bytes; NULL if empty. */
-static char *clean(const char *text) {
-    struct strbuf out = STRBUF_INIT;
+static char *clean(struct news *n, const char *text) {
+    _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     if (!text || !*text)
         return NULL;
     for (size_t left = strlen(text); left > 0;) {
@@ -71,7 +68,7 @@ static char *clean(const char *text) {
         text += step;
         left -= step;
     }
-    return strbuf_take(&out);
+    return arena_strdup(&n->arena, strbuf_text(&out));
 }
 
 static const char *member(const json_t *data, const char *name) {
@@ -88,7 +85,7 @@ static int64_t number(const json_t *data, const char *name) {
 static struct news *news_new(enum news_kind kind, const char *reason) {
     struct news *n = xcalloc(1, sizeof(*n));
     n->kind = kind;
-    n->reason = clean(reason);
+    n->reason = clean(n, reason);
     return n;
 }
 
@@ -127,10 +124,10 @@ static struct news *read_alert(const struct engine *engine, const struct event_r
         return NULL;
     _cleanup_(freep) char *kind = xstrndup(key, size);
     struct news *n = news_new(NEWS_PERSON, kind);
-    n->alert = clean(key);
-    n->text = clean(*member(data, "text") ? member(data, "text") : key);
+    n->alert = clean(n, key);
+    n->text = clean(n, *member(data, "text") ? member(data, "text") : key);
     if (is_kind(key, size, "account") && key[size] == ':')
-        n->account = clean(key + size + 1);
+        n->account = clean(n, key + size + 1);
     return n;
 }
 
@@ -161,14 +158,14 @@ static struct news *read_limit(struct news_reader *reader, const struct engine *
         || !is_worth_reporting(reader, account, number(data, "hits"), pause))
         return NULL;
     struct news *n = news_new(NEWS_LIMITED, "rate-limit");
-    n->account = clean(account);
+    n->account = clean(n, account);
     n->until = until;
     return n;
 }
 
 static struct news *read_group(const json_t *data) {
     struct news *n = news_new(NEWS_GROUP, "closed");
-    n->group = clean(member(data, "group"));
+    n->group = clean(n, member(data, "group"));
     n->total = number(data, "total");
     n->open = number(data, "open");
     n->failed = number(data, "failed");
@@ -191,10 +188,10 @@ static void add_task(const struct engine *engine, const struct event_row *event,
         return;
     n->number = event->task;
     n->attempt = event->attempt;
-    n->task = clean(engine_task_id(engine, event->task, id));
+    n->task = clean(n, engine_task_id(engine, event->task, id));
     if (core_task(engine_core(engine), event->task, &view) && view.project)
         n->project =
-            clean(symbol_name(core_symbols((struct core *)engine_core(engine)), view.project));
+            clean(n, symbol_name(core_symbols((struct core *)engine_core(engine)), view.project));
 }
 
 struct news *news_read(struct news_reader *reader, const struct engine *engine,
@@ -216,7 +213,7 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
         return news_free(n);
     n->seq = event->seq;
     n->at = event->at;
-    n->id = xasprintf("%" PRIu64 "-%" PRId64, event->seq, event->at);
+    n->id = arena_printf(&n->arena, "%" PRIu64 "-%" PRId64, event->seq, event->at);
     add_task(engine, event, n);
     return n;
 }
@@ -224,56 +221,60 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
 struct news *news_sample(time_ms now) {
     struct news *n = news_new(NEWS_TEST, "test");
     n->at = now;
-    n->id = xasprintf("test-%" PRId64, now);
-    n->text = xstrdup("this is a test: somebody said 'sluice notify test'");
+    n->id = arena_printf(&n->arena, "test-%" PRId64, now);
+    n->text = arena_strdup(&n->arena, "this is a test: somebody said 'sluice notify test'");
     return n;
 }
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-static char *limit_text(const struct news *n) {
+static char *limit_text(struct news *n) {
     char when[32] = "?";
     time_t seconds = (time_t)(n->until / 1000);
     struct tm day;
     if (gmtime_r(&seconds, &day))
         (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &day);
-    return xasprintf("account '%s' is limited until %s: what uses it waits, and goes on by itself",
-                     n->account ? n->account : "?", when);
+    return arena_printf(
+        &n->arena, "account '%s' is limited until %s: what uses it waits, and goes on by itself",
+        n->account ? n->account : "?", when);
 }
 
-static char *make_text(const struct news *n) {
-    _cleanup_(freep) char *title = n->title ? xasprintf(": %s", n->title) : xstrdup("");
+static char *make_text(struct news *n) {
+    const char *title = n->title ? arena_printf(&n->arena, ": %s", n->title) : "";
     switch (n->kind) {
     case NEWS_DONE:
-        return xasprintf("'%s' is done%s", n->task, title);
+        return arena_printf(&n->arena, "'%s' is done%s", n->task, title);
     case NEWS_FAILED:
-        return xasprintf("'%s' has failed (%s%s%s)%s", n->task, n->reason ? n->reason : "failed",
-                         n->message ? ": " : "", n->message ? n->message : "", title);
+        return arena_printf(&n->arena, "'%s' has failed (%s%s%s)%s", n->task,
+                            n->reason ? n->reason : "failed", n->message ? ": " : "",
+                            n->message ? n->message : "", title);
     case NEWS_LIMITED:
         return limit_text(n);
     case NEWS_PERSON:
         if (strcmp(n->reason, "review") == 0)
-            return xasprintf("'%s' waits for review: 'sluice approve %s', or 'sluice reject "
-                             "%s'%s",
-                             n->task, n->task, n->task, title);
-        return xasprintf("'%s' waits for somebody to close it: 'sluice close %s'%s", n->task,
-                         n->task, title);
+            return arena_printf(&n->arena,
+                                "'%s' waits for review: 'sluice approve %s', or 'sluice reject "
+                                "%s'%s",
+                                n->task, n->task, n->task, title);
+        return arena_printf(&n->arena, "'%s' waits for somebody to close it: 'sluice close %s'%s",
+                            n->task, n->task, title);
     case NEWS_GROUP:
-        return xasprintf(
+        return arena_printf(
+            &n->arena,
             "group '%s' is finished: %" PRId64 " done, %" PRId64 " failed, %" PRId64 " open",
             n->group ? n->group : "", n->total - n->open - n->failed, n->failed, n->open);
     case NEWS_TEST:
     case NEWS_KIND_MAX:
         break;
     }
-    return xstrdup("");
+    return arena_strdup(&n->arena, "");
 }
 
 /* A title may be older than the secret that it contains. */
-static char *clean_for(const struct engine *engine, const char *text) {
+static char *clean_for(const struct engine *engine, struct news *n, const char *text) {
     _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
     bool is_redacted = text && engine_redact(engine, text, strlen(text), &shown);
-    return clean(is_redacted ? strbuf_text(&shown) : text);
+    return clean(n, is_redacted ? strbuf_text(&shown) : text);
 }
 
 /* --- title and message ------------------------------------------------------------------------ */
@@ -302,7 +303,8 @@ static void runs_answered(void *ctx, const struct store_answer *answer, const st
     else if (run && run->exit_code >= 0)
         (void)snprintf(how, sizeof(how), "exit code %d", (int)run->exit_code);
     if (run)
-        c->news->message = clean_for(c->engine, run->message && *run->message ? run->message : how);
+        c->news->message =
+            clean_for(c->engine, c->news, run->message && *run->message ? run->message : how);
     complete(c);
 }
 
@@ -310,7 +312,7 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
     struct completion *c = ctx;
     struct store_query runs = { .kind = QUERY_RUNS, .task = c->news->number, .limit = 1 };
     if (!err && answer->count > 0)
-        c->news->title = clean_for(c->engine, answer->specs[0].title);
+        c->news->title = clean_for(c->engine, c->news, answer->specs[0].title);
     if (c->news->kind == NEWS_FAILED)
         store_query(engine_store(c->engine), &runs, runs_answered, c);
     else

@@ -11,6 +11,7 @@
  * Life:  news_read → news_complete (reads the title from the store) → … → news_free */
 #pragma once
 
+#include "base/arena.h"
 #include "engine/engine.h"
 
 #define NEWS_SCHEMA_VERSION 1
@@ -25,8 +26,9 @@ enum news_kind {
     NEWS_KIND_MAX,
 };
 
-/* Strings are on one line, without control characters, and owned; NULL: none. */
+/* Strings are on one line, without control characters, in the arena; NULL: none. */
 struct news {
+    struct arena arena;
     enum news_kind kind;
     uint64_t seq; /* of its event; 0: a test */
     time_ms at;

@@ -129,12 +129,9 @@ bool standby_can_go_on(int result) {
     return standby_can_wait(result) || result == -EROFS || result == -EACCES;
 }
 
-struct store_await *standby_take(struct standby *s) {
+struct store_await *standby_take(struct standby *s, const char **ret_url) {
+    *ret_url = s->url;
     return TAKE_PTR(s->await);
-}
-
-const char *standby_url(const struct standby *s) {
-    return s->url;
 }
 
 void standby_again(struct standby *s, const struct error *why) {

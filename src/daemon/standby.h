@@ -37,10 +37,9 @@ int standby_new(const struct standby_options *options, const struct config *conf
                 struct standby **ret_standby, struct error *err);
 struct standby *standby_free(struct standby *standby); /* accepts NULL, returns NULL */
 
-/* The `awaited` for store_open; once. It belongs to `standby_url`, even if the configuration has
+/* The `awaited` for store_open; once. It belongs to *ret_url, even if the configuration has
  * changed. */
-struct store_await *standby_take(struct standby *standby);
-const char *standby_url(const struct standby *standby);
+struct store_await *standby_take(struct standby *standby, const char **ret_url);
 /* The open failed. */
 void standby_again(struct standby *standby, const struct error *why);
 /* The configuration has changed. */

@@ -142,8 +142,8 @@ static int sign(const struct webhook *w, struct http_message *m, struct error *e
     explicit_bzero(&hmac, sizeof(hmac));
     if (secret.length > 0)
         explicit_bzero(secret.text, secret.length);
-    http_message_add(m, "Sluice-Timestamp: %s", timestamp);
-    http_message_add(m, "Sluice-Signature: v1=%s", hex);
+    http_message_add(m, xasprintf("Sluice-Timestamp: %s", timestamp));
+    http_message_add(m, xasprintf("Sluice-Signature: v1=%s", hex));
     return 0;
 }
 
@@ -154,8 +154,8 @@ static int fill_message(const struct webhook *w, const struct news *news, struct
     m->size = body.length;
     m->body = strbuf_take(&body);
     m->timeout = span(w, "notify.timeout_s");
-    http_message_add(m, "Sluice-Id: %s", news->id);
-    http_message_add(m, "Sluice-Kind: %s", news_kind_name(news->kind));
+    http_message_add(m, xasprintf("Sluice-Id: %s", news->id));
+    http_message_add(m, xasprintf("Sluice-Kind: %s", news_kind_name(news->kind)));
     int r = http_url_parse(url_of(w), &m->url, err);
     if (r < 0)
         return error_prefix(err, "notify.webhook");
