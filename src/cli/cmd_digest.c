@@ -165,9 +165,14 @@ static int gather_events(struct gathering *g) {
 
 /* --- outcomes -------------------------------------------------------------------------------- */
 
+static int compare_int(const json_t *a, const json_t *b, const char *member) {
+    int64_t x = get_int(a, member, 0), y = get_int(b, member, 0);
+    return x < y ? -1 : x > y;
+}
+
+/* The latest first. */
 static int by_time(const void *a, const void *b) {
-    int64_t x = get_int(*(json_t *const *)a, "at", 0), y = get_int(*(json_t *const *)b, "at", 0);
-    return x > y ? -1 : x < y;
+    return compare_int(*(json_t *const *)b, *(json_t *const *)a, "at");
 }
 
 /* The first `most` items of a list, which is taken. */
@@ -339,9 +344,7 @@ static int by_names(const void *a, const void *b) {
 }
 
 static int by_change(const void *a, const void *b) {
-    int64_t x = get_int(*(json_t *const *)a, "since", 0);
-    int64_t y = get_int(*(json_t *const *)b, "since", 0);
-    return x < y ? -1 : x > y;
+    return compare_int(*(json_t *const *)a, *(json_t *const *)b, "since");
 }
 
 static void take_waiting(void *ctx, const json_t *task) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/id_map.h"
 #include "cli/graph_view.h"
@@ -235,13 +236,15 @@ static void print_foot(const struct graph_view *view, struct strbuf *out) {
 
 void graph_print_text(const struct graph_view *view, const struct graph_text *how,
                       struct strbuf *out) {
+    _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
     size_t count = view->count + 2;
     struct tree t = { .view = view };
-    uint32_t **arrays[] = { &t.above, &t.first, &t.next, &t.in_first };
-    for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
-        *arrays[i] = xcalloc(count, sizeof(uint32_t));
-    t.incoming = xcalloc(view->line_count + 1, sizeof(*t.incoming));
-    t.last = xcalloc(count, sizeof(*t.last));
+    t.above = arena_alloc(&arena, count * sizeof(*t.above));
+    t.first = arena_alloc(&arena, count * sizeof(*t.first));
+    t.next = arena_alloc(&arena, count * sizeof(*t.next));
+    t.in_first = arena_alloc(&arena, count * sizeof(*t.in_first));
+    t.incoming = arena_alloc(&arena, (view->line_count + 1) * sizeof(*t.incoming));
+    t.last = arena_alloc(&arena, count * sizeof(*t.last));
     index_lines(view, false, t.in_first, t.incoming);
     choose_parents(&t);
     link_children(&t);
@@ -249,10 +252,6 @@ void graph_print_text(const struct graph_view *view, const struct graph_text *ho
         if (t.above[i] == NONE)
             print_tree(&t, how, i, out);
     print_foot(view, out);
-    for (size_t i = 0; i < ARRAY_SIZE(arrays); i++)
-        free(*arrays[i]);
-    free(t.incoming);
-    free(t.last);
 }
 
 /* --- Graphviz and Mermaid --------------------------------------------------------------------- */
@@ -525,16 +524,10 @@ static void put_curve(struct strbuf *out, const struct drawing *d, const struct 
 static void put_box(struct strbuf *out, const struct drawing *d, size_t i) {
     const struct graph_box *b = &d->view->boxes[i];
     const struct place *p = &d->places[i];
+    _cleanup_(freep) char *text = xasprintf("%s: %s%s%s. %s", b->id, b->state, b->gate ? ", " : "",
+                                            b->gate ? b->gate : "", b->title);
     strbuf_puts(out, "<g><title>");
-    put_xml(out, b->id, 0);
-    strbuf_puts(out, ": ");
-    put_xml(out, b->state, 0);
-    if (b->gate) {
-        strbuf_puts(out, ", ");
-        put_xml(out, b->gate, 0);
-    }
-    strbuf_puts(out, ". ");
-    put_xml(out, b->title, 0);
+    put_xml(out, text, 0);
     strbuf_printf(out,
                   "</title><rect class=\"box %s%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
                   "rx=\"6\"/>",
@@ -549,14 +542,15 @@ static void put_box(struct strbuf *out, const struct drawing *d, size_t i) {
 }
 
 void graph_print_svg(const struct graph_view *view, struct strbuf *out) {
+    _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
     struct drawing d = { .view = view };
     size_t count = view->count + 2;
     int bottom;
-    d.places = xcalloc(count, sizeof(*d.places));
-    d.sorted = xcalloc(count, sizeof(*d.sorted));
-    d.begin = xcalloc(count, sizeof(*d.begin));
-    d.first = xcalloc(count, sizeof(*d.first));
-    d.lines = xcalloc(2 * view->line_count + 1, sizeof(*d.lines));
+    d.places = arena_alloc(&arena, count * sizeof(*d.places));
+    d.sorted = arena_alloc(&arena, count * sizeof(*d.sorted));
+    d.begin = arena_alloc(&arena, count * sizeof(*d.begin));
+    d.first = arena_alloc(&arena, count * sizeof(*d.first));
+    d.lines = arena_alloc(&arena, (2 * view->line_count + 1) * sizeof(*d.lines));
     index_lines(view, true, d.first, d.lines);
     make_columns(&d);
     for (unsigned sweep = 0; sweep < SWEEPS; sweep++)
@@ -571,11 +565,6 @@ void graph_print_svg(const struct graph_view *view, struct strbuf *out) {
     for (size_t i = 0; i < view->count; i++)
         put_box(out, &d, i);
     strbuf_puts(out, "</svg>\n");
-    free(d.places);
-    free(d.sorted);
-    free(d.begin);
-    free(d.first);
-    free(d.lines);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */

@@ -42,10 +42,13 @@ static void add_log(struct logs *l, const char *name, FILE *to) {
 }
 
 static int read_call(struct logs *l) {
+    static const char *const names[] = { "err", "check", "prepare" };
     const struct cmd_call *call = l->call;
-    bool errors = cmd_has(call, "err"), checks = cmd_has(call, "check"),
-         prepares = cmd_has(call, "prepare"), both = cmd_has(call, "both");
-    if (errors + checks + prepares + both > 1)
+    bool both = cmd_has(call, "both");
+    int chosen = both;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        chosen += cmd_has(call, names[i]);
+    if (chosen > 1)
         return cmd_usage_error(
             call->cmd, "only one of '--err', '--check', '--prepare' and '--both' can be used");
     if (call->json && (cmd_has(call, "follow") || both))
@@ -56,14 +59,13 @@ static int read_call(struct logs *l) {
     int code = cmd_number(call, "attempt", 1, INT64_MAX, &l->attempt);
     if (code == CMD_OK)
         code = cmd_number(call, "tail", 0, INT64_MAX, &l->tail);
-    if (both || (!errors && !checks && !prepares))
+    if (both || chosen == 0)
         add_log(l, "out", stdout);
-    if (errors || both)
-        add_log(l, "err", both ? stderr : stdout);
-    if (checks)
-        add_log(l, "check", stdout);
-    if (prepares)
-        add_log(l, "prepare", stdout);
+    if (both)
+        add_log(l, "err", stderr);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (cmd_has(call, names[i]))
+            add_log(l, names[i], stdout);
     return code;
 }
 

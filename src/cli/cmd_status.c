@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/money.h"
 #include "cli/follow.h"
 #include "cli/print_task.h"
@@ -192,21 +193,22 @@ static void add_limit(struct screen *s, const char *key, int64_t used, int64_t c
 
 /* A limit or limiter. */
 static void add_runs_limit(struct screen *s, const char *prefix, const json_t *item) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, state = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf state = STRBUF_INIT;
+    _cleanup_(freep) char *key =
+        xasprintf("%s%s", prefix, get_text(item, *prefix ? "name" : "key", "?"));
     const char *word = get_text(item, "state", "open");
     bool closed = strcmp(word, "open") != 0;
     time_ms opens_at = get_int(item, "opens_at", 0);
     int64_t hits = get_int(item, "hits", 0), cap = get_int(item, "cap", -1);
-    strbuf_printf(&key, "%s%s", prefix, get_text(item, *prefix ? "name" : "key", "?"));
     if (*prefix && closed)
         strbuf_puts(&state, word);
     if (*prefix && opens_at > s->now)
         strbuf_printf(&state, ", opens %s", print_when(opens_at, s->now).text);
     if (state.length > 0 && hits > 0)
         strbuf_printf(&state, ", %" PRId64 " hit%s", hits, hits == 1 ? "" : "s");
-    if (cap >= 0 || s->all || strcmp(strbuf_text(&key), "runs") == 0)
-        add_limit(s, strbuf_text(&key), get_int(item, "used", -1), cap,
-                  closed ? LIMIT_CLOSED : LIMIT_OPEN, &state);
+    if (cap >= 0 || s->all || strcmp(key, "runs") == 0)
+        add_limit(s, key, get_int(item, "used", -1), cap, closed ? LIMIT_CLOSED : LIMIT_OPEN,
+                  &state);
 }
 
 /* A row for its tokens and one for its money, if they are limited. */
@@ -434,16 +436,15 @@ static void put_section(struct screen *s, struct section *section) {
     size_t columns = rows->column_count, last = columns - 1;
     size_t total = section->total > section->wanted ? section->total : section->wanted;
     const char *title = rows->columns[last].title;
-    _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
     if (section->wanted == 0)
         return;
     for (size_t i = 0; i < section->given; i++)
         output_measure(rows->columns, columns, (const char *const *)&rows->cells[i * columns]);
     strbuf_puts(&s->out, s->tight ? "" : "\n");
     /* Titles show the number of hidden rows, which costs no line; except for events. */
-    strbuf_printf(&more, "%s (%zu more)", title, total - section->given);
+    _cleanup_(freep) char *more = xasprintf("%s (%zu more)", title, total - section->given);
     if (section->given < total && section != &s->sections[EVENTS])
-        rows->columns[last].title = strbuf_text(&more);
+        rows->columns[last].title = more;
     output_head(rows->columns, columns, &s->out);
     rows->columns[last].title = title;
     size_t room = rows_room(rows, 8);

@@ -53,26 +53,15 @@ static int watch_signals(void) {
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void take_size(struct session *s) {
-    top_screen_resize();
-    top_screen_size(&s->top.width, &s->top.height);
-}
-
 /* 1: exit. */
 static int take_signals(struct session *s) {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        switch (info.ssi_signo) {
-        case SIGWINCH:
-            take_size(s);
-            break;
-        case SIGTSTP:
-            top_screen_suspend();
-            take_size(s);
-            break;
-        default:
+        if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGTSTP)
             return 1;
-        }
+        if (info.ssi_signo == SIGTSTP)
+            top_screen_suspend();
+        top_screen_resize(&s->top.width, &s->top.height);
     }
     return 0;
 }
@@ -134,7 +123,7 @@ static int run_screen(struct session *s) {
         cmd_warn("%s", err.text);
         return CMD_USAGE;
     }
-    take_size(s);
+    top_screen_resize(&s->top.width, &s->top.height);
     draw(s); /* so that the list knows its height */
     for (bool more = true; wait_for_anything(s, more);) {
         if (!s->top.unreachable && top_daemon_pause(&s->daemon, &s->top, clock_read_steady()) == 0)

@@ -9,9 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
-#include "cli/cmd.h"
 #include "cli/daemon.h"
 #include "cli/follow.h"
+#include "cli/request.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 
@@ -64,9 +64,8 @@ static uint64_t header_number(const struct client *client, const char *name, uin
 }
 
 static void build_path(const struct log_stream *log, struct strbuf *path) {
-    strbuf_puts(path, "/v1/tasks/");
-    client_escape(path, log->task);
-    strbuf_printf(path, "/log?stream=%s", log->name);
+    request_path(path, "/v1/tasks/", log->task, "/log?stream=");
+    strbuf_puts(path, log->name);
     if (log->attempt > 0)
         strbuf_printf(path, "&attempt=%" PRIu32, log->attempt);
     if (log->tail > 0)
@@ -94,10 +93,8 @@ static void begin_transcript(struct log_stream *log) {
 int log_stream_begin(struct log_stream *log, struct error *err) {
     log_stream_close(log);
     int r = daemon_connect(false, &log->client, err);
-    if (r < 0) {
-        log->client = NULL;
+    if (r < 0)
         return r;
-    }
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     build_path(log, &path);
     int status = client_begin_bytes(log->client, strbuf_text(&path), bytes_came, log, err);
@@ -186,10 +183,8 @@ int follow_open_events(struct client **events, const char *path, time_ms timeout
                        struct error *err) {
     *events = client_close(*events);
     int r = daemon_connect(false, events, err);
-    if (r < 0) {
-        *events = NULL;
+    if (r < 0)
         return r;
-    }
     if (timeout > 0)
         client_set_timeout(*events, timeout);
     int status =

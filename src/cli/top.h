@@ -297,7 +297,6 @@ enum top_key {
     TOP_KEY_ENTER,
     TOP_KEY_ESCAPE,
     TOP_KEY_BACKSPACE,
-    TOP_KEY_REDRAW,
 };
 
 enum top_mode {
@@ -411,7 +410,6 @@ struct top_daemon {
     struct request req;
     struct client *events; /* NULL: not connected */
     struct log_stream log;
-    bool log_open;        /* a log is visible */
     bool news;            /* something happened since the last refresh */
     time_ms received;     /* steady clock: last data of the event stream */
     time_ms reconnected;  /* steady clock: last attempt to reconnect */
@@ -444,7 +442,7 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top);
 /* The terminal. The only file that uses the terminal library.
  *
  *     if (top_screen_open(&err) < 0) …            // a message: no terminal, unknown TERM
- *     top_screen_size(&width, &height);
+ *     top_screen_resize(&width, &height);
  *     top_screen_show(&cells);
  *     while ((key = top_screen_key()) >= 0) …     // until nothing is left to read
  *     top_screen_close();
@@ -457,9 +455,8 @@ json_t *top_daemon_all(struct top_daemon *d, struct top *top);
 int top_screen_open(struct error *err);
 void top_screen_close(void);
 
-/* Reads the size, after SIGWINCH and when the program resumes; the next drawing is complete. */
-void top_screen_resize(void);
-void top_screen_size(unsigned *ret_width, unsigned *ret_height);
+/* Reads the size, after SIGWINCH and top_screen_suspend; the next drawing is complete. */
+void top_screen_resize(unsigned *ret_width, unsigned *ret_height);
 /* The next top_screen_show redraws everything. */
 void top_screen_redraw(void);
 /* Sends only differences from the last one. */

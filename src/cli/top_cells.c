@@ -239,14 +239,13 @@ size_t top_text_draw(struct top_text *text, struct top_cells *cells, unsigned y,
     struct drawing d = { NULL, y, height, cells->width, 0, 0 };
     if (cells->width == 0)
         return 0;
-    for (size_t i = 0; i < text->count; i++)
-        draw_line(&d, cells->unicode, &text->lines[i]);
-    size_t most = d.rows > height ? d.rows - height : 0;
-    text->top = text->top < most ? text->top : most;
-    d.cells = cells;
-    d.first = text->top;
-    d.rows = 0;
-    for (size_t i = 0; i < text->count; i++)
-        draw_line(&d, cells->unicode, &text->lines[i]);
+    for (int pass = 0; pass < 2; pass++) { /* counts, then draws */
+        d.rows = 0;
+        for (size_t i = 0; i < text->count; i++)
+            draw_line(&d, cells->unicode, &text->lines[i]);
+        size_t most = d.rows > height ? d.rows - height : 0;
+        d.first = text->top = text->top < most ? text->top : most;
+        d.cells = cells;
+    }
     return d.rows;
 }

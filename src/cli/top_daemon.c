@@ -91,7 +91,6 @@ static void open_log(struct top_daemon *d, struct top *top) {
         .text = true,
         .tail = LOG_TAIL,
     };
-    d->log_open = true;
     if (!top->unreachable)
         begin_log(d, top);
 }
@@ -124,7 +123,7 @@ void top_daemon_listen(struct top_daemon *d, struct top *top, bool ready) {
         if (top_daemon_open(d, &err) < 0)
             return;
         top->unreachable = false; /* everything is reloaded */
-        if (d->log_open && !top->log.ended)
+        if (top->log.task && !top->log.ended)
             begin_log(d, top);
         return;
     }
@@ -183,7 +182,6 @@ void top_daemon_refresh(struct top_daemon *d, struct top *top) {
 struct fetch {
     struct top_daemon *d;
     struct top *top;
-    enum top_pane pane;
 };
 
 /* The daemon evaluates words like "project:web"; the others are matched here. */
@@ -213,7 +211,7 @@ static int fetch_page(void *ctx, const char *cursor, json_t *page, char **ret_ne
     _cleanup_(freep) char *next = cursor ? xstrdup(cursor) : NULL;
     for (unsigned requests = 0; requests < REQUESTS_MOST; requests++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, words = STRBUF_INIT;
-        put_tasks_path(&path, f->top, f->pane);
+        put_tasks_path(&path, f->top, f->top->pane);
         split_filter(f->top, &path, &words);
         /* A page of matches cannot end inside an answer: its cursor is at the answer's end. */
         strbuf_printf(&path, "&limit=%d", words.length > 0 ? FILTER_PAGE : PAGE);
@@ -236,7 +234,7 @@ bool top_daemon_load(struct top_daemon *d, struct top *top) {
     if (top->unreachable || top->mode != TOP_MODE_LIST || top->pane >= TOP_LISTS)
         return false;
     struct top_list *list = &top->lists[top->pane];
-    struct fetch fetch = { d, top, top->pane };
+    struct fetch fetch = { d, top };
     struct error err = { 0 };
     time_ms begin = clock_read_steady();
     if (!top_list_wants(list))
@@ -300,7 +298,6 @@ void top_daemon_do(struct top_daemon *d, struct top *top) {
     case TOP_REQUEST_CLOSE_LOG:
         log_stream_finish(&d->log);
         d->log = (struct log_stream){ 0 };
-        d->log_open = false;
         break;
     case TOP_REQUEST_CHANGE:
         do_change(d, top);

@@ -24,20 +24,17 @@ const struct top_pane_row top_panes[TOP_PANE_MAX] = {
     [TOP_PANE_ALERTS]  = { "alerts" },
 };
 
+enum { VERB_HOLD, VERB_RELEASE, VERB_PAUSE, VERB_RESUME }; /* the first verbs; they have no key */
 static const struct top_verb verbs[] = {
+    { 0, "/v1/tasks/hold", NULL, "held", NULL, NULL },
+    { 0, "/v1/tasks/release", NULL, "released", NULL, NULL },
+    { 0, "/v1/pause", NULL, "paused; what runs goes on", NULL, "pause %s? what runs goes on" },
+    { 0, "/v1/resume", NULL, "resumed", NULL, "resume %s?" },
     { 'c', "/v1/tasks/cancel", NULL, "canceled", "is told to stop", "cancel %s?" },
     { 'r', "/v1/tasks/retry", NULL, "retried", NULL, NULL },
     { '+', "/v1/tasks/priority", "front", "goes before all that wait", NULL, NULL },
     { '-', "/v1/tasks/priority", "back", "goes behind all that wait", NULL, NULL },
 };
-static const struct top_verb verb_hold =
-    { 'h', "/v1/tasks/hold", NULL, "held", NULL, NULL };
-static const struct top_verb verb_release =
-    { 'h', "/v1/tasks/release", NULL, "released", NULL, NULL };
-static const struct top_verb verb_pause =
-    { 'p', "/v1/pause", NULL, "paused; what runs goes on", NULL, "pause %s? what runs goes on" };
-static const struct top_verb verb_resume =
-    { 'p', "/v1/resume", NULL, "resumed", NULL, "resume %s?" };
 /* clang-format on */
 
 int top_pane_find(const char *name) {
@@ -138,7 +135,7 @@ static void pause_or_resume(struct top *top, bool of_project) {
         if (project && strcmp(get_text(one, "name", ""), project) == 0)
             paused = get_true(one, "paused");
     }
-    change(top, paused ? &verb_resume : &verb_pause, project);
+    change(top, &verbs[paused ? VERB_RESUME : VERB_PAUSE], project);
 }
 
 static bool take_verb(struct top *top, int key) {
@@ -151,7 +148,7 @@ static bool take_verb(struct top *top, int key) {
         bool release = top->mode == TOP_MODE_TEXT ? top->text_can_release
                                                   : top_offers(selected_task(top), "release");
         if (id)
-            change(top, release ? &verb_release : &verb_hold, id);
+            change(top, &verbs[release ? VERB_RELEASE : VERB_HOLD], id);
         return true;
     }
     for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
@@ -317,15 +314,12 @@ static void close_mode(struct top *top) {
     }
     /* Back from a log to the task's details, if they were open. */
     top->mode = top->mode == TOP_MODE_LOG && top->text_id ? TOP_MODE_TEXT : TOP_MODE_LIST;
-    if (top->mode == TOP_MODE_TEXT)
-        return;
-    free(top->text_id);
-    top->text_id = NULL;
+    if (top->mode == TOP_MODE_LIST)
+        free(TAKE_PTR(top->text_id));
 }
 
 static void show_text(struct top *top) {
-    free(top->text_id);
-    top->text_id = NULL;
+    free(TAKE_PTR(top->text_id));
     top->text.top = 0;
     top->mode = TOP_MODE_TEXT;
 }
@@ -382,34 +376,16 @@ static void take_in_log(struct top *top, int key) {
     case 'e':
         open_log(top, next_stream(top->log.stream));
         break;
-    case 'q':
-    case TOP_KEY_ESCAPE:
-    case TOP_KEY_LEFT:
-        close_mode(top);
-        break;
     default:
         (void)(key == 'c' && take_verb(top, key));
         break;
     }
 }
 
-static void take_in_text(struct top *top, int key) {
-    switch (key) {
-    case 'q':
-    case TOP_KEY_ESCAPE:
-    case TOP_KEY_LEFT:
-    case TOP_KEY_ENTER:
-        close_mode(top);
-        break;
-    case 'l':
-        if (top->text_id)
-            open_log(top, "out");
-        break;
-    default:
-        if (top->text_id)
-            (void)take_verb(top, key);
-        break;
-    }
+static bool closes_mode(const struct top *top, int key) {
+    return top->mode != TOP_MODE_LIST
+           && (key == 'q' || key == TOP_KEY_ESCAPE || key == TOP_KEY_LEFT
+               || (key == TOP_KEY_ENTER && top->mode == TOP_MODE_TEXT));
 }
 
 static void take_in_list(struct top *top, int key) {
@@ -456,7 +432,7 @@ static void take_in_list(struct top *top, int key) {
 void top_input(struct top *top, int key) {
     top->request = TOP_REQUEST_NONE;
     strbuf_clear(&top->message);
-    if (key == TOP_KEY_REDRAW || key == 'L' - '@') {
+    if (key == 'L' - '@') { /* Ctrl-L */
         top->request = TOP_REQUEST_REDRAW;
     } else if (top->prompt == TOP_PROMPT_SURE) {
         top->prompt = TOP_PROMPT_NONE;
@@ -474,10 +450,14 @@ void top_input(struct top *top, int key) {
         top_help_fill(&top->text, top->unicode);
     } else if (take_movement(top, key)) {
         return;
+    } else if (closes_mode(top, key)) {
+        close_mode(top);
     } else if (top->mode == TOP_MODE_LOG) {
         take_in_log(top, key);
+    } else if (top->text_id && key == 'l') { /* text_id is NULL in a list, and in the help */
+        open_log(top, "out");
     } else if (top->mode == TOP_MODE_TEXT) {
-        take_in_text(top, key);
+        (void)(top->text_id && take_verb(top, key));
     } else {
         take_in_list(top, key);
     }

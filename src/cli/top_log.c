@@ -5,7 +5,6 @@
 #include "cli/top.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,13 +157,6 @@ void top_log_move(struct top_log *log, long by) {
 
 /* --- searching ------------------------------------------------------------------------------- */
 
-static bool is_at(const struct top_log *log, size_t at, const char *wanted, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        if (tolower((unsigned char)log->text.text[at + i]) != tolower((unsigned char)wanted[i]))
-            return false;
-    return true;
-}
-
 /* The first match from `from` to before `to`, or the last one. SIZE_MAX: none. */
 static size_t find_between(const struct top_log *log, size_t from, size_t to, const char *wanted,
                            bool backward) {
@@ -172,7 +164,7 @@ static size_t find_between(const struct top_log *log, size_t from, size_t to, co
     to = to < last ? to : last;
     for (size_t i = 0; from + i < to; i++) {
         size_t at = backward ? to - 1 - i : from + i;
-        if (is_at(log, at, wanted, size))
+        if (strncasecmp(log->text.text + at, wanted, size) == 0)
             return at;
     }
     return SIZE_MAX;

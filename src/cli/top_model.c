@@ -122,36 +122,22 @@ void top_page_read(json_t *page, const json_t *answer, const char *filter) {
     }
 }
 
-static bool has_word(const char *text, const char *word, size_t length) {
-    for (; *text; text++)
-        if (strncasecmp(text, word, length) == 0)
-            return true;
-    return false;
-}
-
-/* "gate:dependency" matches exactly that gate. */
-static bool is_gate(const char *gate, const char *word, size_t length) {
-    size_t before = strlen("gate:");
-    return length > before && strncmp(word, "gate:", before) == 0 && strlen(gate) == length - before
-           && strncasecmp(gate, word + before, length - before) == 0;
-}
-
 bool top_task_matches(const json_t *task, const char *filter) {
     static const char *const members[] = {
         "id", "project", "agent", "kind", "group", "gate", "why"
     };
-    const char *title = print_title(task);
+    const char *title = print_title(task), *gate = get_text(task, "gate", "");
     struct print_text state = print_state(task);
-    for (const char *word = filter + strspn(filter, " "); *word; word += strspn(word, " ")) {
-        size_t length = strcspn(word, " ");
-        bool found = is_gate(get_text(task, "gate", ""), word, length)
-                     || has_word(state.text, word, length)
-                     || (title && has_word(title, word, length));
+    for (size_t length; *(filter += strspn(filter, " ")); filter += length) {
+        length = strcspn(filter, " ");
+        _cleanup_(freep) char *word = xstrndup(filter, length);
+        bool is_gate = strncmp(word, "gate:", strlen("gate:")) == 0 && *gate;
+        bool found = strcasestr(state.text, word) || (title && strcasestr(title, word))
+                     || (is_gate && strcasecmp(gate, word + strlen("gate:")) == 0);
         for (size_t i = 0; i < ARRAY_SIZE(members) && !found; i++)
-            found = has_word(get_text(task, members[i], ""), word, length);
+            found = strcasestr(get_text(task, members[i], ""), word);
         if (!found)
             return false;
-        word += length;
     }
     return true;
 }

@@ -156,14 +156,11 @@ void top_screen_close(void) {
 
 /* --- showing --------------------------------------------------------------------------------- */
 
-void top_screen_resize(void) {
+void top_screen_resize(unsigned *ret_width, unsigned *ret_height) {
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
         (void)resize_term(size.ws_row, size.ws_col);
     top_screen_redraw();
-}
-
-void top_screen_size(unsigned *ret_width, unsigned *ret_height) {
     *ret_width = COLS > 0 ? (unsigned)COLS : 1;
     *ret_height = LINES > 0 ? (unsigned)LINES : 1;
 }
@@ -256,5 +253,4 @@ void top_screen_suspend(void) {
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)sigaction(SIGTSTP, &before, NULL);
     watch_crashes(true);
-    top_screen_resize();
 }
