@@ -8,6 +8,7 @@
  * pending when the turn is canceled. The client's file and terminal methods are not offered: the
  * agent has its own tools in the same folder and sandbox. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,8 +27,7 @@
 
 static void log_begin(struct acp_session *s, struct json_writer *w, const char *event) {
     json_write_init(w, &s->log, false);
-    json_write_object_begin(w);
-    json_put_string(w, "acp", event);
+    json_write_pack(w, "{s:s", "acp", event);
 }
 
 static void log_end(struct acp_session *s, struct json_writer *w) {
@@ -36,8 +36,8 @@ static void log_end(struct acp_session *s, struct json_writer *w) {
 }
 
 static void log_wish(struct json_writer *w, const struct acp_wish *wish) {
-    json_put_string(w, "tool", wish->kind[0] ? wish->kind : "other");
-    json_put_string(w, "argument", wish->argument[0] ? wish->argument : wish->title);
+    json_write_pack(w, "s:s, s:s", "tool", wish->kind[0] ? wish->kind : "other", "argument",
+                    wish->argument[0] ? wish->argument : wish->title);
 }
 
 static void end(struct acp_session *s, int exit_code) {
@@ -50,8 +50,7 @@ static void log_failure(struct acp_session *s, const char *event, int64_t code,
                         const char *message) {
     struct json_writer w;
     log_begin(s, &w, event);
-    json_put_string(&w, "during", s->method);
-    json_put_int(&w, "code", code);
+    json_write_pack(&w, "s:s, s:I", "during", s->method, "code", code);
     if (message)
         json_put_string(&w, "message", message);
     log_end(s, &w);
@@ -88,86 +87,47 @@ static void log_stray(struct acp_session *s, const char *line, size_t size) {
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-static void send_begin(struct acp_session *s, struct json_writer *w, const char *method) {
-    json_write_init(w, &s->to_agent, false);
-    json_write_object_begin(w);
-    json_put_string(w, "jsonrpc", "2.0");
-    json_put_string(w, "method", method);
-}
-
-static void send_end(struct acp_session *s, struct json_writer *w) {
-    json_write_object_end(w); /* params */
-    json_write_object_end(w);
-    strbuf_putc(&s->to_agent, '\n');
-}
-
-static void request(struct acp_session *s, struct json_writer *w, enum acp_phase phase,
-                    const char *method) {
+/* `format` and what follows: the members of params (json_write_pack). */
+static void request(struct acp_session *s, enum acp_phase phase, const char *method,
+                    const char *format, ...) {
+    struct json_writer w;
+    va_list args;
     s->phase = phase;
     s->method = method;
-    send_begin(s, w, method);
-    json_put_int(w, "id", ++s->request);
-    json_put_object(w, "params");
-}
-
-static void send_initialize(struct acp_session *s) {
-    struct json_writer w;
-    request(s, &w, ACP_INITIALIZE, "initialize");
-    json_put_int(&w, "protocolVersion", ACP_PROTOCOL);
-    json_put_object(&w, "clientCapabilities");
-    json_put_object(&w, "fs");
-    json_put_bool(&w, "readTextFile", false);
-    json_put_bool(&w, "writeTextFile", false);
-    json_write_object_end(&w);
-    json_put_bool(&w, "terminal", false);
-    json_write_object_end(&w);
-    json_put_object(&w, "clientInfo");
-    json_put_string(&w, "name", "sluice");
-    json_put_string(&w, "title", "Sluice");
-    json_put_string(&w, "version", ACP_CLIENT_VERSION);
-    json_write_object_end(&w);
-    send_end(s, &w);
+    json_write_init(&w, &s->to_agent, false);
+    json_write_pack(&w, "{s:s, s:s, s:I, s:{", "jsonrpc", "2.0", "method", method, "id",
+                    ++s->request, "params");
+    va_start(args, format);
+    json_write_vpack(&w, format, args);
+    va_end(args);
+    json_write_pack(&w, "}}");
+    strbuf_putc(&s->to_agent, '\n');
 }
 
 static void log_lost(struct acp_session *s, const char *message) {
     struct json_writer w;
     log_begin(s, &w, "lost");
-    json_put_string(&w, "session", s->options->resume);
-    json_put_string(&w, "message", message);
+    json_write_pack(&w, "s:s, s:s", "session", s->options->resume, "message", message);
     log_end(s, &w);
     end(s, 1);
 }
 
 static void send_open(struct acp_session *s) {
-    struct json_writer w;
-    const char *resume = s->options->resume;
+    const char *resume = s->options->resume, *cwd = s->options->cwd;
     if (resume && !s->can_resume && !s->can_load) {
         log_lost(s, "the agent cannot load a session");
         return;
     }
-    request(s, &w, ACP_OPEN,
-            !resume         ? "session/new"
-            : s->can_resume ? "session/resume"
-                            : "session/load");
     if (resume)
-        json_put_string(&w, "sessionId", resume);
-    json_put_string(&w, "cwd", s->options->cwd);
-    json_put_array(&w, "mcpServers");
-    json_write_array_end(&w);
-    send_end(s, &w);
+        request(s, ACP_OPEN, s->can_resume ? "session/resume" : "session/load", "s:s, s:s, s:[]",
+                "sessionId", resume, "cwd", cwd, "mcpServers");
+    else
+        request(s, ACP_OPEN, "session/new", "s:s, s:[]", "cwd", cwd, "mcpServers");
 }
 
 static void send_prompt(struct acp_session *s) {
-    struct json_writer w;
-    request(s, &w, ACP_PROMPTED, "session/prompt");
-    json_put_string(&w, "sessionId", s->id);
-    json_put_array(&w, "prompt");
-    json_write_object_begin(&w);
-    json_put_string(&w, "type", "text");
-    json_put_string(&w, "text", s->options->prompt);
-    json_write_object_end(&w);
-    json_write_array_end(&w);
-    send_end(s, &w);
+    request(s, ACP_PROMPTED, "session/prompt", "s:s, s:[{s:s, s:s}]", "sessionId", s->id, "prompt",
+            "type", "text", "text", s->options->prompt);
 }
 
 void acp_session_cancel(struct acp_session *s) {
@@ -182,10 +142,10 @@ void acp_session_cancel(struct acp_session *s) {
         end(s, 1);
         return;
     }
-    send_begin(s, &w, "session/cancel");
-    json_put_object(&w, "params");
-    json_put_string(&w, "sessionId", s->id);
-    send_end(s, &w);
+    json_write_init(&w, &s->to_agent, false);
+    json_write_pack(&w, "{s:s, s:s, s:{s:s}}", "jsonrpc", "2.0", "method", "session/cancel",
+                    "params", "sessionId", s->id);
+    strbuf_putc(&s->to_agent, '\n');
 }
 
 /* --- mode and model --------------------------------------------------------------------------- */
@@ -217,14 +177,10 @@ static struct json_span config_option(struct json_span result, const char *categ
 
 static void send_option(struct acp_session *s, enum acp_phase phase, struct json_span option,
                         const char *value) {
-    struct json_writer w;
     _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
     (void)json_span_text(json_span_get(option, "id"), 256, &id);
-    request(s, &w, phase, "session/set_config_option");
-    json_put_string(&w, "sessionId", s->id);
-    json_put_string(&w, "configId", strbuf_text(&id));
-    json_put_string(&w, "value", value);
-    send_end(s, &w);
+    request(s, phase, "session/set_config_option", "s:s, s:s, s:s", "sessionId", s->id, "configId",
+            strbuf_text(&id), "value", value);
 }
 
 static void send_model(struct acp_session *s) {
@@ -243,7 +199,6 @@ static void send_model(struct acp_session *s) {
 
 static void send_mode(struct acp_session *s) {
     struct json_span result = { strbuf_text(&s->open_result), s->open_result.length };
-    struct json_writer w;
     const char *mode = s->options->mode;
     _cleanup_(strbuf_finish) struct strbuf modes = STRBUF_INIT;
     if (!mode) {
@@ -253,10 +208,7 @@ static void send_mode(struct acp_session *s) {
     struct json_span list = json_span_get(json_span_get(result, "modes"), "availableModes");
     struct json_span option = config_option(result, "mode");
     if (list_ids(list, "id", mode, &modes)) {
-        request(s, &w, ACP_MODE, "session/set_mode");
-        json_put_string(&w, "sessionId", s->id);
-        json_put_string(&w, "modeId", mode);
-        send_end(s, &w);
+        request(s, ACP_MODE, "session/set_mode", "s:s, s:s", "sessionId", s->id, "modeId", mode);
     } else if (option.from && modes.length == 0) {
         send_option(s, ACP_MODE, option, mode);
     } else {
@@ -275,8 +227,7 @@ static void log_open(struct acp_session *s) {
     (void)json_span_text(json_span_get(config_option(result, "model"), "currentValue"), 100,
                          &model);
     log_begin(s, &w, "open");
-    json_put_string(&w, "session", s->id);
-    json_put_bool(&w, "resumed", s->options->resume != NULL);
+    json_write_pack(&w, "s:s, s:b", "session", s->id, "resumed", s->options->resume != NULL);
     if (s->options->model || model.length)
         json_put_string(&w, "model", s->options->model ? s->options->model : strbuf_text(&model));
     log_end(s, &w);
@@ -303,10 +254,7 @@ static void on_initialized(struct acp_session *s, struct json_span result) {
         send_open(s);
         return;
     }
-    struct json_writer w;
-    request(s, &w, ACP_AUTHENTICATE, "authenticate");
-    json_put_string(&w, "methodId", s->options->auth_method);
-    send_end(s, &w);
+    request(s, ACP_AUTHENTICATE, "authenticate", "s:s", "methodId", s->options->auth_method);
 }
 
 static void on_opened(struct acp_session *s, struct json_span result) {
@@ -604,7 +552,10 @@ void acp_session_take(struct acp_session *s, const char *line, size_t size) {
 
 void acp_session_init(struct acp_session *s, const struct acp_options *options) {
     *s = (struct acp_session){ .options = options };
-    send_initialize(s);
+    request(s, ACP_INITIALIZE, "initialize", "s:i, s:{s:{s:b, s:b}, s:b}, s:{s:s, s:s, s:s}",
+            "protocolVersion", ACP_PROTOCOL, "clientCapabilities", "fs", "readTextFile", false,
+            "writeTextFile", false, "terminal", false, "clientInfo", "name", "sluice", "title",
+            "Sluice", "version", ACP_CLIENT_VERSION);
 }
 
 void acp_session_finish(struct acp_session *s) {

@@ -62,12 +62,7 @@ void response_print(const struct response *response, struct strbuf *out) {
 void response_print_error(const char *word, const char *message, struct strbuf *out) {
     struct json_writer w;
     json_write_init(&w, out, false);
-    json_write_object_begin(&w);
-    json_put_object(&w, "error");
-    json_put_string(&w, "code", word);
-    json_put_string(&w, "message", message);
-    json_write_object_end(&w);
-    json_write_object_end(&w);
+    json_write_pack(&w, "{s:{s:s, s:s}}", "error", "code", word, "message", message);
     strbuf_putc(out, '\n');
 }
 

@@ -229,3 +229,47 @@ void json_put_array(struct json_writer *w, const char *key) {
     json_write_key(w, key);
     json_write_array_begin(w);
 }
+
+void json_write_vpack(struct json_writer *w, const char *format, va_list args) {
+    for (; *format; format++) {
+        switch (*format) {
+        case '{':
+            json_write_object_begin(w);
+            break;
+        case '}':
+            json_write_object_end(w);
+            break;
+        case '[':
+            json_write_array_begin(w);
+            break;
+        case ']':
+            json_write_array_end(w);
+            break;
+        case 's':
+            if (w->in_object[w->depth] && !w->after_key)
+                json_write_key(w, va_arg(args, const char *));
+            else
+                json_write_string(w, va_arg(args, const char *));
+            break;
+        case 'i':
+            json_write_int(w, va_arg(args, int));
+            break;
+        case 'I':
+            json_write_int(w, va_arg(args, int64_t));
+            break;
+        case 'b':
+            json_write_bool(w, va_arg(args, int));
+            break;
+        default:
+            assert(strchr(" :,", *format));
+            break;
+        }
+    }
+}
+
+void json_write_pack(struct json_writer *w, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    json_write_vpack(w, format, args);
+    va_end(args);
+}

@@ -5,6 +5,7 @@
  * that JSON is safe on a terminal. Nesting errors are asserted. */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,6 +42,12 @@ void json_put_bool(struct json_writer *w, const char *key, bool value);
 void json_put_null(struct json_writer *w, const char *key);
 void json_put_object(struct json_writer *w, const char *key);
 void json_put_array(struct json_writer *w, const char *key);
+
+/* Several at once, with the letters of jansson's json_pack: { } [ ] open and close, s is a key or a
+ * string (NULL: null), i an int, I an int64_t, b a bool. Blanks, colons and commas are for the
+ * reader. What one call opens, another may close: "{s:[". */
+void json_write_pack(struct json_writer *w, const char *format, ...);
+void json_write_vpack(struct json_writer *w, const char *format, va_list args);
 
 /* --- escapes ---------------------------------------------------------------------------------- */
 

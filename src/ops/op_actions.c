@@ -30,10 +30,6 @@ static void acting_finish(void *state) {
         json_decref(s->contexts[i]);
 }
 
-static struct acting *acting_of(struct op_call *call) {
-    return op_state(call, sizeof(struct acting), acting_finish);
-}
-
 static const struct task_action *action_of(const struct op_call *call) {
     const struct task_action *a = task_actions;
     while (strcmp(a->name, call->op->name + strlen("task.")) != 0)
@@ -209,7 +205,7 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
 
 static int act(struct op_call *call) {
     const struct task_action *a = action_of(call);
-    struct acting *s = acting_of(call);
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
     int r = 0;
     for (size_t i = 0; i < s->count; i++) {
         call->index = (int64_t)i;
@@ -234,7 +230,7 @@ static int act(struct op_call *call) {
 /* Dependants start on approval and need the task's work in the base branch. If one task cannot be
  * merged, none is approved; those merged before it are `already` merged in the next request. */
 static int merge_next(struct op_call *call) {
-    struct acting *s = acting_of(call);
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
     if (s->waits) {
         const struct merge_answer *m = op_merged(call);
         if (m->result == MERGE_CONFLICT || m->result == MERGE_FAILED) {
@@ -260,7 +256,7 @@ static int merge_next(struct op_call *call) {
 
 /* Nothing is merged if one of them cannot be approved. */
 static int approve(struct op_call *call) {
-    struct acting *s = acting_of(call);
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
     for (size_t i = 0; i < s->count; i++) {
         call->index = (int64_t)i;
         int r = check_action(call, action_of(call), s, i);
@@ -272,7 +268,7 @@ static int approve(struct op_call *call) {
 }
 
 static void take_contexts(struct op_call *call, const struct store_answer *answer) {
-    struct acting *s = acting_of(call);
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
     for (size_t k = 0, i = 0; k < answer->count; k++) {
         while (i < s->count && s->tasks[i] != answer->specs[k].id)
             i++;
@@ -283,7 +279,7 @@ static void take_contexts(struct op_call *call, const struct store_answer *answe
 
 static int run(struct op_call *call) {
     const struct task_action *a = action_of(call);
-    struct acting *s = acting_of(call);
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
     int64_t until = op_number(call, "until", 0);
     if (op_json(call, "allow") && call->access.remote && call->access.scope < ACCESS_ADMIN)
         return op_fail(call, -EACCES, "'allow' is for the owner: it needs the scope 'admin'");

@@ -73,13 +73,9 @@ const struct op op_agent_list = {
 /* Applies the fact, unless the agent or account is already open. */
 static int clear(struct op_call *call, const struct fact *fact, bool already) {
     int r = already ? 0 : engine_apply(call->engine, fact, &call->err);
-    if (r < 0)
-        return r;
-    struct json_writer w = op_begin(call);
-    print_text(&w, "name", op_text(call, "name"));
-    print_text(&w, "state", "open");
-    print_bool(&w, "already", already);
-    return op_end(&w);
+    return r < 0 ? r
+                 : op_answer(call, "s:s, s:s, s:b", "name", op_text(call, "name"), "state", "open",
+                             "already", already);
 }
 
 static int run_agent_clear(struct op_call *call) {

@@ -81,12 +81,8 @@ const char *op_error_word(int code) {
 void op_print_error(const struct error *err, struct strbuf *out) {
     struct json_writer w;
     json_write_init(&w, out, false);
-    json_write_object_begin(&w);
-    print_object(&w, "error");
-    print_text(&w, "code", op_error_word(err->code));
-    print_text(&w, "message", err->text);
-    json_write_object_end(&w);
-    json_write_object_end(&w);
+    json_write_pack(&w, "{s:{s:s, s:s}}", "error", "code", op_error_word(err->code), "message",
+                    err->text);
 }
 
 int op_fail(struct op_call *call, int code, const char *format, ...) {
@@ -252,6 +248,15 @@ struct json_writer op_begin(struct op_call *call) {
 int op_end(struct json_writer *w) {
     json_write_object_end(w);
     return 0;
+}
+
+int op_answer(struct op_call *call, const char *format, ...) {
+    struct json_writer w = op_begin(call);
+    va_list args;
+    va_start(args, format);
+    json_write_vpack(&w, format, args);
+    va_end(args);
+    return op_end(&w);
 }
 
 static void answer(struct op_call *call) {

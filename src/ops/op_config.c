@@ -203,10 +203,8 @@ static int run_reload(struct op_call *call) {
         (void)config_free(config);
         return r;
     }
-    struct json_writer w = op_begin(call);
-    print_text(&w, "file", path);
-    print_text(&w, "preset", config_preset(engine_config(call->engine)));
-    return op_end(&w);
+    return op_answer(call, "s:s, s:s", "file", path, "preset",
+                     config_preset(engine_config(call->engine)));
 }
 
 /* --- the operations -------------------------------------------------------------------------- */

@@ -204,8 +204,7 @@ const struct op op_daemon_tick = {
 
 static int run_stop(struct op_call *call) {
     call->stops_daemon = true;
-    strbuf_puts(&call->answer, "{\"ok\":true}");
-    return 0;
+    return op_answer(call, "s:b", "ok", true);
 }
 
 const struct op op_daemon_stop = {
@@ -267,11 +266,8 @@ static int print_backup(struct op_call *call) {
     time_ms began = *(const time_ms *)op_state(call, sizeof(time_ms), NULL);
     struct stat st = { 0 };
     (void)stat(path, &st);
-    struct json_writer w = op_begin(call);
-    print_text(&w, "path", path);
-    print_int(&w, "bytes", st.st_size);
-    print_int(&w, "took_ms", clock_read_steady() - began);
-    return op_end(&w);
+    return op_answer(call, "s:s, s:I, s:I", "path", path, "bytes", (int64_t)st.st_size, "took_ms",
+                     clock_read_steady() - began);
 }
 
 static void backup_is_over(void *ctx, const struct error *err) {

@@ -33,10 +33,6 @@ struct gate_count {
     task_id examples[EXAMPLES_MAX];
 };
 
-static struct op_rows *running_of(struct op_call *call) {
-    return op_state(call, sizeof(struct op_rows), NULL);
-}
-
 /* --- what waits for what --------------------------------------------------------------------- */
 
 struct counting {
@@ -251,7 +247,7 @@ static const struct shape status_shape = { "Status", "everything at a glance", .
 /* clang-format on */
 
 static int print(struct op_call *call) {
-    const struct op_rows *running = running_of(call);
+    const struct op_rows *running = op_state(call, sizeof(*running), NULL);
     struct json_writer w = op_begin(call);
     STATUS(SHAPE_PRINT_TO)
     print_pause(&w, engine_paused(call->engine));
@@ -333,7 +329,7 @@ static int query_events(struct op_call *call) {
 }
 
 static int run(struct op_call *call) {
-    struct op_rows *running = running_of(call);
+    struct op_rows *running = op_state(call, sizeof(*running), NULL);
     running->tasks = arena_alloc(op_arena(call), RUNNING_MAX * sizeof(task_id));
     size_t live = engine_live_tasks(call->engine, running->tasks, RUNNING_MAX);
     running->count = live < RUNNING_MAX ? live : RUNNING_MAX;

@@ -129,18 +129,14 @@ void op_print_form(struct strbuf *out) {
             continue;
         task_member_text(m, &text);
         strbuf_puts(out, "    ");
+        const char *input = m->kind == MEMBER_SWITCH  ? "switch"
+                            : m->kind == MEMBER_WHOLE ? "number"
+                            : m->kind == MEMBER_NAMES ? "names"
+                                                      : "text";
+        const char *example = task_kinds[m->kind].example;
         json_write_init(&w, out, false);
-        json_write_object_begin(&w);
-        print_text(&w, "name", m->name);
-        print_text(&w, "label", m->form);
-        print_text(&w, "input",
-                   m->kind == MEMBER_SWITCH  ? "switch"
-                   : m->kind == MEMBER_WHOLE ? "number"
-                   : m->kind == MEMBER_NAMES ? "names"
-                                             : "text");
-        print_text(&w, "example", task_kinds[m->kind].example ? task_kinds[m->kind].example : "");
-        print_text(&w, "help", strbuf_text(&text));
-        json_write_object_end(&w);
+        json_write_pack(&w, "{s:s, s:s, s:s, s:s, s:s}", "name", m->name, "label", m->form, "input",
+                        input, "example", example ? example : "", "help", strbuf_text(&text));
         strbuf_puts(out, ",\n");
     }
     strbuf_puts(out, "];\n");
@@ -318,45 +314,31 @@ static void openapi_param(struct json_writer *w, const struct op_param *p) {
 static void openapi_additional(struct json_writer *w, const struct op *op) {
     for (const struct op_param *p = op->params; p && p->name; p++)
         if (p->settings) {
-            print_object(w, "additionalProperties");
-            print_text(w, "description", p->text);
-            json_write_object_end(w);
+            json_write_pack(w, "s:{s:s}", "additionalProperties", "description", p->text);
             return;
         }
     print_bool(w, "additionalProperties", false);
 }
 
-static void end_objects(struct json_writer *w, unsigned count) {
-    while (count-- > 0)
-        json_write_object_end(w);
-}
-
 static void openapi_body(struct json_writer *w, const struct op *op) {
     if (strcmp(op->method, "POST") != 0)
         return;
-    print_object(w, "requestBody");
-    print_object(w, "content");
-    print_object(w, "application/json");
-    print_object(w, "schema");
-    print_text(w, "type", "object");
+    json_write_pack(w, "s:{s:{s:{s:{s:s", "requestBody", "content", "application/json", "schema",
+                    "type", "object");
     openapi_additional(w, op);
     print_list(w, "required");
     for (const struct op_param *p = op->params; p && p->name; p++)
         if (p->place == OP_IN_BODY && p->required)
             json_write_string(w, p->name);
-    json_write_array_end(w);
-    print_object(w, "properties");
+    json_write_pack(w, "], s:{", "properties");
     for (const struct op_param *p = op->params; p && p->name; p++) {
         if (p->place != OP_IN_BODY || p->settings)
             continue;
-        print_object(w, p->name);
-        print_text(w, "description", p->text);
-        print_list(w, "allOf");
+        json_write_pack(w, "s:{s:s, s:[", p->name, "description", p->text, "allOf");
         openapi_param(w, p);
-        json_write_array_end(w);
-        json_write_object_end(w);
+        json_write_pack(w, "]}");
     }
-    end_objects(w, 5);
+    json_write_pack(w, "}}}}}");
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -369,16 +351,12 @@ static void openapi_ref(struct json_writer *w, const char *kind, const char *nam
 
 static void openapi_member(struct json_writer *w, const struct shape_member *m) {
     bool list = m->type & T_LIST, map = m->type & T_MAP;
-    print_object(w, m->name);
-    print_text(w, "description", m->text);
-    if (m->type & T_NULL) {
-        print_list(w, "anyOf");
-        json_write_object_begin(w);
-    }
-    if (list || map) {
-        print_text(w, "type", list ? "array" : "object");
-        print_object(w, list ? "items" : "additionalProperties");
-    }
+    json_write_pack(w, "s:{s:s", m->name, "description", m->text);
+    if (m->type & T_NULL)
+        json_write_pack(w, "s:[{", "anyOf");
+    if (list || map)
+        json_write_pack(w, "s:s, s:{", "type", list ? "array" : "object",
+                        list ? "items" : "additionalProperties");
     unsigned type = m->type & T_TYPE;
     if (plain_types[type].json)
         print_text(w, "type", plain_types[type].json);
@@ -390,13 +368,8 @@ static void openapi_member(struct json_writer *w, const struct shape_member *m) 
         print_json(w, "prefixItems", "[{\"type\":\"integer\"},{\"type\":\"integer\"}]");
     if (list || map)
         json_write_object_end(w);
-    if (m->type & T_NULL) {
-        json_write_object_end(w);
-        json_write_object_begin(w);
-        print_text(w, "type", "null");
-        json_write_object_end(w);
-        json_write_array_end(w);
-    }
+    if (m->type & T_NULL)
+        json_write_pack(w, "}, {s:s}]", "type", "null");
     json_write_object_end(w);
 }
 
@@ -406,18 +379,15 @@ static void openapi_shape(struct json_writer *w, const struct shape *shape) {
     if (shape->text)
         print_text(w, "description", shape->text);
     if (shape->base) {
-        print_list(w, "allOf");
-        json_write_object_begin(w);
+        json_write_pack(w, "s:[{", "allOf");
         openapi_ref(w, "schemas", shape->base->name);
-        json_write_object_end(w);
-        json_write_array_end(w);
+        json_write_pack(w, "}]");
     }
     print_list(w, "required");
     for (const struct shape_member *m = shape->members; m->name; m++)
         if (!(m->type & T_MAYBE))
             json_write_string(w, m->name);
-    json_write_array_end(w);
-    print_object(w, "properties");
+    json_write_pack(w, "], s:{", "properties");
     for (const struct shape_member *m = shape->members; m->name; m++)
         openapi_member(w, m);
     json_write_object_end(w);
@@ -426,48 +396,33 @@ static void openapi_shape(struct json_writer *w, const struct shape *shape) {
 /* --- operations ------------------------------------------------------------------------------ */
 
 static void openapi_operation(struct json_writer *w, const struct op *op) {
-    print_object(w, strcmp(op->method, "GET") == 0 ? "get" : "post");
-    print_text(w, "operationId", op->name);
-    print_text(w, "summary", op->summary);
+    json_write_pack(w, "s:{s:s, s:s", strcmp(op->method, "GET") == 0 ? "get" : "post",
+                    "operationId", op->name, "summary", op->summary);
     if (op->text)
         print_text(w, "description", op->text);
     print_list(w, "parameters");
     for (const struct op_param *p = op->params; p && p->name; p++) {
         if (p->place == OP_IN_BODY)
             continue;
-        json_write_object_begin(w);
-        print_text(w, "name", p->name);
-        print_text(w, "in", p->place == OP_IN_PATH ? "path" : "query");
-        print_bool(w, "required", p->required);
-        print_text(w, "description", p->text);
-        json_write_key(w, "schema");
+        json_write_pack(w, "{s:s, s:s, s:b, s:s, s", "name", p->name, "in",
+                        op_place_names[p->place], "required", p->required, "description", p->text,
+                        "schema");
         openapi_param(w, p);
         json_write_object_end(w);
     }
-    if (op->writes) {
-        json_write_object_begin(w);
-        print_text(w, "name", "Idempotency-Key");
-        print_text(w, "in", "header");
-        print_text(w, "description", "the same key within 24 hours is done once");
-        print_object(w, "schema");
-        print_text(w, "type", "string");
-        print_int(w, "minLength", 8);
-        print_int(w, "maxLength", 128);
-        json_write_object_end(w);
-        json_write_object_end(w);
-    }
+    if (op->writes)
+        json_write_pack(w, "{s:s, s:s, s:s, s:{s:s, s:i, s:i}}", "name", "Idempotency-Key", "in",
+                        "header", "description", "the same key within 24 hours is done once",
+                        "schema", "type", "string", "minLength", 8, "maxLength", 128);
     json_write_array_end(w);
     openapi_body(w, op);
-    print_object(w, "responses");
-    print_object(w, "200");
-    print_text(w, "description", op->summary);
     static const char *const kinds[] = {
         [OP_ANSWER_JSON] = "application/json",   [OP_ANSWER_TEXT] = "text/plain",
         [OP_ANSWER_EVENTS] = "application/json", [OP_ANSWER_LOG] = "application/octet-stream",
         [OP_ANSWER_FILE] = "application/json",
     };
-    print_object(w, "content");
-    print_object(w, kinds[op->answer]);
+    json_write_pack(w, "s:{s:{s:s, s:{s:{", "responses", "200", "description", op->summary,
+                    "content", kinds[op->answer]);
     if (op->answers) {
         print_object(w, "schema");
         if (op->answers->name)
@@ -476,10 +431,9 @@ static void openapi_operation(struct json_writer *w, const struct op *op) {
             openapi_shape(w, op->answers);
         json_write_object_end(w);
     }
-    end_objects(w, 3);
-    print_object(w, "default");
+    json_write_pack(w, "}}}, s:{", "default");
     openapi_ref(w, "responses", "Error");
-    end_objects(w, 3);
+    json_write_pack(w, "}}}");
 }
 
 /* All methods of one path are printed together. */
@@ -509,17 +463,13 @@ static void print_member_schema(struct json_writer *w, const struct task_member 
     if (m->kind < MEMBER_WHOLE) {
         print_text(w, "type", "string");
     } else if (m->kind == MEMBER_WHOLE) {
-        print_text(w, "type", "integer");
-        print_int(w, "minimum", m->min);
-        print_int(w, "maximum", m->max);
+        json_write_pack(w, "s:s, s:I, s:I", "type", "integer", "minimum", (int64_t)m->min,
+                        "maximum", (int64_t)m->max);
     } else if (task_kinds[m->kind].unit) {
         print_spelled(w);
     } else if (m->kind == MEMBER_NAMES || m->kind == MEMBER_WORDS || m->kind == MEMBER_CHECKS) {
-        print_text(w, "type", "array");
-        print_object(w, "items");
-        if (m->kind != MEMBER_CHECKS)
-            print_text(w, "type", "string");
-        json_write_object_end(w);
+        json_write_pack(w, m->kind == MEMBER_CHECKS ? "s:s, s:{}" : "s:s, s:{s:s}", "type", "array",
+                        "items", "type", "string");
     } else {
         print_text(w, "type", m->kind == MEMBER_SWITCH ? "boolean" : "object");
     }
@@ -529,14 +479,11 @@ static void print_member_schema(struct json_writer *w, const struct task_member 
 }
 
 static void openapi_named_words(const struct words *words, void *ctx) {
-    print_object(ctx, words->name);
     const char *word;
-    print_text(ctx, "type", "string");
-    print_list(ctx, "enum");
+    json_write_pack(ctx, "s:{s:s, s:[", words->name, "type", "string", "enum");
     for (int i = 0; (word = words_at(words, i)); i++)
         json_write_string(ctx, word);
-    json_write_array_end(ctx);
-    json_write_object_end(ctx);
+    json_write_pack(ctx, "]}");
 }
 
 static void openapi_named_shape(const struct shape *shape, void *ctx) {
@@ -546,18 +493,13 @@ static void openapi_named_shape(const struct shape *shape, void *ctx) {
 }
 
 static void openapi_components(struct json_writer *w) {
-    print_object(w, "components");
-    print_object(w, "schemas");
-    print_object(w, "Submission");
-    print_text(w, "type", "object");
-    print_bool(w, "additionalProperties", false);
-    print_object(w, "properties");
+    json_write_pack(w, "s:{s:{s:{s:s, s:b, s:{", "components", "schemas", "Submission", "type",
+                    "object", "additionalProperties", false, "properties");
     for (size_t i = 0; i < task_member_count; i++) {
         json_write_key(w, task_members[i].name);
         print_member_schema(w, &task_members[i]);
     }
-    json_write_object_end(w);
-    json_write_object_end(w);
+    json_write_pack(w, "}}");
     words_each(openapi_named_words, w);
     shape_each(openapi_named_shape, w);
     json_write_object_end(w);
@@ -571,13 +513,9 @@ static void openapi_components(struct json_writer *w) {
 void op_print_openapi(struct strbuf *out, const char *version) {
     struct json_writer w;
     json_write_init(&w, out, true);
-    json_write_object_begin(&w);
-    print_text(&w, "openapi", "3.1.0");
-    print_object(&w, "info");
-    print_text(&w, "title", "Sluice");
-    print_text(&w, "version", version);
-    print_text(&w, "description", "Made from the table of operations; do not edit.");
-    json_write_object_end(&w);
+    json_write_pack(&w, "{s:s, s:{s:s, s:s, s:s}", "openapi", "3.1.0", "info", "title", "Sluice",
+                    "version", version, "description",
+                    "Made from the table of operations; do not edit.");
     openapi_paths(&w);
     openapi_components(&w);
     json_write_object_end(&w);

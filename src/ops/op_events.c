@@ -14,12 +14,8 @@ struct reading {
     bool cursor;
 };
 
-static struct reading *reading_of(struct op_call *call) {
-    return op_state(call, sizeof(struct reading), NULL);
-}
-
 static void take_events(struct op_call *call, const struct store_answer *answer) {
-    const struct reading *s = reading_of(call);
+    const struct reading *s = op_state(call, sizeof(*s), NULL);
     size_t limit = op_limit(call);
     size_t count = answer->count < limit ? answer->count : limit;
     struct json_writer w = op_begin(call);
@@ -44,7 +40,7 @@ static void take_events(struct op_call *call, const struct store_answer *answer)
 }
 
 static int query(struct op_call *call) {
-    const struct reading *s = reading_of(call);
+    const struct reading *s = op_state(call, sizeof(*s), NULL);
     size_t limit = op_limit(call);
     struct store_query question = { .kind = s->back ? QUERY_EVENTS_BACK : QUERY_EVENTS,
                                     .task = s->task,
@@ -55,7 +51,7 @@ static int query(struct op_call *call) {
 }
 
 static int run_of_task(struct op_call *call) {
-    struct reading *s = reading_of(call);
+    struct reading *s = op_state(call, sizeof(*s), NULL);
     bool given;
     s->cursor = true;
     s->task = op_task(call);
@@ -66,7 +62,7 @@ static int run_of_task(struct op_call *call) {
 }
 
 static int run_all(struct op_call *call) {
-    struct reading *s = reading_of(call);
+    struct reading *s = op_state(call, sizeof(*s), NULL);
     int64_t after = op_number(call, "after", -1), before = op_number(call, "before", 0);
     if (after >= 0 && before > 0)
         return op_fail(call, -EINVAL, "'after' and 'before' exclude each other");

@@ -57,12 +57,9 @@ static int run_add(struct op_call *call) {
                        "'%s' is no name: no control characters, no blank at the ends",
                        op_quote(name).text);
     int r = engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err);
-    if (r < 0)
-        return r;
-    struct json_writer w = op_begin(call);
-    print_text(&w, "name", op_group_name(call->engine, id));
-    print_bool(&w, "already", already);
-    return op_end(&w);
+    return r < 0 ? r
+                 : op_answer(call, "s:s, s:b", "name", op_group_name(call->engine, id), "already",
+                             already);
 }
 
 static int run_close(struct op_call *call) {
@@ -70,13 +67,9 @@ static int run_close(struct op_call *call) {
     if (!group)
         return call->err.code;
     int r = engine_close_group(call->engine, group->name, &call->err);
-    if (r < 0)
-        return r;
-    struct json_writer w = op_begin(call);
-    print_text(&w, "name", op_text(call, "name"));
-    print_bool(&w, "closed", true);
-    print_bool(&w, "already", r == 1);
-    return op_end(&w);
+    return r < 0 ? r
+                 : op_answer(call, "s:s, s:b, s:b", "name", op_text(call, "name"), "closed", true,
+                             "already", r == 1);
 }
 
 const struct op op_group_list = {

@@ -40,13 +40,9 @@ static int run_forget(struct op_call *call) {
     const char *name = op_text(call, "name");
     uint32_t runs = 0;
     int r = engine_forget_host(call->engine, name, op_actor(call), &runs, &call->err);
-    if (r < 0)
-        return r;
-    struct json_writer w = op_begin(call);
-    print_text(&w, "name", name);
-    print_int(&w, "runs", runs);
-    print_bool(&w, "already", r == 1);
-    return op_end(&w);
+    return r < 0 ? r
+                 : op_answer(call, "s:s, s:I, s:b", "name", name, "runs", (int64_t)runs, "already",
+                             r == 1);
 }
 
 const struct op op_host_forget = {

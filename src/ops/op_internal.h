@@ -48,9 +48,11 @@ struct op_quoted op_quote(const char *text);
 
 /* The caller as stored: the run, else the user; NULL: unknown. */
 const char *op_actor(const struct op_call *call);
-/* Begin and end the answer object; the end returns 0. */
+/* Begin and end the answer object; the end returns 0. op_answer prints all of a short one: `format`
+ * and what follows are its members (json_write_pack). */
 struct json_writer op_begin(struct op_call *call);
 int op_end(struct json_writer *w);
+int op_answer(struct op_call *call, const char *format, ...);
 void op_print_errors(struct strbuf *out);
 int op_fail(struct op_call *call, int code, const char *format, ...) _printf_(3, 4);
 

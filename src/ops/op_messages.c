@@ -112,11 +112,8 @@ static int run_read(struct op_call *call) {
 
 static void take_posted(void *ctx, int result, const char *id, const struct error *err) {
     struct error why = err ? *err : (struct error){ 0 };
-    if (result >= 0) {
-        struct json_writer w = op_begin(ctx);
-        print_text(&w, "msg_id", id ? id : "");
-        json_write_object_end(&w);
-    }
+    if (result >= 0)
+        (void)op_answer(ctx, "s:s", "msg_id", id ? id : "");
     if (result == -ETIMEDOUT)
         why.code = -EBUSY; /* another process has the file locked */
     op_wake(ctx, result, &why);

@@ -10,34 +10,24 @@
 /* The engine writes a file; the front end opens it when it answers, and sends it as the client
  * reads. The file is unlinked with the call, so nothing is left behind whatever the client does. */
 
-struct taken {
-    char *path;
-};
-
-static void taken_finish(void *state) {
-    struct taken *taken = state;
-    if (taken->path)
-        (void)unlink(taken->path);
-    free(taken->path);
-}
-
-static struct taken *taken_of(struct op_call *call) {
-    return op_state(call, sizeof(struct taken), taken_finish);
+static void snapshot_remove(void *state) {
+    char **path = state;
+    (void)unlink(*path);
+    free(*path);
 }
 
 static void take_snapshot(void *ctx, const char *path, const struct error *err) {
-    if (path)
-        taken_of(ctx)->path = xstrdup(path);
-    op_wake(ctx, path ? 0 : err->code, err);
-}
-
-static int answer_snapshot(struct op_call *call) {
-    call->log.path = xstrdup(taken_of(call)->path);
-    return 0;
+    struct op_call *call = ctx;
+    if (path) {
+        char **file = op_state(call, sizeof(*file), snapshot_remove);
+        *file = xstrdup(path);
+        call->log.path = xstrdup(path);
+    }
+    op_wake(call, path ? 0 : err->code, err);
 }
 
 static int run_snapshot(struct op_call *call) {
-    int waits = op_wait(call, answer_snapshot);
+    int waits = op_wait(call, op_done);
     int r =
         engine_snapshot(call->engine, op_flag(call, "anonymous"), take_snapshot, call, &call->err);
     return r < 0 ? r : waits;

@@ -182,10 +182,7 @@ static int run_delete(struct op_call *call) {
         return r;
     if (unfinished > 0)
         (void)each_unfinished(call, project, true);
-    struct json_writer w = op_begin(call);
-    print_text(&w, "name", name);
-    print_int(&w, "canceled", (int64_t)unfinished);
-    return op_end(&w);
+    return op_answer(call, "s:s, s:I", "name", name, "canceled", (int64_t)unfinished);
 }
 
 /* --- the operations -------------------------------------------------------------------------- */

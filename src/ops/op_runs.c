@@ -76,10 +76,6 @@ struct listing {
     bool more_lives;           /* the page ended among the live runs */
 };
 
-static struct listing *listing_of(struct op_call *call) {
-    return op_state(call, sizeof(struct listing), NULL);
-}
-
 /* --- parameters ------------------------------------------------------------------------------ */
 
 static int take_state(struct op_call *call, struct listing *l) {
@@ -208,7 +204,7 @@ static void take_live(struct op_call *call, struct listing *l) {
 }
 
 static void take_ended(struct op_call *call, const struct store_answer *answer) {
-    struct listing *l = listing_of(call);
+    struct listing *l = op_state(call, sizeof(*l), NULL);
     size_t i = 0;
     for (; i < answer->count && l->rows.count < l->limit; i++) {
         const struct run_row *run = &answer->runs[i];
@@ -232,7 +228,7 @@ static const struct shape listed_run_shape = { "ListedRun", "a run with what its
 /* --- the answer ------------------------------------------------------------------------------ */
 
 static int print_listing(struct op_call *call) {
-    const struct listing *l = listing_of(call);
+    const struct listing *l = op_state(call, sizeof(*l), NULL);
     struct json_writer w = op_begin(call);
     print_list(&w, "items");
     for (size_t i = 0; i < l->rows.count; i++) {
@@ -257,7 +253,7 @@ static int print_listing(struct op_call *call) {
 }
 
 static int query_ended(struct op_call *call) {
-    struct listing *l = listing_of(call);
+    struct listing *l = op_state(call, sizeof(*l), NULL);
     bool filtered = l->project || l->agent || l->outcome >= 0;
     if (l->over || l->more_lives || l->rows.count == l->limit || l->looked >= LOOKED_MAX)
         return op_query_titles(call, &l->rows, print_listing);
@@ -271,7 +267,7 @@ static int query_ended(struct op_call *call) {
 }
 
 static int run_list(struct op_call *call) {
-    struct listing *l = listing_of(call);
+    struct listing *l = op_state(call, sizeof(*l), NULL);
     l->since = op_number(call, "since", 0);
     l->until = op_number(call, "until", TIME_NEVER);
     l->limit = op_limit(call);
@@ -503,11 +499,8 @@ static int run_report(struct op_call *call) {
         r = report(call, &who, &refused);
     if (r < 0)
         return r;
-    struct json_writer w = op_begin(call);
-    print_bool(&w, "ok", true);
-    if (refused.length > 0)
-        print_text(&w, "refused", strbuf_text(&refused));
-    return op_end(&w);
+    return op_answer(call, refused.length > 0 ? "s:b, s:s" : "s:b", "ok", true, "refused",
+                     strbuf_text(&refused));
 }
 
 #define TOKENS(name_, text_) PARAM(NUMBER, BODY, name_, .text = (text_), .max = TOKENS_MAX)
@@ -548,20 +541,16 @@ static void correcting_finish(void *state) {
     free(((struct correcting *)state)->row);
 }
 
-static struct correcting *correcting_of(struct op_call *call) {
-    return op_state(call, sizeof(struct correcting), correcting_finish);
-}
-
 /* Newest first; the last attempt may be live. */
 static void take_row(struct op_call *call, const struct store_answer *answer) {
-    struct correcting *s = correcting_of(call);
+    struct correcting *s = op_state(call, sizeof(*s), correcting_finish);
     for (size_t i = 0; i < answer->count && !s->row; i++)
         if (s->attempt ? answer->runs[i].attempt == s->attempt : answer->runs[i].ended)
             s->row = run_row_clone(&answer->runs[i]);
 }
 
 static int correct(struct op_call *call) {
-    struct correcting *s = correcting_of(call);
+    struct correcting *s = op_state(call, sizeof(*s), correcting_finish);
     char id[ENGINE_ID_MAX];
     engine_task_id(call->engine, s->task, id);
     if (!s->row && s->attempt)
@@ -596,7 +585,7 @@ static int take_amounts(struct op_call *call, struct engine_correction *ret) {
 }
 
 static int run_correct(struct op_call *call) {
-    struct correcting *s = correcting_of(call);
+    struct correcting *s = op_state(call, sizeof(*s), correcting_finish);
     s->task = op_task(call);
     if (!s->task)
         return call->err.code;

@@ -95,10 +95,6 @@ struct merging {
     bool waits;
 };
 
-static struct merging *merging_of(struct op_call *call) {
-    return op_state(call, sizeof(struct merging), NULL);
-}
-
 /* clang-format off */
 #define MERGED_TASK(X) \
     X(print_id, "id", T_ID, "its id", NULL, call->engine, m->tasks[m->next]) \
@@ -124,7 +120,7 @@ static void print_merged(struct op_call *call, struct merging *m,
 
 /* In order: each is merged onto the result of the previous one. */
 static int merge_next(struct op_call *call) {
-    struct merging *m = merging_of(call);
+    struct merging *m = op_state(call, sizeof(*m), NULL);
     if (m->waits) {
         print_merged(call, m, op_merged(call));
         m->next++;
@@ -154,7 +150,7 @@ static int merge_next(struct op_call *call) {
 }
 
 static int run_merge(struct op_call *call) {
-    struct merging *m = merging_of(call);
+    struct merging *m = op_state(call, sizeof(*m), NULL);
     int r = op_tasks(call, "tasks", &m->tasks, &m->count);
     return r < 0 ? r : merge_next(call);
 }

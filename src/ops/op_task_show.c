@@ -21,10 +21,6 @@ struct showing {
     time_ms changed_at;
 };
 
-static struct showing *showing_of(struct op_call *call) {
-    return op_state(call, sizeof(struct showing), NULL);
-}
-
 /* clang-format off */
 #define WORKSPACE(X) \
     X(print_text, "path", T_TEXT, "the folder", "/home/me/web", place.path) \
@@ -88,7 +84,7 @@ static void print_iteration(struct json_writer *w, uint32_t iteration, const cha
 }
 
 static int print(struct op_call *call) {
-    struct showing *s = showing_of(call);
+    struct showing *s = op_state(call, sizeof(*s), NULL);
     struct task_view t;
     if (!core_task(engine_core(call->engine), s->task, &t))
         return op_task(call) ? 0 : call->err.code; /* deleted while the store was read */
@@ -139,9 +135,8 @@ static void take_runs(struct op_call *call, const struct store_answer *answer) {
 }
 
 static int query_runs(struct op_call *call) {
-    struct store_query question = { .kind = QUERY_RUNS,
-                                    .task = showing_of(call)->task,
-                                    .limit = RUNS_SHOWN };
+    const struct showing *s = op_state(call, sizeof(*s), NULL);
+    struct store_query question = { .kind = QUERY_RUNS, .task = s->task, .limit = RUNS_SHOWN };
     return op_query(call, &question, take_runs, print);
 }
 
@@ -173,7 +168,7 @@ static const char *without_values(struct arena *arena, const char *json, size_t 
 }
 
 static void take_spec(struct op_call *call, const struct store_answer *answer) {
-    struct showing *s = showing_of(call);
+    struct showing *s = op_state(call, sizeof(*s), NULL);
     if (answer->count == 0)
         return;
     const struct spec_row *row = &answer->specs[0];
@@ -184,7 +179,7 @@ static void take_spec(struct op_call *call, const struct store_answer *answer) {
 }
 
 static int run(struct op_call *call) {
-    struct showing *s = showing_of(call);
+    struct showing *s = op_state(call, sizeof(*s), NULL);
     s->task = op_task(call);
     if (!s->task)
         return call->err.code;

@@ -24,10 +24,6 @@ struct waiting {
     time_ms began;
 };
 
-static struct waiting *waiting_of(struct op_call *call) {
-    return op_state(call, sizeof(struct waiting), NULL);
-}
-
 /* clang-format off */
 #define LAST_RUN(X) \
     X(print_text, "outcome", T_WORD, "how", &words_outcome, outcome_name(run->outcome)) \
@@ -66,7 +62,7 @@ static const struct shape waited_task_shape = { "WaitedTask", "a task that was w
 /* clang-format on */
 
 static bool print_one(struct json_writer *w, struct op_call *call, size_t index) {
-    const struct waiting *s = waiting_of(call);
+    const struct waiting *s = op_state(call, sizeof(*s), NULL);
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     struct task_view t = { 0 };
     bool there = core_task(engine_core(call->engine), s->tasks[index], &t);
@@ -80,7 +76,7 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
 }
 
 static void take_run(struct op_call *call, const struct store_answer *answer) {
-    struct waiting *s = waiting_of(call);
+    struct waiting *s = op_state(call, sizeof(*s), NULL);
     const struct run_row *row = answer->count > 0 ? &answer->runs[0] : NULL;
     struct last_run *run = &s->runs[s->queried++];
     if (!row || !row->ended)
@@ -93,7 +89,7 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
 }
 
 static int query_runs(struct op_call *call) {
-    const struct waiting *s = waiting_of(call);
+    const struct waiting *s = op_state(call, sizeof(*s), NULL);
     if (s->queried == s->count) {
         size_t settled = 0;
         struct json_writer w = op_begin(call);
@@ -121,7 +117,7 @@ static bool is_settled(const struct op_call *call, const struct waiting *s,
 }
 
 static int run(struct op_call *call) {
-    struct waiting *s = waiting_of(call);
+    struct waiting *s = op_state(call, sizeof(*s), NULL);
     int r = op_tasks(call, "tasks", &s->tasks, &s->count);
     if (r < 0)
         return r;

@@ -18,14 +18,10 @@ struct last_end {
     bool not_launched; /* `cause` is why it could not be launched */
 };
 
-static struct last_end *last_end_of(struct op_call *call) {
-    return op_state(call, sizeof(struct last_end), NULL);
-}
-
 /* For a breaker, adds the error of the last launch. */
 static void put_reason(struct op_call *call, task_id task, const struct verdict *v,
                        struct strbuf *out) {
-    const struct last_end *last = last_end_of(call);
+    const struct last_end *last = op_state(call, sizeof(*last), NULL);
     print_verdict(call->engine, task, v, out);
     if (v->gate == GATE_LEASE && v->lease == LEASE_RESOURCE) {
         /* Explains a cap that follows a partition. */
@@ -118,12 +114,12 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
     if (engine_shared_folder(call->engine, t->id, &shared))
         strbuf_printf(&text, "; %s", strbuf_text(&shared));
-    const char *cause = last_end_of(call)->cause;
-    if (cause
+    const struct last_end *last = op_state(call, sizeof(*last), NULL);
+    if (last->cause
         && !(blocked
              && (first.gate == GATE_BREAKER || (first.gate == GATE_LIMITER && first.closed)
                  || (first.gate == GATE_HELD && first.hold == HOLD_DENIED))))
-        strbuf_printf(&text, "; its last run: %s", cause);
+        strbuf_printf(&text, "; its last run: %s", last->cause);
     print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
     print_text(w, "summary", strbuf_text(&text));
 }
@@ -243,7 +239,7 @@ static void take_run(struct op_call *call, const struct store_answer *answer) {
     if (!run || !run->ended || run->outcome == OUTCOME_OK)
         return;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    struct last_end *last = last_end_of(call);
+    struct last_end *last = op_state(call, sizeof(*last), NULL);
     if (run->message)
         strbuf_puts(&text, run->message);
     else if (run->exit_signal > 0)

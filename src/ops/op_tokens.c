@@ -93,10 +93,7 @@ static int run_revoke(struct op_call *call) {
         return op_fail(call, -ENOENT,
                        "there is no token '%s': 'sluice token list' shows those that there are",
                        op_quote(name).text);
-    struct json_writer w = op_begin(call);
-    print_text(&w, "id", access->id);
-    print_text(&w, "name", access->name);
-    json_write_object_end(&w);
+    (void)op_answer(call, "s:s, s:s", "id", access->id, "name", access->name);
     engine_end_access(call->engine, arena_strdup(op_arena(call), access->id), op_actor(call));
     return 0;
 }
@@ -187,15 +184,9 @@ static int run_code(struct op_call *call) {
     time_ms until = engine_make_code(call->engine, access_scope_find(scope), code);
     _cleanup_(strbuf_finish) struct strbuf link = STRBUF_INIT;
     strbuf_printf(&link, "%s/#t=%s", url ? url : "", code);
-    struct json_writer w = op_begin(call);
-    print_text(&w, "link", strbuf_text(&link));
-    print_text(&w, "url", url);
-    print_text(&w, "code", code);
-    print_text(&w, "scope", scope);
-    print_time(&w, "expires_at", until);
-    print_bool(&w, "opened", opened);
-    print_text(&w, "file", write_file(call, code, strbuf_text(&link)));
-    json_write_object_end(&w);
+    (void)op_answer(call, "s:s, s:s, s:s, s:s, s:I, s:b, s:s", "link", strbuf_text(&link), "url",
+                    url, "code", code, "scope", scope, "expires_at", until, "opened", opened,
+                    "file", write_file(call, code, strbuf_text(&link)));
     explicit_bzero(code, sizeof(code));
     if (link.text)
         explicit_bzero(link.text, link.length);
@@ -245,11 +236,8 @@ static int run_open(struct op_call *call) {
 
 static void finish_open(struct op_call *call) {
     const struct new_token *made = op_state(call, sizeof(*made), wipe);
-    struct json_writer w = op_begin(call);
-    print_text(&w, "token", made->token);
-    print_text(&w, "scope", access_scope_name(made->scope));
-    print_time(&w, "expires_at", made->until);
-    json_write_object_end(&w);
+    (void)op_answer(call, "s:s, s:s, s:I", "token", made->token, "scope",
+                    access_scope_name(made->scope), "expires_at", made->until);
 }
 
 static int replay_open(struct op_call *call, const char *memo) {

@@ -13,10 +13,6 @@ struct usage_page {
     uint64_t skip, next; /* sums before this page; before the next one, 0: none */
 };
 
-static struct usage_page *page_of(struct op_call *call) {
-    return op_state(call, sizeof(struct usage_page), NULL);
-}
-
 /* clang-format off */
 #define USAGE_SUM(X) \
     X(print_int, "at", T_TIME, "when the span began", NULL, s->at) \
@@ -38,7 +34,7 @@ static void print_sum(struct json_writer *w, const struct spent_row *s, bool by_
 }
 
 static void take_sums(struct op_call *call, const struct store_answer *answer) {
-    struct usage_page *page = page_of(call);
+    struct usage_page *page = op_state(call, sizeof(*page), NULL);
     size_t limit = op_limit(call);
     bool more = answer->count > limit || answer->count == STORE_ANSWER_MAX;
     size_t count = answer->count > limit ? limit : answer->count;
@@ -71,7 +67,7 @@ static const struct shape usage_shape = { .members = SHAPE_ROWS(
 /* clang-format on */
 
 static int print(struct op_call *call) {
-    const struct usage_page *page = page_of(call);
+    const struct usage_page *page = op_state(call, sizeof(*page), NULL);
     struct json_writer w = op_begin(call);
     USAGE(SHAPE_PRINT_TO)
     print_json(&w, "items", strbuf_text(op_part(call)));
@@ -102,7 +98,7 @@ static bool is_word(const struct op_call *call, const char *param, const char *w
 }
 
 static int run(struct op_call *call) {
-    struct usage_page *page = page_of(call);
+    struct usage_page *page = op_state(call, sizeof(*page), NULL);
     bool given;
     time_ms now = engine_now(call->engine);
     page->days = !is_word(call, "by", "hour");

@@ -29,62 +29,31 @@ static void put_time(struct json_writer *w, const char *key, time_ms at) {
     put_u64(w, key, at > 0 ? (uint64_t)at * 1000000u : 0);
 }
 
-static void begin_attribute(struct json_writer *w, const char *key) {
-    json_write_object_begin(w);
-    json_put_string(w, "key", key);
-    json_put_object(w, "value");
-}
-
-static void end_attribute(struct json_writer *w) {
-    json_write_object_end(w);
-    json_write_object_end(w);
-}
-
 static void put_text(struct json_writer *w, const char *key, const char *value) {
-    if (!value || !*value)
-        return;
-    begin_attribute(w, key);
-    json_put_string(w, "stringValue", value);
-    end_attribute(w);
+    if (value && *value)
+        json_write_pack(w, "{s:s, s:{s:s}}", "key", key, "value", "stringValue", value);
 }
 
 static void put_int(struct json_writer *w, const char *key, int64_t value) {
     if (value < 0)
         return;
-    begin_attribute(w, key);
+    json_write_pack(w, "{s:s, s:{", "key", key, "value");
     put_u64(w, "intValue", (uint64_t)value);
-    end_attribute(w);
+    json_write_pack(w, "}}");
 }
 
 static void body_begin(struct json_writer *w, const struct otlp_source *source,
                        const char *const levels[3]) {
-    json_write_object_begin(w);
-    json_put_array(w, levels[0]);
-    json_write_object_begin(w);
-    json_put_object(w, "resource");
-    json_put_array(w, "attributes");
+    json_write_pack(w, "{s:[{s:{s:[", levels[0], "resource", "attributes");
     put_text(w, "service.name", "sluice");
     put_text(w, "service.version", source->version);
     put_text(w, "service.instance.id", source->instance);
-    json_write_array_end(w);
-    json_write_object_end(w);
-    json_put_array(w, levels[1]);
-    json_write_object_begin(w);
-    json_put_object(w, "scope");
-    json_put_string(w, "name", "sluice");
-    json_put_string(w, "version", source->version);
-    json_write_object_end(w);
-    json_put_string(w, "schemaUrl", CONVENTIONS);
-    json_put_array(w, levels[2]);
+    json_write_pack(w, "]}, s:[{s:{s:s, s:s}, s:s, s:[", levels[1], "scope", "name", "sluice",
+                    "version", source->version, "schemaUrl", CONVENTIONS, levels[2]);
 }
 
 static void body_end(struct json_writer *w) {
-    json_write_array_end(w);
-    json_write_object_end(w);
-    json_write_array_end(w);
-    json_write_object_end(w);
-    json_write_array_end(w);
-    json_write_object_end(w);
+    json_write_pack(w, "]}]}]}");
 }
 
 /* --- spans ----------------------------------------------------------------------------------- */
@@ -142,35 +111,30 @@ static void put_attributes(struct json_writer *w, const struct otlp_run *run) {
     put_int(w, "sluice.iteration", run->iteration);
     put_text(w, "sluice.outcome", run->outcome);
     if (run->cost_micro_usd >= 0) {
-        begin_attribute(w, "sluice.cost_usd");
+        json_write_pack(w, "{s:s, s:{", "key", "sluice.cost_usd", "value");
         json_put_double(w, "doubleValue", (double)run->cost_micro_usd / 1e6, 6);
-        end_attribute(w);
+        json_write_pack(w, "}}");
     }
     json_write_array_end(w);
 }
 
 static void put_span(struct json_writer *w, const struct otlp_run *run) {
-    char hex[2 * OTLP_TRACE_SIZE + 1];
+    char trace[2 * OTLP_TRACE_SIZE + 1], span[2 * OTLP_SPAN_SIZE + 1];
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
     strbuf_puts(&name, run->agent ? "invoke_agent " : "run");
     strbuf_puts(&name, run->agent ? run->agent : "");
-    json_write_object_begin(w);
-    print_hex(run->ids.trace, sizeof(run->ids.trace), hex);
-    json_put_string(w, "traceId", hex);
-    print_hex(run->ids.span, sizeof(run->ids.span), hex);
-    json_put_string(w, "spanId", hex);
-    json_put_string(w, "name", strbuf_text(&name));
-    json_put_int(w, "kind", KIND_INTERNAL);
+    print_hex(run->ids.trace, sizeof(run->ids.trace), trace);
+    print_hex(run->ids.span, sizeof(run->ids.span), span);
+    json_write_pack(w, "{s:s, s:s, s:s, s:i", "traceId", trace, "spanId", span, "name",
+                    strbuf_text(&name), "kind", KIND_INTERNAL);
     put_time(w, "startTimeUnixNano", run->started_at);
     put_time(w, "endTimeUnixNano", run->ended_at);
     put_attributes(w, run);
-    json_put_object(w, "status");
-    if (run->error_type) {
-        json_put_int(w, "code", STATUS_ERROR);
-        json_put_string(w, "message", run->message ? run->message : "");
-    }
-    json_write_object_end(w);
-    json_write_object_end(w);
+    if (run->error_type)
+        json_write_pack(w, "s:{s:i, s:s}}", "status", "code", STATUS_ERROR, "message",
+                        run->message ? run->message : "");
+    else
+        json_write_pack(w, "s:{}}", "status");
 }
 
 void otlp_write_spans(const struct otlp_source *source, const struct otlp_run *const *runs,
@@ -278,18 +242,12 @@ void otlp_totals_add(struct otlp_totals *totals, const struct otlp_run *run) {
 
 static void metric_begin(struct json_writer *w, const char *name, const char *unit,
                          const char *text, const char *kind) {
-    json_write_object_begin(w);
-    json_put_string(w, "name", name);
-    json_put_string(w, "description", text);
-    json_put_string(w, "unit", unit);
-    json_put_object(w, kind);
-    json_put_int(w, "aggregationTemporality", CUMULATIVE);
+    json_write_pack(w, "{s:s, s:s, s:s, s:{s:i", "name", name, "description", text, "unit", unit,
+                    kind, "aggregationTemporality", CUMULATIVE);
 }
 
 static void metric_end(struct json_writer *w) {
-    json_write_array_end(w); /* dataPoints */
-    json_write_object_end(w);
-    json_write_object_end(w);
+    json_write_pack(w, "]}}"); /* the first list are the dataPoints */
 }
 
 static void point_begin(struct json_writer *w, const struct otlp_totals *totals,
@@ -298,11 +256,9 @@ static void point_begin(struct json_writer *w, const struct otlp_totals *totals,
     put_time(w, "startTimeUnixNano", totals->since);
     put_time(w, "timeUnixNano", now);
     json_put_array(w, "attributes");
-    if (!t->agent) {
-        begin_attribute(w, "otel.metric.overflow");
-        json_put_bool(w, "boolValue", true);
-        end_attribute(w);
-    }
+    if (!t->agent)
+        json_write_pack(w, "{s:s, s:{s:b}}", "key", "otel.metric.overflow", "value", "boolValue",
+                        true);
     put_text(w, "gen_ai.agent.name", t->agent);
     put_text(w, "gen_ai.request.model", t->model);
     put_text(w, "error.type", t->error_type);
@@ -318,8 +274,7 @@ static void put_counter(struct json_writer *w, const struct otlp_totals *totals,
             continue;
         if (!has_points) {
             metric_begin(w, counters[counter].name, "{token}", counters[counter].text, "sum");
-            json_put_bool(w, "isMonotonic", true);
-            json_put_array(w, "dataPoints");
+            json_write_pack(w, "s:b, s:[", "isMonotonic", true, "dataPoints");
         }
         has_points = true;
         point_begin(w, totals, t, now);

@@ -289,6 +289,24 @@ TEST(json_write_replaces_each_invalid_byte) {
     expect_printed("\xff\xc3\xa4", "\"" BAD "\xc3\xa4\"");         /* the next one is fine */
 }
 
+TEST(json_write_packs_the_same_document_in_one_call_or_in_several) {
+    _cleanup_(strbuf_finish) struct strbuf calls = STRBUF_INIT, one = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf several = STRBUF_INIT;
+    struct json_writer w;
+    json_write_init(&w, &calls, true);
+    write_sample(&w);
+    json_write_init(&w, &one, true);
+    json_write_pack(&w, "{s:s, s:[i, {s:b, s:b}, []], s:{}, s:s}", "name", "parser", "runs", 1,
+                    "ok", true, "late", false, "none", "owner", NULL);
+    assert_string_equal(one.text, calls.text);
+    json_write_init(&w, &several, true);
+    json_write_pack(&w, "{s:s, s:[I", "name", "parser", "runs", (int64_t)1);
+    json_write_pack(&w, "{s:b, s", "ok", true, "late");
+    json_write_bool(&w, false);
+    json_write_pack(&w, "}, []], s:{}, s:s}", "none", "owner", NULL);
+    assert_string_equal(several.text, calls.text);
+}
+
 TEST(json_write_escapes_keys_too) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     struct json_writer w;
