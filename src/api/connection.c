@@ -17,22 +17,12 @@
 #include "api/server_internal.h"
 #include "base/alloc.h"
 
-/* Larger buffers are freed when they are empty. */
-#define KEEP_MAX ((size_t)64 * 1024)
-
 size_t connection_unsent(const struct connection *c) {
     return c->out.length - c->out_sent;
 }
 
 static size_t unparsed(const struct connection *c) {
     return c->in.length - c->in_taken;
-}
-
-static void forget(struct strbuf *buf) {
-    if (buf->capacity > KEEP_MAX)
-        strbuf_finish(buf);
-    else
-        buf->length = 0;
 }
 
 void connection_free(struct connection *c) {
@@ -85,7 +75,7 @@ static void send_out(struct connection *c) {
         }
     }
     if (connection_unsent(c) == 0) {
-        forget(&c->out);
+        http_buffer_empty(&c->out);
         c->out_sent = 0;
     } else if (c->out_sent > OUT_HIGH) {
         memmove(c->out.text, c->out.text + c->out_sent, connection_unsent(c));
@@ -198,7 +188,7 @@ static bool parse_requests(struct connection *c) {
     while (may_parse(c) && parse_step(c))
         ;
     if (unparsed(c) == 0) {
-        forget(&c->in);
+        http_buffer_empty(&c->in);
         c->in_taken = 0;
     }
     return c->requests + c->closing != before;

@@ -211,7 +211,7 @@ void http_parser_finish(struct http_parser *parser) {
     strbuf_finish(&parser->request.body);
 }
 
-static void forget(struct strbuf *buf) {
+void http_buffer_empty(struct strbuf *buf) {
     if (buf->capacity > KEEP_MAX)
         strbuf_finish(buf);
     else
@@ -221,8 +221,8 @@ static void forget(struct strbuf *buf) {
 void http_parser_next(struct http_parser *parser) {
     assert(parser->step == HTTP_COMPLETE);
     struct strbuf head = parser->head, body = parser->request.body;
-    forget(&head);
-    forget(&body);
+    http_buffer_empty(&head);
+    http_buffer_empty(&body);
     *parser = (struct http_parser){ .head = head, .request.body = body };
 }
 

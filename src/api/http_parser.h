@@ -67,6 +67,8 @@ size_t http_parser_feed(struct http_parser *parser, const char *bytes, size_t si
 /* At GOT_HEAD: accepts a body of at most `max` bytes. Goes to BODY, COMPLETE or BROKEN (413). */
 void http_parser_take_body(struct http_parser *parser, size_t max);
 void http_parser_next(struct http_parser *parser);
+/* Empties a buffer for the next request; a large one is freed. */
+void http_buffer_empty(struct strbuf *buf);
 bool http_parser_is_fresh(const struct http_parser *parser);
 
 const char *http_request_header(const struct http_request *request, const char *name);

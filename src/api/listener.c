@@ -134,7 +134,8 @@ bool tcp_guard_failed(struct tcp_guard *guard, const struct tcp_address *address
 
 /* --- sockets --------------------------------------------------------------------------------- */
 
-#define UNIX_BACKLOG 256
+#define UNIX_BACKLOG      256
+#define ACCEPTS_PER_ROUND 64
 
 static int check_folder(const char *path, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
@@ -194,9 +195,8 @@ static void accept_due(void *ctx) {
         loop_watch_change(listener->loop, listener->watch, LOOP_READ);
 }
 
-/* Takes ownership of the descriptor. `name`: for messages. */
-static int listener_begin(struct listener *listener, int fd, const char *name, loop_ready ready,
-                          struct error *err) {
+int listener_begin(struct listener *listener, int fd, const char *name, loop_ready ready,
+                   struct error *err) {
     assert(listener->fd < 0);
     int r = loop_watch(listener->loop, fd, LOOP_READ, ready, listener, &listener->watch);
     if (r < 0) {
@@ -235,10 +235,23 @@ int listener_open(struct listener *listener, const char *path, loop_ready ready,
     return 0;
 }
 
-void listener_pause(struct listener *listener, time_ms span) {
-    loop_watch_change(listener->loop, listener->watch, 0);
-    loop_timer_set(listener->loop, listener->timer,
-                   time_add(loop_now_steady(listener->loop), span));
+void listener_accept(struct listener *listener, time_ms pause,
+                     void (*take)(struct listener *listener, int fd)) {
+    for (int i = 0; i < ACCEPTS_PER_ROUND; i++) {
+        /* cppcheck-suppress nullPointer ; the address is not needed */
+        int client = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (client >= 0) {
+            take(listener, client);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            /* No descriptor is left: the listener would wake the loop endlessly. */
+            loop_watch_change(listener->loop, listener->watch, 0);
+            loop_timer_set(listener->loop, listener->timer,
+                           time_add(loop_now_steady(listener->loop), pause));
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
 }
 
 void listener_stop(struct listener *listener) {

@@ -12,15 +12,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/guard.h"
-#include "api/http_parser.h"
 #include "api/response.h"
+#include "api/server_internal.h"
 #include "base/alloc.h"
-#include "os/loop.h"
-#include "os/tcp.h"
 
 #define BACKLOG      64
-#define READ_SIZE    16384
+#define PIECE_SIZE   16384
 #define READS_EACH   16         /* per client and round, for fairness */
 #define ACCEPT_PAUSE SECONDS(1) /* when file descriptors run out */
 
@@ -37,12 +34,10 @@ struct client {
 };
 
 struct loopback {
+    struct listener listener; /* first: listener_accept passes it back */
     struct loop *loop;
     struct loopback_options options;
     char address[TCP_TEXT_MAX];
-    int fd;
-    struct loop_watch *watch;
-    struct loop_timer *accept_timer;
     struct client *clients;
     unsigned count;
 };
@@ -193,7 +188,7 @@ static bool feed(struct client *c, const char *bytes, size_t size) {
 
 static void client_ready(void *ctx, int fd, unsigned events) {
     struct client *c = ctx;
-    char bytes[READ_SIZE];
+    char bytes[PIECE_SIZE];
     (void)events;
     for (int i = 0; i < READS_EACH; i++) {
         ssize_t n = read(fd, bytes, sizeof(bytes));
@@ -223,7 +218,12 @@ static bool make_room(struct loopback *lb) {
     return true;
 }
 
-static void client_new(struct loopback *lb, int fd) {
+static void client_new(struct listener *listener, int fd) {
+    struct loopback *lb = (struct loopback *)listener;
+    if (!make_room(lb)) {
+        close(fd);
+        return;
+    }
     struct client *c = xcalloc(1, sizeof(*c));
     c->loopback = lb;
     c->fd = fd;
@@ -237,42 +237,24 @@ static void client_new(struct loopback *lb, int fd) {
         client_free(lb, c);
 }
 
-static void accept_due(void *ctx) {
-    struct loopback *lb = ctx;
-    loop_watch_change(lb->loop, lb->watch, LOOP_READ);
-}
-
 static void accept_ready(void *ctx, int fd, unsigned events) {
-    struct loopback *lb = ctx;
-    (void)events;
-    // cppcheck-suppress nullPointer ; the address is not needed
-    int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (client < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-        loop_watch_change(lb->loop, lb->watch, 0);
-        loop_timer_set(lb->loop, lb->accept_timer,
-                       time_add(loop_now_steady(lb->loop), ACCEPT_PAUSE));
-    }
-    if (client < 0)
-        return;
-    if (make_room(lb))
-        client_new(lb, client);
-    else
-        close(client);
+    (void)fd, (void)events;
+    listener_accept(ctx, ACCEPT_PAUSE, client_new);
 }
 
 static int open_socket(struct loopback *lb, const char *text, struct error *err) {
     struct tcp_address address;
+    int fd = -1;
     if (tcp_parse(text, &address, NULL) < 0 || !tcp_is_loopback(&address))
         return error_set(err, -EINVAL,
                          "'%s' is no address of this machine alone (example: 127.0.0.1:4318)",
                          text);
-    int r = tcp_listen(&address, BACKLOG, &lb->fd, err);
+    int r = tcp_listen(&address, BACKLOG, &fd, err);
     if (r < 0)
         return r;
-    if (tcp_local(lb->fd, &address) == 0) /* with the actual port */
+    if (tcp_local(fd, &address) == 0) /* with the actual port */
         (void)tcp_print(&address, lb->address);
-    r = loop_watch(lb->loop, lb->fd, LOOP_READ, accept_ready, lb, &lb->watch);
-    return r < 0 ? error_set(err, r, "cannot watch '%s': %s", text, strerror(-r)) : 0;
+    return listener_begin(&lb->listener, fd, text, accept_ready, err);
 }
 
 int loopback_new(struct loop *loop, const struct loopback_options *options,
@@ -285,8 +267,7 @@ int loopback_new(struct loop *loop, const struct loopback_options *options,
     lb->options.body_max = options->body_max ? options->body_max : (size_t)1024 * 1024;
     lb->options.request_timeout = options->request_timeout ? options->request_timeout : SECONDS(10);
     lb->options.idle_timeout = options->idle_timeout ? options->idle_timeout : SECONDS(120);
-    lb->fd = -1;
-    lb->accept_timer = loop_timer_new(loop, accept_due, lb);
+    lb->listener = (struct listener){ .loop = loop, .fd = -1 };
     int r = open_socket(lb, options->address, err);
     if (r < 0) {
         loopback_free(lb);
@@ -303,10 +284,7 @@ struct loopback *loopback_free(struct loopback *lb) {
         next = c->next;
         client_free(lb, c);
     }
-    loop_unwatch(lb->loop, lb->watch);
-    loop_timer_free(lb->loop, lb->accept_timer);
-    if (lb->fd >= 0)
-        close(lb->fd);
+    listener_finish(&lb->listener);
     free(lb);
     return NULL;
 }

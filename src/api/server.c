@@ -155,8 +155,6 @@ void stream_share_give(struct connection *c) {
 
 /* --- the server ------------------------------------------------------------------------------ */
 
-#define ACCEPTS_PER_ROUND 64
-
 static void set_defaults(struct server_options *o) {
     const time_ms second = SECONDS(1);
     const size_t mib = (size_t)1024 * 1024;
@@ -276,20 +274,8 @@ static void accept_client(struct listener *listener, int fd) {
 
 static void listener_ready(void *ctx, int fd, unsigned events) {
     struct listener *listener = ctx;
-    (void)events;
-    for (int i = 0; i < ACCEPTS_PER_ROUND; i++) {
-        /* cppcheck-suppress nullPointer ; the address is not needed */
-        int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (client >= 0) {
-            accept_client(listener, client);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            /* No descriptor is left: the listener would wake the loop endlessly. */
-            listener_pause(listener, listener->server->options.accept_pause);
-            return;
-        } else if (errno != EINTR && errno != ECONNABORTED) {
-            return;
-        }
-    }
+    (void)fd, (void)events;
+    listener_accept(listener, listener->server->options.accept_pause, accept_client);
 }
 
 int server_listen_unix(struct server *server, const char *path, struct error *err) {

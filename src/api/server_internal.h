@@ -76,7 +76,13 @@ struct listener {
 /* A Unix socket gets its mode before its name: between bind and chmod any user could connect. See
  * server_listen_unix. `ready` is called with the listener when a client waits. */
 int listener_open(struct listener *listener, const char *path, loop_ready ready, struct error *err);
-void listener_pause(struct listener *listener, time_ms span);
+/* Watches a socket that already listens, and takes ownership of it. `name`: for messages. */
+int listener_begin(struct listener *listener, int fd, const char *name, loop_ready ready,
+                   struct error *err);
+/* For `ready`: passes the waiting clients to `take`, which owns the descriptor. Stops accepting for
+ * `pause` when no descriptors are left. */
+void listener_accept(struct listener *listener, time_ms pause,
+                     void (*take)(struct listener *listener, int fd));
 /* Stops accepting, and removes the socket. */
 void listener_stop(struct listener *listener);
 void listener_finish(struct listener *listener);
