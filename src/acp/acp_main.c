@@ -20,6 +20,7 @@
 #include "base/macros.h"
 #include "base/time_ms.h"
 #include "os/clock.h"
+#include "os/fd.h"
 
 #define MESSAGE_MAX (16u << 20) /* bytes of one message from the agent */
 #define QUEUE_MAX   (1u << 20)  /* unsent bytes; above this, stop reading the agent */
@@ -66,22 +67,10 @@ struct client {
     enum { RUNNING, CANCELLING, LEAVING, TERMINATED, KILLED } step;
 };
 
-static void put(int fd, const char *text, size_t size) {
-    while (size > 0) {
-        ssize_t written = write(fd, text, size);
-        if (written < 0 && errno != EINTR)
-            return; /* disk full or pipe closed: the end of the log is lost */
-        if (written > 0) {
-            text += written;
-            size -= (size_t)written;
-        }
-    }
-}
-
 static int complain(int code, const char *what, const char *subject, const char *why) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_printf(&text, "sluice-acp: %s%s%s%s\n", what, subject, *why ? ": " : "", why);
-    put(STDERR_FILENO, strbuf_text(&text), text.length);
+    (void)fd_write_all(STDERR_FILENO, strbuf_text(&text), text.length);
     return code;
 }
 
@@ -263,7 +252,8 @@ static void on_stop(struct client *c) {
 /* --- the loop --------------------------------------------------------------------------------- */
 
 static void flush_log(struct client *c) {
-    put(STDOUT_FILENO, strbuf_text(&c->session.log), c->session.log.length);
+    /* If the disk is full or the pipe is closed, the end of the log is lost. */
+    (void)fd_write_all(STDOUT_FILENO, strbuf_text(&c->session.log), c->session.log.length);
     strbuf_clear(&c->session.log);
 }
 
@@ -371,11 +361,11 @@ int main(int argc, char **argv) {
     struct acp_options options = { .policy = ACP_POLICY_DENY };
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        put(STDOUT_FILENO, usage, sizeof(usage) - 1);
+        (void)fd_write_all(STDOUT_FILENO, usage, sizeof(usage) - 1);
         return 0;
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        put(STDOUT_FILENO, ACP_CLIENT_VERSION "\n", sizeof(ACP_CLIENT_VERSION));
+        (void)fd_write_all(STDOUT_FILENO, ACP_CLIENT_VERSION "\n", sizeof(ACP_CLIENT_VERSION));
         return 0;
     }
     int at = take_options(argc, argv, &options);
