@@ -1,8 +1,12 @@
 /* utf8.c: strict UTF-8 validation. */
 #include "base/utf8.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/number.h"
 
 size_t utf8_length(const char *text, size_t left) {
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -73,6 +77,41 @@ void utf8_clean(const char *text, size_t size, struct strbuf *out) {
         strbuf_add(out, length ? text + i : "\xef\xbf\xbd", length ? length : 3);
         i += length ? length : 1;
     }
+}
+
+int utf8_decode_percent(const char *text, size_t size, bool plus, struct strbuf *out) {
+    strbuf_clear(out);
+    for (size_t i = 0; i < size; i++) {
+        char c = plus && text[i] == '+' ? ' ' : text[i];
+        if (c == '%') {
+            int high = i + 2 < size ? number_hex_digit(text[i + 1]) : -1;
+            int low = high >= 0 ? number_hex_digit(text[i + 2]) : -1;
+            if (low < 0)
+                return -EINVAL;
+            c = (char)(high * 16 + low);
+            i += 2;
+        }
+        strbuf_putc(out, c);
+    }
+    return utf8_is_clean(strbuf_text(out), out->length) ? 0 : -EINVAL;
+}
+
+struct utf8_quoted utf8_quote(const char *text, size_t max) {
+    struct utf8_quoted quoted = { "" };
+    assert(max + sizeof("...") <= sizeof(quoted.text));
+    size_t at = 0;
+    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
+        size = utf8_length(text, left);
+        bool plain = size > 0 && !utf8_is_control(text, size);
+        size = size ? size : 1;
+        if (at + (plain ? size : 1) > max) {
+            memcpy(quoted.text + at, "...", sizeof("..."));
+            break;
+        }
+        memcpy(quoted.text + at, plain ? text : "?", plain ? size : 1);
+        at += plain ? size : 1;
+    }
+    return quoted;
 }
 
 bool utf8_is_name(const char *text, size_t size) {

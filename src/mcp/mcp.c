@@ -95,29 +95,6 @@ json_t *message_dump(const json_t *value) {
     return string;
 }
 
-struct message_quoted message_quote(const char *text) {
-    struct message_quoted quoted = { "" };
-    size_t at = 0;
-    const size_t most = sizeof(quoted.text) - sizeof("...");
-    for (size_t left = strlen(text); left > 0;) {
-        size_t length = utf8_length(text, left);
-        bool plain = length > 0 && is_plain(text, length) && *text != '\n' && *text != '\t';
-        size_t add = plain ? length : 1;
-        if (at + add > most) {
-            memcpy(quoted.text + at, "...", sizeof("..."));
-            break;
-        }
-        if (plain)
-            memcpy(quoted.text + at, text, length);
-        else
-            quoted.text[at] = '?';
-        at += add;
-        text += length ? length : 1;
-        left -= length ? length : 1;
-    }
-    return quoted;
-}
-
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* A request is in its client's list until it is answered or given up. Its questions are dropped

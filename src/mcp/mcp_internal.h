@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "mcp/mcp.h"
 
 #define MCP_MODERN "2026-07-28"
@@ -90,11 +91,7 @@ void message_notify(struct mcp *mcp, const char *method, json_t *params);
 /* Sanitizes any bytes: invalid UTF-8 and control characters become U+FFFD. */
 json_t *message_text(const char *bytes, size_t size);
 json_t *message_dump(const json_t *value);
-/* Client input, sanitized for a message. */
-struct message_quoted {
-    char text[80];
-};
-struct message_quoted message_quote(const char *text);
+#define message_quote(text_) utf8_quote(text_, 76) /* client input for a message */
 
 /* --- tools.c --------------------------------------------------------------------------------- */
 

@@ -20,7 +20,6 @@
 
 #include "base/alloc.h"
 #include "base/number.h"
-#include "base/utf8.h"
 #include "mcp/mcp_internal.h"
 
 #define SCHEME            "sluice://"
@@ -43,30 +42,6 @@ struct resource {
 
 static void resource_finish(struct resource *resource) {
     strbuf_finish(&resource->task);
-}
-
-/* Percent-decodes a path segment. */
-static int decode(const char *text, size_t size, struct strbuf *out) {
-    for (size_t i = 0; i < size; i++) {
-        int high, low;
-        if (text[i] != '%') {
-            strbuf_putc(out, text[i]);
-            continue;
-        }
-        high = i + 2 < size ? number_hex_digit(text[i + 1]) : -1;
-        low = high >= 0 ? number_hex_digit(text[i + 2]) : -1;
-        if (low < 0 || high * 16 + low < 0x20)
-            return -EINVAL;
-        strbuf_putc(out, (char)(high * 16 + low));
-        i += 2;
-    }
-    for (size_t at = 0; at < out->length;) {
-        size_t length = utf8_length(out->text + at, out->length - at);
-        if (length == 0)
-            return -EINVAL;
-        at += length;
-    }
-    return out->length > 0 ? 0 : -EINVAL;
 }
 
 static int parse_part(const char *part, struct resource *ret) {
@@ -98,8 +73,10 @@ static int resource_parse(const char *uri, struct resource *ret) {
         return -EINVAL;
     const char *id = uri + strlen(task);
     size_t size = strcspn(id, "/");
-    int r = decode(id, size, &ret->task);
-    if (r >= 0)
+    int r = utf8_decode_percent(id, size, false, &ret->task);
+    if (r == 0 && (ret->task.length == 0 || !utf8_is_line(ret->task.text, ret->task.length)))
+        r = -EINVAL;
+    if (r == 0)
         r = parse_part(id + size, ret);
     if (r < 0)
         resource_finish(ret);

@@ -18,17 +18,6 @@ struct reader {
     struct strbuf plain; /* a string with its escapes decoded */
 };
 
-static bool is_utf8(struct json_span text) {
-    for (size_t i = 0; i < text.size;) {
-        size_t length =
-            (unsigned char)text.from[i] < 0x80 ? 1 : utf8_length(text.from + i, text.size - i);
-        if (length == 0)
-            return false;
-        i += length;
-    }
-    return true;
-}
-
 /* Without quotes and escapes; valid until the next call. */
 static bool take_text(struct reader *r, struct json_span *ret) {
     struct json_cursor *c = &r->c;
@@ -39,7 +28,7 @@ static bool take_text(struct reader *r, struct json_span *ret) {
         return false;
     quoted.size = (size_t)(c->at - quoted.from);
     *ret = (struct json_span){ quoted.from + 1, quoted.size - 2 };
-    if (c->has_bytes && !is_utf8(*ret))
+    if (c->has_bytes && !utf8_is_clean(ret->from, ret->size))
         return false;
     if (c->has_escapes) {
         strbuf_clear(&r->plain);

@@ -16,17 +16,17 @@ static const char *unnamed_at(const struct engine *engine, size_t index) {
 
 /* clang-format off */
 #define AGENT(X) \
-    X(print_text, "name", T_TEXT, "its name", "claude", name) \
-    X(print_bool, "named", T_BOOL, "it is configured, or a task has named it", NULL, index < named) \
+    X(json_put_string, "name", T_TEXT, "its name", "claude", name) \
+    X(json_put_bool, "named", T_BOOL, "it is configured, or a task has named it", NULL, index < named) \
     X(print_words, "command", T_TEXT | T_LIST, "its command, if it has one of its own", "claude", command, commands) \
-    X(print_text, "program", T_TEXT | T_NULL, "what a run would start", "claude", program.length > 0 ? strbuf_text(&program) : NULL) \
-    X(print_text, "found", T_TEXT | T_NULL, "where that is in the PATH of runs", "/usr/bin/claude", found.length > 0 ? strbuf_text(&found) : NULL) \
+    X(json_put_string, "program", T_TEXT | T_NULL, "what a run would start", "claude", program.length > 0 ? strbuf_text(&program) : NULL) \
+    X(json_put_string, "found", T_TEXT | T_NULL, "where that is in the PATH of runs", "/usr/bin/claude", found.length > 0 ? strbuf_text(&found) : NULL) \
     X(print_words, "failover", T_TEXT | T_LIST, "agents that take over while it is closed", "codex", failover, failovers) \
-    X(print_text, "adapter", T_TEXT | T_NULL, "how its output is read", "claude", config_text(config, "agents.A.adapter", name)) \
-    X(print_bool, "roster", T_BOOL, "it is a worker, which takes tasks that name no agent", NULL, config_number(config, "agents.A.roster", name) != 0) \
+    X(json_put_string, "adapter", T_TEXT | T_NULL, "how its output is read", "claude", config_text(config, "agents.A.adapter", name)) \
+    X(json_put_bool, "roster", T_BOOL, "it is a worker, which takes tasks that name no agent", NULL, config_number(config, "agents.A.roster", name) != 0) \
     X(print_amount, "slots", T_INT | T_NULL, "most runs at once; null: no limit", NULL, config_number(config, "agents.A.slots", name)) \
-    X(print_int, "used", T_INT, "live runs", NULL, used) \
-    X(print_text, "limiter", T_TEXT | T_NULL, "the provider account it uses", "anthropic", *limiter ? limiter : NULL) \
+    X(json_put_int, "used", T_INT, "live runs", NULL, used) \
+    X(json_put_string, "limiter", T_TEXT | T_NULL, "the provider account it uses", "anthropic", *limiter ? limiter : NULL) \
     X(print_time, "closed_until", T_TIME | T_NULL, "several launches in a row failed: nothing is given to it before", NULL, agent.closed_until > engine_now(call->engine) ? agent.closed_until : 0)
 static const struct shape agent_shape = { "Agent", "an agent", .members = SHAPE_ALL(AGENT) };
 /* clang-format on */

@@ -14,7 +14,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/utf8.h"
 #include "engine/engine.h"
 #include "engine/redaction.h"
 #include "engine/worktrees.h"
@@ -92,29 +91,6 @@ int op_fail(struct op_call *call, int code, const char *format, ...) {
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     return error_set(&call->err, code, "%s", text);
-}
-
-struct op_quoted op_quote(const char *text) {
-    struct op_quoted quoted = { "" };
-    size_t left = strlen(text), at = 0;
-    const size_t most = sizeof(quoted.text) - sizeof("...");
-    while (left > 0) {
-        size_t size = utf8_length(text, left);
-        bool plain = size > 0 && !utf8_is_control(text, size);
-        if (at + (plain ? size : 1) > most) {
-            memcpy(quoted.text + at, "...", sizeof("..."));
-            break;
-        }
-        if (plain)
-            memcpy(quoted.text + at, text, size);
-        else
-            quoted.text[at] = '?';
-        at += plain ? size : 1;
-        size = size ? size : 1;
-        text += size;
-        left -= size;
-    }
-    return quoted;
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */

@@ -135,8 +135,8 @@ static int run_list(struct op_call *call) {
     }
     char *printed = json_dumps(items, JSON_COMPACT | JSON_REAL_PRECISION(15));
     struct json_writer w = op_begin(call);
-    print_text(&w, "preset", config_preset(engine_config(call->engine)));
-    print_text(&w, "file", engine_config_file(call->engine));
+    json_put_string(&w, "preset", config_preset(engine_config(call->engine)));
+    json_put_string(&w, "file", engine_config_file(call->engine));
     print_json(&w, "items", printed);
     json_write_object_end(&w);
     free(printed);
@@ -180,7 +180,7 @@ static int run_set(struct op_call *call) {
     if (r < 0)
         return r;
     struct json_writer w = op_begin(call);
-    print_list(&w, "changed");
+    json_put_array(&w, "changed");
     bool same =
         change.before.length == change.after.length
         && memcmp(strbuf_text(&change.before), strbuf_text(&change.after), change.after.length)

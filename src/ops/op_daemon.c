@@ -11,12 +11,12 @@
 
 /* clang-format off */
 #define HEALTH(X) \
-    X(print_text, "role", T_TEXT | T_MAYBE, "`active` or `standby`", "active", "active") \
-    X(print_text, "version", T_TEXT | T_MAYBE, "its version", "0.1.0", engine_version(e)) \
-    X(print_int, "pid", T_INT | T_MAYBE, "its process", NULL, getpid()) \
-    X(print_int, "uptime_s", T_INT | T_MAYBE, "since when, in seconds", NULL, (engine_now(e) - engine_started_at(e)) / 1000) \
-    X(print_bool, "paused", T_BOOL | T_MAYBE, "nothing starts", NULL, engine_is_paused(e)) \
-    X(print_text, "store", T_TEXT | T_MAYBE, "what keeps its state", "sqlite", store.backend)
+    X(json_put_string, "role", T_TEXT | T_MAYBE, "`active` or `standby`", "active", "active") \
+    X(json_put_string, "version", T_TEXT | T_MAYBE, "its version", "0.1.0", engine_version(e)) \
+    X(json_put_int, "pid", T_INT | T_MAYBE, "its process", NULL, getpid()) \
+    X(json_put_int, "uptime_s", T_INT | T_MAYBE, "since when, in seconds", NULL, (engine_now(e) - engine_started_at(e)) / 1000) \
+    X(json_put_bool, "paused", T_BOOL | T_MAYBE, "nothing starts", NULL, engine_is_paused(e)) \
+    X(json_put_string, "store", T_TEXT | T_MAYBE, "what keeps its state", "sqlite", store.backend)
 static const struct shape health_shape = { .members = SHAPE_ROWS(
     HEALTH(SHAPE_ROW)
     { "ok", T_BOOL, "it works" },
@@ -31,7 +31,7 @@ static void print_more_health(struct op_call *call, struct json_writer *w) {
     const struct executor_feature *features = NULL;
     size_t count = executor_features(engine_executor(e), &features);
     HEALTH(SHAPE_PRINT)
-    print_list(w, "degraded");
+    json_put_array(w, "degraded");
     for (size_t i = 0; i < count; i++)
         if (!features[i].there)
             json_write_string(w, features[i].name);
@@ -42,7 +42,7 @@ static int run_health(struct op_call *call) {
     struct store_info store;
     store_info(engine_store(call->engine), &store);
     struct json_writer w = op_begin(call);
-    print_bool(&w, "ok", !store.broken);
+    json_put_bool(&w, "ok", !store.broken);
     if (!call->access.remote || call->access.scope != ACCESS_NONE) /* only with a token */
         print_more_health(call, &w);
     json_write_object_end(&w);
@@ -75,8 +75,8 @@ static int run_pause(struct op_call *call) {
     if (r < 0)
         return r;
     struct json_writer w = op_begin(call);
-    print_bool(&w, "paused", paused);
-    print_bool(&w, "already", r == 1);
+    json_put_bool(&w, "paused", paused);
+    json_put_bool(&w, "already", r == 1);
     if (paused)
         print_pause(&w, project ? &engine_find_project(e, project)->pause : engine_paused(e));
     return op_end(&w);
@@ -117,9 +117,9 @@ struct ticking {
 /* clang-format off */
 #define START(X) \
     X(print_id, "id", T_ID, "the task", NULL, engine, task) \
-    X(print_text, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
-    X(print_text, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, agent ? agent : t.agent)) \
-    X(print_int, "score", T_INT, "its place in the order", NULL, score) \
+    X(json_put_string, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
+    X(json_put_string, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, agent ? agent : t.agent)) \
+    X(json_put_int, "score", T_INT, "its place in the order", NULL, score) \
     X(print_time, "at", T_TIME, "when; later than now for those that follow after `pace.spawn_delay_s`, if nothing changes until then", NULL, at)
 static const struct shape start_shape = { "Start", "a start", .members = SHAPE_ALL(START) };
 /* clang-format on */
@@ -135,7 +135,7 @@ static void print_start(struct json_writer *w, const struct engine *engine, task
 static void begin_starts(struct op_call *call, struct ticking *t) {
     strbuf_clear(&call->answer);
     t->w = op_begin(call);
-    print_list(&t->w, "start");
+    json_put_array(&t->w, "start");
 }
 
 static void end_starts(struct ticking *t) {
@@ -224,13 +224,13 @@ static const struct shape active_daemon_shape = { "ActiveDaemon", "the active da
     { "addresses", T_TEXT | T_LIST, "where it can be reached", "https://b.example:7878" }) };
 
 #define DAEMON(X) \
-    X(print_bool, "ok", T_BOOL, "it works", NULL, true) \
-    X(print_text, "role", T_TEXT, "`active` or `standby`", "active", "active") \
-    X(print_text, "version", T_TEXT, "its version", "0.1.0", engine_version(e)) \
-    X(print_int, "pid", T_INT, "its process", NULL, getpid()) \
-    X(print_text, "host", T_TEXT, "its host", "a", executor_host(engine_executor(call->engine))) \
-    X(print_int, "since", T_TIME, "since when it is in this role", NULL, engine_started_at(e)) \
-    X(print_bool, "standby", T_BOOL | T_MAYBE, "of the active one: it would wait again if it lost the store", NULL, config_number(engine_config(e), "daemon.standby", NULL) != 0)
+    X(json_put_bool, "ok", T_BOOL, "it works", NULL, true) \
+    X(json_put_string, "role", T_TEXT, "`active` or `standby`", "active", "active") \
+    X(json_put_string, "version", T_TEXT, "its version", "0.1.0", engine_version(e)) \
+    X(json_put_int, "pid", T_INT, "its process", NULL, getpid()) \
+    X(json_put_string, "host", T_TEXT, "its host", "a", executor_host(engine_executor(call->engine))) \
+    X(json_put_int, "since", T_TIME, "since when it is in this role", NULL, engine_started_at(e)) \
+    X(json_put_bool, "standby", T_BOOL | T_MAYBE, "of the active one: it would wait again if it lost the store", NULL, config_number(engine_config(e), "daemon.standby", NULL) != 0)
 static const struct shape daemon_shape = { .members = SHAPE_ROWS(
     DAEMON(SHAPE_ROW)
     { "addresses", T_TEXT | T_LIST | T_MAYBE, "of the active one: where it can be reached",

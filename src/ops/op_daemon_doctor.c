@@ -287,10 +287,10 @@ static const struct {
 
 /* clang-format off */
 #define FEATURE(X) \
-    X(print_text, "name", T_TEXT, "its name", "cgroup.kill", features[i].name) \
-    X(print_bool, "there", T_BOOL, "it is allowed", NULL, features[i].there) \
-    X(print_text, "instead", T_TEXT | T_NULL, "what the daemon does without it", NULL, features[i].instead) \
-    X(print_text, "fix", T_TEXT | T_NULL, "how to get it", NULL, features[i].fix)
+    X(json_put_string, "name", T_TEXT, "its name", "cgroup.kill", features[i].name) \
+    X(json_put_bool, "there", T_BOOL, "it is allowed", NULL, features[i].there) \
+    X(json_put_string, "instead", T_TEXT | T_NULL, "what the daemon does without it", NULL, features[i].instead) \
+    X(json_put_string, "fix", T_TEXT | T_NULL, "how to get it", NULL, features[i].fix)
 static const struct shape feature_shape = { "Feature", "something that a kernel may allow", .members = SHAPE_ALL(FEATURE) };
 /* clang-format on */
 
@@ -318,11 +318,11 @@ static const struct words words_level = { "Level",
 
 /* clang-format off */
 #define CHECK(X) \
-    X(print_text, "name", T_TEXT, "its name", "disk", c->name) \
-    X(print_bool, "ok", T_BOOL, "nothing has to be put right", NULL, c->ok || c->mild) \
-    X(print_text, "level", T_WORD, "`warning`: to be known; `bad`: to be put right", &words_level, c->ok ? "ok" : c->mild ? "warning" : "bad") \
-    X(print_text, "text", T_TEXT, "what was found", "90000 MB free; below 256 MB no new tasks are taken", c->text) \
-    X(print_text, "fix", T_TEXT | T_NULL, "what to do", NULL, c->fix)
+    X(json_put_string, "name", T_TEXT, "its name", "disk", c->name) \
+    X(json_put_bool, "ok", T_BOOL, "nothing has to be put right", NULL, c->ok || c->mild) \
+    X(json_put_string, "level", T_WORD, "`warning`: to be known; `bad`: to be put right", &words_level, c->ok ? "ok" : c->mild ? "warning" : "bad") \
+    X(json_put_string, "text", T_TEXT, "what was found", "90000 MB free; below 256 MB no new tasks are taken", c->text) \
+    X(json_put_string, "fix", T_TEXT | T_NULL, "what to do", NULL, c->fix)
 static const struct shape check_shape = { "Check", "a check", .members = SHAPE_ALL(CHECK) };
 /* clang-format on */
 
@@ -337,7 +337,7 @@ static int print_all(struct op_call *call) {
     _cleanup_(strbuf_finish) struct strbuf list = STRBUF_INIT;
     print_features(features, count, &list);
     print_json(&w, "features", strbuf_text(&list));
-    print_list(&w, "checks");
+    json_put_array(&w, "checks");
     for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
         struct check c = { .name = checks[i].name, .mild = checks[i].mild };
         checks[i].check(call, &c);

@@ -101,8 +101,8 @@ static int compare_counts(const void *a, const void *b) {
 
 static void print_gate(struct op_call *call, struct json_writer *w, const struct gate_count *gate) {
     json_write_object_begin(w);
-    print_text(w, "gate", gate->code);
-    print_int(w, "count", gate->count);
+    json_put_string(w, "gate", gate->code);
+    json_put_int(w, "count", gate->count);
     print_words(w, "examples", op_ids(call, gate->examples, gate->example_count),
                 gate->example_count);
     /* The reason of the first example, which may have moved to another gate meanwhile. */
@@ -114,7 +114,7 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
         if (strcmp(strbuf_text(&code), gate->code) == 0)
             print_verdict(call->engine, gate->examples[0], &first, &why);
     }
-    print_text(w, "why", why.length > 0 ? strbuf_text(&why) : NULL);
+    json_put_string(w, "why", why.length > 0 ? strbuf_text(&why) : NULL);
     json_write_object_end(w);
 }
 
@@ -123,28 +123,28 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
 static void print_counts(struct op_call *call, struct json_writer *w) {
     struct core_counts counts;
     core_count(engine_core(call->engine), &counts);
-    print_object(w, "counts");
+    json_put_object(w, "counts");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-        print_int(w, task_state_name((enum task_state)s), counts.by_state[s]);
+        json_put_int(w, task_state_name((enum task_state)s), counts.by_state[s]);
     json_write_object_end(w);
-    print_int(w, "ready", counts.by_state[TASK_READY]);
-    print_int(w, "blocked_dependencies", counts.hopeless);
+    json_put_int(w, "ready", counts.by_state[TASK_READY]);
+    json_put_int(w, "blocked_dependencies", counts.hopeless);
 }
 
 /* clang-format off */
 #define ALERT(X) \
-    X(print_text, "key", T_TEXT, "what it is about", "disk", alert->key) \
-    X(print_text, "text", T_TEXT, "what is wrong", "less than 256 MB are free", alert->text) \
+    X(json_put_string, "key", T_TEXT, "what it is about", "disk", alert->key) \
+    X(json_put_string, "text", T_TEXT, "what is wrong", "less than 256 MB are free", alert->text) \
     X(print_time, "since", T_TIME | T_NULL, "since when", NULL, alert->since) \
-    X(print_text, "task", T_ID | T_NULL, "the task it is about", NULL, alert->task ? op_id(call, alert->task) : NULL)
+    X(json_put_string, "task", T_ID | T_NULL, "the task it is about", NULL, alert->task ? op_id(call, alert->task) : NULL)
 static const struct shape alert_shape = { "Alert", "a problem that needs a person", .members = SHAPE_ALL(ALERT) };
 /* clang-format on */
 
 static void print_alerts(struct op_call *call, struct json_writer *w) {
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
     bool shares = engine_shared_folder(call->engine, 0, &shared);
-    print_text(w, "warning", shares ? strbuf_text(&shared) : NULL);
-    print_list(w, "alerts");
+    json_put_string(w, "warning", shares ? strbuf_text(&shared) : NULL);
+    json_put_array(w, "alerts");
     for (size_t i = 0; i < engine_alert_count(call->engine) && i < ALERTS_SHOWN; i++) {
         const struct engine_alert *alert = engine_alert_at(call->engine, i);
         SHAPE_OBJECT(ALERT)
@@ -156,7 +156,7 @@ static void print_alerts(struct op_call *call, struct json_writer *w) {
 static void print_host(struct op_call *call, struct json_writer *w) {
     struct engine_host_values host;
     engine_host(call->engine, &host);
-    print_object(w, "host");
+    json_put_object(w, "host");
     print_count(w, "disk_free_mb", host.disk_free_mb);
     print_count(w, "memory_free_mb", host.memory_free_mb);
     json_write_key(w, "load");
@@ -167,22 +167,22 @@ static void print_host(struct op_call *call, struct json_writer *w) {
     json_write_object_end(w);
     struct store_info store;
     store_info(engine_store(call->engine), &store);
-    print_object(w, "store");
+    json_put_object(w, "store");
     print_count(w, "bytes", store.bytes);
     print_count(w, "log_bytes", store.log_bytes);
-    print_bool(w, "full", engine_is_full(call->engine));
+    json_put_bool(w, "full", engine_is_full(call->engine));
     json_write_object_end(w);
 }
 
 /* clang-format off */
 #define LISTENER(X) \
-    X(print_text, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_tcp_listener_url(call->engine)) \
-    X(print_text, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_tcp_listener_problem(call->engine))
+    X(json_put_string, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_tcp_listener_url(call->engine)) \
+    X(json_put_string, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_tcp_listener_problem(call->engine))
 static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ALL(LISTENER) };
 
 #define SANDBOX(X) \
-    X(print_text, "auto", T_TEXT, "what `auto` means", "bubblewrap", sandboxes.automatic) \
-    X(print_text, "why", T_TEXT | T_NULL, "why it is none", NULL, sandboxes.why)
+    X(json_put_string, "auto", T_TEXT, "what `auto` means", "bubblewrap", sandboxes.automatic) \
+    X(json_put_string, "why", T_TEXT | T_NULL, "why it is none", NULL, sandboxes.why)
 static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ALL(SANDBOX) };
 
 static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
@@ -212,15 +212,15 @@ static const struct shape store_shape = { "Store", "what keeps the state", .memb
     { "full", T_BOOL, "no new tasks are taken" }) };
 
 #define STATUS(X) \
-    X(print_text, "version", T_TEXT, "of the daemon", "0.1.0", engine_version(call->engine)) \
-    X(print_int, "pid", T_INT, "its process", NULL, getpid()) \
+    X(json_put_string, "version", T_TEXT, "of the daemon", "0.1.0", engine_version(call->engine)) \
+    X(json_put_int, "pid", T_INT, "its process", NULL, getpid()) \
     X(print_time, "started_at", T_TIME, "when it started", NULL, engine_started_at(call->engine)) \
     X(print_time, "now", T_TIME, "its clock, to which all times refer", NULL, engine_now(call->engine)) \
-    X(print_text, "home", T_TEXT, "its folder", "/home/me/.local/share/sluice", engine_home(call->engine)) \
-    X(print_text, "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs", engine_runs_folder(call->engine)) \
-    X(print_text, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
-    X(print_text, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
-    X(print_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
+    X(json_put_string, "home", T_TEXT, "its folder", "/home/me/.local/share/sluice", engine_home(call->engine)) \
+    X(json_put_string, "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs", engine_runs_folder(call->engine)) \
+    X(json_put_string, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
+    X(json_put_string, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
+    X(json_put_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
     X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(op_part(call)))
 static const struct shape status_shape = { "Status", "everything at a glance", .members = SHAPE_ROWS(
     STATUS(SHAPE_ROW)
@@ -265,13 +265,13 @@ static int print(struct op_call *call) {
     id_map_finish(&c.map);
     strbuf_finish(&c.code);
     qsort(c.gates, c.count, sizeof(*c.gates), compare_counts);
-    print_list(&w, "waiting_by_gate");
+    json_put_array(&w, "waiting_by_gate");
     for (size_t i = 0; i < c.count && c.gates[i].count > 0; i++)
         print_gate(call, &w, &c.gates[i]);
     json_write_array_end(&w);
-    print_bool(&w, "partial", !complete);
+    json_put_bool(&w, "partial", !complete);
     _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
-    print_list(&w, "running");
+    json_put_array(&w, "running");
     for (size_t i = 0; i < running->count; i++) {
         struct task_view view;
         if (!core_task(engine_core(call->engine), running->tasks[i], &view))
@@ -281,14 +281,14 @@ static int print(struct op_call *call) {
         json_write_object_begin(&w);
         (void)print_task_members(&w, call->engine, running->tasks[i], running->titles[i],
                                  running->changed[i]);
-        print_text(&w, "last_line", has_line ? strbuf_text(&line) : NULL);
+        json_put_string(&w, "last_line", has_line ? strbuf_text(&line) : NULL);
         json_write_object_end(&w);
     }
     json_write_array_end(&w);
     print_alerts(call, &w);
     json_write_key(&w, "limits");
     print_limits(&w, call->engine);
-    print_list(&w, "limiters");
+    json_put_array(&w, "limiters");
     const char *name;
     for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++)
         print_limiter(&w, call->engine, name);
@@ -297,18 +297,18 @@ static int print(struct op_call *call) {
     print_budgets(&w, call->engine);
     struct share_sums sums;
     sum_shares(call->engine, &sums);
-    print_list(&w, "projects");
+    json_put_array(&w, "projects");
     for (size_t i = 0; i < engine_project_count(call->engine) && i < PROJECTS_MAX; i++)
         if (engine_project_at(call->engine, i)->standing != PROJECT_DELETED)
             print_project(&w, call->engine, engine_project_at(call->engine, i), &sums);
     json_write_array_end(&w);
     print_host(call, &w);
-    print_object(&w, "http");
+    json_put_object(&w, "http");
     LISTENER(SHAPE_PRINT_TO)
     json_write_object_end(&w);
     struct engine_sandboxes sandboxes;
     engine_sandboxes(call->engine, &sandboxes);
-    print_object(&w, "sandbox");
+    json_put_object(&w, "sandbox");
     SANDBOX(SHAPE_PRINT_TO)
     json_write_object_end(&w);
     return op_end(&w);

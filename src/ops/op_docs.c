@@ -294,11 +294,11 @@ static void print_param_type(struct json_writer *w, const struct op_param *p, co
         return;
     }
     if (param_types[p->type][1])
-        print_text(w, "type", param_types[p->type][1]);
+        json_put_string(w, "type", param_types[p->type][1]);
     if (p->min != 0 ? text || list || number : number)
-        print_int(w, text ? "minLength" : list ? "minItems" : "minimum", p->min);
+        json_put_int(w, text ? "minLength" : list ? "minItems" : "minimum", p->min);
     if (p->max != 0 && (text || list || number))
-        print_int(w, text ? "maxLength" : list ? "maxItems" : "maximum", p->max);
+        json_put_int(w, text ? "maxLength" : list ? "maxItems" : "maximum", p->max);
     if (list)
         print_json(w, "items", p->type == OP_LIST ? "{\"type\":\"string\"}" : entry);
     print_enum(w, p->choices);
@@ -317,7 +317,7 @@ static void openapi_additional(struct json_writer *w, const struct op *op) {
             json_write_pack(w, "s:{s:s}", "additionalProperties", "description", p->text);
             return;
         }
-    print_bool(w, "additionalProperties", false);
+    json_put_bool(w, "additionalProperties", false);
 }
 
 static void openapi_body(struct json_writer *w, const struct op *op) {
@@ -326,7 +326,7 @@ static void openapi_body(struct json_writer *w, const struct op *op) {
     json_write_pack(w, "s:{s:{s:{s:{s:s", "requestBody", "content", "application/json", "schema",
                     "type", "object");
     openapi_additional(w, op);
-    print_list(w, "required");
+    json_put_array(w, "required");
     for (const struct op_param *p = op->params; p && p->name; p++)
         if (p->place == OP_IN_BODY && p->required)
             json_write_string(w, p->name);
@@ -346,7 +346,7 @@ static void openapi_body(struct json_writer *w, const struct op *op) {
 static void openapi_ref(struct json_writer *w, const char *kind, const char *name) {
     _cleanup_(strbuf_finish) struct strbuf ref = STRBUF_INIT;
     strbuf_printf(&ref, "#/components/%s/%s", kind, name);
-    print_text(w, "$ref", strbuf_text(&ref));
+    json_put_string(w, "$ref", strbuf_text(&ref));
 }
 
 static void openapi_member(struct json_writer *w, const struct shape_member *m) {
@@ -359,9 +359,9 @@ static void openapi_member(struct json_writer *w, const struct shape_member *m) 
                         list ? "items" : "additionalProperties");
     unsigned type = m->type & T_TYPE;
     if (plain_types[type].json)
-        print_text(w, "type", plain_types[type].json);
+        json_put_string(w, "type", plain_types[type].json);
     if (type == T_TIME)
-        print_text(w, "format", "unix-ms");
+        json_put_string(w, "format", "unix-ms");
     if (type_name(m))
         openapi_ref(w, "schemas", type_name(m));
     else if (type == T_PAIR)
@@ -375,15 +375,15 @@ static void openapi_member(struct json_writer *w, const struct shape_member *m) 
 
 /* Without the braces. Later versions may add members; clients ignore unknown ones. */
 static void openapi_shape(struct json_writer *w, const struct shape *shape) {
-    print_text(w, "type", "object");
+    json_put_string(w, "type", "object");
     if (shape->text)
-        print_text(w, "description", shape->text);
+        json_put_string(w, "description", shape->text);
     if (shape->base) {
         json_write_pack(w, "s:[{", "allOf");
         openapi_ref(w, "schemas", shape->base->name);
         json_write_pack(w, "}]");
     }
-    print_list(w, "required");
+    json_put_array(w, "required");
     for (const struct shape_member *m = shape->members; m->name; m++)
         if (!(m->type & T_MAYBE))
             json_write_string(w, m->name);
@@ -399,8 +399,8 @@ static void openapi_operation(struct json_writer *w, const struct op *op) {
     json_write_pack(w, "s:{s:s, s:s", strcmp(op->method, "GET") == 0 ? "get" : "post",
                     "operationId", op->name, "summary", op->summary);
     if (op->text)
-        print_text(w, "description", op->text);
-    print_list(w, "parameters");
+        json_put_string(w, "description", op->text);
+    json_put_array(w, "parameters");
     for (const struct op_param *p = op->params; p && p->name; p++) {
         if (p->place == OP_IN_BODY)
             continue;
@@ -424,7 +424,7 @@ static void openapi_operation(struct json_writer *w, const struct op *op) {
     json_write_pack(w, "s:{s:{s:s, s:{s:{", "responses", "200", "description", op->summary,
                     "content", kinds[op->answer]);
     if (op->answers) {
-        print_object(w, "schema");
+        json_put_object(w, "schema");
         if (op->answers->name)
             openapi_ref(w, "schemas", op->answers->name);
         else
@@ -438,14 +438,14 @@ static void openapi_operation(struct json_writer *w, const struct op *op) {
 
 /* All methods of one path are printed together. */
 static void openapi_paths(struct json_writer *w) {
-    print_object(w, "paths");
+    json_put_object(w, "paths");
     for (const struct op *const *op = op_table; *op; op++) {
         const struct op *const *first = op_table;
         while (strcmp((*first)->path, (*op)->path) != 0)
             first++;
         if (first != op)
             continue;
-        print_object(w, (*op)->path);
+        json_put_object(w, (*op)->path);
         for (const struct op *const *other = op; *other; other++)
             if (strcmp((*other)->path, (*op)->path) == 0)
                 openapi_operation(w, *other);
@@ -461,7 +461,7 @@ static void print_member_schema(struct json_writer *w, const struct task_member 
         strbuf_printf(&text, "; %s", task_kinds[m->kind].unit);
     json_write_object_begin(w);
     if (m->kind < MEMBER_WHOLE) {
-        print_text(w, "type", "string");
+        json_put_string(w, "type", "string");
     } else if (m->kind == MEMBER_WHOLE) {
         json_write_pack(w, "s:s, s:I, s:I", "type", "integer", "minimum", (int64_t)m->min,
                         "maximum", (int64_t)m->max);
@@ -471,10 +471,10 @@ static void print_member_schema(struct json_writer *w, const struct task_member 
         json_write_pack(w, m->kind == MEMBER_CHECKS ? "s:s, s:{}" : "s:s, s:{s:s}", "type", "array",
                         "items", "type", "string");
     } else {
-        print_text(w, "type", m->kind == MEMBER_SWITCH ? "boolean" : "object");
+        json_put_string(w, "type", m->kind == MEMBER_SWITCH ? "boolean" : "object");
     }
     print_enum(w, m->choices);
-    print_text(w, "description", strbuf_text(&text));
+    json_put_string(w, "description", strbuf_text(&text));
     json_write_object_end(w);
 }
 
@@ -487,7 +487,7 @@ static void openapi_named_words(const struct words *words, void *ctx) {
 }
 
 static void openapi_named_shape(const struct shape *shape, void *ctx) {
-    print_object(ctx, shape->name);
+    json_put_object(ctx, shape->name);
     openapi_shape(ctx, shape);
     json_write_object_end(ctx);
 }
@@ -697,7 +697,7 @@ void op_print_catalog(struct strbuf *out) {
             json_write_init(&w, &schema, false);
             json_write_object_begin(&w);
             print_param_type(&w, p, "{\"type\":\"object\"}");
-            print_text(&w, "description", p->text);
+            json_put_string(&w, "description", p->text);
             json_write_object_end(&w);
             catalog_param(out, p->name, op_place_names[p->place], &schema, p->required);
         }

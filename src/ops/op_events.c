@@ -19,7 +19,7 @@ static void take_events(struct op_call *call, const struct store_answer *answer)
     size_t limit = op_limit(call);
     size_t count = answer->count < limit ? answer->count : limit;
     struct json_writer w = op_begin(call);
-    print_list(&w, "items");
+    json_put_array(&w, "items");
     for (size_t i = 0; i < count; i++) {
         const struct event_row *event = &answer->events[s->back ? count - 1 - i : i];
         if (capability_sees(call, event->task))
@@ -29,12 +29,12 @@ static void take_events(struct op_call *call, const struct store_answer *answer)
     op_print_next(&w, 'e', s->cursor && answer->count > count ? answer->events[count - 1].seq : 0);
     /* The stream's position includes hidden events. */
     if (call->run.token[0] && answer->count > 0) {
-        print_int(&w, "looked", (int64_t)count);
-        print_int(&w, "to", (int64_t)answer->events[s->back ? 0 : count - 1].seq);
+        json_put_int(&w, "looked", (int64_t)count);
+        json_put_int(&w, "to", (int64_t)answer->events[s->back ? 0 : count - 1].seq);
     }
     if (!s->cursor) {
-        print_int(&w, "first_seq", (int64_t)engine_first_event(call->engine));
-        print_int(&w, "last_seq", (int64_t)engine_last_event(call->engine));
+        json_put_int(&w, "first_seq", (int64_t)engine_first_event(call->engine));
+        json_put_int(&w, "last_seq", (int64_t)engine_last_event(call->engine));
     }
     json_write_object_end(&w);
 }

@@ -22,7 +22,7 @@ static int run_list(struct op_call *call) {
 /* clang-format off */
 #define GROUP_TASK(X) \
     X(print_id, "id", T_ID, "its id", NULL, call->engine, members[i]) \
-    X(print_text, "state", T_WORD, "its state", &words_state, task_state_name(view.state))
+    X(json_put_string, "state", T_WORD, "its state", &words_state, task_state_name(view.state))
 static const struct shape group_task_shape = { "GroupTask", "a task of a group", .members = SHAPE_ALL(GROUP_TASK) };
 /* clang-format on */
 
@@ -35,7 +35,7 @@ static int run_show(struct op_call *call) {
     const struct core *core = engine_core(call->engine);
     task_id *members = arena_alloc(op_arena(call), TASKS_SHOWN * sizeof(*members));
     size_t all = core_group_members(core, group->id, false, members, TASKS_SHOWN);
-    print_list(&w, "tasks");
+    json_put_array(&w, "tasks");
     for (size_t i = 0; i < all && i < TASKS_SHOWN; i++) {
         struct task_view view;
         (void)core_task(core, members[i], &view);

@@ -7,13 +7,13 @@
 
 /* clang-format off */
 #define HOST(X) \
-    X(print_text, "name", T_TEXT, "its name", "box1", host.name) \
-    X(print_bool, "active", T_BOOL, "that of this daemon", NULL, host.is_ours) \
-    X(print_bool, "reachable", T_BOOL, "its daemon is the active one", NULL, host.is_ours) \
-    X(print_int, "runs", T_INT, "live runs", NULL, host.runs) \
+    X(json_put_string, "name", T_TEXT, "its name", "box1", host.name) \
+    X(json_put_bool, "active", T_BOOL, "that of this daemon", NULL, host.is_ours) \
+    X(json_put_bool, "reachable", T_BOOL, "its daemon is the active one", NULL, host.is_ours) \
+    X(json_put_int, "runs", T_INT, "live runs", NULL, host.runs) \
     X(print_time, "unreachable_since", T_TIME | T_NULL, "when another daemon took over", NULL, host.since) \
     X(print_time, "forgotten_at", T_TIME | T_NULL, "when it was forgotten", NULL, host.forgotten_at) \
-    X(print_text, "forgotten_by", T_TEXT | T_NULL, "by whom", "ann", host.forgotten_by)
+    X(json_put_string, "forgotten_by", T_TEXT | T_NULL, "by whom", "ann", host.forgotten_by)
 static const struct shape host_shape = { "Host", "a host that has runs", .members = SHAPE_ALL(HOST) };
 /* clang-format on */
 

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/json_write.h"
+#include "base/utf8.h"
 #include "config/config_edit.h"
 #include "engine/await.h"
 #include "ops/op.h"
@@ -35,14 +36,7 @@ extern const char *const op_place_names[OP_PLACE_MAX];
 /* Fast parser for plain JSON. NULL: use jansson, which also reports errors and nesting deeper than
  * `depth`. */
 json_t *json_read(const char *text, size_t size, unsigned depth);
-/* Decodes %XX; `plus`: + is a space. -EINVAL: not valid text. */
-int op_decode(const char *text, size_t size, bool plus, struct strbuf *out);
-
-/* A client's string for a message: at most 60 bytes, no control characters. */
-struct op_quoted {
-    char text[64];
-};
-struct op_quoted op_quote(const char *text);
+#define op_quote(text_) utf8_quote(text_, 60) /* a client's string for a message */
 
 /* --- one call -------------------------------------------------------------------------------- */
 

@@ -45,7 +45,7 @@ static bool has_type(void *ctx, const struct bus_message *message) {
 static void print_end(struct json_writer *w, const char *key, uint64_t end) {
     char text[32];
     (void)snprintf(text, sizeof(text), "m%llu", (unsigned long long)end);
-    print_text(w, key, text);
+    json_put_string(w, key, text);
 }
 
 /* Reads one extra message to know whether there is a next page. */
@@ -56,7 +56,7 @@ static int print_page(struct op_call *call, struct bus_reader *reader) {
     uint64_t begin = reader->at, end = reader->end;
     bool more = false;
     struct json_writer w = op_begin(call);
-    print_list(&w, "items");
+    json_put_array(&w, "items");
     int r;
     while ((r = bus_reader_next(reader, &message, &call->err)) > 0) {
         more = count >= limit || reader->begin > begin + PAGE_BYTES;
@@ -72,7 +72,7 @@ static int print_page(struct op_call *call, struct bus_reader *reader) {
     if (more)
         print_end(&w, "next", end);
     else
-        print_text(&w, "next", NULL);
+        json_put_string(&w, "next", NULL);
     print_end(&w, "end", end);
     json_write_object_end(&w);
     return r < 0 ? r : 0;

@@ -263,33 +263,6 @@ int op_check(const struct op *op, json_t *params, struct error *err) {
 
 /* --- from a query string --------------------------------------------------------------------- */
 
-int op_decode(const char *text, size_t size, bool plus, struct strbuf *out) {
-    strbuf_clear(out);
-    for (size_t i = 0; i < size; i++) {
-        char c = text[i];
-        if (c == '%') {
-            int high = i + 2 < size ? number_hex_digit(text[i + 1]) : -1;
-            int low = high >= 0 ? number_hex_digit(text[i + 2]) : -1;
-            if (low < 0)
-                return -EINVAL;
-            c = (char)(high * 16 + low);
-            i += 2;
-        } else if (plus && c == '+') {
-            c = ' ';
-        }
-        if (c == '\0')
-            return -EINVAL;
-        strbuf_putc(out, c);
-    }
-    for (size_t at = 0; at < out->length;) {
-        size_t length = utf8_length(out->text + at, out->length - at);
-        if (length == 0)
-            return -EINVAL;
-        at += length;
-    }
-    return 0;
-}
-
 /* Converts a query value to the type of its row; NULL with a message. */
 static json_t *json_of_query(const struct op_param *p, const struct strbuf *text,
                              struct error *err) {
@@ -328,8 +301,8 @@ static int take_pair(const struct op *op, const char *pair, size_t size, json_t 
     const char *equals = memchr(pair, '=', size);
     size_t name_size = equals ? (size_t)(equals - pair) : size;
     size_t text_size = equals ? size - name_size - 1 : 0;
-    if (op_decode(pair, name_size, true, &name) < 0
-        || (equals && op_decode(equals + 1, text_size, true, &text) < 0))
+    if (utf8_decode_percent(pair, name_size, true, &name) < 0
+        || (equals && utf8_decode_percent(equals + 1, text_size, true, &text) < 0))
         return error_set(err, -EINVAL, "the query is no text: %%XX must be bytes of UTF-8");
     const struct op_param *p = op_find_param(op, strbuf_text(&name));
     if (!p || p->place != OP_IN_QUERY)

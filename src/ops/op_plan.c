@@ -51,17 +51,17 @@ const struct op op_plan_snapshot = {
 
 /* clang-format off */
 #define OUTLOOK_PROJECT(X) \
-    X(print_text, "name", T_TEXT, "the project", "web", outlook->projects[i].name) \
-    X(print_int, "tasks", T_INT, "how many of its tasks will be finished", NULL, outlook->projects[i].tasks) \
-    X(print_int, "finish_at", T_TIME, "when the last of them is", NULL, outlook->projects[i].finish)
+    X(json_put_string, "name", T_TEXT, "the project", "web", outlook->projects[i].name) \
+    X(json_put_int, "tasks", T_INT, "how many of its tasks will be finished", NULL, outlook->projects[i].tasks) \
+    X(json_put_int, "finish_at", T_TIME, "when the last of them is", NULL, outlook->projects[i].finish)
 static const struct shape outlook_project_shape = { "OutlookProject", "the tasks of a project in a forecast", .members = SHAPE_ALL(OUTLOOK_PROJECT) };
 
 #define OUTLOOK(X) \
-    X(print_int, "finish_at", T_TIME, "when everything is finished", NULL, outlook->finish) \
-    X(print_int, "makespan_ms", T_SPAN, "how long that takes", NULL, outlook->finish - outlook->at) \
-    X(print_int, "tasks", T_INT, "how many tasks will be finished", NULL, outlook->tasks) \
-    X(print_int, "others", T_INT, "those that will not, because they wait for a person", NULL, outlook->others) \
-    X(print_bool, "complete", T_BOOL, "false: it was ended after 60 days or 400,000 steps, and more would follow", NULL, outlook->complete)
+    X(json_put_int, "finish_at", T_TIME, "when everything is finished", NULL, outlook->finish) \
+    X(json_put_int, "makespan_ms", T_SPAN, "how long that takes", NULL, outlook->finish - outlook->at) \
+    X(json_put_int, "tasks", T_INT, "how many tasks will be finished", NULL, outlook->tasks) \
+    X(json_put_int, "others", T_INT, "those that will not, because they wait for a person", NULL, outlook->others) \
+    X(json_put_bool, "complete", T_BOOL, "false: it was ended after 60 days or 400,000 steps, and more would follow", NULL, outlook->complete)
 static const struct shape outlook_shape = { "Outlook", "what would come of the queue", .members = SHAPE_ROWS(
     OUTLOOK(SHAPE_ROW)
     { "projects", T_OBJECT | T_LIST, "by project", &outlook_project_shape },
@@ -71,12 +71,12 @@ static const struct shape outlook_shape = { "Outlook", "what would come of the q
 static void print_outlook(struct json_writer *w, const struct outlook *outlook) {
     json_write_object_begin(w);
     OUTLOOK(SHAPE_PRINT)
-    print_list(w, "projects");
+    json_put_array(w, "projects");
     for (size_t i = 0; i < outlook->project_count; i++) {
         SHAPE_OBJECT(OUTLOOK_PROJECT)
     }
     json_write_array_end(w);
-    print_list(w, "points");
+    json_put_array(w, "points");
     for (size_t i = 0; i < outlook->point_count; i++) {
         json_write_array_begin(w);
         json_write_int(w, outlook->points[i].at);
@@ -94,7 +94,7 @@ static void take_outlooks(void *ctx, const struct outlook *now, const struct out
         return;
     }
     struct json_writer w = op_begin(call);
-    print_int(&w, "at", now->at);
+    json_put_int(&w, "at", now->at);
     json_write_key(&w, "now");
     print_outlook(&w, now);
     json_write_key(&w, "then");

@@ -18,7 +18,7 @@ static void take_runs(struct op_call *call, const struct store_answer *answer) {
     bool more = answer->count > limit;
     size_t count = more ? limit : answer->count;
     struct json_writer w = op_begin(call);
-    print_list(&w, "items");
+    json_put_array(&w, "items");
     for (size_t i = 0; i < count; i++)
         print_run(&w, call->engine, &answer->runs[i]);
     json_write_array_end(&w);
@@ -218,10 +218,10 @@ static void take_ended(struct op_call *call, const struct store_answer *answer) 
 
 /* clang-format off */
 #define LISTED_RUN(X) \
-    X(print_text, "title", T_TEXT | T_NULL, "the title of its task", "write the parser", l->rows.titles[i]) \
-    X(print_text, "project", T_TEXT | T_NULL, "its project", "web", op_name_of(call->engine, t.project)) \
-    X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(call->engine, t.kind)) \
-    X(print_text, "state", T_WORD | T_NULL, "the state of its task; null: it was deleted", &words_state, there ? task_state_name(t.state) : NULL)
+    X(json_put_string, "title", T_TEXT | T_NULL, "the title of its task", "write the parser", l->rows.titles[i]) \
+    X(json_put_string, "project", T_TEXT | T_NULL, "its project", "web", op_name_of(call->engine, t.project)) \
+    X(json_put_string, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(call->engine, t.kind)) \
+    X(json_put_string, "state", T_WORD | T_NULL, "the state of its task; null: it was deleted", &words_state, there ? task_state_name(t.state) : NULL)
 static const struct shape listed_run_shape = { "ListedRun", "a run with what its task is called", &shape_any_run, SHAPE_ALL(LISTED_RUN) };
 /* clang-format on */
 
@@ -230,7 +230,7 @@ static const struct shape listed_run_shape = { "ListedRun", "a run with what its
 static int print_listing(struct op_call *call) {
     const struct listing *l = op_state(call, sizeof(*l), NULL);
     struct json_writer w = op_begin(call);
-    print_list(&w, "items");
+    json_put_array(&w, "items");
     for (size_t i = 0; i < l->rows.count; i++) {
         const struct run_row *run = &l->runs[i];
         struct task_view t = { 0 };
@@ -248,7 +248,7 @@ static int print_listing(struct op_call *call) {
     else
         (void)snprintf(text, sizeof(text), "e%" PRId64 ".%" PRIu64 ".%" PRIu32, l->place.ended_at,
                        l->place.task, l->place.attempt);
-    print_text(&w, "next", l->over && !l->more_lives ? NULL : text);
+    json_put_string(&w, "next", l->over && !l->more_lives ? NULL : text);
     return op_end(&w);
 }
 
@@ -562,7 +562,7 @@ static int correct(struct op_call *call) {
         return r;
     struct json_writer w = op_begin(call);
     print_id(&w, "id", call->engine, s->task);
-    print_int(&w, "attempt", s->row->attempt);
+    json_put_int(&w, "attempt", s->row->attempt);
     print_task_budget(&w, call->engine, s->task);
     return op_end(&w);
 }

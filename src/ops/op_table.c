@@ -129,7 +129,7 @@ static int take_parts(const char *pattern, const char *path, json_t *params) {
         if (pattern[0] == '{') {
             _cleanup_(strbuf_finish) struct strbuf value = STRBUF_INIT;
             char name[32];
-            int r = op_decode(path, given, false, &value);
+            int r = utf8_decode_percent(path, given, false, &value);
             if (r < 0)
                 return r;
             memcpy(name, pattern + 1, wanted - 2);

@@ -6,11 +6,11 @@
 
 /* clang-format off */
 #define DIFF_FILE(X) \
-    X(print_text, "path", T_TEXT, "its path", "src/new.c", file->path) \
-    X(print_text, "old_path", T_TEXT | T_NULL, "what it was called before", "src/old.c", file->old_path) \
-    X(print_int, "added", T_INT, "lines added", NULL, (int64_t)file->added) \
-    X(print_int, "removed", T_INT, "lines removed", NULL, (int64_t)file->removed) \
-    X(print_bool, "binary", T_BOOL, "it is no text", NULL, file->binary)
+    X(json_put_string, "path", T_TEXT, "its path", "src/new.c", file->path) \
+    X(json_put_string, "old_path", T_TEXT | T_NULL, "what it was called before", "src/old.c", file->old_path) \
+    X(json_put_int, "added", T_INT, "lines added", NULL, (int64_t)file->added) \
+    X(json_put_int, "removed", T_INT, "lines removed", NULL, (int64_t)file->removed) \
+    X(json_put_bool, "binary", T_BOOL, "it is no text", NULL, file->binary)
 static const struct shape diff_file_shape = { "DiffFile", "a file that differs", .members = SHAPE_ALL(DIFF_FILE) };
 /* clang-format on */
 
@@ -22,10 +22,10 @@ static void print_diff(struct op_call *call, const struct diff *diff) {
     int64_t iteration = op_number(call, "iteration", 0);
     struct json_writer w = op_begin(call);
     print_count(&w, "iteration", iteration > 0 ? iteration : -1);
-    print_text(&w, "branch", diff->branch);
-    print_text(&w, "base", diff->base);
-    print_text(&w, "head", diff->head);
-    print_list(&w, "files");
+    json_put_string(&w, "branch", diff->branch);
+    json_put_string(&w, "base", diff->base);
+    json_put_string(&w, "head", diff->head);
+    json_put_array(&w, "files");
     for (size_t i = 0; i < diff->file_count; i++)
         print_file(&w, &diff->files[i]);
     json_write_array_end(&w);
@@ -38,8 +38,8 @@ static void print_diff(struct op_call *call, const struct diff *diff) {
         if (at < diff->patch_size)
             strbuf_puts(&text, "\xef\xbf\xbd");
     }
-    print_text(&w, "patch", diff->patch ? strbuf_text(&text) : NULL);
-    print_bool(&w, "truncated", diff->truncated);
+    json_put_string(&w, "patch", diff->patch ? strbuf_text(&text) : NULL);
+    json_put_bool(&w, "truncated", diff->truncated);
     json_write_object_end(&w);
 }
 
@@ -98,11 +98,11 @@ struct merging {
 /* clang-format off */
 #define MERGED_TASK(X) \
     X(print_id, "id", T_ID, "its id", NULL, call->engine, m->tasks[m->next]) \
-    X(print_text, "result", T_TEXT, "`merged`; `already`: the base branch had it; `empty`: it has changed nothing; `mergeable` (`dry_run`); `conflict`; `failed`", "merged", merge_result_name(answer->result)) \
-    X(print_text, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", answer->branch) \
-    X(print_text, "into", T_TEXT | T_NULL, "the base branch", "main", answer->into) \
-    X(print_text, "commit", T_TEXT | T_NULL, "the new commit", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c", answer->commit) \
-    X(print_text, "message", T_TEXT | T_NULL, "for people; of a conflict, the files", "merged into 'main' at 1f0c1e0a8c6c", answer->message)
+    X(json_put_string, "result", T_TEXT, "`merged`; `already`: the base branch had it; `empty`: it has changed nothing; `mergeable` (`dry_run`); `conflict`; `failed`", "merged", merge_result_name(answer->result)) \
+    X(json_put_string, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", answer->branch) \
+    X(json_put_string, "into", T_TEXT | T_NULL, "the base branch", "main", answer->into) \
+    X(json_put_string, "commit", T_TEXT | T_NULL, "the new commit", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c", answer->commit) \
+    X(json_put_string, "message", T_TEXT | T_NULL, "for people; of a conflict, the files", "merged into 'main' at 1f0c1e0a8c6c", answer->message)
 static const struct shape merged_task_shape = { "MergedTask", "a task that was to be merged", .members = SHAPE_ALL(MERGED_TASK) };
 /* clang-format on */
 

@@ -62,8 +62,8 @@ static int run_budget(struct op_call *call) {
     (void)core_task(engine_core(call->engine), task, &view);
     struct json_writer w = op_begin(call);
     print_id(&w, "id", call->engine, task);
-    print_text(&w, "state", task_state_name(view.state));
-    print_text(&w, "hold", view.state == TASK_HELD ? hold_name(view.hold) : NULL);
+    json_put_string(&w, "state", task_state_name(view.state));
+    json_put_string(&w, "hold", view.state == TASK_HELD ? hold_name(view.hold) : NULL);
     print_task_budget(&w, call->engine, task);
     return op_end(&w);
 }

@@ -23,21 +23,21 @@ struct showing {
 
 /* clang-format off */
 #define WORKSPACE(X) \
-    X(print_text, "path", T_TEXT, "the folder", "/home/me/web", place.path) \
-    X(print_text, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", place.branch) \
-    X(print_text, "base", T_TEXT | T_NULL, "the branch that it came from", "main", place.base) \
-    X(print_text, "merge", T_TEXT | T_NULL, "how its work is brought in", "direct", place.merge)
+    X(json_put_string, "path", T_TEXT, "the folder", "/home/me/web", place.path) \
+    X(json_put_string, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", place.branch) \
+    X(json_put_string, "base", T_TEXT | T_NULL, "the branch that it came from", "main", place.base) \
+    X(json_put_string, "merge", T_TEXT | T_NULL, "how its work is brought in", "direct", place.merge)
 static const struct shape workspace_shape = { "Workspace", "where a task works", .members = SHAPE_ALL(WORKSPACE) };
 
 #define DELIVERY(X) \
-    X(print_text, "strategy", T_TEXT | T_NULL, "how it was to be brought in", "direct", d.strategy) \
-    X(print_text, "result", T_TEXT | T_NULL, "what came of it", "merged", d.result) \
-    X(print_text, "message", T_TEXT | T_NULL, "the same for people", "merged into 'main'", d.message) \
-    X(print_text, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", d.branch) \
-    X(print_text, "base", T_TEXT | T_NULL, "the branch that it came from", "main", d.base) \
-    X(print_text, "commit", T_TEXT | T_NULL, "the last commit", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c", d.commit[0] ? d.commit : NULL) \
-    X(print_bool, "merged", T_BOOL, "the base branch has it", NULL, d.merged) \
-    X(print_text, "removed", T_TEXT | T_NULL, "what was removed after that", "worktree", *d.removed ? d.removed : NULL) \
+    X(json_put_string, "strategy", T_TEXT | T_NULL, "how it was to be brought in", "direct", d.strategy) \
+    X(json_put_string, "result", T_TEXT | T_NULL, "what came of it", "merged", d.result) \
+    X(json_put_string, "message", T_TEXT | T_NULL, "the same for people", "merged into 'main'", d.message) \
+    X(json_put_string, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", d.branch) \
+    X(json_put_string, "base", T_TEXT | T_NULL, "the branch that it came from", "main", d.base) \
+    X(json_put_string, "commit", T_TEXT | T_NULL, "the last commit", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c", d.commit[0] ? d.commit : NULL) \
+    X(json_put_bool, "merged", T_BOOL, "the base branch has it", NULL, d.merged) \
+    X(json_put_string, "removed", T_TEXT | T_NULL, "what was removed after that", "worktree", *d.removed ? d.removed : NULL) \
     X(print_time, "at", T_TIME | T_NULL, "when", NULL, d.at)
 static const struct shape delivery_shape = { "Delivery", "what became of the work of a task", .members = SHAPE_ALL(DELIVERY) };
 /* clang-format on */
@@ -53,9 +53,9 @@ static void print_delivery(struct json_writer *w, const struct engine *engine, t
 
 /* clang-format off */
 #define ITERATION(X) \
-    X(print_int, "iteration", T_INT, "its number", NULL, iteration) \
-    X(print_text, "folder", T_TEXT, "its folder", "/home/me/.local/share/sluice/tasks/web-17/iterations/001", folder) \
-    X(print_bool, "feedback", T_BOOL, "it began with feedback", NULL, access(strbuf_text(&feedback), F_OK) == 0)
+    X(json_put_int, "iteration", T_INT, "its number", NULL, iteration) \
+    X(json_put_string, "folder", T_TEXT, "its folder", "/home/me/.local/share/sluice/tasks/web-17/iterations/001", folder) \
+    X(json_put_bool, "feedback", T_BOOL, "it began with feedback", NULL, access(strbuf_text(&feedback), F_OK) == 0)
 static const struct shape iteration_shape = { "Iteration", "one of the last 10 iterations of a task", .members = SHAPE_ROWS(
     ITERATION(SHAPE_ROW)
     { "artifacts", T_TEXT | T_LIST, "the files in it", "plan.md" }) };
@@ -67,7 +67,7 @@ static void print_iteration(struct json_writer *w, uint32_t iteration, const cha
     json_write_object_begin(w);
     ITERATION(SHAPE_PRINT) {
         _cleanup_(freep) char *path = xasprintf("%s/artifacts", folder);
-        print_list(w, "artifacts");
+        json_put_array(w, "artifacts");
         struct outside_list list;
         const char *name;
         (void)outside_list_open(&list, path, ARTIFACTS_SEEN);
@@ -95,14 +95,15 @@ static int print(struct op_call *call) {
     size_t count;
     const task_id *tasks = op_depends(call, s->task, 0, &count);
     print_words(&w, "depends_on", op_ids(call, tasks, count), count);
-    print_object(&w, "counters");
-    print_int(&w, "failures", t.failures);
-    print_int(&w, "launch_failures", t.launch_failures);
-    print_int(&w, "losses", t.losses);
-    print_int(&w, "restarts", t.restarts);
+    json_put_object(&w, "counters");
+    json_put_int(&w, "failures", t.failures);
+    json_put_int(&w, "launch_failures", t.launch_failures);
+    json_put_int(&w, "losses", t.losses);
+    json_put_int(&w, "restarts", t.restarts);
     json_write_object_end(&w);
-    print_text(&w, "executor", executor_kind_name(engine_executor_kind(call->engine, s->task)));
-    print_text(&w, "partition", engine_partition(call->engine, s->task));
+    json_put_string(&w, "executor",
+                    executor_kind_name(engine_executor_kind(call->engine, s->task)));
+    json_put_string(&w, "partition", engine_partition(call->engine, s->task));
     struct engine_workspace place;
     engine_workspace(call->engine, s->task, &place);
     if (print_object_if(&w, "works_in", place.path)) {
@@ -110,11 +111,11 @@ static int print(struct op_call *call) {
         json_write_object_end(&w);
     }
     engine_workspace_finish(&place);
-    print_bool(&w, "has_diff", engine_has_diff(call->engine, s->task));
+    json_put_bool(&w, "has_diff", engine_has_diff(call->engine, s->task));
     print_delivery(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(op_part(call)));
-    print_list(&w, "iterations");
+    json_put_array(&w, "iterations");
     for (uint32_t i = 0; i < ITERATIONS_SHOWN && i < t.iteration; i++) {
         _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
         engine_iteration_folder(call->engine, t.id, t.iteration - i, &folder);
@@ -159,7 +160,7 @@ static const char *without_values(struct arena *arena, const char *json, size_t 
     json_write_init(&w, &out, false);
     json_write_object_begin(&w);
     json_object_foreach(env, name, value) {
-        print_text(&w, name, "[not shown]");
+        json_put_string(&w, name, "[not shown]");
     }
     json_write_object_end(&w);
     strbuf_puts(&out, begin + read.position);

@@ -26,10 +26,10 @@ struct waiting {
 
 /* clang-format off */
 #define LAST_RUN(X) \
-    X(print_text, "outcome", T_WORD, "how", &words_outcome, outcome_name(run->outcome)) \
+    X(json_put_string, "outcome", T_WORD, "how", &words_outcome, outcome_name(run->outcome)) \
     X(print_count, "exit_code", T_INT | T_NULL, "of its command", NULL, run->exit_code) \
     X(print_count, "signal", T_INT | T_NULL, "the signal that ended its command", NULL, run->exit_signal > 0 ? run->exit_signal : -1) \
-    X(print_text, "message", T_TEXT | T_NULL, "its final message", "All tests pass.", run->message)
+    X(json_put_string, "message", T_TEXT | T_NULL, "its final message", "All tests pass.", run->message)
 static const struct shape last_run_shape = { "LastRun", "the end of a run", .members = SHAPE_ALL(LAST_RUN) };
 /* clang-format on */
 
@@ -50,12 +50,12 @@ static bool put_why(const struct engine *engine, task_id task, struct strbuf *ou
 
 /* clang-format off */
 #define WAITED_TASK(X) \
-    X(print_text, "id", T_ID, "its id", NULL, s->ids[index]) \
-    X(print_text, "state", T_TEXT, "its state, or `deleted`", "done", there ? task_state_name(t.state) : "deleted") \
-    X(print_text, "reason", T_TEXT | T_NULL, "why it is in this state", "succeeded", there && t.reason != REASON_NONE ? reason_name(t.reason) : NULL) \
-    X(print_bool, "finished", T_BOOL, "it is final", NULL, finished) \
-    X(print_bool, "needs_person", T_BOOL, "it is held without a time, a draft, or behind a closed account", NULL, person) \
-    X(print_text, "why", T_TEXT | T_NULL, "what a person is needed for", "account 'claude' is closed", person && put_why(call->engine, t.id, &why) ? strbuf_text(&why) : NULL)
+    X(json_put_string, "id", T_ID, "its id", NULL, s->ids[index]) \
+    X(json_put_string, "state", T_TEXT, "its state, or `deleted`", "done", there ? task_state_name(t.state) : "deleted") \
+    X(json_put_string, "reason", T_TEXT | T_NULL, "why it is in this state", "succeeded", there && t.reason != REASON_NONE ? reason_name(t.reason) : NULL) \
+    X(json_put_bool, "finished", T_BOOL, "it is final", NULL, finished) \
+    X(json_put_bool, "needs_person", T_BOOL, "it is held without a time, a draft, or behind a closed account", NULL, person) \
+    X(json_put_string, "why", T_TEXT | T_NULL, "what a person is needed for", "account 'claude' is closed", person && put_why(call->engine, t.id, &why) ? strbuf_text(&why) : NULL)
 static const struct shape waited_task_shape = { "WaitedTask", "a task that was waited for", .members = SHAPE_ROWS(
     WAITED_TASK(SHAPE_ROW)
     { "run", T_OBJECT | T_NULL, "how the last run that ended has ended", &last_run_shape }) };
@@ -93,12 +93,12 @@ static int query_runs(struct op_call *call) {
     if (s->queried == s->count) {
         size_t settled = 0;
         struct json_writer w = op_begin(call);
-        print_list(&w, "tasks");
+        json_put_array(&w, "tasks");
         for (size_t i = 0; i < s->count; i++)
             settled += print_one(&w, call, i);
         json_write_array_end(&w);
-        print_bool(&w, "timed_out", op_flag(call, "any") ? settled == 0 : settled < s->count);
-        print_int(&w, "waited_ms", engine_now(call->engine) - s->began);
+        json_put_bool(&w, "timed_out", op_flag(call, "any") ? settled == 0 : settled < s->count);
+        json_put_int(&w, "waited_ms", engine_now(call->engine) - s->began);
         return op_end(&w);
     }
     struct store_query question = { .kind = QUERY_RUNS, .task = s->tasks[s->queried], .limit = 1 };

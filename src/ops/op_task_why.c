@@ -120,8 +120,8 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
              && (first.gate == GATE_BREAKER || (first.gate == GATE_LIMITER && first.closed)
                  || (first.gate == GATE_HELD && first.hold == HOLD_DENIED))))
         strbuf_printf(&text, "; its last run: %s", last->cause);
-    print_text(w, "first", blocked ? strbuf_text(&code) : NULL);
-    print_text(w, "summary", strbuf_text(&text));
+    json_put_string(w, "first", blocked ? strbuf_text(&code) : NULL);
+    json_put_string(w, "summary", strbuf_text(&text));
 }
 
 static const struct words words_agent = {
@@ -130,9 +130,9 @@ static const struct words words_agent = {
 
 /* clang-format off */
 #define AGENT_CHOICE(X) \
-    X(print_text, "name", T_TEXT, "its name", "claude", op_name_of(call->engine, agents[i].agent)) \
-    X(print_text, "limiter", T_TEXT | T_NULL, "its account", "anthropic", op_name_of(call->engine, agents[i].limiter)) \
-    X(print_text, "state", T_WORD, "`closed`: until somebody clears its account", &words_agent, agents[i].closed ? "closed" : agents[i].limited ? "limited" : agents[i].broken ? "not launched" : "open") \
+    X(json_put_string, "name", T_TEXT, "its name", "claude", op_name_of(call->engine, agents[i].agent)) \
+    X(json_put_string, "limiter", T_TEXT | T_NULL, "its account", "anthropic", op_name_of(call->engine, agents[i].limiter)) \
+    X(json_put_string, "state", T_WORD, "`closed`: until somebody clears its account", &words_agent, agents[i].closed ? "closed" : agents[i].limited ? "limited" : agents[i].broken ? "not launched" : "open") \
     X(print_time, "opens_at", T_TIME | T_NULL, "when it opens, if it is known", NULL, known ? agents[i].opens_at : 0)
 static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a task may use", .members = SHAPE_ALL(AGENT_CHOICE) };
 /* clang-format on */
@@ -140,7 +140,7 @@ static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a
 static void print_agents(struct json_writer *w, struct op_call *call, task_id task) {
     struct agent_state agents[FAILOVER_MAX + 1];
     size_t count = core_task_agents(engine_core(call->engine), task, agents);
-    print_list(w, "agents");
+    json_put_array(w, "agents");
     for (size_t i = 0; count > 1 && i < count; i++) {
         bool known = !agents[i].open && agents[i].opens_at != TIME_NEVER;
         SHAPE_OBJECT(AGENT_CHOICE)
@@ -166,7 +166,7 @@ static time_ms gate_opens(const struct engine *engine, task_id task) {
 #define FORECAST(X) \
     X(print_time, "starts_at", T_TIME | T_NULL, "when", NULL, start) \
     X(print_count, "ahead", T_INT | T_NULL, "how many start before it", NULL, position > 0 ? position - 1 : -1) \
-    X(print_text, "text", T_TEXT, "goes on with \"it should start …\"", "after about 2 others", strbuf_text(&text))
+    X(json_put_string, "text", T_TEXT, "goes on with \"it should start …\"", "after about 2 others", strbuf_text(&text))
 static const struct shape forecast_shape = { "Forecast", "when a task should start", .members = SHAPE_ALL(FORECAST) };
 /* clang-format on */
 
@@ -208,26 +208,26 @@ static int print_why(struct op_call *call) {
     amount position = core_queue_position(core, task);
     struct json_writer w = op_begin(call);
     print_id(&w, "id", call->engine, task);
-    print_text(&w, "state", task_state_name(t.state));
+    json_put_string(&w, "state", task_state_name(t.state));
     print_summary(&w, call, &t);
-    print_list(&w, "gates");
+    json_put_array(&w, "gates");
     for (size_t i = 0; i < count; i++) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
         json_write_object_begin(&w);
         verdict_code(&list[i], op_symbols(call->engine), &text);
-        print_text(&w, "gate", strbuf_text(&text));
-        print_bool(&w, "open", list[i].open);
+        json_put_string(&w, "gate", strbuf_text(&text));
+        json_put_bool(&w, "open", list[i].open);
         strbuf_clear(&text);
         if (!list[i].open)
             put_reason(call, task, &list[i], &text);
-        print_text(&w, "reason", list[i].open ? NULL : strbuf_text(&text));
+        json_put_string(&w, "reason", list[i].open ? NULL : strbuf_text(&text));
         print_time(&w, "opens_at", list[i].open ? 0 : list[i].opens_at);
         print_time(&w, "since", list[i].open ? 0 : list[i].pause.at);
         json_write_object_end(&w);
     }
     json_write_array_end(&w);
     print_agents(&w, call, task);
-    print_int(&w, "quick_ends", engine_quick_ends(call->engine, task));
+    json_put_int(&w, "quick_ends", engine_quick_ends(call->engine, task));
     print_count(&w, "queue_position", position > 0 ? position : -1);
     json_write_key(&w, "forecast");
     print_forecast(&w, call->engine, task, position);

@@ -45,10 +45,10 @@ static int run_add(struct op_call *call) {
 
 /* clang-format off */
 #define TOKEN(X) \
-    X(print_text, "id", T_TEXT, "its id", "k3f9x2m7aq", access->id) \
-    X(print_text, "name", T_TEXT, "its name", "phone", access->name) \
-    X(print_text, "scope", T_WORD, "what it may do", &words_scope, access_scope_name(access->scope)) \
-    X(print_bool, "session", T_BOOL, "it belongs to a page that is signed in", NULL, access->session) \
+    X(json_put_string, "id", T_TEXT, "its id", "k3f9x2m7aq", access->id) \
+    X(json_put_string, "name", T_TEXT, "its name", "phone", access->name) \
+    X(json_put_string, "scope", T_WORD, "what it may do", &words_scope, access_scope_name(access->scope)) \
+    X(json_put_bool, "session", T_BOOL, "it belongs to a page that is signed in", NULL, access->session) \
     X(print_time, "created_at", T_TIME | T_NULL, "when it was made", NULL, access->created_at) \
     X(print_time, "expires_at", T_TIME | T_NULL, "when it ends; null: never", NULL, access->expires_at) \
     X(print_time, "used_at", T_TIME | T_NULL, "when it was last used", NULL, access->used_at)
@@ -63,7 +63,7 @@ static void finish_add(struct op_call *call) {
     const struct new_token *made = op_state(call, sizeof(*made), wipe);
     const struct engine_access *access = engine_access_named(call->engine, made->id);
     struct json_writer w = op_begin(call);
-    print_text(&w, "token", made->token);
+    json_put_string(&w, "token", made->token);
     if (access)
         print_access(&w, access);
     json_write_object_end(&w);

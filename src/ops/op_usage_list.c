@@ -15,17 +15,17 @@ struct usage_page {
 
 /* clang-format off */
 #define USAGE_SUM(X) \
-    X(print_int, "at", T_TIME, "when the span began", NULL, s->at) \
-    X(print_text, "name", T_TEXT | T_NULL, "the project or agent; null: none", "web", by_agent ? s->agent : s->project) \
-    X(print_int, "runs", T_INT, "runs", NULL, s->runs) \
-    X(print_int, "ok", T_INT, "those that succeeded", NULL, s->ok) \
-    X(print_int, "busy_ms", T_SPAN, "how long they took together", NULL, s->busy_ms) \
-    X(print_int, "tokens_in", T_INT, "tokens read", NULL, s->tokens_in) \
-    X(print_int, "tokens_out", T_INT, "tokens written", NULL, s->tokens_out) \
-    X(print_int, "tokens_cached", T_INT, "tokens read from a cache", NULL, s->tokens_cached) \
-    X(print_int, "unknown_tokens", T_INT, "runs that reported none", NULL, s->unknown_tokens) \
+    X(json_put_int, "at", T_TIME, "when the span began", NULL, s->at) \
+    X(json_put_string, "name", T_TEXT | T_NULL, "the project or agent; null: none", "web", by_agent ? s->agent : s->project) \
+    X(json_put_int, "runs", T_INT, "runs", NULL, s->runs) \
+    X(json_put_int, "ok", T_INT, "those that succeeded", NULL, s->ok) \
+    X(json_put_int, "busy_ms", T_SPAN, "how long they took together", NULL, s->busy_ms) \
+    X(json_put_int, "tokens_in", T_INT, "tokens read", NULL, s->tokens_in) \
+    X(json_put_int, "tokens_out", T_INT, "tokens written", NULL, s->tokens_out) \
+    X(json_put_int, "tokens_cached", T_INT, "tokens read from a cache", NULL, s->tokens_cached) \
+    X(json_put_int, "unknown_tokens", T_INT, "runs that reported none", NULL, s->unknown_tokens) \
     X(print_usd, "cost_usd", T_USD | T_NULL, "what was reported; null: no run has reported any", NULL, s->unknown_cost < s->runs ? s->cost_micro_usd : -1) \
-    X(print_int, "unknown_cost", T_INT, "runs that reported none", NULL, s->unknown_cost)
+    X(json_put_int, "unknown_cost", T_INT, "runs that reported none", NULL, s->unknown_cost)
 static const struct shape usage_sum_shape = { "UsageSum", "what runs that ended in a span have used", .members = SHAPE_ALL(USAGE_SUM) };
 /* clang-format on */
 
@@ -54,10 +54,10 @@ static const struct shape usage_target_shape = { "UsageTarget", "the part of a p
     { "target", T_NUMBER, "its part" }) };
 
 #define USAGE(X) \
-    X(print_text, "by", T_TEXT, "`day` or `hour`", "day", page->days ? "day" : "hour") \
-    X(print_text, "group", T_TEXT, "`project` or `agent`", "project", page->by_agent ? "agent" : "project") \
-    X(print_int, "since", T_TIME, "the first span", NULL, page->since) \
-    X(print_int, "until", T_TIME, "spans that began before", NULL, page->until)
+    X(json_put_string, "by", T_TEXT, "`day` or `hour`", "day", page->days ? "day" : "hour") \
+    X(json_put_string, "group", T_TEXT, "`project` or `agent`", "project", page->by_agent ? "agent" : "project") \
+    X(json_put_int, "since", T_TIME, "the first span", NULL, page->since) \
+    X(json_put_int, "until", T_TIME, "spans that began before", NULL, page->until)
 static const struct shape usage_shape = { .members = SHAPE_ROWS(
     USAGE(SHAPE_ROW)
     SHAPE_PAGE(&usage_sum_shape),
@@ -74,16 +74,16 @@ static int print(struct op_call *call) {
     if (!page->by_agent) {
         struct share_sums sums;
         sum_shares(call->engine, &sums);
-        print_list(&w, "targets");
+        json_put_array(&w, "targets");
         for (size_t i = 0; i < engine_project_count(call->engine); i++) {
             const struct engine_project *p = engine_project_at(call->engine, i);
             struct share_view share;
             if (!core_share(engine_core(call->engine), p->symbol, &share) || !share.open)
                 continue;
             json_write_object_begin(&w);
-            print_text(&w, "name", p->name);
-            print_number(&w, "weight", (double)share.weight_milli / 1000.0, 3);
-            print_number(&w, "target", target_share(&share, &sums), 4);
+            json_put_string(&w, "name", p->name);
+            json_put_double(&w, "weight", (double)share.weight_milli / 1000.0, 3);
+            json_put_double(&w, "target", target_share(&share, &sums), 4);
             json_write_object_end(&w);
         }
         json_write_array_end(&w);

@@ -29,26 +29,6 @@
 
 /* --- members --------------------------------------------------------------------------------- */
 
-void print_text(struct json_writer *w, const char *key, const char *text) {
-    json_write_key(w, key);
-    json_write_string(w, text);
-}
-
-void print_int(struct json_writer *w, const char *key, int64_t value) {
-    json_write_key(w, key);
-    json_write_int(w, value);
-}
-
-void print_bool(struct json_writer *w, const char *key, bool value) {
-    json_write_key(w, key);
-    json_write_bool(w, value);
-}
-
-void print_object(struct json_writer *w, const char *key) {
-    json_write_key(w, key);
-    json_write_object_begin(w);
-}
-
 bool print_object_if(struct json_writer *w, const char *key, bool there) {
     json_write_key(w, key);
     if (there)
@@ -58,13 +38,8 @@ bool print_object_if(struct json_writer *w, const char *key, bool there) {
     return there;
 }
 
-void print_list(struct json_writer *w, const char *key) {
-    json_write_key(w, key);
-    json_write_array_begin(w);
-}
-
 void print_words(struct json_writer *w, const char *key, const char *const *words, size_t count) {
-    print_list(w, key);
+    json_put_array(w, key);
     for (size_t i = 0; i < count; i++)
         json_write_string(w, words[i]);
     json_write_array_end(w);
@@ -98,19 +73,14 @@ void print_usd(struct json_writer *w, const char *key, int64_t micro_usd) {
         json_write_null(w);
 }
 
-void print_number(struct json_writer *w, const char *key, double value, int decimals) {
-    json_write_key(w, key);
-    json_write_double(w, value, decimals);
-}
-
 void print_pause(struct json_writer *w, const struct engine_pause *pause) {
-    print_text(w, "paused_by", pause ? pause->by : NULL);
+    json_put_string(w, "paused_by", pause ? pause->by : NULL);
     print_time(w, "paused_at", pause ? pause->at : 0);
 }
 
 void print_id(struct json_writer *w, const char *key, const struct engine *engine, task_id task) {
     char id[ENGINE_ID_MAX];
-    print_text(w, key, task ? engine_task_id(engine, task, id) : NULL);
+    json_put_string(w, key, task ? engine_task_id(engine, task, id) : NULL);
 }
 
 /* After a key; marks the value as written in the writer. */
@@ -165,28 +135,28 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
 static void print_gate(struct json_writer *w, const struct engine *engine, task_id task) {
     struct verdict verdict;
     if (!core_blocked(engine_core(engine), task, &verdict)) {
-        print_text(w, "gate", NULL);
-        print_text(w, "why", NULL);
+        json_put_string(w, "gate", NULL);
+        json_put_string(w, "why", NULL);
         return;
     }
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     verdict_code(&verdict, op_symbols(engine), &text);
-    print_text(w, "gate", strbuf_text(&text));
+    json_put_string(w, "gate", strbuf_text(&text));
     strbuf_clear(&text);
     print_verdict(engine, task, &verdict, &text);
-    print_text(w, "why", strbuf_text(&text));
+    json_put_string(w, "why", strbuf_text(&text));
     struct task_view view;
     if (core_task(engine_core(engine), task, &view) && engine_await_needs_person(engine, &view))
-        print_bool(w, "needs_person", true);
+        json_put_bool(w, "needs_person", true);
 }
 
 /* clang-format off */
 #define DENIAL(X) \
-    X(print_text, "agent", T_TEXT | T_NULL, "who wanted it", "claude", d.agent) \
-    X(print_text, "tool", T_TEXT | T_NULL, "the tool it called", "Bash", d.what->tool) \
-    X(print_text, "argument", T_TEXT | T_NULL, "and for what", "git commit", d.what->argument) \
-    X(print_int, "count", T_INT, "how many times", NULL, d.what->count) \
-    X(print_text, "allow", T_TEXT | T_NULL, "the rule that `task.retry` takes to allow it; null: the agent has no such option", "Bash(git commit:*)", d.has_option ? d.what->rule : NULL)
+    X(json_put_string, "agent", T_TEXT | T_NULL, "who wanted it", "claude", d.agent) \
+    X(json_put_string, "tool", T_TEXT | T_NULL, "the tool it called", "Bash", d.what->tool) \
+    X(json_put_string, "argument", T_TEXT | T_NULL, "and for what", "git commit", d.what->argument) \
+    X(json_put_int, "count", T_INT, "how many times", NULL, d.what->count) \
+    X(json_put_string, "allow", T_TEXT | T_NULL, "the rule that `task.retry` takes to allow it; null: the agent has no such option", "Bash(git commit:*)", d.has_option ? d.what->rule : NULL)
 static const struct shape denial_shape = { "Denial", "what an agent was not permitted to do", .members = SHAPE_ALL(DENIAL) };
 /* clang-format on */
 
@@ -220,12 +190,12 @@ static void print_doing(struct json_writer *w, const struct engine *engine,
     if (t->lender)
         strbuf_printf(&text, "%sruns in the place of %s", text.length ? ", " : "",
                       engine_task_id(engine, t->lender, id));
-    print_text(w, "doing", text.length ? strbuf_text(&text) : NULL);
+    json_put_string(w, "doing", text.length ? strbuf_text(&text) : NULL);
 }
 
 static void print_actions(struct json_writer *w, const struct task_view *t) {
     uint32_t in = task_situation(t->state, t->hold);
-    print_list(w, "actions");
+    json_put_array(w, "actions");
     for (const struct task_action *a = task_actions; a->name; a++)
         if (a->offered & in)
             json_write_string(w, a->name);
@@ -234,16 +204,16 @@ static void print_actions(struct json_writer *w, const struct task_view *t) {
 
 /* clang-format off */
 #define LIVE_RUN(X) \
-    X(print_int, "attempt", T_INT, "its number", NULL, run.attempt) \
-    X(print_text, "phase", T_WORD, "what it is doing", &words_phase, t->state == TASK_STARTING ? "starting" : run_phase_name(t->phase)) \
+    X(json_put_int, "attempt", T_INT, "its number", NULL, run.attempt) \
+    X(json_put_string, "phase", T_WORD, "what it is doing", &words_phase, t->state == TASK_STARTING ? "starting" : run_phase_name(t->phase)) \
     X(print_id, "lends_to", T_ID | T_NULL, "the task below it that has its slots", NULL, engine, t->borrower) \
     X(print_id, "borrows_from", T_ID | T_NULL, "the task above it whose slots it has", NULL, engine, t->lender) \
-    X(print_text, "agent", T_TEXT | T_NULL, "the agent that does it", "claude", op_name_of(engine, t->agent)) \
+    X(json_put_string, "agent", T_TEXT | T_NULL, "the agent that does it", "claude", op_name_of(engine, t->agent)) \
     X(print_time, "started_at", T_TIME | T_NULL, "when its command started", NULL, run.started_at) \
     X(print_count, "tokens_in", T_INT | T_NULL, "tokens read so far", NULL, run.tokens_in) \
     X(print_count, "tokens_out", T_INT | T_NULL, "tokens written so far", NULL, run.tokens_out) \
-    X(print_text, "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, what it says or does", "All tests pass.", has_line ? strbuf_text(&line) : NULL) \
-    X(print_text, "unreachable_host", T_TEXT | T_NULL, "the host that it is on, if that is unreachable (`host.list`)", "box1", host.name) \
+    X(json_put_string, "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, what it says or does", "All tests pass.", has_line ? strbuf_text(&line) : NULL) \
+    X(json_put_string, "unreachable_host", T_TEXT | T_NULL, "the host that it is on, if that is unreachable (`host.list`)", "box1", host.name) \
     X(print_time, "unreachable_since", T_TIME | T_NULL, "since when", NULL, host.since)
 static const struct shape live_run_shape = { "LiveRun", "a run that has not ended", .members = SHAPE_ROWS(
     LIVE_RUN(SHAPE_ROW)
@@ -267,7 +237,7 @@ static void print_live(struct json_writer *w, const struct engine *engine,
         size_t count = core_task_agents(engine_core(engine), t->id, agents);
         bool instead = count > 0 && agents[0].agent != t->agent;
         bool known = instead && !agents[0].open && agents[0].opens_at != TIME_NEVER;
-        print_text(w, "instead_of", instead ? op_name_of(engine, agents[0].agent) : NULL);
+        json_put_string(w, "instead_of", instead ? op_name_of(engine, agents[0].agent) : NULL);
         print_time(w, "instead_until", known ? agents[0].opens_at : 0);
     }
     print_doing(w, engine, t);
@@ -276,32 +246,32 @@ static void print_live(struct json_writer *w, const struct engine *engine,
 
 /* clang-format off */
 #define CHANGES(X) \
-    X(print_int, "commits", T_INT, "commits on its branch", NULL, changes.commits) \
-    X(print_int, "files", T_INT, "files that differ; 0: nothing", NULL, changes.files) \
-    X(print_int, "insertions", T_INT, "lines added", NULL, changes.insertions) \
-    X(print_int, "deletions", T_INT, "lines removed", NULL, changes.deletions)
+    X(json_put_int, "commits", T_INT, "commits on its branch", NULL, changes.commits) \
+    X(json_put_int, "files", T_INT, "files that differ; 0: nothing", NULL, changes.files) \
+    X(json_put_int, "insertions", T_INT, "lines added", NULL, changes.insertions) \
+    X(json_put_int, "deletions", T_INT, "lines removed", NULL, changes.deletions)
 static const struct shape changes_shape = { "Changes", "what a task has changed in its worktree", .members = SHAPE_ALL(CHANGES) };
 
 #define TASK(X) \
     X(print_id, "id", T_ID, "its id", NULL, engine, task) \
-    X(print_text, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
-    X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(engine, t.kind)) \
-    X(print_text, "title", T_TEXT | T_NULL, "its title", "write the parser", title) \
-    X(print_text, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
-    X(print_text, "hold", T_WORD | T_NULL, "why it is held", &words_hold, t.state == TASK_HELD ? hold_name(t.hold) : NULL) \
-    X(print_text, "reason", T_WORD, "why it is in this state", &words_reason, reason_name(t.reason)) \
-    X(print_int, "priority", T_INT, "lower starts first", NULL, t.priority) \
-    X(print_text, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
+    X(json_put_string, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
+    X(json_put_string, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(engine, t.kind)) \
+    X(json_put_string, "title", T_TEXT | T_NULL, "its title", "write the parser", title) \
+    X(json_put_string, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
+    X(json_put_string, "hold", T_WORD | T_NULL, "why it is held", &words_hold, t.state == TASK_HELD ? hold_name(t.hold) : NULL) \
+    X(json_put_string, "reason", T_WORD, "why it is in this state", &words_reason, reason_name(t.reason)) \
+    X(json_put_int, "priority", T_INT, "lower starts first", NULL, t.priority) \
+    X(json_put_string, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
     X(print_id, "parent", T_ID | T_NULL, "the task that it is below", NULL, engine, t.parent) \
-    X(print_text, "group", T_TEXT | T_NULL, "the group that follows it", "night", op_group_name(engine, spec.group)) \
-    X(print_text, "external_id", T_TEXT | T_NULL, "what another system calls it", "JIRA-12", engine_external_id(engine, task)) \
+    X(json_put_string, "group", T_TEXT | T_NULL, "the group that follows it", "night", op_group_name(engine, spec.group)) \
+    X(json_put_string, "external_id", T_TEXT | T_NULL, "what another system calls it", "JIRA-12", engine_external_id(engine, task)) \
     X(print_time, "created_at", T_TIME | T_NULL, "when it was added", NULL, t.created_at) \
     X(print_time, "changed_at", T_TIME | T_NULL, "when its row last changed", NULL, changed_at) \
-    X(print_int, "depth", T_INT, "how many tasks it is below", NULL, t.depth) \
-    X(print_int, "iteration", T_INT, "how often its work was begun", NULL, t.iteration) \
-    X(print_int, "attempt", T_INT, "how many runs it has had", NULL, t.attempt) \
+    X(json_put_int, "depth", T_INT, "how many tasks it is below", NULL, t.depth) \
+    X(json_put_int, "iteration", T_INT, "how often its work was begun", NULL, t.iteration) \
+    X(json_put_int, "attempt", T_INT, "how many runs it has had", NULL, t.attempt) \
     X(print_time, "not_before", T_TIME | T_NULL, "when it leaves its hold by itself", NULL, t.state == TASK_HELD ? t.not_before : 0) \
-    X(print_int, "score", T_INT, "its place in the order, lower first", NULL, t.score)
+    X(json_put_int, "score", T_INT, "its place in the order, lower first", NULL, t.score)
 const struct shape shape_task = { "Task", "a task, as lists show it", .members = SHAPE_ROWS(
     TASK(SHAPE_ROW)
     { "gate", T_TEXT | T_NULL, "the first gate that stops it", "lease:runs" },
@@ -324,7 +294,7 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
     print_gate(w, engine, task);
     struct engine_denial d;
     if (engine_denial(engine, task, &d)) {
-        print_object(w, "denied");
+        json_put_object(w, "denied");
         DENIAL(SHAPE_PRINT)
         json_write_object_end(w);
     }
@@ -341,7 +311,7 @@ bool print_task_members(struct json_writer *w, const struct engine *engine, task
 }
 
 void print_external(struct json_writer *w, const struct engine *engine) {
-    print_list(w, "external");
+    json_put_array(w, "external");
     const char *id;
     for (size_t i = 0; i < EXTERNAL_MAX && (id = engine_external_at(engine, i)); i++)
         json_write_string(w, id);
@@ -392,29 +362,29 @@ static void print_note(struct json_writer *w, const struct op_call *call, task_i
                   "its run is on host '%s', which is unreachable: it is stopped when the daemon of "
                   "that host is the active one",
                   host.name);
-    print_text(w, "note", strbuf_text(&text));
+    json_put_string(w, "note", strbuf_text(&text));
 }
 
 void print_states(struct op_call *call, const char *const *ids, const task_id *tasks, size_t count,
                   const bool *already, const char *warning) {
     struct json_writer w = op_begin(call);
-    print_list(&w, "tasks");
+    json_put_array(&w, "tasks");
     for (size_t i = 0; i < count; i++) {
         struct task_view view;
         bool there = core_task(engine_core(call->engine), tasks[i], &view);
         json_write_object_begin(&w);
-        print_text(&w, "id", ids[i]);
-        print_text(&w, "state", there ? task_state_name(view.state) : NULL);
-        print_bool(&w, "already", already[i]);
+        json_put_string(&w, "id", ids[i]);
+        json_put_string(&w, "state", there ? task_state_name(view.state) : NULL);
+        json_put_bool(&w, "already", already[i]);
         print_actions(&w, there ? &view : &(struct task_view){ .state = TASK_ABSENT });
         if (warning)
-            print_text(&w, "result", "no_effect");
+            json_put_string(&w, "result", "no_effect");
         print_note(&w, call, there ? tasks[i] : 0);
         json_write_object_end(&w);
     }
     json_write_array_end(&w);
     if (warning)
-        print_text(&w, "warning", warning);
+        json_put_string(&w, "warning", warning);
     json_write_object_end(&w);
 }
 
@@ -435,20 +405,20 @@ static const char *instead_of(const struct engine *engine, const struct run_row 
 /* clang-format off */
 #define ANY_RUN(X) \
     X(print_id, "task", T_ID, "its task", NULL, engine, run->task) \
-    X(print_int, "attempt", T_INT, "its number", NULL, run->attempt) \
-    X(print_int, "iteration", T_INT, "the iteration of the task", NULL, run->iteration) \
-    X(print_text, "phase", T_WORD | T_NULL, "what it is doing; null: it has ended", &words_phase, run->ended ? NULL : phase) \
-    X(print_text, "agent", T_TEXT | T_NULL, "who did it", "claude", run->agent) \
-    X(print_text, "instead_of", T_TEXT | T_NULL, "the agent of the task, if another one did it", "codex", instead_of(engine, run)) \
+    X(json_put_int, "attempt", T_INT, "its number", NULL, run->attempt) \
+    X(json_put_int, "iteration", T_INT, "the iteration of the task", NULL, run->iteration) \
+    X(json_put_string, "phase", T_WORD | T_NULL, "what it is doing; null: it has ended", &words_phase, run->ended ? NULL : phase) \
+    X(json_put_string, "agent", T_TEXT | T_NULL, "who did it", "claude", run->agent) \
+    X(json_put_string, "instead_of", T_TEXT | T_NULL, "the agent of the task, if another one did it", "codex", instead_of(engine, run)) \
     X(print_time, "ordered_at", T_TIME | T_NULL, "when its start was decided", NULL, run->ordered_at) \
     X(print_time, "started_at", T_TIME | T_NULL, "when its command started", NULL, run->started_at) \
     X(print_time, "ended_at", T_TIME | T_NULL, "when it ended", NULL, run->ended_at) \
-    X(print_text, "outcome", T_WORD | T_NULL, "how it ended", &words_outcome, run->ended ? outcome_name(run->outcome) : NULL) \
-    X(print_text, "how", T_TEXT | T_NULL, "how that is known", "exit", run->how) \
+    X(json_put_string, "outcome", T_WORD | T_NULL, "how it ended", &words_outcome, run->ended ? outcome_name(run->outcome) : NULL) \
+    X(json_put_string, "how", T_TEXT | T_NULL, "how that is known", "exit", run->how) \
     X(print_count, "exit_code", T_INT | T_NULL, "of its command", NULL, run->ended ? run->exit_code : -1) \
     X(print_count, "signal", T_INT | T_NULL, "the signal that ended its command", NULL, run->exit_signal > 0 ? run->exit_signal : -1) \
-    X(print_text, "message", T_TEXT | T_NULL, "its final message", "All tests pass.", run->message) \
-    X(print_text, "model", T_TEXT | T_NULL, "the model that the agent used", "sonnet-5", run->model) \
+    X(json_put_string, "message", T_TEXT | T_NULL, "its final message", "All tests pass.", run->message) \
+    X(json_put_string, "model", T_TEXT | T_NULL, "the model that the agent used", "sonnet-5", run->model) \
     X(print_count, "tokens_in", T_INT | T_NULL, "tokens read", NULL, run->tokens_in) \
     X(print_count, "tokens_out", T_INT | T_NULL, "tokens written", NULL, run->tokens_out) \
     X(print_count, "tokens_cached", T_INT | T_NULL, "tokens read from a cache", NULL, run->tokens_cached) \
@@ -463,13 +433,13 @@ void print_run_members(struct json_writer *w, const struct engine *engine,
 
 /* clang-format off */
 #define RUN(X) \
-    X(print_text, "executor", T_TEXT | T_NULL, "where it ran", "local", run->executor) \
-    X(print_text, "sandbox", T_TEXT | T_NULL, "what it was confined by", "bubblewrap", run->ended ? engine_sandbox_applied(run->applied) : engine_run_sandbox(engine, run->task, NULL)) \
-    X(print_text, "host", T_TEXT | T_NULL, "the host it ran on", "box", run->host) \
-    X(print_text, "folder", T_TEXT | T_NULL, "its folder", "web-17/1", run->folder) \
-    X(print_text, "said", T_TEXT | T_NULL, "what its agent reported", "ok", run->result) \
-    X(print_text, "session", T_TEXT | T_NULL, "the session of its agent", "1d66c3a0-5b1e", run->session) \
-    X(print_bool, "resumed", T_BOOL, "it continued the session of the run before", NULL, run->resumed)
+    X(json_put_string, "executor", T_TEXT | T_NULL, "where it ran", "local", run->executor) \
+    X(json_put_string, "sandbox", T_TEXT | T_NULL, "what it was confined by", "bubblewrap", run->ended ? engine_sandbox_applied(run->applied) : engine_run_sandbox(engine, run->task, NULL)) \
+    X(json_put_string, "host", T_TEXT | T_NULL, "the host it ran on", "box", run->host) \
+    X(json_put_string, "folder", T_TEXT | T_NULL, "its folder", "web-17/1", run->folder) \
+    X(json_put_string, "said", T_TEXT | T_NULL, "what its agent reported", "ok", run->result) \
+    X(json_put_string, "session", T_TEXT | T_NULL, "the session of its agent", "1d66c3a0-5b1e", run->session) \
+    X(json_put_bool, "resumed", T_BOOL, "it continued the session of the run before", NULL, run->resumed)
 const struct shape shape_run = { "Run", "a run of a task", &shape_any_run, SHAPE_ROWS(
     RUN(SHAPE_ROW)
     { "applied", T_JSON | T_NULL, "which limits and which sandbox it really had" }) };
@@ -482,15 +452,15 @@ void print_run(struct json_writer *w, const struct engine *engine, const struct 
     if (looks_like_json(run->applied))
         print_json(w, "applied", run->applied);
     else
-        print_text(w, "applied", run->applied);
+        json_put_string(w, "applied", run->applied);
     json_write_object_end(w);
 }
 
 /* clang-format off */
 #define EVENT(X) \
-    X(print_int, "seq", T_INT, "its number", NULL, (int64_t)event->seq) \
+    X(json_put_int, "seq", T_INT, "its number", NULL, (int64_t)event->seq) \
     X(print_time, "at", T_TIME, "when", NULL, event->at) \
-    X(print_text, "kind", T_TEXT, "what", "task.state", event->kind) \
+    X(json_put_string, "kind", T_TEXT, "what", "task.state", event->kind) \
     X(print_id, "task", T_ID | T_NULL, "to which task", NULL, engine, event->task) \
     X(print_count, "attempt", T_INT | T_NULL, "to which run of it", NULL, event->attempt > 0 ? (int64_t)event->attempt : -1) \
     X(print_json, "data", T_JSON | T_MAP, "more, by kind (docs/events.md)", NULL, looks_like_json(event->data) ? event->data : "{}")
@@ -518,7 +488,7 @@ int names_list(struct op_call *call, size_t count, names_print each) {
         return r;
     size_t limit = op_limit(call), at = (size_t)from;
     struct json_writer w = op_begin(call);
-    print_list(&w, "items");
+    json_put_array(&w, "items");
     for (; at < count && at < from + limit; at++)
         each(&w, call, at);
     json_write_array_end(&w);
@@ -536,32 +506,32 @@ static void print_window(struct json_writer *w, const struct engine *engine,
     struct budgets_view v = { 0 };
     (void)core_budgets(engine_core(engine), project ? project->symbol : 0, &v);
     json_write_object_begin(w);
-    print_object(w, "tokens");
-    print_int(w, "used", v.tokens.used);
-    print_int(w, "reserved", v.tokens.reserved);
+    json_put_object(w, "tokens");
+    json_put_int(w, "used", v.tokens.used);
+    json_put_int(w, "reserved", v.tokens.reserved);
     print_amount(w, "budget", v.tokens.budget);
     json_write_object_end(w);
-    print_object(w, "usd");
+    json_put_object(w, "usd");
     print_usd(w, "used", v.money.used);
     print_usd(w, "reserved", v.money.reserved);
     print_usd(w, "budget", v.money.budget);
     json_write_object_end(w);
-    print_int(w, "known_cost_runs", v.priced);
-    print_int(w, "unknown_cost_runs", v.unpriced);
-    print_number(w, "window_h", (double)v.span / (double)HOURS(1), 3);
-    print_bool(w, "open", v.open);
+    json_put_int(w, "known_cost_runs", v.priced);
+    json_put_int(w, "unknown_cost_runs", v.unpriced);
+    json_put_double(w, "window_h", (double)v.span / (double)HOURS(1), 3);
+    json_put_bool(w, "open", v.open);
     print_time(w, "opens_at", v.open || v.opens_at == TIME_NEVER ? 0 : v.opens_at);
     json_write_object_end(w);
 }
 
 static void print_part(struct json_writer *w, const char *key, struct engine_amounts used,
                        struct engine_amounts limit) {
-    print_object(w, key);
-    print_object(w, "tokens");
+    json_put_object(w, key);
+    json_put_object(w, "tokens");
     print_count(w, "used", used.tokens);
     print_amount(w, "budget", limit.tokens);
     json_write_object_end(w);
-    print_object(w, "usd");
+    json_put_object(w, "usd");
     print_usd(w, "used", used.usd);
     print_usd(w, "budget", limit.usd);
     json_write_object_end(w);
@@ -576,15 +546,15 @@ void print_task_budget(struct json_writer *w, const struct engine *engine, task_
     struct engine_amounts used = b.used; /* the live run counts once it has reported */
     used.tokens += b.live.tokens > 0 ? b.live.tokens : 0;
     used.usd += b.live.usd > 0 ? b.live.usd : 0;
-    print_object(w, "budget");
+    json_put_object(w, "budget");
     print_part(w, "run", task_state_is_live(view.state) ? b.live : b.last, b.run_limit);
     print_part(w, "task", used, b.limit);
-    print_object(w, "handed");
-    print_int(w, "tokens", b.handed.tokens);
+    json_put_object(w, "handed");
+    json_put_int(w, "tokens", b.handed.tokens);
     print_usd(w, "usd", b.handed.usd);
     json_write_object_end(w);
-    print_int(w, "unknown_cost_runs", b.unknown);
-    print_text(w, "on_budget", b.stops ? "stop" : "hold");
+    json_put_int(w, "unknown_cost_runs", b.unknown);
+    json_put_string(w, "on_budget", b.stops ? "stop" : "hold");
     json_write_key(w, "project");
     for (size_t i = 0; i < engine_project_count(engine); i++)
         if (engine_project_at(engine, i)->symbol == view.project)
@@ -628,39 +598,39 @@ double target_share(const struct share_view *share, const struct share_sums *sum
 /* --- projects -------------------------------------------------------------------------------- */
 
 static void print_share(struct json_writer *w, const char *key, int64_t part, int64_t whole) {
-    print_number(w, key, whole > 0 ? (double)part / (double)whole : 0, 4);
+    json_put_double(w, key, whole > 0 ? (double)part / (double)whole : 0, 4);
 }
 
 /* clang-format off */
 #define POOL_PLACE(X) \
-    X(print_text, "path", T_TEXT, "the folder", "/home/me/web-1", paths[i]) \
+    X(json_put_string, "path", T_TEXT, "the folder", "/home/me/web-1", paths[i]) \
     X(print_id, "task", T_ID | T_NULL, "the task that has it", NULL, engine, engine_workspace_holder(engine, paths[i]))
 static const struct shape pool_place = { "PoolPlace", "a folder of a project's pool", .members = SHAPE_ALL(POOL_PLACE) };
 
 #define PROJECT(X) \
-    X(print_text, "name", T_TEXT, "its name", "web", p->name) \
-    X(print_text, "prefix", T_TEXT, "what the ids of its tasks begin with", "web", p->prefix) \
-    X(print_text, "path", T_TEXT | T_NULL, "its folder", "/home/me/web", p->path) \
-    X(print_number, "weight", T_NUMBER, "its part of all tokens, compared with the others", NULL, (double)share.weight_milli / 1000.0, 3) \
+    X(json_put_string, "name", T_TEXT, "its name", "web", p->name) \
+    X(json_put_string, "prefix", T_TEXT, "what the ids of its tasks begin with", "web", p->prefix) \
+    X(json_put_string, "path", T_TEXT | T_NULL, "its folder", "/home/me/web", p->path) \
+    X(json_put_double, "weight", T_NUMBER, "its part of all tokens, compared with the others", NULL, (double)share.weight_milli / 1000.0, 3) \
     X(print_amount, "max_running", T_INT | T_NULL, "most runs at once; null: no limit", NULL, config_number(config, "projects.P.max_running", p->name)) \
     X(print_amount, "budget", T_INT | T_NULL, "its budget of tokens", NULL, config_number(config, "projects.P.budget", p->name)) \
-    X(print_bool, "paused", T_BOOL, "nothing of it starts", NULL, p->paused || orphaned || config_number(config, "projects.P.paused", p->name) != 0) \
-    X(print_text, "paused_by", T_TEXT | T_NULL, "who paused it", "ann", pause ? pause->by : NULL) \
+    X(json_put_bool, "paused", T_BOOL, "nothing of it starts", NULL, p->paused || orphaned || config_number(config, "projects.P.paused", p->name) != 0) \
+    X(json_put_string, "paused_by", T_TEXT | T_NULL, "who paused it", "ann", pause ? pause->by : NULL) \
     X(print_time, "paused_at", T_TIME | T_NULL, "when", NULL, pause ? pause->at : 0) \
-    X(print_text, "pause_reason", T_TEXT | T_NULL, "`section_removed`: the configuration no longer names it", "section_removed", orphaned ? "section_removed" : NULL) \
-    X(print_bool, "active", T_BOOL, "it takes part in shares", NULL, config_number(config, "projects.P.active", p->name) != 0) \
-    X(print_bool, "coordination", T_BOOL, "its tasks are never slung", NULL, config_number(config, "projects.P.coordination", p->name) != 0) \
-    X(print_int, "tokens", T_INT, "tokens used in the window", NULL, window_tokens(engine, p)) \
+    X(json_put_string, "pause_reason", T_TEXT | T_NULL, "`section_removed`: the configuration no longer names it", "section_removed", orphaned ? "section_removed" : NULL) \
+    X(json_put_bool, "active", T_BOOL, "it takes part in shares", NULL, config_number(config, "projects.P.active", p->name) != 0) \
+    X(json_put_bool, "coordination", T_BOOL, "its tasks are never slung", NULL, config_number(config, "projects.P.coordination", p->name) != 0) \
+    X(json_put_int, "tokens", T_INT, "tokens used in the window", NULL, window_tokens(engine, p)) \
     X(print_usd, "budget_usd", T_USD | T_NULL, "its budget of dollars", NULL, money.money.budget) \
     X(print_usd, "usd", T_USD | T_NULL, "dollars used in the window", NULL, money.money.used) \
-    X(print_int, "unknown_cost_runs", T_INT, "runs in the window that reported no cost", NULL, money.unpriced) \
+    X(json_put_int, "unknown_cost_runs", T_INT, "runs in the window that reported no cost", NULL, money.unpriced) \
     X(print_share, "share", T_NUMBER, "its part of all tokens in the window, live runs included", NULL, share.tokens + share.reserved, sums->tokens) \
-    X(print_number, "target", T_NUMBER, "what its weight gives it among the projects that are open", NULL, target_share(&share, sums), 4) \
-    X(print_int, "ready", T_INT, "tasks that could start", NULL, share.ready) \
-    X(print_int, "running", T_INT, "live runs", NULL, share.live) \
-    X(print_int, "external", T_INT, "live runs of it that do not belong to this daemon", NULL, p->external) \
-    X(print_text, "workspace_mode", T_TEXT, "the setting of that name", "auto", config_text(config, "projects.P.workspace_mode", p->name)) \
-    X(print_text, "merge", T_TEXT | T_NULL, "how the work of its tasks is brought in", "direct", engine_project_merge(config, p->name))
+    X(json_put_double, "target", T_NUMBER, "what its weight gives it among the projects that are open", NULL, target_share(&share, sums), 4) \
+    X(json_put_int, "ready", T_INT, "tasks that could start", NULL, share.ready) \
+    X(json_put_int, "running", T_INT, "live runs", NULL, share.live) \
+    X(json_put_int, "external", T_INT, "live runs of it that do not belong to this daemon", NULL, p->external) \
+    X(json_put_string, "workspace_mode", T_TEXT, "the setting of that name", "auto", config_text(config, "projects.P.workspace_mode", p->name)) \
+    X(json_put_string, "merge", T_TEXT | T_NULL, "how the work of its tasks is brought in", "direct", engine_project_merge(config, p->name))
 const struct shape shape_project = { "Project", "a project", .members = SHAPE_ROWS(
     PROJECT(SHAPE_ROW)
     { "counts", T_INT | T_MAP, "its tasks by state", &words_state },
@@ -679,14 +649,14 @@ void print_project(struct json_writer *w, const struct engine *engine,
     const struct engine_pause *pause = orphaned ? &lost : p->paused ? &p->pause : NULL;
     json_write_object_begin(w);
     PROJECT(SHAPE_PRINT)
-    print_object(w, "counts");
+    json_put_object(w, "counts");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
-        print_int(w, task_state_name((enum task_state)s), share.by_state[s]);
+        json_put_int(w, task_state_name((enum task_state)s), share.by_state[s]);
     json_write_object_end(w);
     const char *const *paths;
     size_t count =
         config_words(engine_config(engine), "projects.P.workspace_paths", p->name, &paths);
-    print_list(w, "workspaces");
+    json_put_array(w, "workspaces");
     for (size_t i = 0; i < count; i++) {
         SHAPE_OBJECT(POOL_PLACE)
     }
@@ -708,12 +678,12 @@ static const char *limiter_state(const struct limiter_view *l) {
 
 /* clang-format off */
 #define LIMITER(X) \
-    X(print_text, "name", T_TEXT, "its name", "anthropic", name) \
-    X(print_text, "state", T_WORD, "`backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `closed`: a person must act, then clear it", &words_limiter, limiter_state(&l)) \
+    X(json_put_string, "name", T_TEXT, "its name", "anthropic", name) \
+    X(json_put_string, "state", T_WORD, "`backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `closed`: a person must act, then clear it", &words_limiter, limiter_state(&l)) \
     X(print_time, "opens_at", T_TIME | T_NULL, "when the backoff ends", NULL, l.backoff_until) \
-    X(print_int, "hits", T_INT, "limits hit in a row", NULL, l.hits) \
+    X(json_put_int, "hits", T_INT, "limits hit in a row", NULL, l.hits) \
     X(print_time, "last_success", T_TIME | T_NULL, "when a run that used it last ended well", NULL, l.last_success) \
-    X(print_int, "used", T_INT, "slots in use", NULL, l.used) \
+    X(json_put_int, "used", T_INT, "slots in use", NULL, l.used) \
     X(print_amount, "cap", T_INT | T_NULL, "slots; null: no limit", NULL, l.cap)
 const struct shape shape_limiter = { "Limiter", "a provider account", .members = SHAPE_ROWS(
     LIMITER(SHAPE_ROW)
@@ -731,23 +701,23 @@ void print_limiter(struct json_writer *w, const struct engine *engine, const cha
     LIMITER(SHAPE_PRINT)
     struct engine_trouble t;
     if (l.closed && engine_trouble(engine, TROUBLE_ACCOUNT, name, &t)) {
-        print_text(w, "agent", t.agent);
-        print_text(w, "said", t.message);
-        print_text(w, "fix", t.fix);
+        json_put_string(w, "agent", t.agent);
+        json_put_string(w, "said", t.message);
+        json_put_string(w, "fix", t.fix);
     }
     json_write_object_end(w);
 }
 
 /* clang-format off */
 #define GROUP(X) \
-    X(print_text, "name", T_TEXT, "its name", "night", group->name) \
-    X(print_bool, "owned", T_BOOL, "it is not closed when all its tasks are final", NULL, group->owned) \
-    X(print_bool, "closed", T_BOOL, "it is closed", NULL, group->closed) \
+    X(json_put_string, "name", T_TEXT, "its name", "night", group->name) \
+    X(json_put_bool, "owned", T_BOOL, "it is not closed when all its tasks are final", NULL, group->owned) \
+    X(json_put_bool, "closed", T_BOOL, "it is closed", NULL, group->closed) \
     X(print_time, "created_at", T_TIME | T_NULL, "when it was opened", NULL, group->created_at) \
     X(print_time, "closed_at", T_TIME | T_NULL, "when it was closed", NULL, group->closed_at) \
-    X(print_int, "total", T_INT, "its tasks", NULL, group->total) \
-    X(print_int, "open", T_INT, "those that are not final", NULL, group->open) \
-    X(print_int, "failed", T_INT, "those that failed", NULL, group->failed)
+    X(json_put_int, "total", T_INT, "its tasks", NULL, group->total) \
+    X(json_put_int, "open", T_INT, "those that are not final", NULL, group->open) \
+    X(json_put_int, "failed", T_INT, "those that failed", NULL, group->failed)
 const struct shape shape_group = { "Group", "tasks that are followed together", .members = SHAPE_ALL(GROUP) };
 /* clang-format on */
 
@@ -806,8 +776,8 @@ void each_limit(const struct engine *engine, limit_visitor each, void *ctx) {
 
 /* clang-format off */
 #define LIMIT(X) \
-    X(print_text, "key", T_TEXT, "which", "runs", key) \
-    X(print_int, "used", T_INT, "slots in use", NULL, used) \
+    X(json_put_string, "key", T_TEXT, "which", "runs", key) \
+    X(json_put_int, "used", T_INT, "slots in use", NULL, used) \
     X(print_amount, "cap", T_INT | T_NULL, "slots; null: no limit", NULL, cap)
 const struct shape shape_limit = { "Limit", "a limit that has a cap or is used", .members = SHAPE_ALL(LIMIT) };
 /* clang-format on */
@@ -825,15 +795,15 @@ void print_limits(struct json_writer *w, const struct engine *engine) {
 
 /* clang-format off */
 #define BUDGET(X) \
-    X(print_text, "key", T_TEXT, "`global` or `project:NAME`", "global", key) \
-    X(print_int, "used", T_INT, "tokens used", NULL, v->tokens.used) \
-    X(print_int, "reserved", T_INT, "tokens reserved for live runs", NULL, v->tokens.reserved) \
+    X(json_put_string, "key", T_TEXT, "`global` or `project:NAME`", "global", key) \
+    X(json_put_int, "used", T_INT, "tokens used", NULL, v->tokens.used) \
+    X(json_put_int, "reserved", T_INT, "tokens reserved for live runs", NULL, v->tokens.reserved) \
     X(print_amount, "cap", T_INT | T_NULL, "tokens; null: no budget", NULL, v->tokens.budget) \
     X(print_usd, "usd_used", T_USD | T_NULL, "dollars used", NULL, v->money.used) \
     X(print_usd, "usd_reserved", T_USD | T_NULL, "dollars reserved", NULL, v->money.reserved) \
     X(print_usd, "usd_cap", T_USD | T_NULL, "dollars; null: no budget", NULL, v->money.budget) \
-    X(print_int, "unknown_cost_runs", T_INT, "runs that reported no cost", NULL, v->unpriced) \
-    X(print_bool, "open", T_BOOL, "something is left", NULL, v->open) \
+    X(json_put_int, "unknown_cost_runs", T_INT, "runs that reported no cost", NULL, v->unpriced) \
+    X(json_put_bool, "open", T_BOOL, "something is left", NULL, v->open) \
     X(print_time, "opens_at", T_TIME | T_NULL, "when something is left again, if it is known", NULL, v->open || v->opens_at == TIME_NEVER ? 0 : v->opens_at)
 const struct shape shape_budget = { "Budget", "a budget, and what is used of it", .members = SHAPE_ALL(BUDGET) };
 /* clang-format on */

@@ -3,17 +3,16 @@
 
 #include "ops/op_internal.h"
 
-void print_text(struct json_writer *w, const char *key, const char *text); /* NULL: null */
-void print_int(struct json_writer *w, const char *key, int64_t value);
-void print_bool(struct json_writer *w, const char *key, bool value);
+#define print_text json_put_string
+#define print_int  json_put_int
+#define print_bool json_put_bool
+#define print_list json_put_array
+
 void print_time(struct json_writer *w, const char *key, time_ms at);     /* 0, NEVER: null */
 void print_amount(struct json_writer *w, const char *key, amount cap);   /* UNLIMITED: null */
 void print_count(struct json_writer *w, const char *key, int64_t value); /* below 0: null */
 /* Dollars; below 0 and UNLIMITED: null. */
 void print_usd(struct json_writer *w, const char *key, int64_t micro_usd);
-void print_number(struct json_writer *w, const char *key, double value, int decimals);
-void print_object(struct json_writer *w, const char *key);
-void print_list(struct json_writer *w, const char *key);
 /* Begins an object if `there`, else prints null; returns `there`. */
 bool print_object_if(struct json_writer *w, const char *key, bool there);
 void print_words(struct json_writer *w, const char *key, const char *const *words, size_t count);

@@ -11,7 +11,7 @@ static void print_depths(struct op_call *call, struct json_writer *w) {
     for (size_t i = 0; (kind = op_kind_at(call->engine, i)); i++) {
         amount depth = core_queue_depth(core, op_symbol(call->engine, kind));
         if (op_symbol(call->engine, kind) && depth > 0)
-            print_int(w, kind, depth);
+            json_put_int(w, kind, depth);
     }
     json_write_object_end(w);
 }
@@ -59,7 +59,7 @@ static void print_delayed(struct op_call *call, const struct queue_room *a, stru
 void queue_room_print(struct op_call *call, struct json_writer *w, const struct queue_room *a) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (a->deferred > 0)
-        print_int(w, "deferred", (int64_t)a->deferred);
+        json_put_int(w, "deferred", (int64_t)a->deferred);
     if (a->deferred > 0) {
         strbuf_printf(&text, "%zu deferred: the queue takes %" PRId64 " (queue.hard)", a->deferred,
                       a->hard);
@@ -68,7 +68,7 @@ void queue_room_print(struct op_call *call, struct json_writer *w, const struct 
         strbuf_puts(&text, "; repeat it later to continue");
     } else if (a->late)
         print_delayed(call, a, &text);
-    print_text(w, "warning", text.length > 0 ? strbuf_text(&text) : a->note);
+    json_put_string(w, "warning", text.length > 0 ? strbuf_text(&text) : a->note);
     if (text.length == 0)
         return;
     json_write_key(w, "depths");
@@ -86,11 +86,11 @@ void queue_room_print_now(struct op_call *call, struct json_writer *w) {
     if (room.depth > room.soft)
         print_delayed(call, &room, &text);
     json_write_object_begin(w);
-    print_int(w, "depth", room.depth);
+    json_put_int(w, "depth", room.depth);
     json_write_key(w, "depths");
     print_depths(call, w);
     print_limit(w, "soft", room.soft);
     print_limit(w, "hard", room.hard);
-    print_text(w, "warning", text.length > 0 ? strbuf_text(&text) : NULL);
+    json_put_string(w, "warning", text.length > 0 ? strbuf_text(&text) : NULL);
     json_write_object_end(w);
 }
