@@ -27,11 +27,8 @@ static size_t unparsed(const struct connection *c) {
 
 void connection_free(struct connection *c) {
     struct server *server = c->server;
-    while (c->first) {
-        struct exchange *exchange = c->first;
-        c->first = exchange->next;
+    for (struct exchange *exchange; (exchange = QUEUE_TAKE(&c->exchanges));)
         exchange_free(exchange);
-    }
     loop_unwatch(server->loop, c->watch);
     loop_timer_free(server->loop, c->timer);
     c->tls = tls_free(c->tls);
@@ -49,11 +46,7 @@ void connection_free(struct connection *c) {
 }
 
 void connection_queue(struct connection *c, struct exchange *exchange) {
-    if (c->last)
-        c->last->next = exchange;
-    else
-        c->first = exchange;
-    c->last = exchange;
+    QUEUE_ADD(&c->exchanges, exchange);
     c->in_flight++;
 }
 
@@ -85,10 +78,7 @@ static void send_out(struct connection *c) {
 }
 
 static void pop_exchange(struct connection *c) {
-    struct exchange *exchange = c->first;
-    c->first = exchange->next;
-    if (!c->first)
-        c->last = NULL;
+    struct exchange *exchange = QUEUE_TAKE(&c->exchanges);
     c->in_flight--;
     if (exchange->kind != EXCHANGE_PLAIN)
         c->streaming = c->stalled = false;
@@ -119,8 +109,8 @@ static bool fill_from(struct connection *c, struct stream *stream) {
 /* Answers leave in the order of their requests. True: something moved. */
 static bool move_answers(struct connection *c) {
     bool moved = false;
-    while (c->first && c->first->ready && !c->dead) {
-        struct exchange *exchange = c->first;
+    while (c->exchanges.first && c->exchanges.first->ready && !c->dead) {
+        struct exchange *exchange = c->exchanges.first;
         if (exchange->bytes.length > 0) {
             strbuf_add(&c->out, exchange->bytes.text, exchange->bytes.length);
             strbuf_finish(&exchange->bytes);
@@ -131,7 +121,7 @@ static bool move_answers(struct connection *c) {
         pop_exchange(c);
         moved = true;
     }
-    if (c->owes_continue && !c->first) {
+    if (c->owes_continue && !c->exchanges.first) {
         c->owes_continue = false;
         strbuf_puts(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
         moved = true;
@@ -232,7 +222,7 @@ static bool is_greeting(const struct connection *c) {
 }
 
 static enum connection_phase phase_of(const struct connection *c) {
-    const struct exchange *exchange = c->first;
+    const struct exchange *exchange = c->exchanges.first;
     if (is_greeting(c))
         return PHASE_HEAD;
     if (c->lingering)
@@ -293,7 +283,7 @@ static void wait_for_more(struct connection *c) {
 }
 
 static void finish_if_done(struct connection *c) {
-    if (c->first || connection_unsent(c) > 0 || c->lingering)
+    if (c->exchanges.first || connection_unsent(c) > 0 || c->lingering)
         return;
     if (c->closing && c->broken && !c->eof) {
         /* Closing now would discard the answer while the client is still sending. */

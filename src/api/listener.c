@@ -358,15 +358,11 @@ enum op_peer server_find_peer(const struct op_call *call) {
     if (tcp_peer_end(c->fd, &end) < 0)
         return tcp_local(c->fd, &here) < 0 || tcp_same_host(&here, &c->peer) ? OP_PEER_UNKNOWN
                                                                              : OP_PEER_ELSEWHERE;
-    switch (socket_holder(end.inode, end.user, is_of_run, &c->server->options)) {
-    case SOCKET_OF_OTHERS:
-        return OP_PEER_PROGRAM;
-    case SOCKET_BELONGS:
-        return OP_PEER_RUN;
-    case SOCKET_HIDDEN:
-        return OP_PEER_ELSEWHERE;
-    case SOCKET_LOST:
-        break;
-    }
-    return OP_PEER_UNKNOWN;
+    static const enum op_peer peers[] = {
+        [SOCKET_OF_OTHERS] = OP_PEER_PROGRAM,
+        [SOCKET_BELONGS] = OP_PEER_RUN,
+        [SOCKET_HIDDEN] = OP_PEER_ELSEWHERE,
+        [SOCKET_LOST] = OP_PEER_UNKNOWN,
+    };
+    return peers[socket_holder(end.inode, end.user, is_of_run, &c->server->options)];
 }

@@ -165,12 +165,8 @@ static void read_log(const struct op_call *call, struct strbuf *out) {
     const struct redact_range range = { (off_t)call->log.offset, MCP_LOG_MAX, lives };
     char *space = xmalloc(REDACT_FILE_SPACE(MCP_LOG_MAX));
     const char *bytes = space;
-    int fd = outside_open(AT_FDCWD, call->log.path, O_RDONLY, NULL, NULL);
-    ssize_t n = -1;
-    if (fd >= 0)
-        n = engine_read_log(call->engine, fd, &range, space, &bytes);
-    if (fd >= 0)
-        close(fd);
+    _cleanup_(fd_closep) int fd = outside_open(AT_FDCWD, call->log.path, O_RDONLY, NULL, NULL);
+    ssize_t n = fd >= 0 ? engine_read_log(call->engine, fd, &range, space, &bytes) : -1;
     strbuf_add(out, bytes, n > 0 ? (size_t)n : 0);
     free(space);
 }

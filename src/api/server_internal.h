@@ -18,6 +18,7 @@
 #include "api/guard.h"
 #include "api/server.h"
 #include "api/tls.h"
+#include "base/queue.h"
 #include "base/strbuf.h"
 #include "ops/op.h"
 #include "os/loop.h"
@@ -271,7 +272,7 @@ struct connection {
     size_t body_counted; /* this connection's part of server->body_bytes */
     uint64_t requests;
 
-    struct exchange *first, *last;
+    QUEUE(struct exchange) exchanges;
     size_t in_flight;
     struct strbuf out;
     size_t out_sent;

@@ -86,7 +86,7 @@ static struct event_stream *events_new(struct exchange *exchange, struct op_call
     s->op = call->op;
     s->params = json_incref(call->params);
     s->run = call->run;
-    if (task) /* a run's own ids are never ambiguous (ops/op_look.c) */
+    if (task) /* a run's own ids are never ambiguous (op_find_task) */
         s->task = s->run.token[0] ? engine_task_of_id(server->engine, task, NULL)
                                   : engine_find_task(server->engine, task, NULL);
     s->asked_at = exchange->published;

@@ -96,7 +96,7 @@ static void put_context(struct op_call *call, const struct acting *s, size_t i) 
     freep(&text);
 }
 
-/* Permissions granted by a retry are stored in the task's context (engine/context.h), beside the
+/* Permissions granted by a retry are stored in the context of the task (engine_put_context), beside the
  * submission. */
 static void allow(struct op_call *call, struct acting *s, size_t i) {
     const json_t *rules = op_json(call, "allow");

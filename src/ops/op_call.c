@@ -106,8 +106,8 @@ struct op_private {
     struct op_call *call;
     enum call_stage stage;
     op_step step; /* the next step, inside a turn */
-    bool asking;  /* a question to the store is pending */
-    bool rests;   /* continues in the next turn */
+    bool waits;   /* for the store, or for op_wake */
+    bool yields;  /* continues in the next turn */
     bool over;    /* has its result; only the answer is missing */
     bool filled;  /* the answer is printed, waiting for the commit */
     bool abandoned;
@@ -138,7 +138,7 @@ void op_call_free(struct op_call *call) {
     if (!call)
         return;
     struct op_private *p = call->own;
-    assert(p->stage == CALL_NOWHERE && !p->asking && !p->leads);
+    assert(p->stage == CALL_NOWHERE && !p->waits && !p->leads);
     if (p->state && p->state_finish)
         p->state_finish(p->state);
     free(p->state);
@@ -282,14 +282,14 @@ static void fail_with(struct op_call *call, int code, const struct error *why) {
 static void run_steps(struct op_call *call) {
     struct op_private *p = call->own;
     int r = CALL_CONTINUES;
-    p->rests = false;
-    while (r == CALL_CONTINUES && !p->asking && !p->rests && !p->followed && !p->over)
+    p->yields = false;
+    while (r == CALL_CONTINUES && !p->waits && !p->yields && !p->followed && !p->over)
         r = p->step(call);
     if (p->over || r == CALL_CONTINUES)
         return;
     p->over = true;
     if (r < 0) {
-        p->asking = false;
+        p->waits = false;
         fail_with(call, r, NULL);
         return;
     }
@@ -329,13 +329,13 @@ int op_query(struct op_call *call, const struct store_query *question, op_take_a
 
 int op_wait(struct op_call *call, op_step then) {
     call->own->step = then;
-    call->own->asking = true;
+    call->own->waits = true;
     return CALL_CONTINUES;
 }
 
 void op_wake(struct op_call *call, int code, const struct error *why) {
     struct op_private *p = call->own;
-    p->asking = false;
+    p->waits = false;
     p->over = p->over || code < 0;
     if (code == -ESHUTDOWN && !why)
         (void)op_fail(call, code, "the daemon is ending");
@@ -350,7 +350,7 @@ static void wake_ready(void *ctx) {
 
 int op_wait_ready(struct op_call *call, op_start start, op_step then) {
     call->own->step = then;
-    call->own->asking = !start(call->engine, wake_ready, call);
+    call->own->waits = !start(call->engine, wake_ready, call);
     return CALL_CONTINUES;
 }
 
@@ -392,7 +392,7 @@ int op_wait_merge(struct op_call *call, const struct merge_question *question, o
     int waits = op_wait(call, then);
     int r = engine_merge(call->engine, question, merge_is_over, call, &call->err);
     if (r < 0)
-        call->own->asking = false;
+        call->own->waits = false;
     return r < 0 ? r : waits;
 }
 
@@ -403,7 +403,7 @@ const struct merge_answer *op_merged(const struct op_call *call) {
 int op_yield(struct op_call *call, op_step then) {
     struct op_private *p = call->own;
     p->step = then;
-    p->rests = true;
+    p->yields = true;
     return CALL_CONTINUES;
 }
 
@@ -456,12 +456,12 @@ static void request_done(struct engine *engine, struct engine_request *request,
     } else if (!call->op->writes) {
         run_steps(call);
     }
-    if (p->over && !p->asking) {
+    if (p->over && !p->waits) {
         answer(call);
         return;
     }
     p->stage = CALL_PARKED;
-    if (!p->asking && !p->followed) { /* the answer arrived during the commit */
+    if (!p->waits && !p->followed) { /* the answer arrived during the commit */
         p->stage = CALL_QUEUED;
         engine_request(engine, request);
     }

@@ -39,6 +39,8 @@ static int read_text(struct op_call *call, const struct strbuf *text, struct con
 int change_prepare(struct op_call *call, const struct config_change *items, size_t count,
                    struct change *ret) {
     const char *path = engine_config_file(call->engine);
+    ret->items = items;
+    ret->count = count;
     if (!path || !*path)
         return op_fail(call, -ENOTSUP, "the daemon was started without a configuration file");
     int r = access_check_changes(call, items, count);
@@ -87,7 +89,7 @@ const char *change_value(struct op_call *call, const json_t *value) {
     return arena_strdup(op_arena(call), text);
 }
 
-int change_collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count) {
+int change_prepare_params(struct op_call *call, struct change *ret) {
     const json_t *set = op_json(call, "set"), *unset = op_json(call, "unset");
     size_t count = 0, most = json_object_size(set) + json_array_size(unset);
     if (most == 0)
@@ -105,9 +107,7 @@ int change_collect(struct op_call *call, struct config_change **ret_items, size_
     for (size_t i = 0; i < json_array_size(unset); i++)
         items[count++] =
             (struct config_change){ .key = json_string_value(json_array_get(unset, i)) };
-    *ret_items = items;
-    *ret_count = count;
-    return 0;
+    return change_prepare(call, items, count, ret);
 }
 
 #define HIDDEN "***"
@@ -170,11 +170,7 @@ static int run_get(struct op_call *call) {
 
 static int run_set(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };
-    struct config_change *items = NULL;
-    size_t count = 0;
-    int r = change_collect(call, &items, &count);
-    if (r == 0)
-        r = change_prepare(call, items, count, &change);
+    int r = change_prepare_params(call, &change);
     if (r == 0)
         r = change_apply(call, &change);
     if (r < 0)
@@ -185,8 +181,8 @@ static int run_set(struct op_call *call) {
         change.before.length == change.after.length
         && memcmp(strbuf_text(&change.before), strbuf_text(&change.after), change.after.length)
                == 0;
-    for (size_t i = 0; !same && i < count; i++)
-        json_write_string(&w, items[i].key);
+    for (size_t i = 0; !same && i < change.count; i++)
+        json_write_string(&w, change.items[i].key);
     json_write_array_end(&w);
     return op_end(&w);
 }

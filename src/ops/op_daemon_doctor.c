@@ -300,9 +300,7 @@ static void print_features(const struct executor_feature *features, size_t count
     json_write_init(&w, out, false);
     json_write_array_begin(&w);
     for (size_t i = 0; i < count; i++) {
-        json_write_object_begin(&w);
-        FEATURE(SHAPE_PRINT_TO)
-        json_write_object_end(&w);
+        SHAPE_OBJECT_TO(FEATURE)
     }
     json_write_array_end(&w);
 }

@@ -16,15 +16,15 @@
 #include "ops/print.h"
 #include "ops/queue_room.h"
 
-#define COUNTED_MAX  10000u /* classes and the like, about 0.1 us each */
-#define LOOKED_FIRST 100u   /* tasks, for the examples */
-#define LOOKED_MAX   1000u  /* if a gate has no example among those */
-#define RUNNING_MAX  50u
-#define EVENTS_SHOWN 10u
-#define ALERTS_SHOWN 50u
-#define EXAMPLES_MAX 3u
-#define GATES_MAX    200u /* different codes; the rest counts as "other" */
-#define PROJECTS_MAX 1000u
+#define COUNTED_MAX   10000u /* classes and the like, about 0.1 us each */
+#define SCANNED_FIRST 100u   /* tasks, for the examples */
+#define SCANNED_MAX   1000u  /* if a gate has no example among those */
+#define RUNNING_MAX   50u
+#define EVENTS_SHOWN  10u
+#define ALERTS_SHOWN  50u
+#define EXAMPLES_MAX  3u
+#define GATES_MAX     200u /* different codes; the rest counts as "other" */
+#define PROJECTS_MAX  1000u
 
 struct gate_count {
     const char *code;
@@ -32,6 +32,89 @@ struct gate_count {
     size_t example_count;
     task_id examples[EXAMPLES_MAX];
 };
+
+/* --- the answer ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+#define ALERT(X) \
+    X(json_put_string, "key", T_TEXT, "what it is about", "disk", alert->key) \
+    X(json_put_string, "text", T_TEXT, "what is wrong", "less than 256 MB are free", alert->text) \
+    X(print_time, "since", T_TIME | T_NULL, "since when", NULL, alert->since) \
+    X(json_put_string, "task", T_ID | T_NULL, "the task it is about", NULL, alert->task ? op_id(call, alert->task) : NULL)
+static const struct shape alert_shape = { "Alert", "a problem that needs a person", .members = SHAPE_ALL(ALERT) };
+
+#define LISTENER(X) \
+    X(json_put_string, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_tcp_listener_url(call->engine)) \
+    X(json_put_string, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_tcp_listener_problem(call->engine))
+static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ALL(LISTENER) };
+
+#define SANDBOX(X) \
+    X(json_put_string, "auto", T_TEXT, "what `auto` means", "bubblewrap", sandboxes.automatic) \
+    X(json_put_string, "why", T_TEXT | T_NULL, "why it is none", NULL, sandboxes.why)
+static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ALL(SANDBOX) };
+
+static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
+    { "depth", T_INT, "how many wait" },
+    { "depths", T_INT | T_MAP, "by kind" },
+    { "soft", T_INT | T_NULL, "`queue.soft`; null: no limit" },
+    { "hard", T_INT | T_NULL, "`queue.hard`" },
+    { "warning", T_TEXT | T_NULL, "while more than `soft` wait" }) };
+
+#define GATE_COUNT(X) \
+    X(json_put_string, "gate", T_TEXT, "the gate", "lease:runs", gate->code) \
+    X(json_put_int, "count", T_INT, "how many", NULL, gate->count) \
+    X(print_words, "examples", T_ID | T_LIST, "up to three from the front of the queue", NULL, op_ids(call, gate->examples, gate->example_count), gate->example_count) \
+    X(json_put_string, "why", T_TEXT | T_NULL, "the reason of the first of these", "all 8 places for runs are taken", why.length > 0 ? strbuf_text(&why) : NULL)
+static const struct shape waiting_shape = { "GateCount", "waiting tasks that the same gate stops first", .members = SHAPE_ALL(GATE_COUNT) };
+
+static const struct shape running_shape = { "RunningTask", "a task that runs", &shape_task, SHAPE_ROWS(
+    { "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, of its transcript (`task.log`, `format=text`)" }) };
+
+static const struct shape host_shape = { "HostLoad", "the machine of the daemon", .members = SHAPE_ROWS(
+    { "disk_free_mb", T_INT | T_NULL, "free space, in MB" },
+    { "memory_free_mb", T_INT | T_NULL, "free memory, in MB" },
+    { "load", T_NUMBER | T_NULL, "load of the last minute" }) };
+
+#define STORE(X) \
+    X(print_count, "bytes", T_INT | T_NULL, "its size", NULL, store.bytes) \
+    X(print_count, "log_bytes", T_INT | T_NULL, "of its log", NULL, store.log_bytes) \
+    X(json_put_bool, "full", T_BOOL, "no new tasks are taken", NULL, engine_is_full(call->engine))
+static const struct shape store_shape = { "Store", "what keeps the state", .members = SHAPE_ALL(STORE) };
+
+#define STATUS(X) \
+    X(json_put_string, "version", T_TEXT, "of the daemon", "0.1.0", engine_version(call->engine)) \
+    X(json_put_int, "pid", T_INT, "its process", NULL, getpid()) \
+    X(print_time, "started_at", T_TIME, "when it started", NULL, engine_started_at(call->engine)) \
+    X(print_time, "now", T_TIME, "its clock, to which all times refer", NULL, engine_now(call->engine)) \
+    X(json_put_string, "home", T_TEXT, "its folder", "/home/me/.local/share/sluice", engine_home(call->engine)) \
+    X(json_put_string, "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs", engine_runs_folder(call->engine)) \
+    X(json_put_string, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
+    X(json_put_string, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
+    X(json_put_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
+    X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(op_part(call)))
+static const struct shape status_shape = { "Status", "everything at a glance", .members = SHAPE_ROWS(
+    STATUS(SHAPE_ROW)
+    { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
+    { "paused_at", T_TIME | T_NULL, "when" },
+    { "counts", T_INT | T_MAP, "tasks by state", &words_state },
+    { "ready", T_INT, "tasks that could start" },
+    { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
+    { "queue", T_OBJECT, "the queue", &queue_shape },
+    { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
+    { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
+    { "running", T_OBJECT | T_LIST, "up to 50", &running_shape },
+    { "warning", T_TEXT | T_NULL, "two agents that work in the same folder" },
+    { "alerts", T_OBJECT | T_LIST, "up to 50, oldest first", &alert_shape },
+    { "external", T_TEXT | T_LIST, "tasks of live runs that do not belong to this daemon and hold slots", "web-17" },
+    { "limits", T_OBJECT | T_LIST, "limits", &shape_limit },
+    { "limiters", T_OBJECT | T_LIST, "provider accounts", &shape_limiter },
+    { "budgets", T_OBJECT | T_LIST, "budgets", &shape_budget },
+    { "projects", T_OBJECT | T_LIST, "projects", &shape_project },
+    { "host", T_OBJECT, "the machine", &host_shape },
+    { "store", T_OBJECT, "the store", &store_shape },
+    { "http", T_OBJECT, "the TCP listener", &http_shape },
+    { "sandbox", T_OBJECT, "the sandbox", &sandbox_shape }) };
+/* clang-format on */
 
 /* --- what waits for what --------------------------------------------------------------------- */
 
@@ -100,11 +183,6 @@ static int compare_counts(const void *a, const void *b) {
 }
 
 static void print_gate(struct op_call *call, struct json_writer *w, const struct gate_count *gate) {
-    json_write_object_begin(w);
-    json_put_string(w, "gate", gate->code);
-    json_put_int(w, "count", gate->count);
-    print_words(w, "examples", op_ids(call, gate->examples, gate->example_count),
-                gate->example_count);
     /* The reason of the first example, which may have moved to another gate meanwhile. */
     _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, why = STRBUF_INIT;
     struct verdict first;
@@ -114,8 +192,7 @@ static void print_gate(struct op_call *call, struct json_writer *w, const struct
         if (strcmp(strbuf_text(&code), gate->code) == 0)
             print_verdict(call->engine, gate->examples[0], &first, &why);
     }
-    json_put_string(w, "why", why.length > 0 ? strbuf_text(&why) : NULL);
-    json_write_object_end(w);
+    SHAPE_OBJECT(GATE_COUNT)
 }
 
 /* --- the parts ------------------------------------------------------------------------------- */
@@ -130,15 +207,6 @@ static void print_counts(struct op_call *call, struct json_writer *w) {
     json_put_int(w, "ready", counts.by_state[TASK_READY]);
     json_put_int(w, "blocked_dependencies", counts.hopeless);
 }
-
-/* clang-format off */
-#define ALERT(X) \
-    X(json_put_string, "key", T_TEXT, "what it is about", "disk", alert->key) \
-    X(json_put_string, "text", T_TEXT, "what is wrong", "less than 256 MB are free", alert->text) \
-    X(print_time, "since", T_TIME | T_NULL, "since when", NULL, alert->since) \
-    X(json_put_string, "task", T_ID | T_NULL, "the task it is about", NULL, alert->task ? op_id(call, alert->task) : NULL)
-static const struct shape alert_shape = { "Alert", "a problem that needs a person", .members = SHAPE_ALL(ALERT) };
-/* clang-format on */
 
 static void print_alerts(struct op_call *call, struct json_writer *w) {
     _cleanup_(strbuf_finish) struct strbuf shared = STRBUF_INIT;
@@ -168,83 +236,9 @@ static void print_host(struct op_call *call, struct json_writer *w) {
     struct store_info store;
     store_info(engine_store(call->engine), &store);
     json_put_object(w, "store");
-    print_count(w, "bytes", store.bytes);
-    print_count(w, "log_bytes", store.log_bytes);
-    json_put_bool(w, "full", engine_is_full(call->engine));
+    STORE(SHAPE_PRINT)
     json_write_object_end(w);
 }
-
-/* clang-format off */
-#define LISTENER(X) \
-    X(json_put_string, "url", T_TEXT | T_NULL, "its address", "http://127.0.0.1:7878", engine_tcp_listener_url(call->engine)) \
-    X(json_put_string, "problem", T_TEXT | T_NULL, "why there is none", NULL, engine_tcp_listener_problem(call->engine))
-static const struct shape http_shape = { "Listener", "the TCP listener", .members = SHAPE_ALL(LISTENER) };
-
-#define SANDBOX(X) \
-    X(json_put_string, "auto", T_TEXT, "what `auto` means", "bubblewrap", sandboxes.automatic) \
-    X(json_put_string, "why", T_TEXT | T_NULL, "why it is none", NULL, sandboxes.why)
-static const struct shape sandbox_shape = { "Sandbox", "the sandbox of this machine", .members = SHAPE_ALL(SANDBOX) };
-
-static const struct shape queue_shape = { "Queue", "how many tasks wait", .members = SHAPE_ROWS(
-    { "depth", T_INT, "how many wait" },
-    { "depths", T_INT | T_MAP, "by kind" },
-    { "soft", T_INT | T_NULL, "`queue.soft`; null: no limit" },
-    { "hard", T_INT | T_NULL, "`queue.hard`" },
-    { "warning", T_TEXT | T_NULL, "while more than `soft` wait" }) };
-
-static const struct shape waiting_shape = { "GateCount", "waiting tasks that the same gate stops first", .members = SHAPE_ROWS(
-    { "gate", T_TEXT, "the gate", "lease:runs" },
-    { "count", T_INT, "how many" },
-    { "examples", T_ID | T_LIST, "up to three from the front of the queue" },
-    { "why", T_TEXT | T_NULL, "the reason of the first of these", "all 8 places for runs are taken" }) };
-
-static const struct shape running_shape = { "RunningTask", "a task that runs", &shape_task, SHAPE_ROWS(
-    { "last_line", T_TEXT | T_NULL, "the last line of its output; of an agent, of its transcript (`task.log`, `format=text`)" }) };
-
-static const struct shape host_shape = { "HostLoad", "the machine of the daemon", .members = SHAPE_ROWS(
-    { "disk_free_mb", T_INT | T_NULL, "free space, in MB" },
-    { "memory_free_mb", T_INT | T_NULL, "free memory, in MB" },
-    { "load", T_NUMBER | T_NULL, "load of the last minute" }) };
-
-static const struct shape store_shape = { "Store", "what keeps the state", .members = SHAPE_ROWS(
-    { "bytes", T_INT | T_NULL, "its size" },
-    { "log_bytes", T_INT | T_NULL, "of its log" },
-    { "full", T_BOOL, "no new tasks are taken" }) };
-
-#define STATUS(X) \
-    X(json_put_string, "version", T_TEXT, "of the daemon", "0.1.0", engine_version(call->engine)) \
-    X(json_put_int, "pid", T_INT, "its process", NULL, getpid()) \
-    X(print_time, "started_at", T_TIME, "when it started", NULL, engine_started_at(call->engine)) \
-    X(print_time, "now", T_TIME, "its clock, to which all times refer", NULL, engine_now(call->engine)) \
-    X(json_put_string, "home", T_TEXT, "its folder", "/home/me/.local/share/sluice", engine_home(call->engine)) \
-    X(json_put_string, "runs_folder", T_TEXT, "the folder with the run folders", "/home/me/.local/share/sluice/runs", engine_runs_folder(call->engine)) \
-    X(json_put_string, "host_name", T_TEXT, "the name of this host in the rows of its runs", "box", executor_host(engine_executor(call->engine))) \
-    X(json_put_string, "preset", T_TEXT, "the preset in force", "sluice", config_preset(engine_config(call->engine))) \
-    X(json_put_bool, "paused", T_BOOL, "nothing starts", NULL, engine_is_paused(call->engine)) \
-    X(print_json, "events", T_OBJECT | T_LIST, "the last 10", &shape_event, strbuf_text(op_part(call)))
-static const struct shape status_shape = { "Status", "everything at a glance", .members = SHAPE_ROWS(
-    STATUS(SHAPE_ROW)
-    { "paused_by", T_TEXT | T_NULL, "who paused it", "ann" },
-    { "paused_at", T_TIME | T_NULL, "when" },
-    { "counts", T_INT | T_MAP, "tasks by state", &words_state },
-    { "ready", T_INT, "tasks that could start" },
-    { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
-    { "queue", T_OBJECT, "the queue", &queue_shape },
-    { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
-    { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
-    { "running", T_OBJECT | T_LIST, "up to 50", &running_shape },
-    { "warning", T_TEXT | T_NULL, "two agents that work in the same folder" },
-    { "alerts", T_OBJECT | T_LIST, "up to 50, oldest first", &alert_shape },
-    { "external", T_TEXT | T_LIST, "tasks of live runs that do not belong to this daemon and hold slots", "web-17" },
-    { "limits", T_OBJECT | T_LIST, "limits", &shape_limit },
-    { "limiters", T_OBJECT | T_LIST, "provider accounts", &shape_limiter },
-    { "budgets", T_OBJECT | T_LIST, "budgets", &shape_budget },
-    { "projects", T_OBJECT | T_LIST, "projects", &shape_project },
-    { "host", T_OBJECT, "the machine", &host_shape },
-    { "store", T_OBJECT, "the store", &store_shape },
-    { "http", T_OBJECT, "the TCP listener", &http_shape },
-    { "sandbox", T_OBJECT, "the sandbox", &sandbox_shape }) };
-/* clang-format on */
 
 static int print(struct op_call *call) {
     const struct op_rows *running = op_state(call, sizeof(*running), NULL);
@@ -259,9 +253,9 @@ static int print(struct op_call *call) {
                           .code = STRBUF_INIT };
     id_map_init(&c.map, same_code, &c);
     bool complete = core_waiting_by_gate(engine_core(call->engine), COUNTED_MAX, count_more, &c);
-    take_examples(&c, LOOKED_FIRST);
+    take_examples(&c, SCANNED_FIRST);
     if (one_has_no_example(&c))
-        take_examples(&c, LOOKED_MAX);
+        take_examples(&c, SCANNED_MAX);
     id_map_finish(&c.map);
     strbuf_finish(&c.code);
     qsort(c.gates, c.count, sizeof(*c.gates), compare_counts);

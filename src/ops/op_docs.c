@@ -173,23 +173,6 @@ static void md_params(const struct op *op, struct strbuf *out) {
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-/* The type of a member in docs/api.md, in a JSON schema, and in TypeScript. The other types have a
- * name of their own (type_name). */
-static const struct {
-    const char *md, *json, *ts;
-} plain_types[T_TYPE] = {
-    [T_TEXT] = { "text", "string", "string" },
-    [T_ID] = { "task id", "string", "string" },
-    [T_INT] = { "number", "integer", "number" },
-    [T_NUMBER] = { "decimal", "number", "number" },
-    [T_BOOL] = { "boolean", "boolean", "boolean" },
-    [T_TIME] = { "time", "integer", "number" },
-    [T_SPAN] = { "ms", "integer", "number" },
-    [T_USD] = { "dollars", "number", "number" },
-    [T_JSON] = { "value", NULL, "unknown" },
-    [T_PAIR] = { "[time, number]", NULL, "[number, number]" },
-};
-
 /* Of an object or a list of words; else NULL. */
 static const char *type_name(const struct shape_member *m) {
     return (m->type & T_TYPE) == T_OBJECT ? ((const struct shape *)m->of)->name
@@ -207,7 +190,7 @@ static void md_shape_members(const struct shape *shape, struct strbuf *out) {
         if (type_name(m))
             strbuf_printf(out, "`%s`", type_name(m));
         else
-            strbuf_puts(out, plain_types[m->type & T_TYPE].md);
+            strbuf_puts(out, shape_types[m->type & T_TYPE].markdown);
         strbuf_puts(out, m->type & T_NULL ? " or null" : "");
         strbuf_printf(out, " | %s |\n", m->text);
     }
@@ -358,8 +341,8 @@ static void openapi_member(struct json_writer *w, const struct shape_member *m) 
         json_write_pack(w, "s:s, s:{", "type", list ? "array" : "object",
                         list ? "items" : "additionalProperties");
     unsigned type = m->type & T_TYPE;
-    if (plain_types[type].json)
-        json_put_string(w, "type", plain_types[type].json);
+    if (shape_types[type].schema)
+        json_put_string(w, "type", shape_types[type].schema);
     if (type == T_TIME)
         json_put_string(w, "format", "unix-ms");
     if (type_name(m))
@@ -535,7 +518,7 @@ static void shape_name_of(const char *op, struct strbuf *out) {
 
 static void ts_type(const struct shape_member *m, struct strbuf *out) {
     unsigned type = m->type & T_TYPE;
-    const char *name = type_name(m) ? type_name(m) : plain_types[type].ts;
+    const char *name = type_name(m) ? type_name(m) : shape_types[type].typescript;
     if (m->type & T_MAP)
         strbuf_printf(out, "Record<%s, %s>",
                       m->of && type == T_INT ? ((const struct words *)m->of)->name : "string",

@@ -76,7 +76,7 @@ static int run_all(struct op_call *call) {
     return query(call);
 }
 
-#define LOOKED_MEMBERS                                                                             \
+#define SCANNED_MEMBERS                                                                            \
     { "looked", T_INT | T_MAYBE, "of a run: how many events were looked at" }, {                   \
         "to", T_INT | T_MAYBE, "of a run: the last of those"                                       \
     }
@@ -84,7 +84,7 @@ static int run_all(struct op_call *call) {
 const struct op op_task_events = {
     OP("task.events", "GET", "/v1/tasks/{id}/events", "list what happened to a task, oldest first"),
     .params = PARAMS(OP_PARAM_ID, OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .answers = ANSWERS(SHAPE_PAGE(&shape_event), LOOKED_MEMBERS),
+    .answers = ANSWERS(SHAPE_PAGE(&shape_event), SCANNED_MEMBERS),
     OP_READS(READ, SUBTREE, run_of_task),
 };
 
@@ -102,7 +102,7 @@ const struct op op_event_list = {
         OP_PARAM_LIMIT),
     .answers =
         ANSWERS(SHAPE_PAGE(&shape_event), { "first_seq", T_INT, "the oldest event that is kept" },
-                { "last_seq", T_INT, "the newest" }, LOOKED_MEMBERS),
+                { "last_seq", T_INT, "the newest" }, SCANNED_MEMBERS),
     OP_READS(READ, LIST, run_all),
     .answer = OP_ANSWER_EVENTS,
 };

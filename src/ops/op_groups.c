@@ -39,9 +39,7 @@ static int run_show(struct op_call *call) {
     for (size_t i = 0; i < all && i < TASKS_SHOWN; i++) {
         struct task_view view;
         (void)core_task(core, members[i], &view);
-        json_write_object_begin(&w);
-        GROUP_TASK(SHAPE_PRINT_TO)
-        json_write_object_end(&w);
+        SHAPE_OBJECT_TO(GROUP_TASK)
     }
     json_write_array_end(&w);
     return op_end(&w);

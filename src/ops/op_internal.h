@@ -3,9 +3,9 @@
  * An operation reads its parameters, which are already checked, with op_text, op_number and
  * op_flag, reads the engine, and prints into call->answer with a json_writer.
  *
- * To ask the store, `run` returns op_query(call, &question, take, then). `take` copies what it needs
- * from the answer; `then` continues inside a turn, and may ask again. State between steps is in
- * op_state (zeroed, freed with the call) or op_arena. */
+ * To query the store, `run` returns op_query(call, &question, take, then). `take` copies what it
+ * needs from the answer; `then` continues inside a turn, and may query again. State between steps is
+ * in op_state (zeroed, freed with the call) or op_arena. */
 #pragma once
 
 #include "base/arena.h"
@@ -181,6 +181,8 @@ const char *op_group_name(const struct engine *engine, uint32_t group); /* NULL:
  *     change_prepare(call, items, count, &change)    refuses invalid values; nothing is written
  *     change_apply(call, &change)                    the file and the daemon, or <0 and neither */
 struct change {
+    const struct config_change *items;
+    size_t count;
     struct strbuf before, after; /* the file */
     struct config *config;       /* the new one */
 };
@@ -188,7 +190,8 @@ void change_finish(struct change *change);
 int change_prepare(struct op_call *call, const struct config_change *items, size_t count,
                    struct change *ret);
 int change_apply(struct op_call *call, struct change *change);
-int change_collect(struct op_call *call, struct config_change **ret_items, size_t *ret_count);
+/* The same with the parameters `set` and `unset` as items. */
+int change_prepare_params(struct op_call *call, struct change *ret);
 /* A parameter of type OP_VALUE in configuration syntax; in the arena. NULL: not given. */
 const char *change_value(struct op_call *call, const json_t *value);
 

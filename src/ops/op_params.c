@@ -3,7 +3,6 @@
  * Everything is checked against the rows of the operation before its function is called, so
  * operations do not check types. The message for an unknown name suggests the nearest one. Messages
  * quote only a readable length of the client's text. */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -85,49 +84,43 @@ static int refuse_unknown(const struct op *op, const char *name, struct error *e
     return error_set(err, -EINVAL, "unknown parameter '%s' of %s", op_quote(name).text, op->name);
 }
 
-static int64_t most_of(const struct op_param *p) {
-    if (p->max != 0)
-        return p->max;
-    switch (p->type) {
-    case OP_TEXT:
-    case OP_VALUE:
-    case OP_SETTINGS:
-        return OP_TEXT_MAX;
-    case OP_LIST:
-    case OP_ARRAY:
-    case OP_OBJECT:
-        return OP_LIST_MAX;
-    case OP_NUMBER:
-    case OP_DECIMAL:
-        return INT64_MAX;
-    case OP_BOOLEAN:
-    case OP_TYPE_MAX:
-        break;
-    }
-    return 0;
+#define IS(type_) (1u << JSON_##type_)
+#define IS_NUMBER (IS(INTEGER) | IS(REAL))
+#define IS_BOOL   (IS(TRUE) | IS(FALSE))
+
+/* What a message expects, the JSON types that are allowed, and the largest number, length or count
+ * if the row has none. */
+static const struct {
+    const char *expected;
+    unsigned allowed;
+    int64_t max;
+} types[OP_TYPE_MAX] = {
+    [OP_TEXT] = { "a text", IS(STRING), OP_TEXT_MAX },
+    [OP_NUMBER] = { "a whole number", IS(INTEGER), INT64_MAX },
+    [OP_DECIMAL] = { "a number", IS_NUMBER, INT64_MAX },
+    [OP_BOOLEAN] = { "true or false", IS_BOOL, 0 },
+    [OP_LIST] = { "a list of texts", IS(ARRAY), OP_LIST_MAX },
+    [OP_OBJECT] = { "an object", IS(OBJECT), OP_LIST_MAX },
+    [OP_ARRAY] = { "a list", IS(ARRAY), OP_LIST_MAX },
+    [OP_VALUE] = { "a text, a number, or true or false", IS(STRING) | IS_NUMBER | IS_BOOL,
+                   OP_TEXT_MAX },
+    [OP_SETTINGS] = { "a text, a number, or true or false", IS(STRING) | IS_NUMBER | IS_BOOL,
+                      OP_TEXT_MAX },
+};
+
+static int64_t max_of(const struct op_param *p) {
+    return p->max != 0 ? p->max : types[p->type].max;
 }
 
 static int refuse_type(const struct op_param *p, struct error *err) {
-    static const char *const expected[OP_TYPE_MAX] = {
-        [OP_TEXT] = "a text",
-        [OP_NUMBER] = "a whole number",
-        [OP_DECIMAL] = "a number",
-        [OP_BOOLEAN] = "true or false",
-        [OP_LIST] = "a list of texts",
-        [OP_OBJECT] = "an object",
-        [OP_ARRAY] = "a list",
-        [OP_VALUE] = "a text, a number, or true or false",
-        [OP_SETTINGS] = "a text, a number, or true or false",
-    };
-    assert(p->type < OP_TYPE_MAX);
-    return error_set(err, -EINVAL, "parameter '%s' must be %s", p->name, expected[p->type]);
+    return error_set(err, -EINVAL, "parameter '%s' must be %s", p->name, types[p->type].expected);
 }
 
 static int refuse_range(const struct op_param *p, const char *unit, struct error *err) {
     if (p->max == 0 && p->type == OP_NUMBER)
         return error_set(err, -ERANGE, "parameter '%s' must be at least %" PRId64, p->name, p->min);
     return error_set(err, -ERANGE, "parameter '%s' must be from %" PRId64 " to %" PRId64 "%s",
-                     p->name, p->min, most_of(p), unit);
+                     p->name, p->min, max_of(p), unit);
 }
 
 /* `what`: "parameter", or an entry of it, for the message. */
@@ -162,8 +155,8 @@ static int check_choice(const struct op_param *p, const char *text, struct error
 static int check_count(const struct op_param *p, size_t count, struct error *err) {
     if ((int64_t)count < p->min && count == 0)
         return error_set(err, -EINVAL, "parameter '%s' is empty", p->name);
-    return (int64_t)count < p->min || (int64_t)count > most_of(p) ? refuse_range(p, " entries", err)
-                                                                  : 0;
+    return (int64_t)count < p->min || (int64_t)count > max_of(p) ? refuse_range(p, " entries", err)
+                                                                 : 0;
 }
 
 static int check_list(const struct op_param *p, const json_t *list, struct error *err) {
@@ -178,36 +171,22 @@ static int check_list(const struct op_param *p, const json_t *list, struct error
     return r;
 }
 
-#define IS(type_) (1u << JSON_##type_)
-#define IS_BOOL   (IS(TRUE) | IS(FALSE))
-
 static int check_value(const struct op_param *p, const json_t *value, struct error *err) {
-    static const unsigned allowed[OP_TYPE_MAX] = {
-        [OP_TEXT] = IS(STRING),
-        [OP_NUMBER] = IS(INTEGER),
-        [OP_DECIMAL] = IS(INTEGER) | IS(REAL),
-        [OP_BOOLEAN] = IS_BOOL,
-        [OP_LIST] = IS(ARRAY),
-        [OP_OBJECT] = IS(OBJECT),
-        [OP_ARRAY] = IS(ARRAY),
-        [OP_VALUE] = IS(STRING) | IS(INTEGER) | IS(REAL) | IS_BOOL,
-        [OP_SETTINGS] = IS(STRING) | IS(INTEGER) | IS(REAL) | IS_BOOL,
-    };
-    if (!(allowed[p->type] >> json_typeof(value) & 1))
+    if (!(types[p->type].allowed >> json_typeof(value) & 1))
         return refuse_type(p, err);
     if (p->type == OP_LIST)
         return check_list(p, value, err);
     if (json_is_array(value) || json_is_object(value))
         return check_count(p, json_array_size(value) + json_object_size(value), err);
     if (json_is_string(value)) {
-        int r = check_text(p, "parameter", value, most_of(p), err);
+        int r = check_text(p, "parameter", value, max_of(p), err);
         return r < 0 ? r : check_choice(p, json_string_value(value), err);
     }
     int64_t whole = json_integer_value(value);
     double number = json_number_value(value);
     if (p->type == OP_NUMBER
-            ? whole < p->min || whole > most_of(p)
-            : p->type == OP_DECIMAL && (number < (double)p->min || number > (double)most_of(p)))
+            ? whole < p->min || whole > max_of(p)
+            : p->type == OP_DECIMAL && (number < (double)p->min || number > (double)max_of(p)))
         return refuse_range(p, "", err);
     return 0;
 }

@@ -105,11 +105,7 @@ static void take_outlooks(void *ctx, const struct outlook *now, const struct out
 
 static int run_whatif(struct op_call *call) {
     _cleanup_(change_finish) struct change change = { 0 };
-    struct config_change *items = NULL;
-    size_t count = 0;
-    int r = change_collect(call, &items, &count);
-    if (r == 0)
-        r = change_prepare(call, items, count, &change);
+    int r = change_prepare_params(call, &change);
     int waits = op_wait(call, op_done);
     if (r == 0)
         r = engine_whatif(call->engine, change.config, take_outlooks, call, &call->err);

@@ -52,14 +52,14 @@ const struct op op_task_runs = {
 
 /* Live runs come first, from the engine; ended ones come from the store, latest end first, back to
  * `since`. The core, not the store, knows the projects of runs, so rows are filtered here. One call
- * reads at most LOOKED_MAX ended runs, so a page may have fewer items than requested, or none, and
+ * reads at most SCANNED_MAX ended runs, so a page may have fewer items than requested, or none, and
  * still a `next`. */
 
-#define LOOKED_MAX 5000u
+#define SCANNED_MAX 5000u
 
 enum which { RUNS_ALL, RUNS_LIVE, RUNS_ENDED };
 
-struct listing {
+struct run_page {
     struct op_rows rows; /* first: op_query_titles */
     time_ms since, until;
     sym project;
@@ -69,22 +69,22 @@ struct listing {
     task_id live_before;  /* only live runs with smaller numbers; 0: no live runs */
     struct run_row *runs; /* one for each row; their texts are in the arena */
     size_t limit;
-    struct store_cursor place; /* of the last one that was read */
-    size_t requested;          /* rows requested from the store */
-    unsigned looked;           /* ended runs read so far */
-    bool over;                 /* no more ended runs */
-    bool more_lives;           /* the page ended among the live runs */
+    struct store_cursor cursor; /* of the last ended run that was read */
+    size_t requested;           /* rows requested from the store */
+    unsigned scanned;           /* ended runs read so far */
+    bool over;                  /* no more ended runs */
+    bool more_live;             /* the page ended among the live runs */
 };
 
 /* --- parameters ------------------------------------------------------------------------------ */
 
-static int take_state(struct op_call *call, struct listing *l) {
+static int take_state(struct op_call *call, struct run_page *page) {
     const char *word = op_text(call, "state");
-    l->outcome = -1;
+    page->outcome = -1;
     if (!word)
         return 0;
-    l->which = strcmp(word, "live") == 0 ? RUNS_LIVE : RUNS_ENDED;
-    if (l->which == RUNS_LIVE || strcmp(word, "ended") == 0)
+    page->which = strcmp(word, "live") == 0 ? RUNS_LIVE : RUNS_ENDED;
+    if (page->which == RUNS_LIVE || strcmp(word, "ended") == 0)
         return 0;
     struct nearest nearest = nearest_to(word);
     nearest_offer(&nearest, "live");
@@ -92,9 +92,9 @@ static int take_state(struct op_call *call, struct listing *l) {
     for (int o = 0; o < OUTCOME_MAX; o++) {
         nearest_offer(&nearest, outcome_name((enum outcome)o));
         if (strcmp(word, outcome_name((enum outcome)o)) == 0)
-            l->outcome = o;
+            page->outcome = o;
     }
-    if (l->outcome >= 0)
+    if (page->outcome >= 0)
         return 0;
     return op_fail(call, -EINVAL, "no run is '%s'; did you mean '%s'?", op_quote(word).text,
                    nearest.best ? nearest.best : "ended");
@@ -116,20 +116,20 @@ static bool read_part(const char **text, char end, uint64_t *ret) {
 }
 
 /* "l17": after the live run of task 17; "e1760000060000.17.2": after an ended run. */
-static int take_place(struct op_call *call, struct listing *l) {
+static int take_cursor(struct op_call *call, struct run_page *page) {
     const char *given = op_text(call, "after"), *text = given;
     uint64_t at, task, attempt;
-    l->live_before = UINT64_MAX;
-    l->place = (struct store_cursor){ .ended_at = time_min(l->until, TIME_NEVER) };
+    page->live_before = UINT64_MAX;
+    page->cursor = (struct store_cursor){ .ended_at = time_min(page->until, TIME_NEVER) };
     if (!text)
         return 0;
-    if (*text == 'l' && (text++, read_part(&text, '\0', &l->live_before)))
+    if (*text == 'l' && (text++, read_part(&text, '\0', &page->live_before)))
         return 0;
     text = given + 1;
-    l->live_before = 0;
+    page->live_before = 0;
     if (*given == 'e' && read_part(&text, '.', &at) && read_part(&text, '.', &task)
         && read_part(&text, '\0', &attempt) && attempt <= UINT32_MAX) {
-        l->place = (struct store_cursor){ (time_ms)at, task, (uint32_t)attempt };
+        page->cursor = (struct store_cursor){ (time_ms)at, task, (uint32_t)attempt };
         return 0;
     }
     return op_fail(call, -EINVAL, "'%s' is no place in this list: take `next` of its answer",
@@ -137,36 +137,37 @@ static int take_place(struct op_call *call, struct listing *l) {
 }
 
 /* A project without runs lists none; an unknown name is an error. */
-static int take_names(struct op_call *call, struct listing *l) {
+static int take_names(struct op_call *call, struct run_page *page) {
     const char *project = op_text(call, "project");
-    l->agent = op_text(call, "agent");
+    page->agent = op_text(call, "agent");
     if (!project)
         return 0;
     const struct engine_project *p = op_project(call, project);
-    l->project = p ? p->symbol : 0;
+    page->project = p ? p->symbol : 0;
     return p ? 0 : call->err.code;
 }
 
 /* --- choosing -------------------------------------------------------------------------------- */
 
-static bool fits(const struct op_call *call, const struct listing *l, const struct run_row *run) {
+static bool fits(const struct op_call *call, const struct run_page *page,
+                 const struct run_row *run) {
     struct task_view t;
-    if (l->agent && (!run->agent || strcmp(run->agent, l->agent) != 0))
+    if (page->agent && (!run->agent || strcmp(run->agent, page->agent) != 0))
         return false;
-    if (l->outcome >= 0 && (int)run->outcome != l->outcome)
+    if (page->outcome >= 0 && (int)run->outcome != page->outcome)
         return false;
-    return !l->project
-           || (core_task(engine_core(call->engine), run->task, &t) && t.project == l->project);
+    return !page->project
+           || (core_task(engine_core(call->engine), run->task, &t) && t.project == page->project);
 }
 
-static void keep_run(struct op_call *call, struct listing *l, const struct run_row *run) {
-    struct run_row *copy = &l->runs[l->rows.count];
+static void keep_run(struct op_call *call, struct run_page *page, const struct run_row *run) {
+    struct run_row *copy = &page->runs[page->rows.count];
     *copy = *run;
     copy->agent = op_keep(call, run->agent);
     copy->how = op_keep(call, run->how);
     copy->model = op_keep(call, run->model);
     copy->message = op_keep(call, run->message);
-    l->rows.tasks[l->rows.count++] = run->task;
+    page->rows.tasks[page->rows.count++] = run->task;
 }
 
 static bool live_row(const struct op_call *call, task_id task, struct run_row *ret) {
@@ -187,38 +188,39 @@ static bool live_row(const struct op_call *call, task_id task, struct run_row *r
     return true;
 }
 
-static void take_live(struct op_call *call, struct listing *l) {
+static void take_live(struct op_call *call, struct run_page *page) {
     size_t count = engine_live_tasks(call->engine, NULL, 0);
     task_id *live = arena_alloc(op_arena(call), (count + 1) * sizeof(*live));
     (void)engine_live_tasks(call->engine, live, count);
     for (size_t i = count; i-- > 0;) {
         struct run_row run;
-        if (live[i] >= l->live_before || !live_row(call, live[i], &run) || !fits(call, l, &run))
+        if (live[i] >= page->live_before || !live_row(call, live[i], &run)
+            || !fits(call, page, &run))
             continue;
-        if (l->rows.count == l->limit) {
-            l->more_lives = true;
+        if (page->rows.count == page->limit) {
+            page->more_live = true;
             return;
         }
-        keep_run(call, l, &run);
+        keep_run(call, page, &run);
     }
 }
 
 static void take_ended(struct op_call *call, const struct store_answer *answer) {
-    struct listing *l = op_state(call, sizeof(*l), NULL);
+    struct run_page *page = op_state(call, sizeof(*page), NULL);
     size_t i = 0;
-    for (; i < answer->count && l->rows.count < l->limit; i++) {
+    for (; i < answer->count && page->rows.count < page->limit; i++) {
         const struct run_row *run = &answer->runs[i];
-        l->place = (struct store_cursor){ run->ended_at, run->task, run->attempt };
-        if (fits(call, l, run))
-            keep_run(call, l, run);
+        page->cursor = (struct store_cursor){ run->ended_at, run->task, run->attempt };
+        if (fits(call, page, run))
+            keep_run(call, page, run);
     }
-    l->looked += (unsigned)answer->count;
-    l->over = i == answer->count && answer->count < l->requested;
+    page->scanned += (unsigned)answer->count;
+    page->over = i == answer->count && answer->count < page->requested;
 }
 
 /* clang-format off */
 #define LISTED_RUN(X) \
-    X(json_put_string, "title", T_TEXT | T_NULL, "the title of its task", "write the parser", l->rows.titles[i]) \
+    X(json_put_string, "title", T_TEXT | T_NULL, "the title of its task", "write the parser", page->rows.titles[i]) \
     X(json_put_string, "project", T_TEXT | T_NULL, "its project", "web", op_name_of(call->engine, t.project)) \
     X(json_put_string, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(call->engine, t.kind)) \
     X(json_put_string, "state", T_WORD | T_NULL, "the state of its task; null: it was deleted", &words_state, there ? task_state_name(t.state) : NULL)
@@ -228,11 +230,11 @@ static const struct shape listed_run_shape = { "ListedRun", "a run with what its
 /* --- the answer ------------------------------------------------------------------------------ */
 
 static int print_listing(struct op_call *call) {
-    const struct listing *l = op_state(call, sizeof(*l), NULL);
+    const struct run_page *page = op_state(call, sizeof(*page), NULL);
     struct json_writer w = op_begin(call);
     json_put_array(&w, "items");
-    for (size_t i = 0; i < l->rows.count; i++) {
-        const struct run_row *run = &l->runs[i];
+    for (size_t i = 0; i < page->rows.count; i++) {
+        const struct run_row *run = &page->runs[i];
         struct task_view t = { 0 };
         bool there = core_task(engine_core(call->engine), run->task, &t);
         json_write_object_begin(&w);
@@ -243,46 +245,47 @@ static int print_listing(struct op_call *call) {
     }
     json_write_array_end(&w);
     char text[80];
-    if (l->more_lives)
-        (void)snprintf(text, sizeof(text), "l%" PRIu64, l->rows.tasks[l->rows.count - 1]);
+    if (page->more_live)
+        (void)snprintf(text, sizeof(text), "l%" PRIu64, page->rows.tasks[page->rows.count - 1]);
     else
-        (void)snprintf(text, sizeof(text), "e%" PRId64 ".%" PRIu64 ".%" PRIu32, l->place.ended_at,
-                       l->place.task, l->place.attempt);
-    json_put_string(&w, "next", l->over && !l->more_lives ? NULL : text);
+        (void)snprintf(text, sizeof(text), "e%" PRId64 ".%" PRIu64 ".%" PRIu32,
+                       page->cursor.ended_at, page->cursor.task, page->cursor.attempt);
+    json_put_string(&w, "next", page->over && !page->more_live ? NULL : text);
     return op_end(&w);
 }
 
 static int query_ended(struct op_call *call) {
-    struct listing *l = op_state(call, sizeof(*l), NULL);
-    bool filtered = l->project || l->agent || l->outcome >= 0;
-    if (l->over || l->more_lives || l->rows.count == l->limit || l->looked >= LOOKED_MAX)
-        return op_query_titles(call, &l->rows, print_listing);
-    l->requested = l->limit - l->rows.count + 1;
-    if (filtered || l->requested > STORE_ANSWER_MAX)
-        l->requested = STORE_ANSWER_MAX;
+    struct run_page *page = op_state(call, sizeof(*page), NULL);
+    bool filtered = page->project || page->agent || page->outcome >= 0;
+    if (page->over || page->more_live || page->rows.count == page->limit
+        || page->scanned >= SCANNED_MAX)
+        return op_query_titles(call, &page->rows, print_listing);
+    page->requested = page->limit - page->rows.count + 1;
+    if (filtered || page->requested > STORE_ANSWER_MAX)
+        page->requested = STORE_ANSWER_MAX;
     struct store_query question = {
-        .kind = QUERY_ENDED, .since = l->since, .place = l->place, .limit = l->requested
+        .kind = QUERY_ENDED, .since = page->since, .place = page->cursor, .limit = page->requested
     };
     return op_query(call, &question, take_ended, query_ended);
 }
 
 static int run_list(struct op_call *call) {
-    struct listing *l = op_state(call, sizeof(*l), NULL);
-    l->since = op_number(call, "since", 0);
-    l->until = op_number(call, "until", TIME_NEVER);
-    l->limit = op_limit(call);
-    int r = take_state(call, l);
+    struct run_page *page = op_state(call, sizeof(*page), NULL);
+    page->since = op_number(call, "since", 0);
+    page->until = op_number(call, "until", TIME_NEVER);
+    page->limit = op_limit(call);
+    int r = take_state(call, page);
     if (r == 0)
-        r = take_names(call, l);
+        r = take_names(call, page);
     if (r == 0)
-        r = take_place(call, l);
+        r = take_cursor(call, page);
     if (r < 0)
         return r;
-    l->runs = arena_alloc(op_arena(call), l->limit * sizeof(*l->runs));
-    l->rows.tasks = arena_alloc(op_arena(call), l->limit * sizeof(*l->rows.tasks));
-    if (l->which != RUNS_ENDED && l->until > engine_now(call->engine))
-        take_live(call, l);
-    l->over = l->which == RUNS_LIVE;
+    page->runs = arena_alloc(op_arena(call), page->limit * sizeof(*page->runs));
+    page->rows.tasks = arena_alloc(op_arena(call), page->limit * sizeof(*page->rows.tasks));
+    if (page->which != RUNS_ENDED && page->until > engine_now(call->engine))
+        take_live(call, page);
+    page->over = page->which == RUNS_LIVE;
     return query_ended(call);
 }
 

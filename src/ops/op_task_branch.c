@@ -14,20 +14,16 @@
 static const struct shape diff_file_shape = { "DiffFile", "a file that differs", .members = SHAPE_ALL(DIFF_FILE) };
 /* clang-format on */
 
-static void print_file(struct json_writer *w, const struct diff_file *file) {
-    SHAPE_OBJECT(DIFF_FILE)
-}
-
 static void print_diff(struct op_call *call, const struct diff *diff) {
     int64_t iteration = op_number(call, "iteration", 0);
     struct json_writer w = op_begin(call);
     print_count(&w, "iteration", iteration > 0 ? iteration : -1);
-    json_put_string(&w, "branch", diff->branch);
-    json_put_string(&w, "base", diff->base);
-    json_put_string(&w, "head", diff->head);
-    json_put_array(&w, "files");
-    for (size_t i = 0; i < diff->file_count; i++)
-        print_file(&w, &diff->files[i]);
+    json_write_pack(&w, "s:s, s:s, s:s, s:[", "branch", diff->branch, "base", diff->base, "head",
+                    diff->head, "files");
+    for (const struct diff_file *file = diff->files; file < diff->files + diff->file_count;
+         file++) {
+        SHAPE_OBJECT_TO(DIFF_FILE)
+    }
     json_write_array_end(&w);
     /* NUL bytes, which JSON strings cannot carry, become U+FFFD. */
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
@@ -113,9 +109,7 @@ static void print_merged(struct op_call *call, struct merging *m,
     if (out->length > 0)
         strbuf_putc(out, ',');
     json_write_init(&w, out, false);
-    json_write_object_begin(&w);
-    MERGED_TASK(SHAPE_PRINT_TO)
-    json_write_object_end(&w);
+    SHAPE_OBJECT_TO(MERGED_TASK)
 }
 
 /* In order: each is merged onto the result of the previous one. */

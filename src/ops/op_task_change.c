@@ -99,7 +99,7 @@ const struct op op_task_budget = {
  * so the task promoted last is first. */
 
 #define PRIORITY_MAX 1000000
-#define LOOKED_MAX   20000u
+#define SCANNED_MAX  20000u
 
 static int take_priority(struct op_call *call, int32_t *ret) {
     const char *to = op_text(call, "to");
@@ -110,8 +110,8 @@ static int take_priority(struct op_call *call, int32_t *ret) {
     if (to) {
         /* The sample includes every class of tasks. */
         const struct core *core = engine_core(call->engine);
-        task_id *waiting = arena_alloc(op_arena(call), LOOKED_MAX * sizeof(*waiting));
-        size_t count = core_waiting(core, waiting, LOOKED_MAX);
+        task_id *waiting = arena_alloc(op_arena(call), SCANNED_MAX * sizeof(*waiting));
+        size_t count = core_waiting(core, waiting, SCANNED_MAX);
         for (size_t i = 0; i < count; i++) {
             struct task_view t;
             if (!core_task(core, waiting[i], &t))
@@ -181,36 +181,37 @@ const struct op op_task_priority = {
 #define WALK_MAX    20000u
 #define CYCLE_SHOWN 8 /* longer cycles are truncated */
 
+struct reached {
+    task_id task;
+    uint32_t from; /* position + 1 of the previous one; 0: the beginning */
+};
+
 struct walk {
     const struct core *core;
-    task_id *tasks;
-    uint32_t *from; /* position + 1 of the previous one; 0: the beginning */
-    size_t count, capacity, from_capacity;
+    struct reached *items;
+    size_t count, capacity;
     struct id_map seen;
 };
 
 static bool same_task(const void *ctx, uint32_t handle, const void *key) {
-    return ((const struct walk *)ctx)->tasks[handle - 1] == *(const task_id *)key;
+    return ((const struct walk *)ctx)->items[handle - 1].task == *(const task_id *)key;
 }
 
 static void walk_finish(struct walk *w) {
-    free(w->tasks);
-    free(w->from);
+    free(w->items);
     id_map_finish(&w->seen);
 }
 
 static void reach(struct walk *w, task_id task, uint32_t from) {
     if (task == 0 || id_map_find(&w->seen, hash_u64(task), &task))
         return;
-    w->tasks = xgrow(w->tasks, &w->capacity, w->count + 1, sizeof(*w->tasks));
-    w->from = xgrow(w->from, &w->from_capacity, w->count + 1, sizeof(*w->from));
-    w->tasks[w->count] = task;
-    w->from[w->count++] = from;
+    w->items = xgrow(w->items, &w->capacity, w->count + 1, sizeof(*w->items));
+    w->items[w->count++] = (struct reached){ task, from };
     id_map_add(&w->seen, hash_u64(task), (uint32_t)w->count);
 }
 
 static void reach_needs(struct walk *w, uint32_t at) {
-    task_id task = w->tasks[at - 1];
+    task_id task = w->items[at - 1].task;
     size_t count = core_task_depends(w->core, task, NULL, 0);
     _cleanup_(freep) task_id *needs = xcalloc(count + 1, sizeof(*needs));
     (void)core_task_depends(w->core, task, needs, count);
@@ -229,19 +230,19 @@ static bool print_cycle(struct op_call *call, task_id task, const task_id *on, s
     for (size_t i = 0; i < count; i++)
         reach(&w, on[i], 0);
     uint32_t at = 1;
-    while (at <= w.count && at < WALK_MAX && w.tasks[at - 1] != task)
+    while (at <= w.count && at < WALK_MAX && w.items[at - 1].task != task)
         reach_needs(&w, at++);
-    if (at > w.count || w.tasks[at - 1] != task)
+    if (at > w.count || w.items[at - 1].task != task)
         return false;
     _cleanup_(freep) uint32_t *cycle = NULL; /* last first */
     size_t length = 0, capacity = 0;
-    for (uint32_t p = w.from[at - 1]; p; p = w.from[p - 1]) {
+    for (uint32_t p = w.items[at - 1].from; p; p = w.items[p - 1].from) {
         cycle = xgrow(cycle, &capacity, length + 1, sizeof(*cycle));
         cycle[length++] = p;
     }
     strbuf_printf(out, "%s -> ", op_id(call, task));
     for (size_t i = 0; i < length && i < CYCLE_SHOWN; i++)
-        strbuf_printf(out, "%s -> ", op_id(call, w.tasks[cycle[length - 1 - i] - 1]));
+        strbuf_printf(out, "%s -> ", op_id(call, w.items[cycle[length - 1 - i] - 1].task));
     if (length > CYCLE_SHOWN)
         strbuf_printf(out, "… (%zu tasks) -> ", length + 1);
     strbuf_puts(out, op_id(call, task));

@@ -1,7 +1,7 @@
 /* op_task_list.c: lists tasks.
  *
  * Tasks are walked by number, a direct lookup in the core; nothing is sorted or kept between pages.
- * One call visits at most LOOKED_MAX tasks, so that a list of a few among a million takes several
+ * One call visits at most SCANNED_MAX tasks, so that a list of a few among a million takes several
  * short answers instead of one that blocks the daemon. Such a page has fewer items than requested,
  * and a `next`. */
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "ops/print.h"
 #include "ops/rights.h"
 
-#define LOOKED_MAX 20000u
-#define TITLES_MAX 10000u /* titles searched for a text in one call */
-#define WAITS_MAX  2u     /* for a forecast of the current queue */
-#define SORTED_MAX 5000u  /* in queue order: each costs a lookup */
+#define SCANNED_MAX 20000u
+#define TITLES_MAX  10000u /* titles searched for a text in one call */
+#define WAITS_MAX   2u     /* for a forecast of the current queue */
+#define SORTED_MAX  5000u  /* in queue order: each costs a lookup */
 
 #define OPEN_STATES                                                                                \
     (1u << TASK_DRAFT | 1u << TASK_WAITING | 1u << TASK_READY | 1u << TASK_STARTING                \
@@ -138,8 +138,8 @@ static bool goes_up(const struct listing *l) {
 static void walk(struct op_call *call, struct listing *l) {
     task_id last = engine_last_task(call->engine), task = l->from;
     bool up = goes_up(l);
-    for (unsigned looked = 0; task >= 1 && task <= last; looked++) {
-        if (looked == LOOKED_MAX || l->rows.count == l->room) {
+    for (unsigned scanned = 0; task >= 1 && task <= last; scanned++) {
+        if (scanned == SCANNED_MAX || l->rows.count == l->room) {
             l->next = task;
             return;
         }
@@ -152,7 +152,7 @@ static void walk(struct op_call *call, struct listing *l) {
 static void walk_live(struct op_call *call, struct listing *l) {
     bool up = goes_up(l);
     size_t count = engine_live_tasks(call->engine, NULL, 0);
-    count = count < LOOKED_MAX ? count : LOOKED_MAX;
+    count = count < SCANNED_MAX ? count : SCANNED_MAX;
     task_id *live = arena_alloc(op_arena(call), (count + 1) * sizeof(*live));
     (void)engine_live_tasks(call->engine, live, count);
     for (size_t i = 0; i < count; i++) {
@@ -169,7 +169,7 @@ static void walk_live(struct op_call *call, struct listing *l) {
 
 /* --- in the order of the queue --------------------------------------------------------------- */
 
-struct place {
+struct queue_entry {
     task_id task;
     bool lacks; /* a prerequisite: regardless of position, it cannot be next */
     int32_t priority;
@@ -177,8 +177,8 @@ struct place {
 };
 
 /* Positions ignore fair shares, so two may be equal. */
-static int compare_places(const void *a, const void *b) {
-    const struct place *x = a, *y = b;
+static int compare_entries(const void *a, const void *b) {
+    const struct queue_entry *x = a, *y = b;
     if (x->lacks != y->lacks)
         return x->lacks - y->lacks;
     if (x->position != y->position)
@@ -188,28 +188,28 @@ static int compare_places(const void *a, const void *b) {
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-static size_t without_doubles(struct place *places, size_t count) {
+static size_t without_duplicates(struct queue_entry *entries, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || places[kept - 1].task != places[i].task)
-            places[kept++] = places[i];
+        if (kept == 0 || entries[kept - 1].task != entries[i].task)
+            entries[kept++] = entries[i];
     return kept;
 }
 
-/* Tasks in forecast order; *ret_looked: how many of the forecast were visited. */
-static size_t take_forecast(struct op_call *call, const struct listing *l, struct place *places,
-                            size_t *ret_looked) {
+/* Tasks in forecast order; *ret_scanned: how many of the forecast were visited. */
+static size_t take_forecast(struct op_call *call, const struct listing *l,
+                            struct queue_entry *entries, size_t *ret_scanned) {
     const struct core *core = engine_core(call->engine);
-    size_t count = 0, looked = 0;
+    size_t count = 0, scanned = 0;
     task_id task;
-    for (; count < SORTED_MAX && looked < LOOKED_MAX
-           && (task = engine_order_at(call->engine, looked));
-         looked++) {
+    for (; count < SORTED_MAX && scanned < SCANNED_MAX
+           && (task = engine_order_at(call->engine, scanned));
+         scanned++) {
         struct task_view t;
         if (core_task(core, task, &t) && fits(call, l, &t))
-            places[count++] = (struct place){ .task = task };
+            entries[count++] = (struct queue_entry){ .task = task };
     }
-    *ret_looked = looked;
+    *ret_scanned = scanned;
     return count;
 }
 
@@ -217,9 +217,9 @@ static size_t take_forecast(struct op_call *call, const struct listing *l, struc
 static void walk_queue(struct op_call *call, struct listing *l) {
     const struct core *core = engine_core(call->engine);
     task_id *waiting = arena_alloc(op_arena(call), SORTED_MAX * sizeof(*waiting));
-    struct place *all_places = arena_alloc(op_arena(call), 2 * SORTED_MAX * sizeof(*all_places));
-    size_t looked = 0, forecast = take_forecast(call, l, all_places, &looked);
-    struct place *places = all_places + forecast;
+    struct queue_entry *order = arena_alloc(op_arena(call), 2 * SORTED_MAX * sizeof(*order));
+    size_t scanned = 0, forecast = take_forecast(call, l, order, &scanned);
+    struct queue_entry *entries = order + forecast;
     size_t all = (l->states == 1u << TASK_READY && !l->group && !l->parent && !call->run.token[0])
                      ? core_waiting_first(core, l->from + l->room + 1, waiting, SORTED_MAX)
                      : core_waiting(core, waiting, SORTED_MAX);
@@ -227,16 +227,17 @@ static void walk_queue(struct op_call *call, struct listing *l) {
     for (size_t i = 0; i < all; i++) {
         struct task_view t;
         if (core_task(core, waiting[i], &t) && fits(call, l, &t)
-            && engine_order_position(call->engine, waiting[i]) >= looked)
-            places[count++] = (struct place){ .task = waiting[i],
-                                              .lacks = t.state == TASK_WAITING,
-                                              .priority = t.priority,
-                                              .position = core_queue_position(core, waiting[i]) };
+            && engine_order_position(call->engine, waiting[i]) >= scanned)
+            entries[count++] =
+                (struct queue_entry){ .task = waiting[i],
+                                      .lacks = t.state == TASK_WAITING,
+                                      .priority = t.priority,
+                                      .position = core_queue_position(core, waiting[i]) };
     }
-    qsort(places, count, sizeof(*places), compare_places);
-    count = forecast + without_doubles(places, count);
+    qsort(entries, count, sizeof(*entries), compare_entries);
+    count = forecast + without_duplicates(entries, count);
     for (size_t i = l->from; i < count && l->rows.count < l->room; i++)
-        l->rows.tasks[l->rows.count++] = all_places[i].task;
+        l->rows.tasks[l->rows.count++] = order[i].task;
     if (l->from + l->rows.count < count)
         l->next = l->from + l->rows.count;
 }

@@ -40,6 +40,35 @@ static const struct shape workspace_shape = { "Workspace", "where a task works",
     X(json_put_string, "removed", T_TEXT | T_NULL, "what was removed after that", "worktree", *d.removed ? d.removed : NULL) \
     X(print_time, "at", T_TIME | T_NULL, "when", NULL, d.at)
 static const struct shape delivery_shape = { "Delivery", "what became of the work of a task", .members = SHAPE_ALL(DELIVERY) };
+
+#define ITERATION(X) \
+    X(json_put_int, "iteration", T_INT, "its number", NULL, iteration) \
+    X(json_put_string, "folder", T_TEXT, "its folder", "/home/me/.local/share/sluice/tasks/web-17/iterations/001", folder) \
+    X(json_put_bool, "feedback", T_BOOL, "it began with feedback", NULL, access(strbuf_text(&feedback), F_OK) == 0)
+static const struct shape iteration_shape = { "Iteration", "one of the last 10 iterations of a task", .members = SHAPE_ROWS(
+    ITERATION(SHAPE_ROW)
+    { "artifacts", T_TEXT | T_LIST, "the files in it", "plan.md" }) };
+
+#define COUNTERS(X) \
+    X(json_put_int, "failures", T_INT, "failed attempts", NULL, t.failures) \
+    X(json_put_int, "launch_failures", T_INT, "attempts that could not be launched", NULL, t.launch_failures) \
+    X(json_put_int, "losses", T_INT, "runs that were lost", NULL, t.losses) \
+    X(json_put_int, "restarts", T_INT, "iterations of its loop", NULL, t.restarts)
+static const struct shape counters_shape = { "Counters", "what limits further attempts", .members = SHAPE_ALL(COUNTERS) };
+
+static const struct shape task_full_shape = { "TaskFull", "everything about a task", &shape_task, SHAPE_ROWS(
+    { "spec", T_JSON | T_MAP, "what was submitted" },
+    { "context", T_JSON | T_MAP | T_NULL, "what was given when it was slung" },
+    { "depends_on", T_ID | T_LIST, "what it depends on" },
+    { "counters", T_OBJECT, "its counters", &counters_shape },
+    { "executor", T_TEXT, "where it runs: `local` or `slurm`", "local" },
+    { "partition", T_TEXT | T_NULL, "in Slurm, its partition; null: the default one", "gpu" },
+    { "works_in", T_OBJECT | T_NULL, "where it works; null: not known yet", &workspace_shape },
+    { "has_diff", T_BOOL, "`task.diff` can tell what it changed" },
+    { "delivery", T_OBJECT | T_NULL, "null: it has no worktree, or no run of it has succeeded", &delivery_shape },
+    { "budget", T_OBJECT, "what it has used of which budget", &shape_task_budget },
+    { "runs", T_OBJECT | T_LIST, "its last 10 runs, newest first", &shape_run },
+    { "iterations", T_OBJECT | T_LIST, "its last 10 iterations", &iteration_shape }) };
 /* clang-format on */
 
 static void print_delivery(struct json_writer *w, const struct engine *engine, task_id task) {
@@ -50,16 +79,6 @@ static void print_delivery(struct json_writer *w, const struct engine *engine, t
     json_write_object_end(w);
     delivery_finish(&d);
 }
-
-/* clang-format off */
-#define ITERATION(X) \
-    X(json_put_int, "iteration", T_INT, "its number", NULL, iteration) \
-    X(json_put_string, "folder", T_TEXT, "its folder", "/home/me/.local/share/sluice/tasks/web-17/iterations/001", folder) \
-    X(json_put_bool, "feedback", T_BOOL, "it began with feedback", NULL, access(strbuf_text(&feedback), F_OK) == 0)
-static const struct shape iteration_shape = { "Iteration", "one of the last 10 iterations of a task", .members = SHAPE_ROWS(
-    ITERATION(SHAPE_ROW)
-    { "artifacts", T_TEXT | T_LIST, "the files in it", "plan.md" }) };
-/* clang-format on */
 
 static void print_iteration(struct json_writer *w, uint32_t iteration, const char *folder) {
     _cleanup_(strbuf_finish) struct strbuf feedback = STRBUF_INIT;
@@ -96,10 +115,7 @@ static int print(struct op_call *call) {
     const task_id *tasks = op_depends(call, s->task, 0, &count);
     print_words(&w, "depends_on", op_ids(call, tasks, count), count);
     json_put_object(&w, "counters");
-    json_put_int(&w, "failures", t.failures);
-    json_put_int(&w, "launch_failures", t.launch_failures);
-    json_put_int(&w, "losses", t.losses);
-    json_put_int(&w, "restarts", t.restarts);
+    COUNTERS(SHAPE_PRINT_TO)
     json_write_object_end(&w);
     json_put_string(&w, "executor",
                     executor_kind_name(engine_executor_kind(call->engine, s->task)));
@@ -189,28 +205,6 @@ static int run(struct op_call *call) {
     };
     return op_query(call, &question, take_spec, query_runs);
 }
-
-/* clang-format off */
-static const struct shape counters_shape = { "Counters", "what limits further attempts", .members = SHAPE_ROWS(
-    { "failures", T_INT, "failed attempts" },
-    { "launch_failures", T_INT, "attempts that could not be launched" },
-    { "losses", T_INT, "runs that were lost" },
-    { "restarts", T_INT, "iterations of its loop" }) };
-
-static const struct shape task_full_shape = { "TaskFull", "everything about a task", &shape_task, SHAPE_ROWS(
-    { "spec", T_JSON | T_MAP, "what was submitted" },
-    { "context", T_JSON | T_MAP | T_NULL, "what was given when it was slung" },
-    { "depends_on", T_ID | T_LIST, "what it depends on" },
-    { "counters", T_OBJECT, "its counters", &counters_shape },
-    { "executor", T_TEXT, "where it runs: `local` or `slurm`", "local" },
-    { "partition", T_TEXT | T_NULL, "in Slurm, its partition; null: the default one", "gpu" },
-    { "works_in", T_OBJECT | T_NULL, "where it works; null: not known yet", &workspace_shape },
-    { "has_diff", T_BOOL, "`task.diff` can tell what it changed" },
-    { "delivery", T_OBJECT | T_NULL, "null: it has no worktree, or no run of it has succeeded", &delivery_shape },
-    { "budget", T_OBJECT, "what it has used of which budget", &shape_task_budget },
-    { "runs", T_OBJECT | T_LIST, "its last 10 runs, newest first", &shape_run },
-    { "iterations", T_OBJECT | T_LIST, "its last 10 iterations", &iteration_shape }) };
-/* clang-format on */
 
 const struct op op_task_show = {
     OP("task.show", "GET", "/v1/tasks/{id}", "show one task"),

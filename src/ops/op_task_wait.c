@@ -9,36 +9,13 @@
 #define TIMEOUT_S     60
 #define TIMEOUT_MAX_S 3600
 
-struct last_run {
-    bool there; /* it has had a run that ended */
-    enum outcome outcome;
-    int32_t exit_code, exit_signal;
-    const char *message;
-};
-
 struct waiting {
     task_id *tasks;
     const char *const *ids; /* a task may be deleted by the end */
     size_t count, queried;
-    struct last_run *runs; /* one per task */
+    struct run_row *runs; /* the last run of each task, if it has ended; its message is kept */
     time_ms began;
 };
-
-/* clang-format off */
-#define LAST_RUN(X) \
-    X(json_put_string, "outcome", T_WORD, "how", &words_outcome, outcome_name(run->outcome)) \
-    X(print_count, "exit_code", T_INT | T_NULL, "of its command", NULL, run->exit_code) \
-    X(print_count, "signal", T_INT | T_NULL, "the signal that ended its command", NULL, run->exit_signal > 0 ? run->exit_signal : -1) \
-    X(json_put_string, "message", T_TEXT | T_NULL, "its final message", "All tests pass.", run->message)
-static const struct shape last_run_shape = { "LastRun", "the end of a run", .members = SHAPE_ALL(LAST_RUN) };
-/* clang-format on */
-
-static void print_last_run(struct json_writer *w, const struct last_run *run) {
-    if (!print_object_if(w, "run", run->there))
-        return;
-    LAST_RUN(SHAPE_PRINT)
-    json_write_object_end(w);
-}
 
 static bool put_why(const struct engine *engine, task_id task, struct strbuf *out) {
     struct verdict verdict;
@@ -49,6 +26,13 @@ static bool put_why(const struct engine *engine, task_id task, struct strbuf *ou
 }
 
 /* clang-format off */
+#define LAST_RUN(X) \
+    X(json_put_string, "outcome", T_WORD, "how", &words_outcome, outcome_name(run->outcome)) \
+    X(print_count, "exit_code", T_INT | T_NULL, "of its command", NULL, run->exit_code) \
+    X(print_count, "signal", T_INT | T_NULL, "the signal that ended its command", NULL, run->exit_signal > 0 ? run->exit_signal : -1) \
+    X(json_put_string, "message", T_TEXT | T_NULL, "its final message", "All tests pass.", run->message)
+static const struct shape last_run_shape = { "LastRun", "the end of a run", .members = SHAPE_ALL(LAST_RUN) };
+
 #define WAITED_TASK(X) \
     X(json_put_string, "id", T_ID, "its id", NULL, s->ids[index]) \
     X(json_put_string, "state", T_TEXT, "its state, or `deleted`", "done", there ? task_state_name(t.state) : "deleted") \
@@ -70,7 +54,11 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
     bool finished = !there || task_state_is_final(t.state);
     json_write_object_begin(w);
     WAITED_TASK(SHAPE_PRINT)
-    print_last_run(w, &s->runs[index]);
+    const struct run_row *run = &s->runs[index];
+    if (print_object_if(w, "run", run->ended)) {
+        LAST_RUN(SHAPE_PRINT)
+        json_write_object_end(w);
+    }
     json_write_object_end(w);
     return finished || (person && !op_flag(call, "patient"));
 }
@@ -78,13 +66,10 @@ static bool print_one(struct json_writer *w, struct op_call *call, size_t index)
 static void take_run(struct op_call *call, const struct store_answer *answer) {
     struct waiting *s = op_state(call, sizeof(*s), NULL);
     const struct run_row *row = answer->count > 0 ? &answer->runs[0] : NULL;
-    struct last_run *run = &s->runs[s->queried++];
+    struct run_row *run = &s->runs[s->queried++];
     if (!row || !row->ended)
         return;
-    *run = (struct last_run){ .there = true,
-                              .outcome = row->outcome,
-                              .exit_code = row->exit_code,
-                              .exit_signal = row->exit_signal };
+    *run = *row;
     run->message = op_keep(call, row->message);
 }
 

@@ -48,34 +48,27 @@ static bool waits(enum task_state state) {
 
 /* The summary of a task that no gate stops. */
 static const char *summary_of(const struct task_view *t) {
-    switch (t->state) {
-    case TASK_DRAFT:
-        return "a draft: sling it to have it scheduled";
-    case TASK_STARTING:
-        return "its command is being started";
-    case TASK_RUNNING:
-        return t->phase == PHASE_STOPPING     ? "it runs and was told to stop"
-               : t->phase == PHASE_DRAINING   ? "its run has ended; it waits for its children"
-               : t->phase == PHASE_VALIDATING ? "its command has ended; its checks run"
-               : t->phase == PHASE_WAITING    ? "it runs and waits for tasks below it"
-                                              : "it runs";
-    case TASK_DONE:
-        return "it has succeeded";
-    case TASK_FAILED:
-        return "failed: retry it when the cause is gone";
-    case TASK_CANCELED:
-        return "canceled: retry it to have it back";
-    case TASK_INVALIDATED:
-        return "invalidated: its parent began a new iteration";
-    case TASK_WAITING:
-    case TASK_READY:
-    case TASK_HELD:
-        return "nothing is in its way: it starts with the next decision";
-    case TASK_ABSENT:
-    case TASK_STATE_MAX:
-        break;
-    }
-    return "";
+#define STARTS_NEXT "nothing is in its way: it starts with the next decision"
+    static const char *const states[TASK_STATE_MAX] = {
+        [TASK_ABSENT] = "",
+        [TASK_DRAFT] = "a draft: sling it to have it scheduled",
+        [TASK_WAITING] = STARTS_NEXT,
+        [TASK_READY] = STARTS_NEXT,
+        [TASK_HELD] = STARTS_NEXT,
+        [TASK_STARTING] = "its command is being started",
+        [TASK_RUNNING] = "it runs",
+        [TASK_DONE] = "it has succeeded",
+        [TASK_FAILED] = "failed: retry it when the cause is gone",
+        [TASK_CANCELED] = "canceled: retry it to have it back",
+        [TASK_INVALIDATED] = "invalidated: its parent began a new iteration",
+    };
+    static const char *const phases[PHASE_MAX] = {
+        [PHASE_STOPPING] = "it runs and was told to stop",
+        [PHASE_DRAINING] = "its run has ended; it waits for its children",
+        [PHASE_VALIDATING] = "its command has ended; its checks run",
+        [PHASE_WAITING] = "it runs and waits for tasks below it",
+    };
+    return t->state == TASK_RUNNING && phases[t->phase] ? phases[t->phase] : states[t->state];
 }
 
 /* Several quick ends in a row explain the pause. */
@@ -135,6 +128,20 @@ static const struct words words_agent = {
     X(json_put_string, "state", T_WORD, "`closed`: until somebody clears its account", &words_agent, agents[i].closed ? "closed" : agents[i].limited ? "limited" : agents[i].broken ? "not launched" : "open") \
     X(print_time, "opens_at", T_TIME | T_NULL, "when it opens, if it is known", NULL, known ? agents[i].opens_at : 0)
 static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a task may use", .members = SHAPE_ALL(AGENT_CHOICE) };
+
+#define GATE(X) \
+    X(json_put_string, "gate", T_TEXT, "its code", "lease:runs", strbuf_text(&code)) \
+    X(json_put_bool, "open", T_BOOL, "it does not stop the task", NULL, open) \
+    X(json_put_string, "reason", T_TEXT | T_NULL, "why it is closed; behind a breaker with the error of the last launch", "all 8 places for runs are taken", open ? NULL : strbuf_text(&reason)) \
+    X(print_time, "opens_at", T_TIME | T_NULL, "when it opens, if it is known", NULL, open ? 0 : list[i].opens_at) \
+    X(print_time, "since", T_TIME | T_NULL, "when it was paused", NULL, open ? 0 : list[i].pause.at)
+static const struct shape gate_shape = { "Gate", "a condition for the start of a task", .members = SHAPE_ALL(GATE) };
+
+#define FORECAST(X) \
+    X(print_time, "starts_at", T_TIME | T_NULL, "when", NULL, start) \
+    X(print_count, "ahead", T_INT | T_NULL, "how many start before it", NULL, position > 0 ? position - 1 : -1) \
+    X(json_put_string, "text", T_TEXT, "goes on with \"it should start …\"", "after about 2 others", strbuf_text(&text))
+static const struct shape forecast_shape = { "Forecast", "when a task should start", .members = SHAPE_ALL(FORECAST) };
 /* clang-format on */
 
 static void print_agents(struct json_writer *w, struct op_call *call, task_id task) {
@@ -161,14 +168,6 @@ static time_ms gate_opens(const struct engine *engine, task_id task) {
         return engine_now(engine);
     return first.opens_at == TIME_NEVER ? 0 : first.opens_at;
 }
-
-/* clang-format off */
-#define FORECAST(X) \
-    X(print_time, "starts_at", T_TIME | T_NULL, "when", NULL, start) \
-    X(print_count, "ahead", T_INT | T_NULL, "how many start before it", NULL, position > 0 ? position - 1 : -1) \
-    X(json_put_string, "text", T_TEXT, "goes on with \"it should start …\"", "after about 2 others", strbuf_text(&text))
-static const struct shape forecast_shape = { "Forecast", "when a task should start", .members = SHAPE_ALL(FORECAST) };
-/* clang-format on */
 
 static void print_forecast(struct json_writer *w, const struct engine *engine, task_id task,
                            amount position) {
@@ -212,18 +211,12 @@ static int print_why(struct op_call *call) {
     print_summary(&w, call, &t);
     json_put_array(&w, "gates");
     for (size_t i = 0; i < count; i++) {
-        _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        json_write_object_begin(&w);
-        verdict_code(&list[i], op_symbols(call->engine), &text);
-        json_put_string(&w, "gate", strbuf_text(&text));
-        json_put_bool(&w, "open", list[i].open);
-        strbuf_clear(&text);
-        if (!list[i].open)
-            put_reason(call, task, &list[i], &text);
-        json_put_string(&w, "reason", list[i].open ? NULL : strbuf_text(&text));
-        print_time(&w, "opens_at", list[i].open ? 0 : list[i].opens_at);
-        print_time(&w, "since", list[i].open ? 0 : list[i].pause.at);
-        json_write_object_end(&w);
+        _cleanup_(strbuf_finish) struct strbuf code = STRBUF_INIT, reason = STRBUF_INIT;
+        bool open = list[i].open;
+        verdict_code(&list[i], op_symbols(call->engine), &code);
+        if (!open)
+            put_reason(call, task, &list[i], &reason);
+        SHAPE_OBJECT_TO(GATE)
     }
     json_write_array_end(&w);
     print_agents(&w, call, task);
@@ -270,15 +263,6 @@ static int run(struct op_call *call) {
     struct store_query question = { .kind = QUERY_RUNS, .task = task, .limit = 1 };
     return op_query(call, &question, take_run, query_forecast);
 }
-
-/* clang-format off */
-static const struct shape gate_shape = { "Gate", "a condition for the start of a task", .members = SHAPE_ROWS(
-    { "gate", T_TEXT, "its code", "lease:runs" },
-    { "open", T_BOOL, "it does not stop the task" },
-    { "reason", T_TEXT | T_NULL, "why it is closed; behind a breaker with the error of the last launch", "all 8 places for runs are taken" },
-    { "opens_at", T_TIME | T_NULL, "when it opens, if it is known" },
-    { "since", T_TIME | T_NULL, "when it was paused" }) };
-/* clang-format on */
 
 const struct op op_task_why = {
     OP("task.why", "GET", "/v1/tasks/{id}/why", "say why a task does not run"),

@@ -151,7 +151,7 @@ const struct op op_token_revoke = {
 /* The command line requests, over the owner's socket, a code that is valid once and for a minute,
  * and opens a link with the code in the fragment, which browsers do not send. The page exchanges it
  * for its own token, so what remains in a history or a terminal is worthless. The browser gets the
- * link from a file (engine/page_code.h).
+ * link from a file (engine_write_code_file).
  *
  * A process of a run gets no token for a code, however it found the code: a run must not gain its
  * owner's rights. The code is then consumed, because it has leaked. */

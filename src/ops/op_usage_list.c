@@ -16,7 +16,7 @@ struct usage_page {
 /* clang-format off */
 #define USAGE_SUM(X) \
     X(json_put_int, "at", T_TIME, "when the span began", NULL, s->at) \
-    X(json_put_string, "name", T_TEXT | T_NULL, "the project or agent; null: none", "web", by_agent ? s->agent : s->project) \
+    X(json_put_string, "name", T_TEXT | T_NULL, "the project or agent; null: none", "web", page->by_agent ? s->agent : s->project) \
     X(json_put_int, "runs", T_INT, "runs", NULL, s->runs) \
     X(json_put_int, "ok", T_INT, "those that succeeded", NULL, s->ok) \
     X(json_put_int, "busy_ms", T_SPAN, "how long they took together", NULL, s->busy_ms) \
@@ -27,31 +27,12 @@ struct usage_page {
     X(print_usd, "cost_usd", T_USD | T_NULL, "what was reported; null: no run has reported any", NULL, s->unknown_cost < s->runs ? s->cost_micro_usd : -1) \
     X(json_put_int, "unknown_cost", T_INT, "runs that reported none", NULL, s->unknown_cost)
 static const struct shape usage_sum_shape = { "UsageSum", "what runs that ended in a span have used", .members = SHAPE_ALL(USAGE_SUM) };
-/* clang-format on */
 
-static void print_sum(struct json_writer *w, const struct spent_row *s, bool by_agent) {
-    SHAPE_OBJECT(USAGE_SUM)
-}
-
-static void take_sums(struct op_call *call, const struct store_answer *answer) {
-    struct usage_page *page = op_state(call, sizeof(*page), NULL);
-    size_t limit = op_limit(call);
-    bool more = answer->count > limit || answer->count == STORE_ANSWER_MAX;
-    size_t count = answer->count > limit ? limit : answer->count;
-    struct json_writer w;
-    json_write_init(&w, op_part(call), false);
-    json_write_array_begin(&w);
-    for (size_t i = 0; i < count; i++)
-        print_sum(&w, &answer->spent[i], page->by_agent);
-    json_write_array_end(&w);
-    page->next = more ? page->skip + count : 0;
-}
-
-/* clang-format off */
-static const struct shape usage_target_shape = { "UsageTarget", "the part of a project", .members = SHAPE_ROWS(
-    { "name", T_TEXT, "the project", "web" },
-    { "weight", T_NUMBER, "its weight of today" },
-    { "target", T_NUMBER, "its part" }) };
+#define USAGE_TARGET(X) \
+    X(json_put_string, "name", T_TEXT, "the project", "web", p->name) \
+    X(json_put_double, "weight", T_NUMBER, "its weight of today", NULL, (double)share.weight_milli / 1000.0, 3) \
+    X(json_put_double, "target", T_NUMBER, "its part", NULL, target_share(&share, &sums), 4)
+static const struct shape usage_target_shape = { "UsageTarget", "the part of a project", .members = SHAPE_ALL(USAGE_TARGET) };
 
 #define USAGE(X) \
     X(json_put_string, "by", T_TEXT, "`day` or `hour`", "day", page->days ? "day" : "hour") \
@@ -65,6 +46,21 @@ static const struct shape usage_shape = { .members = SHAPE_ROWS(
                          "by project: what each active one should get of all tokens",
                          &usage_target_shape }) };
 /* clang-format on */
+
+static void take_sums(struct op_call *call, const struct store_answer *answer) {
+    struct usage_page *page = op_state(call, sizeof(*page), NULL);
+    size_t limit = op_limit(call);
+    bool more = answer->count > limit || answer->count == STORE_ANSWER_MAX;
+    size_t count = answer->count > limit ? limit : answer->count;
+    struct json_writer w;
+    json_write_init(&w, op_part(call), false);
+    json_write_array_begin(&w);
+    for (const struct spent_row *s = answer->spent; s < answer->spent + count; s++) {
+        SHAPE_OBJECT_TO(USAGE_SUM)
+    }
+    json_write_array_end(&w);
+    page->next = more ? page->skip + count : 0;
+}
 
 static int print(struct op_call *call) {
     const struct usage_page *page = op_state(call, sizeof(*page), NULL);
@@ -80,11 +76,7 @@ static int print(struct op_call *call) {
             struct share_view share;
             if (!core_share(engine_core(call->engine), p->symbol, &share) || !share.open)
                 continue;
-            json_write_object_begin(&w);
-            json_put_string(&w, "name", p->name);
-            json_put_double(&w, "weight", (double)share.weight_milli / 1000.0, 3);
-            json_put_double(&w, "target", target_share(&share, &sums), 4);
-            json_write_object_end(&w);
+            SHAPE_OBJECT_TO(USAGE_TARGET)
         }
         json_write_array_end(&w);
     }

@@ -499,19 +499,15 @@ int names_list(struct op_call *call, size_t count, names_print each) {
 
 /* Unknown values are null, not 0; sums say how many runs are missing in them. */
 
-/* {"tokens":{"used","reserved","budget"},"usd":{…},"unknown_cost_runs","window_h","open","opens_at"}
- * of the window; project NULL: all projects. */
-static void print_window(struct json_writer *w, const struct engine *engine,
-                         const struct engine_project *project) {
+/* Of the window. symbol 0: of all projects. */
+static void print_window(struct json_writer *w, const struct engine *engine, const char *key,
+                         sym symbol) {
     struct budgets_view v = { 0 };
-    (void)core_budgets(engine_core(engine), project ? project->symbol : 0, &v);
-    json_write_object_begin(w);
-    json_put_object(w, "tokens");
-    json_put_int(w, "used", v.tokens.used);
-    json_put_int(w, "reserved", v.tokens.reserved);
+    (void)core_budgets(engine_core(engine), symbol, &v);
+    json_write_pack(w, "s:{s:{s:I, s:I", key, "tokens", "used", v.tokens.used, "reserved",
+                    v.tokens.reserved);
     print_amount(w, "budget", v.tokens.budget);
-    json_write_object_end(w);
-    json_put_object(w, "usd");
+    json_write_pack(w, "}, s:{", "usd");
     print_usd(w, "used", v.money.used);
     print_usd(w, "reserved", v.money.reserved);
     print_usd(w, "budget", v.money.budget);
@@ -526,16 +522,13 @@ static void print_window(struct json_writer *w, const struct engine *engine,
 
 static void print_part(struct json_writer *w, const char *key, struct engine_amounts used,
                        struct engine_amounts limit) {
-    json_put_object(w, key);
-    json_put_object(w, "tokens");
+    json_write_pack(w, "s:{s:{", key, "tokens");
     print_count(w, "used", used.tokens);
     print_amount(w, "budget", limit.tokens);
-    json_write_object_end(w);
-    json_put_object(w, "usd");
+    json_write_pack(w, "}, s:{", "usd");
     print_usd(w, "used", used.usd);
     print_usd(w, "budget", limit.usd);
-    json_write_object_end(w);
-    json_write_object_end(w);
+    json_write_pack(w, "}}");
 }
 
 void print_task_budget(struct json_writer *w, const struct engine *engine, task_id task) {
@@ -555,12 +548,8 @@ void print_task_budget(struct json_writer *w, const struct engine *engine, task_
     json_write_object_end(w);
     json_put_int(w, "unknown_cost_runs", b.unknown);
     json_put_string(w, "on_budget", b.stops ? "stop" : "hold");
-    json_write_key(w, "project");
-    for (size_t i = 0; i < engine_project_count(engine); i++)
-        if (engine_project_at(engine, i)->symbol == view.project)
-            print_window(w, engine, engine_project_at(engine, i));
-    json_write_key(w, "all");
-    print_window(w, engine, NULL);
+    print_window(w, engine, "project", view.project);
+    print_window(w, engine, "all", 0);
     json_write_object_end(w);
 }
 

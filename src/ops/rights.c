@@ -14,20 +14,13 @@
 #include "engine/run_token.h"
 #include "os/tcp.h"
 
-/* The scope that an operation needs. A client may report for a run. */
-static enum access_scope needed(const struct op *op) {
-    switch (op->right) {
-    case OP_READ:
-        return ACCESS_READ;
-    case OP_SUBMIT:
-    case OP_RUN:
-        return ACCESS_SUBMIT;
-    case OP_ADMIN:
-    case OP_RIGHT_MAX:
-        break;
-    }
-    return ACCESS_ADMIN;
-}
+/* The scope that a right needs. A client may report for a run. */
+static const enum access_scope scope_needed[OP_RIGHT_MAX] = {
+    [OP_READ] = ACCESS_READ,
+    [OP_SUBMIT] = ACCESS_SUBMIT,
+    [OP_ADMIN] = ACCESS_ADMIN,
+    [OP_RUN] = ACCESS_SUBMIT,
+};
 
 int access_begin(struct op_call *call) {
     const struct op *op = call->op;
@@ -36,11 +29,12 @@ int access_begin(struct op_call *call) {
                        "'%s' is not done by TCP: ask at the owner's socket, with the command line "
                        "on that machine",
                        op->name);
-    if (!op->open && call->access.scope < needed(op))
+    enum access_scope needed = scope_needed[op->right];
+    if (!op->open && call->access.scope < needed)
         return op_fail(
             call, -EACCES,
             "this token has the scope '%s', and '%s' needs '%s': see 'sluice token add --help'",
-            access_scope_name(call->access.scope), op->name, access_scope_name(needed(op)));
+            access_scope_name(call->access.scope), op->name, access_scope_name(needed));
     free(call->caller); /* an untrusted header */
     call->caller = NULL;
     char owner[sizeof("token:") + ACCESS_ID_SIZE];

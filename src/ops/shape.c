@@ -40,6 +40,23 @@ static const struct words words_on_budget = { "OnBudget",
 
 /* clang-format off */
 
+#define IS(type_) (1u << JSON_##type_)
+#define IS_NUMBER (IS(INTEGER) | IS(REAL))
+
+const struct shape_type shape_types[T_TYPE_MAX] = {
+    [T_TEXT] = { "text", "string", "string", NULL, IS(STRING) },
+    [T_ID] = { "task id", "string", "string", "\"web-17\"", IS(STRING) },
+    [T_INT] = { "number", "integer", "number", "1", IS(INTEGER) },
+    [T_NUMBER] = { "decimal", "number", "number", "0.5", IS_NUMBER },
+    [T_BOOL] = { "boolean", "boolean", "boolean", "true", IS(TRUE) | IS(FALSE) },
+    [T_TIME] = { "time", "integer", "number", "1760000000000", IS(INTEGER) },
+    [T_SPAN] = { "ms", "integer", "number", "60000", IS(INTEGER) },
+    [T_USD] = { "dollars", "number", "number", "1.25", IS_NUMBER },
+    [T_WORD] = { NULL, NULL, NULL, NULL, IS(STRING) },
+    [T_JSON] = { "value", NULL, "unknown", "{}", ~0u },
+    [T_PAIR] = { "[time, number]", NULL, "[number, number]", "[1760000000000,11]", IS(ARRAY) },
+};
+
 static const struct shape changed_task = { "ChangedTask", "a task that was to be changed", .members = SHAPE_ROWS(
     { "id", T_ID, "its id" },
     { "state", T_WORD | T_NULL, "its state now; null: it was deleted", &words_state },
@@ -190,21 +207,11 @@ static int refuse(struct error *err, const char *name, const char *what) {
     return error_set(err, -EPROTO, "member '%s' %s", name, what);
 }
 
-#define IS(type_) (1u << JSON_##type_)
-
 static int check_one(const struct shape_member *m, const json_t *value, struct error *err) {
-    static const unsigned allowed[] = {
-        [T_TEXT] = IS(STRING),           [T_ID] = IS(STRING),
-        [T_INT] = IS(INTEGER),           [T_NUMBER] = IS(INTEGER) | IS(REAL),
-        [T_BOOL] = IS(TRUE) | IS(FALSE), [T_TIME] = IS(INTEGER),
-        [T_SPAN] = IS(INTEGER),          [T_USD] = IS(INTEGER) | IS(REAL),
-        [T_WORD] = IS(STRING),           [T_OBJECT] = ~0u,
-        [T_JSON] = ~0u,                  [T_PAIR] = IS(ARRAY),
-    };
     unsigned type = m->type & T_TYPE;
     if (type == T_OBJECT)
         return shape_check(m->of, value, err) < 0 ? error_prefix(err, "%s", m->name) : 0;
-    bool good = allowed[type] >> json_typeof(value) & 1;
+    bool good = shape_types[type].allowed >> json_typeof(value) & 1;
     if (good && type == T_WORD)
         good = has_word(m->of, json_string_value(value));
     if (good && type == T_PAIR)
@@ -309,11 +316,6 @@ static void print_members(struct json_writer *w, const struct shape *shape) {
         if (m->type & T_MAP && (m->type & T_TYPE) != T_JSON)
             json_write_key(w, m->of ? words_at(m->of, 0) : "implement");
         if (!(m->type & T_MAP) || (m->type & T_TYPE) != T_JSON) {
-            static const char *const plain[T_TYPE] = {
-                [T_ID] = "\"web-17\"",           [T_INT] = "1",      [T_NUMBER] = "0.5", [T_BOOL] = "true",
-                [T_TIME] = "1760000000000",      [T_SPAN] = "60000", [T_USD] = "1.25",   [T_JSON] = "{}",
-                [T_PAIR] = "[1760000000000,11]",
-            };
             unsigned type = m->type & T_TYPE;
             if (m->type & T_NULL && !(type == T_TEXT && m->of)) {
                 json_write_null(w);
@@ -325,7 +327,7 @@ static void print_members(struct json_writer *w, const struct shape *shape) {
             } else if (type == T_TEXT) {
                 json_write_string(w, m->of ? m->of : "…");
             } else {
-                strbuf_puts(w->out, plain[type]);
+                strbuf_puts(w->out, shape_types[type].example);
                 w->after_key = false;
             }
         }

@@ -29,12 +29,21 @@ enum {
     T_OBJECT, /* `of`: struct shape */
     T_JSON,   /* any value; with T_MAP: an object with any members */
     T_PAIR,   /* two integers */
+    T_TYPE_MAX,
     T_TYPE = 0xff,
     T_LIST = 0x100,  /* of these */
     T_MAP = 0x200,   /* of these, by name; `of` of a T_INT: struct words, the names */
     T_NULL = 0x400,  /* or null */
     T_MAYBE = 0x800, /* may be missing */
 };
+
+/* A type in docs/api.md, in a JSON schema (or NULL), in TypeScript, and as an example. T_WORD and
+ * T_OBJECT have names and examples of their own. */
+struct shape_type {
+    const char *markdown, *schema, *typescript, *example;
+    unsigned allowed; /* JSON types, as bits */
+};
+extern const struct shape_type shape_types[T_TYPE_MAX];
 
 struct shape_member {
     const char *name; /* NULL ends a list */
@@ -71,14 +80,17 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
         .members = SHAPE_ROWS(__VA_ARGS__)                                                         \
     }
 /* Members printed from their rows: X(print function, name, type, text, of, value) in a list macro.
- * SHAPE_ROW makes rows of it, SHAPE_PRINT calls that print to `w`, SHAPE_OBJECT the same in braces;
- * values are expressions evaluated where the macro is used. */
+ * SHAPE_ROW makes rows of it, SHAPE_PRINT calls that print to `w`, SHAPE_OBJECT the same in braces,
+ * and those with _TO print to `&w`; values are expressions evaluated where the macro is used. */
 #define SHAPE_ROW(print_, name_, type_, text_, of_, ...)      { name_, type_, text_, of_ },
 #define SHAPE_PRINT(print_, name_, type_, text_, of_, ...)    print_(w, name_, __VA_ARGS__);
 #define SHAPE_PRINT_TO(print_, name_, type_, text_, of_, ...) print_(&w, name_, __VA_ARGS__);
 #define SHAPE_OBJECT(list_)                                                                        \
     json_write_object_begin(w);                                                                    \
     list_(SHAPE_PRINT) json_write_object_end(w);
+#define SHAPE_OBJECT_TO(list_)                                                                     \
+    json_write_object_begin(&w);                                                                   \
+    list_(SHAPE_PRINT_TO) json_write_object_end(&w);
 #define SHAPE_ALL(list_)                                                                           \
     (const struct shape_member[]) {                                                                \
         list_(SHAPE_ROW) {                                                                         \
