@@ -35,6 +35,17 @@ static void log_end(struct acp_session *s, struct json_writer *w) {
     strbuf_putc(&s->log, '\n');
 }
 
+/* `format` and what follows: its members (json_write_pack). */
+static void log_event(struct acp_session *s, const char *event, const char *format, ...) {
+    struct json_writer w;
+    va_list args;
+    log_begin(s, &w, event);
+    va_start(args, format);
+    json_write_vpack(&w, format, args);
+    va_end(args);
+    log_end(s, &w);
+}
+
 static void log_wish(struct json_writer *w, const struct acp_wish *wish) {
     json_write_pack(w, "s:s, s:s", "tool", wish->kind[0] ? wish->kind : "other", "argument",
                     wish->argument[0] ? wish->argument : wish->title);
@@ -48,12 +59,8 @@ static void end(struct acp_session *s, int exit_code) {
 /* `message` may be NULL. */
 static void log_failure(struct acp_session *s, const char *event, int64_t code,
                         const char *message) {
-    struct json_writer w;
-    log_begin(s, &w, event);
-    json_write_pack(&w, "s:s, s:I", "during", s->method, "code", code);
-    if (message)
-        json_put_string(&w, "message", message);
-    log_end(s, &w);
+    log_event(s, event, message ? "s:s, s:I, s:s" : "s:s, s:I", "during", s->method, "code", code,
+              "message", message);
 }
 
 static void fail(struct acp_session *s, int64_t code, const char *message) {
@@ -75,14 +82,10 @@ void acp_session_agent_exited(struct acp_session *s, int code) {
 
 /* Output that is not part of the protocol. */
 static void log_stray(struct acp_session *s, const char *line, size_t size) {
-    struct json_writer w;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     strbuf_add(&text, line, strnlen(line, size < TEXT_MAX ? size : TEXT_MAX));
-    if (text.length == 0)
-        return;
-    log_begin(s, &w, "stray");
-    json_put_string(&w, "text", strbuf_text(&text));
-    log_end(s, &w);
+    if (text.length > 0)
+        log_event(s, "stray", "s:s", "text", strbuf_text(&text));
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -105,10 +108,7 @@ static void request(struct acp_session *s, enum acp_phase phase, const char *met
 }
 
 static void log_lost(struct acp_session *s, const char *message) {
-    struct json_writer w;
-    log_begin(s, &w, "lost");
-    json_write_pack(&w, "s:s, s:s", "session", s->options->resume, "message", message);
-    log_end(s, &w);
+    log_event(s, "lost", "s:s, s:s", "session", s->options->resume, "message", message);
     end(s, 1);
 }
 
@@ -136,9 +136,7 @@ void acp_session_cancel(struct acp_session *s) {
         return;
     s->is_canceled = true;
     if (s->phase != ACP_PROMPTED) { /* nothing to save yet */
-        log_begin(s, &w, "end");
-        json_put_string(&w, "reason", "cancelled");
-        log_end(s, &w);
+        log_event(s, "end", "s:s", "reason", "cancelled");
         end(s, 1);
         return;
     }
@@ -221,16 +219,13 @@ static void send_mode(struct acp_session *s) {
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static void log_open(struct acp_session *s) {
-    struct json_writer w;
     struct json_span result = { strbuf_text(&s->open_result), s->open_result.length };
     _cleanup_(strbuf_finish) struct strbuf model = STRBUF_INIT;
     (void)json_span_text(json_span_get(config_option(result, "model"), "currentValue"), 100,
                          &model);
-    log_begin(s, &w, "open");
-    json_write_pack(&w, "s:s, s:b", "session", s->id, "resumed", s->options->resume != NULL);
-    if (s->options->model || model.length)
-        json_put_string(&w, "model", s->options->model ? s->options->model : strbuf_text(&model));
-    log_end(s, &w);
+    const char *name = s->options->model ? s->options->model : strbuf_text(&model);
+    log_event(s, "open", *name ? "s:s, s:b, s:s" : "s:s, s:b", "session", s->id, "resumed",
+              s->options->resume != NULL, "model", name);
 }
 
 static void on_initialized(struct acp_session *s, struct json_span result) {

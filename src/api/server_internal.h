@@ -101,21 +101,6 @@ struct stream_share {
     char token[ACCESS_TOKEN_SIZE];
 };
 
-/* Lists whose items have `next` and `previous`. */
-#define LIST_PUSH(list_, item_)                                                                    \
-    do {                                                                                           \
-        (item_)->next = (list_);                                                                   \
-        if ((item_)->next)                                                                         \
-            (item_)->next->previous = (item_);                                                     \
-        (list_) = (item_);                                                                         \
-    } while (0)
-#define LIST_REMOVE(list_, item_)                                                                  \
-    do {                                                                                           \
-        if ((item_)->next)                                                                         \
-            (item_)->next->previous = (item_)->previous;                                           \
-        *((item_)->previous ? &(item_)->previous->next : &(list_)) = (item_)->next;                \
-    } while (0)
-
 struct server {
     struct loop *loop;
     struct engine *engine; /* NULL: a standby */

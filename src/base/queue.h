@@ -1,4 +1,5 @@
-/* queue.h: a FIFO of structs that have a member `next`. It owns nothing.
+/* queue.h: a FIFO of structs that have a member `next`, and a doubly linked list (LIST_PUSH,
+ * LIST_REMOVE). They own nothing.
  *
  *     QUEUE(struct job) todo;           zeroed: empty
  *     QUEUE_ADD(&todo, job);            append
@@ -44,4 +45,19 @@
             (to)->last = (from)->last;                                                             \
             (from)->first = NULL;                                                                  \
         }                                                                                          \
+    } while (0)
+
+/* A list of structs that have members `next` and `previous`; `list_` is the pointer to its first. */
+#define LIST_PUSH(list_, item_)                                                                    \
+    do {                                                                                           \
+        (item_)->next = (list_);                                                                   \
+        if ((item_)->next)                                                                         \
+            (item_)->next->previous = (item_);                                                     \
+        (list_) = (item_);                                                                         \
+    } while (0)
+#define LIST_REMOVE(list_, item_)                                                                  \
+    do {                                                                                           \
+        if ((item_)->next)                                                                         \
+            (item_)->next->previous = (item_)->previous;                                           \
+        *((item_)->previous ? &(item_)->previous->next : &(list_)) = (item_)->next;                \
     } while (0)

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/number.h"
+#include "base/queue.h"
 #include "base/utf8.h"
 #include "mcp/mcp_internal.h"
 
@@ -109,10 +110,7 @@ static struct mcp_request *request_new(struct mcp *mcp, const json_t *id, json_t
     request->batch = batch;
     if (batch)
         batch->open++;
-    request->next = mcp->requests;
-    if (request->next)
-        request->next->previous = request;
-    mcp->requests = request;
+    LIST_PUSH(mcp->requests, request);
     mcp->open++;
     return request;
 }
@@ -137,12 +135,7 @@ static void release(struct mcp_request *request) {
         json_decref(question->params);
         free(question);
     }
-    if (request->previous)
-        request->previous->next = request->next;
-    else
-        mcp->requests = request->next;
-    if (request->next)
-        request->next->previous = request->previous;
+    LIST_REMOVE(mcp->requests, request);
     mcp->open--;
     mcp->ended++;
     wait_free(request->wait);

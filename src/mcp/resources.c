@@ -45,14 +45,8 @@ static void resource_finish(struct resource *resource) {
 }
 
 static int parse_part(const char *part, struct resource *ret) {
-    ret->kind = RESOURCE_TASK;
-    if (*part == '\0')
-        return 0;
-    ret->kind = RESOURCE_WHY;
-    if (strcmp(part, "/why") == 0)
-        return 0;
-    ret->kind = RESOURCE_LOG;
-    if (strcmp(part, "/log") == 0)
+    ret->kind = strcmp(part, "/why") == 0 ? RESOURCE_WHY : *part ? RESOURCE_LOG : RESOURCE_TASK;
+    if (ret->kind != RESOURCE_LOG || strcmp(part, "/log") == 0)
         return 0;
     if (strncmp(part, "/log/", strlen("/log/")) != 0)
         return -EINVAL;

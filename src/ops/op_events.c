@@ -28,14 +28,12 @@ static void take_events(struct op_call *call, const struct store_answer *answer)
     json_write_array_end(&w);
     op_print_next(&w, 'e', s->cursor && answer->count > count ? answer->events[count - 1].seq : 0);
     /* The stream's position includes hidden events. */
-    if (call->run.token[0] && answer->count > 0) {
-        json_put_int(&w, "looked", (int64_t)count);
-        json_put_int(&w, "to", (int64_t)answer->events[s->back ? 0 : count - 1].seq);
-    }
-    if (!s->cursor) {
-        json_put_int(&w, "first_seq", (int64_t)engine_first_event(call->engine));
-        json_put_int(&w, "last_seq", (int64_t)engine_last_event(call->engine));
-    }
+    if (call->run.token[0] && answer->count > 0)
+        json_write_pack(&w, "s:I, s:I", "looked", (int64_t)count, "to",
+                        (int64_t)answer->events[s->back ? 0 : count - 1].seq);
+    if (!s->cursor)
+        json_write_pack(&w, "s:I, s:I", "first_seq", (int64_t)engine_first_event(call->engine),
+                        "last_seq", (int64_t)engine_last_event(call->engine));
     json_write_object_end(&w);
 }
 

@@ -4,6 +4,8 @@
  * does not matter. The bus's own thread appends messages, because that may block; this changes
  * nothing in the store, so it takes no key. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,12 +44,6 @@ static bool has_type(void *ctx, const struct bus_message *message) {
     return !type || (message->type && strcmp(message->type, type) == 0);
 }
 
-static void print_end(struct json_writer *w, const char *key, uint64_t end) {
-    char text[32];
-    (void)snprintf(text, sizeof(text), "m%llu", (unsigned long long)end);
-    json_put_string(w, key, text);
-}
-
 /* Reads one extra message to know whether there is a next page. */
 static int print_page(struct op_call *call, struct bus_reader *reader) {
     const struct bus_message *message;
@@ -69,12 +65,9 @@ static int print_page(struct op_call *call, struct bus_reader *reader) {
         count++;
     }
     json_write_array_end(&w);
-    if (more)
-        print_end(&w, "next", end);
-    else
-        json_put_string(&w, "next", NULL);
-    print_end(&w, "end", end);
-    json_write_object_end(&w);
+    char text[32];
+    (void)snprintf(text, sizeof(text), "m%" PRIu64, end);
+    json_write_pack(&w, "s:s, s:s}", "next", more ? text : NULL, "end", text);
     return r < 0 ? r : 0;
 }
 

@@ -77,14 +77,9 @@ static void print_outlook(struct json_writer *w, const struct outlook *outlook) 
     }
     json_write_array_end(w);
     json_put_array(w, "points");
-    for (size_t i = 0; i < outlook->point_count; i++) {
-        json_write_array_begin(w);
-        json_write_int(w, outlook->points[i].at);
-        json_write_int(w, outlook->points[i].left);
-        json_write_array_end(w);
-    }
-    json_write_array_end(w);
-    json_write_object_end(w);
+    for (size_t i = 0; i < outlook->point_count; i++)
+        json_write_pack(w, "[I, I]", outlook->points[i].at, (int64_t)outlook->points[i].left);
+    json_write_pack(w, "]}");
 }
 
 static void take_outlooks(void *ctx, const struct outlook *now, const struct outlook *then) {

@@ -564,8 +564,7 @@ static int correct(struct op_call *call) {
     if (r < 0)
         return r;
     struct json_writer w = op_begin(call);
-    print_id(&w, "id", call->engine, s->task);
-    json_put_int(&w, "attempt", s->row->attempt);
+    json_write_pack(&w, "s:s, s:I", "id", id, "attempt", (int64_t)s->row->attempt);
     print_task_budget(&w, call->engine, s->task);
     return op_end(&w);
 }

@@ -81,9 +81,9 @@ static int query_runs(struct op_call *call) {
         json_put_array(&w, "tasks");
         for (size_t i = 0; i < s->count; i++)
             settled += print_one(&w, call, i);
-        json_write_array_end(&w);
-        json_put_bool(&w, "timed_out", op_flag(call, "any") ? settled == 0 : settled < s->count);
-        json_put_int(&w, "waited_ms", engine_now(call->engine) - s->began);
+        bool timed_out = op_flag(call, "any") ? settled == 0 : settled < s->count;
+        json_write_pack(&w, "], s:b, s:I", "timed_out", timed_out, "waited_ms",
+                        engine_now(call->engine) - s->began);
         return op_end(&w);
     }
     struct store_query question = { .kind = QUERY_RUNS, .task = s->tasks[s->queried], .limit = 1 };

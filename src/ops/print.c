@@ -372,10 +372,8 @@ void print_states(struct op_call *call, const char *const *ids, const task_id *t
     for (size_t i = 0; i < count; i++) {
         struct task_view view;
         bool there = core_task(engine_core(call->engine), tasks[i], &view);
-        json_write_object_begin(&w);
-        json_put_string(&w, "id", ids[i]);
-        json_put_string(&w, "state", there ? task_state_name(view.state) : NULL);
-        json_put_bool(&w, "already", already[i]);
+        json_write_pack(&w, "{s:s, s:s, s:b", "id", ids[i], "state",
+                        there ? task_state_name(view.state) : NULL, "already", already[i]);
         print_actions(&w, there ? &view : &(struct task_view){ .state = TASK_ABSENT });
         if (warning)
             json_put_string(&w, "result", "no_effect");
@@ -424,14 +422,7 @@ static const char *instead_of(const struct engine *engine, const struct run_row 
     X(print_count, "tokens_cached", T_INT | T_NULL, "tokens read from a cache", NULL, run->tokens_cached) \
     X(print_usd, "cost_usd", T_USD | T_NULL, "what it cost", NULL, run->cost_micro_usd)
 const struct shape shape_any_run = { "AnyRun", "a run, as every list shows it", .members = SHAPE_ALL(ANY_RUN) };
-/* clang-format on */
 
-void print_run_members(struct json_writer *w, const struct engine *engine,
-                       const struct run_row *run, const char *phase) {
-    ANY_RUN(SHAPE_PRINT)
-}
-
-/* clang-format off */
 #define RUN(X) \
     X(json_put_string, "executor", T_TEXT | T_NULL, "where it ran", "local", run->executor) \
     X(json_put_string, "sandbox", T_TEXT | T_NULL, "what it was confined by", "bubblewrap", run->ended ? engine_sandbox_applied(run->applied) : engine_run_sandbox(engine, run->task, NULL)) \
@@ -444,6 +435,11 @@ const struct shape shape_run = { "Run", "a run of a task", &shape_any_run, SHAPE
     RUN(SHAPE_ROW)
     { "applied", T_JSON | T_NULL, "which limits and which sandbox it really had" }) };
 /* clang-format on */
+
+void print_run_members(struct json_writer *w, const struct engine *engine,
+                       const struct run_row *run, const char *phase) {
+    ANY_RUN(SHAPE_PRINT)
+}
 
 void print_run(struct json_writer *w, const struct engine *engine, const struct run_row *run) {
     json_write_object_begin(w);
@@ -493,8 +489,7 @@ int names_list(struct op_call *call, size_t count, names_print each) {
         each(&w, call, at);
     json_write_array_end(&w);
     op_print_next(&w, 'i', at < count ? at : 0);
-    json_write_object_end(&w);
-    return 0;
+    return op_end(&w);
 }
 
 /* Unknown values are null, not 0; sums say how many runs are missing in them. */
@@ -679,6 +674,17 @@ const struct shape shape_limiter = { "Limiter", "a provider account", .members =
     { "agent", T_TEXT | T_NULL | T_MAYBE, "of one that was closed because a login or a bill was refused: whose", "claude" },
     { "said", T_TEXT | T_NULL | T_MAYBE, "what it said", "Credit balance is too low" },
     { "fix", T_TEXT | T_NULL | T_MAYBE, "what to do", "add credit, then: sluice limiter clear anthropic" }) };
+
+#define GROUP(X) \
+    X(json_put_string, "name", T_TEXT, "its name", "night", group->name) \
+    X(json_put_bool, "owned", T_BOOL, "it is not closed when all its tasks are final", NULL, group->owned) \
+    X(json_put_bool, "closed", T_BOOL, "it is closed", NULL, group->closed) \
+    X(print_time, "created_at", T_TIME | T_NULL, "when it was opened", NULL, group->created_at) \
+    X(print_time, "closed_at", T_TIME | T_NULL, "when it was closed", NULL, group->closed_at) \
+    X(json_put_int, "total", T_INT, "its tasks", NULL, group->total) \
+    X(json_put_int, "open", T_INT, "those that are not final", NULL, group->open) \
+    X(json_put_int, "failed", T_INT, "those that failed", NULL, group->failed)
+const struct shape shape_group = { "Group", "tasks that are followed together", .members = SHAPE_ALL(GROUP) };
 /* clang-format on */
 
 void print_limiter(struct json_writer *w, const struct engine *engine, const char *name) {
@@ -696,19 +702,6 @@ void print_limiter(struct json_writer *w, const struct engine *engine, const cha
     }
     json_write_object_end(w);
 }
-
-/* clang-format off */
-#define GROUP(X) \
-    X(json_put_string, "name", T_TEXT, "its name", "night", group->name) \
-    X(json_put_bool, "owned", T_BOOL, "it is not closed when all its tasks are final", NULL, group->owned) \
-    X(json_put_bool, "closed", T_BOOL, "it is closed", NULL, group->closed) \
-    X(print_time, "created_at", T_TIME | T_NULL, "when it was opened", NULL, group->created_at) \
-    X(print_time, "closed_at", T_TIME | T_NULL, "when it was closed", NULL, group->closed_at) \
-    X(json_put_int, "total", T_INT, "its tasks", NULL, group->total) \
-    X(json_put_int, "open", T_INT, "those that are not final", NULL, group->open) \
-    X(json_put_int, "failed", T_INT, "those that failed", NULL, group->failed)
-const struct shape shape_group = { "Group", "tasks that are followed together", .members = SHAPE_ALL(GROUP) };
-/* clang-format on */
 
 void print_group(struct json_writer *w, const struct engine_group *group) {
     GROUP(SHAPE_PRINT)
@@ -769,20 +762,7 @@ void each_limit(const struct engine *engine, limit_visitor each, void *ctx) {
     X(json_put_int, "used", T_INT, "slots in use", NULL, used) \
     X(print_amount, "cap", T_INT | T_NULL, "slots; null: no limit", NULL, cap)
 const struct shape shape_limit = { "Limit", "a limit that has a cap or is used", .members = SHAPE_ALL(LIMIT) };
-/* clang-format on */
 
-static void print_limit(void *ctx, const char *key, amount used, amount cap) {
-    struct json_writer *w = ctx;
-    SHAPE_OBJECT(LIMIT)
-}
-
-void print_limits(struct json_writer *w, const struct engine *engine) {
-    json_write_array_begin(w);
-    each_limit(engine, print_limit, w);
-    json_write_array_end(w);
-}
-
-/* clang-format off */
 #define BUDGET(X) \
     X(json_put_string, "key", T_TEXT, "`global` or `project:NAME`", "global", key) \
     X(json_put_int, "used", T_INT, "tokens used", NULL, v->tokens.used) \
@@ -796,6 +776,17 @@ void print_limits(struct json_writer *w, const struct engine *engine) {
     X(print_time, "opens_at", T_TIME | T_NULL, "when something is left again, if it is known", NULL, v->open || v->opens_at == TIME_NEVER ? 0 : v->opens_at)
 const struct shape shape_budget = { "Budget", "a budget, and what is used of it", .members = SHAPE_ALL(BUDGET) };
 /* clang-format on */
+
+static void print_limit(void *ctx, const char *key, amount used, amount cap) {
+    struct json_writer *w = ctx;
+    SHAPE_OBJECT(LIMIT)
+}
+
+void print_limits(struct json_writer *w, const struct engine *engine) {
+    json_write_array_begin(w);
+    each_limit(engine, print_limit, w);
+    json_write_array_end(w);
+}
 
 static void print_budget_of(struct json_writer *w, const char *key, const struct budgets_view *v) {
     SHAPE_OBJECT(BUDGET)

@@ -75,22 +75,16 @@ void queue_room_print(struct op_call *call, struct json_writer *w, const struct 
     print_depths(call, w);
 }
 
-static void print_limit(struct json_writer *w, const char *key, amount limit) {
-    print_count(w, key, limit == UNLIMITED ? -1 : limit);
-}
-
 void queue_room_print_now(struct op_call *call, struct json_writer *w) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     struct queue_room room;
     (void)queue_room_check(call, 0, &room);
     if (room.depth > room.soft)
         print_delayed(call, &room, &text);
-    json_write_object_begin(w);
-    json_put_int(w, "depth", room.depth);
-    json_write_key(w, "depths");
+    json_write_pack(w, "{s:I, s", "depth", room.depth, "depths");
     print_depths(call, w);
-    print_limit(w, "soft", room.soft);
-    print_limit(w, "hard", room.hard);
+    print_amount(w, "soft", room.soft);
+    print_amount(w, "hard", room.hard);
     json_put_string(w, "warning", text.length > 0 ? strbuf_text(&text) : NULL);
     json_write_object_end(w);
 }

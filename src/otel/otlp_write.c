@@ -52,10 +52,6 @@ static void body_begin(struct json_writer *w, const struct otlp_source *source,
                     "version", source->version, "schemaUrl", CONVENTIONS, levels[2]);
 }
 
-static void body_end(struct json_writer *w) {
-    json_write_pack(w, "]}]}]}");
-}
-
 /* --- spans ----------------------------------------------------------------------------------- */
 
 /* The ids are derived from the run, not random: the agent gets them before it starts, the daemon
@@ -145,7 +141,7 @@ void otlp_write_spans(const struct otlp_source *source, const struct otlp_run *c
     body_begin(&w, source, levels);
     for (size_t i = 0; i < count; i++)
         put_span(&w, runs[i]);
-    body_end(&w);
+    json_write_pack(&w, "]}]}]}");
 }
 
 /* --- totals ---------------------------------------------------------------------------------- */
@@ -246,10 +242,6 @@ static void metric_begin(struct json_writer *w, const char *name, const char *un
                     kind, "aggregationTemporality", CUMULATIVE);
 }
 
-static void metric_end(struct json_writer *w) {
-    json_write_pack(w, "]}}"); /* the first list are the dataPoints */
-}
-
 static void point_begin(struct json_writer *w, const struct otlp_totals *totals,
                         const struct total *t, time_ms now) {
     json_write_object_begin(w);
@@ -286,7 +278,7 @@ static void put_counter(struct json_writer *w, const struct otlp_totals *totals,
         json_write_object_end(w);
     }
     if (has_points)
-        metric_end(w);
+        json_write_pack(w, "]}}");
 }
 
 static void put_buckets(struct json_writer *w, const struct total *t) {
@@ -318,7 +310,7 @@ static void put_durations(struct json_writer *w, const struct otlp_totals *total
         put_buckets(w, t);
         json_write_object_end(w);
     }
-    metric_end(w);
+    json_write_pack(w, "]}}");
 }
 
 void otlp_totals_write(const struct otlp_totals *totals, const struct otlp_source *source,
@@ -331,7 +323,7 @@ void otlp_totals_write(const struct otlp_totals *totals, const struct otlp_sourc
         put_counter(&w, totals, i, now);
     if (totals->count > 0)
         put_durations(&w, totals, now);
-    body_end(&w);
+    json_write_pack(&w, "]}]}]}");
 }
 
 struct otlp_totals *otlp_totals_new(time_ms since) {
