@@ -177,10 +177,10 @@ static int run(struct op_call *call) {
 /* clang-format off */
 #define ADDED_TASK(X) \
     X(print_id, "id", T_ID | T_NULL, "its id; null: it was not added", NULL, call->engine, id) \
-    X(print_text, "result", T_TEXT, "`queued`, `started`, `held` …, `already`, `deferred`; with `dry_run` `new`", "queued", added == ADDED ? result : words[added]) \
-    X(print_bool, "already", T_BOOL, "it was there before", NULL, added == ADDED_ALREADY) \
+    X(json_put_string, "result", T_TEXT, "`queued`, `started`, `held` …, `already`, `deferred`; with `dry_run` `new`", "queued", added == ADDED ? result : words[added]) \
+    X(json_put_bool, "already", T_BOOL, "it was there before", NULL, added == ADDED_ALREADY) \
     X(print_count, "queue_position", T_INT | T_NULL, "how many start before it, and it", NULL, place > 0 ? place : -1) \
-    X(print_text, "state", T_WORD | T_NULL, "its state; null: it is not there", &words_state, there ? task_state_name(t.state) : NULL)
+    X(json_put_string, "state", T_WORD | T_NULL, "its state; null: it is not there", &words_state, there ? task_state_name(t.state) : NULL)
 static const struct shape added_task_shape = { "AddedTask", "a task that was to be added", .members = SHAPE_ROWS(
     ADDED_TASK(SHAPE_ROW)
     { "name", T_TEXT | T_MAYBE, "its `name` in the request", "build" }) };
@@ -203,7 +203,7 @@ static void print_one(struct op_call *call, struct json_writer *w, size_t index,
     json_write_object_begin(w);
     ADDED_TASK(SHAPE_PRINT)
     if (name)
-        print_text(w, "name", name);
+        json_put_string(w, "name", name);
     json_write_object_end(w);
 }
 
@@ -216,7 +216,7 @@ static int print_memo(struct op_call *call, const char *memo) {
     uint32_t group = (uint32_t)strtoul(memo, &end, 10);
     struct json_writer w = op_begin(call);
     a->room.deferred = 0;
-    print_list(&w, "tasks");
+    json_put_array(&w, "tasks");
     while (*end == ' ') {
         task_id first = strtoull(end + 1, &end, 10);
         size_t size = *end == '+' ? strtoull(end + 1, &end, 10) : 0;
@@ -233,8 +233,8 @@ static int print_memo(struct op_call *call, const char *memo) {
         return op_fail(call, -EUCLEAN, "what was stored for the idempotency key cannot be read");
     json_write_array_end(&w);
     if (any_already && strcmp(duplicates, "refuse") == 0)
-        print_bool(&w, "refused", true);
-    print_text(&w, "group", op_group_name(call->engine, group));
+        json_put_bool(&w, "refused", true);
+    json_put_string(&w, "group", op_group_name(call->engine, group));
     queue_room_print(call, &w, &a->room);
     return op_end(&w);
 }

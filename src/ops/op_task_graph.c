@@ -208,19 +208,19 @@ static void graph_solve(struct graph *g) {
 /* clang-format off */
 #define GRAPH_NODE(X) \
     X(print_id, "id", T_ID, "its id", NULL, engine, node->task) \
-    X(print_text, "title", T_TEXT | T_NULL, "its title", "write the parser", node->title) \
-    X(print_text, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
-    X(print_text, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(engine, t.kind)) \
-    X(print_text, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
-    X(print_text, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
-    X(print_text, "hold", T_WORD | T_NULL, "why it is held", &words_hold, t.state == TASK_HELD ? hold_name(t.hold) : NULL) \
-    X(print_text, "gate", T_TEXT | T_NULL, "the first gate that stops it", "dependency", blocked ? strbuf_text(&gate) : NULL) \
+    X(json_put_string, "title", T_TEXT | T_NULL, "its title", "write the parser", node->title) \
+    X(json_put_string, "project", T_TEXT, "its project", "web", op_name_of(engine, t.project)) \
+    X(json_put_string, "kind", T_TEXT | T_NULL, "its kind", "implement", op_name_of(engine, t.kind)) \
+    X(json_put_string, "agent", T_TEXT | T_NULL, "its agent", "claude", op_name_of(engine, t.agent)) \
+    X(json_put_string, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
+    X(json_put_string, "hold", T_WORD | T_NULL, "why it is held", &words_hold, t.state == TASK_HELD ? hold_name(t.hold) : NULL) \
+    X(json_put_string, "gate", T_TEXT | T_NULL, "the first gate that stops it", "dependency", blocked ? strbuf_text(&gate) : NULL) \
     X(print_id, "parent", T_ID | T_NULL, "the task that it is below", NULL, engine, t.parent) \
     X(print_time, "started_at", T_TIME | T_NULL, "when its run started", NULL, t.started_at) \
     X(print_time, "forecast", T_TIME | T_NULL, "when it would start if runs take as long as usual", NULL, engine_forecast_start(engine, node->task)) \
-    X(print_int, "left_ms", T_SPAN, "what is expected to be left of it", NULL, node->left) \
-    X(print_int, "level", T_INT, "how many steps stand before it", NULL, node->level) \
-    X(print_bool, "critical", T_BOOL, "it is on the chain that takes longest, by `left_ms`, or by its length when all are final", NULL, node->critical)
+    X(json_put_int, "left_ms", T_SPAN, "what is expected to be left of it", NULL, node->left) \
+    X(json_put_int, "level", T_INT, "how many steps stand before it", NULL, node->level) \
+    X(json_put_bool, "critical", T_BOOL, "it is on the chain that takes longest, by `left_ms`, or by its length when all are final", NULL, node->critical)
 static const struct shape graph_node_shape = { "GraphNode", "a task in a graph", .members = SHAPE_ALL(GRAPH_NODE) };
 /* clang-format on */
 
@@ -248,8 +248,8 @@ static const struct words words_edge = { "EdgeType",
 #define GRAPH_EDGE(X) \
     X(print_id, "from", T_ID, "what comes first; of a `parent` the parent", NULL, call->engine, g->nodes[edge->from].task) \
     X(print_id, "to", T_ID, "what comes after it", NULL, call->engine, g->nodes[edge->to].task) \
-    X(print_text, "type", T_WORD, "what it is", &words_edge, edge->is_parent ? "parent" : "dependency") \
-    X(print_bool, "critical", T_BOOL, "it is on that chain", NULL, edge->critical)
+    X(json_put_string, "type", T_WORD, "what it is", &words_edge, edge->is_parent ? "parent" : "dependency") \
+    X(json_put_bool, "critical", T_BOOL, "it is on that chain", NULL, edge->critical)
 static const struct shape graph_edge_shape = { "GraphEdge", "an edge in a graph", .members = SHAPE_ALL(GRAPH_EDGE) };
 /* clang-format on */
 
@@ -273,8 +273,8 @@ static int print_edges(struct op_call *call) {
     time_ms left = 0;
     for (size_t i = 0; i < g->count; i++)
         left += g->nodes[i].critical ? g->nodes[i].left : 0;
-    print_int(&g->w, "critical_ms", left);
-    print_bool(&g->w, "truncated", g->truncated);
+    json_put_int(&g->w, "critical_ms", left);
+    json_put_bool(&g->w, "truncated", g->truncated);
     json_write_object_end(&g->w);
     return 0;
 }
@@ -286,7 +286,7 @@ static int print_nodes(struct op_call *call) {
     if (g->at < g->count)
         return op_yield(call, print_nodes);
     json_write_array_end(&g->w);
-    print_list(&g->w, "edges");
+    json_put_array(&g->w, "edges");
     g->at = 0;
     return op_yield(call, print_edges);
 }
@@ -333,7 +333,7 @@ static int query_titles(struct op_call *call) {
         return op_query_titles(call, &g->rows, take_titles);
     g->at = 0;
     g->w = op_begin(call);
-    print_list(&g->w, "nodes");
+    json_put_array(&g->w, "nodes");
     return print_nodes(call);
 }
 

@@ -460,7 +460,7 @@ static void keep_spec(struct op_call *call, const struct slinging *s, task_id ta
 
 static int check_copies(struct op_call *call, struct slinging *s, const task_id *tasks) {
     struct batch *batch = &s->moves;
-    struct op_quoted project = op_quote(op_text(call, "project"));
+    struct utf8_quoted project = op_quote(op_text(call, "project"));
     int r = batch_read(batch, s->moved, NULL, &call->err);
     if (r == 0)
         r = batch_check(batch, &call->err);
@@ -909,10 +909,10 @@ static int sling(struct op_call *call, struct slinging *s) {
 /* clang-format off */
 #define SLUNG_TASK(X) \
     X(print_id, "id", T_TEXT | T_NULL, "its id; of a step that would be added, its external id", "web-17", call->engine, item->task) \
-    X(print_text, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
-    X(print_bool, "already", T_BOOL, "it was scheduled before", NULL, item->already) \
-    X(print_text, "result", T_TEXT, "`slung`, `already`, `skipped` or `deferred`", "slung", item->already ? "already" : item->skipped == sling_deferred ? "deferred" : item->skipped ? "skipped" : "slung") \
-    X(print_text, "group", T_TEXT | T_NULL, "the group that follows it", "group-3", op_group_name(call->engine, item->group))
+    X(json_put_string, "state", T_WORD, "its state", &words_state, task_state_name(t.state)) \
+    X(json_put_bool, "already", T_BOOL, "it was scheduled before", NULL, item->already) \
+    X(json_put_string, "result", T_TEXT, "`slung`, `already`, `skipped` or `deferred`", "slung", item->already ? "already" : item->skipped == sling_deferred ? "deferred" : item->skipped ? "skipped" : "slung") \
+    X(json_put_string, "group", T_TEXT | T_NULL, "the group that follows it", "group-3", op_group_name(call->engine, item->group))
 static const struct shape slung_task_shape = { "SlungTask", "a task that was to be slung", .members = SHAPE_ROWS(
     SLUNG_TASK(SHAPE_ROW)
     { "moved_from", T_TEXT | T_MAYBE, "its id before it moved to another project", "api-17" },
@@ -925,32 +925,32 @@ static void print_item(struct op_call *call, struct json_writer *w, const struct
     json_write_object_begin(w);
     SLUNG_TASK(SHAPE_PRINT)
     if (item->moved_from)
-        print_text(w, "moved_from", item->moved_from);
+        json_put_string(w, "moved_from", item->moved_from);
     if (item->skipped)
-        print_text(w, "why", item->skipped);
+        json_put_string(w, "why", item->skipped);
     json_write_object_end(w);
 }
 
 static void print_answer(struct op_call *call, const struct slinging *s) {
     struct json_writer w = op_begin(call);
-    print_list(&w, "tasks");
+    json_put_array(&w, "tasks");
     for (size_t i = 0; i < s->count; i++)
         print_item(call, &w, &s->items[i]);
     if (op_flag(call, "dry_run")) {
         for (size_t i = 0; i < s->work_count; i++)
             for (size_t k = 0; k < s->works[i].batch.count; k++) {
                 json_write_object_begin(&w);
-                print_text(&w, "id", s->works[i].batch.entries[k].external_id);
-                print_text(&w, "state", task_state_name(TASK_DRAFT));
-                print_bool(&w, "already", false);
-                print_text(&w, "result", "slung");
-                print_text(&w, "group", NULL);
+                json_put_string(&w, "id", s->works[i].batch.entries[k].external_id);
+                json_put_string(&w, "state", task_state_name(TASK_DRAFT));
+                json_put_bool(&w, "already", false);
+                json_put_string(&w, "result", "slung");
+                json_put_string(&w, "group", NULL);
                 json_write_object_end(&w);
             }
     }
     json_write_array_end(&w);
-    print_text(&w, "group", op_group_name(call->engine, s->group));
-    print_bool(&w, "dry_run", op_flag(call, "dry_run"));
+    json_put_string(&w, "group", op_group_name(call->engine, s->group));
+    json_put_bool(&w, "dry_run", op_flag(call, "dry_run"));
     queue_room_print(call, &w, &s->room);
     json_write_object_end(&w);
 }

@@ -3,11 +3,6 @@
 
 #include "ops/op_internal.h"
 
-#define print_text json_put_string
-#define print_int  json_put_int
-#define print_bool json_put_bool
-#define print_list json_put_array
-
 void print_time(struct json_writer *w, const char *key, time_ms at);     /* 0, NEVER: null */
 void print_amount(struct json_writer *w, const char *key, amount cap);   /* UNLIMITED: null */
 void print_count(struct json_writer *w, const char *key, int64_t value); /* below 0: null */

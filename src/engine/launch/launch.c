@@ -245,8 +245,7 @@ static void put_own_env(struct launch *l) {
 static void build_env(struct launch *l) {
     const char *const *words = NULL, *own = NULL;
     _cleanup_(strbuf_finish) struct strbuf pairs = STRBUF_INIT;
-    telemetry_variables(l->e, l->run, l->spec.run,
-                        l->adapter ? l->adapter->name : NULL, &pairs);
+    telemetry_variables(l->e, l->run, l->spec.run, l->adapter ? l->adapter->name : NULL, &pairs);
     for (size_t at = 0; at < pairs.length; at += strlen(pairs.text + at) + 1)
         put_env(l, arena_strdup(&l->arena, pairs.text + at));
     size_t count = config_words(l->e->config, "tasks.env", NULL, &words);
@@ -427,8 +426,8 @@ static int take_client_command(struct launch *l, const char *prompt, struct erro
     if (r < 0)
         return r;
     struct agent_client client = {
-        .program = format(l, "%.*s%s", slash ? (int)(slash - shim) + 1 : 0, shim,
-                          l->adapter->client),
+        .program =
+            format(l, "%.*s%s", slash ? (int)(slash - shim) + 1 : 0, shim, l->adapter->client),
         .permissions = config_text(config, "agents.A.permissions", agent),
         .resume = l->run->resumes ? l->run->session : NULL,
         .mode = config_text(config, "agents.A.mode", agent),
