@@ -35,3 +35,24 @@ static inline void *slab_at(const struct slab *slab, uint32_t handle) {
     char *page = slab->pages[handle >> SLAB_PAGE_BITS];
     return page + (size_t)(handle & (SLAB_PAGE_SIZE - 1)) * slab->record_size;
 }
+
+/* Doubly linked lists of records: `first` is the handle of the first record, `next` and `prev` name
+ * the members that link them, `at(c, handle)` finds a record. */
+#define SLAB_LIST_PUSH(at, c, first, handle, next, prev)                                           \
+    do {                                                                                           \
+        at(c, handle)->prev = 0;                                                                   \
+        at(c, handle)->next = (first);                                                             \
+        if (first)                                                                                 \
+            at(c, first)->prev = (handle);                                                         \
+        (first) = (handle);                                                                        \
+    } while (0)
+#define SLAB_LIST_REMOVE(at, c, first, handle, next, prev)                                         \
+    do {                                                                                           \
+        if (at(c, handle)->prev)                                                                   \
+            at(c, at(c, handle)->prev)->next = at(c, handle)->next;                                \
+        else                                                                                       \
+            (first) = at(c, handle)->next;                                                         \
+        if (at(c, handle)->next)                                                                   \
+            at(c, at(c, handle)->next)->prev = at(c, handle)->prev;                                \
+        at(c, handle)->next = at(c, handle)->prev = 0;                                             \
+    } while (0)

@@ -62,13 +62,6 @@ static int apply_policy(struct core *c, const struct fact *fact, struct error *e
     return 0;
 }
 
-static bool project_has_tasks(const struct core *c, uint32_t project) {
-    for (uint32_t h = 1; h < c->tasks.next; h++)
-        if (task_at(c, h)->state != TASK_ABSENT && task_at(c, h)->project == project)
-            return true;
-    return false;
-}
-
 static int apply_project(struct core *c, const struct fact *fact, struct error *err) {
     const struct project_spec *spec = &fact->project;
     if (!spec->id)
@@ -93,7 +86,10 @@ static int apply_project(struct core *c, const struct fact *fact, struct error *
         return 0;
     }
     struct project *p = &c->projects[index];
-    if (p->spec.workspaces_kept != spec->workspaces_kept && project_has_tasks(c, index))
+    bool has_tasks = false;
+    for (int state = TASK_ABSENT + 1; state < TASK_STATE_MAX; state++)
+        has_tasks |= p->by_state[state] > 0;
+    if (p->spec.workspaces_kept != spec->workspaces_kept && has_tasks)
         return error_set(
             err, -EBUSY,
             "project '%s' has tasks: how it gives them workspaces (workspace_mode) can "
@@ -239,21 +235,15 @@ static int apply_limiter(struct core *c, const struct fact *fact, struct error *
     return 0;
 }
 
-static int apply_limiter_clear(struct core *c, const struct fact *fact, struct error *err) {
-    uint32_t index = by_symbol_get(&c->limiter_of, fact->limiter_clear);
+/* Of a limiter or an agent. */
+static int apply_reopened(struct core *c, const struct fact *fact, struct error *err) {
+    bool is_agent = fact->kind == FACT_AGENT_CLEAR;
+    sym name = is_agent ? fact->agent_clear : fact->limiter_clear;
+    uint32_t index = by_symbol_get(is_agent ? &c->agent_of : &c->limiter_of, name);
     if (!index)
-        return error_set(err, -ENOENT, "limiter '%s' is not known",
-                         symbol_name(&c->symbols, fact->limiter_clear));
-    limiter_clear(c, index);
-    return 0;
-}
-
-static int apply_agent_clear(struct core *c, const struct fact *fact, struct error *err) {
-    uint32_t index = by_symbol_get(&c->agent_of, fact->agent_clear);
-    if (!index)
-        return error_set(err, -ENOENT, "agent '%s' is not known",
-                         symbol_name(&c->symbols, fact->agent_clear));
-    agent_open(c, index);
+        return error_set(err, -ENOENT, "%s '%s' is not known", is_agent ? "agent" : "limiter",
+                         symbol_name(&c->symbols, name));
+    (is_agent ? agent_open : limiter_clear)(c, index);
     return 0;
 }
 
@@ -283,9 +273,7 @@ static int apply_workspace(struct core *c, const struct fact *fact, struct error
 
 static int apply_host(struct core *c, const struct fact *fact, struct error *err) {
     (void)err;
-    c->host_disk = fact->host.disk_free_mb;
-    c->host_memory = fact->host.memory_free_mb;
-    c->host_load = fact->host.load_milli;
+    c->host = fact->host;
     return 0;
 }
 
@@ -350,14 +338,9 @@ static int apply_external(struct core *c, const struct fact *fact, struct error 
 
 static int apply_pause(struct core *c, const struct fact *fact, struct error *err) {
     (void)err;
-    c->paused = true;
-    c->pause = fact->pause;
-    return 0;
-}
-
-static int apply_resume(struct core *c, const struct fact *fact, struct error *err) {
-    (void)fact, (void)err;
-    c->paused = false;
+    c->paused = fact->kind == FACT_PAUSE;
+    if (c->paused)
+        c->pause = fact->pause;
     return 0;
 }
 
@@ -825,7 +808,7 @@ static int apply_delete(struct core *c, uint32_t task, const struct fact *fact, 
 static bool is_needed(const struct core *c, uint32_t task) {
     uint32_t group = task_at(c, task)->group;
     return depend_needed_by_unfinished(c, task) || tree_has_unfinished_child(c, task)
-           || (group && c->groups[group].open > 0);
+           || (group && c->groups[group].view.open > 0);
 }
 
 bool core_is_needed(const struct core *c, task_id id) {
@@ -1034,13 +1017,13 @@ static const struct fact_rule rules[] = {
     [FACT_CLAIM]         = { "claim", true, apply_claim },
     [FACT_EXTERNAL]      = { "external", true, apply_external },
     [FACT_PAUSE]         = { "pause", true, apply_pause },
-    [FACT_RESUME]        = { "resume", true, apply_resume },
-    [FACT_AGENT_CLEAR]   = { "agent-clear", false, apply_agent_clear },
+    [FACT_RESUME]        = { "resume", true, apply_pause },
+    [FACT_AGENT_CLEAR]   = { "agent-clear", false, apply_reopened },
     [FACT_TICK]          = { "tick", true, apply_tick },
     [FACT_LOADING]       = { "loading", false, apply_loading },
     [FACT_LOADED]        = { "loaded", true, apply_loaded },
     [FACT_TASK_ADDED]    = { "task-added", true, apply_task_added },
-    [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_limiter_clear },
+    [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_reopened },
     [FACT_SLING]         = { "sling", ON_TASK(ANY, apply_sling), BECOMES(WAITING, SLUNG) },
     [FACT_HOLD]          = { "hold", ON_TASK(QUEUED, apply_hold) },
     [FACT_RELEASE]       = { "release", ON_TASK(IN(HELD), check_release), BECOMES(WAITING, RELEASED) },

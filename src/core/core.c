@@ -90,7 +90,7 @@ struct core *core_new(void) {
     ADD_NEUTRAL_ENTRY(limiters, limiter_count, limiter_capacity);
     ADD_NEUTRAL_ENTRY(groups, group_count, group_capacity);
     c->projects[0].spec.budget = UNLIMITED;
-    c->host_disk = c->host_memory = c->host_load = -1;
+    c->host = (struct host_spec){ -1, -1, -1 };
     c->key_runs = key_new(c, LEASE_RUNS, 0, c->policy.runs);
     c->key_roots = key_new(c, LEASE_ROOTS, 0, c->policy.roots);
     c->epoch = 1;
@@ -168,18 +168,15 @@ static void copy_lists(struct core *to, const struct core *from) {
         const struct queue_class *k = class_at(from, h);
         if (!k->domain)
             continue;
-        struct queue_class *copy = class_at(to, h);
-        order_list_copy(&k->by_created, &copy->by_created);
-        order_list_copy(&k->by_ready, &copy->by_ready);
-        order_list_copy(&k->parked_by_created, &copy->parked_by_created);
-        order_list_copy(&k->parked_by_ready, &copy->parked_by_ready);
+#define COPY_CLASS_LIST(list) order_list_copy(&k->list, &class_at(to, h)->list);
+        CLASS_LISTS(COPY_CLASS_LIST)
     }
     for (uint32_t h = 1; h < from->parks.next; h++) {
         const struct park *p = park_at(from, h);
         if (!p->cls)
             continue;
-        order_list_copy(&p->by_created, &park_at(to, h)->by_created);
-        order_list_copy(&p->by_ready, &park_at(to, h)->by_ready);
+#define COPY_PARK_LIST(list) order_list_copy(&p->list, &park_at(to, h)->list);
+        PARK_LISTS(COPY_PARK_LIST)
     }
     order_list_copy(&from->waiting, &to->waiting);
 }
@@ -204,18 +201,6 @@ struct core *core_copy(const struct core *from) {
     to->seen_capacity = 0;
     to->walk = 0;
     return to;
-}
-
-void core_preview_starts(const struct core *c, void (*each)(void *ctx, const struct order *order),
-                         void *ctx) {
-    struct core *copy = core_copy(c);
-    size_t count = 0;
-    const struct order *orders = core_decide(copy, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (orders[i].kind == ORDER_START)
-            each(ctx, &orders[i]);
-    }
-    core_free(copy);
 }
 
 struct symbol_table *core_symbols(struct core *c) {
@@ -349,15 +334,13 @@ static size_t memory_of(const struct core *c) {
         bytes += slab_bytes(slab_of(c, i));
     for (uint32_t h = 1; h < c->classes.next; h++) {
         const struct queue_class *k = class_at(c, h);
-        if (k->domain)
-            bytes += order_list_bytes(&k->by_created) + order_list_bytes(&k->by_ready)
-                     + order_list_bytes(&k->parked_by_created)
-                     + order_list_bytes(&k->parked_by_ready);
+#define ADD_CLASS_LIST(list) bytes += k->domain ? order_list_bytes(&k->list) : 0;
+        CLASS_LISTS(ADD_CLASS_LIST)
     }
     for (uint32_t h = 1; h < c->parks.next; h++) {
         const struct park *p = park_at(c, h);
-        if (p->cls)
-            bytes += order_list_bytes(&p->by_created) + order_list_bytes(&p->by_ready);
+#define ADD_PARK_LIST(list) bytes += p->cls ? order_list_bytes(&p->list) : 0;
+        PARK_LISTS(ADD_PARK_LIST)
     }
     bytes += order_list_bytes(&c->waiting) + c->timers.capacity * sizeof(struct timer_entry);
     bytes += c->order_capacity * sizeof(*c->orders) + c->pending_capacity * sizeof(*c->pending);
@@ -456,14 +439,8 @@ bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {
     return true;
 }
 
-void core_group(const struct core *c, uint32_t group, uint32_t *ret_open, uint32_t *ret_total) {
-    bool known = group < c->group_count;
-    *ret_open = known ? c->groups[group].open : 0;
-    *ret_total = known ? c->groups[group].total : 0;
-}
-
-uint32_t core_group_failed(const struct core *c, uint32_t group) {
-    return group < c->group_count ? c->groups[group].failed : 0;
+struct group_view core_group(const struct core *c, uint32_t group) {
+    return group < c->group_count ? c->groups[group].view : (struct group_view){ 0 };
 }
 
 bool core_host_is_open(const struct core *c) {
@@ -475,14 +452,4 @@ amount core_queue_depth(const struct core *c, sym kind) {
         return (amount)c->by_state[TASK_WAITING] + c->by_state[TASK_READY];
     uint32_t index = by_symbol_get(&c->kind_of, kind);
     return index ? c->kinds[index].queued : 0;
-}
-
-enum admission core_admission(const struct core *c, amount *ret_depth, amount *ret_limit) {
-    amount depth = core_queue_depth(c, 0);
-    bool full = depth >= c->policy.queue.hard;
-    *ret_depth = depth;
-    *ret_limit = full ? c->policy.queue.hard : c->policy.queue.soft;
-    if (full)
-        return ADMIT_DEFER;
-    return depth >= c->policy.queue.soft ? ADMIT_WARN : ADMIT;
 }

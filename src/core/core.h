@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/strbuf.h"
 #include "core/fact.h"
 #include "core/order.h"
 
@@ -148,10 +149,6 @@ void core_take_changes(struct core *core, const struct core_changes *changes);
  * core_watch. Costs a copy of its memory. */
 struct core *core_copy(const struct core *core);
 
-/* The START orders that core_decide would return now. Works on a copy. */
-void core_preview_starts(const struct core *core,
-                         void (*each)(void *ctx, const struct order *order), void *ctx);
-
 /* --- views ----------------------------------------------------------------------------------- */
 
 struct task_view {
@@ -217,10 +214,13 @@ struct limiter_view {
 };
 bool core_limiter(const struct core *core, sym limiter, struct limiter_view *ret);
 
-/* Counts the known tasks of a group, and those that are not final. */
-void core_group(const struct core *core, uint32_t group, uint32_t *ret_open, uint32_t *ret_total);
-/* Final tasks of the group that are not done. */
-uint32_t core_group_failed(const struct core *core, uint32_t group);
+/* The known tasks of a group. */
+struct group_view {
+    uint32_t total;
+    uint32_t open;   /* not final */
+    uint32_t failed; /* final, and not done */
+};
+struct group_view core_group(const struct core *core, uint32_t group);
 /* Fills at most `max` of its tasks or, with drafts, of its drafts, latest to join first; returns
  * the total. O(members). */
 size_t core_group_members(const struct core *core, uint32_t group, bool drafts, task_id *ret,
@@ -228,16 +228,7 @@ size_t core_group_members(const struct core *core, uint32_t group, bool drafts, 
 
 bool core_host_is_open(const struct core *core); /* no floor of the policy is violated */
 
-/* --- admission ------------------------------------------------------------------------------- */
-
-enum admission {
-    ADMIT,
-    ADMIT_WARN, /* accept and warn that the queue is long */
-    ADMIT_DEFER /* the queue is full */
-};
-
-/* May one more task be added to the queue (waiting and ready)? */
-enum admission core_admission(const struct core *core, amount *ret_depth, amount *ret_limit);
+/* --- the queue ------------------------------------------------------------------------------- */
 
 /* Number of waiting and ready tasks of one kind (0: of all kinds). */
 amount core_queue_depth(const struct core *core, sym kind);

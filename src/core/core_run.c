@@ -353,15 +353,6 @@ static bool update_account_and_agent(struct core *c, const struct run *r, const 
            || count_launch_on_agent(c, r->agent);
 }
 
-/* The next attempt continues in the same workspace. Call after releasing the slots: the run held
- * the old one. */
-static void set_workspace(struct core *c, struct task *t, sym workspace) {
-    uint32_t old = t->workspace_key;
-    t->workspace_key = key_workspace(c, workspace);
-    key_use(c, t->workspace_key);
-    key_unuse(c, old);
-}
-
 void run_end(struct core *c, uint32_t task, const struct fact *fact) {
     struct task *t = task_at(c, task);
     struct run *r = run_at(c, t->run);
@@ -369,8 +360,12 @@ void run_end(struct core *c, uint32_t task, const struct fact *fact) {
     enum stop_request stop = r->stop;
     settle_usage(c, task, fact);
     lease_release_run(c, t->run);
-    if (fact->ended.workspace)
-        set_workspace(c, t, fact->ended.workspace);
+    if (fact->ended.workspace) { /* the next attempt continues there; the run held the old one */
+        uint32_t old = t->workspace_key;
+        t->workspace_key = key_workspace(c, fact->ended.workspace);
+        key_use(c, t->workspace_key);
+        key_unuse(c, old);
+    }
     bool counts = update_account_and_agent(c, r, fact);
     if (outcome != OUTCOME_LAUNCH || fact->ended.output)
         t->launch_failures = t->breaker_openings = 0;

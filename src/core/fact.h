@@ -107,7 +107,13 @@ struct wait_spec {
     time_ms closed_since; /* 0: open */
 };
 
-#define CLAIM_RESOURCES_MAX 16
+/* Free disk and memory of this machine, and its load; -1: unknown. */
+struct host_spec {
+    int64_t disk_free_mb, memory_free_mb, load_milli;
+};
+
+#define RESOURCES_MAX       16 /* of one task */
+#define CLAIM_RESOURCES_MAX RESOURCES_MAX
 
 /* Slots reserved for the overdue task that has the claim (decide.h). */
 struct claim_spec {
@@ -272,9 +278,7 @@ struct fact {
             task_id locked_by; /* 0: free */
             bool locked;       /* externally (then locked_by is 0) */
         } workspace;
-        struct {
-            int64_t disk_free_mb, memory_free_mb, load_milli; /* -1: unknown */
-        } host;
+        struct host_spec host;
         struct pause pause; /* PAUSE */
         struct {            /* BUDGET */
             amount budget;

@@ -191,14 +191,14 @@ void fair_recharge(struct core *c) {
 
 void fair_reserve(struct core *c, uint32_t run) {
     uint32_t project = task_at(c, run_at(c, run)->task)->project;
-    LIST_PUSH(run_at, c, c->projects[project].runs, run, next, prev);
+    SLAB_LIST_PUSH(run_at, c, c->projects[project].runs, run, next, prev);
     c->projects[project].estimate = fair_estimate(c, project);
     add_reserved(c, project, fair_charge(c, run_at(c, run)));
 }
 
 void fair_release(struct core *c, uint32_t run) {
     uint32_t project = task_at(c, run_at(c, run)->task)->project;
-    LIST_REMOVE(run_at, c, c->projects[project].runs, run, next, prev);
+    SLAB_LIST_REMOVE(run_at, c, c->projects[project].runs, run, next, prev);
     add_reserved(c, project, -fair_charge(c, run_at(c, run)));
 }
 

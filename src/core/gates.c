@@ -8,7 +8,7 @@
 
 bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is,
                      amount *ret_wanted) {
-    const amount is[] = { c->host_disk, c->host_memory, c->host_load };
+    const amount is[] = { c->host.disk_free_mb, c->host.memory_free_mb, c->host.load_milli };
     const amount wanted[] = { c->policy.host.disk_min_mb, c->policy.host.memory_min_mb,
                               c->policy.host.load_max_milli };
     *ret_is = is[floor];

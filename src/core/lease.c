@@ -57,22 +57,22 @@ static void key_changed(struct core *c, uint32_t handle, bool had_slot) {
     if (had_slot == has_slot)
         return;
     if (key_at(c, handle)->kind == LEASE_WORKSPACE && has_slot)
-        LIST_REMOVE(key_at, c, c->full_workspaces, handle, next_full, prev_full);
+        SLAB_LIST_REMOVE(key_at, c, c->full_workspaces, handle, next_full, prev_full);
     else if (key_at(c, handle)->kind == LEASE_WORKSPACE)
-        LIST_PUSH(key_at, c, c->full_workspaces, handle, next_full, prev_full);
+        SLAB_LIST_PUSH(key_at, c, c->full_workspaces, handle, next_full, prev_full);
     if (handle != c->key_runs)
         c->full_keys += has_slot ? UINT32_MAX : 1;
     if (has_slot)
         key_opened(c, handle);
 }
 
-void key_acquire(struct core *c, uint32_t handle) {
+static void key_acquire(struct core *c, uint32_t handle) {
     bool had_slot = key_has_slot(c, handle, 0);
     key_at(c, handle)->held++;
     key_changed(c, handle, had_slot);
 }
 
-void key_release(struct core *c, uint32_t handle) {
+static void key_release(struct core *c, uint32_t handle) {
     bool had_slot = key_has_slot(c, handle, 0);
     assert(key_at(c, handle)->held > 0);
     key_at(c, handle)->held--;

@@ -22,8 +22,6 @@ static inline bool key_has_slot(const struct core *c, uint32_t key, uint32_t tas
     return used < k->cap;
 }
 
-void key_acquire(struct core *c, uint32_t key);
-void key_release(struct core *c, uint32_t key);
 void key_set_cap(struct core *c, uint32_t key, amount cap);
 void key_set_external(struct core *c, uint32_t key, amount external);
 void key_set_claimed(struct core *c, uint32_t key, bool claimed);

@@ -1,10 +1,7 @@
 /* model.c: enum names, the state transition table and the action table. */
 #include "core/model.h"
 
-#include <inttypes.h>
-
 #include "core/action.h"
-#include "core/order.h"
 
 #define NAME(value, name) [value] = (name),
 #define DEFINE_NAMES(enum_type, function, values)                                                  \
@@ -23,6 +20,11 @@ DEFINE_NAMES(retry_class, retry_class_name, RETRY_CLASSES)
 DEFINE_NAMES(lease_kind, lease_kind_name, LEASE_KINDS)
 DEFINE_NAMES(gate, gate_name, GATES)
 DEFINE_NAMES(reason, reason_name, REASONS)
+
+int task_id_compare(const void *a, const void *b) {
+    task_id left = *(const task_id *)a, right = *(const task_id *)b;
+    return (left > right) - (left < right);
+}
 
 bool task_state_is_final(enum task_state state) {
     return state == TASK_DONE || state == TASK_FAILED || state == TASK_CANCELED
@@ -93,38 +95,4 @@ const struct task_action task_actions[] = {
 
 uint32_t task_situation(enum task_state state, enum hold hold) {
     return state == TASK_HELD ? 1u << (16 + hold) : 1u << state;
-}
-
-/* --- orders ---------------------------------------------------------------------------------- */
-
-static DEFINE_NAMES(order_kind, order_kind_name, ORDER_KINDS)
-
-    static void print_name(struct strbuf *out, const char *label,
-                           const struct symbol_table *symbols, sym name) {
-    if (name)
-        strbuf_printf(out, " %s=%s", label, symbol_name(symbols, name));
-}
-
-void order_print(const struct order *o, const struct symbol_table *symbols, struct strbuf *out) {
-    strbuf_puts(out, order_kind_name(o->kind));
-    if (o->kind == ORDER_GROUP) {
-        strbuf_printf(out, " group=%" PRIu32 " %s", o->group, task_state_name(o->to));
-        return;
-    }
-    strbuf_printf(out, " task=%" PRIu64 " attempt=%" PRIu32 " iteration=%" PRIu32, o->task,
-                  o->attempt, o->iteration);
-    if (o->kind == ORDER_START) {
-        print_name(out, "project", symbols, o->project);
-        print_name(out, "agent", symbols, o->agent);
-        print_name(out, "limiter", symbols, o->limiter);
-        print_name(out, "workspace", symbols, o->workspace);
-        strbuf_printf(out, " score=%" PRId32, o->score);
-        if (o->lender)
-            strbuf_printf(out, " lender=%" PRIu64, o->lender);
-    }
-    if (o->kind == ORDER_CHANGE)
-        strbuf_printf(out, " %s->%s", task_state_name(o->from), task_state_name(o->to));
-    if (o->kind == ORDER_CHANGE && o->to == TASK_HELD)
-        strbuf_printf(out, "(%s) until=%" PRId64, hold_name(o->hold), o->until);
-    strbuf_printf(out, " reason=%s", reason_name(o->reason));
 }

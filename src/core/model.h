@@ -14,6 +14,9 @@
  * is the final tie-break of the order. 0: no task. */
 typedef uint64_t task_id;
 
+/* For qsort and bsearch of task ids, or of records that begin with one. */
+int task_id_compare(const void *a, const void *b);
+
 /* A cap or a budget. Not negative, or UNLIMITED. */
 typedef int64_t amount;
 #define UNLIMITED INT64_MAX

@@ -5,17 +5,15 @@
  * byte. */
 #pragma once
 
-#include "base/strbuf.h"
 #include "core/model.h"
 
-/* clang-format off */
-#define ORDER_KINDS(X) \
-    X(ORDER_START, "start") /* task is `starting`, its leases are acquired, its attempt is counted */ \
-    X(ORDER_STOP, "stop") /* stop the live run; its task changes with FACT_RUN_ENDED */ \
-    X(ORDER_CHANGE, "change") /* task went from one state to another */ \
-    X(ORDER_GROUP, "group") /* a group closed (to = DONE) or reopened (to = WAITING) */
-enum order_kind { ORDER_KINDS(ENUM_VALUE) ORDER_KIND_MAX };
-/* clang-format on */
+enum order_kind {
+    ORDER_START,  /* task is `starting`, its leases are acquired, its attempt is counted */
+    ORDER_STOP,   /* stop the live run; its task changes with FACT_RUN_ENDED */
+    ORDER_CHANGE, /* task went from one state to another */
+    ORDER_GROUP,  /* a group closed (to = DONE) or reopened (to = WAITING) */
+    ORDER_KIND_MAX,
+};
 
 struct order {
     enum order_kind kind;
@@ -33,6 +31,3 @@ struct order {
     task_id lender;        /* START: the task whose slots it uses; or 0 */
     uint32_t group;        /* GROUP */
 };
-
-/* One line, for logs and for comparing lists. Tasks are shown by number. */
-void order_print(const struct order *order, const struct symbol_table *symbols, struct strbuf *out);

@@ -257,11 +257,8 @@ static void export_definitions(struct export *t) {
         (void)core_limiter_spec(c, c->limiters[i].spec.id, &limiter.limiter);
         emit(t, &limiter);
     }
-    for (size_t i = 1; i < c->agent_count; i++) {
-        struct fact agent = { .kind = FACT_AGENT };
-        (void)core_agent_spec(c, c->agents[i].spec.id, &agent.agent);
-        emit(t, &agent);
-    }
+    for (size_t i = 1; i < c->agent_count; i++)
+        emit(t, &(struct fact){ .kind = FACT_AGENT, .agent = c->agents[i].spec });
 }
 
 static void export_keys(struct export *t) {
@@ -317,13 +314,9 @@ static void export_amounts(struct export *t) {
     struct fact budget = { .kind = FACT_BUDGET };
     budget.budget = c->projects[0].spec.budget;
     budget.money_budget = c->projects[0].spec.money;
-    struct fact host = { .kind = FACT_HOST };
-    host.host.disk_free_mb = c->host_disk;
-    host.host.memory_free_mb = c->host_memory;
-    host.host.load_milli = c->host_load;
     emit(t, &(struct fact){ .kind = c->paused ? FACT_PAUSE : FACT_RESUME });
     emit(t, &budget);
-    emit(t, &host);
+    emit(t, &(struct fact){ .kind = FACT_HOST, .host = c->host });
     core_usage(c, 0, export_bucket, t);
     for (size_t i = 1; i < c->project_count; i++)
         core_usage(c, c->projects[i].spec.id, export_bucket, t);
@@ -365,11 +358,6 @@ static void export_task(struct export *t, task_id task, struct needs *needs) {
         emit(t, &tokens);
 }
 
-static int by_number(const void *a, const void *b) {
-    task_id left = *(const task_id *)a, right = *(const task_id *)b;
-    return left < right ? -1 : left > right;
-}
-
 static void export_tasks(struct export *t) {
     const struct core *c = t->core;
     task_id *tasks = xcalloc((size_t)c->tasks.next + 1, sizeof(*tasks));
@@ -378,7 +366,7 @@ static void export_tasks(struct export *t) {
     for (uint32_t h = 1; h < c->tasks.next; h++)
         if (task_at(c, h)->state != TASK_ABSENT)
             tasks[count++] = task_at(c, h)->id;
-    qsort(tasks, count, sizeof(*tasks), by_number);
+    qsort(tasks, count, sizeof(*tasks), task_id_compare);
     for (size_t i = 0; i < count && t->r >= 0; i++)
         export_task(t, tasks[i], &needs);
     free(tasks);
@@ -471,16 +459,6 @@ static void take_waits(struct core *c, const struct core_changes *calls) {
     }
 }
 
-/* A pace that is not in force is not stored. */
-static void take_pace(struct core *c, const struct core_changes *calls) {
-    if (!c->pace_changed || !pace_in_force(c))
-        return;
-    struct pace_spec pace = core_pace(c);
-    if (calls->pace)
-        calls->pace(calls->ctx, &pace);
-    c->pace_changed = false;
-}
-
 void core_take_changes(struct core *c, const struct core_changes *calls) {
     take_tasks(c, calls);
     take_agents_and_limiters(c, calls);
@@ -489,5 +467,10 @@ void core_take_changes(struct core *c, const struct core_changes *calls) {
     c->changes.usage_count = 0;
     queue_clocks_update(c);
     take_waits(c, calls);
-    take_pace(c, calls);
+    if (!c->pace_changed || !pace_in_force(c))
+        return; /* a pace that is not in force is not stored */
+    struct pace_spec pace = core_pace(c);
+    if (calls->pace)
+        calls->pace(calls->ctx, &pace);
+    c->pace_changed = false;
 }

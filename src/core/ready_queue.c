@@ -87,18 +87,9 @@ static uint32_t crowd_new(struct core *c, const struct common *k, uint64_t hash)
     *crowd = (struct crowd){
         .cls = k->cls, .serial = k->serial, .workspace = k->workspace, .resources = resources
     };
-    LIST_PUSH(crowd_at, c, *first_of_list(c, crowd), handle, next, prev);
+    SLAB_LIST_PUSH(crowd_at, c, *first_of_list(c, crowd), handle, next, prev);
     id_map_add(&c->crowd_map, hash, handle);
     return handle;
-}
-
-static void crowd_drop(struct core *c, uint32_t handle, const struct common *k, uint64_t hash) {
-    struct crowd *crowd = crowd_at(c, handle);
-    id_map_remove(&c->crowd_map, hash, k);
-    LIST_REMOVE(crowd_at, c, *first_of_list(c, crowd), handle, next, prev);
-    if (crowd->resources)
-        slab_free(&c->resource_lists, crowd->resources);
-    slab_free(&c->crowds, handle);
 }
 
 static void crowd_join(struct core *c, const struct common *k) {
@@ -113,8 +104,14 @@ static void crowd_leave(struct core *c, const struct common *k) {
     uint64_t hash = hash_of_crowd(k);
     uint32_t handle = id_map_find(&c->crowd_map, hash, k);
     assert(handle);
-    if (--crowd_at(c, handle)->count == 0)
-        crowd_drop(c, handle, k, hash);
+    struct crowd *crowd = crowd_at(c, handle);
+    if (--crowd->count > 0)
+        return;
+    id_map_remove(&c->crowd_map, hash, k);
+    SLAB_LIST_REMOVE(crowd_at, c, *first_of_list(c, crowd), handle, next, prev);
+    if (crowd->resources)
+        slab_free(&c->resource_lists, crowd->resources);
+    slab_free(&c->crowds, handle);
 }
 
 static void each_crowd(struct core *c, uint32_t task,
@@ -259,10 +256,8 @@ static uint32_t class_of(struct core *c, const struct task *t) {
 }
 
 void queue_class_finish(struct queue_class *k) {
-    order_list_finish(&k->by_created);
-    order_list_finish(&k->by_ready);
-    order_list_finish(&k->parked_by_created);
-    order_list_finish(&k->parked_by_ready);
+#define FINISH_CLASS_LIST(list) order_list_finish(&k->list);
+    CLASS_LISTS(FINISH_CLASS_LIST)
 }
 
 void park_finish(struct park *park) {
@@ -363,7 +358,7 @@ static uint32_t park_of(struct core *c, uint32_t key, uint32_t cls) {
     struct park *park = park_at(c, handle);
     park->key = key;
     park->cls = cls;
-    LIST_PUSH(park_at, c, k->parks, handle, next, prev);
+    SLAB_LIST_PUSH(park_at, c, k->parks, handle, next, prev);
     class_at(c, cls)->parks++;
     return handle;
 }
@@ -372,7 +367,7 @@ static void park_drop_if_empty(struct core *c, uint32_t handle) {
     struct park *park = park_at(c, handle);
     if (park->by_created.count || park->awake)
         return;
-    LIST_REMOVE(park_at, c, key_at(c, park->key)->parks, handle, next, prev);
+    SLAB_LIST_REMOVE(park_at, c, key_at(c, park->key)->parks, handle, next, prev);
     park_finish(park);
     class_at(c, park->cls)->parks--;
     park->cls = 0; /* marks a free record */

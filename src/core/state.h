@@ -14,8 +14,7 @@
 #include "base/timer_heap.h"
 #include "core/core.h"
 
-#define RESOURCES_MAX 16
-#define NEEDS_MAX     (9 + RESOURCES_MAX)
+#define NEEDS_MAX (9 + RESOURCES_MAX)
 
 #define TASK_KEEPS_SHIFT 4 /* from enum keep */
 
@@ -194,8 +193,7 @@ struct resource_list {
 };
 
 struct group {
-    uint32_t open, total;
-    uint32_t failed; /* final, and not done */
+    struct group_view view;
     uint32_t drafts;
     uint32_t last; /* the member that joined last */
 };
@@ -226,6 +224,7 @@ struct park {
     uint32_t next, prev; /* in the key's list */
     uint32_t awake;      /* number that are back in their class and have not left it since */
     uint32_t awake_created, awake_ready; /* the first of them in each order, or 0 */
+#define PARK_LISTS(X) X(by_created) X(by_ready)
     struct order_list by_created, by_ready;
 };
 
@@ -241,6 +240,7 @@ struct queue_class {
     uint32_t domain;     /* 0: the record is free */
     uint32_t parks;      /* number of parks that name it */
     uint32_t crowds;     /* first of those without a workspace */
+#define CLASS_LISTS(X) X(by_created) X(by_ready) X(parked_by_created) X(parked_by_ready)
     struct order_list by_created, by_ready, parked_by_created, parked_by_ready;
 };
 
@@ -259,7 +259,7 @@ struct core {
     bool paused, clock_set;
     bool loading;       /* stored rows are being applied: nothing is derived from them yet */
     struct pause pause; /* with paused */
-    int64_t host_disk, host_memory, host_load;
+    struct host_spec host;
 
     struct slab tasks, runs, keys, parks, classes, crowds, domains, edges, resource_lists;
     struct id_map task_map, class_map, crowd_map, serial_map;
@@ -346,27 +346,6 @@ static inline struct domain *domain_at(const struct core *c, uint32_t handle) {
 static inline struct edge *edge_at(const struct core *c, uint32_t handle) {
     return slab_at(&c->edges, handle);
 }
-
-/* Doubly linked lists of slab records: `first` is the handle of the first record, `next` and `prev`
- * name the members that link them, `at` is the function that finds a record. */
-#define LIST_PUSH(at, c, first, handle, next, prev)                                                \
-    do {                                                                                           \
-        at(c, handle)->prev = 0;                                                                   \
-        at(c, handle)->next = (first);                                                             \
-        if (first)                                                                                 \
-            at(c, first)->prev = (handle);                                                         \
-        (first) = (handle);                                                                        \
-    } while (0)
-#define LIST_REMOVE(at, c, first, handle, next, prev)                                              \
-    do {                                                                                           \
-        if (at(c, handle)->prev)                                                                   \
-            at(c, at(c, handle)->prev)->next = at(c, handle)->next;                                \
-        else                                                                                       \
-            (first) = at(c, handle)->next;                                                         \
-        if (at(c, handle)->next)                                                                   \
-            at(c, at(c, handle)->next)->prev = at(c, handle)->prev;                                \
-        at(c, handle)->next = at(c, handle)->prev = 0;                                             \
-    } while (0)
 
 uint32_t by_symbol_get(const struct by_symbol *map, sym name); /* 0: not there */
 void by_symbol_set(struct by_symbol *map, sym name, uint32_t index);

@@ -85,12 +85,12 @@ void group_join(struct core *c, uint32_t task) {
         c->group_count = (size_t)t->group + 1;
     }
     struct group *g = &c->groups[t->group];
-    bool reopens = g->total > 0 && g->open == 0 && !task_state_is_final(t->state);
-    LIST_PUSH(task_at, c, g->last, task, group_prev, group_next);
-    g->total++;
+    bool reopens = g->view.total > 0 && g->view.open == 0 && !task_state_is_final(t->state);
+    SLAB_LIST_PUSH(task_at, c, g->last, task, group_prev, group_next);
+    g->view.total++;
     g->drafts += t->state == TASK_DRAFT;
-    g->failed += task_state_is_failure(t->state);
-    g->open += !task_state_is_final(t->state);
+    g->view.failed += task_state_is_failure(t->state);
+    g->view.open += !task_state_is_final(t->state);
     if (reopens && !c->loading)
         order_group(c, t, TASK_WAITING);
 }
@@ -100,11 +100,11 @@ void group_leave(struct core *c, uint32_t task) {
     if (!t->group)
         return;
     struct group *g = &c->groups[t->group];
-    LIST_REMOVE(task_at, c, g->last, task, group_prev, group_next);
-    g->total--;
+    SLAB_LIST_REMOVE(task_at, c, g->last, task, group_prev, group_next);
+    g->view.total--;
     g->drafts -= t->state == TASK_DRAFT;
-    g->failed -= task_state_is_failure(t->state);
-    if (task_state_is_final(t->state) || --g->open > 0 || g->total == 0)
+    g->view.failed -= task_state_is_failure(t->state);
+    if (task_state_is_final(t->state) || --g->view.open > 0 || g->view.total == 0)
         return;
     order_group(c, t, TASK_DONE);
 }
@@ -114,14 +114,14 @@ static void group_count(struct core *c, const struct task *t, enum task_state fr
     if (!t->group)
         return;
     struct group *g = &c->groups[t->group];
-    g->failed += task_state_is_failure(t->state);
-    g->failed -= task_state_is_failure(from);
+    g->view.failed += task_state_is_failure(t->state);
+    g->view.failed -= task_state_is_failure(from);
     g->drafts += t->state == TASK_DRAFT;
     g->drafts -= from == TASK_DRAFT;
     if (was_open == is_open)
         return;
-    g->open += is_open ? 1 : UINT32_MAX;
-    if (g->open == (is_open ? 1u : 0u))
+    g->view.open += is_open ? 1 : UINT32_MAX;
+    if (g->view.open == (is_open ? 1u : 0u))
         order_group(c, t, is_open ? TASK_WAITING : TASK_DONE);
 }
 
@@ -130,7 +130,7 @@ size_t core_group_members(const struct core *c, uint32_t group, bool drafts, tas
     if (group >= c->group_count)
         return 0;
     const struct group *g = &c->groups[group];
-    size_t all = drafts ? g->drafts : g->total, count = 0;
+    size_t all = drafts ? g->drafts : g->view.total, count = 0;
     for (uint32_t h = g->last; count < max && count < all; h = task_at(c, h)->group_prev)
         if (!drafts || task_at(c, h)->state == TASK_DRAFT)
             ret[count++] = task_at(c, h)->id;
@@ -308,7 +308,7 @@ static void edge_add(struct core *c, uint32_t task, uint32_t on) {
     e->on = on;
     e->next_need = t->needs;
     t->needs = handle;
-    LIST_PUSH(edge_at, c, o->needed_by, handle, next_user, prev_user);
+    SLAB_LIST_PUSH(edge_at, c, o->needed_by, handle, next_user, prev_user);
     if (o->state != TASK_DONE)
         t->unmet++;
 }
@@ -317,7 +317,7 @@ static void edge_add(struct core *c, uint32_t task, uint32_t on) {
  * list of `task`. */
 static void edge_drop(struct core *c, uint32_t handle) {
     uint32_t target = edge_at(c, handle)->on;
-    LIST_REMOVE(edge_at, c, task_at(c, target)->needed_by, handle, next_user, prev_user);
+    SLAB_LIST_REMOVE(edge_at, c, task_at(c, target)->needed_by, handle, next_user, prev_user);
     slab_free(&c->edges, handle);
     task_drop_if_unnamed(c, target);
 }
@@ -566,20 +566,15 @@ void tree_invalidate_older(struct core *c, uint32_t parent) {
     }
 }
 
-static void orphan_one(struct core *c, uint32_t task) {
-    const struct task *t = task_at(c, task);
-    if (t->state == TASK_ABSENT || task_state_is_final(t->state))
-        return;
-    if (task_state_is_live(t->state) && run_order_stop(c, task, STOP_ORPHAN, REASON_ORPHANED))
-        return;
-    task_become(c, task, change_to(TASK_FAILED, REASON_ORPHANED));
-}
-
 void tree_orphan_descendants(struct core *c, uint32_t parent) {
-    uint32_t task = task_at(c, parent)->first_child;
-    while (task) {
-        orphan_one(c, task);
-        task = tree_next_descendant(c, parent, task);
+    for (uint32_t task = task_at(c, parent)->first_child; task;
+         task = tree_next_descendant(c, parent, task)) {
+        enum task_state state = task_at(c, task)->state;
+        bool is_open = state != TASK_ABSENT && !task_state_is_final(state);
+        if (is_open
+            && !(task_state_is_live(state)
+                 && run_order_stop(c, task, STOP_ORPHAN, REASON_ORPHANED)))
+            task_become(c, task, change_to(TASK_FAILED, REASON_ORPHANED));
     }
 }
 

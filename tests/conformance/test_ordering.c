@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/order_print.h"
 #include "harness/test.h"
 #include "harness/world.h"
 

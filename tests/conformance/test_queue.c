@@ -12,8 +12,15 @@ static void add_tasks(struct world *w, const char *prefix, int count, struct giv
         world_add(w, world_text(w, "%s%d", prefix, i), given);
 }
 
+enum admission { ADMIT, ADMIT_WARN, ADMIT_DEFER };
+
+/* May one more task be added to the queue? As ops/queue_room.c decides it. */
 static enum admission ask(struct world *w, amount *ret_depth, amount *ret_limit) {
-    return core_admission(w->core, ret_depth, ret_limit);
+    const struct policy *policy = config_policy(w->config);
+    *ret_depth = core_queue_depth(w->core, 0);
+    bool is_full = *ret_depth >= policy->queue.hard;
+    *ret_limit = is_full ? policy->queue.hard : policy->queue.soft;
+    return is_full ? ADMIT_DEFER : *ret_depth >= policy->queue.soft ? ADMIT_WARN : ADMIT;
 }
 
 /* --- how long it may be ----------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/order_print.h"
 #include "harness/world.h"
 
 /* --- printing the state ---------------------------------------------------------------------- */

@@ -302,12 +302,10 @@ static void compare_groups(struct comparison *x) {
     x->about = "group";
     size_t most = x->a->group_count > x->b->group_count ? x->a->group_count : x->b->group_count;
     for (uint32_t g = 1; g < most; g++) {
-        uint32_t open_a, total_a, open_b, total_b;
-        core_group(x->a, g, &open_a, &total_a);
-        core_group(x->b, g, &open_b, &total_b);
-        check(x, "open", open_a, open_b);
-        check(x, "total", total_a, total_b);
-        check(x, "failed", core_group_failed(x->a, g), core_group_failed(x->b, g));
+        struct group_view a = core_group(x->a, g), b = core_group(x->b, g);
+        check(x, "open", a.open, b.open);
+        check(x, "total", a.total, b.total);
+        check(x, "failed", a.failed, b.failed);
         check(x, "drafts", core_group_members(x->a, g, true, NULL, 0),
               core_group_members(x->b, g, true, NULL, 0));
     }

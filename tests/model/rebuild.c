@@ -107,10 +107,7 @@ void rebuild_world(struct rebuilder *rb) {
     rebuild_apply(rb, (struct fact){ .kind = FACT_BUDGET,
                                      .budget = old->projects[0].spec.budget,
                                      .money_budget = old->projects[0].spec.money });
-    rebuild_apply(rb, (struct fact){ .kind = FACT_HOST,
-                                     .host = { .disk_free_mb = old->host_disk,
-                                               .memory_free_mb = old->host_memory,
-                                               .load_milli = old->host_load } });
+    rebuild_apply(rb, (struct fact){ .kind = FACT_HOST, .host = old->host });
     apply_outsiders(rb);
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../harness/order_print.h"
 #include "base/alloc.h"
 #include "base/money.h"
 #include "config/settings.h"

@@ -340,11 +340,10 @@ TEST(groups_are_not_announced_again) {
     add(core, open);
     loaded(core);
     size_t count;
-    uint32_t is_open, total;
     (void)core_decide(core, &count);
-    core_group(core, 7, &is_open, &total);
+    struct group_view group = core_group(core, 7);
     assert_int_equal(count, 0);
-    assert_int_equal(is_open, 1);
-    assert_int_equal(total, 2);
+    assert_int_equal(group.open, 1);
+    assert_int_equal(group.total, 2);
     core_free(core);
 }

@@ -34,11 +34,10 @@ static const char *group_orders(struct core *core) {
 
 static void expect_group(const struct core *core, uint32_t group, uint32_t total, uint32_t open,
                          uint32_t failed) {
-    uint32_t is_open, in_all;
-    core_group(core, group, &is_open, &in_all);
-    assert_int_equal(in_all, total);
-    assert_int_equal(is_open, open);
-    assert_int_equal(core_group_failed(core, group), failed);
+    struct group_view view = core_group(core, group);
+    assert_int_equal(view.total, total);
+    assert_int_equal(view.open, open);
+    assert_int_equal(view.failed, failed);
 }
 
 TEST(f146_a_sling_names_agent_and_account) {

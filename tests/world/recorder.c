@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../harness/order_print.h"
 #include "base/alloc.h"
 #include "names.h"
 

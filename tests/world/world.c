@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "../harness/order_print.h"
 #include "check.h"
 
 #define NO_OPINION      2

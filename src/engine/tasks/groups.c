@@ -33,8 +33,10 @@ size_t engine_group_count(const struct engine *e) {
 
 /* The core counts the members. */
 static const struct engine_group *with_counts(const struct engine *e, struct engine_group *group) {
-    core_group(e->core, group->id, &group->open, &group->total);
-    group->failed = core_group_failed(e->core, group->id);
+    struct group_view view = core_group(e->core, group->id);
+    group->total = view.total;
+    group->open = view.open;
+    group->failed = view.failed;
     return group;
 }
 
@@ -54,7 +56,7 @@ static bool has_name(const void *ctx, uint32_t handle, const void *key) {
 
 static struct engine_group *group_find(const struct engine *e, const char *name) {
     struct groups *g = groups_of(e);
-    uint32_t id = g->by_name.same ? id_map_find(&g->by_name, hash_name(name), name) : 0;
+    uint32_t id = id_map_find(&g->by_name, hash_name(name), name);
     return id ? &g->all.items[id - 1] : NULL;
 }
 
@@ -63,15 +65,11 @@ const struct engine_group *engine_find_group(const struct engine *e, const char 
     return group ? with_counts(e, group) : NULL;
 }
 
+/* A group and its row have members of the same names. */
+#define SAME_MEMBER(from, since, name, type, place, member, usual, flags) .member = (from)->member,
+
 static void write_row(struct engine *e, const struct engine_group *group) {
-    struct group_row row = {
-        .id = group->id,
-        .name = group->name,
-        .owned = group->owned,
-        .closed = group->closed,
-        .created_at = group->created_at,
-        .closed_at = group->closed_at,
-    };
+    struct group_row row = { GROUP_COLUMNS(SAME_MEMBER, group) };
     store_put_group(e->turn.batch, &row);
     turn_wrote(e);
 }
@@ -86,14 +84,8 @@ static void group_from_row(struct engine *e, const struct group_row *row) {
     assert(row->id > 0 && g->all.items);
     struct engine_group *view = &g->all.items[row->id - 1];
     free((char *)view->name);
-    *view = (struct engine_group){
-        .id = row->id,
-        .name = xstrdup(row->name),
-        .owned = row->owned,
-        .closed = row->closed,
-        .created_at = row->created_at,
-        .closed_at = row->closed_at,
-    };
+    *view = (struct engine_group){ GROUP_COLUMNS(SAME_MEMBER, row) };
+    view->name = xstrdup(row->name);
     if (!g->by_name.same)
         id_map_init(&g->by_name, has_name, e);
     id_map_add(&g->by_name, hash_name(view->name), row->id);
