@@ -118,6 +118,12 @@ void config_limiter_spec(const struct config *config, struct core *core, const c
                          struct limiter_spec *ret);
 void config_agent_spec(const struct config *config, struct core *core, const char *name,
                        struct agent_spec *ret);
+/* Applies them to the core. `kind`: FACT_RESOURCE, _KIND, _LIMITER, _AGENT or _PROJECT. */
+int config_apply_name(const struct config *config, struct core *core, enum fact_kind kind,
+                      const char *name, struct error *err);
+/* The same for all names of `old` except projects: removed ones get the defaults. */
+int config_apply_removed(const struct config *config, const struct config *old, struct core *core,
+                         struct error *err);
 /* How tasks of this kind finish. */
 enum until config_until(const struct config *config, const char *kind);
 amount config_budget(const struct config *config); /* global; UNLIMITED */

@@ -161,35 +161,47 @@ int config_check_failover(const struct config *config, struct error *err) {
 
 /* --- facts ------------------------------------------------------------------------------------ */
 
-static void make_fact(const struct config *config, struct core *core, enum setting_section section,
-                      const char *name, struct fact *ret) {
-    switch (section) {
-    case SECTION_RESOURCES:
-        ret->kind = FACT_RESOURCE;
-        ret->resource.id = intern(core, name);
-        ret->resource.cap = config_number(config, "limits.resource.N", name);
-        break;
-    case SECTION_KINDS:
-        ret->kind = FACT_KIND;
-        config_kind_spec(config, core, name, &ret->kind_spec);
-        break;
-    case SECTION_LIMITERS:
-        ret->kind = FACT_LIMITER;
-        config_limiter_spec(config, core, name, &ret->limiter);
-        break;
-    case SECTION_AGENTS:
-        ret->kind = FACT_AGENT;
-        config_agent_spec(config, core, name, &ret->agent);
-        break;
-    case SECTION_PROJECTS:
-        ret->kind = FACT_PROJECT;
-        config_project_spec(config, core, name, &ret->project);
-        break;
-    case SECTION_ROOT:
-    case SECTION_PRICES: /* the core does not know models */
-    case SECTION_MAX:
-        break;
+int config_apply_name(const struct config *config, struct core *core, enum fact_kind kind,
+                      const char *name, struct error *err) {
+    struct fact fact = { .kind = kind };
+    if (kind == FACT_KIND)
+        config_kind_spec(config, core, name, &fact.kind_spec);
+    else if (kind == FACT_LIMITER)
+        config_limiter_spec(config, core, name, &fact.limiter);
+    else if (kind == FACT_AGENT)
+        config_agent_spec(config, core, name, &fact.agent);
+    else if (kind == FACT_PROJECT)
+        config_project_spec(config, core, name, &fact.project);
+    else {
+        fact.resource.id = intern(core, name);
+        fact.resource.cap = config_number(config, "limits.resource.N", name);
     }
+    int r = core_apply(core, &fact, err);
+    return r < 0 ? r : 0;
+}
+
+/* All names of `from` in the sections up to `last`. */
+static int apply_sections(const struct config *config, const struct config *from,
+                          enum setting_section last, struct core *core, struct error *err) {
+    static const enum fact_kind kinds[] = {
+        [SECTION_RESOURCES] = FACT_RESOURCE, [SECTION_KINDS] = FACT_KIND,
+        [SECTION_LIMITERS] = FACT_LIMITER,   [SECTION_AGENTS] = FACT_AGENT,
+        [SECTION_PROJECTS] = FACT_PROJECT,
+    };
+    int r = 0;
+    for (int section = SECTION_RESOURCES; r >= 0 && section <= (int)last; section++)
+        for (size_t i = 0; r >= 0 && i < from->sections[section].count; i++) {
+            const char *name = config_name(from, (enum setting_section)section, i);
+            r = config_apply_name(config, core, kinds[section], name, err);
+            if (r < 0)
+                (void)error_prefix(err, "'%s'", error_quote(name).text);
+        }
+    return r;
+}
+
+int config_apply_removed(const struct config *config, const struct config *old, struct core *core,
+                         struct error *err) {
+    return apply_sections(config, old, SECTION_AGENTS, core, err);
 }
 
 /* An agent may name an account without a section: it gets the defaults of `limiter`. */
@@ -199,9 +211,7 @@ static int apply_named_limiters(const struct config *config, struct core *core, 
         const char *name = config_text(config, "agents.A.limiter", config_agent_name(config, i));
         if (*name == '\0' || config_has_limiter(config, name))
             continue;
-        struct fact fact = { .kind = FACT_LIMITER };
-        config_limiter_spec(config, core, name, &fact.limiter);
-        r = core_apply(core, &fact, err);
+        r = config_apply_name(config, core, FACT_LIMITER, name, err);
     }
     return r;
 }
@@ -218,14 +228,5 @@ int config_apply(const struct config *config, struct core *core, struct error *e
         r = core_apply(core, &budget, err);
     if (r >= 0)
         r = apply_named_limiters(config, core, err);
-    for (int section = SECTION_RESOURCES; r >= 0 && section < SECTION_PRICES; section++)
-        for (size_t i = 0; r >= 0 && i < config->sections[section].count; i++) {
-            struct fact fact = { 0 };
-            const char *name = config_name(config, (enum setting_section)section, i);
-            make_fact(config, core, (enum setting_section)section, name, &fact);
-            r = core_apply(core, &fact, err);
-            if (r < 0)
-                (void)error_prefix(err, "'%s'", error_quote(name).text);
-        }
-    return r < 0 ? r : 0;
+    return r < 0 ? r : apply_sections(config, config, SECTION_PROJECTS, core, err);
 }
