@@ -123,6 +123,13 @@ void sha256_hex(const uint8_t digest[SHA256_SIZE], char ret[SHA256_HEX_SIZE]) {
     ret[SHA256_HEX_SIZE - 1] = '\0';
 }
 
+void sha256_of(const void *bytes, size_t size, uint8_t ret[SHA256_SIZE]) {
+    struct sha256 hash;
+    sha256_init(&hash);
+    sha256_add(&hash, bytes, size);
+    sha256_end(&hash, ret);
+}
+
 bool sha256_from_hex(const char *hex, uint8_t ret[SHA256_SIZE]) {
     uint8_t digest[SHA256_SIZE];
     if (strspn(hex, "0123456789abcdef") != SHA256_HEX_SIZE - 1 || hex[SHA256_HEX_SIZE - 1])
@@ -139,14 +146,10 @@ void hmac_sha256_init(struct hmac_sha256 *hmac, const void *key, size_t size) {
     uint8_t block[BLOCK] = { 0 };
     sha256_init(&hmac->inner);
     sha256_init(&hmac->outer);
-    if (size > BLOCK) { /* a longer key is replaced by its hash */
-        struct sha256 hash;
-        sha256_init(&hash);
-        sha256_add(&hash, key, size);
-        sha256_end(&hash, block);
-    } else if (size > 0) {
+    if (size > BLOCK) /* a longer key is replaced by its hash */
+        sha256_of(key, size, block);
+    else if (size > 0)
         memcpy(block, key, size);
-    }
     for (unsigned i = 0; i < BLOCK; i++)
         block[i] ^= 0x36;
     sha256_add(&hmac->inner, block, BLOCK);

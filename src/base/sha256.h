@@ -20,6 +20,9 @@ void sha256_init(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 void sha256_end(struct sha256 *hash, uint8_t ret[SHA256_SIZE]);
 
+/* Of one piece. */
+void sha256_of(const void *bytes, size_t size, uint8_t ret[SHA256_SIZE]);
+
 /* Takes a message in parts, without joining them first. */
 struct hmac_sha256 {
     struct sha256 inner, outer;

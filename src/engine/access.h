@@ -80,7 +80,7 @@ struct engine_tcp_listener {
     int (*open)(void *ctx, unsigned port, struct error *err);
     void *ctx;
 };
-void engine_set_tcp_listener(struct engine *engine, const struct engine_tcp_listener *entry);
+void engine_set_tcp_listener(struct engine *engine, const struct engine_tcp_listener *listener);
 const char *engine_tcp_listener_url(const struct engine *engine);     /* NULL: not listening */
 const char *engine_tcp_listener_problem(const struct engine *engine); /* NULL: none */
 int engine_open_tcp_listener(struct engine *engine, unsigned port, struct error *err);

@@ -101,4 +101,4 @@ int engine_check_allow(const struct engine *engine, task_id task, struct error *
 void denied_message(const struct agent_denial *denial, struct strbuf *out);
 
 bool denied_is_held(const struct task_spec *t);
-void denied_see_task(struct engine *e, const struct task_spec *t);
+void denied_check_task(struct engine *e, const struct task_spec *t);

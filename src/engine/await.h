@@ -35,5 +35,3 @@ void engine_await_end(struct engine *engine, struct engine_await *await);
 bool engine_await_settled(const struct engine *engine, task_id task);
 /* The latter: held without a time, a draft, or its account is closed and no other agent helps. */
 bool engine_await_needs_person(const struct engine *engine, const struct task_view *view);
-
-/* --- inside the engine ----------------------------------------------------------------------- */

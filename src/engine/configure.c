@@ -4,66 +4,25 @@
  * that were removed get the defaults; removed projects are also paused (tasks/projects.c). Raising
  * a cap starts work in this turn, lowering one kills nothing. */
 #include <assert.h>
-#include <string.h>
 
-#include "engine/forecast/forecast_internal.h"
-#include "engine/runs/runs_internal.h"
-
-struct change {
-    struct core *core;
-    const struct config *config, *old;
-    struct error *err;
-};
-
-static int apply(const struct change *c, const struct fact *fact) {
-    int r = core_apply(c->core, fact, c->err);
-    return r < 0 ? r : 0;
-}
-
-static int apply_removed(const struct change *c) {
-    int r = 0;
-    for (size_t i = 0; i < config_kind_count(c->old) && r == 0; i++) {
-        struct fact fact = { .kind = FACT_KIND };
-        config_kind_spec(c->config, c->core, config_kind_name(c->old, i), &fact.kind_spec);
-        r = apply(c, &fact);
-    }
-    for (size_t i = 0; i < config_limiter_count(c->old) && r == 0; i++) {
-        struct fact fact = { .kind = FACT_LIMITER };
-        config_limiter_spec(c->config, c->core, config_limiter_name(c->old, i), &fact.limiter);
-        r = apply(c, &fact);
-    }
-    for (size_t i = 0; i < config_agent_count(c->old) && r == 0; i++) {
-        struct fact fact = { .kind = FACT_AGENT };
-        config_agent_spec(c->config, c->core, config_agent_name(c->old, i), &fact.agent);
-        r = apply(c, &fact);
-    }
-    for (size_t i = 0; i < config_resource_count(c->old) && r == 0; i++) {
-        const char *name = config_resource_name(c->old, i);
-        struct fact fact = { .kind = FACT_RESOURCE };
-        fact.resource.id = symbol_intern(core_symbols(c->core), name, strlen(name));
-        fact.resource.cap = config_number(c->config, "limits.resource.N", name);
-        r = apply(c, &fact);
-    }
-    return r;
-}
+#include "engine/engine_internal.h"
 
 /* New names first: an existing agent may now have a new limiter. */
-static int apply_names(const struct change *c) {
-    int r = config_apply(c->config, c->core, c->err);
-    return r == 0 ? apply_removed(c) : r;
+static int apply_names(const struct config *config, const struct config *old, struct core *core,
+                       struct error *err) {
+    int r = config_apply(config, core, err);
+    return r == 0 ? config_apply_removed(config, old, core, err) : r;
 }
 
 static int apply_all(struct engine *e, const struct config *old, struct error *err) {
-    struct change c = { e->core, e->config, old, err };
-    int r = apply_names(&c);
+    int r = apply_names(e->config, old, e->core, err);
     PARTS_TRY(r, apply_config, e, err);
     return r;
 }
 
 int configure_copy(const struct engine *e, const struct config *config, struct core *copy,
                    struct error *err) {
-    struct change c = { copy, config, e->config, err };
-    int r = apply_names(&c);
+    int r = apply_names(config, e->config, copy, err);
     PARTS_TRY(r, apply_to_copy, e, config, copy, err);
     return r;
 }
@@ -71,10 +30,8 @@ int configure_copy(const struct engine *e, const struct config *config, struct c
 int engine_set_config(struct engine *e, struct config *config, struct error *err) {
     struct config *old = e->config;
     e->config = config;
-    agents_stay_known(e, old);
+    PARTS_CALL(config_replaced, e, old);
     int r = parts_try(e, TRY_CHECK_CONFIG, err);
-    if (r == 0)
-        r = agents_check(e, err);
     if (r == 0)
         r = apply_all(e, old, err);
     if (r < 0) { /* the old one was valid before, so applying it cannot fail */

@@ -23,15 +23,13 @@ static void round_ends(void *ctx) {
 int engine_new(const struct engine_options *options, struct engine **ret_engine,
                struct error *err) {
     struct engine *e = xcalloc(1, sizeof(*e));
-    struct strbuf runs = STRBUF_INIT;
     e->options = *options;
     e->loop = options->loop;
     e->config = options->config;
     e->store = options->store;
     e->home = xstrdup(options->home);
     e->data = config_data_folder(e->config, e->home);
-    strbuf_printf(&runs, "%s/runs", e->data);
-    e->runs_folder = strbuf_take(&runs);
+    e->runs_folder = xasprintf("%s/runs", e->data);
     e->config_file = xstrdup(options->config_file ? options->config_file : "");
     e->socket_path = xstrdup(options->socket_path ? options->socket_path : "");
     e->run_socket_path =

@@ -43,7 +43,7 @@ struct engine_options {
     char *const *environment; /* source of the variables that tasks.env names; NULL: none */
 };
 
-/* What the start found; also the first event. For `away` and `killed` see hosts.h. */
+/* What the start found; also the first event. For `unreachable` and `killed` see hosts.h. */
 struct engine_report {
     uint64_t tasks, unfinished;
     uint32_t adopted, ended, lost, external, swept, requeued, unreachable, killed;

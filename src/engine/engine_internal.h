@@ -1,5 +1,5 @@
-/* engine_internal.h: the state of the turn: queued requests, and what this turn will write. Private to engine/. The core knows the tasks; the parts know
- * everything else (parts.h). */
+/* engine_internal.h: the state of the turn: queued requests, and what this turn will write. The core
+ * knows the tasks; the parts know everything else (parts.h). Private to engine/. */
 #pragma once
 
 #include <string.h>
@@ -78,7 +78,7 @@ struct engine {
     /* Callbacks of other folders. */
     engine_spawn_tasks spawn;
     void *spawn_ctx;
-    engine_notify_test notify_test; /* notifier.h; NULL: none */
+    engine_notify_test notify_test; /* NULL: none */
     void *notifier;
     engine_run_variables run_variables; /* telemetry.h; NULL: none */
     void *run_variables_ctx;
@@ -139,6 +139,20 @@ int load_core(struct engine *e, struct error *err);
 
 /* --- rows.c: core → rows --------------------------------------------------------------------- */
 
+/* Copies, or adds, the sums of a row: the columns with COLUMN_SUM of a list in store/columns.h. */
+#define SUMS_COPY(columns, to, from) columns(SUM_COPY, (to, from))
+#define SUMS_ADD(columns, to, from)  columns(SUM_ADD, (to, from))
+#define SUM_COPY(pair, since, name, type, place, member, usual, flags)                             \
+    SUM_COPY_##flags(member, SUM_TO pair, SUM_FROM pair)
+#define SUM_ADD(pair, since, name, type, place, member, usual, flags)                              \
+    SUM_ADD_##flags(member, SUM_TO pair, SUM_FROM pair)
+#define SUM_COPY_COLUMN_KEY(member, to, from)
+#define SUM_COPY_COLUMN_SUM(member, to, from) (to)->member = (from)->member;
+#define SUM_ADD_COLUMN_KEY(member, to, from)
+#define SUM_ADD_COLUMN_SUM(member, to, from) (to)->member += (from)->member;
+#define SUM_TO(to, from)                     to
+#define SUM_FROM(to, from)                   from
+
 /* Everything that changed in this turn except runs. */
 void rows_write_all(struct engine *e);
 /* A hash of what users see of a task (columns.h: COLUMN_SEEN). */
@@ -148,6 +162,12 @@ void rows_write_task(struct engine *e, task_id task); /* one that existed before
 void rows_write_run(struct engine *e, const struct live_run *run);
 void rows_write_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
                       enum outcome outcome);
+
+/* --- configure.c ----------------------------------------------------------------------------- */
+
+/* Applies the differences of this configuration to a copy of the engine's core. */
+int configure_copy(const struct engine *e, const struct config *config, struct core *copy,
+                   struct error *err);
 
 /* --- projects.c ------------------------------------------------------------------------------ */
 

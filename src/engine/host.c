@@ -41,15 +41,6 @@ static bool host_matters(const struct policy *policy) {
     return policy->host.disk_min_mb || policy->host.memory_min_mb || policy->host.load_max_milli;
 }
 
-static void read_memory_and_load(struct engine *e, const struct policy *policy) {
-    struct host *h = host_of(e);
-    if (h->read_at && e->now - h->read_at < READ_AGAIN_AFTER)
-        return;
-    h->read_at = e->now;
-    h->memory_free_mb = policy->host.memory_min_mb ? memory_free_mb() : -1;
-    h->load_milli = policy->host.load_max_milli ? load_milli() : -1;
-}
-
 /* The store's reserve does not count as free, even while it is in use. */
 static bool is_full(const struct engine *e, int64_t disk) {
     int64_t least = config_number(e->config, "store.min_free_mb", NULL);
@@ -72,14 +63,14 @@ static void host_measure(struct engine *e) {
     h->disk_low = disk >= 0 && disk < policy->host.disk_min_mb;
     if (h->disk_low && !was_low)
         prune_now(e); /* free space by deleting old data first */
-    read_memory_and_load(e, policy);
-    if (!host_matters(policy))
-        return;
-    struct fact fact = { .kind = FACT_HOST };
-    fact.host.disk_free_mb = disk;
-    fact.host.memory_free_mb = h->memory_free_mb;
-    fact.host.load_milli = h->load_milli;
-    (void)core_apply(e->core, &fact, NULL);
+    if (!h->read_at || e->now - h->read_at >= READ_AGAIN_AFTER) {
+        h->read_at = e->now;
+        h->memory_free_mb = policy->host.memory_min_mb ? memory_free_mb() : -1;
+        h->load_milli = policy->host.load_max_milli ? load_milli() : -1;
+    }
+    struct fact fact = { .kind = FACT_HOST, .host = { disk, h->memory_free_mb, h->load_milli } };
+    if (host_matters(policy))
+        (void)core_apply(e->core, &fact, NULL);
 }
 
 /* While the gate is closed and tasks wait behind it. */

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/budget/budget_internal.h"
 #include "engine/runs/runs_internal.h"
-
-#define RESOURCES_MAX 16
 
 static int apply(struct engine *e, const struct fact *fact, struct error *err) {
     int r = core_apply(e->core, fact, err);
@@ -22,18 +21,23 @@ static int load_project(void *ctx, const struct project_row *row, struct error *
     return r;
 }
 
+#define LOAD_BY_PART(row_name)                                                                     \
+    static int load_##row_name(void *ctx, const struct row_name##_row *row, struct error *err) {   \
+        (void)err;                                                                                 \
+        PARTS_CALL(load_##row_name, ctx, row);                                                     \
+        return 0;                                                                                  \
+    }
+LOAD_BY_PART(group)
+LOAD_BY_PART(external)
+
 static int load_limiter(void *ctx, const struct limiter_row *row, struct error *err) {
     struct engine *e = ctx;
     struct fact fact = { .kind = FACT_LIMITER };
     config_limiter_spec(e->config, e->core, row->name, &fact.limiter);
-    fact.limiter.backoff_until = row->spec.backoff_until;
-    fact.limiter.hits = row->spec.hits;
-    fact.limiter.closed = row->spec.closed;
-    fact.limiter.backoff_since = row->spec.backoff_since;
-    fact.limiter.last_hit = row->spec.last_hit;
-    fact.limiter.in_backoff = row->spec.in_backoff;
-    fact.limiter.ramp_since = row->spec.ramp_since;
-    fact.limiter.last_success = row->spec.last_success;
+#define TAKE_SPEC(member) fact.limiter.member = row->spec.member;
+#define TAKE_ROW(member)
+#define TAKE(r, since, name, type, place, member, usual, flags) TAKE_##place(member)
+    LIMITER_COLUMNS(TAKE, _)
     return apply(e, &fact, err);
 }
 
@@ -50,25 +54,12 @@ static int load_agent(void *ctx, const struct agent_row *row, struct error *err)
     return apply(e, &fact, err);
 }
 
-static int load_group(void *ctx, const struct group_row *row, struct error *err) {
-    (void)err;
-    PARTS_CALL(load_group, ctx, row);
-    return 0;
-}
-
 static int load_usage(void *ctx, const struct usage_row *row, struct error *err) {
     struct engine *e = ctx;
     struct fact fact = { .kind = FACT_USAGE };
     fact.usage.project = symbol_of(e, row->project);
-    fact.usage.tokens = row->tokens;
-    fact.usage.unreported = row->unreported;
-    fact.usage.reports = row->reports;
-    fact.usage.starts = row->starts;
-    fact.usage.completions = row->completions;
-    fact.usage.money = row->money;
-    fact.usage.priced = row->priced;
-    fact.usage.unpriced = row->unpriced;
     fact.usage.at = row->bucket;
+    SUMS_COPY(USAGE_COLUMNS, &fact.usage, row)
     return apply(e, &fact, err);
 }
 
@@ -110,25 +101,16 @@ static int load_note(void *ctx, const struct note_row *row, struct error *err) {
 /* A name that the configuration had when the task was added, and no longer has. */
 static int know_names(struct engine *e, const struct task_row *row, struct error *err) {
     int r = 0;
-    if (row->kind && !config_has_kind(e->config, row->kind)) {
-        struct fact fact = { .kind = FACT_KIND };
-        config_kind_spec(e->config, e->core, row->kind, &fact.kind_spec);
-        r = apply(e, &fact, err);
-    }
+    if (row->kind && !config_has_kind(e->config, row->kind))
+        r = config_apply_name(e->config, e->core, FACT_KIND, row->kind, err);
     if (r == 0 && row->limiter && !config_has_limiter(e->config, row->limiter)
-        && !core_limiter(e->core, symbol_of(e, row->limiter), &(struct limiter_view){ 0 })) {
-        struct fact fact = { .kind = FACT_LIMITER };
-        config_limiter_spec(e->config, e->core, row->limiter, &fact.limiter);
-        r = apply(e, &fact, err);
-    }
+        && !core_limiter(e->core, symbol_of(e, row->limiter), &(struct limiter_view){ 0 }))
+        r = config_apply_name(e->config, e->core, FACT_LIMITER, row->limiter, err);
     if (r == 0 && row->agent)
         r = engine_know_agent(e, row->agent, err);
     if (r == 0 && row->agent && !config_has_agent(e->config, row->agent)
-        && !core_agent_spec(e->core, symbol_of(e, row->agent), &(struct agent_spec){ 0 })) {
-        struct fact fact = { .kind = FACT_AGENT };
-        config_agent_spec(e->config, e->core, row->agent, &fact.agent);
-        r = apply(e, &fact, err);
-    }
+        && !core_agent_spec(e->core, symbol_of(e, row->agent), &(struct agent_spec){ 0 }))
+        r = config_apply_name(e->config, e->core, FACT_AGENT, row->agent, err);
     return r;
 }
 
@@ -138,8 +120,6 @@ static size_t split_resources(struct engine *e, const char *text, sym ret[RESOUR
         size_t length = strcspn(text, ",");
         if (length > 0)
             ret[count++] = symbol_intern(core_symbols(e->core), text, length);
-        if (length > 0 && strncmp(text, CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
-            engine_limit_children(e, name_of(e, ret[count - 1]));
         text += length + (text[length] == ',');
     }
     return count;
@@ -170,12 +150,6 @@ static int load_task(void *ctx, const struct task_row *row, struct error *err) {
     return r < 0 ? error_prefix(err, "stored task %" PRIu64, row->id) : 0;
 }
 
-static int load_external(void *ctx, const struct external_row *row, struct error *err) {
-    (void)err;
-    PARTS_CALL(load_external, ctx, row);
-    return 0;
-}
-
 static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     (void)err;
     struct engine *e = ctx;
@@ -199,16 +173,11 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
     run->boot_id = xstrdup(row->boot_id ? row->boot_id : "");
     run->executor = executor_kind_of(row->executor);
     PARTS_CALL(load_run, e, run, row);
-    bool has_tokens = row->tokens_in >= 0 || row->tokens_out >= 0;
-    if (!has_tokens && row->cost_micro_usd < 0)
-        return 0;
     struct fact fact = { .kind = FACT_RUN_TOKENS, .task = row->task, .attempt = row->attempt };
     fact.money = row->cost_micro_usd;
-    fact.tokens = -1;
-    if (has_tokens)
-        fact.tokens =
-            (row->tokens_in > 0 ? row->tokens_in : 0) + (row->tokens_out > 0 ? row->tokens_out : 0);
-    (void)core_apply(e->core, &fact, NULL);
+    fact.tokens = run_tokens(run);
+    if (fact.tokens >= 0 || fact.money >= 0)
+        (void)core_apply(e->core, &fact, NULL);
     return 0;
 }
 
@@ -224,7 +193,6 @@ static int begin(struct engine *e, struct error *err) {
     int r = apply(e, &loading, err);
     if (r == 0)
         r = apply(e, &clock, err);
-    agents_know_all(e);
     return r == 0 ? config_apply(e->config, e->core, err) : r;
 }
 
@@ -240,8 +208,6 @@ static int finish(struct engine *e, const struct store_totals *totals, struct er
     core_watch(e->core);
     if (r == 0)
         r = parts_try(e, TRY_CHECK_CONFIG, err);
-    if (r == 0)
-        r = agents_check(e, err);
     if (r == 0)
         r = parts_try(e, TRY_TAKE_CONFIG, err);
     if (r < 0)

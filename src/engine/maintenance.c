@@ -10,11 +10,8 @@ struct maintenance {
 PART_STATE(maintenance, struct maintenance, maintenance_of)
 
 static void maintain(struct engine *e, time_ms idle) {
-    time_ms span = store_maintain(e->store, idle);
-    if (span == TIME_NEVER)
-        loop_timer_clear(e->loop, maintenance_of(e)->timer);
-    else
-        loop_timer_set(e->loop, maintenance_of(e)->timer, loop_now_steady(e->loop) + span);
+    loop_timer_set(e->loop, maintenance_of(e)->timer,
+                   time_add(loop_now_steady(e->loop), store_maintain(e->store, idle)));
 }
 
 static void maintain_after_commit(struct engine *e) {

@@ -15,7 +15,7 @@ struct parts_with parts_with;
 
 /* Every engine of a process has the same parts, so repeating it changes nothing. */
 static void make_lists(void) {
-#define MAKE_LIST(hook)                                                                            \
+#define MAKE_LIST(result, hook, parameters)                                                        \
     for (size_t i = 0, count = 0; i < PART_MAX; i++)                                               \
         if (parts[i]->hook)                                                                        \
             parts_with.hook[count++] = parts[i];
@@ -56,18 +56,23 @@ int parts_try(struct engine *e, enum engine_try step, struct error *err) {
     return r;
 }
 
+/* Whether the hook of any part returns true. */
+#define RETURN_ANY(hook, ...)                                                                      \
+    for (const struct engine_part *const *part = parts_with.hook; *part; part++)                   \
+        if ((*part)->hook(__VA_ARGS__))                                                            \
+            return true;                                                                           \
+    return false
+
 bool parts_hold_answer(struct engine *e, struct engine_request *request) {
-    for (const struct engine_part *const *part = parts_with.holds_answer; *part; part++)
-        if ((*part)->holds_answer(e, request))
-            return true;
-    return false;
+    RETURN_ANY(holds_answer, e, request);
 }
 
 bool parts_have_work(const struct engine *e) {
-    for (const struct engine_part *const *part = parts_with.has_work; *part; part++)
-        if ((*part)->has_work(e))
-            return true;
-    return false;
+    RETURN_ANY(has_work, e);
+}
+
+bool parts_are_launching(const struct engine *e) {
+    RETURN_ANY(is_launching, e);
 }
 
 time_ms parts_next_wakeup(const struct engine *e) {
@@ -75,11 +80,4 @@ time_ms parts_next_wakeup(const struct engine *e) {
     for (const struct engine_part *const *part = parts_with.next_wakeup; *part; part++)
         next = time_min(next, (*part)->next_wakeup(e));
     return next;
-}
-
-bool parts_are_launching(const struct engine *e) {
-    for (const struct engine_part *const *part = parts_with.is_launching; *part; part++)
-        if ((*part)->is_launching(e))
-            return true;
-    return false;
 }

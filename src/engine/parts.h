@@ -38,6 +38,7 @@ struct live_run;
     X(sandboxes)                                                                                   \
     X(data_folder)                                                                                 \
     X(projects)                                                                                    \
+    X(agents)                                                                                      \
     /* sorted before `recovery` records ends */                                                    \
     X(allowances)                                                                                  \
     X(sessions)                                                                                    \
@@ -125,47 +126,56 @@ enum engine_try {
     TRY_MAX,
 };
 
+/* Hooks that every part may have, as X(result, name, parameters). Facts, orders and rows come by the
+ * thousand, and most parts do not react to them. So each of these hooks has a list of the parts that
+ * have it, in order and NULL-terminated. */
+/* clang-format off */
+#define LISTED_HOOKS(X) \
+    /* engine_apply, before and after the core has changed. Without a change, only the first. */ \
+    X(void, applying, (struct engine *e, const struct fact *fact)) \
+    X(void, applied, (struct engine *e, const struct fact *fact)) \
+    /* The first of `count` orders that are left of a decision; its event is written. */ \
+    X(void, ordered, (struct engine *e, const struct order *orders, size_t count)) \
+    /* A committed event. */ \
+    X(void, publish, (struct engine *e, const struct event_row *event)) \
+    /* True: the part has the request now, and calls `done` later. Abandoned: drops it, if held. */ \
+    X(bool, holds_answer, (struct engine *e, struct engine_request *request)) \
+    X(bool, abandoned, (struct engine *e, struct engine_request *request)) \
+    /* Rows, while they are loaded. A task is not in the core yet, and its spec may be adjusted. \
+     * A note goes to every part, which ignores those of others. */ \
+    X(int, load_project, (struct engine *e, const struct project_row *row, struct error *err)) \
+    X(void, load_group, (struct engine *e, const struct group_row *row)) \
+    X(void, load_external, (struct engine *e, const struct external_row *row)) \
+    X(void, load_task, (struct engine *e, struct task_spec *spec)) \
+    X(void, load_run, (struct engine *e, struct live_run *run, const struct run_row *row)) \
+    X(void, load_note, (struct engine *e, const struct note_row *row)) \
+    X(int, load_totals, (struct engine *e, const struct store_totals *totals, struct error *err)) \
+    /* Rows, when they are written after the decision. `spec` NULL: the task was deleted. */ \
+    X(void, task_changed, (struct engine *e, task_id task, const struct task_spec *spec)) \
+    X(void, limiter_changed, (struct engine *e, const struct limiter_row *row)) \
+    X(void, agent_changed, (struct engine *e, const struct agent_row *row)) \
+    X(void, run_ended, (struct engine *e, const struct spent_row *spent, enum outcome outcome)) \
+    /* The engine has a new configuration, which is not checked yet. */ \
+    X(void, config_replaced, (struct engine *e, const struct config *old)) \
+    /* The names of a new configuration are in the core; a refusal brings back the old one. */ \
+    X(int, apply_config, (struct engine *e, struct error *err)) \
+    /* The same with a configuration that is only tried, and a copy of the core. */ \
+    X(int, apply_to_copy, (const struct engine *e, const struct config *config, \
+                           struct core *copy, struct error *err)) \
+    /* A turn is needed now; when one is needed; a start order is not carried out yet. */ \
+    X(bool, has_work, (const struct engine *e)) \
+    X(time_ms, next_wakeup, (const struct engine *e)) \
+    X(bool, is_launching, (const struct engine *e))
+/* clang-format on */
+
 /* Every hook may be NULL. */
 struct engine_part {
     size_t state_size; /* 0: no state */
     void (*at[STEP_MAX])(struct engine *e);
     int (*try[TRY_MAX])(struct engine *e, struct error *err);
-
-    /* engine_apply, before and after the core has changed. Without a change, only the first. */
-    void (*applying)(struct engine *e, const struct fact *fact);
-    void (*applied)(struct engine *e, const struct fact *fact);
-    /* The first of `count` orders that are left of a decision; its event is written. */
-    void (*ordered)(struct engine *e, const struct order *orders, size_t count);
-    void (*publish)(struct engine *e, const struct event_row *event); /* a committed event */
-    /* True: the part has the request now, and calls `done` later. */
-    bool (*holds_answer)(struct engine *e, struct engine_request *request);
-    bool (*abandoned)(struct engine *e, struct engine_request *request); /* drops it, if held */
-
-    /* Rows, while they are loaded. A task is not in the core yet, and its spec may be adjusted. A
-     * note goes to every part, which ignores those of others. */
-    int (*load_project)(struct engine *e, const struct project_row *row, struct error *err);
-    void (*load_group)(struct engine *e, const struct group_row *row);
-    void (*load_external)(struct engine *e, const struct external_row *row);
-    void (*load_task)(struct engine *e, struct task_spec *spec);
-    void (*load_run)(struct engine *e, struct live_run *run, const struct run_row *row);
-    void (*load_note)(struct engine *e, const struct note_row *row);
-    int (*load_totals)(struct engine *e, const struct store_totals *totals, struct error *err);
-
-    /* Rows, when they are written after the decision. `spec` NULL: the task was deleted. */
-    void (*task_changed)(struct engine *e, task_id task, const struct task_spec *spec);
-    void (*limiter_changed)(struct engine *e, const struct limiter_row *row);
-    void (*agent_changed)(struct engine *e, const struct agent_row *row);
-    void (*run_ended)(struct engine *e, const struct spent_row *spent, enum outcome outcome);
-
-    /* The names of a new configuration are in the core; a refusal brings back the old one. */
-    int (*apply_config)(struct engine *e, struct error *err);
-    /* The same with a configuration that is only tried, and a copy of the core. */
-    int (*apply_to_copy)(const struct engine *e, const struct config *config, struct core *copy,
-                         struct error *err);
-
-    bool (*has_work)(const struct engine *e);       /* a turn is needed now */
-    time_ms (*next_wakeup)(const struct engine *e); /* when a turn is needed */
-    bool (*is_launching)(const struct engine *e);   /* a start order is not carried out yet */
+#define HOOK_MEMBER(result, name, parameters) result(*name) parameters;
+    LISTED_HOOKS(HOOK_MEMBER)
+#undef HOOK_MEMBER
 };
 
 /* Defines `accessor(e)`, which returns the state of a part. */
@@ -178,34 +188,8 @@ struct engine_part {
 ENGINE_PARTS(PART_DECLARATION)
 #undef PART_DECLARATION
 
-/* Facts, orders and rows come by the thousand, and most parts do not react to them. So each of
- * these hooks has a list of the parts that have it, in order and NULL-terminated. */
-#define LISTED_HOOKS(X)                                                                            \
-    X(applying)                                                                                    \
-    X(applied)                                                                                     \
-    X(ordered)                                                                                     \
-    X(publish)                                                                                     \
-    X(holds_answer)                                                                                \
-    X(abandoned)                                                                                   \
-    X(load_project)                                                                                \
-    X(load_group)                                                                                  \
-    X(load_external)                                                                               \
-    X(load_task)                                                                                   \
-    X(load_run)                                                                                    \
-    X(load_note)                                                                                   \
-    X(load_totals)                                                                                 \
-    X(task_changed)                                                                                \
-    X(limiter_changed)                                                                             \
-    X(agent_changed)                                                                               \
-    X(run_ended)                                                                                   \
-    X(apply_config)                                                                                \
-    X(apply_to_copy)                                                                               \
-    X(has_work)                                                                                    \
-    X(next_wakeup)                                                                                 \
-    X(is_launching)
-
 extern struct parts_with {
-#define HOOK_LIST(hook) const struct engine_part *hook[PART_MAX + 1];
+#define HOOK_LIST(result, hook, parameters) const struct engine_part *hook[PART_MAX + 1];
     LISTED_HOOKS(HOOK_LIST)
 #undef HOOK_LIST
 } parts_with;

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/json_write.h"
+#include "engine/budget/budget_internal.h"
 #include "engine/note.h"
 #include "engine/slurm/slurm_internal.h"
 
@@ -28,20 +29,18 @@ static void write_pace(void *ctx, const struct pace_spec *pace) {
 
 /* --- tasks and runs --------------------------------------------------------------------------- */
 
-#define RESOURCES_MAX 16
-
 uint32_t rows_digest(const struct task_spec *spec) {
     uint64_t digest = 0;
-#define SEE_SPEC(member) digest = hash_mix(digest, (uint64_t)spec->member);
-#define SEE_BOTH(member) SEE_SPEC(member)
-#define SEE_SAME(member)
-#define SEE_ROW(member)
-#define SEE(r, since, name, type, place, member, usual, flags)                                     \
+#define DIGEST_SPEC(member) digest = hash_mix(digest, (uint64_t)spec->member);
+#define DIGEST_BOTH(member) DIGEST_SPEC(member)
+#define DIGEST_SAME(member)
+#define DIGEST_ROW(member)
+#define DIGEST(r, since, name, type, place, member, usual, flags)                                  \
     if ((flags)&COLUMN_SEEN) {                                                                     \
-        SEE_##place(member)                                                                        \
+        DIGEST_##place(member)                                                                     \
     }
-    TASK_COLUMNS(SEE, _)
-    PROGRESS_COLUMNS(SEE, _)
+    TASK_COLUMNS(DIGEST, _)
+    PROGRESS_COLUMNS(DIGEST, _)
     return (uint32_t)(digest ^ digest >> 32);
 }
 
@@ -84,15 +83,6 @@ static const char *join_resources(struct engine *e, task_id task) {
     return joined;
 }
 
-static void fill_depends(struct engine *e, struct task_row *row) {
-    size_t count = core_task_depends(e->core, row->id, NULL, 0);
-    if (count == 0)
-        return;
-    task_id *items = arena_alloc(&e->turn.arena, count * sizeof(*items));
-    row->depends_on_count = core_task_depends(e->core, row->id, items, count);
-    row->depends_on = items;
-}
-
 /* The core reports it just before the task itself. */
 static void note_depends(void *ctx, task_id task) {
     struct engine *e = ctx;
@@ -111,8 +101,12 @@ static void write_task(void *ctx, task_id task) {
     }
     PARTS_CALL(task_changed, e, task, &row.spec);
     bool rewired = is_new || e->turn.rewired == task;
-    if (rewired)
-        fill_depends(e, &row);
+    size_t count = rewired ? core_task_depends(e->core, task, NULL, 0) : 0;
+    if (count > 0) {
+        task_id *items = arena_alloc(&e->turn.arena, count * sizeof(*items));
+        row.depends_on_count = core_task_depends(e->core, task, items, count);
+        row.depends_on = items;
+    }
     if (is_new) {
         row.resources = join_resources(e, task);
         core_set_tag(e->core, task, rows_digest(&row.spec));
@@ -166,15 +160,8 @@ static void write_usage(void *ctx, const struct usage_spec *bucket) {
     struct usage_row row = {
         .project = name_of(e, bucket->project),
         .bucket = bucket->at,
-        .tokens = bucket->tokens,
-        .unreported = bucket->unreported,
-        .reports = bucket->reports,
-        .starts = bucket->starts,
-        .completions = bucket->completions,
-        .money = bucket->money,
-        .priced = bucket->priced,
-        .unpriced = bucket->unpriced,
     };
+    SUMS_COPY(USAGE_COLUMNS, &row, bucket)
     store_add_usage(e->turn.batch, &row);
 }
 
@@ -243,10 +230,6 @@ void rows_write_run(struct engine *e, const struct live_run *run) {
     turn_wrote(e);
 }
 
-static int64_t known(int64_t value) {
-    return value > 0 ? value : 0;
-}
-
 /* Its usage stays in the sums after the run is deleted. */
 static void write_spent(struct engine *e, const struct run_row *run) {
     struct task_view view = { 0 };
@@ -257,11 +240,11 @@ static void write_spent(struct engine *e, const struct run_row *run) {
         .at = run->ended_at,
         .runs = 1,
         .ok = run->outcome == OUTCOME_OK,
-        .busy_ms = run->started_at > 0 ? known(run->ended_at - run->started_at) : 0,
-        .tokens_in = known(run->tokens_in),
-        .tokens_out = known(run->tokens_out),
-        .tokens_cached = known(run->tokens_cached),
-        .cost_micro_usd = known(run->cost_micro_usd),
+        .busy_ms = run->started_at > 0 ? known_amount(run->ended_at - run->started_at) : 0,
+        .tokens_in = known_amount(run->tokens_in),
+        .tokens_out = known_amount(run->tokens_out),
+        .tokens_cached = known_amount(run->tokens_cached),
+        .cost_micro_usd = known_amount(run->cost_micro_usd),
         .unknown_tokens = run->tokens_in < 0 && run->tokens_out < 0,
         .unknown_cost = run->cost_micro_usd < 0,
     };

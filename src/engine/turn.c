@@ -126,13 +126,6 @@ static void run_requests(struct engine *e) {
     }
 }
 
-/* While the commit is in flight: what a request does now does not delay its answer. */
-static void run_while_committing(struct engine *e) {
-    for (struct engine_request *request = e->turn.requests; request; request = request->next)
-        if (request->decided)
-            request->decided(e, request);
-}
-
 static void answer_requests(struct engine *e, enum store_outcome outcome, const struct error *err) {
     while (e->turn.requests) {
         struct engine_request *request = e->turn.requests;
@@ -332,13 +325,6 @@ static void stored(struct engine *e) {
 
 /* --- the turn -------------------------------------------------------------------------------- */
 
-static void read_clock(struct engine *e) {
-    /* Wall-clock time at the start, advanced by the monotonic clock: a jump of the wall clock
-     * neither stops a timer nor opens a gate early. */
-    time_ms now = e->wall_at_start + (loop_now_steady(e->loop) - e->steady_at_start);
-    e->now = time_max(now, e->now);
-}
-
 static time_ms next_wakeup(const struct engine *e) {
     time_ms next = time_min(core_next_wakeup(e->core), parts_next_wakeup(e));
     if (e->retry_at > e->now) /* the store refused: retry then, with what was kept */
@@ -397,7 +383,9 @@ static void committed(void *ctx, enum store_outcome outcome, const struct error 
 static void make_turn(struct engine *e) {
     if (!e->started || e->committing || turn_is_over(e))
         return;
-    read_clock(e);
+    /* Wall-clock time at the start, advanced by the monotonic clock: a jump of the wall clock
+     * neither stops a timer nor opens a gate early. */
+    e->now = time_max(e->now, e->wall_at_start + loop_now_steady(e->loop) - e->steady_at_start);
     if (!has_work(e)) {
         arm_timer(e);
         return;
@@ -418,20 +406,18 @@ static void make_turn(struct engine *e) {
     parts_step(e, STEP_AFTER_DECIDE);
     e->committing = true;
     store_commit(e->store, e->turn.batch, committed, e);
-    if (e->committing)
-        run_while_committing(e);
-}
-
-/* A store may break while idle: its server is down, or another daemon has taken over. A commit in
- * flight reports this itself. */
-static void check_store(struct engine *e) {
-    const struct error *why = store_why_broken(e->store);
-    if (why && !e->committing && e->broken.code == 0)
-        turn_break(e, why);
+    /* While the commit is in flight, what a request does does not delay its answer. */
+    for (struct engine_request *r = e->turn.requests; r && e->committing; r = r->next)
+        if (r->decided)
+            r->decided(e, r);
 }
 
 void engine_turn(struct engine *e) {
-    check_store(e);
+    /* A store may break while idle: its server is down, or another daemon has taken over. A commit
+     * in flight reports this itself. */
+    const struct error *why = store_why_broken(e->store);
+    if (why && !e->committing && e->broken.code == 0)
+        turn_break(e, why);
     make_turn(e);
     parts_step(e, STEP_ROUND_END);
 }

@@ -104,7 +104,7 @@ static void print_tokens(const struct engine *engine, struct strbuf *out) {
     metric_head(out, "tokens_total", "counter",
                 "Tokens of ended runs; input includes what came from a cache.");
     for (size_t i = 0; i < engine_tally_count(engine); i++) {
-        const struct engine_tally *t = engine_tally_at(engine, i);
+        const struct spent_row *t = engine_tally_at(engine, i);
         const int64_t numbers[] = { t->tokens_in, t->tokens_out, t->tokens_cached };
         static const char *const types[] = { "input", "output", "cached" };
         for (size_t k = 0; k < ARRAY_SIZE(types); k++) {
@@ -123,10 +123,10 @@ static void print_sums(const struct engine *engine, struct strbuf *out, const ch
                        const char *help, enum tally_number which) {
     metric_head(out, name, "counter", help);
     for (size_t i = 0; i < engine_tally_count(engine); i++) {
-        const struct engine_tally *t = engine_tally_at(engine, i);
+        const struct spent_row *t = engine_tally_at(engine, i);
         struct metric_label labels[] = { { "project", t->project }, { "agent", t->agent } };
-        const int64_t numbers[] = { (int64_t)t->runs, t->cost_micro_usd, (int64_t)t->unknown_cost,
-                                    (int64_t)t->unknown_tokens };
+        const int64_t numbers[] = { t->runs, t->cost_micro_usd, t->unknown_cost,
+                                    t->unknown_tokens };
         (which == TALLY_COST ? metric_series_micro : metric_series)(
             out, name, labels, ARRAY_SIZE(labels), numbers[which]);
     }

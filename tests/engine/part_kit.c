@@ -523,7 +523,7 @@ STAND_IN bool marker_is_held(const struct task_spec *t) {
     return false;
 }
 
-STAND_IN void denied_see_task(struct engine *e, const struct task_spec *t) {
+STAND_IN void denied_check_task(struct engine *e, const struct task_spec *t) {
     (void)e;
     (void)t;
 }

@@ -19,10 +19,10 @@ TEST(a_cancel_is_answered_when_every_shim_has_replied) {
     struct engine_request request = { .done = done, .cancels = true };
     part_kit_new(&kit, &stopping_part, PART_stopping);
     answered = 0;
-    assert_false(stopping_holds(&kit.engine, &request));
+    assert_false(stopping_part.holds_answer(&kit.engine, &request));
     stopping_sent(&kit.engine, &one);
     stopping_sent(&kit.engine, &other);
-    assert_true(stopping_holds(&kit.engine, &request));
+    assert_true(stopping_part.holds_answer(&kit.engine, &request));
     stopping_confirmed(&kit.engine, &one);
     assert_int_equal(answered, 0);
     stopping_confirmed(&kit.engine, &other);
@@ -36,7 +36,7 @@ TEST(a_run_whose_command_was_seen_holds_nothing_back) {
     struct engine_request request = { .done = done, .cancels = true };
     part_kit_new(&kit, &stopping_part, PART_stopping);
     stopping_sent(&kit.engine, &run);
-    assert_false(stopping_holds(&kit.engine, &request));
+    assert_false(stopping_part.holds_answer(&kit.engine, &request));
     part_kit_free(&kit);
 }
 
@@ -47,9 +47,9 @@ TEST(other_requests_do_not_wait_and_an_abandoned_one_is_dropped) {
     part_kit_new(&kit, &stopping_part, PART_stopping);
     answered = 0;
     stopping_sent(&kit.engine, &run);
-    assert_false(stopping_holds(&kit.engine, &other));
-    assert_true(stopping_holds(&kit.engine, &cancel));
-    assert_true(stopping_drop(&kit.engine, &cancel));
+    assert_false(stopping_part.holds_answer(&kit.engine, &other));
+    assert_true(stopping_part.holds_answer(&kit.engine, &cancel));
+    assert_true(stopping_part.abandoned(&kit.engine, &cancel));
     part_kit_free(&kit);
     assert_int_equal(answered, 0);
 }
@@ -61,7 +61,7 @@ TEST(the_end_of_the_daemon_answers_all) {
     part_kit_new(&kit, &stopping_part, PART_stopping);
     answered = 0;
     stopping_sent(&kit.engine, &run);
-    assert_true(stopping_holds(&kit.engine, &request));
+    assert_true(stopping_part.holds_answer(&kit.engine, &request));
     part_kit_free(&kit);
     assert_int_equal(answered, 1);
 }

@@ -45,7 +45,7 @@ TEST(too_many_pairs_become_one) {
         part_kit_step(&kit, STEP_STORED);
     }
     assert_int_equal(engine_tally_count(&kit.engine), TALLY_MAX);
-    const struct engine_tally *other = engine_tally_at(&kit.engine, TALLY_MAX - 1);
+    const struct spent_row *other = engine_tally_at(&kit.engine, TALLY_MAX - 1);
     assert_string_equal(other->project, "other");
     assert_int_equal(other->runs, 11);
     part_kit_free(&kit);

@@ -28,10 +28,9 @@ struct token {
 
 struct accesses {
     struct engine_request request; /* must be first: cast back from it */
-    struct engine *engine;
     LIST(struct token) tokens;
-    struct engine_tcp_listener entry;
-    bool asked; /* the request is queued */
+    struct engine_tcp_listener listener;
+    bool is_queued; /* the request */
 };
 
 PART_STATE(access, struct accesses, all_of)
@@ -140,14 +139,12 @@ static void used_is_written(struct engine *engine, struct engine_request *reques
     (void)engine;
     (void)outcome; /* after a failed commit it is as stored */
     (void)err;
-    ((struct accesses *)request)->asked = false;
+    ((struct accesses *)request)->is_queued = false;
 }
 
 static void access_init(struct engine *e) {
-    struct accesses *a = all_of(e);
-    a->engine = e;
-    a->request.run = write_used;
-    a->request.done = used_is_written;
+    all_of(e)->request.run = write_used;
+    all_of(e)->request.done = used_is_written;
 }
 
 void engine_use_access(struct engine *e, const char *id) {
@@ -157,11 +154,9 @@ void engine_use_access(struct engine *e, const char *id) {
         if (strcmp(token->view.id, id) != 0)
             continue;
         token->view.used_at = access_now(e);
-        if (a->asked || token->view.used_at < token->used_stored + USED_EVERY)
+        if (a->is_queued || token->view.used_at < token->used_stored + USED_EVERY)
             continue;
-        a->asked = true;
-        a->request.next = NULL;
-        a->request.wrote = a->request.cancels = false;
+        a->is_queued = true;
         engine_request(e, &a->request);
     }
 }
@@ -190,13 +185,6 @@ const struct engine_access *engine_access_named(const struct engine *e, const ch
     return NULL;
 }
 
-void access_hash(const char *text, uint8_t ret[SHA256_SIZE]) {
-    struct sha256 hash;
-    sha256_init(&hash);
-    sha256_add(&hash, text, strlen(text));
-    sha256_end(&hash, ret);
-}
-
 const struct engine_access *engine_find_access(const struct engine *e, const char *token) {
     uint8_t hash[SHA256_SIZE];
     const struct engine_access *found = NULL;
@@ -205,7 +193,7 @@ const struct engine_access *engine_find_access(const struct engine *e, const cha
     const char *id = token + strlen(PREFIX), *secret = id + ACCESS_ID_SIZE;
     if (secret[-1] != '_')
         return NULL;
-    access_hash(secret, hash);
+    sha256_of(secret, strlen(secret), hash);
     for (size_t i = 0; i < engine_access_count(e); i++) {
         const struct token *known = &all_of(e)->tokens.items[i];
         if (strncmp(known->view.id, id, ACCESS_ID_SIZE - 1) == 0 && sha256_same(known->hash, hash)
@@ -278,31 +266,27 @@ static void make_room(struct engine *e) {
         engine_end_access(e, oldest->id, NULL);
 }
 
-static size_t count_tokens(const struct engine *e) {
-    size_t count = 0;
-    for (size_t i = 0; i < engine_access_count(e); i++)
-        count += !engine_access_at(e, i)->session;
-    return count;
-}
-
 int engine_add_access(struct engine *e, const struct engine_access *draft,
                       char ret_token[ACCESS_TOKEN_SIZE], char ret_id[ACCESS_ID_SIZE],
                       struct error *err) {
     char secret[ACCESS_SECRET_SIZE];
     struct token token = { .view = *draft };
     const struct engine_access *other = engine_access_named(e, draft->name);
+    size_t count = 0;
+    for (size_t i = 0; i < engine_access_count(e); i++)
+        count += !engine_access_at(e, i)->session;
     if (!draft->session && other && engine_access_left(e, other) > 0)
         return error_set(err, -EEXIST,
                          "there is a token '%s' already: choose another name, or revoke it",
                          draft->name);
-    if (!draft->session && count_tokens(e) >= ACCESS_MAX)
+    if (!draft->session && count >= ACCESS_MAX)
         return error_set(err, -ENOSPC, "there are %u tokens already: revoke some", ACCESS_MAX);
     make_room(e);
     do
         make_id(token.view.id);
     while (engine_access_named(e, token.view.id));
     access_make_secret(secret);
-    access_hash(secret, token.hash);
+    sha256_of(secret, strlen(secret), token.hash);
     token.view.name = xstrdup(draft->name);
     token.view.created_at = access_now(e);
     token.view.used_at = 0;
@@ -329,25 +313,25 @@ void engine_end_access(struct engine *e, const char *id, const char *by) {
 
 /* --- TCP listener ----------------------------------------------------------------------------- */
 
-void engine_set_tcp_listener(struct engine *e, const struct engine_tcp_listener *entry) {
-    all_of(e)->entry = *entry;
+void engine_set_tcp_listener(struct engine *e, const struct engine_tcp_listener *listener) {
+    all_of(e)->listener = *listener;
 }
 
 const char *engine_tcp_listener_url(const struct engine *e) {
-    const struct engine_tcp_listener *entry = &all_of(e)->entry;
-    return entry->url ? entry->url(entry->ctx) : NULL;
+    const struct engine_tcp_listener *listener = &all_of(e)->listener;
+    return listener->url ? listener->url(listener->ctx) : NULL;
 }
 
 const char *engine_tcp_listener_problem(const struct engine *e) {
-    const struct engine_tcp_listener *entry = &all_of(e)->entry;
-    return entry->problem ? entry->problem(entry->ctx) : NULL;
+    const struct engine_tcp_listener *listener = &all_of(e)->listener;
+    return listener->problem ? listener->problem(listener->ctx) : NULL;
 }
 
 int engine_open_tcp_listener(struct engine *e, unsigned port, struct error *err) {
-    const struct engine_tcp_listener *entry = &all_of(e)->entry;
-    if (!entry->open)
+    const struct engine_tcp_listener *listener = &all_of(e)->listener;
+    if (!listener->open)
         return error_set(err, -ENOTSUP, "this daemon lets nobody in by TCP");
-    return entry->open(entry->ctx, port, err);
+    return listener->open(listener->ctx, port, err);
 }
 
 const struct engine_part access_part = {

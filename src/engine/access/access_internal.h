@@ -1,7 +1,6 @@
 /* access_internal.h: secrets and time of tokens and codes. Private to engine/access. */
 #pragma once
 
-#include "base/sha256.h"
 #include "engine/access.h"
 #include "engine/engine_internal.h"
 
@@ -9,4 +8,3 @@
 time_ms access_now(const struct engine *e);
 /* 32 random bytes, base64url. */
 void access_make_secret(char ret[ACCESS_SECRET_SIZE]);
-void access_hash(const char *text, uint8_t ret[SHA256_SIZE]);

@@ -1,3 +1,4 @@
+/* page_code.c: one-time codes for pages; see access.h. */
 #include "engine/access/access_internal.h"
 
 #include <errno.h>
@@ -27,17 +28,15 @@ struct page_codes {
 
 PART_STATE(page_codes, struct page_codes, codes_of)
 
-static void folder_of(const struct engine *e, struct strbuf *out) {
-    strbuf_printf(out, "%s/" FOLDER, e->home);
+static char *folder_of(const struct engine *e) {
+    return xasprintf("%s/" FOLDER, e->home);
 }
 
 static void end_code(const struct engine *e, struct code *code) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    if (code->path) {
-        folder_of(e, &folder);
-        private_file_remove(strbuf_text(&folder), strrchr(code->path, '/') + 1);
-        free(code->path);
-    }
+    _cleanup_(freep) char *folder = folder_of(e);
+    if (code->path)
+        private_file_remove(folder, strrchr(code->path, '/') + 1);
+    free(code->path);
     *code = (struct code){ 0 };
 }
 
@@ -64,9 +63,8 @@ static void page_codes_init(struct engine *e) {
 
 /* Removes files that an earlier daemon left. */
 static void page_codes_start(struct engine *e) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;
-    folder_of(e, &folder);
-    private_folder_clear(strbuf_text(&folder));
+    _cleanup_(freep) char *folder = folder_of(e);
+    private_folder_clear(folder);
 }
 
 static void page_codes_free(struct engine *e) {
@@ -77,10 +75,10 @@ static void page_codes_free(struct engine *e) {
     explicit_bzero(p->codes, sizeof(p->codes));
 }
 
-static struct code *find(struct engine *e, const char *text) {
+static struct code *find_code(struct engine *e, const char *text) {
     uint8_t hash[SHA256_SIZE];
     struct page_codes *p = codes_of(e);
-    access_hash(text, hash);
+    sha256_of(text, strlen(text), hash);
     for (struct code *code = p->codes; code < p->codes + CODES_MAX; code++)
         if (code->scope != ACCESS_NONE && sha256_same(code->hash, hash))
             return code;
@@ -96,7 +94,7 @@ time_ms engine_make_code(struct engine *e, enum access_scope scope, char ret_cod
             code = other;
     end_code(e, code);
     access_make_secret(ret_code);
-    access_hash(ret_code, code->hash);
+    sha256_of(ret_code, strlen(ret_code), code->hash);
     code->scope = scope;
     code->until = time_add(access_now(e), PAGE_CODE_LIFE);
     return code->until;
@@ -116,32 +114,27 @@ static void print_page(const char *link, struct strbuf *out) {
 
 int engine_write_code_file(struct engine *e, const char *text, const char *link,
                            const char **ret_path, struct error *err) {
-    _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT, page = STRBUF_INIT;
-    struct strbuf path = STRBUF_INIT;
+    _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
+    _cleanup_(freep) char *folder = folder_of(e);
     char secret[PAGE_CODE_SIZE];
-    struct code *code = find(e, text);
+    struct code *code = find_code(e, text);
     if (!code || strpbrk(link, "\"<>&' ;"))
         return error_set(err, -EINVAL, "this is no link of a page");
-    folder_of(e, &folder);
     access_make_secret(secret);
-    strbuf_printf(&path, "%s/", strbuf_text(&folder));
-    size_t name = path.length;
-    strbuf_printf(&path, "open-%.*s.html", (int)NAME_SIZE, secret);
+    _cleanup_(freep) char *path = xasprintf("%s/open-%.*s.html", folder, (int)NAME_SIZE, secret);
     print_page(link, &page);
-    int r = private_file_make(strbuf_text(&folder), path.text + name, page.text, page.length, err);
+    int r = private_file_make(folder, strrchr(path, '/') + 1, page.text, page.length, err);
     explicit_bzero(page.text, page.length);
-    if (r < 0) {
-        strbuf_finish(&path);
+    if (r < 0)
         return r;
-    }
-    code->path = strbuf_take(&path);
+    code->path = TAKE_PTR(path);
     *ret_path = code->path;
     remove_expired(codes_of(e));
     return 0;
 }
 
 struct page_code engine_take_code(struct engine *e, const char *text) {
-    struct code *code = find(e, text);
+    struct code *code = find_code(e, text);
     if (!code)
         return (struct page_code){ .scope = ACCESS_NONE };
     bool late = code->until <= access_now(e);

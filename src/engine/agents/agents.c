@@ -22,19 +22,13 @@ int engine_know_agent(struct engine *e, const char *name, struct error *err) {
         return 0;
     config_add_builtin_agent(e->config, name);
     const char *limiter = config_text(e->config, "agents.A.limiter", name);
-    if (*limiter && !core_limiter(e->core, symbol_of(e, limiter), &(struct limiter_view){ 0 })) {
-        struct fact fact = { .kind = FACT_LIMITER };
-        config_limiter_spec(e->config, e->core, limiter, &fact.limiter);
-        r = core_apply(e->core, &fact, err);
-    }
-    struct fact fact = { .kind = FACT_AGENT };
-    config_agent_spec(e->config, e->core, name, &fact.agent);
-    if (r >= 0)
-        r = core_apply(e->core, &fact, err);
-    return r < 0 ? r : 0;
+    if (*limiter && !core_limiter(e->core, symbol_of(e, limiter), &(struct limiter_view){ 0 }))
+        r = config_apply_name(e->config, e->core, FACT_LIMITER, limiter, err);
+    return r == 0 ? config_apply_name(e->config, e->core, FACT_AGENT, name, err) : r;
 }
 
-void agents_know_all(struct engine *e) {
+/* Those that the configuration names. */
+static void agents_know_all(struct engine *e) {
     for (size_t i = 0; i < config_agent_count(e->config); i++) {
         const char *const *others = NULL;
         const char *name = config_agent_name(e->config, i);
@@ -45,7 +39,8 @@ void agents_know_all(struct engine *e) {
     }
 }
 
-int agents_check(const struct engine *e, struct error *err) {
+/* Agents that may take over accept a prompt. */
+static int agents_check(struct engine *e, struct error *err) {
     int r = 0;
     for (size_t i = 0; r == 0 && i < config_agent_count(e->config); i++) {
         const char *const *others = NULL;
@@ -59,7 +54,8 @@ int agents_check(const struct engine *e, struct error *err) {
     return r;
 }
 
-void agents_stay_known(struct engine *e, const struct config *old) {
+/* Agents of the old configuration stay known. */
+static void agents_config_replaced(struct engine *e, const struct config *old) {
     for (size_t i = 0; i < config_agent_count(old); i++)
         config_add_builtin_agent(e->config, config_agent_name(old, i));
     agents_know_all(e);
@@ -227,3 +223,9 @@ void engine_agent_program(const struct engine *e, const char *agent, struct strb
     else if (*name && !strchr(name, '/'))
         (void)engine_find_in_path(path_of(e, agent), name, found);
 }
+
+const struct engine_part agents_part = {
+    .at = { [STEP_UNLOAD] = agents_know_all },
+    .try = { [TRY_CHECK_CONFIG] = agents_check },
+    .config_replaced = agents_config_replaced,
+};

@@ -70,7 +70,8 @@ void session_files_read(struct engine *e, const struct live_run *run,
  *
  * A larger claim is not booked: the known usage stays. If the run or its task has a budget, just
  * enough is booked to use that up, so that no claim keeps a run within its budget. An alert
- * (`usage:ID`) and an event (`run.usage_refused`) show the claim; correct.h books the truth. */
+ * (`usage:ID`) and an event (`run.usage_refused`) show the claim; engine_correct_run books the
+ * truth. */
 
 /* By the prices of its model, in millionths of a dollar; -1: unknown. */
 int64_t usage_guess_cost(const struct engine *e, const struct live_run *run,

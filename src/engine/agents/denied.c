@@ -1,3 +1,4 @@
+/* denied.c: permissions that agents were denied; see agents.h. */
 #include "engine/agents.h"
 
 #include <errno.h>
@@ -114,7 +115,7 @@ int engine_check_allow(const struct engine *e, task_id task, struct error *err) 
 
 /* --- alerts ---------------------------------------------------------------------------------- */
 
-void denied_see_task(struct engine *e, const struct task_spec *t) {
+void denied_check_task(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     if (!denied_is_held(t) || !engine_denied_why(e, t->id, &why))

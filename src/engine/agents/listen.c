@@ -119,7 +119,6 @@ const struct agent_adapter *listen_adapter(const struct engine *e, const char *a
 void listen_begin(struct engine *e, const struct live_run *run,
                   const struct agent_adapter *adapter) {
     struct run_key key = run_key_of(run);
-    struct strbuf folder = STRBUF_INIT;
     if (!adapter || listener_find(e, key))
         return;
     struct listener *one = xcalloc(1, sizeof(*one));
@@ -134,8 +133,7 @@ void listen_begin(struct engine *e, const struct live_run *run,
     one->is_elsewhere = run->executor != EXECUTOR_LOCAL;
     one->exit_by = TIME_NEVER;
     one->applied = one->live.usage = (struct agent_usage){ -1, -1, -1, -1 };
-    strbuf_printf(&folder, "%s/%s", e->runs_folder, run->view.folder);
-    one->folder = strbuf_take(&folder);
+    one->folder = xasprintf("%s/%s", e->runs_folder, run->view.folder);
     *LIST_ADD(&listening_of(e)->all) = one;
     loop_again(e->loop);
 }
@@ -463,16 +461,6 @@ static void listen_apply_usage(struct engine *e) {
 
 /* --- the round ------------------------------------------------------------------------------- */
 
-/* Frees those whose end is committed. A failed commit brings their run back. */
-static void drop_committed(struct engine *e) {
-    struct listening *l = listening_of(e);
-    for (size_t i = l->all.count; !e->committing && i-- > 0;)
-        if (!run_find_attempt(e, l->all.items[i]->run)) {
-            listener_free(l, l->all.items[i]);
-            l->all.items[i] = l->all.items[--l->all.count];
-        }
-}
-
 static void read_one(struct engine *e, struct listener *one, size_t *left) {
     if (!read_both(e, one, left)) {
         loop_again(e->loop);
@@ -509,21 +497,10 @@ static time_ms next_read(const struct listener *one) {
     return next;
 }
 
-static void set_timer(struct engine *e) {
-    struct listening *l = listening_of(e);
-    time_ms next = TIME_NEVER;
-    for (size_t i = 0; i < l->all.count; i++)
-        next = time_min(next, next_read(l->all.items[i]));
-    if (next == TIME_NEVER)
-        loop_timer_clear(e->loop, l->timer);
-    else
-        loop_timer_set(e->loop, l->timer, next);
-}
-
 /* At the end of each round. */
 static void listen_some(struct engine *e) {
     struct listening *l = listening_of(e);
-    time_ms now = loop_now_steady(e->loop);
+    time_ms now = loop_now_steady(e->loop), next = TIME_NEVER;
     size_t left = SLICE, count = l->all.count;
     if (count == 0)
         return;
@@ -538,8 +515,15 @@ static void listen_some(struct engine *e) {
             note_news(e, one);
         ask_to_exit(e, one);
     }
-    drop_committed(e);
-    set_timer(e);
+    /* Frees those whose end is committed. A failed commit brings their run back. */
+    for (size_t i = l->all.count; !e->committing && i-- > 0;)
+        if (!run_find_attempt(e, l->all.items[i]->run)) {
+            listener_free(l, l->all.items[i]);
+            l->all.items[i] = l->all.items[--l->all.count];
+        }
+    for (size_t i = 0; i < l->all.count; i++)
+        next = time_min(next, next_read(l->all.items[i]));
+    loop_timer_set(e->loop, l->timer, next);
 }
 
 static void listen_start(struct engine *e) {

@@ -198,13 +198,11 @@ struct memory {
     uint32_t still;              /* how many times in a row it was the same */
     uint32_t quick;              /* quick ends in a row */
     struct agent_denial *denial; /* what its last run was denied; or NULL */
-    size_t position;             /* in sessions.all */
 };
 
 struct sessions {
     struct slab slab;
     struct id_map of_task;
-    LIST(uint32_t) all; /* handles */
 };
 
 PART_STATE(sessions, struct sessions, sessions_of)
@@ -219,12 +217,6 @@ static bool same_task(const void *ctx, uint32_t handle, const void *key) {
     return memory_at(ctx, handle)->task == *(const task_id *)key;
 }
 
-static void sessions_init(struct engine *e) {
-    struct sessions *s = sessions_of(e);
-    slab_init(&s->slab, sizeof(struct memory));
-    id_map_init(&s->of_task, same_task, s);
-}
-
 static void free_talks_after(struct memory *m, size_t kept) {
     while (m->talks.count > kept) {
         struct talk *last = &m->talks.items[--m->talks.count];
@@ -233,31 +225,29 @@ static void free_talks_after(struct memory *m, size_t kept) {
     }
 }
 
-static void free_texts(struct memory *m) {
+/* May be repeated. */
+static void clear_memory(struct memory *m) {
     free_talks_after(m, 0);
     free(m->talks.items);
-    m->talks.items = NULL;
-    m->talks.capacity = 0;
     free(m->text);
     free(m->tree);
     free(m->denial);
-    m->denial = NULL;
+    *m = (struct memory){ .task = m->task };
 }
 
 static void sessions_free(struct engine *e) {
     struct sessions *s = sessions_of(e);
-    for (size_t i = 0; i < s->all.count; i++)
-        free_texts(memory_at(s, s->all.items[i]));
-    free(s->all.items);
+    for (uint32_t handle = 1; handle < s->slab.next; handle++)
+        clear_memory(memory_at(s, handle)); /* empty in a freed record */
     slab_finish(&s->slab);
     id_map_finish(&s->of_task);
-    *s = (struct sessions){ 0 };
 }
 
-/* Rows follow. */
-static void sessions_unload(struct engine *e) {
+static void sessions_reset(struct engine *e) {
+    struct sessions *s = sessions_of(e);
     sessions_free(e);
-    sessions_init(e);
+    slab_init(&s->slab, sizeof(struct memory));
+    id_map_init(&s->of_task, same_task, s);
 }
 
 static struct memory *find(const struct engine *e, task_id task) {
@@ -272,10 +262,8 @@ static struct memory *find_or_make(struct engine *e, task_id task) {
         return m;
     uint32_t handle = slab_alloc(&s->slab);
     m = memory_at(s, handle);
-    *m = (struct memory){ .task = task };
+    m->task = task;
     id_map_add(&s->of_task, hash_u64(task), handle);
-    m->position = s->all.count;
-    *LIST_ADD(&s->all) = handle;
     return m;
 }
 
@@ -384,7 +372,7 @@ static void sessions_load(struct engine *e, const struct note_row *row) {
         return;
     }
     struct memory *m = find_or_make(e, (task_id)task);
-    free_texts(m);
+    clear_memory(m);
     const json_t *others = json_object_get(note, "others");
     if (json_object_get(note, "agent") || json_object_get(note, "session"))
         load_talk(m, note);
@@ -597,12 +585,8 @@ void session_drop(struct engine *e, task_id task) {
     uint32_t handle = id_map_find(&s->of_task, hash_u64(task), &task);
     if (!handle)
         return;
-    struct memory *m = memory_at(s, handle);
-    uint32_t last = s->all.items[--s->all.count];
-    s->all.items[m->position] = last;
-    memory_at(s, last)->position = m->position;
     id_map_remove(&s->of_task, hash_u64(task), &task);
-    free_texts(m);
+    clear_memory(memory_at(s, handle));
     slab_free(&s->slab, handle);
     note_put_task(e, NOTE, task, NULL);
     turn_wrote(e);
@@ -621,8 +605,8 @@ static void sessions_ordered(struct engine *e, const struct order *order, size_t
 
 const struct engine_part sessions_part = {
     .state_size = sizeof(struct sessions),
-    .at = { [STEP_INIT] = sessions_init,
-            [STEP_UNLOAD] = sessions_unload,
+    .at = { [STEP_INIT] = sessions_reset,
+            [STEP_UNLOAD] = sessions_reset,
             [STEP_FREE] = sessions_free },
     .applied = sessions_applied,
     .ordered = sessions_ordered,

@@ -1,3 +1,4 @@
+/* trouble.c: why accounts and agents are closed; see agents.h. */
 #include "engine/agents.h"
 
 #include <jansson.h>
@@ -23,15 +24,15 @@ struct troubles {
 
 PART_STATE(trouble, struct troubles, troubles_of)
 
-static struct trouble *find(const struct engine *e, const char *key) {
+static struct trouble *find_trouble(const struct engine *e, const char *key) {
     for (size_t i = 0; i < troubles_of(e)->all.count; i++)
         if (strcmp(troubles_of(e)->all.items[i].key, key) == 0)
             return &troubles_of(e)->all.items[i];
     return NULL;
 }
 
-static void put_key(struct strbuf *out, enum trouble_kind kind, const char *name) {
-    strbuf_printf(out, "%s:%s", kinds[kind], name);
+static char *key_of(enum trouble_kind kind, const char *name) {
+    return xasprintf("%s:%s", kinds[kind], name);
 }
 
 static void set_text(char **field, const char *text) {
@@ -40,9 +41,8 @@ static void set_text(char **field, const char *text) {
     *field = copy;
 }
 
-static struct trouble *set(struct engine *e, const char *key,
-                           const struct engine_trouble *trouble) {
-    struct trouble *t = find(e, key);
+static void set_trouble(struct engine *e, const char *key, const struct engine_trouble *trouble) {
+    struct trouble *t = find_trouble(e, key);
     if (!t) {
         t = LIST_ADD(&troubles_of(e)->all);
         *t = (struct trouble){ .key = xstrdup(key) };
@@ -50,7 +50,6 @@ static struct trouble *set(struct engine *e, const char *key,
     set_text(&t->agent, trouble->agent);
     set_text(&t->message, trouble->message);
     set_text(&t->fix, trouble->fix);
-    return t;
 }
 
 static void trouble_free(struct engine *e) {
@@ -75,36 +74,26 @@ static void trouble_load(struct engine *e, const struct note_row *row) {
         .message = json_string_value(json_object_get(note, "message")),
         .fix = json_string_value(json_object_get(note, "fix")),
     };
-    (void)set(e, key, &text);
+    set_trouble(e, key, &text);
     json_decref(note);
 }
 
-static void keep(struct engine *e, enum trouble_kind kind, const char *name,
-                 const struct engine_trouble *trouble) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    put_key(&key, kind, name);
-    (void)set(e, strbuf_text(&key), trouble);
+static void store_trouble(struct engine *e, enum trouble_kind kind, const char *name,
+                          const struct engine_trouble *trouble) {
+    _cleanup_(freep) char *key = key_of(kind, name);
+    set_trouble(e, key, trouble);
     json_t *json = json_pack("{s:s, s:s, s:s}", "agent", trouble->agent, "message",
                              trouble->message, "fix", trouble->fix);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     json_decref(json);
     if (!text)
         return;
-    note_put(e, NOTE, strbuf_text(&key), text);
+    note_put(e, NOTE, key, text);
     turn_wrote(e);
     free(text);
 }
 
 /* --- the end of a run ------------------------------------------------------------------------ */
-
-static void put_fix(const struct engine *e, const char *agent, const struct agent_outcome *reported,
-                    struct strbuf *out) {
-    const struct agent_adapter *adapter = listen_adapter(e, agent);
-    if (reported->result == AGENT_BILLING)
-        strbuf_puts(out, "pay the bill or add credit at the provider");
-    else if (!adapter || !agent_print_login(adapter, agent, out))
-        strbuf_puts(out, "log in again, or set the right key");
-}
 
 static void account_closes(struct engine *e, const struct live_run *run,
                            const struct agent_outcome *reported) {
@@ -112,10 +101,15 @@ static void account_closes(struct engine *e, const struct live_run *run,
     struct task_spec spec = { 0 };
     if (!core_task_spec(e->core, run->task, &spec) || !spec.run_limiter)
         return;
-    put_fix(e, run->agent, reported, &fix);
-    keep(e, TROUBLE_ACCOUNT, name_of(e, spec.run_limiter),
-         &(struct engine_trouble){
-             .agent = run->agent, .message = reported->message, .fix = strbuf_text(&fix) });
+    const struct agent_adapter *adapter = listen_adapter(e, run->agent);
+    if (reported->result == AGENT_BILLING)
+        strbuf_puts(&fix, "pay the bill or add credit at the provider");
+    else if (!adapter || !agent_print_login(adapter, run->agent, &fix))
+        strbuf_puts(&fix, "log in again, or set the right key");
+    store_trouble(e, TROUBLE_ACCOUNT, name_of(e, spec.run_limiter),
+                  &(struct engine_trouble){ .agent = run->agent,
+                                            .message = reported->message,
+                                            .fix = strbuf_text(&fix) });
 }
 
 static void launch_failed(struct engine *e, const struct live_run *run, const struct run_end *end) {
@@ -123,9 +117,10 @@ static void launch_failed(struct engine *e, const struct live_run *run, const st
     if (!end->message[0])
         snprintf(quick, sizeof(quick), "it ended at once without output, with %s %d",
                  end->signal ? "signal" : "exit code", end->signal ? end->signal : end->code);
-    keep(e, TROUBLE_AGENT, run->agent,
-         &(struct engine_trouble){
-             .agent = run->agent, .message = end->message[0] ? end->message : quick, .fix = "" });
+    store_trouble(e, TROUBLE_AGENT, run->agent,
+                  &(struct engine_trouble){ .agent = run->agent,
+                                            .message = end->message[0] ? end->message : quick,
+                                            .fix = "" });
 }
 
 void trouble_ended(struct engine *e, const struct live_run *run, const struct run_end *end,
@@ -144,9 +139,8 @@ void trouble_ended(struct engine *e, const struct live_run *run, const struct ru
 
 bool engine_trouble(const struct engine *e, enum trouble_kind kind, const char *name,
                     struct engine_trouble *ret) {
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    put_key(&key, kind, name);
-    const struct trouble *t = find(e, strbuf_text(&key));
+    _cleanup_(freep) char *key = key_of(kind, name);
+    const struct trouble *t = find_trouble(e, key);
     if (!t || (kind == TROUBLE_ACCOUNT && limits_waited_out(e, name)))
         return false;
     *ret = (struct engine_trouble){ .agent = t->agent, .message = t->message, .fix = t->fix };

@@ -1,5 +1,5 @@
 /* usage.c: the tokens and the money that runs have used: what a run may book (agents_internal.h),
- * its reports, its end, and corrections by the owner (correct.h). */
+ * its reports, its end, and corrections by the owner (runs.h). */
 #include "engine/note.h"
 #include "engine/runs.h"
 
@@ -23,14 +23,6 @@ struct refusal {
     time_ms lived;
 };
 
-static int64_t known(int64_t value) {
-    return value > 0 ? value : 0;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* The maximum that a run of this age may book. */
 static int64_t most_of(const struct engine *e, const char *cap, const char *rate, time_ms lived) {
     int64_t most = config_number(e->config, cap, NULL);
@@ -38,28 +30,28 @@ static int64_t most_of(const struct engine *e, const char *cap, const char *rate
     if (per_minute == UNLIMITED)
         return most;
     double by_now = (double)per_minute * (double)time_add(lived, AHEAD) / (double)MINUTES(1);
-    return by_now < (double)USAGE_MOST ? smaller(most, (int64_t)by_now) : most;
+    return by_now < (double)USAGE_MOST ? time_min(most, (int64_t)by_now) : most;
 }
 
 /* What just exceeds the budget of the run or of its task; -1: no budget. */
 static int64_t passes(int64_t run_limit, int64_t task_limit, int64_t task_used) {
     int64_t left = task_limit == UNLIMITED ? UNLIMITED : usage_larger(0, task_limit - task_used);
-    int64_t least = smaller(run_limit, left);
+    int64_t least = time_min(run_limit, left);
     return least == UNLIMITED ? -1 : least + 1;
 }
 
 /* Booked for an implausible claim; never less than before, never more than is plausible. */
 static int64_t booked_instead(int64_t passing, int64_t most, int64_t before) {
-    int64_t instead = passing < 0 ? -1 : smaller(passing, most);
+    int64_t instead = passing < 0 ? -1 : time_min(passing, most);
     return instead > before ? instead : -1;
 }
 
 static void bound_tokens(const struct engine *e, const struct live_run *run, struct refusal *r,
                          struct agent_usage *claim) {
     const struct allowance *a = allowance_find(e, run->task);
-    int64_t in = known(run->view.tokens_in), out = known(run->view.tokens_out);
-    int64_t reported = usage_larger(in, smaller(claim->in, USAGE_MOST))
-                       + usage_larger(out, smaller(claim->out, USAGE_MOST));
+    int64_t in = known_amount(run->view.tokens_in), out = known_amount(run->view.tokens_out);
+    int64_t reported = usage_larger(in, time_min(claim->in, USAGE_MOST))
+                       + usage_larger(out, time_min(claim->out, USAGE_MOST));
     if (reported <= r->most_tokens || reported <= in + out)
         return;
     int64_t passing =
@@ -74,7 +66,7 @@ static void bound_tokens(const struct engine *e, const struct live_run *run, str
 static void bound_money(const struct engine *e, const struct live_run *run, struct refusal *r,
                         struct agent_usage *claim) {
     const struct allowance *a = allowance_find(e, run->task);
-    int64_t before = known(run->cost_micro_usd);
+    int64_t before = known_amount(run->cost_micro_usd);
     if (claim->cost_micro_usd <= r->most_usd || claim->cost_micro_usd <= before)
         return;
     int64_t passing =
@@ -86,17 +78,21 @@ static void bound_money(const struct engine *e, const struct live_run *run, stru
 
 /* --- reporting ------------------------------------------------------------------------------- */
 
-static void print_key(const struct engine *e, task_id task, struct strbuf *out) {
+static char *alert_key(const struct engine *e, task_id task) {
     char id[ENGINE_ID_MAX];
-    strbuf_printf(out, "usage:%s", engine_task_id(e, task, id));
+    return xasprintf("usage:%s", engine_task_id(e, task, id));
 }
 
-static void put_number(struct json_writer *w, const char *key, int64_t number) {
-    json_write_key(w, key);
+static void write_number(struct json_writer *w, int64_t number) {
     if (number < 0 || number == UNLIMITED)
         json_write_null(w);
     else
         json_write_int(w, number);
+}
+
+static void put_number(struct json_writer *w, const char *key, int64_t number) {
+    json_write_key(w, key);
+    write_number(w, number);
 }
 
 static void write_event(struct engine *e, const struct live_run *run, const struct refusal *r) {
@@ -114,8 +110,8 @@ static void write_event(struct engine *e, const struct live_run *run, const stru
 static void report_refusal(struct engine *e, const struct live_run *run, const struct refusal *r,
                            struct error *err) {
     char id[ENGINE_ID_MAX];
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, claim = STRBUF_INIT;
-    print_key(e, run->task, &key);
+    _cleanup_(strbuf_finish) struct strbuf claim = STRBUF_INIT;
+    _cleanup_(freep) char *key = alert_key(e, run->task);
     const char *and = r->tokens >= 0 && r->usd >= 0 ? " and " : "";
     if (r->tokens >= 0)
         strbuf_printf(&claim, "%" PRId64 " tokens%s", r->tokens, and);
@@ -128,7 +124,7 @@ static void report_refusal(struct engine *e, const struct live_run *run, const s
     (void)error_set(err, -ERANGE,
                     "%s after %" PRId64 " s is more than one run may book (%s): it was not booked",
                     strbuf_text(&claim), r->lived / 1000, by);
-    if (alert_raise(e, strbuf_text(&key), run->task, run->view.attempt,
+    if (alert_raise(e, key, run->task, run->view.attempt,
                     "'%s' reported %s after %" PRId64 " s, more than one run may book (%s): it was "
                     "not booked; 'sluice budget %s --booked-tokens N --booked-usd X' books what is "
                     "true",
@@ -298,26 +294,19 @@ void usage_book_end(struct engine *e, struct live_run *run, const struct run_end
  * of its end or, if no daemon was running then, a later one. Amounts are taken back from the bucket
  * of its end, then from later ones, then from earlier ones, from none more than it has. */
 
-struct booked {
-    int64_t in, out, cached, usd; /* -1: unknown */
-};
-
-static int64_t tokens_of(const struct booked *b) {
-    return b->in < 0 && b->out < 0 ? -1 : known(b->in) + known(b->out);
+static int64_t tokens_of(const struct agent_usage *u) {
+    return u->in < 0 && u->out < 0 ? -1 : known_amount(u->in) + known_amount(u->out);
 }
 
-struct buckets {
-    LIST(struct usage_spec) list; /* oldest first */
-};
+typedef LIST(struct usage_spec) bucket_list; /* oldest first */
 
 static void add_bucket(void *ctx, const struct usage_spec *bucket) {
-    *LIST_ADD(&((struct buckets *)ctx)->list) = *bucket;
+    *LIST_ADD((bucket_list *)ctx) = *bucket;
 }
 
 /* Takes up to `wanted` of `there`; subtracts it from `ret`. */
 static int64_t take(int64_t there, int64_t wanted, int64_t *ret) {
-    int64_t taken = there < wanted ? there : wanted;
-    taken = known(taken);
+    int64_t taken = known_amount(time_min(there, wanted));
     *ret -= taken;
     return taken;
 }
@@ -336,47 +325,50 @@ static void take_from(struct engine *e, const struct usage_spec *bucket,
 }
 
 static void take_back(struct engine *e, sym project, time_ms at, struct usage_spec wanted) {
-    struct buckets b = { 0 };
-    core_usage(e->core, project, add_bucket, &b);
+    bucket_list buckets = { 0 };
+    core_usage(e->core, project, add_bucket, &buckets);
     size_t first = 0; /* the last one that began before its end */
-    for (size_t i = 0; i < b.list.count; i++)
-        first = b.list.items[i].at <= at ? i : first;
-    for (size_t i = first; i < b.list.count; i++)
-        take_from(e, &b.list.items[i], &wanted);
+    for (size_t i = 0; i < buckets.count; i++)
+        first = buckets.items[i].at <= at ? i : first;
+    for (size_t i = first; i < buckets.count; i++)
+        take_from(e, &buckets.items[i], &wanted);
     for (size_t i = first; i-- > 0;)
-        take_from(e, &b.list.items[i], &wanted);
-    free(b.list.items);
+        take_from(e, &buckets.items[i], &wanted);
+    free(buckets.items);
 }
 
-static void correct_windows(struct engine *e, sym project, time_ms at, const struct booked *old,
-                            const struct booked *now) {
-    int64_t tokens = known(tokens_of(now)) - known(tokens_of(old));
-    int64_t money = known(now->usd) - known(old->usd);
-    bool priced = old->usd < 0 && now->usd >= 0;
+static void correct_windows(struct engine *e, sym project, time_ms at,
+                            const struct agent_usage *old, const struct agent_usage *now) {
+    int64_t tokens = known_amount(tokens_of(now)) - known_amount(tokens_of(old));
+    int64_t money = known_amount(now->cost_micro_usd) - known_amount(old->cost_micro_usd);
+    bool priced = old->cost_micro_usd < 0 && now->cost_micro_usd >= 0;
     struct fact more = { .kind = FACT_USAGE,
                          .usage = { .project = project,
-                                    .tokens = known(tokens),
+                                    .tokens = known_amount(tokens),
                                     .reports = tokens_of(old) < 0 && tokens_of(now) >= 0,
-                                    .money = known(money),
+                                    .money = known_amount(money),
                                     .priced = priced,
                                     .at = at } };
     take_back(e, project, at,
-              (struct usage_spec){
-                  .tokens = known(-tokens), .money = known(-money), .unpriced = priced });
+              (struct usage_spec){ .tokens = known_amount(-tokens),
+                                   .money = known_amount(-money),
+                                   .unpriced = priced });
     if (more.usage.tokens || more.usage.reports || more.usage.money || more.usage.priced)
         (void)engine_apply(e, &more, NULL);
 }
 
 static void correct_task(struct engine *e, const struct run_row *row, const struct task_view *view,
-                         const struct booked *old, const struct booked *now) {
+                         const struct agent_usage *old, const struct agent_usage *now) {
     struct allowance *a = allowance_get(e, row->task);
     struct engine_amounts limit = allowance_run_limit(e, row->task);
-    a->used.tokens = known(a->used.tokens + known(tokens_of(now)) - known(tokens_of(old)));
-    a->used.usd = known(a->used.usd + known(now->usd) - known(old->usd));
-    if (old->usd < 0 && now->usd >= 0 && a->unknown > 0)
+    a->used.tokens =
+        known_amount(a->used.tokens + known_amount(tokens_of(now)) - known_amount(tokens_of(old)));
+    a->used.usd = known_amount(a->used.usd + known_amount(now->cost_micro_usd)
+                               - known_amount(old->cost_micro_usd));
+    if (old->cost_micro_usd < 0 && now->cost_micro_usd >= 0 && a->unknown > 0)
         a->unknown--;
     if (row->attempt == view->attempt) {
-        a->last = (struct engine_amounts){ .tokens = tokens_of(now), .usd = now->usd };
+        a->last = (struct engine_amounts){ .tokens = tokens_of(now), .usd = now->cost_micro_usd };
         a->is_over = a->is_over && (a->last.tokens > limit.tokens || a->last.usd > limit.usd);
         a->by_agent = false;
     }
@@ -386,56 +378,53 @@ static void correct_task(struct engine *e, const struct run_row *row, const stru
 }
 
 static void correct_rows(struct engine *e, const struct run_row *row, const struct task_view *view,
-                         const struct booked *old, const struct booked *now) {
+                         const struct agent_usage *old, const struct agent_usage *now) {
     struct run_row changed = *row;
     changed.tokens_in = now->in;
     changed.tokens_out = now->out;
     changed.tokens_cached = now->cached;
-    changed.cost_micro_usd = now->usd;
+    changed.cost_micro_usd = now->cost_micro_usd;
     store_put_run(e->turn.batch, &changed);
-    store_add_spent(e->turn.batch,
-                    &(struct spent_row){
-                        .project = name_of(e, view->project),
-                        .agent = row->agent,
-                        .at = row->ended_at,
-                        .tokens_in = known(now->in) - known(old->in),
-                        .tokens_out = known(now->out) - known(old->out),
-                        .tokens_cached = known(now->cached) - known(old->cached),
-                        .cost_micro_usd = known(now->usd) - known(old->usd),
-                        .unknown_tokens = (tokens_of(now) < 0) - (tokens_of(old) < 0),
-                        .unknown_cost = (now->usd < 0) - (old->usd < 0),
-                    });
+    store_add_spent(
+        e->turn.batch,
+        &(struct spent_row){
+            .project = name_of(e, view->project),
+            .agent = row->agent,
+            .at = row->ended_at,
+            .tokens_in = known_amount(now->in) - known_amount(old->in),
+            .tokens_out = known_amount(now->out) - known_amount(old->out),
+            .tokens_cached = known_amount(now->cached) - known_amount(old->cached),
+            .cost_micro_usd = known_amount(now->cost_micro_usd) - known_amount(old->cost_micro_usd),
+            .unknown_tokens = (tokens_of(now) < 0) - (tokens_of(old) < 0),
+            .unknown_cost = (now->cost_micro_usd < 0) - (old->cost_micro_usd < 0),
+        });
     turn_wrote(e);
 }
 
 static void put_pair(struct json_writer *w, const char *key, int64_t old, int64_t now) {
     json_put_array(w, key);
-    for (int i = 0; i < 2; i++) {
-        int64_t number = i == 0 ? old : now;
-        if (number < 0)
-            json_write_null(w);
-        else
-            json_write_int(w, number);
-    }
+    write_number(w, old);
+    write_number(w, now);
     json_write_array_end(w);
 }
 
-static void write_correction(struct engine *e, const struct run_row *row, const struct booked *old,
-                             const struct booked *now, const char *by) {
+static void write_correction(struct engine *e, const struct run_row *row,
+                             const struct agent_usage *old, const struct agent_usage *now,
+                             const char *by) {
     struct event_data data;
     struct json_writer *w = event_begin(&data);
     put_pair(w, "tokens", tokens_of(old), tokens_of(now));
-    put_pair(w, "micro_usd", old->usd, now->usd);
+    put_pair(w, "micro_usd", old->cost_micro_usd, now->cost_micro_usd);
     put_text(w, "by", by);
     event_end(e, &data, "run.corrected", row->task, row->attempt);
 }
 
 int engine_correct_run(struct engine *e, const struct run_row *row,
                        const struct engine_correction *c, struct error *err) {
-    struct booked old = { row->tokens_in, row->tokens_out, row->tokens_cached,
-                          row->cost_micro_usd };
-    struct booked now = old;
-    _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
+    struct agent_usage old = { row->tokens_in, row->tokens_out, row->tokens_cached,
+                               row->cost_micro_usd };
+    struct agent_usage now = old;
+    _cleanup_(freep) char *key = alert_key(e, row->task);
     struct task_view view;
     char id[ENGINE_ID_MAX];
     engine_task_id(e, row->task, id);
@@ -447,17 +436,16 @@ int engine_correct_run(struct engine *e, const struct run_row *row,
                          "attempt %u of task '%s' has not ended: wait for it, or cancel it",
                          row->attempt, id);
     if (c->tokens_in >= 0 || c->tokens_out >= 0) {
-        now.in = known(c->tokens_in);
-        now.out = known(c->tokens_out);
+        now.in = known_amount(c->tokens_in);
+        now.out = known_amount(c->tokens_out);
         now.cached = now.cached > now.in ? now.in : now.cached;
     }
     if (c->cost_micro_usd >= 0)
-        now.usd = c->cost_micro_usd;
+        now.cost_micro_usd = c->cost_micro_usd;
     correct_windows(e, view.project, row->ended_at, &old, &now);
     correct_rows(e, row, &view, &old, &now);
     correct_task(e, row, &view, &old, &now);
     write_correction(e, row, &old, &now, c->by);
-    print_key(e, row->task, &key);
-    engine_alert_clear(e, strbuf_text(&key));
+    engine_alert_clear(e, key);
     return 0;
 }

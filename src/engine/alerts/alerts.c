@@ -39,13 +39,13 @@ struct alerts {
     LIST(struct alert) open;
     LIST(task_id) touched; /* changed in this turn, and may be a cause */
     LIST(task_id) heads;   /* representatives of the tasks that wait at a gate, during a scan */
-    size_t asked;          /* how many of them the store was asked about */
+    size_t queried;        /* how many of them the store was queried for */
     LIST(struct waiter) waiters;
     time_ms scan_at;    /* nothing can be stuck before */
     time_ms scanned_at; /* the last scan for stuck tasks */
     bool changed;       /* since the last scan */
     bool overdue;       /* the last scan found a long wait */
-    bool asking, answered;
+    bool is_querying, is_answered;
     struct floor_watch memory, load;
     time_ms stuck_after; /* alerts.stuck_s, cached because every turn needs it; 0: off */
 };
@@ -67,9 +67,9 @@ static void alerts_forget(struct engine *e) {
         free((char *)a->open.items[i].view.key);
         free((char *)a->open.items[i].view.text);
     }
-    a->open.count = a->touched.count = a->waiters.count = a->heads.count = a->asked = 0;
+    a->open.count = a->touched.count = a->waiters.count = a->heads.count = a->queried = 0;
     a->scan_at = a->scanned_at = 0;
-    a->answered = a->overdue = false;
+    a->is_answered = a->overdue = false;
 }
 
 static void alerts_free(struct engine *e) {
@@ -95,7 +95,13 @@ static bool alert_key_is(const char *key, const char *kind) {
     return strncmp(key, kind, length) == 0 && (key[length] == ':' || key[length] == '\0');
 }
 
-static struct alert *find(const struct engine *e, const char *key) {
+/* What the key is about: "web-3" of "chain:web-3". */
+static const char *subject_of(const struct alert *alert) {
+    const char *colon = strchr(alert->view.key, ':');
+    return colon ? colon + 1 : "";
+}
+
+static struct alert *find_alert(const struct engine *e, const char *key) {
     struct alerts *a = alerts_of(e);
     for (size_t i = 0; i < a->open.count; i++)
         if (strcmp(a->open.items[i].view.key, key) == 0)
@@ -104,7 +110,7 @@ static struct alert *find(const struct engine *e, const char *key) {
 }
 
 bool engine_alert_is_open(const struct engine *e, const char *key) {
-    return find(e, key) != NULL;
+    return find_alert(e, key) != NULL;
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -150,7 +156,7 @@ static void write_event(struct engine *e, const char *kind, const struct alert *
 bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attempt,
                  const char *format, ...) {
     bool too_many = alerts_of(e)->open.count >= ALERTS_MAX;
-    if (find(e, key) || (too_many && find(e, "many")))
+    if (find_alert(e, key) || (too_many && find_alert(e, "many")))
         return false;
     struct strbuf text = STRBUF_INIT;
     va_list args;
@@ -176,7 +182,7 @@ bool alert_raise(struct engine *e, const char *key, task_id task, uint32_t attem
 
 void engine_alert_clear(struct engine *e, const char *key) {
     struct alerts *a = alerts_of(e);
-    struct alert *alert = find(e, key);
+    struct alert *alert = find_alert(e, key);
     if (!alert)
         return;
     struct alert cleared = *alert;
@@ -200,36 +206,34 @@ void engine_alert_raise(struct engine *e, const char *key, const char *text) {
  * reported usage reaches its budget, not when the estimates of live runs close its gate for a
  * moment: that comes and goes with every run. Once per closing. */
 
-static bool alert_budget_is_held(const struct task_spec *t) {
+static bool is_held_by_budget(const struct task_spec *t) {
     return t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
 }
 
-static void alert_budget_see_task(struct engine *e, const struct task_spec *t) {
+static void check_held_by_budget(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    if (!alert_budget_is_held(t) || !engine_budget_why(e, t->id, &why))
+    if (!is_held_by_budget(t) || !engine_budget_why(e, t->id, &why))
         return;
     _cleanup_(freep) char *key = xasprintf("budget:%s", engine_task_id(e, t->id, id));
     alert_raise(e, key, t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));
 }
 
-/* --- windows --------------------------------------------------------------------------------- */
-
 static void put_amounts(struct strbuf *out, const struct budgets_view *v) {
-    if (budget_is_reached(&v->money)) {
-        money_put(out, v->money.used + v->money.live);
-        strbuf_puts(out, " of ");
-        money_put(out, v->money.budget);
-    } else {
+    if (!budget_is_reached(&v->money)) {
         strbuf_printf(out, "%" PRId64 " of %" PRId64 " tokens", v->tokens.used + v->tokens.live,
                       v->tokens.budget);
+        return;
     }
-    if (v->unpriced > 0 && budget_is_reached(&v->money))
+    money_put(out, v->money.used + v->money.live);
+    strbuf_puts(out, " of ");
+    money_put(out, v->money.budget);
+    if (v->unpriced > 0)
         strbuf_printf(out, ", and %u run%s of unknown cost,", v->unpriced,
                       v->unpriced == 1 ? "" : "s");
 }
 
-static void see_window(struct engine *e, sym symbol, const char *name) {
+static void check_budget_window(struct engine *e, sym symbol, const char *name) {
     struct budgets_view v;
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT, used = STRBUF_INIT;
     if (!core_budget_is_reached(e->core, symbol))
@@ -253,10 +257,10 @@ static void see_window(struct engine *e, sym symbol, const char *name) {
 }
 
 /* Costs a pass over the projects and the runs of those that have a budget. */
-static bool alert_window_is_over(const struct engine *e, const struct alert *alert) {
-    const char *name = strchr(alert->view.key, ':');
-    sym symbol = name ? symbol_known(e, name + 1) : 0;
-    return (name && !symbol) || !core_budget_is_reached(e->core, symbol);
+static bool window_is_over(const struct engine *e, const struct alert *alert) {
+    const char *project = subject_of(alert);
+    sym symbol = symbol_known(e, project);
+    return (*project && !symbol) || !core_budget_is_reached(e->core, symbol);
 }
 
 /* --- tasks that wait or run for too long ------------------------------------------------------ */
@@ -271,25 +275,23 @@ static bool alert_window_is_over(const struct engine *e, const struct alert *ale
  * stuck. An alert is over when no task there has waited for half as long, so a slowly moving queue
  * is reported once. */
 
-#define ASKED_EACH 200u       /* tasks per turn */
-#define SCAN_AGAIN MINUTES(1) /* while there is a long wait and something has changed */
+#define QUERIED_EACH 200u       /* tasks per turn */
+#define SCAN_AGAIN   MINUTES(1) /* while there is a long wait and something has changed */
 
 /* The next scan. */
 static time_ms alert_stuck_next(const struct engine *e) {
     const struct alerts *a = alerts_of(e);
-    time_ms limit = alerts_of(e)->stuck_after;
-    if (limit == 0)
+    time_ms limit = a->stuck_after;
+    if (limit == 0 || a->is_querying) /* the answer wakes us */
         return TIME_NEVER;
-    if (a->asking)
-        return TIME_NEVER; /* the answer wakes us */
-    if (a->answered || a->asked < a->heads.count)
+    if (a->is_answered || a->queried < a->heads.count)
         return e->now;
     if (a->overdue && a->changed)
         return time_min(a->scan_at, time_add(a->scanned_at, time_min(SCAN_AGAIN, limit / 2)));
     return a->scan_at;
 }
 
-static void sooner(struct engine *e, time_ms at) {
+static void scan_by(struct engine *e, time_ms at) {
     alerts_of(e)->scan_at = time_min(alerts_of(e)->scan_at, at);
 }
 
@@ -299,7 +301,7 @@ static void check_runs(struct engine *e, time_ms limit) {
         time_ms start = run->view.started_at ? run->view.started_at : run->view.ordered_at;
         time_ms due = time_add(start, limit);
         if (due > e->now) {
-            sooner(e, due);
+            scan_by(e, due);
             continue;
         }
         char id[ENGINE_ID_MAX];
@@ -310,10 +312,8 @@ static void check_runs(struct engine *e, time_ms limit) {
     }
 }
 
-/* --- waiting tasks --------------------------------------------------------------------------- */
-
 /* A person stopped it, or another alert covers it: one cause, one alert. */
-static bool is_meant(const struct engine *e, const struct verdict *v) {
+static bool needs_no_alert(const struct engine *e, const struct verdict *v) {
     if (v->gate == GATE_PAUSED || v->gate == GATE_PROJECT || v->gate == GATE_HELD
         || v->gate == GATE_HOST || v->gate == GATE_BREAKER)
         return true;
@@ -324,18 +324,18 @@ static bool is_meant(const struct engine *e, const struct verdict *v) {
            && task_state_is_failure(v->about_state);
 }
 
-static bool waits_where(const struct engine *e, task_id task, struct verdict *ret) {
-    return core_blocked(e->core, task, ret) && !is_meant(e, ret);
+static bool waits_at_gate(const struct engine *e, task_id task, struct verdict *ret) {
+    return core_blocked(e->core, task, ret) && !needs_no_alert(e, ret);
 }
 
-static void key_of(const struct engine *e, const struct verdict *v, struct strbuf *ret) {
+static void stuck_key(const struct engine *e, const struct verdict *v, struct strbuf *ret) {
     strbuf_clear(ret);
     strbuf_puts(ret, "stuck:");
     verdict_code(v, core_symbols(e->core), ret);
 }
 
-static void raise_for(struct engine *e, const struct waiter *waiter, const struct verdict *v,
-                      const char *key) {
+static void raise_stuck(struct engine *e, const struct waiter *waiter, const struct verdict *v,
+                        const char *key) {
     char id[ENGINE_ID_MAX];
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
     if (engine_alert_is_open(e, key))
@@ -351,9 +351,9 @@ static bool any_task_waits(struct engine *e, const char *key, time_ms limit) {
     for (size_t i = 0; i < alerts_of(e)->waiters.count; i++) {
         const struct waiter *waiter = &alerts_of(e)->waiters.items[i];
         struct verdict v;
-        if (e->now - waiter->since < limit / 2 || !waits_where(e, waiter->task, &v))
+        if (e->now - waiter->since < limit / 2 || !waits_at_gate(e, waiter->task, &v))
             continue;
-        key_of(e, &v, &other);
+        stuck_key(e, &v, &other);
         if (strcmp(strbuf_text(&other), key) == 0)
             return true;
     }
@@ -361,37 +361,37 @@ static bool any_task_waits(struct engine *e, const char *key, time_ms limit) {
 }
 
 /* The store has answered since when they wait. */
-static void take_answer(struct engine *e, time_ms limit) {
+static void conclude_scan(struct engine *e, time_ms limit) {
     struct alerts *a = alerts_of(e);
     _cleanup_(strbuf_finish) struct strbuf key = STRBUF_INIT;
-    a->answered = false;
+    a->is_answered = false;
     for (size_t i = 0; i < a->waiters.count; i++) {
         const struct waiter *waiter = &a->waiters.items[i];
         struct verdict v;
-        if (!waits_where(e, waiter->task, &v))
+        if (!waits_at_gate(e, waiter->task, &v))
             continue;
         if (e->now - waiter->since < limit) {
-            sooner(e, time_add(waiter->since, limit));
+            scan_by(e, time_add(waiter->since, limit));
             continue;
         }
         a->overdue = true;
-        key_of(e, &v, &key);
-        raise_for(e, waiter, &v, strbuf_text(&key));
+        stuck_key(e, &v, &key);
+        raise_stuck(e, waiter, &v, strbuf_text(&key));
     }
     for (size_t i = a->open.count; i-- > 0;) {
         const char *open = a->open.items[i].view.key;
         if (alert_key_is(open, "stuck") && !any_task_waits(e, open, limit))
             engine_alert_clear(e, open);
     }
-    a->heads.count = a->waiters.count = a->asked = 0;
+    a->heads.count = a->waiters.count = a->queried = 0;
 }
 
 /* For each slice. All answers are in before anything is concluded. */
-static void answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+static void waits_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct engine *e = ctx;
     struct alerts *a = alerts_of(e);
-    a->asking = false;
-    a->answered = a->asked == a->heads.count;
+    a->is_querying = false;
+    a->is_answered = a->queried == a->heads.count;
     for (size_t i = 0; !err && i < answer->count; i++)
         if (answer->specs[i].changed_at)
             *LIST_ADD(&a->waiters) = (struct waiter){ .task = answer->specs[i].id,
@@ -400,22 +400,22 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
 }
 
 /* The next slice: it bounds how long the loop is blocked. */
-static void ask_some(struct engine *e) {
+static void query_some(struct engine *e) {
     struct alerts *a = alerts_of(e);
-    size_t left = a->heads.count - a->asked;
-    struct store_query question = { .kind = QUERY_CHANGED,
-                                    .tasks = a->heads.items + a->asked,
-                                    .task_count = left < ASKED_EACH ? left : ASKED_EACH };
-    a->asked += question.task_count;
-    a->asking = true;
-    if (question.task_count > 0)
-        store_query(e->store, &question, answered, e);
+    size_t left = a->heads.count - a->queried;
+    struct store_query query = { .kind = QUERY_CHANGED,
+                                 .tasks = a->heads.items + a->queried,
+                                 .task_count = left < QUERIED_EACH ? left : QUERIED_EACH };
+    a->queried += query.task_count;
+    a->is_querying = true;
+    if (query.task_count > 0)
+        store_query(e->store, &query, waits_answered, e);
     else
-        answered(e, &(struct store_answer){ 0 }, NULL);
+        waits_answered(e, &(struct store_answer){ 0 }, NULL);
 }
 
 /* Skips tasks that are too young to wait for long, and those that need no alert. */
-static void see_head(void *ctx, task_id task) {
+static void add_head(void *ctx, task_id task) {
     struct engine *e = ctx;
     time_ms limit = alerts_of(e)->stuck_after;
     struct task_view view;
@@ -423,8 +423,8 @@ static void see_head(void *ctx, task_id task) {
     if (!core_task(e->core, task, &view))
         return;
     if (e->now - view.created_at < limit)
-        sooner(e, time_add(view.created_at, limit));
-    if (e->now - view.created_at >= limit / 2 && waits_where(e, task, &v))
+        scan_by(e, time_add(view.created_at, limit));
+    if (e->now - view.created_at >= limit / 2 && waits_at_gate(e, task, &v))
         *LIST_ADD(&alerts_of(e)->heads) = task;
 }
 
@@ -434,27 +434,27 @@ static void begin_scan(struct engine *e, time_ms limit) {
     a->changed = a->overdue = false;
     a->scanned_at = e->now;
     a->scan_at = TIME_NEVER;
-    a->heads.count = a->waiters.count = a->asked = 0;
+    a->heads.count = a->waiters.count = a->queried = 0;
     check_runs(e, limit);
     core_count(e->core, &counts);
-    size_t each = ASKED_EACH / (counts.classes + 1);
-    core_each_queue_head(e->core, each > 0 ? each : 1, ASKED_EACH, see_head, e);
-    ask_some(e);
+    size_t each = QUERIED_EACH / (counts.classes + 1);
+    core_each_queue_head(e->core, each > 0 ? each : 1, QUERIED_EACH, add_head, e);
+    query_some(e);
 }
 
 static void scan_for_stuck(struct engine *e) {
     struct alerts *a = alerts_of(e);
-    time_ms limit = alerts_of(e)->stuck_after;
-    if (limit == 0 || a->asking)
+    time_ms limit = a->stuck_after;
+    if (limit == 0 || a->is_querying)
         return;
     if (a->changed) /* tasks that begin to wait now can be stuck then */
-        sooner(e, time_add(e->now, limit));
-    if (!a->answered && a->asked < a->heads.count)
-        ask_some(e);
-    else if (!a->answered && alert_stuck_next(e) <= e->now)
+        scan_by(e, time_add(e->now, limit));
+    if (!a->is_answered && a->queried < a->heads.count)
+        query_some(e);
+    else if (!a->is_answered && alert_stuck_next(e) <= e->now)
         begin_scan(e, limit);
-    if (a->answered) /* at once: what was found is still true */
-        take_answer(e, limit);
+    if (a->is_answered) /* at once: what was found is still true */
+        conclude_scan(e, limit);
 }
 
 /* --- causes ----------------------------------------------------------------------------------- */
@@ -482,7 +482,7 @@ static void alerts_task_changed(struct engine *e, task_id task, const struct tas
     if (!spec)
         return;
     core_each_failed_prerequisite(e->core, task, touch, e); /* it may wait for them now */
-    if (task_state_is_failure(spec->state) || breaker_is_open(spec) || alert_budget_is_held(spec)
+    if (task_state_is_failure(spec->state) || breaker_is_open(spec) || is_held_by_budget(spec)
         || denied_is_held(spec))
         touch(e, task);
 }
@@ -530,7 +530,7 @@ static void alerts_agent_changed(struct engine *e, const struct agent_row *row) 
 }
 
 /* A group with a member that depends on a failed task will not finish by itself. */
-static void see_groups(struct engine *e, task_id failed, const task_id *users, size_t count) {
+static void check_groups_of(struct engine *e, task_id failed, const task_id *users, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct task_spec spec;
         if (!core_task_spec(e->core, users[i], &spec) || spec.group == 0
@@ -547,7 +547,7 @@ static void see_groups(struct engine *e, task_id failed, const task_id *users, s
     }
 }
 
-static void see_chain(struct engine *e, task_id task, enum task_state state) {
+static void check_chain(struct engine *e, task_id task, enum task_state state) {
     task_id users[EXAMPLES + 1];
     size_t count = core_task_waiters(e->core, task, users, EXAMPLES + 1);
     if (count == 0)
@@ -561,10 +561,10 @@ static void see_chain(struct engine *e, task_id task, enum task_state state) {
                 "'%s' is %s, and %s%s wait%s for it: retry it, or cancel what waits", id,
                 task_state_name(state), strbuf_text(&waiting),
                 count > EXAMPLES ? " and others" : "", count == 1 ? "s" : "");
-    see_groups(e, task, users, count);
+    check_groups_of(e, task, users, count);
 }
 
-static void see_breaker(struct engine *e, const struct task_spec *t) {
+static void check_breaker(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];
     _cleanup_(freep) char *key = xasprintf("breaker:%s", engine_task_id(e, t->id, id));
     alert_raise(e, key, t->id, t->attempt,
@@ -575,23 +575,23 @@ static void see_breaker(struct engine *e, const struct task_spec *t) {
                 id);
 }
 
-static void see_touched(struct engine *e) {
+static void check_touched(struct engine *e) {
     struct alerts *a = alerts_of(e);
     for (size_t i = 0; i < a->touched.count; i++) {
         struct task_spec spec;
         if (!core_task_spec(e->core, a->touched.items[i], &spec))
             continue;
         if (task_state_is_failure(spec.state))
-            see_chain(e, spec.id, spec.state);
+            check_chain(e, spec.id, spec.state);
         if (breaker_is_open(&spec))
-            see_breaker(e, &spec);
-        alert_budget_see_task(e, &spec);
-        denied_see_task(e, &spec);
+            check_breaker(e, &spec);
+        check_held_by_budget(e, &spec);
+        denied_check_task(e, &spec);
     }
     a->touched.count = 0;
 }
 
-static void see_disk(struct engine *e) {
+static void check_disk(struct engine *e) {
     if (e->retries > 0) /* the store refuses this too */
         return;
     int64_t floor = config_policy(e->config)->host.disk_min_mb;
@@ -615,7 +615,8 @@ static void see_disk(struct engine *e) {
 }
 
 /* True: it is low, a task waits for it, and it was not reported. */
-static bool must_report(struct engine *e, struct floor_watch *floor, bool low, const char *key) {
+static bool is_low_unreported(struct engine *e, struct floor_watch *floor, bool low,
+                              const char *key) {
     struct core_counts counts;
     if (floor->since == 0 || floor->low != low)
         *floor = (struct floor_watch){ .low = low, .since = e->now };
@@ -625,17 +626,18 @@ static bool must_report(struct engine *e, struct floor_watch *floor, bool low, c
     return counts.by_state[TASK_READY] > 0;
 }
 
-static void see_memory_and_load(struct engine *e) {
+static void check_memory_and_load(struct engine *e) {
     const struct policy *policy = config_policy(e->config);
     int64_t floor = policy->host.memory_min_mb, most = policy->host.load_max_milli;
-    if (must_report(e, &alerts_of(e)->memory,
-                    host_of(e)->memory_free_mb >= 0 && host_of(e)->memory_free_mb < floor,
-                    "memory"))
+    if (is_low_unreported(e, &alerts_of(e)->memory,
+                          host_of(e)->memory_free_mb >= 0 && host_of(e)->memory_free_mb < floor,
+                          "memory"))
         alert_raise(e, "memory", 0, 0,
                     "%lld MB of memory are available, the floor is %lld MB (host.memory_free_mb): "
                     "nothing starts until there is more; what runs goes on",
                     (long long)host_of(e)->memory_free_mb, (long long)floor);
-    if (must_report(e, &alerts_of(e)->load, most > 0 && host_of(e)->load_milli > most, "load"))
+    if (is_low_unreported(e, &alerts_of(e)->load, most > 0 && host_of(e)->load_milli > most,
+                          "load"))
         alert_raise(e, "load", 0, 0,
                     "the load is %.1f, the most is %.1f (host.load): nothing starts until it is "
                     "lower; what runs goes on",
@@ -643,12 +645,6 @@ static void see_memory_and_load(struct engine *e) {
 }
 
 /* --- is it over? ----------------------------------------------------------------------------- */
-
-/* What the key is about: "web-3" of "chain:web-3". */
-static const char *subject_of(const struct alert *alert) {
-    const char *colon = strchr(alert->view.key, ':');
-    return colon ? colon + 1 : "";
-}
 
 static bool chain_is_over(const struct engine *e, const struct alert *alert) {
     task_id user;
@@ -663,16 +659,13 @@ static bool group_is_over(const struct engine *e, const struct alert *alert) {
 
 static bool account_is_over(const struct engine *e, const struct alert *alert) {
     struct limiter_view view;
-    const char *name = subject_of(alert);
-    sym symbol = symbol_known(e, name);
-    return !symbol || !core_limiter(e->core, symbol, &view) || !view.closed;
+    return !core_limiter(e->core, symbol_known(e, subject_of(alert)), &view) || !view.closed;
 }
 
 static bool agent_is_over(const struct engine *e, const struct alert *alert) {
     struct agent_spec spec;
-    const char *name = subject_of(alert);
-    sym symbol = symbol_known(e, name);
-    return !symbol || !core_agent_spec(e->core, symbol, &spec) || spec.openings == 0;
+    return !core_agent_spec(e->core, symbol_known(e, subject_of(alert)), &spec)
+           || spec.openings == 0;
 }
 
 static bool run_is_over(const struct engine *e, const struct alert *alert) {
@@ -699,7 +692,7 @@ static const struct {
     bool (*lasts)(const struct task_spec *task);
 } task_kinds[] = {
     { "breaker", breaker_is_open },
-    { "budget", alert_budget_is_held },
+    { "budget", is_held_by_budget },
     { "denied", denied_is_held },
     { "marker", marker_is_held },
 };
@@ -710,7 +703,7 @@ static const struct {
 } kinds[] = {
     { "account", account_is_over },
     { "agent", agent_is_over },
-    { "window", alert_window_is_over },
+    { "window", window_is_over },
     { "chain", chain_is_over },
     { "group", group_is_over },
     { "run", run_is_over },
@@ -749,7 +742,7 @@ static bool is_over(const struct engine *e, const struct alert *alert) {
     return true;
 }
 
-static bool clear_what_is_over(struct engine *e) {
+static bool clear_ended_alerts(struct engine *e) {
     struct alerts *a = alerts_of(e);
     bool any = false;
     for (size_t i = a->open.count; i-- > 0;) {
@@ -762,30 +755,30 @@ static bool clear_what_is_over(struct engine *e) {
 }
 
 /* A group may wait for two failed tasks, and the reported one has recovered. */
-static void see_chains_again(struct engine *e) {
+static void check_groups_again(struct engine *e) {
     for (size_t i = 0; i < alerts_of(e)->open.count; i++) {
         struct alert alert = alerts_of(e)->open.items[i];
         task_id users[EXAMPLES + 1];
         if (alert_key_is(alert.view.key, "chain"))
-            see_groups(e, alert.view.task, users,
-                       core_task_waiters(e->core, alert.view.task, users, EXAMPLES + 1));
+            check_groups_of(e, alert.view.task, users,
+                            core_task_waiters(e->core, alert.view.task, users, EXAMPLES + 1));
     }
 }
 
 static void alerts_turn(struct engine *e) {
     struct alerts *a = alerts_of(e);
     a->changed = a->changed || store_batch_count(e->turn.batch) > 0;
-    see_disk(e);
-    see_memory_and_load(e);
-    see_touched(e);
+    check_disk(e);
+    check_memory_and_load(e);
+    check_touched(e);
     if (store_batch_count(e->turn.batch) > 0) {
-        see_window(e, 0, NULL);
+        check_budget_window(e, 0, NULL);
         for (size_t i = 0; i < engine_project_count(e); i++)
-            see_window(e, project_at(e, i)->symbol, project_at(e, i)->name);
+            check_budget_window(e, project_at(e, i)->symbol, project_at(e, i)->name);
     }
     scan_for_stuck(e);
-    if (a->open.count > 0 && clear_what_is_over(e))
-        see_chains_again(e);
+    if (a->open.count > 0 && clear_ended_alerts(e))
+        check_groups_again(e);
 }
 
 static time_ms alerts_next(const struct engine *e) {

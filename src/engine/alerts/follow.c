@@ -26,6 +26,7 @@
 
 struct follower {
     struct engine *engine;
+    struct follower *next_follower;
     char *name;
     follower_handle handle;
     void *ctx;
@@ -46,7 +47,7 @@ struct follower {
 };
 
 struct follow {
-    LIST(struct follower *) all;
+    struct follower *first;
 };
 
 PART_STATE(follow, struct follow, follow_of)
@@ -59,16 +60,19 @@ struct follower *follower_new(struct engine *engine, const char *name, follower_
     f->name = xstrdup(name);
     f->handle = handle;
     f->ctx = ctx;
-    *LIST_ADD(&follow_of(engine)->all) = f;
+    struct follower **end = &follow_of(engine)->first;
+    while (*end)
+        end = &(*end)->next_follower;
+    *end = f;
     return f;
 }
 
 static void follow_free(struct engine *e) {
-    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
-        free(follow_of(e)->all.items[i]->name);
-        free(follow_of(e)->all.items[i]);
+    for (struct follower *f = follow_of(e)->first, *next; f; f = next) {
+        next = f->next_follower;
+        free(f->name);
+        free(f);
     }
-    free(follow_of(e)->all.items);
 }
 
 /* --- the start ------------------------------------------------------------------------------- */
@@ -78,19 +82,16 @@ static void follow_load(struct engine *e, const struct note_row *row) {
     const char *name = note_number(row, NOTE_PREFIX, &seq);
     if (e->started || !name || seq < 0)
         return;
-    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
-        struct follower *f = follow_of(e)->all.items[i];
+    for (struct follower *f = follow_of(e)->first; f; f = f->next_follower)
         if (strcmp(f->name, name) == 0) {
             f->cursor = f->written = (uint64_t)seq;
             f->known = true;
         }
-    }
 }
 
 /* Everything is loaded: new followers begin after the last event. */
 static void follow_loaded(struct engine *e) {
-    for (size_t i = 0; !e->started && i < follow_of(e)->all.count; i++) {
-        struct follower *f = follow_of(e)->all.items[i];
+    for (struct follower *f = follow_of(e)->first; f && !e->started; f = f->next_follower) {
         /* Numbers only rise: a cursor ahead of them all is from another life of the store. */
         if (f->cursor > e->committed_event)
             f->known = false;
@@ -119,11 +120,9 @@ static void hand_out(struct follower *f, const struct event_row *event) {
 }
 
 static void follow_publish(struct engine *e, const struct event_row *event) {
-    for (size_t i = 0; i < follow_of(e)->all.count && !e->ending; i++) {
-        struct follower *f = follow_of(e)->all.items[i];
+    for (struct follower *f = follow_of(e)->first; f && !e->ending; f = f->next_follower)
         if (event->seq == f->next && !f->asking && has_room(f))
             hand_out(f, event);
-    }
 }
 
 void follower_done(struct follower *f, uint64_t seq) {
@@ -209,8 +208,7 @@ static void ask(struct follower *f) {
 static void follow_some(struct engine *e) {
     if (!e->started || e->broken.code || e->ending)
         return;
-    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
-        struct follower *f = follow_of(e)->all.items[i];
+    for (struct follower *f = follow_of(e)->first; f; f = f->next_follower) {
         f->gap = f->gap && !is_idle(f);
         if (is_behind(f) && !f->asking && !f->gap && has_room(f))
             ask(f);
@@ -221,11 +219,9 @@ static void follow_some(struct engine *e) {
 
 /* Whether a cursor is worth a commit of its own. */
 static bool follow_must_write(const struct engine *e) {
-    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
-        const struct follower *f = follow_of(e)->all.items[i];
+    for (const struct follower *f = follow_of(e)->first; f; f = f->next_follower)
         if (f->cursor - f->written >= MANY || ((e->ending || f->saved) && f->cursor != f->written))
             return true;
-    }
     return false;
 }
 
@@ -233,8 +229,7 @@ static void follow_write(struct engine *e) {
     bool all = follow_must_write(e);
     if (!all && store_batch_count(e->turn.batch) == 0)
         return;
-    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
-        struct follower *f = follow_of(e)->all.items[i];
+    for (struct follower *f = follow_of(e)->first; f; f = f->next_follower) {
         f->is_writing = false;
         if (f->cursor == f->written && f->known)
             continue;
@@ -247,8 +242,7 @@ static void follow_write(struct engine *e) {
 }
 
 static void follow_stored(struct engine *e) {
-    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
-        struct follower *f = follow_of(e)->all.items[i];
+    for (struct follower *f = follow_of(e)->first; f; f = f->next_follower) {
         if (!f->is_writing)
             continue;
         f->written = f->writing;
@@ -261,8 +255,8 @@ static void follow_stored(struct engine *e) {
 
 /* The cursors in the batch were not stored. */
 static void follow_undone(struct engine *e) {
-    for (size_t i = 0; i < follow_of(e)->all.count; i++)
-        follow_of(e)->all.items[i]->is_writing = false;
+    for (struct follower *f = follow_of(e)->first; f; f = f->next_follower)
+        f->is_writing = false;
 }
 
 void follow_end(struct engine *e) {
@@ -275,11 +269,9 @@ bool follow_is_ending(const struct engine *e) {
 }
 
 bool follow_is_busy(const struct engine *e) {
-    for (size_t i = 0; i < follow_of(e)->all.count; i++) {
-        const struct follower *f = follow_of(e)->all.items[i];
+    for (const struct follower *f = follow_of(e)->first; f; f = f->next_follower)
         if ((!is_idle(f) && !f->rests) || f->cursor != f->written)
             return true;
-    }
     return false;
 }
 

@@ -132,23 +132,15 @@ static void log_tick(struct engine *e, const struct core_counts *counts) {
 
 /* --- the depth of the queue ------------------------------------------------------------------ */
 
-static time_ms depth_every(const struct engine *e) {
-    return journal_of(e)->depth_every;
-}
-
-static amount depth_of_all(const struct engine *e) {
-    return core_queue_depth(e->core, 0);
-}
-
 static bool depth_has_changed(const struct engine *e) {
-    amount depth = depth_of_all(e);
-    return depth > 0 && depth != journal_of(e)->logged_depth && depth_every(e) > 0;
+    amount depth = core_queue_depth(e->core, 0);
+    return depth > 0 && depth != journal_of(e)->logged_depth && journal_of(e)->depth_every > 0;
 }
 
 static void log_depth(struct engine *e) {
     struct journal *j = journal_of(e);
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    amount all = depth_of_all(e), rest = all;
+    amount all = core_queue_depth(e->core, 0), rest = all;
     for (size_t i = 0; i < config_kind_count(e->config); i++) {
         const char *name = config_kind_name(e->config, i);
         sym symbol = symbol_known(e, name);
@@ -166,10 +158,10 @@ static void log_depth(struct engine *e) {
 
 static void check_depth(struct engine *e) {
     struct journal *j = journal_of(e);
-    if (depth_of_all(e) == 0) {
+    if (core_queue_depth(e->core, 0) == 0) {
         j->depth_at = e->now;
         j->logged_depth = -1;
-    } else if (depth_has_changed(e) && e->now - j->depth_at >= depth_every(e)) {
+    } else if (depth_has_changed(e) && e->now - j->depth_at >= j->depth_every) {
         log_depth(e);
     }
 }
@@ -187,9 +179,8 @@ static void journal_turn(struct engine *e) {
 
 /* After the decisions of a turn. */
 static time_ms journal_next(const struct engine *e) {
-    if (!depth_has_changed(e))
-        return TIME_NEVER;
-    return time_add(journal_of(e)->depth_at, depth_every(e));
+    const struct journal *j = journal_of(e);
+    return depth_has_changed(e) ? time_add(j->depth_at, j->depth_every) : TIME_NEVER;
 }
 
 const struct engine_part journal_part = {

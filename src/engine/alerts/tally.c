@@ -6,21 +6,22 @@
 #include "engine/alerts/alerts_internal.h"
 #include "engine/engine.h"
 
-struct noted {
-    struct engine_tally sums; /* owns its names */
+/* Its end is not committed yet. */
+struct ended_run {
+    struct spent_row spent; /* owns its names */
     enum outcome outcome;
 };
 
 struct tally {
-    LIST(struct engine_tally) pairs; /* own their names */
-    LIST(struct noted) noted;
+    LIST(struct spent_row) pairs; /* own their names */
+    LIST(struct ended_run) ended;
     uint64_t outcomes[OUTCOME_MAX];
     struct latency turns;
 };
 
 PART_STATE(tally, struct tally, tally_of)
 
-static void names_free(struct engine_tally *pair) {
+static void names_free(struct spent_row *pair) {
     free((char *)(uintptr_t)pair->project);
     free((char *)(uintptr_t)pair->agent);
 }
@@ -28,9 +29,9 @@ static void names_free(struct engine_tally *pair) {
 /* The commit failed. */
 static void tally_drop(struct engine *e) {
     struct tally *t = tally_of(e);
-    for (size_t i = 0; i < t->noted.count; i++)
-        names_free(&t->noted.items[i].sums);
-    t->noted.count = 0;
+    for (size_t i = 0; i < t->ended.count; i++)
+        names_free(&t->ended.items[i].spent);
+    t->ended.count = 0;
 }
 
 static void tally_free(struct engine *e) {
@@ -39,50 +40,36 @@ static void tally_free(struct engine *e) {
     for (size_t i = 0; i < t->pairs.count; i++)
         names_free(&t->pairs.items[i]);
     free(t->pairs.items);
-    free(t->noted.items);
+    free(t->ended.items);
 }
 
 static void tally_run_ended(struct engine *e, const struct spent_row *spent, enum outcome outcome) {
-    *LIST_ADD(&tally_of(e)->noted) = (struct noted){
-        .sums = { .project = xstrdup(spent->project ? spent->project : ""),
-                  .agent = xstrdup(spent->agent ? spent->agent : ""),
-                  .runs = (uint64_t)spent->runs,
-                  .unknown_tokens = (uint64_t)spent->unknown_tokens,
-                  .unknown_cost = (uint64_t)spent->unknown_cost,
-                  .tokens_in = spent->tokens_in,
-                  .tokens_out = spent->tokens_out,
-                  .tokens_cached = spent->tokens_cached,
-                  .cost_micro_usd = spent->cost_micro_usd },
-        .outcome = outcome,
-    };
+    struct ended_run *ended = LIST_ADD(&tally_of(e)->ended);
+    *ended = (struct ended_run){ .spent = *spent, .outcome = outcome };
+    ended->spent.project = xstrdup(spent->project ? spent->project : "");
+    ended->spent.agent = xstrdup(spent->agent ? spent->agent : "");
 }
 
-static struct engine_tally *pair_of(struct tally *t, const char *project, const char *agent) {
+static struct spent_row *pair_of(struct tally *t, const char *project, const char *agent) {
     for (size_t i = 0; i < t->pairs.count; i++)
         if (strcmp(t->pairs.items[i].project, project) == 0
             && strcmp(t->pairs.items[i].agent, agent) == 0)
             return &t->pairs.items[i];
     if (t->pairs.count >= TALLY_MAX - 1 && strcmp(project, "other") != 0)
         return pair_of(t, "other", "other");
-    struct engine_tally *pair = LIST_ADD(&t->pairs);
-    *pair = (struct engine_tally){ .project = xstrdup(project), .agent = xstrdup(agent) };
+    struct spent_row *pair = LIST_ADD(&t->pairs);
+    *pair = (struct spent_row){ .project = xstrdup(project), .agent = xstrdup(agent) };
     return pair;
 }
 
 /* The commit is on disk. */
 static void tally_settle(struct engine *e) {
     struct tally *t = tally_of(e);
-    for (size_t i = 0; i < t->noted.count; i++) {
-        const struct engine_tally *more = &t->noted.items[i].sums;
-        struct engine_tally *pair = pair_of(t, more->project, more->agent);
-        pair->runs += more->runs;
-        pair->unknown_tokens += more->unknown_tokens;
-        pair->unknown_cost += more->unknown_cost;
-        pair->tokens_in += more->tokens_in;
-        pair->tokens_out += more->tokens_out;
-        pair->tokens_cached += more->tokens_cached;
-        pair->cost_micro_usd += more->cost_micro_usd;
-        t->outcomes[t->noted.items[i].outcome]++;
+    for (size_t i = 0; i < t->ended.count; i++) {
+        const struct spent_row *more = &t->ended.items[i].spent;
+        struct spent_row *pair = pair_of(t, more->project, more->agent);
+        SUMS_ADD(SPENT_COLUMNS, pair, more)
+        t->outcomes[t->ended.items[i].outcome]++;
     }
     tally_drop(e);
 }
@@ -95,7 +82,7 @@ size_t engine_tally_count(const struct engine *e) {
     return tally_of(e)->pairs.count;
 }
 
-const struct engine_tally *engine_tally_at(const struct engine *e, size_t index) {
+const struct spent_row *engine_tally_at(const struct engine *e, size_t index) {
     return &tally_of(e)->pairs.items[index];
 }
 

@@ -117,15 +117,10 @@ static void allowance_load(struct engine *e, const struct note_row *row) {
     a->by_window = strtol(at, &at, 10) != 0;
 }
 
-static int compare_tasks(const void *a, const void *b) {
-    task_id left = ((const struct allowance *)a)->task, right = ((const struct allowance *)b)->task;
-    return (left > right) - (left < right);
-}
-
 static void allowance_loaded(struct engine *e) {
     if (allowances_of(e)->all.count > 1)
         qsort(allowances_of(e)->all.items, allowances_of(e)->all.count,
-              sizeof(*allowances_of(e)->all.items), compare_tasks);
+              sizeof(*allowances_of(e)->all.items), task_id_compare);
 }
 
 static void allowance_free(struct engine *e) {
@@ -145,49 +140,335 @@ static void allowance_forget(struct engine *e, task_id task) {
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-static const char *project_of(const struct engine *e, task_id task) {
+/* The task's own limits; where it has none, those of its project. */
+static struct engine_amounts limits_of(const struct engine *e, task_id task,
+                                       struct engine_amounts own, const char *tokens_setting,
+                                       const char *usd_setting) {
     struct task_view view = { 0 };
-    if (!core_task(e->core, task, &view))
-        return NULL;
-    return name_of(e, view.project);
-}
-
-static int64_t limit_of(const struct engine *e, const char *project, int64_t own,
-                        const char *setting) {
-    if (own != ALLOWANCE_NONE)
-        return own;
-    return project ? config_number(e->config, setting, project) : UNLIMITED;
+    bool known = core_task(e->core, task, &view);
+    const char *project = name_of(e, view.project);
+    if (own.tokens == ALLOWANCE_NONE)
+        own.tokens = known ? config_number(e->config, tokens_setting, project) : UNLIMITED;
+    if (own.usd == ALLOWANCE_NONE)
+        own.usd = known ? config_number(e->config, usd_setting, project) : UNLIMITED;
+    return own;
 }
 
 struct engine_amounts allowance_limit(const struct engine *e, task_id task) {
     const struct allowance *a = allowance_find(e, task);
-    const char *project = project_of(e, task);
-    struct engine_amounts own = a ? a->limit : none;
-    return (struct engine_amounts){
-        .tokens = limit_of(e, project, own.tokens, "projects.P.task_tokens"),
-        .usd = limit_of(e, project, own.usd, "projects.P.task_usd"),
-    };
+    return limits_of(e, task, a ? a->limit : none, "projects.P.task_tokens", "projects.P.task_usd");
 }
 
 struct engine_amounts allowance_run_limit(const struct engine *e, task_id task) {
     const struct allowance *a = allowance_find(e, task);
-    const char *project = project_of(e, task);
-    struct engine_amounts own = a ? a->run_limit : none;
-    return (struct engine_amounts){
-        .tokens = limit_of(e, project, own.tokens, "projects.P.run_tokens"),
-        .usd = limit_of(e, project, own.usd, "projects.P.run_usd"),
-    };
+    return limits_of(e, task, a ? a->run_limit : none, "projects.P.run_tokens",
+                     "projects.P.run_usd");
+}
+
+/* --- limits, and what happens when they are reached ------------------------------------------- */
+
+struct budget {
+    LIST(task_id) spent;   /* tasks that have used up their own budget */
+    LIST(task_id) changed; /* tasks whose budget changed since the last decision */
+};
+
+PART_STATE(budget, struct budget, budget_of)
+
+int64_t run_tokens(const struct live_run *run) {
+    int64_t in = run->view.tokens_in, out = run->view.tokens_out;
+    return in < 0 && out < 0 ? -1 : known_amount(in) + known_amount(out);
+}
+
+int64_t usage_larger(int64_t before, int64_t reported) {
+    int64_t most = reported < USAGE_MOST ? reported : USAGE_MOST;
+    return before > most ? before : most;
+}
+
+static bool budget_stops(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    struct task_view view = { 0 };
+    if (a && a->on_budget != ON_BUDGET_AS_CONFIGURED)
+        return a->on_budget == ON_BUDGET_STOP;
+    if (a && (a->granted.tokens != ALLOWANCE_NONE || a->granted.usd != ALLOWANCE_NONE))
+        return true; /* a run has added it: its grant is all it has */
+    if (!core_task(e->core, task, &view))
+        return false;
+    return config_number(e->config, "projects.P.on_budget", name_of(e, view.project))
+           == ON_BUDGET_STOP;
+}
+
+int64_t budget_for_run(const struct engine *e, task_id task) {
+    const struct allowance *a = allowance_find(e, task);
+    int64_t most = allowance_run_limit(e, task).usd, limit = allowance_limit(e, task).usd;
+    if (limit != UNLIMITED) {
+        int64_t left = limit - (a ? a->used.usd + a->handed.usd : 0);
+        most = left < most ? left : most;
+    }
+    return most == UNLIMITED ? ALLOWANCE_NONE : known_amount(most);
+}
+
+/* --- which limit, and how much --------------------------------------------------------------- */
+
+enum bound { BOUND_NONE, BOUND_RUN_TOKENS, BOUND_RUN_USD, BOUND_TOKENS, BOUND_USD };
+
+struct passed {
+    enum bound bound;
+    int64_t used, limit;
+    bool handed; /* part of `used` was granted to children */
+};
+
+static bool set_if_above(struct passed *ret, enum bound bound, int64_t used, int64_t limit) {
+    if (limit == UNLIMITED || used <= limit)
+        return false;
+    *ret = (struct passed){ .bound = bound, .used = used, .limit = limit };
+    return true;
+}
+
+/* The limit that a live run has exceeded. */
+static bool find_passed(const struct engine *e, const struct live_run *run, struct passed *ret) {
+    const struct allowance *a = allowance_find(e, run->task);
+    struct engine_amounts limit = allowance_limit(e, run->task);
+    struct engine_amounts run_limit = allowance_run_limit(e, run->task);
+    int64_t tokens = known_amount(run_tokens(run)), usd = known_amount(run->cost_micro_usd);
+    int64_t had_tokens = a ? a->used.tokens + a->handed.tokens : 0;
+    int64_t had_usd = a ? a->used.usd + a->handed.usd : 0;
+    return set_if_above(ret, BOUND_RUN_TOKENS, tokens, run_limit.tokens)
+           || set_if_above(ret, BOUND_RUN_USD, usd, run_limit.usd)
+           || set_if_above(ret, BOUND_TOKENS, had_tokens + tokens, limit.tokens)
+           || set_if_above(ret, BOUND_USD, had_usd + usd, limit.usd);
+}
+
+/* Why a task is held. */
+static bool find_spent(const struct engine *e, task_id task, struct passed *ret) {
+    const struct allowance *a = allowance_find(e, task);
+    struct engine_amounts limit = allowance_limit(e, task);
+    struct engine_amounts run_limit = allowance_run_limit(e, task);
+    *ret = (struct passed){ .bound = BOUND_NONE };
+    if (!a)
+        return false;
+    int64_t tokens = a->used.tokens + a->handed.tokens, usd = a->used.usd + a->handed.usd;
+    if (limit.tokens != UNLIMITED && tokens >= limit.tokens)
+        *ret = (struct passed){ BOUND_TOKENS, tokens, limit.tokens, a->handed.tokens > 0 };
+    else if (limit.usd != UNLIMITED && usd >= limit.usd)
+        *ret = (struct passed){ BOUND_USD, usd, limit.usd, a->handed.usd > 0 };
+    else if (a->is_over && !set_if_above(ret, BOUND_RUN_TOKENS, a->last.tokens, run_limit.tokens)
+             && !set_if_above(ret, BOUND_RUN_USD, a->last.usd, run_limit.usd) && a->by_agent
+             && run_limit.usd != UNLIMITED && (a->last.usd < 0 || a->last.usd == run_limit.usd))
+        *ret = (struct passed){ BOUND_RUN_USD, known_amount(a->last.usd), run_limit.usd, false };
+    return ret->bound != BOUND_NONE;
+}
+
+static bool is_of_task(enum bound bound) {
+    return bound == BOUND_TOKENS || bound == BOUND_USD;
 }
 
 /* Nothing is left for another run. */
 static bool allowance_is_spent(const struct engine *e, task_id task) {
-    const struct allowance *a = allowance_find(e, task);
-    if (!a)
-        return false;
-    struct engine_amounts limit = allowance_limit(e, task);
-    return (limit.tokens != UNLIMITED && a->used.tokens + a->handed.tokens >= limit.tokens)
-           || (limit.usd != UNLIMITED && a->used.usd + a->handed.usd >= limit.usd);
+    struct passed p;
+    return find_spent(e, task, &p) && is_of_task(p.bound);
 }
+
+static bool is_money(enum bound bound) {
+    return bound == BOUND_USD || bound == BOUND_RUN_USD;
+}
+
+/* 120,000 */
+static void put_count(struct strbuf *out, int64_t count) {
+    char digits[32];
+    int length = snprintf(digits, sizeof(digits), "%" PRId64, count);
+    for (int i = 0; i < length; i++) {
+        strbuf_putc(out, digits[i]);
+        if (i + 1 < length && (length - i - 1) % 3 == 0 && digits[i] != '-')
+            strbuf_putc(out, ',');
+    }
+}
+
+static void put_amount(struct strbuf *out, const struct passed *p, int64_t number) {
+    if (is_money(p->bound))
+        money_put(out, number);
+    else
+        put_count(out, number);
+}
+
+/* "has used 120,000 of 100,000 tokens" */
+static void put_used(struct strbuf *out, const struct passed *p) {
+    strbuf_puts(out, p->handed ? "has used, or handed to its children, " : "has used ");
+    put_amount(out, p, p->used);
+    strbuf_puts(out, " of ");
+    put_amount(out, p, p->limit);
+    strbuf_puts(out, is_money(p->bound) ? "" : " tokens");
+}
+
+/* For its own budget, until that is raised. */
+static bool is_held(const struct task_view *view) {
+    return view->state == TASK_HELD && view->hold == HOLD_BUDGET && view->not_before == 0;
+}
+
+bool engine_budget_why(const struct engine *e, task_id task, struct strbuf *out) {
+    static const char *const options[] = { [BOUND_RUN_TOKENS] = "--run-tokens N",
+                                           [BOUND_RUN_USD] = "--run-usd X",
+                                           [BOUND_TOKENS] = "--tokens N",
+                                           [BOUND_USD] = "--usd X" };
+    struct task_view view = { 0 };
+    struct passed p;
+    char id[ENGINE_ID_MAX];
+    if (!core_task(e->core, task, &view) || !is_held(&view) || !find_spent(e, task, &p))
+        return false;
+    bool run = !is_of_task(p.bound);
+    strbuf_puts(out, run ? "its last run " : "it ");
+    put_used(out, &p);
+    engine_task_id(e, task, id);
+    strbuf_printf(out, "; raise it with `sluice budget %s %s`, then it goes on", id,
+                  options[p.bound]);
+    if (run)
+        strbuf_printf(out, ", or let it try again as it is with `sluice release %s`", id);
+    return true;
+}
+
+/* --- while it runs --------------------------------------------------------------------------- */
+
+static void write_event(struct engine *e, const struct live_run *run, const struct passed *p,
+                        bool stops) {
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "of", is_of_task(p->bound) ? "task" : "run");
+    json_put_string(w, "currency", is_money(p->bound) ? "micro_usd" : "tokens");
+    json_put_int(w, "used", p->used);
+    json_put_int(w, "budget", p->limit);
+    json_put_bool(w, "stops", stops);
+    event_end(e, &data, "task.budget", run->task, run->view.attempt);
+}
+
+bool budget_is_stopping(const struct engine *e, const struct live_run *run) {
+    const struct allowance *a = allowance_find(e, run->task);
+    return a && a->stopping == run->view.attempt && a->stopping != 0;
+}
+
+/* The stop is ours: the core still considers the run working, and gets its end. */
+static void stop(struct engine *e, struct live_run *run, bool by_window) {
+    struct task_spec spec;
+    if (budget_is_stopping(e, run) || !run->view.started_at || run->phase == PHASE_STOPPING
+        || !core_task_spec(e->core, run->task, &spec) || spec.stop != STOP_NONE)
+        return;
+    struct allowance *a = allowance_get(e, run->task);
+    a->stopping = run->view.attempt;
+    a->by_window = by_window;
+    allowance_write(e, a);
+    run->phase = PHASE_STOPPING;
+    rows_write_run(e, run);
+    *LIST_ADD(&e->turn.stops) =
+        (struct order){ .kind = ORDER_STOP, .task = run->task, .attempt = run->view.attempt };
+    engine_event(e, "run.stopping", run->task, run->view.attempt,
+                 by_window ? "{\"reason\":\"window-budget\"}" : "{\"reason\":\"budget\"}");
+}
+
+void budget_reported(struct engine *e, struct live_run *run) {
+    struct passed p;
+    if (run->is_over_budget || !find_passed(e, run, &p))
+        return;
+    bool stops = budget_stops(e, run->task);
+    run->is_over_budget = true;
+    write_event(e, run, &p, stops);
+    if (stops)
+        stop(e, run, false);
+}
+
+/* The limits changed: a live run may exceed them now, or no longer. */
+static void budget_changed(struct engine *e, task_id task) {
+    struct live_run *run = run_find(e, task);
+    if (!run || budget_is_stopping(e, run))
+        return;
+    run->is_over_budget = false;
+    budget_reported(e, run);
+}
+
+/* --- its end --------------------------------------------------------------------------------- */
+
+void budget_explain_stop(const struct engine *e, const struct live_run *run, struct strbuf *out) {
+    const struct allowance *a = allowance_find(e, run->task);
+    struct passed p;
+    if (a && a->by_window)
+        strbuf_puts(out, "stopped: the budget of the window is used up (budget_stops_runs)");
+    else if (a && find_passed(e, run, &p)) {
+        strbuf_puts(out, is_of_task(p.bound) ? "stopped: its task " : "stopped: it ");
+        put_used(out, &p);
+    }
+}
+
+void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
+                  const struct agent_outcome *result) {
+    struct passed p;
+    bool is_plain = !run->agent && run_tokens(run) < 0 && run->cost_micro_usd < 0;
+    if (is_plain && !allowance_find(e, run->task))
+        return; /* nothing is kept for a plain command without reports and limits */
+    /* Our own limit, which the agent enforced itself. */
+    bool by_agent =
+        result && result->result == AGENT_BUDGET && budget_for_run(e, run->task) != ALLOWANCE_NONE;
+    bool passed = find_passed(e, run, &p);
+    struct allowance *a = allowance_get(e, run->task);
+    a->last = (struct engine_amounts){ .tokens = run_tokens(run), .usd = run->cost_micro_usd };
+    a->used.tokens += known_amount(a->last.tokens);
+    a->used.usd += known_amount(a->last.usd);
+    bool is_unknown = a->last.usd < 0 && outcome != OUTCOME_LAUNCH;
+    a->unknown += is_unknown;
+    a->is_over = passed || by_agent;
+    a->by_agent = by_agent;
+    a->stopping = 0;
+    allowance_write(e, a);
+    if (passed && !run->is_over_budget)
+        write_event(e, run, &p, false);
+    budget_check(e, run->task);
+}
+
+/* --- hold and release ------------------------------------------------------------------------ */
+
+static void list_spent(struct engine *e, task_id task, bool is_spent) {
+    struct budget *b = budget_of(e);
+    size_t i = 0;
+    while (i < b->spent.count && b->spent.items[i] != task)
+        i++;
+    if (is_spent && i == b->spent.count)
+        *LIST_ADD(&b->spent) = task;
+    else if (!is_spent && i < b->spent.count)
+        b->spent.items[i] = b->spent.items[--b->spent.count];
+}
+
+static void hold(struct engine *e, task_id task) {
+    struct task_view view;
+    if (!core_task(e->core, task, &view))
+        return;
+    bool held_otherwise = view.state == TASK_HELD && view.hold != HOLD_PERSON
+                          && view.hold != HOLD_REVIEW && view.hold != HOLD_EXTERNAL
+                          && !is_held(&view);
+    if (view.state == TASK_WAITING || view.state == TASK_READY || held_otherwise)
+        (void)engine_apply(e, &(struct fact){ .kind = FACT_SPENT, .task = task }, NULL);
+}
+
+/* A final task need not be held; a reopened one may have to be. */
+static void budget_state_changed(struct engine *e, task_id task, bool is_final) {
+    list_spent(e, task, !is_final && allowance_is_spent(e, task));
+}
+
+void budget_check(struct engine *e, task_id task) {
+    struct task_view view;
+    struct passed p;
+    bool spent = find_spent(e, task, &p);
+    bool known_task = core_task(e->core, task, &view);
+    budget_state_changed(e, task, !known_task || task_state_is_final(view.state));
+    if (spent)
+        hold(e, task);
+    else if (known_task && is_held(&view))
+        (void)engine_apply(e, &(struct fact){ .kind = FACT_RELEASE, .task = task }, NULL);
+}
+
+/* In the next turn, because the core accepts no facts after its decision. */
+static void budget_check_later(struct engine *e, task_id task) {
+    *LIST_ADD(&budget_of(e)->changed) = task;
+    e->start_pending = true;
+    turn_wake(e);
+}
+
+/* --- changes of limits ------------------------------------------------------------------------ */
 
 static void take_limits(struct engine_amounts *to, struct engine_amounts from) {
     if (from.tokens != ALLOWANCE_NONE)
@@ -236,7 +517,7 @@ static int64_t left_of(int64_t limit, int64_t lent, int64_t used, int64_t handed
     if (limit == UNLIMITED && lent == ALLOWANCE_NONE)
         return ALLOWANCE_NONE;
     int64_t left = limit != UNLIMITED ? limit - used - handed : lent - handed;
-    return left > 0 ? left : 0;
+    return known_amount(left);
 }
 
 struct engine_amounts engine_left(const struct engine *e, task_id task) {
@@ -279,8 +560,7 @@ void engine_hand(struct engine *e, task_id parent, task_id child, struct engine_
 
 /* The unused part of its grant; a budget that a person raised is not the parent's. */
 static int64_t rest_of(int64_t granted, int64_t used, int64_t handed, int64_t back) {
-    int64_t rest = granted == ALLOWANCE_NONE ? 0 : granted - used - handed - back;
-    return rest > 0 ? rest : 0;
+    return granted == ALLOWANCE_NONE ? 0 : known_amount(granted - used - handed - back);
 }
 
 static struct allowance *parent_of(struct engine *e, task_id task, enum task_state *ret_state) {
@@ -374,303 +654,6 @@ const struct engine_part allowances_part = {
     .load_note = allowance_load,
 };
 
-/* --- limits, and what happens when they are reached ------------------------------------------- */
-
-struct budget {
-    LIST(task_id) spent;   /* tasks that have used up their own budget */
-    LIST(task_id) changed; /* tasks whose budget changed since the last decision */
-};
-
-PART_STATE(budget, struct budget, budget_of)
-
-int64_t run_tokens(const struct live_run *run) {
-    int64_t in = run->view.tokens_in, out = run->view.tokens_out;
-    return in < 0 && out < 0 ? -1 : (in > 0 ? in : 0) + (out > 0 ? out : 0);
-}
-
-int64_t usage_larger(int64_t before, int64_t reported) {
-    int64_t most = reported < USAGE_MOST ? reported : USAGE_MOST;
-    return before > most ? before : most;
-}
-
-bool budget_stops(const struct engine *e, task_id task) {
-    const struct allowance *a = allowance_find(e, task);
-    struct task_view view = { 0 };
-    if (a && a->on_budget != ON_BUDGET_AS_CONFIGURED)
-        return a->on_budget == ON_BUDGET_STOP;
-    if (a && (a->granted.tokens != ALLOWANCE_NONE || a->granted.usd != ALLOWANCE_NONE))
-        return true; /* a run has added it: its grant is all it has */
-    if (!core_task(e->core, task, &view))
-        return false;
-    return config_number(e->config, "projects.P.on_budget", name_of(e, view.project))
-           == ON_BUDGET_STOP;
-}
-
-int64_t budget_for_run(const struct engine *e, task_id task) {
-    const struct allowance *a = allowance_find(e, task);
-    int64_t most = allowance_run_limit(e, task).usd, limit = allowance_limit(e, task).usd;
-    if (limit != UNLIMITED) {
-        int64_t left = limit - (a ? a->used.usd + a->handed.usd : 0);
-        most = left < most ? left : most;
-    }
-    if (most == UNLIMITED)
-        return ALLOWANCE_NONE;
-    return most > 0 ? most : 0;
-}
-
-/* --- which limit, and how much --------------------------------------------------------------- */
-
-enum bound { BOUND_NONE, BOUND_RUN_TOKENS, BOUND_RUN_USD, BOUND_TOKENS, BOUND_USD };
-
-struct passed {
-    enum bound bound;
-    int64_t used, limit;
-    bool handed; /* part of `used` was granted to children */
-};
-
-static bool set_if_above(struct passed *ret, enum bound bound, int64_t used, int64_t limit) {
-    if (limit == UNLIMITED || used <= limit)
-        return false;
-    *ret = (struct passed){ .bound = bound, .used = used, .limit = limit };
-    return true;
-}
-
-static int64_t known(int64_t reported) {
-    return reported > 0 ? reported : 0;
-}
-
-/* The limit that a live run has exceeded. */
-static bool find_passed(const struct engine *e, const struct live_run *run, struct passed *ret) {
-    const struct allowance *a = allowance_find(e, run->task);
-    struct engine_amounts limit = allowance_limit(e, run->task);
-    struct engine_amounts run_limit = allowance_run_limit(e, run->task);
-    int64_t tokens = known(run_tokens(run)), usd = known(run->cost_micro_usd);
-    int64_t had_tokens = a ? a->used.tokens + a->handed.tokens : 0;
-    int64_t had_usd = a ? a->used.usd + a->handed.usd : 0;
-    return set_if_above(ret, BOUND_RUN_TOKENS, tokens, run_limit.tokens)
-           || set_if_above(ret, BOUND_RUN_USD, usd, run_limit.usd)
-           || set_if_above(ret, BOUND_TOKENS, had_tokens + tokens, limit.tokens)
-           || set_if_above(ret, BOUND_USD, had_usd + usd, limit.usd);
-}
-
-/* Why a task is held. */
-static bool find_spent(const struct engine *e, task_id task, struct passed *ret) {
-    const struct allowance *a = allowance_find(e, task);
-    struct engine_amounts limit = allowance_limit(e, task);
-    struct engine_amounts run_limit = allowance_run_limit(e, task);
-    *ret = (struct passed){ .bound = BOUND_NONE };
-    if (!a)
-        return false;
-    int64_t tokens = a->used.tokens + a->handed.tokens, usd = a->used.usd + a->handed.usd;
-    if (limit.tokens != UNLIMITED && tokens >= limit.tokens)
-        *ret = (struct passed){ BOUND_TOKENS, tokens, limit.tokens, a->handed.tokens > 0 };
-    else if (limit.usd != UNLIMITED && usd >= limit.usd)
-        *ret = (struct passed){ BOUND_USD, usd, limit.usd, a->handed.usd > 0 };
-    else if (a->is_over && !set_if_above(ret, BOUND_RUN_TOKENS, a->last.tokens, run_limit.tokens)
-             && !set_if_above(ret, BOUND_RUN_USD, a->last.usd, run_limit.usd) && a->by_agent
-             && run_limit.usd != UNLIMITED && (a->last.usd < 0 || a->last.usd == run_limit.usd))
-        *ret = (struct passed){ BOUND_RUN_USD, known(a->last.usd), run_limit.usd, false };
-    return ret->bound != BOUND_NONE;
-}
-
-static bool is_money(enum bound bound) {
-    return bound == BOUND_USD || bound == BOUND_RUN_USD;
-}
-
-/* 120,000 */
-static void put_count(struct strbuf *out, int64_t count) {
-    char digits[32];
-    int length = snprintf(digits, sizeof(digits), "%" PRId64, count);
-    for (int i = 0; i < length; i++) {
-        strbuf_putc(out, digits[i]);
-        if (i + 1 < length && (length - i - 1) % 3 == 0 && digits[i] != '-')
-            strbuf_putc(out, ',');
-    }
-}
-
-static void put_amount(struct strbuf *out, const struct passed *p, int64_t number) {
-    if (is_money(p->bound))
-        money_put(out, number);
-    else
-        put_count(out, number);
-}
-
-/* "has used 120,000 of 100,000 tokens" */
-static void put_used(struct strbuf *out, const struct passed *p) {
-    strbuf_puts(out, p->handed ? "has used, or handed to its children, " : "has used ");
-    put_amount(out, p, p->used);
-    strbuf_puts(out, " of ");
-    put_amount(out, p, p->limit);
-    strbuf_puts(out, is_money(p->bound) ? "" : " tokens");
-}
-
-bool engine_budget_why(const struct engine *e, task_id task, struct strbuf *out) {
-    static const char *const options[] = { [BOUND_RUN_TOKENS] = "--run-tokens N",
-                                           [BOUND_RUN_USD] = "--run-usd X",
-                                           [BOUND_TOKENS] = "--tokens N",
-                                           [BOUND_USD] = "--usd X" };
-    struct task_view view = { 0 };
-    struct passed p;
-    char id[ENGINE_ID_MAX];
-    if (!core_task(e->core, task, &view) || view.state != TASK_HELD || view.hold != HOLD_BUDGET
-        || view.not_before != 0 || !find_spent(e, task, &p))
-        return false;
-    bool run = p.bound == BOUND_RUN_TOKENS || p.bound == BOUND_RUN_USD;
-    strbuf_puts(out, run ? "its last run " : "it ");
-    put_used(out, &p);
-    engine_task_id(e, task, id);
-    strbuf_printf(out, "; raise it with `sluice budget %s %s`, then it goes on", id,
-                  options[p.bound]);
-    if (run)
-        strbuf_printf(out, ", or let it try again as it is with `sluice release %s`", id);
-    return true;
-}
-
-/* --- while it runs --------------------------------------------------------------------------- */
-
-static void write_event(struct engine *e, const struct live_run *run, const struct passed *p,
-                        bool stops) {
-    bool whole = p->bound == BOUND_TOKENS || p->bound == BOUND_USD;
-    struct event_data data;
-    struct json_writer *w = event_begin(&data);
-    json_put_string(w, "of", whole ? "task" : "run");
-    json_put_string(w, "currency", is_money(p->bound) ? "micro_usd" : "tokens");
-    json_put_int(w, "used", p->used);
-    json_put_int(w, "budget", p->limit);
-    json_put_bool(w, "stops", stops);
-    event_end(e, &data, "task.budget", run->task, run->view.attempt);
-}
-
-bool budget_is_stopping(const struct engine *e, const struct live_run *run) {
-    const struct allowance *a = allowance_find(e, run->task);
-    return a && a->stopping == run->view.attempt && a->stopping != 0;
-}
-
-/* The stop is ours: the core still considers the run working, and gets its end. */
-static void stop(struct engine *e, struct live_run *run, bool by_window) {
-    struct task_spec spec;
-    if (budget_is_stopping(e, run) || !run->view.started_at || run->phase == PHASE_STOPPING
-        || !core_task_spec(e->core, run->task, &spec) || spec.stop != STOP_NONE)
-        return;
-    struct allowance *a = allowance_get(e, run->task);
-    a->stopping = run->view.attempt;
-    a->by_window = by_window;
-    allowance_write(e, a);
-    run->phase = PHASE_STOPPING;
-    rows_write_run(e, run);
-    *LIST_ADD(&e->turn.stops) =
-        (struct order){ .kind = ORDER_STOP, .task = run->task, .attempt = run->view.attempt };
-    engine_event(e, "run.stopping", run->task, run->view.attempt,
-                 by_window ? "{\"reason\":\"window-budget\"}" : "{\"reason\":\"budget\"}");
-}
-
-void budget_reported(struct engine *e, struct live_run *run) {
-    struct passed p;
-    if (run->is_over_budget || !find_passed(e, run, &p))
-        return;
-    bool stops = budget_stops(e, run->task);
-    run->is_over_budget = true;
-    write_event(e, run, &p, stops);
-    if (stops)
-        stop(e, run, false);
-}
-
-void budget_changed(struct engine *e, task_id task) {
-    struct live_run *run = run_find(e, task);
-    if (!run || budget_is_stopping(e, run))
-        return;
-    run->is_over_budget = false;
-    budget_reported(e, run);
-}
-
-/* --- its end --------------------------------------------------------------------------------- */
-
-void budget_explain_stop(const struct engine *e, const struct live_run *run, struct strbuf *out) {
-    const struct allowance *a = allowance_find(e, run->task);
-    struct passed p;
-    if (a && a->by_window)
-        strbuf_puts(out, "stopped: the budget of the window is used up (budget_stops_runs)");
-    else if (a && find_passed(e, run, &p)) {
-        strbuf_puts(out, p.bound == BOUND_TOKENS || p.bound == BOUND_USD ? "stopped: its task "
-                                                                         : "stopped: it ");
-        put_used(out, &p);
-    }
-}
-
-void budget_ended(struct engine *e, const struct live_run *run, enum outcome outcome,
-                  const struct agent_outcome *result) {
-    struct passed p;
-    bool is_plain = !run->agent && run_tokens(run) < 0 && run->cost_micro_usd < 0;
-    if (is_plain && !allowance_find(e, run->task))
-        return; /* nothing is kept for a plain command without reports and limits */
-    /* Our own limit, which the agent enforced itself. */
-    bool by_agent =
-        result && result->result == AGENT_BUDGET && budget_for_run(e, run->task) != ALLOWANCE_NONE;
-    bool passed = find_passed(e, run, &p);
-    struct allowance *a = allowance_get(e, run->task);
-    a->last = (struct engine_amounts){ .tokens = run_tokens(run), .usd = run->cost_micro_usd };
-    a->used.tokens += known(a->last.tokens);
-    a->used.usd += known(a->last.usd);
-    bool is_unknown = a->last.usd < 0 && outcome != OUTCOME_LAUNCH;
-    a->unknown += is_unknown;
-    a->is_over = passed || by_agent;
-    a->by_agent = by_agent;
-    a->stopping = 0;
-    allowance_write(e, a);
-    if (passed && !run->is_over_budget)
-        write_event(e, run, &p, false);
-    budget_check(e, run->task);
-}
-
-/* --- hold and release ------------------------------------------------------------------------ */
-
-static void list_spent(struct engine *e, task_id task, bool is_spent) {
-    struct budget *b = budget_of(e);
-    size_t i = 0;
-    while (i < b->spent.count && b->spent.items[i] != task)
-        i++;
-    if (is_spent && i == b->spent.count)
-        *LIST_ADD(&b->spent) = task;
-    else if (!is_spent && i < b->spent.count)
-        b->spent.items[i] = b->spent.items[--b->spent.count];
-}
-
-static bool may_be_held(const struct task_view *view) {
-    if (view->state == TASK_WAITING || view->state == TASK_READY)
-        return true;
-    return view->state == TASK_HELD && view->hold != HOLD_PERSON && view->hold != HOLD_REVIEW
-           && view->hold != HOLD_EXTERNAL && !(view->hold == HOLD_BUDGET && view->not_before == 0);
-}
-
-static void hold(struct engine *e, task_id task) {
-    struct task_view view;
-    if (core_task(e->core, task, &view) && may_be_held(&view))
-        (void)engine_apply(e, &(struct fact){ .kind = FACT_SPENT, .task = task }, NULL);
-}
-
-void budget_check(struct engine *e, task_id task) {
-    struct task_view view;
-    struct passed p;
-    bool spent = find_spent(e, task, &p);
-    bool known_task = core_task(e->core, task, &view);
-    budget_state_changed(e, task, !known_task || task_state_is_final(view.state));
-    if (spent)
-        hold(e, task);
-    else if (known_task && view.state == TASK_HELD && view.hold == HOLD_BUDGET
-             && view.not_before == 0)
-        (void)engine_apply(e, &(struct fact){ .kind = FACT_RELEASE, .task = task }, NULL);
-}
-
-void budget_state_changed(struct engine *e, task_id task, bool is_final) {
-    list_spent(e, task, !is_final && allowance_is_spent(e, task));
-}
-
-void budget_check_later(struct engine *e, task_id task) {
-    *LIST_ADD(&budget_of(e)->changed) = task;
-    e->start_pending = true;
-    turn_wake(e);
-}
-
 /* --- windows --------------------------------------------------------------------------------- */
 
 bool budget_is_reached(const struct budget_view *v) {
@@ -689,9 +672,7 @@ static void stop_runs_of(struct engine *e, sym project) {
 /* A task that a person allowed to try again stays released, although its last run used too much. */
 static void check_if_held(struct engine *e, task_id task) {
     struct task_view view;
-    bool held = core_task(e->core, task, &view) && view.state == TASK_HELD
-                && view.hold == HOLD_BUDGET && view.not_before == 0;
-    if (held || allowance_is_spent(e, task))
+    if ((core_task(e->core, task, &view) && is_held(&view)) || allowance_is_spent(e, task))
         budget_check(e, task);
     else
         list_spent(e, task, false);

@@ -13,6 +13,10 @@
 #include "engine/allowance.h"
 #include "engine/engine_internal.h"
 
+/* An amount that was not reported (-1) as 0. */
+static inline int64_t known_amount(int64_t reported) {
+    return reported > 0 ? reported : 0;
+}
 /* Tokens reported by the run; -1: none. */
 int64_t run_tokens(const struct live_run *run);
 /* Maximum of tokens or millionths of a dollar that one run may report. It keeps sums within what a
@@ -20,12 +24,9 @@ int64_t run_tokens(const struct live_run *run);
 #define USAGE_MOST INT64_C(1000000000000000)
 /* Reports are cumulative: a smaller number is an old message. */
 int64_t usage_larger(int64_t before, int64_t reported);
-bool budget_stops(const struct engine *e, task_id task);
 
 /* A live run has reported usage. */
 void budget_reported(struct engine *e, struct live_run *run);
-/* The limits changed: a live run may exceed them now, or no longer. */
-void budget_changed(struct engine *e, task_id task);
 /* The attempt was asked to stop and has not ended since. */
 bool budget_is_stopping(const struct engine *e, const struct live_run *run);
 /* Which budget it was; "": unknown. */
@@ -36,10 +37,6 @@ void budget_ended(struct engine *e, const struct live_run *run, enum outcome out
 
 /* The limits or the usage changed: hold or release the task. */
 void budget_check(struct engine *e, task_id task);
-/* A final task need not be held; a reopened one may have to be. */
-void budget_state_changed(struct engine *e, task_id task, bool is_final);
-/* The same in the next turn, because the core accepts no facts after its decision. */
-void budget_check_later(struct engine *e, task_id task);
 
 struct budget_view;
 /* By reported usage; an estimate stops no run. */
@@ -52,7 +49,7 @@ int64_t budget_for_run(const struct engine *e, task_id task);
 
 /* One per task that has a budget of its own, has used something, or has granted something. */
 struct allowance {
-    task_id task;
+    task_id task;                           /* first: task_id_compare */
     struct engine_amounts limit, run_limit; /* ALLOWANCE_NONE: as configured */
     struct engine_amounts used, last, handed;
     struct engine_amounts granted; /* by its parent; ALLOWANCE_NONE: no grant */

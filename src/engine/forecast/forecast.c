@@ -390,13 +390,6 @@ static void outlook_free(struct engine *e) {
     worker_free(TAKE_PTR(outlook_of(e)->worker), WORKER_DROP, 0);
 }
 
-static uint32_t open_count(const struct core_counts *counts) {
-    uint32_t open = 0;
-    for (int s = TASK_WAITING; s < TASK_STATE_MAX; s++)
-        open += task_state_is_final((enum task_state)s) ? 0 : counts->by_state[s];
-    return open;
-}
-
 static int outlook_begin(struct engine *e, struct config *config, uint32_t open,
                          struct error *err) {
     struct engine_outlook_state *o = outlook_of(e);
@@ -420,7 +413,9 @@ int engine_whatif(struct engine *e, struct config *config, outlook_ready ready, 
     struct engine_outlook_state *o = outlook_of(e);
     struct core_counts counts;
     core_count(e->core, &counts);
-    uint32_t open = open_count(&counts);
+    uint32_t open = 0;
+    for (int s = TASK_WAITING; s < TASK_STATE_MAX; s++)
+        open += task_state_is_final((enum task_state)s) ? 0 : counts.by_state[s];
     if (o->running)
         return error_set(err, -EBUSY, "another such question is being computed: ask again");
     if (counts.bytes > OUTLOOK_COPY_MAX)

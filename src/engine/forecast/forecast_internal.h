@@ -10,9 +10,3 @@
 
 /* Learns the duration of a run that ended by itself, for its project and kind. */
 void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens);
-
-/* --- configure.c ----------------------------------------------------------------------------- */
-
-/* Applies the differences of this configuration to a copy of the engine's core. */
-int configure_copy(const struct engine *e, const struct config *config, struct core *copy,
-                   struct error *err);

@@ -1,4 +1,4 @@
-/* live_snapshot.c: see live_snapshot.h. The loop waits only for the copy: 0.1 s for a million
+/* live_snapshot.c: see outlook.h. The loop waits only for the copy: 0.1 s for a million
  * tasks, up to 0.5 s on a busy machine. The thread sorts, prints and writes; it uses only the copy,
  * the id prefixes and its file. */
 #include "engine/outlook.h"
@@ -38,9 +38,7 @@ struct live_snapshot {
 PART_STATE(live_snapshot, struct live_snapshot, live_snapshot_of)
 
 static char *folder_of(const struct engine *e) {
-    struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/snapshots", e->home);
-    return strbuf_take(&path);
+    return xasprintf("%s/snapshots", e->home);
 }
 
 static void clear(struct live_snapshot *s) {
@@ -48,12 +46,11 @@ static void clear(struct live_snapshot *s) {
     for (size_t i = 0; i < s->prefix_count; i++)
         free(s->prefixes[i]);
     free(s->prefixes);
-    free(s->preset);
-    free(s->path);
+    free(TAKE_PTR(s->preset));
+    free(TAKE_PTR(s->path));
     s->copy = NULL;
     s->prefixes = NULL;
     s->prefix_count = 0;
-    s->preset = s->path = NULL;
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -156,9 +153,7 @@ int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready,
     int r = folders_make(folder, strlen(e->home), err);
     if (r < 0)
         return r;
-    struct strbuf path = STRBUF_INIT;
-    strbuf_printf(&path, "%s/%u.json", folder, ++s->number);
-    s->path = strbuf_take(&path);
+    s->path = xasprintf("%s/%u.json", folder, ++s->number);
     s->preset = xstrdup(config_preset(e->config));
     s->anonymous = anonymous;
     s->err = (struct error){ 0 };

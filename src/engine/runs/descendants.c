@@ -9,8 +9,6 @@
 #include "engine/engine.h"
 #include "engine/run_token.h"
 
-#define RESOURCES_MAX 16
-
 bool is_handed_down(const struct core *core, task_id task, task_id *ret_parent) {
     struct task_spec spec;
     if (!core_task_spec(core, task, &spec) || !spec.parent || spec.parent_gate != PARENT_NONE)

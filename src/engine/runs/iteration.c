@@ -21,7 +21,7 @@
 #include "rundir/rundir.h"
 
 #define FEEDBACK_MAX (64u * 1024u)
-#define FORGET_MAX   10000u /* entries deleted here, if they cannot be moved */
+#define ENTRIES_MAX  10000u /* deleted here, if they cannot be moved */
 
 struct iterations {
     uint32_t spares; /* bit N: tasks/.spare/N exists */
@@ -29,8 +29,8 @@ struct iterations {
 
 PART_STATE(iterations, struct iterations, iterations_of)
 
-static void task_folder(const struct engine *e, const char *id, struct strbuf *out) {
-    strbuf_printf(out, "%s/tasks/%s", e->data, id);
+static char *task_folder(const struct engine *e, const char *id) {
+    return xasprintf("%s/tasks/%s", e->data, id);
 }
 
 char *iteration_path(const struct engine *e, const char *id, uint32_t iteration, const char *name) {
@@ -66,19 +66,14 @@ static void iterations_start(struct engine *e) {
 }
 
 static bool take_spare(struct engine *e, const char *id) {
-    _cleanup_(strbuf_finish) struct strbuf to = STRBUF_INIT;
     if (iterations_of(e)->spares == 0)
         return false;
     unsigned number = (unsigned)__builtin_ctz(iterations_of(e)->spares);
-    _cleanup_(freep) char *from = spare_path(e, number);
-    task_folder(e, id, &to);
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, strbuf_text(&to), RENAME_NOREPLACE) < 0) {
-        if (errno == ENOENT)
-            iterations_of(e)->spares &= ~(1u << number);
-        return false;
-    }
-    iterations_of(e)->spares &= ~(1u << number);
-    return true;
+    _cleanup_(freep) char *from = spare_path(e, number), *to = task_folder(e, id);
+    bool is_taken = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0;
+    if (is_taken || errno == ENOENT)
+        iterations_of(e)->spares &= ~(1u << number);
+    return is_taken;
 }
 
 /* Whether this is the only entry of the folder; NULL: whether it is empty. */
@@ -97,7 +92,7 @@ static bool has_only(const char *path, const char *only) {
 static bool is_untouched(const struct engine *e, const char *id) {
     static const char *const only[] = { "iterations", "001", ITERATION_ARTIFACTS, NULL };
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    task_folder(e, id, &path);
+    strbuf_printf(&path, "%s/tasks/%s", e->data, id);
     for (size_t i = 0; i < ARRAY_SIZE(only); i++) {
         if (!has_only(strbuf_text(&path), only[i]))
             return false;
@@ -108,13 +103,11 @@ static bool is_untouched(const struct engine *e, const char *id) {
 }
 
 static bool keep_spare(struct engine *e, const char *id) {
-    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT;
     if (iterations_of(e)->spares == UINT32_MAX || !is_untouched(e, id))
         return false;
     unsigned number = (unsigned)__builtin_ctz(~iterations_of(e)->spares);
-    task_folder(e, id, &from);
-    _cleanup_(freep) char *to = spare_path(e, number);
-    if (rename(strbuf_text(&from), to) < 0) {
+    _cleanup_(freep) char *from = task_folder(e, id), *to = spare_path(e, number);
+    if (rename(from, to) < 0) {
         _cleanup_(freep) char *folder = xasprintf("%s/tasks/.spare", e->data);
         (void)mkdir(folder, 0700); /* for the next one */
         return false;
@@ -218,16 +211,14 @@ void iteration_tidy(struct engine *e, task_id task, uint32_t iteration) {
 
 /* Into its run folder, which is deleted as one. Tasks that never ran usually have none. */
 void iteration_forget(const struct engine *e, const char *id) {
-    _cleanup_(strbuf_finish) struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
-    task_folder(e, id, &from);
-    strbuf_printf(&to, "%s/%s", e->runs_folder, id);
-    if (access(strbuf_text(&from), F_OK) != 0
-        || (mkdir(strbuf_text(&to), 0700) < 0 && errno != EEXIST))
+    _cleanup_(freep) char *from = task_folder(e, id);
+    _cleanup_(freep) char *folder = xasprintf("%s/%s", e->runs_folder, id);
+    _cleanup_(freep) char *to = xasprintf("%s/tasks", folder);
+    if (access(from, F_OK) != 0 || (mkdir(folder, 0700) < 0 && errno != EEXIST))
         return;
-    strbuf_puts(&to, "/tasks");
-    if (rename(strbuf_text(&from), strbuf_text(&to)) < 0 && errno == EXDEV) {
-        unsigned budget = FORGET_MAX; /* the runs are on another file system */
-        (void)remove_tree_at(AT_FDCWD, strbuf_text(&from), &budget);
+    if (rename(from, to) < 0 && errno == EXDEV) {
+        unsigned budget = ENTRIES_MAX; /* the runs are on another file system */
+        (void)remove_tree_at(AT_FDCWD, from, &budget);
     }
 }
 
@@ -243,8 +234,7 @@ const struct engine_part iterations_part = {
  * run of the task ends, a few each time: usually one, more only after the setting was lowered. The
  * newest attempt stays, because a start reads numbers from the folders. */
 
-#define EACH_END    16u
-#define ENTRIES_MAX 10000u /* deleted here, if they cannot be moved */
+#define EACH_END 16u /* folders deleted */
 
 static bool drop_run(struct engine *e, const char *id, uint32_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf folder = STRBUF_INIT;

@@ -182,19 +182,6 @@ static enum outcome outcome_so_far(const struct engine *e, const struct live_run
 
 /* --- stages ----------------------------------------------------------------------------------- */
 
-static bool read_log(struct engine *e, struct live_run *run, struct run_ending *ending) {
-    return listen_end(e, run, &ending->end);
-}
-
-static bool hash_tree(struct engine *e, struct live_run *run, struct run_ending *ending) {
-    return stuck_hash_tree(e, run, &ending->end);
-}
-
-/* The spawn file must be known before its work is delivered. */
-static bool find_children(struct engine *e, struct live_run *run, struct run_ending *ending) {
-    return outcome_so_far(e, run, ending) == OUTCOME_OK && spawning_must_ask(e, run);
-}
-
 /* A result that is not merged because of its spawn file must stay failed, even if the file is valid
  * later: so the error is a fact from here on. */
 static bool deliver(struct engine *e, struct live_run *run, struct run_ending *ending) {
@@ -216,12 +203,22 @@ static bool deliver(struct engine *e, struct live_run *run, struct run_ending *e
     return true;
 }
 
-static bool (*const starts[])(struct engine *e, struct live_run *run, struct run_ending *ending) = {
-    [END_LOG] = read_log,
-    [END_TREE] = hash_tree,
-    [END_CHILDREN] = find_children,
-    [END_DELIVERY] = deliver,
-};
+/* False: the stage is complete. */
+static bool start_stage(struct engine *e, struct live_run *run, struct run_ending *ending) {
+    switch (ending->stage) {
+    case END_LOG:
+        return listen_end(e, run, &ending->end);
+    case END_TREE:
+        return stuck_hash_tree(e, run, &ending->end);
+    case END_CHILDREN: /* the spawn file must be known before its work is delivered */
+        return outcome_so_far(e, run, ending) == OUTCOME_OK && spawning_must_ask(e, run);
+    case END_DELIVERY:
+        return deliver(e, run, ending);
+    case END_READY:
+        break;
+    }
+    return false;
+}
 
 /* --- the pipeline ----------------------------------------------------------------------------- */
 
@@ -256,7 +253,7 @@ static void advance(struct engine *e, struct run_ending *ending) {
             break;
         }
         enum end_stage stage = ending->stage;
-        bool has_started = starts[stage](e, run, ending);
+        bool has_started = start_stage(e, run, ending);
         if (ending->stage == stage && has_started)
             break;
         if (ending->stage == stage)

@@ -148,13 +148,6 @@ static void set_text(char *to, size_t size, const char *text) {
     to[length] = '\0';
 }
 
-static void put_before(struct end_verdict *v, const char *prefix) {
-    size_t added = strlen(prefix), left = cut(v->message, sizeof(v->message) - 1 - added);
-    memmove(v->message + added, v->message, left);
-    memcpy(v->message, prefix, added);
-    v->message[added + left] = '\0';
-}
-
 /* Without the report of the agent. */
 static void explain_end(const struct end_facts *f, struct end_verdict *v) {
     const char *text = f->spawn_error ? f->spawn_error : f->end->message;
@@ -181,12 +174,14 @@ static void explain_report(const struct end_facts *f, struct end_verdict *v) {
 /* The agent's own message comes first. Without one, what became of the work is reported. That
  * nothing changed is always reported: a message such as "committed" must not hide it. */
 static void explain_delivery(const struct end_facts *f, struct end_verdict *v) {
+    char message[sizeof(v->message) + 32];
     if (v->outcome != OUTCOME_OK)
         return;
-    if (!v->message[0])
-        set_text(v->message, sizeof(v->message), f->delivery_note ? f->delivery_note : "");
-    else if (f->changed_nothing)
-        put_before(v, "no changes; it reported: ");
+    snprintf(message, sizeof(message), "%s",
+             !v->message[0] && f->delivery_note ? f->delivery_note : v->message);
+    if (v->message[0] && f->changed_nothing)
+        snprintf(message, sizeof(message), "no changes; it reported: %s", v->message);
+    set_text(v->message, sizeof(v->message), message);
 }
 
 /* --- repeats ---------------------------------------------------------------------------------- */

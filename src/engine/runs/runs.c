@@ -28,11 +28,6 @@ static bool same_task(const void *ctx, uint32_t handle, const void *key) {
     return run_at(e, handle)->task == *(const task_id *)key;
 }
 
-static void runs_init(struct engine *e) {
-    slab_init(&runs_of(e)->slab, sizeof(struct live_run));
-    id_map_init(&runs_of(e)->of_task, same_task, e);
-}
-
 struct live_run *run_find(const struct engine *e, task_id task) {
     uint32_t handle = id_map_find(&runs_of(e)->of_task, hash_u64(task), &task);
     return handle ? run_at(e, handle) : NULL;
@@ -97,9 +92,10 @@ static void runs_free(struct engine *e) {
     *r = (struct runs){ 0 };
 }
 
-static void runs_unload(struct engine *e) {
+static void runs_reset(struct engine *e) {
     runs_free(e);
-    runs_init(e);
+    slab_init(&runs_of(e)->slab, sizeof(struct live_run));
+    id_map_init(&runs_of(e)->of_task, same_task, e);
 }
 
 size_t run_count(const struct engine *e) {
@@ -110,11 +106,6 @@ struct live_run *run_live_at(const struct engine *e, size_t index) {
     return run_at(e, runs_of(e)->live.items[index]);
 }
 
-static int by_number(const void *a, const void *b) {
-    task_id x = *(const task_id *)a, y = *(const task_id *)b;
-    return (x > y) - (x < y);
-}
-
 size_t engine_live_tasks(const struct engine *e, task_id *ret_tasks, size_t max) {
     size_t count = run_count(e);
     if (max == 0 || count == 0)
@@ -122,7 +113,7 @@ size_t engine_live_tasks(const struct engine *e, task_id *ret_tasks, size_t max)
     task_id *tasks = xcalloc(count, sizeof(*tasks));
     for (size_t i = 0; i < count; i++)
         tasks[i] = run_live_at(e, i)->task;
-    qsort(tasks, count, sizeof(*tasks), by_number);
+    qsort(tasks, count, sizeof(*tasks), task_id_compare);
     memcpy(ret_tasks, tasks, (max < count ? max : count) * sizeof(*tasks));
     free(tasks);
     return count;
@@ -172,6 +163,13 @@ static int runs_apply_config(struct engine *e, struct error *err) {
     return 0;
 }
 
+/* Its resources limit how many children of a task run at once. */
+static void runs_load_task(struct engine *e, struct task_spec *spec) {
+    for (size_t i = 0; i < spec->resource_count; i++)
+        if (strncmp(name_of(e, spec->resources[i]), CHILDREN_KEY, strlen(CHILDREN_KEY)) == 0)
+            engine_limit_children(e, name_of(e, spec->resources[i]));
+}
+
 /* Its account is in backoff now. */
 static void runs_applied(struct engine *e, const struct fact *fact) {
     struct live_run *run = fact->kind == FACT_RUN_LIMITED ? run_find(e, fact->task) : NULL;
@@ -187,7 +185,8 @@ static void runs_applied(struct engine *e, const struct fact *fact) {
 
 const struct engine_part runs_part = {
     .state_size = sizeof(struct runs),
-    .at = { [STEP_INIT] = runs_init, [STEP_UNLOAD] = runs_unload, [STEP_FREE] = runs_free },
+    .at = { [STEP_INIT] = runs_reset, [STEP_UNLOAD] = runs_reset, [STEP_FREE] = runs_free },
+    .load_task = runs_load_task,
     .applied = runs_applied,
     .apply_config = runs_apply_config,
 };
@@ -253,13 +252,6 @@ void run_proof_write(const struct run_proof *proof, char hex[SHA256_HEX_SIZE],
 
 static const char digits[] = "0123456789abcdef";
 
-static void hash_text(const char *text, uint8_t ret[SHA256_SIZE]) {
-    struct sha256 hash;
-    sha256_init(&hash);
-    sha256_add(&hash, text, strlen(text));
-    sha256_end(&hash, ret);
-}
-
 bool run_token_is_valid(const char *text) {
     return strlen(text) == RUN_TOKEN_SIZE - 1 && strspn(text, digits) == RUN_TOKEN_SIZE - 1;
 }
@@ -272,14 +264,14 @@ void run_token_make(struct run_token *token) {
         token->text[2 * i + 1] = digits[bytes[i] & 15];
     }
     token->text[RUN_TOKEN_SIZE - 1] = '\0';
-    hash_text(token->text, token->hash);
+    sha256_of(token->text, strlen(token->text), token->hash);
     token->is_made = true;
     explicit_bzero(bytes, sizeof(bytes));
 }
 
 void run_token_adopt(struct run_token *token, const char *text) {
     token->is_made = run_token_is_valid(text);
-    hash_text(text, token->hash);
+    sha256_of(text, strlen(text), token->hash);
 }
 
 void run_token_forget(struct run_token *token) {
@@ -302,7 +294,7 @@ task_id engine_find_token(const struct engine *e, const char *token, uint32_t *r
     uint8_t hash[SHA256_SIZE];
     if (!run_token_is_valid(token))
         return 0;
-    hash_text(token, hash);
+    sha256_of(token, strlen(token), hash);
     for (size_t i = 0; i < run_count(e); i++) {
         const struct live_run *run = run_live_at(e, i);
         if (!run->token.is_made || !sha256_same(run->token.hash, hash))

@@ -37,11 +37,8 @@ void launch_remove_marker(const struct engine *e, const char *id);
 /* --- stopping.c ------------------------------------------------------------------------------ */
 
 void stopping_sent(struct engine *e, struct live_run *run); /* its shim has the stop */
-void stopping_confirmed(struct engine *e,
-                        struct live_run *run); /* its command runs, or never will */
-/* True: this request is answered later. */
-bool stopping_holds(struct engine *e, struct engine_request *request);
-bool stopping_drop(struct engine *e, struct engine_request *request); /* false: not held */
+/* Its command runs, or never will. */
+void stopping_confirmed(struct engine *e, struct live_run *run);
 
 /* --- run_end.c: the end of a run ---------------------------------------------------------------
  *
@@ -133,14 +130,6 @@ struct end_verdict {
 void run_outcome_decide(const struct end_facts *facts, struct end_verdict *ret);
 /* It printed something, or ran for a while: it was launched successfully. */
 bool run_end_showed_life(const struct run_end *end);
-
-/* --- agents.c -------------------------------------------------------------------------------- */
-
-void agents_know_all(struct engine *e); /* those that the configuration names */
-int agents_check(const struct engine *e,
-                 struct error *err); /* those that take over accept a prompt */
-/* After a new configuration: keeps the agents of the old one. */
-void agents_stay_known(struct engine *e, const struct config *old);
 
 /* --- spawning --------------------------------------------------------------------------------- */
 

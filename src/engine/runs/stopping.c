@@ -12,7 +12,7 @@
 
 struct stopping {
     struct engine_request *held;
-    uint32_t unheard; /* number of such live runs */
+    uint32_t unconfirmed; /* number of such live runs */
     struct loop_timer *timer;
 };
 
@@ -47,7 +47,7 @@ void stopping_sent(struct engine *e, struct live_run *run) {
     if (run->is_confirmed || run->is_unconfirmed || run->view.started_at)
         return;
     run->is_unconfirmed = true;
-    stopping_of(e)->unheard++;
+    stopping_of(e)->unconfirmed++;
 }
 
 void stopping_confirmed(struct engine *e, struct live_run *run) {
@@ -55,13 +55,13 @@ void stopping_confirmed(struct engine *e, struct live_run *run) {
     if (!run->is_unconfirmed)
         return;
     run->is_unconfirmed = false;
-    if (stopping_of(e)->unheard > 0 && --stopping_of(e)->unheard == 0)
+    if (stopping_of(e)->unconfirmed > 0 && --stopping_of(e)->unconfirmed == 0)
         answer_all(e);
 }
 
-bool stopping_holds(struct engine *e, struct engine_request *request) {
+static bool stopping_holds(struct engine *e, struct engine_request *request) {
     struct stopping *s = stopping_of(e);
-    if (!request->cancels || s->unheard == 0)
+    if (!request->cancels || s->unconfirmed == 0)
         return false;
     if (!s->held)
         loop_timer_set(e->loop, s->timer, time_add(loop_now_steady(e->loop), PATIENCE));
@@ -70,7 +70,7 @@ bool stopping_holds(struct engine *e, struct engine_request *request) {
     return true;
 }
 
-bool stopping_drop(struct engine *e, struct engine_request *request) {
+static bool stopping_drop(struct engine *e, struct engine_request *request) {
     return request_unlink(&stopping_of(e)->held, request);
 }
 

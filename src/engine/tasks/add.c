@@ -16,7 +16,7 @@
 #define AHEAD 256u
 
 static int add_one(struct engine *e, struct submission *s, task_id id, struct error *err) {
-    sym resources[16];
+    sym resources[RESOURCES_MAX];
     struct task_spec *spec = &s->spec;
     int r = s->agent ? engine_know_agent(e, s->agent, err) : 0;
     if (r < 0)

@@ -33,15 +33,11 @@ PART_STATE(await, struct awaits, awaits_of)
 
 /* --- one task -------------------------------------------------------------------------------- */
 
-static bool account_is_closed(const struct engine *e, task_id task) {
-    struct verdict v;
-    return core_blocked(e->core, task, &v) && v.gate == GATE_LIMITER && v.closed
-           && v.opens_at == TIME_NEVER;
-}
-
 bool engine_await_needs_person(const struct engine *e, const struct task_view *view) {
+    struct verdict v;
     if (view->state == TASK_WAITING || view->state == TASK_READY)
-        return account_is_closed(e, view->id);
+        return core_blocked(e->core, view->id, &v) && v.gate == GATE_LIMITER && v.closed
+               && v.opens_at == TIME_NEVER; /* its account */
     return view->state == TASK_DRAFT || (view->state == TASK_HELD && view->not_before == 0);
 }
 

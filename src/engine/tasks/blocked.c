@@ -101,23 +101,15 @@ static void collect(void *ctx, task_id task) {
     *LIST_ADD(&blocked_of(e)->concerned) = task;
 }
 
-static int compare(const void *a, const void *b) {
-    task_id x = *(const task_id *)a, y = *(const task_id *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* A task that was started in this turn was clear before it. */
-static bool is_concerned(const struct engine *e, task_id task) {
-    return waits(e, task) || (state_of(e, task) == TASK_STARTING && !run_find(e, task));
-}
-
 static void write_collected(struct engine *e) {
     task_id *items = blocked_of(e)->concerned.items;
     size_t count = blocked_of(e)->concerned.count;
-    qsort(items, count, sizeof(*items), compare);
+    qsort(items, count, sizeof(*items), task_id_compare);
     for (size_t i = 0; i < count; i++) {
         task_id *blockers = NULL;
-        if ((i > 0 && items[i] == items[i - 1]) || !is_concerned(e, items[i]))
+        /* A task that was started in this turn was clear before it. */
+        bool starts = state_of(e, items[i]) == TASK_STARTING && !run_find(e, items[i]);
+        if ((i > 0 && items[i] == items[i - 1]) || !(starts || waits(e, items[i])))
             continue;
         size_t unmet = find_blockers(e, items[i], &blockers);
         write_event(e, items[i], blockers, unmet);

@@ -40,13 +40,6 @@ static uint64_t hash_text(const char *text) {
     return hash_bytes(text, strlen(text));
 }
 
-static void external_ids_init(struct engine *e) {
-    struct external_ids *ids = external_ids_of(e);
-    slab_init(&ids->entries, sizeof(struct external_id));
-    id_map_init(&ids->by_text, same_text, ids);
-    id_map_init(&ids->by_task, same_task, ids);
-}
-
 static void external_ids_free(struct engine *e) {
     struct external_ids *ids = external_ids_of(e);
     for (uint32_t handle = 1; handle < ids->entries.next; handle++)
@@ -56,9 +49,12 @@ static void external_ids_free(struct engine *e) {
     id_map_finish(&ids->by_task);
 }
 
-static void external_ids_unload(struct engine *e) {
+static void external_ids_reset(struct engine *e) {
+    struct external_ids *ids = external_ids_of(e);
     external_ids_free(e);
-    external_ids_init(e);
+    slab_init(&ids->entries, sizeof(struct external_id));
+    id_map_init(&ids->by_text, same_text, ids);
+    id_map_init(&ids->by_task, same_task, ids);
 }
 
 void external_ids_add(struct engine *e, task_id task, const char *text) {
@@ -182,8 +178,8 @@ task_id engine_find_task(const struct engine *e, const char *word, struct error 
 
 const struct engine_part external_ids_part = {
     .state_size = sizeof(struct external_ids),
-    .at = { [STEP_INIT] = external_ids_init,
-            [STEP_UNLOAD] = external_ids_unload,
+    .at = { [STEP_INIT] = external_ids_reset,
+            [STEP_UNLOAD] = external_ids_reset,
             [STEP_FREE] = external_ids_free },
     .load_external = external_ids_load,
     .task_changed = external_ids_task_changed,

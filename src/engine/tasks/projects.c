@@ -136,15 +136,6 @@ static bool project_is_stopped(const struct config *config, const struct engine_
     return true;
 }
 
-static void remember_symbol(struct projects *p, sym symbol, uint32_t index) {
-    size_t before = p->of_symbol_capacity;
-    p->of_symbol =
-        xgrow(p->of_symbol, &p->of_symbol_capacity, (size_t)symbol + 1, sizeof(*p->of_symbol));
-    for (size_t i = before; i < p->of_symbol_capacity; i++)
-        p->of_symbol[i] = 0;
-    p->of_symbol[symbol] = index + 1;
-}
-
 static void project_fact(const struct config *config, struct core *core,
                          const struct engine_project *project, struct fact *ret) {
     config_project_spec(config, core, project->name, &ret->project);
@@ -164,8 +155,11 @@ static int project_apply(struct engine *e, struct engine_project *project, struc
     const char *path = config_text(e->config, "projects.P.path", project->name);
     free((char *)project->path);
     project->path = *path ? xstrdup(path) : NULL;
-    remember_symbol(projects_of(e), project->symbol,
-                    (uint32_t)(project - projects_of(e)->all.items));
+    struct projects *p = projects_of(e);
+    size_t before = p->of_symbol_capacity, need = (size_t)project->symbol + 1;
+    p->of_symbol = xgrow(p->of_symbol, &p->of_symbol_capacity, need, sizeof(*p->of_symbol));
+    memset(p->of_symbol + before, 0, (p->of_symbol_capacity - before) * sizeof(*p->of_symbol));
+    p->of_symbol[project->symbol] = (uint32_t)(project - p->all.items) + 1;
     int r = core_apply(e->core, &fact, err);
     return r < 0 ? r : 0;
 }

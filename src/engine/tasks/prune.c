@@ -44,13 +44,6 @@ static time_ms prune_next(const struct engine *e) {
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
-static uint32_t finished_count(const struct engine *e) {
-    struct core_counts counts;
-    core_count(e->core, &counts);
-    return counts.by_state[TASK_DONE] + counts.by_state[TASK_FAILED]
-           + counts.by_state[TASK_CANCELED] + counts.by_state[TASK_INVALIDATED];
-}
-
 static void expired_answered(void *ctx, const struct store_answer *answer,
                              const struct error *err) {
     struct engine *e = ctx;
@@ -67,7 +60,11 @@ static void ask_expired(struct engine *e) {
     time_ms keep = config_number(e->config, "retention.days", NULL);
     if (host_of(e)->disk_low)
         keep = time_min(keep, config_number(e->config, "retention.low_disk_days", NULL));
-    int64_t excess = finished_count(e) - config_number(e->config, "retention.tasks", NULL);
+    struct core_counts counts;
+    core_count(e->core, &counts);
+    int64_t excess = -config_number(e->config, "retention.tasks", NULL);
+    for (int state = TASK_DONE; state < TASK_STATE_MAX; state++)
+        excess += counts.by_state[state]; /* the final states are the last ones */
     struct store_query question = { .kind = QUERY_EXPIRED, .after = p->needed };
     question.before_time = keep == TIME_NEVER ? 0 : e->now - keep;
     p->asked = TASKS_EACH;

@@ -38,6 +38,10 @@ static struct watched *watched_at(const struct watch *w, uint32_t handle) {
     return slab_at(&w->watched_all, handle);
 }
 
+static struct siblings *siblings_at(const struct watch *w, uint32_t handle) {
+    return slab_at(&w->siblings_all, handle);
+}
+
 static bool same_task(const void *ctx, uint32_t handle, const void *key) {
     return wanted_at(ctx, handle)->task == *(const task_id *)key;
 }
@@ -47,9 +51,7 @@ static bool same_wd(const void *ctx, uint32_t handle, const void *key) {
 }
 
 static bool same_parent(const void *ctx, uint32_t handle, const void *key) {
-    const struct watch *w = ctx;
-    return ((const struct siblings *)slab_at(&w->siblings_all, handle))->parent
-           == *(const task_id *)key;
+    return siblings_at(ctx, handle)->parent == *(const task_id *)key;
 }
 
 static uint32_t find_wanted(const struct watch *w, task_id task) {
@@ -117,26 +119,6 @@ bool engine_artifact(const struct engine *e, task_id task, struct strbuf *out) {
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-static void push(struct watch *w, uint32_t *first, uint32_t handle) {
-    struct wanted *x = wanted_at(w, handle);
-    x->previous = 0;
-    x->next = *first;
-    if (*first)
-        wanted_at(w, *first)->previous = handle;
-    *first = handle;
-}
-
-static void cut(struct watch *w, uint32_t *first, uint32_t handle) {
-    struct wanted *x = wanted_at(w, handle);
-    if (x->previous)
-        wanted_at(w, x->previous)->next = x->next;
-    else
-        *first = x->next;
-    if (x->next)
-        wanted_at(w, x->next)->previous = x->previous;
-    x->next = x->previous = 0;
-}
-
 static void watched_drop(struct watch *w, uint32_t watched) {
     struct watched *s = watched_at(w, watched);
     id_map_remove(&w->by_wd, hash_u64((uint64_t)s->wd), &s->wd);
@@ -147,7 +129,7 @@ static void watched_drop(struct watch *w, uint32_t watched) {
 static void leave_watched(struct watch *w, uint32_t handle) {
     struct wanted *x = wanted_at(w, handle);
     uint32_t watched = x->watched;
-    cut(w, &watched_at(w, watched)->first, handle);
+    SLAB_LIST_REMOVE(wanted_at, w, watched_at(w, watched)->first, handle, next, previous);
     x->watched = 0;
     if (watched_at(w, watched)->first)
         return;
@@ -158,8 +140,8 @@ static void leave_watched(struct watch *w, uint32_t handle) {
 static void leave_siblings(struct watch *w, uint32_t handle) {
     struct wanted *x = wanted_at(w, handle);
     uint32_t siblings = id_map_find(&w->by_parent, hash_u64(x->parent), &x->parent);
-    struct siblings *b = slab_at(&w->siblings_all, siblings);
-    cut(w, &b->first, handle);
+    struct siblings *b = siblings_at(w, siblings);
+    SLAB_LIST_REMOVE(wanted_at, w, b->first, handle, next, previous);
     x->waits_for_parent = false;
     if (b->first)
         return;
@@ -168,10 +150,9 @@ static void leave_siblings(struct watch *w, uint32_t handle) {
 }
 
 static void leave(struct watch *w, uint32_t handle) {
-    const struct wanted *x = wanted_at(w, handle);
-    if (x->waits_for_parent)
+    if (wanted_at(w, handle)->waits_for_parent)
         leave_siblings(w, handle);
-    else if (x->watched)
+    else if (wanted_at(w, handle)->watched)
         leave_watched(w, handle);
 }
 
@@ -180,21 +161,14 @@ static void enter_siblings(struct watch *w, uint32_t handle) {
     uint32_t siblings = id_map_find(&w->by_parent, hash_u64(x->parent), &x->parent);
     if (!siblings) {
         siblings = slab_alloc(&w->siblings_all);
-        ((struct siblings *)slab_at(&w->siblings_all, siblings))->parent = x->parent;
+        siblings_at(w, siblings)->parent = x->parent;
         id_map_add(&w->by_parent, hash_u64(x->parent), siblings);
     }
-    push(w, &((struct siblings *)slab_at(&w->siblings_all, siblings))->first, handle);
+    SLAB_LIST_PUSH(wanted_at, w, siblings_at(w, siblings)->first, handle, next, previous);
     x->waits_for_parent = true;
 }
 
 /* --- placing --------------------------------------------------------------------------------- */
-
-static void note_found(struct watch *w, uint32_t handle) {
-    struct wanted *x = wanted_at(w, handle);
-    if (!x->seen)
-        *LIST_ADD(&w->found) = x->task;
-    x->seen = true;
-}
 
 /* The watch of a folder; 0: the kernel has none, or the folder is watched by another name. */
 static uint32_t find_watched(struct watch *w, const char *folder) {
@@ -234,7 +208,9 @@ static void place_by_path(struct watch *w, uint32_t handle, const char *path) {
     struct wanted *x = wanted_at(w, handle);
     for (int tries = 0; tries < 8; tries++) { /* folders may be created one after the other */
         if (exists(path)) {
-            note_found(w, handle);
+            if (!x->seen)
+                *LIST_ADD(&w->found) = x->task;
+            x->seen = true;
             return;
         }
         _cleanup_(freep) char *folder = xstrdup(path);
@@ -248,7 +224,7 @@ static void place_by_path(struct watch *w, uint32_t handle, const char *path) {
             break;
         x->watched = watched;
         x->name = hash_name(missing);
-        push(w, &watched_at(w, watched)->first, handle);
+        SLAB_LIST_PUSH(wanted_at, w, watched_at(w, watched)->first, handle, next, previous);
         _cleanup_(freep) char *next = xasprintf("%s/%s", folder, missing);
         if (!exists(next))
             return;
@@ -348,7 +324,7 @@ static void artifacts_folder_removed(struct engine *e, int wd, bool ignored) {
     LIST(uint32_t) left = { 0 };
     while (watched_at(w, watched)->first) {
         uint32_t handle = watched_at(w, watched)->first;
-        cut(w, &watched_at(w, watched)->first, handle);
+        SLAB_LIST_REMOVE(wanted_at, w, watched_at(w, watched)->first, handle, next, previous);
         wanted_at(w, handle)->watched = 0;
         *LIST_ADD(&left) = handle;
     }
@@ -419,8 +395,6 @@ static void artifacts_read_some(struct engine *e) {
     w->asking = true;
     store_query(e->store, &question, specs_answered, q);
 }
-
-/* --- markers, and the kernel ------------------------------------------------------------------ */
 
 #define POLL_EVERY  MINUTES(1)
 #define MARKERS_MAX 1000000u /* a run can create any number */
@@ -637,19 +611,14 @@ static void watch_load_task(struct engine *e, struct task_spec *spec) {
         *LIST_ADD(&watch_of(e)->marked) = spec->id;
 }
 
-/* Whether any task could be marked; more than those that a marker would end. */
-static bool any_task_waits(const struct engine *e) {
-    struct core_counts counts;
-    core_count(e->core, &counts);
-    return counts.by_state[TASK_WAITING] + counts.by_state[TASK_READY] + counts.by_state[TASK_HELD]
-           > 0;
-}
-
 /* Called after every turn. */
 static time_ms watch_next(const struct engine *e) {
     struct watch *w = watch_of(e);
-    bool needed = w->slow.count > 0 || (w->done_wd < 0 && any_task_waits(e));
-    if (!needed)
+    struct core_counts counts = { 0 };
+    if (w->done_wd < 0) /* any waiting task could be marked */
+        core_count(e->core, &counts);
+    if (w->slow.count == 0 && counts.by_state[TASK_WAITING] == 0 && counts.by_state[TASK_READY] == 0
+        && counts.by_state[TASK_HELD] == 0)
         w->poll_at = TIME_NEVER;
     else if (w->poll_at == TIME_NEVER)
         w->poll_at = time_add(e->now, POLL_EVERY);
@@ -697,7 +666,7 @@ static void watch_ordered(struct engine *e, const struct order *order, size_t co
         return;
     while (order->to == TASK_DONE
            && (siblings = id_map_find(&w->by_parent, hash_u64(order->task), &order->task)))
-        watch_again(e, ((struct siblings *)slab_at(&w->siblings_all, siblings))->first);
+        watch_again(e, siblings_at(w, siblings)->first);
     if (watch_has_work(e))
         turn_wake(e);
 }
