@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
-#include "core/core_run.h"
+#include "core/attempt.h"
 #include "core/decide.h"
 #include "core/fair.h"
 #include "core/gates.h"

@@ -12,7 +12,7 @@
 #include "core/lease.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
-#include "core/task_order.h"
+#include "core/task_rank.h"
 
 uint32_t by_symbol_get(const struct by_symbol *map, sym name) {
     return name < map->capacity ? map->index[name] : 0;

@@ -6,13 +6,13 @@
  * task impossible are not tracked: it is checked before it starts. */
 #include "core/decide.h"
 
-#include "core/core_run.h"
+#include "core/attempt.h"
 #include "core/fair.h"
 #include "core/gates.h"
 #include "core/lease.h"
 #include "core/ready_queue.h"
 #include "core/task.h"
-#include "core/task_order.h"
+#include "core/task_rank.h"
 
 /* Do all gates before the leases let it start? */
 static bool passes_gates(const struct core *c, uint32_t task) {

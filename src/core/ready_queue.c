@@ -16,7 +16,7 @@
 #include "core/gates.h"
 #include "core/lease.h"
 #include "core/task.h"
-#include "core/task_order.h"
+#include "core/task_rank.h"
 
 /* --- overdue tasks --------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "core/core_run.h"
+#include "core/attempt.h"
 #include "core/fair.h"
 #include "core/lease.h"
 #include "core/ready_queue.h"
@@ -215,15 +215,6 @@ void task_become(struct core *c, uint32_t task, struct change change) {
     if (to == TASK_WAITING || to == TASK_HELD)
         task_recheck(c, task); /* before its neighbors, which depend on the result */
     notify_neighbours(c, task, from, to);
-}
-
-struct change change_to_held(const struct core *c, enum hold hold, time_ms delay,
-                             enum reason reason) {
-    if (delay <= 0)
-        return change_to(TASK_WAITING, reason);
-    return (struct change){
-        .to = TASK_HELD, .reason = reason, .hold = hold, .until = time_add(c->now, delay)
-    };
 }
 
 void task_iterate(struct core *c, uint32_t task, struct change change) {

@@ -24,9 +24,6 @@ struct change {
 static inline struct change change_to(enum task_state state, enum reason reason) {
     return (struct change){ .to = state, .reason = reason };
 }
-/* held(hold) until now + delay; waiting if the delay is 0. */
-struct change change_to_held(const struct core *c, enum hold hold, time_ms delay,
-                             enum reason reason);
 
 /* Counts `more` (1 or -1) tasks in the state. */
 void task_count(struct core *c, const struct task *t, enum task_state state, int more);

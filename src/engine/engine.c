@@ -109,20 +109,16 @@ void engine_stats(const struct engine *e, struct engine_stats *ret) {
     *ret = e->stats;
 }
 
-void engine_set_publisher(struct engine *e, engine_published publish, void *ctx) {
-    e->publish = publish;
-    e->publish_ctx = ctx;
-}
-
-void engine_set_spawner(struct engine *e, engine_spawn_tasks spawn, void *ctx) {
-    e->spawn = spawn;
-    e->spawn_ctx = ctx;
-}
-
-void engine_set_after_turn(struct engine *e, void (*after)(void *ctx), void *ctx) {
-    e->after_turn = after;
-    e->after_turn_ctx = ctx;
-}
+#define CALLBACK_SETTER(name, member)                                                              \
+    void name(struct engine *e, __typeof__(e->member) call, void *ctx) {                           \
+        e->member = call;                                                                          \
+        e->member##_ctx = ctx;                                                                     \
+    }
+CALLBACK_SETTER(engine_set_publisher, publish)
+CALLBACK_SETTER(engine_set_spawner, spawn)
+CALLBACK_SETTER(engine_set_after_turn, after_turn)
+CALLBACK_SETTER(engine_set_run_variables, run_variables)
+#undef CALLBACK_SETTER
 
 /* --- notifications ---------------------------------------------------------------------------- */
 

@@ -188,6 +188,11 @@ struct host {
 
 PART_STATE(host, struct host, host_of)
 
+/* --- forecast.c ------------------------------------------------------------------------------ */
+
+/* Learns the duration of a run that ended by itself, for its project and kind. */
+void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens);
+
 /* --- prune.c --------------------------------------------------------------------------------- */
 
 /* Deletes old finished tasks, events, keys and usage, a few per turn. */

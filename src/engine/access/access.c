@@ -147,18 +147,23 @@ static void access_init(struct engine *e) {
     all_of(e)->request.done = used_is_written;
 }
 
+static struct token *find_token(const struct engine *e, const char *id) {
+    for (size_t i = 0; i < all_of(e)->tokens.count; i++)
+        if (strcmp(all_of(e)->tokens.items[i].view.id, id) == 0)
+            return &all_of(e)->tokens.items[i];
+    return NULL;
+}
+
 void engine_use_access(struct engine *e, const char *id) {
     struct accesses *a = all_of(e);
-    for (size_t i = 0; i < a->tokens.count; i++) {
-        struct token *token = &a->tokens.items[i];
-        if (strcmp(token->view.id, id) != 0)
-            continue;
-        token->view.used_at = access_now(e);
-        if (a->is_queued || token->view.used_at < token->used_stored + USED_EVERY)
-            continue;
-        a->is_queued = true;
-        engine_request(e, &a->request);
-    }
+    struct token *token = find_token(e, id);
+    if (!token)
+        return;
+    token->view.used_at = access_now(e);
+    if (a->is_queued || token->view.used_at < token->used_stored + USED_EVERY)
+        return;
+    a->is_queued = true;
+    engine_request(e, &a->request);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -301,14 +306,11 @@ int engine_add_access(struct engine *e, const struct engine_access *draft,
 }
 
 void engine_end_access(struct engine *e, const char *id, const char *by) {
-    struct accesses *a = all_of(e);
-    for (size_t i = 0; i < a->tokens.count; i++) {
-        if (strcmp(a->tokens.items[i].view.id, id) != 0)
-            continue;
-        write_event(e, "token.ended", &a->tokens.items[i].view, by);
-        remove_token(e, i);
+    struct token *token = find_token(e, id);
+    if (!token)
         return;
-    }
+    write_event(e, "token.ended", &token->view, by);
+    remove_token(e, (size_t)(token - all_of(e)->tokens.items));
 }
 
 /* --- TCP listener ----------------------------------------------------------------------------- */

@@ -113,18 +113,15 @@ static void read_end(const char *path, struct strbuf *out) {
     free(bytes);
 }
 
-static void put_session(const char *pattern, const char *session, struct strbuf *out) {
-    const char *whole = strstr(pattern, SESSION), *begin = strstr(pattern, SESSION_8);
-    const char *at = whole ? whole : begin;
-    strbuf_add(out, pattern, (size_t)(at - pattern));
-    strbuf_add(out, session, whole ? strlen(session) : strnlen(session, 8));
-    strbuf_puts(out, at + strlen(whole ? SESSION : SESSION_8));
-}
-
+/* `pattern` contains SESSION or SESSION_8. */
 static void read_one(const char *pattern, const char *session, struct agent_reader *reader) {
     struct search search = { .path = STRBUF_INIT, .left = FOLDERS_MAX };
     _cleanup_(strbuf_finish) struct strbuf file = STRBUF_INIT, bytes = STRBUF_INIT;
-    put_session(pattern, session, &file);
+    const char *complete = strstr(pattern, SESSION);
+    const char *at = complete ? complete : strstr(pattern, SESSION_8);
+    strbuf_add(&file, pattern, (size_t)(at - pattern));
+    strbuf_add(&file, session, complete ? strlen(session) : strnlen(session, 8));
+    strbuf_puts(&file, at + strlen(complete ? SESSION : SESSION_8));
     if (find_path(&search, strbuf_text(&file) + 1))
         read_end(strbuf_text(&search.path), &bytes);
     if (bytes.length > 0)
@@ -285,15 +282,6 @@ static void write_talk(struct json_writer *w, const struct talk *t) {
     put_number(w, "cost", t->had.cost_micro_usd);
 }
 
-static void write_denial(struct json_writer *w, const struct agent_denial *denial) {
-    json_put_object(w, "denied");
-    put_number(w, "count", denial->count);
-    put_text(w, "tool", denial->tool);
-    put_text(w, "argument", denial->argument);
-    put_text(w, "rule", denial->rule);
-    json_write_object_end(w);
-}
-
 static void write_note(struct engine *e, const struct memory *m) {
     char key[24];
     struct event_data data;
@@ -314,8 +302,14 @@ static void write_note(struct engine *e, const struct memory *m) {
     put_text(w, "tree", m->tree);
     put_number(w, "still", m->tree ? (int64_t)m->still : -1);
     put_number(w, "quick", m->quick > 0 ? (int64_t)m->quick : -1);
-    if (m->denial)
-        write_denial(w, m->denial);
+    if (m->denial) {
+        json_put_object(w, "denied");
+        put_number(w, "count", m->denial->count);
+        put_text(w, "tool", m->denial->tool);
+        put_text(w, "argument", m->denial->argument);
+        put_text(w, "rule", m->denial->rule);
+        json_write_object_end(w);
+    }
     (void)snprintf(key, sizeof(key), "%" PRIu64, m->task);
     note_end(e, &data, NOTE, key);
     turn_wrote(e);
@@ -452,23 +446,19 @@ void session_hand_over(const struct engine *e, const struct live_run *run,
     }
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 static int64_t sum(int64_t before, int64_t more) {
-    int64_t known = larger(before, 0);
+    int64_t known = time_max(before, 0);
     return more < 0 ? before : more <= INT64_MAX - known ? known + more : INT64_MAX;
 }
 
 /* The total of the session so far: never less than before, nor than what was booked for it. */
 static void add_up(struct agent_usage *had, const struct agent_usage *reported,
                    const struct agent_usage *booked) {
-    had->in = larger(reported->in, sum(had->in, booked->in));
-    had->out = larger(reported->out, sum(had->out, booked->out));
-    had->cached = larger(reported->cached, sum(had->cached, booked->cached));
+    had->in = time_max(reported->in, sum(had->in, booked->in));
+    had->out = time_max(reported->out, sum(had->out, booked->out));
+    had->cached = time_max(reported->cached, sum(had->cached, booked->cached));
     had->cost_micro_usd =
-        larger(reported->cost_micro_usd, sum(had->cost_micro_usd, booked->cost_micro_usd));
+        time_max(reported->cost_micro_usd, sum(had->cost_micro_usd, booked->cost_micro_usd));
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

@@ -9,11 +9,6 @@
 #include "engine/agents/agents_internal.h"
 #include "engine/runs/runs_internal.h"
 
-void engine_set_run_variables(struct engine *e, engine_run_variables add, void *ctx) {
-    e->run_variables = add;
-    e->run_variables_ctx = ctx;
-}
-
 static void secret_of(const struct live_run *run, char ret[ENGINE_SECRET_SIZE]) {
     static const char purpose[] = "telemetry";
     struct hmac_sha256 hmac;

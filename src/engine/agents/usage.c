@@ -408,17 +408,6 @@ static void put_pair(struct json_writer *w, const char *key, int64_t old, int64_
     json_write_array_end(w);
 }
 
-static void write_correction(struct engine *e, const struct run_row *row,
-                             const struct agent_usage *old, const struct agent_usage *now,
-                             const char *by) {
-    struct event_data data;
-    struct json_writer *w = event_begin(&data);
-    put_pair(w, "tokens", tokens_of(old), tokens_of(now));
-    put_pair(w, "micro_usd", old->cost_micro_usd, now->cost_micro_usd);
-    put_text(w, "by", by);
-    event_end(e, &data, "run.corrected", row->task, row->attempt);
-}
-
 int engine_correct_run(struct engine *e, const struct run_row *row,
                        const struct engine_correction *c, struct error *err) {
     struct agent_usage old = { row->tokens_in, row->tokens_out, row->tokens_cached,
@@ -445,7 +434,12 @@ int engine_correct_run(struct engine *e, const struct run_row *row,
     correct_windows(e, view.project, row->ended_at, &old, &now);
     correct_rows(e, row, &view, &old, &now);
     correct_task(e, row, &view, &old, &now);
-    write_correction(e, row, &old, &now, c->by);
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    put_pair(w, "tokens", tokens_of(&old), tokens_of(&now));
+    put_pair(w, "micro_usd", old.cost_micro_usd, now.cost_micro_usd);
+    put_text(w, "by", c->by);
+    event_end(e, &data, "run.corrected", row->task, row->attempt);
     engine_alert_clear(e, key);
     return 0;
 }

@@ -17,13 +17,18 @@ struct tick {
     amount slots;
 };
 
+/* What was logged of a limiter. */
+struct logged {
+    uint32_t hits;
+    time_ms until; /* the pause */
+};
+
 struct journal {
     struct tick last;
-    LIST(uint32_t) hits;        /* by symbol: those that were logged */
-    LIST(time_ms) logged_until; /* by symbol: the pause that was logged */
-    time_ms depth_at;           /* when the depth was last logged, or the queue was last empty */
-    amount logged_depth;        /* all kinds together */
-    time_ms depth_every;        /* log.depth_s, cached because every turn needs it */
+    LIST(struct logged) limiters; /* by symbol */
+    time_ms depth_at;             /* when the depth was last logged, or the queue was last empty */
+    amount logged_depth;          /* all kinds together */
+    time_ms depth_every;          /* log.depth_s, cached because every turn needs it */
 };
 
 PART_STATE(journal, struct journal, journal_of)
@@ -41,48 +46,44 @@ static void journal_init(struct engine *e) {
 }
 
 static void journal_free(struct engine *e) {
-    free(journal_of(e)->hits.items);
-    free(journal_of(e)->logged_until.items);
+    free(journal_of(e)->limiters.items);
 }
 
 /* --- rate limits ----------------------------------------------------------------------------- */
 
-static void make_room(struct journal *j, sym symbol) {
-    while (j->hits.count <= symbol)
-        *LIST_ADD(&j->hits) = 0;
-    while (j->logged_until.count <= symbol)
-        *LIST_ADD(&j->logged_until) = 0;
+static struct logged *logged_of(struct journal *j, sym limiter) {
+    while (j->limiters.count <= limiter)
+        *LIST_ADD(&j->limiters) = (struct logged){ 0 };
+    return &j->limiters.items[limiter];
 }
 
 /* Symbols are valid as long as the core; after a failed commit the new core may number them
  * differently, and then a hit is logged twice or not at all. */
 static void journal_limiter_changed(struct engine *e, const struct limiter_row *row) {
     sym symbol = symbol_known(e, row->name);
-    struct journal *j = journal_of(e);
     if (!symbol)
         return;
-    make_room(j, symbol);
-    if (row->spec.hits > j->hits.items[symbol])
+    struct logged *logged = logged_of(journal_of(e), symbol);
+    if (row->spec.hits > logged->hits)
         log_warning("Rate limited, backing off globally limiter=%s retry_after_secs=%" PRId64
                     " consecutive_hits=%" PRIu32,
                     row->name, (time_max(row->spec.backoff_until - e->now, 0) + 999) / 1000,
                     row->spec.hits);
-    j->hits.items[symbol] = row->spec.hits;
+    logged->hits = row->spec.hits;
 }
 
 /* Once for each pause, while something waits behind it. */
 static void log_not_selecting(struct engine *e) {
-    struct journal *j = journal_of(e);
     for (size_t i = 0; i < config_limiter_count(e->config); i++) {
         const char *name = config_limiter_name(e->config, i);
         sym symbol = symbol_known(e, name);
         struct limiter_view view;
         if (!symbol || !core_limiter(e->core, symbol, &view) || view.backoff_until <= e->now)
             continue;
-        make_room(j, symbol);
-        if (j->logged_until.items[symbol] == view.backoff_until)
+        struct logged *logged = logged_of(journal_of(e), symbol);
+        if (logged->until == view.backoff_until)
             continue;
-        j->logged_until.items[symbol] = view.backoff_until;
+        logged->until = view.backoff_until;
         log_debug("%s limiter=%s until=%" PRId64,
                   config_preset_text(e->config, PRESET_TEXT_NOT_SELECTING), name,
                   view.backoff_until);

@@ -640,8 +640,10 @@ static void allowance_task_changed(struct engine *e, task_id task, const struct 
 
 /* A task that is reopened takes the rest of its grant again before the decision. */
 static void allowance_applied(struct engine *e, const struct fact *fact) {
-    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY)
-        allowance_state_changed(e, fact->task, TASK_WAITING);
+    if (fact->kind != FACT_AGAIN && fact->kind != FACT_RETRY)
+        return;
+    allowance_state_changed(e, fact->task, TASK_WAITING);
+    budget_state_changed(e, fact->task, false);
 }
 
 const struct engine_part allowances_part = {
@@ -719,16 +721,10 @@ static void budget_free(struct engine *e) {
     *b = (struct budget){ 0 };
 }
 
-static void budget_applied(struct engine *e, const struct fact *fact) {
-    if (fact->kind == FACT_AGAIN || fact->kind == FACT_RETRY)
-        budget_state_changed(e, fact->task, false);
-}
-
 const struct engine_part budget_part = {
     .state_size = sizeof(struct budget),
     .at = { [STEP_UNLOAD] = budget_free,
             [STEP_LOADED] = budget_loaded,
             [STEP_BEFORE_DECIDE] = budget_turn,
             [STEP_FREE] = budget_free },
-    .applied = budget_applied,
 };

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/forecast/forecast_internal.h"
+#include "engine/engine_internal.h"
 #include "engine/outlook.h"
 #include "os/worker.h"
+#include "sim/forecast.h"
 
 #define KEPT_FOR         SECONDS(10)
 #define COPY_MAX         (64u << 20) /* bytes; about 10 ms to copy */

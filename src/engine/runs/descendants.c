@@ -1,13 +1,11 @@
-/* descendants.c: see descendants.h. Descendants are canceled in the turn that cancels their parent, so that
- * new children never start. */
+/* descendants.c: see descendants.h. Descendants are canceled in the turn that cancels their parent,
+ * so that new children never start. */
 #include "engine/descendants.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "engine/engine.h"
-#include "engine/run_token.h"
+#include "engine/engine_internal.h"
 
 bool is_handed_down(const struct core *core, task_id task, task_id *ret_parent) {
     struct task_spec spec;
@@ -28,14 +26,10 @@ bool is_added_by_run(struct core *core, task_id task) {
     return false;
 }
 
-struct tasks {
-    task_id *items;
-    size_t count, capacity;
-};
-
 void descendants_walk(const struct core *core, task_id top, bool (*each)(void *ctx, task_id task),
                       void *ctx) {
-    struct tasks open = { 0 }, children = { 0 };
+    LIST(task_id) open = { 0 };
+    LIST(task_id) children = { 0 };
     task_id task = top, parent;
     bool goes_on = true;
     do {
@@ -50,8 +44,7 @@ void descendants_walk(const struct core *core, task_id top, bool (*each)(void *c
             if (!is_handed_down(core, children.items[i], &parent))
                 continue;
             goes_on = each(ctx, children.items[i]);
-            open.items = xgrow(open.items, &open.capacity, open.count + 1, sizeof(*open.items));
-            open.items[open.count++] = children.items[i];
+            *LIST_ADD(&open) = children.items[i];
         }
         task = goes_on && open.count > 0 ? open.items[--open.count] : 0;
     } while (task);

@@ -16,7 +16,6 @@
 #include "engine/agents.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/budget/budget_internal.h"
-#include "engine/forecast/forecast_internal.h"
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/note.h"

@@ -307,23 +307,21 @@ task_id engine_find_token(const struct engine *e, const char *token, uint32_t *r
 
 bool engine_run_folder_of(const struct engine *e, task_id task, struct strbuf *ret_folder) {
     const struct live_run *run = run_find(e, task);
-    struct run_spec_read *spec = NULL;
+    _cleanup_(run_spec_read_free) struct run_spec_read *spec = NULL;
     if (run && run->cwd)
         strbuf_puts(ret_folder, run->cwd);
     else if (run && run_read_spec(e, run, &spec, NULL) == 0) /* an earlier daemon started it */
         strbuf_puts(ret_folder, spec->spec.cwd);
-    run_spec_read_free(&spec);
     return ret_folder->length > 0;
 }
 
 bool engine_run_spans_of(const struct engine *e, task_id task, time_ms *ret_timeout,
                          time_ms *ret_idle) {
     const struct live_run *run = run_find(e, task);
-    struct run_spec_read *spec = NULL;
+    _cleanup_(run_spec_read_free) struct run_spec_read *spec = NULL;
     if (!run || run_read_spec(e, run, &spec, NULL) < 0)
         return false;
     *ret_timeout = spec->spec.command.timeout;
     *ret_idle = spec->spec.idle_timeout;
-    run_spec_read_free(&spec);
     return true;
 }

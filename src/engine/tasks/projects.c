@@ -318,21 +318,17 @@ static void project_standing_load(struct engine *e, const struct note_row *row) 
     }
 }
 
-static bool has_unfinished(const struct engine *e, const struct engine_project *project) {
-    struct share_view share = { 0 };
-    (void)core_share(e->core, project->symbol, &share);
-    for (int state = TASK_DRAFT; state < TASK_STATE_MAX; state++)
-        if (share.by_state[state] > 0 && !task_state_is_final((enum task_state)state))
-            return true;
-    return false;
-}
-
 static int lose_section(struct engine *e, struct engine_project *project, struct error *err) {
     const char *name = project->name;
     project_set_standing(e, project, PROJECT_ORPHANED);
     pause_write_event(e, "project.paused", name, NULL, "section_removed");
     _cleanup_(freep) char *key = xasprintf("section:%s", name);
-    if (!has_unfinished(e, project))
+    struct share_view share = { 0 };
+    bool has_unfinished = false;
+    (void)core_share(e->core, project->symbol, &share);
+    for (int state = TASK_DRAFT; state < TASK_DONE; state++) /* the final states follow */
+        has_unfinished |= share.by_state[state] > 0;
+    if (!has_unfinished)
         log_info("projects.%s was removed from the configuration: project '%s' is paused", name,
                  name);
     else

@@ -1,4 +1,4 @@
-/* core_run.h: one attempt, from its order to its end. Private to core/. */
+/* attempt.h: one attempt, from its order to its end. Private to core/. */
 #pragma once
 
 #include "core/state.h"

@@ -1,4 +1,4 @@
-/* task_order.h: which task comes first. Private to core/.
+/* task_rank.h: which task comes first. Private to core/.
  *
  * task_before compares, each step only if the policy enables it (enum order_part in policy.h):
  *   1. projects: owed a start or completion, then deficit of tokens, then position

@@ -1,5 +1,5 @@
-/* task_order.c: which task comes first. See task_order.h. */
-#include "core/task_order.h"
+/* task_rank.c: which task comes first. See task_rank.h. */
+#include "core/task_rank.h"
 
 #include "core/ready_queue.h"
 

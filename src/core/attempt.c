@@ -1,8 +1,8 @@
-/* core_run.c: one attempt, from its order to its end.
+/* attempt.c: one attempt, from its order to its end.
  *
  * This file alone decides where each failure counts and what happens to the task. The table in
  * docs/rules.md §5 is its specification. */
-#include "core/core_run.h"
+#include "core/attempt.h"
 
 #include "base/alloc.h"
 #include "core/fair.h"
@@ -208,10 +208,12 @@ static void count_up(uint16_t *counter) {
         (*counter)++;
 }
 
-/* The delay before the next attempt: that of the policy, but at least the pause in the fact. */
+/* Held for the delay of the policy, but at least for the pause in the fact; waiting if that is 0. */
 static struct change next_attempt(const struct core *c, const struct fact *end, enum hold hold,
                                   time_ms delay, enum reason reason) {
-    return change_to_held(c, hold, time_max(delay, end->ended.pause), reason);
+    delay = time_max(delay, end->ended.pause);
+    return delay <= 0 ? change_to(TASK_WAITING, reason)
+                      : (struct change){ TASK_HELD, reason, hold, time_add(c->now, delay) };
 }
 
 static time_ms delay_of(const struct core *c, const struct task *t, enum retry_class row,
