@@ -21,8 +21,7 @@ uint32_t by_symbol_get(const struct by_symbol *map, sym name) {
 void by_symbol_set(struct by_symbol *map, sym name, uint32_t index) {
     size_t before = map->capacity;
     map->index = xgrow(map->index, &map->capacity, (size_t)name + 1, sizeof(*map->index));
-    for (size_t i = before; i < map->capacity; i++)
-        map->index[i] = 0;
+    memset(map->index + before, 0, (map->capacity - before) * sizeof(*map->index));
     map->index[name] = index;
 }
 

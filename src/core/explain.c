@@ -527,8 +527,7 @@ static void take_all(struct sample *s, size_t skip, size_t most) {
 }
 
 size_t core_waiting(const struct core *c, task_id *ret, size_t max) {
-    struct sample s = { .c = c, .max = max };
-    s.tasks = ret;
+    struct sample s = { .c = c, .tasks = ret, .max = max };
     size_t lists = 2 * (size_t)c->classes.used + 1;
     size_t share = max / lists > 0 ? max / lists : 1;
     take_all(&s, 0, share);
@@ -539,8 +538,7 @@ size_t core_waiting(const struct core *c, task_id *ret, size_t max) {
 size_t core_waiting_first(const struct core *c, size_t each, task_id *ret, size_t max) {
     if (each > max / (4 * (size_t)c->classes.used + 1))
         return core_waiting(c, ret, max);
-    struct sample s = { .c = c, .max = max };
-    s.tasks = ret;
+    struct sample s = { .c = c, .tasks = ret, .max = max };
     for (uint32_t h = 1; h < c->classes.next; h++) {
         const struct queue_class *k = class_at(c, h);
         if (!k->domain)
@@ -608,13 +606,6 @@ struct counting {
     size_t left; /* how many more crowds may be explained */
 };
 
-static bool take_one(struct counting *n) {
-    if (n->left == 0)
-        return false;
-    n->left--;
-    return true;
-}
-
 static void report(struct counting *n, const struct verdict *first, int64_t more) {
     if (more != 0)
         n->each(n->ctx, first, more);
@@ -669,13 +660,13 @@ static bool count_class(struct counting *n, const struct queue_class *k) {
     const struct core *c = n->c;
     struct task like = one_of_class(k);
     struct verdict first, other;
-    if (!take_one(n))
+    if (n->left-- == 0)
         return false;
     bool closed = explain_first(c, 0, &like, &first);
     int64_t rest = (int64_t)k->by_created.count + k->parked_by_created.count;
     bool alike = closed && first.gate < GATE_LEASE; /* rare keys come later */
     for (uint32_t h = alike ? 0 : k->crowds; h; h = crowd_at(c, h)->next) {
-        if (!take_one(n))
+        if (n->left-- == 0)
             return false;
         const struct crowd *crowd = crowd_at(c, h);
         like = one_of_crowd(c, crowd);
@@ -704,7 +695,7 @@ static void move(struct counting *n, const struct task *was, const struct task *
 static bool count_workspace(struct counting *n, uint32_t workspace) {
     const struct core *c = n->c;
     for (uint32_t h = key_at(c, workspace)->crowds; h; h = crowd_at(c, h)->next) {
-        if (!take_one(n))
+        if (n->left-- == 0)
             return false;
         struct task without = one_of_crowd(c, crowd_at(c, h)), with = without;
         with.workspace_key = workspace;

@@ -183,7 +183,7 @@ static int load_run(void *ctx, const struct run_row *row, struct error *err) {
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static int begin(struct engine *e, struct error *err) {
+static int load_begin(struct engine *e, struct error *err) {
     core_free(e->core);
     e->core = core_new();
     parts_step(e, STEP_UNLOAD);
@@ -196,7 +196,7 @@ static int begin(struct engine *e, struct error *err) {
     return r == 0 ? config_apply(e->config, e->core, err) : r;
 }
 
-static int finish(struct engine *e, const struct store_totals *totals, struct error *err) {
+static int load_finish(struct engine *e, const struct store_totals *totals, struct error *err) {
     e->last_task = totals->last_task;
     e->first_event = totals->first_event;
     e->last_event = e->committed_event = totals->last_event;
@@ -231,8 +231,8 @@ int load_core(struct engine *e, struct error *err) {
         .run = load_run,
         .ctx = e,
     };
-    int r = begin(e, err);
+    int r = load_begin(e, err);
     if (r == 0)
         r = store_load(e->store, &reader, &totals, err);
-    return r == 0 ? finish(e, &totals, err) : r;
+    return r == 0 ? load_finish(e, &totals, err) : r;
 }

@@ -253,8 +253,7 @@ static void clear_turn(struct engine *e) {
     t->configured = false;
     t->ends = 0;
     t->ran = (struct engine_spans){ 0 };
-    t->starts.count = t->stops.count = t->events.count = 0;
-    t->finals.count = 0;
+    t->starts.count = t->stops.count = t->events.count = t->finals.count = 0;
     arena_reset(&t->arena);
 }
 

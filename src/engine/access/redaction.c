@@ -30,14 +30,10 @@ struct redaction {
     LIST(struct known) all; /* most recently needed last */
     struct redact_value *values;
     struct redact_index index;
-    bool is_stale;
+    bool is_indexed; /* `index` has all values */
 };
 
 PART_STATE(redaction, struct redaction, redaction_of)
-
-static void redaction_init(struct engine *e) {
-    redaction_of(e)->is_stale = true;
-}
 
 static void wipe(char *text, size_t size) {
     if (text)
@@ -64,10 +60,10 @@ static void remove_at(struct redaction *r, size_t index) {
     memmove(&r->all.items[index], &r->all.items[index + 1],
             (r->all.count - index - 1) * sizeof(*r->all.items));
     r->all.count--;
-    r->is_stale = true;
+    r->is_indexed = false;
 }
 
-static struct known *find(struct redaction *r, const char *pair) {
+static struct known *find_value(struct redaction *r, const char *pair) {
     for (size_t i = 0; i < r->all.count; i++)
         if (strcmp(r->all.items[i].pair, pair) == 0)
             return &r->all.items[i];
@@ -85,7 +81,7 @@ static char *json_form(const char *value, size_t *ret_size) {
 
 void redaction_add(struct engine *e, const char *pair) {
     struct redaction *r = redaction_of(e);
-    struct known *one = find(r, pair);
+    struct known *one = find_value(r, pair);
     if (strlen(strchr(pair, '=') + 1) < REDACT_LEAST)
         return;
     struct known moved = one ? *one : (struct known){ xstrdup(pair), strcspn(pair, "="), 0 };
@@ -95,7 +91,7 @@ void redaction_add(struct engine *e, const char *pair) {
     if (one)
         remove_at(r, (size_t)(one - r->all.items));
     *LIST_ADD(&r->all) = moved;
-    r->is_stale = true;
+    r->is_indexed = false;
 }
 
 static void drop_at(struct redaction *r, size_t index) {
@@ -105,7 +101,7 @@ static void drop_at(struct redaction *r, size_t index) {
 
 void redaction_release(struct engine *e, const char *pair, bool is_worthless) {
     struct redaction *r = redaction_of(e);
-    struct known *one = find(r, pair);
+    struct known *one = find_value(r, pair);
     size_t kept = 0;
     if (!one || one->users == 0 || --one->users > 0)
         return;
@@ -123,7 +119,7 @@ void redaction_release(struct engine *e, const char *pair, bool is_worthless) {
 static const struct redact_index *index_of(const struct engine *e) {
     struct redaction *r = redaction_of(e);
     size_t count = 0;
-    if (!r->is_stale)
+    if (r->is_indexed)
         return &r->index;
     free(r->values);
     r->values = xcalloc(2 * r->all.count + 1, sizeof(*r->values));
@@ -136,7 +132,7 @@ static const struct redact_index *index_of(const struct engine *e) {
                 (struct redact_value){ one->pair, one->name, one->json, one->json_size, 0 };
     }
     redact_index_init(&r->index, r->values, count, &token_shape);
-    r->is_stale = false;
+    r->is_indexed = true;
     return &r->index;
 }
 
@@ -163,5 +159,5 @@ void engine_redact_in_place(const struct engine *e, char *text) {
 
 const struct engine_part redaction_part = {
     .state_size = sizeof(struct redaction),
-    .at = { [STEP_INIT] = redaction_init, [STEP_FREE] = redaction_free },
+    .at = { [STEP_FREE] = redaction_free },
 };

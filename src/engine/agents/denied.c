@@ -97,14 +97,13 @@ int engine_check_allow(const struct engine *e, task_id task, struct error *err) 
     struct task_spec spec;
     char id[ENGINE_ID_MAX];
     const char *agent = NULL;
-    const struct agent_adapter *adapter = NULL;
     (void)session_denial(e, task, &agent);
     if (!agent && core_task_spec(e->core, task, &spec) && spec.agent)
         agent = name_of(e, spec.agent);
     if (!agent)
         return error_set(err, -EINVAL, "task '%s' has no agent to allow something to",
                          engine_task_id(e, task, id));
-    adapter = own_adapter(e, agent);
+    const struct agent_adapter *adapter = own_adapter(e, agent);
     if (adapter && adapter->allow_option)
         return 0;
     return error_set(err, -EINVAL,

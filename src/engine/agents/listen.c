@@ -301,12 +301,6 @@ static void listen_init(struct engine *e) {
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static int32_t utc_offset(time_ms now) {
-    time_t seconds = (time_t)(now / 1000);
-    struct tm local;
-    return localtime_r(&seconds, &local) ? (int32_t)local.tm_gmtoff : 0;
-}
-
 /* In a sandbox it is in the folder that its task may write, otherwise in its run folder. */
 static void read_usage_file(const struct engine *e, struct listener *one) {
     const char *name = one->adapter->usage_file_name;
@@ -341,13 +335,16 @@ static void count_waiting_as_limited(struct listener *one, const struct run_end 
 static void complete_report(struct engine *e, struct listener *one, const struct run_end *end) {
     bool checked = end->kind == RUN_END_CHECK;
     time_ms now = end->ended_at ? end->ended_at : loop_now(e->loop);
+    time_t seconds = (time_t)(now / 1000);
+    struct tm local = { 0 };
+    (void)localtime_r(&seconds, &local);
     struct agent_end how = { .code = checked ? 0 : end->code,
                              .signal = checked ? 0 : end->signal,
                              .by = end->kind == RUN_END_STOPPED   ? AGENT_BY_STOP
                                    : end->kind == RUN_END_TIMEOUT ? AGENT_BY_TIMEOUT
                                                                   : AGENT_BY_ITSELF,
                              .now = now,
-                             .utc_offset_s = utc_offset(now) };
+                             .utc_offset_s = (int32_t)local.tm_gmtoff };
     const struct live_run *run = run_find_attempt(e, one->run);
     read_usage_file(e, one);
     if (run)

@@ -247,14 +247,14 @@ static void sessions_reset(struct engine *e) {
     id_map_init(&s->of_task, same_task, s);
 }
 
-static struct memory *find(const struct engine *e, task_id task) {
+static struct memory *find_memory(const struct engine *e, task_id task) {
     uint32_t handle = id_map_find(&sessions_of(e)->of_task, hash_u64(task), &task);
     return handle ? memory_at(sessions_of(e), handle) : NULL;
 }
 
-static struct memory *find_or_make(struct engine *e, task_id task) {
+static struct memory *find_or_make_memory(struct engine *e, task_id task) {
     struct sessions *s = sessions_of(e);
-    struct memory *m = find(e, task);
+    struct memory *m = find_memory(e, task);
     if (m)
         return m;
     uint32_t handle = slab_alloc(&s->slab);
@@ -365,7 +365,7 @@ static void sessions_load(struct engine *e, const struct note_row *row) {
         json_decref(note);
         return;
     }
-    struct memory *m = find_or_make(e, (task_id)task);
+    struct memory *m = find_or_make_memory(e, (task_id)task);
     clear_memory(m);
     const json_t *others = json_object_get(note, "others");
     if (json_object_get(note, "agent") || json_object_get(note, "session"))
@@ -414,24 +414,19 @@ static struct talk *talk_with(const struct memory *m, const char *agent) {
 }
 
 void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bool takes_id) {
-    const struct talk *t = talk_with(find(e, run->task), run->agent);
+    const struct talk *t = talk_with(find_memory(e, run->task), run->agent);
     char id[40];
     run->resumes = can_resume && t && t->session && t->resumable;
-    if (run->resumes) {
-        set_text(&run->session, t->session);
-    } else if (takes_id) {
+    if (!run->resumes)
         make_id(e, run, id);
-        set_text(&run->session, id);
-    } else {
-        set_text(&run->session, NULL);
-    }
+    set_text(&run->session, run->resumes ? t->session : takes_id ? id : NULL);
 }
 
 /* --- booking --------------------------------------------------------------------------------- */
 
 void session_hand_over(const struct engine *e, const struct live_run *run,
                        struct agent_reader *reader) {
-    const struct talk *t = talk_with(find(e, run->task), run->agent);
+    const struct talk *t = talk_with(find_memory(e, run->task), run->agent);
     bool has_old = t && t->session;
     bool is_old = has_old && run->session && strcmp(t->session, run->session) == 0;
     if (has_old) {
@@ -480,7 +475,7 @@ static struct talk *continue_talk(struct memory *m, const char *agent) {
 
 const struct agent_denial *session_denial(const struct engine *e, task_id task,
                                           const char **ret_agent) {
-    const struct memory *m = find(e, task);
+    const struct memory *m = find_memory(e, task);
     if (!m || !m->denial || m->talks.count == 0)
         return NULL;
     *ret_agent = m->talks.items[0].agent;
@@ -488,7 +483,7 @@ const struct agent_denial *session_denial(const struct engine *e, task_id task,
 }
 
 const char *session_predecessor(const struct engine *e, const struct live_run *run) {
-    const struct memory *m = find(e, run->task);
+    const struct memory *m = find_memory(e, run->task);
     const char *agent = m && m->talks.count > 0 ? m->talks.items[0].agent : NULL;
     return agent && run->agent && strcmp(agent, run->agent) != 0 ? agent : NULL;
 }
@@ -497,9 +492,9 @@ void session_ended(struct engine *e, const struct live_run *run,
                    const struct agent_outcome *reported, const struct agent_usage *booked,
                    const struct session_end *end) {
     const char *session = reported->session[0] ? reported->session : run->session;
-    if (!session && !find(e, run->task) && reported->result != AGENT_DENIED)
+    if (!session && !find_memory(e, run->task) && reported->result != AGENT_DENIED)
         return;
-    struct memory *m = find_or_make(e, run->task);
+    struct memory *m = find_or_make_memory(e, run->task);
     struct talk *t = continue_talk(m, run->agent);
     bool same = session && t->session && strcmp(t->session, session) == 0;
     if (!same) {
@@ -520,7 +515,7 @@ void session_ended(struct engine *e, const struct live_run *run,
 }
 
 const char *session_last_failure(const struct engine *e, task_id task, uint32_t *ret_count) {
-    const struct memory *m = find(e, task);
+    const struct memory *m = find_memory(e, task);
     if (!m || !m->text)
         return NULL;
     *ret_count = m->same;
@@ -528,7 +523,7 @@ const char *session_last_failure(const struct engine *e, task_id task, uint32_t 
 }
 
 void session_count_failure(struct engine *e, task_id task, const char *text) {
-    struct memory *m = find_or_make(e, task);
+    struct memory *m = find_or_make_memory(e, task);
     bool is_same = m->text && strcmp(m->text, text) == 0;
     m->same = is_same ? m->same + 1 : 1;
     if (!is_same)
@@ -537,12 +532,12 @@ void session_count_failure(struct engine *e, task_id task, const char *text) {
 }
 
 uint32_t session_same_trees(const struct engine *e, task_id task, const char *tree) {
-    const struct memory *m = find(e, task);
+    const struct memory *m = find_memory(e, task);
     return m && m->tree && strcmp(m->tree, tree) == 0 ? m->still + 1 : 0;
 }
 
 void session_count_tree(struct engine *e, task_id task, const char *tree) {
-    struct memory *m = find_or_make(e, task);
+    struct memory *m = find_or_make_memory(e, task);
     m->still = session_same_trees(e, task, tree);
     if (m->still == 0)
         set_text(&m->tree, tree);
@@ -550,7 +545,7 @@ void session_count_tree(struct engine *e, task_id task, const char *tree) {
 }
 
 uint32_t session_quick(struct engine *e, task_id task) {
-    struct memory *m = find_or_make(e, task);
+    struct memory *m = find_or_make_memory(e, task);
     if (m->quick < UINT32_MAX)
         m->quick++;
     write_note(e, m);
@@ -558,7 +553,7 @@ uint32_t session_quick(struct engine *e, task_id task) {
 }
 
 void session_not_quick(struct engine *e, task_id task) {
-    struct memory *m = find(e, task);
+    struct memory *m = find_memory(e, task);
     if (!m || m->quick == 0)
         return;
     m->quick = 0;
@@ -566,7 +561,7 @@ void session_not_quick(struct engine *e, task_id task) {
 }
 
 uint32_t engine_quick_ends(const struct engine *e, task_id task) {
-    const struct memory *m = find(e, task);
+    const struct memory *m = find_memory(e, task);
     return m ? m->quick : 0;
 }
 

@@ -30,14 +30,14 @@ struct follower {
     char *name;
     follower_handle handle;
     void *ctx;
-    uint64_t cursor;  /* all up to here are done */
-    uint64_t next;    /* the first that was not handed out */
-    uint64_t written; /* the cursor as stored */
-    uint64_t writing; /* as in the batch, with is_writing */
-    uint64_t asked;   /* the last event when the store was asked */
-    bool known;       /* it is in the store */
+    uint64_t cursor;       /* all up to here are done */
+    uint64_t next;         /* the first that was not handed out */
+    uint64_t written;      /* the cursor as stored */
+    uint64_t writing;      /* as in the batch, with is_writing */
+    uint64_t last_queried; /* the last event when the store was queried */
+    bool known;            /* it is in the store */
     bool is_writing;
-    bool asking;
+    bool is_querying;
     bool gap; /* the next ones are pruned: what was handed out must be done first */
     bool warned;
     bool rests;
@@ -121,7 +121,7 @@ static void hand_out(struct follower *f, const struct event_row *event) {
 
 static void follow_publish(struct engine *e, const struct event_row *event) {
     for (struct follower *f = follow_of(e)->first; f && !e->ending; f = f->next_follower)
-        if (event->seq == f->next && !f->asking && has_room(f))
+        if (event->seq == f->next && !f->is_querying && has_room(f))
             hand_out(f, event);
 }
 
@@ -167,20 +167,20 @@ static bool skip_to(struct follower *f, uint64_t seq) {
     return true;
 }
 
-static void answered(void *ctx, const struct store_answer *answer, const struct error *err) {
+static void events_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct follower *f = ctx;
-    f->asking = false;
+    f->is_querying = false;
     if (err) {
         if (!f->warned)
             log_warning("what '%s' shall react to cannot be read; it is tried again: %s", f->name,
                         err->text);
         f->warned = true;
-        return; /* the next event or turn asks again */
+        return; /* the next event or turn repeats the query */
     }
     f->warned = false;
     uint64_t before = f->next;
     if (answer->count == 0)
-        (void)skip_to(f, f->asked + 1);
+        (void)skip_to(f, f->last_queried + 1);
     for (size_t i = 0; i < answer->count && !f->engine->ending; i++) {
         const struct event_row *event = &answer->events[i];
         if (event->seq < f->next)
@@ -193,15 +193,15 @@ static void answered(void *ctx, const struct store_answer *answer, const struct 
         turn_wake(f->engine);
 }
 
-static void ask(struct follower *f) {
-    struct store_query question = {
+static void query_events(struct follower *f) {
+    struct store_query query = {
         .kind = QUERY_EVENTS,
         .after = f->next - 1,
         .limit = (size_t)(f->cursor + FOLLOW_AHEAD + 1 - f->next),
     };
-    f->asking = true;
-    f->asked = f->engine->committed_event;
-    store_query(f->engine->store, &question, answered, f);
+    f->is_querying = true;
+    f->last_queried = f->engine->committed_event;
+    store_query(f->engine->store, &query, events_answered, f);
 }
 
 /* Hands the next events to followers that lag. */
@@ -210,8 +210,8 @@ static void follow_some(struct engine *e) {
         return;
     for (struct follower *f = follow_of(e)->first; f; f = f->next_follower) {
         f->gap = f->gap && !is_idle(f);
-        if (is_behind(f) && !f->asking && !f->gap && has_room(f))
-            ask(f);
+        if (is_behind(f) && !f->is_querying && !f->gap && has_room(f))
+            query_events(f);
     }
 }
 

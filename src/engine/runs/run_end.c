@@ -210,7 +210,7 @@ static bool start_stage(struct engine *e, struct live_run *run, struct run_endin
     case END_TREE:
         return stuck_hash_tree(e, run, &ending->end);
     case END_CHILDREN: /* the spawn file must be known before its work is delivered */
-        return outcome_so_far(e, run, ending) == OUTCOME_OK && spawning_must_ask(e, run);
+        return outcome_so_far(e, run, ending) == OUTCOME_OK && spawning_must_query(e, run);
     case END_DELIVERY:
         return deliver(e, run, ending);
     case END_READY:
@@ -469,7 +469,7 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
     engine_redact_in_place(e, end->message);
     collect_facts(e, run, &ending, &texts, &facts);
     run_outcome_decide(&facts, &verdict);
-    if (verdict.outcome == OUTCOME_OK && spawning_must_ask(e, run))
+    if (verdict.outcome == OUTCOME_OK && spawning_must_query(e, run))
         return false;
     if (verdict.outcome == OUTCOME_OK && spawning_add_children(e, run, false, &err) < 0) {
         snprintf(ending.spawn_error, sizeof(ending.spawn_error), "%.250s", err.text);

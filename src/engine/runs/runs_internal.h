@@ -136,7 +136,7 @@ bool run_end_showed_life(const struct run_end *end);
 /* The task as submitted is known. */
 void spawning_launched(struct live_run *run, const char *spec, size_t size, bool spawns);
 /* True: what its task spawns is unknown, and the store is asked; END_CHILDREN follows. */
-bool spawning_must_ask(struct engine *e, struct live_run *run);
+bool spawning_must_query(struct engine *e, struct live_run *run);
 /* Adds the tasks of its spawn file as children, if there is one. `check_only`: whether they could
  * be added, before work is merged that another iteration would have to fix. */
 int spawning_add_children(struct engine *e, const struct live_run *run, bool check_only,

@@ -18,16 +18,16 @@ void spawning_launched(struct live_run *run, const char *spec, size_t size, bool
     run->spawner_known = true;
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- query ----------------------------------------------------------------------------------- */
 
-struct spawner_question {
+struct spawner_query {
     struct engine *e;
     struct run_key run;
 };
 
 static void spawner_answered(void *ctx, const struct store_answer *answer,
                              const struct error *err) {
-    struct spawner_question *q = ctx;
+    struct spawner_query *q = ctx;
     struct live_run *run = run_find_attempt(q->e, q->run);
     if (err)
         turn_break(q->e, err);
@@ -38,13 +38,13 @@ static void spawner_answered(void *ctx, const struct store_answer *answer,
     free(q);
 }
 
-bool spawning_must_ask(struct engine *e, struct live_run *run) {
+bool spawning_must_query(struct engine *e, struct live_run *run) {
     if (run->spawner_known || !e->spawn)
         return false;
-    struct spawner_question *q = xcalloc(1, sizeof(*q));
-    *q = (struct spawner_question){ .e = e, .run = run_key_of(run) };
-    struct store_query question = { .kind = QUERY_SPECS, .tasks = &run->task, .task_count = 1 };
-    store_query(e->store, &question, spawner_answered, q);
+    struct spawner_query *q = xcalloc(1, sizeof(*q));
+    *q = (struct spawner_query){ .e = e, .run = run_key_of(run) };
+    struct store_query query = { .kind = QUERY_SPECS, .tasks = &run->task, .task_count = 1 };
+    store_query(e->store, &query, spawner_answered, q);
     return !run->spawner_known; /* the store may have answered at once */
 }
 

@@ -22,9 +22,9 @@
 
 struct pruning {
     time_ms at; /* the next pass */
-    bool asking_tasks, asking_events;
+    bool querying_tasks, querying_events;
     LIST(task_id) expired; /* finished tasks beyond their age or number */
-    size_t asked;          /* how many were requested */
+    size_t requested;      /* how many were requested */
     bool more_tasks;       /* there may be more after them */
     uint64_t needed;       /* those before them that others need */
     time_ms old_before;
@@ -48,14 +48,14 @@ static void expired_answered(void *ctx, const struct store_answer *answer,
                              const struct error *err) {
     struct engine *e = ctx;
     struct pruning *p = pruning_of(e);
-    p->asking_tasks = false;
-    p->more_tasks = !err && answer->count >= p->asked;
+    p->querying_tasks = false;
+    p->more_tasks = !err && answer->count >= p->requested;
     for (size_t i = 0; !err && i < answer->count; i++)
         *LIST_ADD(&p->expired) = answer->tasks[i];
     turn_wake(e);
 }
 
-static void ask_expired(struct engine *e) {
+static void query_expired(struct engine *e) {
     struct pruning *p = pruning_of(e);
     time_ms keep = config_number(e->config, "retention.days", NULL);
     if (host_of(e)->disk_low)
@@ -65,17 +65,17 @@ static void ask_expired(struct engine *e) {
     int64_t excess = -config_number(e->config, "retention.tasks", NULL);
     for (int state = TASK_DONE; state < TASK_STATE_MAX; state++)
         excess += counts.by_state[state]; /* the final states are the last ones */
-    struct store_query question = { .kind = QUERY_EXPIRED, .after = p->needed };
-    question.before_time = keep == TIME_NEVER ? 0 : e->now - keep;
-    p->asked = TASKS_EACH;
+    struct store_query query = { .kind = QUERY_EXPIRED, .after = p->needed };
+    query.before_time = keep == TIME_NEVER ? 0 : e->now - keep;
+    p->requested = TASKS_EACH;
     if (excess > 0) { /* the oldest, at any age */
-        question.before_time = TIME_NEVER;
-        p->asked = excess < TASKS_EACH ? (size_t)excess : TASKS_EACH;
+        query.before_time = TIME_NEVER;
+        p->requested = excess < TASKS_EACH ? (size_t)excess : TASKS_EACH;
     }
-    question.limit = p->asked;
-    p->asking_tasks = question.before_time > 0;
-    if (p->asking_tasks)
-        store_query(e->store, &question, expired_answered, e);
+    query.limit = p->requested;
+    p->querying_tasks = query.before_time > 0;
+    if (p->querying_tasks)
+        store_query(e->store, &query, expired_answered, e);
 }
 
 /* True: there are more. Needed tasks are excluded from the next query. */
@@ -88,42 +88,42 @@ static bool forget_expired(struct engine *e) {
     }
     p->expired.count = 0;
     p->more_tasks = false;
-    if (!more && !p->asking_tasks)
+    if (!more && !p->querying_tasks)
         p->needed = 0;
     return more;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static void ask_middle(struct engine *e);
+static void query_middle(struct engine *e);
 
 /* Numbers are dense and rise with time: a binary search finds the first young one. */
 static void middle_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
     struct engine *e = ctx;
     struct pruning *p = pruning_of(e);
-    p->asking_events = false;
+    p->querying_events = false;
     if (err || answer->count == 0)
         return;
     if (answer->events[0].at < p->old_before)
         p->low = answer->events[0].seq + 1;
     else
         p->high = p->middle;
-    ask_middle(e);
+    query_middle(e);
 }
 
-static void ask_middle(struct engine *e) {
+static void query_middle(struct engine *e) {
     struct pruning *p = pruning_of(e);
     if (p->low >= p->high) {
         p->first_kept = p->low;
         return;
     }
     p->middle = p->low + (p->high - p->low) / 2;
-    p->asking_events = true;
-    struct store_query question = { .kind = QUERY_EVENTS, .after = p->middle - 1, .limit = 1 };
-    store_query(e->store, &question, middle_answered, e);
+    p->querying_events = true;
+    struct store_query query = { .kind = QUERY_EVENTS, .after = p->middle - 1, .limit = 1 };
+    store_query(e->store, &query, middle_answered, e);
 }
 
-static void ask_old_events(struct engine *e) {
+static void query_old_events(struct engine *e) {
     struct pruning *p = pruning_of(e);
     time_ms keep = config_number(e->config, "events.keep_days", NULL);
     if (keep == TIME_NEVER || e->first_event == 0)
@@ -131,7 +131,7 @@ static void ask_old_events(struct engine *e) {
     p->old_before = e->now - keep;
     p->low = e->first_event;
     p->high = e->committed_event + 1;
-    ask_middle(e);
+    query_middle(e);
 }
 
 /* True: there are more. The last event stays, so that there is always one to continue from. */
@@ -158,10 +158,10 @@ static bool prune_events(struct engine *e) {
 static void prune_some(struct engine *e) {
     struct pruning *p = pruning_of(e);
     bool due = p->at <= e->now;
-    if (due && !p->asking_tasks)
-        ask_expired(e);
-    if (due && !p->asking_events)
-        ask_old_events(e);
+    if (due && !p->querying_tasks)
+        query_expired(e);
+    if (due && !p->querying_events)
+        query_old_events(e);
     if (due && host_of(e)->disk_low)
         workspaces_make_room(e);
     if (due)

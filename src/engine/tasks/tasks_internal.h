@@ -88,7 +88,7 @@ struct watch {
     LIST(task_id) slow;   /* not watched, polled */
     LIST(task_id) unread; /* loaded, but their artifacts are not read yet */
     size_t read;          /* how many of these are read */
-    bool asking;          /* the store about some of these */
+    bool is_querying;     /* the store for some of these */
     uint32_t generation;  /* of the core */
     time_ms poll_at;
 };

@@ -61,7 +61,7 @@ static uint32_t find_wanted(const struct watch *w, task_id task) {
 static bool watch_has_work(const struct engine *e) {
     const struct watch *w = watch_of(e);
     return w->scan || w->marked.count > 0 || w->found.count > 0
-           || (!w->asking && w->read < w->unread.count);
+           || (!w->is_querying && w->read < w->unread.count);
 }
 
 /* --- paths ----------------------------------------------------------------------------------- */
@@ -372,7 +372,7 @@ static void specs_answered(void *ctx, const struct store_answer *answer, const s
     if (err)
         turn_break(e, err);
     if (!err && q->generation == watch_of(e)->generation) {
-        watch_of(e)->asking = false;
+        watch_of(e)->is_querying = false;
         for (size_t i = 0; i < answer->count; i++)
             take_spec(e, &answer->specs[i]);
         if (watch_has_work(e))
@@ -384,7 +384,7 @@ static void specs_answered(void *ctx, const struct store_answer *answer, const s
 static void artifacts_read_some(struct engine *e) {
     struct watch *w = watch_of(e);
     size_t left = w->unread.count - w->read;
-    if (left == 0 || w->asking)
+    if (left == 0 || w->is_querying)
         return;
     struct artifact_question *q = xcalloc(1, sizeof(*q));
     *q = (struct artifact_question){ .e = e, .generation = w->generation };
@@ -392,7 +392,7 @@ static void artifacts_read_some(struct engine *e) {
                                     .tasks = w->unread.items + w->read,
                                     .task_count = left < READ_EACH ? left : READ_EACH };
     w->read += question.task_count;
-    w->asking = true;
+    w->is_querying = true;
     store_query(e->store, &question, specs_answered, q);
 }
 
@@ -594,7 +594,7 @@ static void watch_loading(struct engine *e) {
     struct watch *w = watch_of(e);
     drop_all(w);
     w->found.count = w->slow.count = w->unread.count = w->read = 0;
-    w->asking = false;
+    w->is_querying = false;
     w->generation++;
     w->marked.count = 0;
     w->scan = true;
