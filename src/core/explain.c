@@ -527,7 +527,8 @@ static void take_all(struct sample *s, size_t skip, size_t most) {
 }
 
 size_t core_waiting(const struct core *c, task_id *ret, size_t max) {
-    struct sample s = { .c = c, .tasks = ret, .max = max };
+    struct sample s = { .c = c, .max = max };
+    s.tasks = ret;
     size_t lists = 2 * (size_t)c->classes.used + 1;
     size_t share = max / lists > 0 ? max / lists : 1;
     take_all(&s, 0, share);
@@ -538,7 +539,8 @@ size_t core_waiting(const struct core *c, task_id *ret, size_t max) {
 size_t core_waiting_first(const struct core *c, size_t each, task_id *ret, size_t max) {
     if (each > max / (4 * (size_t)c->classes.used + 1))
         return core_waiting(c, ret, max);
-    struct sample s = { .c = c, .tasks = ret, .max = max };
+    struct sample s = { .c = c, .max = max };
+    s.tasks = ret;
     for (uint32_t h = 1; h < c->classes.next; h++) {
         const struct queue_class *k = class_at(c, h);
         if (!k->domain)

@@ -224,12 +224,14 @@ static void free_talks_after(struct memory *m, size_t kept) {
 
 /* May be repeated. */
 static void clear_memory(struct memory *m) {
+    task_id task = m->task;
     free_talks_after(m, 0);
     free(m->talks.items);
     free(m->text);
     free(m->tree);
     free(m->denial);
-    *m = (struct memory){ .task = m->task };
+    memset(m, 0, sizeof(*m));
+    m->task = task;
 }
 
 static void sessions_free(struct engine *e) {
