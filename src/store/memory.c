@@ -144,13 +144,10 @@ struct memory_data {
     uint64_t epoch;
     struct symbol_table symbols;
     struct memory_table tables[MEMORY_TABLES];
-    struct totals {
+    struct assigned {
         task_id last_task;
         uint64_t last_event;
-        bool paused;
-        sym paused_by;
-        time_ms paused_at;
-    } totals;
+    } assigned; /* the highest numbers ever assigned */
 };
 
 struct memory_store {
@@ -225,6 +222,14 @@ static void memory_close(struct store *base) {
     free(store);
 }
 
+static struct memory_key key_of(uint64_t number) {
+    return (struct memory_key){ .low = number };
+}
+
+static void *find(const struct memory_data *data, size_t id, uint64_t number) {
+    return memory_table_find(&data->tables[id], key_of(number));
+}
+
 static int memory_load(struct store *base, const struct store_reader *reader,
                        struct store_totals *ret_totals, struct error *err) {
     static const enum row_kind kinds[] = { ROW_PROJECT, ROW_LIMITER, ROW_AGENT, ROW_GROUP,
@@ -248,17 +253,13 @@ static int memory_load(struct store *base, const struct store_reader *reader,
     if (r < 0)
         return r;
     const struct memory_table *events = &data->tables[ROW_EVENT];
-    const struct totals *totals = &data->totals;
+    const struct pause_row *pause = find(data, ROW_PAUSE, 0);
     *ret_totals = (struct store_totals){
-        .last_task = totals->last_task,
+        .last_task = data->assigned.last_task,
         .first_event = events->count ? memory_table_at(events, 0)->key.low : 0,
-        .last_event = totals->last_event,
+        .last_event = data->assigned.last_event,
         .tasks = data->tables[ROW_TASK].count,
-        .pause = {
-            .paused = totals->paused,
-            .by = totals->paused_by ? symbol_name(&data->symbols, totals->paused_by) : NULL,
-            .at = totals->paused_at,
-        },
+        .pause = pause ? *pause : (struct pause_row){ 0 },
     };
     return 0;
 }
@@ -271,10 +272,6 @@ static sym number_of(struct memory_data *data, const char *name) {
     return name ? symbol_intern(&data->symbols, name, strlen(name)) : 0;
 }
 
-static struct memory_key key_of(uint64_t number) {
-    return (struct memory_key){ .low = number };
-}
-
 static uint64_t pair_of(struct memory_data *data, const char *a, const char *b) {
     return (uint64_t)number_of(data, a) << 32 | number_of(data, b);
 }
@@ -284,27 +281,19 @@ static uint64_t time_key(time_ms time) {
     return (uint64_t)time ^ ((uint64_t)1 << 63);
 }
 
-static struct memory_table *table_of(struct memory_store *store, size_t id) {
-    return &store->data->tables[id];
-}
-
-static void *find(const struct memory_data *data, size_t id, uint64_t number) {
-    return memory_table_find(&data->tables[id], key_of(number));
-}
-
 /* Replaces the row by `row` (takes ownership); NULL: removes it. */
 static void set(struct memory_store *store, size_t id, struct memory_key key, void *row) {
     struct memory_journal *journal = &store->journal;
+    struct memory_table *table = &store->data->tables[id];
     journal->changes =
         xgrow(journal->changes, &journal->capacity, journal->count + 1, sizeof(*journal->changes));
-    void *old = exchange(table_of(store, id), key, row);
     journal->changes[journal->count++] =
-        (struct memory_change){ .table = table_of(store, id), .key = key, .old = old };
+        (struct memory_change){ .table = table, .key = key, .old = exchange(table, key, row) };
 }
 
 /* Projects are kept in the order of creation. */
 static struct memory_key project_key(struct memory_store *store, const struct project_row *row) {
-    const struct memory_table *projects = table_of(store, ROW_PROJECT);
+    const struct memory_table *projects = &store->data->tables[ROW_PROJECT];
     uint64_t number = 1;
     for (size_t i = 0; i < projects->count; i++, number++) {
         const struct project_row *old = memory_table_at(projects, i)->row;
@@ -320,6 +309,8 @@ static struct memory_key row_key(struct memory_store *store, enum row_kind kind,
     const struct usage_row *usage = row;
     const struct wait_row *wait = row;
     const struct spent_row *spent = row;
+    if (kind == ROW_PAUSE)
+        return key_of(0); /* the only row */
     if (kind == ROW_PROJECT)
         return project_key(store, row);
     if (kind == ROW_RUN)
@@ -348,7 +339,7 @@ static int add_external(struct memory_store *store, const struct store_write *wr
     if (!write->spec->external_id)
         return 0;
     struct memory_key key = external_key(store, task, write->spec);
-    if (memory_table_find(table_of(store, TABLE_EXTERNAL), key))
+    if (memory_table_find(&store->data->tables[TABLE_EXTERNAL], key))
         return store_refuse(write, true, err);
     task_id *number = xmalloc(sizeof(*number));
     *number = task->id;
@@ -363,21 +354,14 @@ static bool must_be_new(enum row_kind kind) {
 static int write_row(void *ctx, const struct store_write *write, struct error *err) {
     struct memory_store *store = ctx;
     enum row_kind of = write->of;
-    struct totals *totals = &store->data->totals;
-    if (of == ROW_PAUSE) {
-        const struct pause_row *pause = write->row;
-        totals->paused = pause->paused;
-        totals->paused_by = number_of(store->data, pause->by);
-        totals->paused_at = pause->at;
-        return 0;
-    }
+    struct assigned *assigned = &store->data->assigned;
     const struct task_row *task =
         of == ROW_SPEC ? find(store->data, ROW_TASK, write->spec->id) : NULL;
     if (of == ROW_SPEC && !task)
         return 0; /* added and deleted in one batch */
     size_t table = of == ROW_SPENT && write->spent->span == SPENT_DAY ? TABLE_DAYS : of;
     struct memory_key key = row_key(store, of, write->row);
-    const void *old = memory_table_find(table_of(store, table), key);
+    const void *old = memory_table_find(&store->data->tables[table], key);
     int r = old && must_be_new(of) ? store_refuse(write, false, err)
             : of == ROW_SPEC       ? add_external(store, write, task, err)
                                    : 0;
@@ -394,10 +378,10 @@ static int write_row(void *ctx, const struct store_write *write, struct error *e
         row = row_clone(of, changed); /* with its own strings */
     }
     set(store, table, key, row);
-    if (of == ROW_TASK && write->task->id > totals->last_task)
-        totals->last_task = write->task->id;
-    if (of == ROW_EVENT && write->event->seq > totals->last_event)
-        totals->last_event = write->event->seq;
+    if (of == ROW_TASK && write->task->id > assigned->last_task)
+        assigned->last_task = write->task->id;
+    if (of == ROW_EVENT && write->event->seq > assigned->last_event)
+        assigned->last_event = write->event->seq;
     return 0;
 }
 
@@ -439,12 +423,12 @@ static void delete_task(struct memory_store *store, task_id id) {
     if (task)
         set(store, ROW_TASK, key_of(id), NULL);
 
-    struct memory_table *runs = table_of(store, ROW_RUN);
+    struct memory_table *runs = &store->data->tables[ROW_RUN];
     size_t at = memory_table_position(runs, (struct memory_key){ .high = id });
     while (at < runs->count && memory_table_at(runs, at)->key.high == id)
         set(store, ROW_RUN, memory_table_at(runs, at)->key, NULL);
 
-    struct memory_table *events = table_of(store, ROW_EVENT);
+    struct memory_table *events = &store->data->tables[ROW_EVENT];
     for (size_t i = 0; i < events->count; i++) {
         const struct event_row *event = memory_table_at(events, i)->row;
         if (event->task != id)
@@ -478,7 +462,7 @@ static bool is_pruned(const struct store_write *write, const struct memory_entry
 static int prune(void *ctx, const struct store_write *write, struct error *err) {
     struct memory_store *store = ctx;
     size_t id = write->of == ROW_SPENT && write->flags ? TABLE_DAYS : write->of;
-    struct memory_table *table = table_of(store, id);
+    struct memory_table *table = &store->data->tables[id];
     (void)err;
     for (size_t i = 0; i < table->count;) {
         bool pruned = is_pruned(write, memory_table_at(table, i));
@@ -493,10 +477,10 @@ static int prune(void *ctx, const struct store_write *write, struct error *err) 
 }
 
 static int assign_numbers(void *ctx, const struct store_write *write, struct error *err) {
-    struct totals *totals = &((struct memory_store *)ctx)->data->totals;
+    struct assigned *assigned = &((struct memory_store *)ctx)->data->assigned;
     (void)err;
-    if (write->number > totals->last_task)
-        totals->last_task = write->number;
+    if (write->number > assigned->last_task)
+        assigned->last_task = write->number;
     return 0;
 }
 
@@ -506,12 +490,12 @@ static void memory_commit(struct store *base, const struct store_batch *batch) {
         [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = assign_numbers,
     };
     struct memory_store *store = (struct memory_store *)base;
-    struct totals before = store->data->totals;
+    struct assigned before = store->data->assigned;
     struct error err = { 0 };
     bool is_good = store_batch_apply(batch, writers, store, &err) == 0;
     memory_journal_end(&store->journal, is_good);
     if (!is_good)
-        store->data->totals = before;
+        store->data->assigned = before;
     store_finish_commit(base, is_good ? STORE_OK : STORE_FAILED, &err);
 }
 
@@ -538,10 +522,6 @@ static void *add(struct query *query, enum row_kind kind, const void *row) {
     return memcpy(next_row(query), row_copy(kind, row, &query->arena), row_types[kind].size);
 }
 
-static const struct memory_table *rows_of(const struct query *query, size_t id) {
-    return &query->data->tables[id];
-}
-
 static sym symbol_of(const struct query *query, const char *name) {
     return name ? symbol_find(&query->data->symbols, name, strlen(name)) : 0;
 }
@@ -566,14 +546,14 @@ static void query_each(struct query *query) {
 static void query_external(struct query *query) {
     struct memory_key key = { .high = symbol_of(query, query->question->project),
                               .low = symbol_of(query, query->question->key) };
-    const task_id *number = memory_table_find(rows_of(query, TABLE_EXTERNAL), key);
+    const task_id *number = memory_table_find(&query->data->tables[TABLE_EXTERNAL], key);
     if (number)
         add_spec(query, *number);
 }
 
 static void query_runs(struct query *query) {
     const struct store_query *question = query->question;
-    const struct memory_table *runs = rows_of(query, ROW_RUN);
+    const struct memory_table *runs = &query->data->tables[ROW_RUN];
     struct memory_key after = { .high = question->place.task,
                                 .low = (uint64_t)question->place.attempt + 1 };
     struct memory_key before = { .high = question->task + (question->before == 0),
@@ -591,7 +571,7 @@ static void query_runs(struct query *query) {
 
 static void query_events(struct query *query) {
     const struct store_query *question = query->question;
-    const struct memory_table *events = rows_of(query, ROW_EVENT);
+    const struct memory_table *events = &query->data->tables[ROW_EVENT];
     bool back = question->kind == QUERY_EVENTS_BACK;
     size_t first = memory_table_position(events, key_of(question->after + 1));
     size_t end =
@@ -614,30 +594,6 @@ static void query_key(struct query *query) {
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-typedef bool (*is_wanted)(const struct store_query *question, const void *row);
-typedef int (*row_order)(const void *a, const void *b);
-
-/* Pointers to the matching rows, in order. */
-static const void **sorted(struct query *query, size_t id, is_wanted wanted, row_order order,
-                           size_t *ret_count) {
-    const struct memory_table *table = rows_of(query, id);
-    const void **found = arena_alloc(&query->arena, (table->count + 1) * sizeof(*found));
-    size_t count = 0;
-    for (size_t i = 0; i < table->count; i++)
-        if (wanted(query->question, memory_table_at(table, i)->row))
-            found[count++] = memory_table_at(table, i)->row;
-    qsort(found, count, sizeof(*found), order);
-    *ret_count = count;
-    return found;
-}
-
-static void add_sorted(struct query *query, enum row_kind kind, is_wanted wanted, row_order order) {
-    size_t count;
-    const void **found = sorted(query, kind, wanted, order, &count);
-    for (size_t i = 0; i < count && !is_full(query); i++)
-        add(query, kind, found[i]);
-}
-
 static int by_key(const void *a, const void *b) {
     const struct key_row *x = *(const struct key_row *const *)a;
     const struct key_row *y = *(const struct key_row *const *)b;
@@ -646,10 +602,6 @@ static int by_key(const void *a, const void *b) {
 
 static bool is_behind_key(const struct store_query *question, const void *row) {
     return !question->key || strcmp(((const struct key_row *)row)->key, question->key) > 0;
-}
-
-static void query_keys(struct query *query) {
-    add_sorted(query, ROW_KEY, is_behind_key, by_key);
 }
 
 static int by_change(const void *a, const void *b) {
@@ -662,13 +614,6 @@ static int by_change(const void *a, const void *b) {
 static bool is_expired(const struct store_query *question, const void *row) {
     const struct task_row *task = row;
     return task_state_is_final(task->spec.state) && task->changed_at < question->before_time;
-}
-
-static void query_expired(struct query *query) {
-    size_t count;
-    const void **found = sorted(query, ROW_TASK, is_expired, by_change, &count);
-    for (size_t i = query->question->after; i < count && !is_full(query); i++)
-        *(task_id *)next_row(query) = ((const struct task_row *)found[i])->id;
 }
 
 /* Latest first. */
@@ -690,8 +635,28 @@ static bool has_ended_before(const struct store_query *question, const void *row
     return run->ended && run->ended_at >= question->since && by_end(&run, &last) > 0;
 }
 
-static void query_ended(struct query *query) {
-    add_sorted(query, ROW_RUN, has_ended_before, by_end);
+/* The matching rows, in order. */
+static void query_sorted(struct query *query) {
+    static const struct {
+        enum row_kind kind;
+        bool (*is_wanted)(const struct store_query *question, const void *row);
+        int (*order)(const void *a, const void *b);
+    } queries[] = { [QUERY_KEYS] = { ROW_KEY, is_behind_key, by_key },
+                    [QUERY_EXPIRED] = { ROW_TASK, is_expired, by_change },
+                    [QUERY_ENDED] = { ROW_RUN, has_ended_before, by_end } };
+    enum store_query_kind kind = query->question->kind;
+    const struct memory_table *table = &query->data->tables[queries[kind].kind];
+    const void **found = arena_alloc(&query->arena, (table->count + 1) * sizeof(*found));
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        if (queries[kind].is_wanted(query->question, memory_table_at(table, i)->row))
+            found[count++] = memory_table_at(table, i)->row;
+    qsort(found, count, sizeof(*found), queries[kind].order);
+    for (size_t i = 0; i < count && !is_full(query); i++)
+        if (kind != QUERY_EXPIRED)
+            add(query, queries[kind].kind, found[i]);
+        else if (i >= query->question->after)
+            *(task_id *)next_row(query) = ((const struct task_row *)found[i])->id;
 }
 
 static int by_span(const void *a, const void *b, void *ctx) {
@@ -709,7 +674,8 @@ static int by_span(const void *a, const void *b, void *ctx) {
 
 static void query_spent(struct query *query) {
     const struct store_query *question = query->question;
-    const struct memory_table *table = rows_of(query, question->days ? TABLE_DAYS : ROW_SPENT);
+    const struct memory_table *table =
+        &query->data->tables[question->days ? (size_t)TABLE_DAYS : ROW_SPENT];
     struct spent_row *all = arena_alloc(&query->arena, (table->count + 1) * sizeof(*all));
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < table->count; i++) {
@@ -734,12 +700,12 @@ static void query_spent(struct query *query) {
 static void memory_query(struct store *base, const struct store_query *question,
                          store_answered done, void *ctx) {
     static void (*const functions[])(struct query * query) = {
-        [QUERY_SPECS] = query_each,      [QUERY_RUNS] = query_runs,
-        [QUERY_EVENTS] = query_events,   [QUERY_EVENTS_BACK] = query_events,
-        [QUERY_KEY] = query_key,         [QUERY_EXTERNAL] = query_external,
-        [QUERY_EXPIRED] = query_expired, [QUERY_CHANGED] = query_each,
-        [QUERY_TITLES] = query_each,     [QUERY_ENDED] = query_ended,
-        [QUERY_SPENT] = query_spent,     [QUERY_KEYS] = query_keys,
+        [QUERY_SPECS] = query_each,     [QUERY_RUNS] = query_runs,
+        [QUERY_EVENTS] = query_events,  [QUERY_EVENTS_BACK] = query_events,
+        [QUERY_KEY] = query_key,        [QUERY_EXTERNAL] = query_external,
+        [QUERY_EXPIRED] = query_sorted, [QUERY_CHANGED] = query_each,
+        [QUERY_TITLES] = query_each,    [QUERY_ENDED] = query_sorted,
+        [QUERY_SPENT] = query_spent,    [QUERY_KEYS] = query_sorted,
     };
     _Static_assert(ARRAY_SIZE(functions) == QUERY_KIND_MAX, "a question has no function");
     struct query query = { .data = ((struct memory_store *)base)->data, .question = question };

@@ -108,7 +108,7 @@ static void send(struct writer *w, enum statement statement) {
 
 /* Sends everything collected, in the order of the kinds. */
 static void flush(struct writer *w) {
-    for (enum statement statement = STATEMENT_ADD_TASK; statement <= STATEMENT_PUT_CONTEXT;
+    for (enum statement statement = STATEMENT_WRITE_TASK; statement <= STATEMENT_PUT_CONTEXT;
          statement++)
         if (w->store->bulks[statement].rows > 0)
             send(w, statement);
@@ -117,9 +117,9 @@ static void flush(struct writer *w) {
 
 /* A PostgreSQL message is limited to 1 GB. Large kinds never overtake related writes. */
 static void send_large(struct writer *w) {
-    static const enum statement kinds[] = { STATEMENT_PUT_RUN,       STATEMENT_ADD_EVENT,
-                                            STATEMENT_ADD_KEY,       STATEMENT_ADD_SPEC,
-                                            STATEMENT_ADD_LATE_SPEC, STATEMENT_PUT_CONTEXT };
+    static const enum statement kinds[] = { STATEMENT_WRITE_RUN,       STATEMENT_WRITE_EVENT,
+                                            STATEMENT_WRITE_KEY,       STATEMENT_WRITE_SPEC,
+                                            STATEMENT_WRITE_LATE_SPEC, STATEMENT_PUT_CONTEXT };
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (w->store->bulks[kinds[i]].size >= LARGE)
             send(w, kinds[i]);
@@ -147,7 +147,7 @@ static void add_task(struct writer *w, const struct task_row *row) {
     make_room(w, row->id, CHANGED | DELETED, ADDED);
     *note(&w->store->fresh, row->id) = names_number(&w->store->names, row->project);
     struct pg_bulk *b =
-        put_row(w, wide ? STATEMENT_ADD_WIDE_TASK : STATEMENT_ADD_TASK, ROW_TASK, row);
+        put_row(w, wide ? STATEMENT_WRITE_WIDE_TASK : STATEMENT_WRITE_TASK, ROW_TASK, row);
     if (wide)
         pg_put_row(b, &row_types[ROW_PROGRESS], row, &w->store->names);
     pg_put_numbers(b, row->depends_on, row->depends_on_count);
@@ -169,7 +169,7 @@ static void add_spec(struct writer *w, const struct spec_row *row) {
     if (project == DELETED_TASK)
         return;
     struct pg_bulk *b =
-        put_row(w, project ? STATEMENT_ADD_SPEC : STATEMENT_ADD_LATE_SPEC, ROW_SPEC, row);
+        put_row(w, project ? STATEMENT_WRITE_SPEC : STATEMENT_WRITE_LATE_SPEC, ROW_SPEC, row);
     if (project)
         pg_put_int(b, project);
 }

@@ -59,44 +59,25 @@ struct scan {
 
 /* --- loading --------------------------------------------------------------------------------- */
 
-#define READER(name, table)                                                                        \
-    static int scan_##name(void *ctx, const struct name##_row *row, struct error *err) {           \
-        struct scan *scan = ctx;                                                                   \
-        return scan->each(scan->ctx, table, row, err);                                             \
-    }                                                                                              \
-    struct reader_needs_a_semicolon_
-READER(project, STORE_PROJECTS);
-READER(limiter, STORE_LIMITERS);
-READER(agent, STORE_AGENTS);
-READER(group, STORE_GROUPS);
-READER(usage, STORE_USAGE);
-READER(wait, STORE_WAITS);
-#undef READER
-
-static int scan_note(void *ctx, const struct note_row *row, struct error *err) {
+/* The external ids and the runs that have not ended are parts of other tables. */
+static int scan_loaded_row(void *ctx, unsigned kind, const void *row, struct error *err) {
     struct scan *scan = ctx;
-    return strcmp(row->name, STORE_COPY_NOTE) == 0 ? 0
-                                                   : scan->each(scan->ctx, STORE_NOTES, row, err);
-}
-
-static int scan_task(void *ctx, const struct task_row *row, struct error *err) {
-    struct scan *scan = ctx;
-    scan->tasks =
-        xgrow(scan->tasks, &scan->task_capacity, scan->task_count + 1, sizeof(*scan->tasks));
-    scan->tasks[scan->task_count++] = row->id;
-    return scan->each(scan->ctx, STORE_TASKS, row, err);
+    enum store_table table = STORE_PROJECTS;
+    while (table < STORE_TOTALS && tables[table].kind != kind)
+        table++;
+    if (table == STORE_TOTALS
+        || (kind == ROW_NOTE && strcmp(((const struct note_row *)row)->name, STORE_COPY_NOTE) == 0))
+        return 0;
+    if (kind == ROW_TASK) {
+        scan->tasks =
+            xgrow(scan->tasks, &scan->task_capacity, scan->task_count + 1, sizeof(*scan->tasks));
+        scan->tasks[scan->task_count++] = ((const struct task_row *)row)->id;
+    }
+    return scan->each(scan->ctx, table, row, err);
 }
 
 static int scan_loaded(struct scan *scan) {
-    const struct store_reader reader = { .project = scan_project,
-                                         .limiter = scan_limiter,
-                                         .agent = scan_agent,
-                                         .group = scan_group,
-                                         .usage = scan_usage,
-                                         .wait = scan_wait,
-                                         .note = scan_note,
-                                         .task = scan_task,
-                                         .ctx = scan };
+    const struct store_reader reader = { .any = scan_loaded_row, .ctx = scan };
     struct store_totals totals;
     int r = store_load(scan->store, &reader, &totals, scan->err);
     return r < 0 ? r : scan->each(scan->ctx, STORE_TOTALS, &totals, scan->err);

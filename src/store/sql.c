@@ -12,178 +12,32 @@
 #define PROGRESS_ROWS 65536
 
 /* clang-format off */
-#define ROW(kind) &row_types[ROW_##kind]
-#define BOTH(text) .sqlite = (text), .postgres = (text)
+#define ROW(kind)   &row_types[ROW_##kind]
+#define BOTH(text)  .sqlite = (text), .postgres = (text)
 #define INSERT      "INSERT INTO {table} ({columns}) VALUES ({values})"
 #define PUT         "{put} {table} ({columns}) VALUES ({values}){conflict}"
 #define INSERT_ROWS "INSERT INTO {table} ({columns}) SELECT {selected} FROM {rows}"
 #define SUM_ROWS                                                                                   \
     "INSERT INTO {table} ({columns}) SELECT {sums} FROM {rows} GROUP BY {keys}{conflict}"
-#define SPEC_OF "SELECT {read:s}, t.changed_at"
-#define EACH    " FROM unnest($1::bigint[]) WITH ORDINALITY q (number, place) JOIN "
-#define SPENT_OF(name, project, agent)                                                             \
+#define SPEC_OF     "SELECT {read:s.}, t.changed_at"
+#define EACH        " FROM unnest($1::bigint[]) WITH ORDINALITY q (number, place) JOIN "
+#define SPENT_BY(name, project, agent)                                                             \
+    .params = "days:b since:l before_time:l limit:l after:l", BOTH(                                \
     "SELECT $1, at, " project ", " agent ", {totals} FROM spent"                                   \
     " WHERE days = $1 AND at >= $2 AND at < $3"                                                    \
-    " GROUP BY at, " name " ORDER BY at, " name " LIMIT $4 OFFSET $5"
-#define SPENT_PARAMS "days:b since:l before_time:l limit:l after:l"
-
-const struct statement_text statement_texts[] = {
-    [STATEMENT_BEGIN] = { "begin", .sqlite = "BEGIN IMMEDIATE", .postgres = "BEGIN" },
-    [STATEMENT_COMMIT] = { "commit", BOTH("COMMIT") },
-    [STATEMENT_ROLLBACK] = { "rollback", BOTH("ROLLBACK") },
-    [STATEMENT_EPOCH] = { "epoch", .params = "epoch:l last_task:l last_event:l", .postgres =
-        "WITH mine AS (UPDATE store SET commits = commits + 1,"
-        " last_task = greatest(last_task, $2), last_event = greatest(last_event, $3)"
-        " WHERE epoch = $1 RETURNING 1) SELECT 1 / count(*) FROM mine" },
-    [STATEMENT_NUMBERS] = { "numbers", .params = "last_task:l last_event:l", .postgres =
-        "UPDATE store SET last_task = greatest(last_task, $1),"
-        " last_event = greatest(last_event, $2)" },
-    [STATEMENT_PUT_META] = { .sqlite =
-        "INSERT INTO meta (key, value) VALUES ($1, $2)"
-        " ON CONFLICT (key) DO UPDATE SET value = excluded.value" },
-    [STATEMENT_ADD_NAME] = { "add_names", .params = "id:i text:t", .bulk = true,
-        .sqlite = "INSERT INTO name (id, text) VALUES ($1, $2)",
-        .postgres = "INSERT INTO name ({columns}) SELECT {selected} FROM {rows}" },
-
-    [STATEMENT_ADD_TASK] = { "add_tasks", ROW(TASK), .params = "needs:n", .bulk = true,
-        .sqlite = INSERT, .postgres = INSERT_ROWS },
-    [STATEMENT_ADD_WIDE_TASK] = { "add_wide_tasks", ROW(TASK), ROW(PROGRESS), "needs:n",
-        .bulk = true, .postgres = INSERT_ROWS },
-    [STATEMENT_CHANGE_TASK] = { "change_tasks", ROW(TASK), ROW(PROGRESS),
-        "needs:n with_needs:b seen:b", .bulk = true,
-        .sqlite = "UPDATE task SET {changes} WHERE number = $1",
-        .postgres =
-        "WITH hit AS (UPDATE task t SET {changes},"
-        " needs = CASE WHEN n.with_needs THEN n.needs::bigint[] ELSE t.needs END"
-        " FROM {rows} WHERE t.number = n.number RETURNING 1)"
-        " SELECT 1 / (count(*) = cardinality($1::bigint[]))::int FROM hit" },
-    [STATEMENT_PUT_RUN] = { "put_runs", ROW(RUN), .bulk = true,
-        .sqlite = PUT, .postgres = INSERT_ROWS "{conflict}" },
-    [STATEMENT_ADD_EVENT] = { "add_events", ROW(EVENT), .bulk = true,
-        .sqlite = INSERT, .postgres = INSERT_ROWS },
-    [STATEMENT_ADD_KEY] = { "add_keys", ROW(KEY), .bulk = true,
-        .sqlite = INSERT, .postgres = INSERT_ROWS },
-    [STATEMENT_ADD_USAGE] = { "add_usage", ROW(USAGE), .bulk = true,
-        .sqlite = PUT, .postgres = SUM_ROWS },
-    [STATEMENT_ADD_SPENT] = { "add_spent", ROW(SPENT), .bulk = true,
-        .sqlite = PUT, .postgres = SUM_ROWS },
-    [STATEMENT_DELETE_TASK] = { "delete_tasks", .params = "number:l", .bulk = true,
-        .sqlite = "DELETE FROM task WHERE number = $1",
-        .postgres =
-        "WITH specs AS (DELETE FROM spec s USING {rows} WHERE s.number = n.number),"
-        " runs AS (DELETE FROM run r USING {rows} WHERE r.task = n.number),"
-        " events AS (UPDATE event e SET task = NULL FROM {rows} WHERE e.task = n.number)"
-        " DELETE FROM task t USING {rows} WHERE t.number = n.number" },
-    [STATEMENT_ADD_SPEC] = { "add_specs", ROW(SPEC), .params = "project:i", .bulk = true,
-        .sqlite = "INSERT INTO spec ({columns}, project) SELECT {values}, project FROM task"
-                  " WHERE number = $1",
-        .postgres = INSERT_ROWS },
-    [STATEMENT_ADD_LATE_SPEC] = { "add_late_specs", ROW(SPEC), .bulk = true, .postgres =
-        "INSERT INTO spec ({columns}, project) SELECT {selected}, t.project FROM {rows}"
-        " JOIN task t ON t.number = n.number" },
-    [STATEMENT_PUT_CONTEXT] = { "put_contexts", .params = "number:l context:t", .bulk = true,
-        .sqlite = "UPDATE spec SET context = $2 WHERE number = $1",
-        .postgres = "UPDATE spec s SET context = n.context FROM {rows} WHERE s.number = n.number" },
-
-    [STATEMENT_PUT_PROGRESS] = { .row = ROW(PROGRESS), .sqlite = PUT },
-    [STATEMENT_DELETE_PROGRESS] = { .sqlite = "DELETE FROM progress WHERE task = $1" },
-    [STATEMENT_ADD_NEED] = { .sqlite =
-        "INSERT INTO depend (task, position, needs) VALUES ($1, $2, $3)" },
-    [STATEMENT_DELETE_NEEDS] = { .sqlite = "DELETE FROM depend WHERE task = $1" },
-    [STATEMENT_DELETE_SPEC] = { .sqlite = "DELETE FROM spec WHERE number = $1" },
-    [STATEMENT_DELETE_RUNS] = { .sqlite = "DELETE FROM run WHERE task = $1" },
-    [STATEMENT_UNLINK_EVENTS] = { .sqlite = "UPDATE event SET task = NULL WHERE task = $1" },
-
-    [STATEMENT_PUT_PROJECT] = { "put_project", ROW(PROJECT), BOTH(PUT) },
-    [STATEMENT_PUT_GROUP] = { "put_group", ROW(GROUP), BOTH(PUT) },
-    [STATEMENT_PUT_LIMITER] = { "put_limiter", ROW(LIMITER), BOTH(PUT) },
-    [STATEMENT_PUT_AGENT] = { "put_agent", ROW(AGENT), BOTH(PUT) },
-    [STATEMENT_PUT_WAIT] = { "put_wait", ROW(WAIT), BOTH(PUT) },
-    [STATEMENT_PUT_NOTE] = { "put_note", ROW(NOTE), BOTH(PUT) },
-    [STATEMENT_PUT_PAUSE] = { "put_pause", ROW(PAUSE), .postgres =
-        "UPDATE store SET ({columns}) = ROW({values})" },
-    [STATEMENT_DELETE_GROUP] = { "delete_group", .params = "id:l",
-        BOTH("DELETE FROM grp WHERE id = $1") },
-    [STATEMENT_DELETE_NOTE] = { "delete_note", .params = "name:t",
-        BOTH("DELETE FROM note WHERE name = $1") },
-    [STATEMENT_PRUNE_EVENTS] = { "prune_events", .params = "seq:l",
-        BOTH("DELETE FROM event WHERE seq < $1") },
-    [STATEMENT_PRUNE_USAGE] = { "prune_usage", .params = "bucket:l",
-        BOTH("DELETE FROM usage WHERE bucket < $1") },
-    [STATEMENT_PRUNE_KEYS] = { "prune_keys", .params = "at:l",
-        BOTH("DELETE FROM key WHERE at < $1") },
-    [STATEMENT_PRUNE_SPENT] = { "prune_spent", .params = "at:l days:b",
-        BOTH("DELETE FROM spent WHERE days = $2 AND at < $1") },
-
-    [STATEMENT_GET_SPEC] = { "get_specs", ROW(SPEC), .params = "numbers:L limit:l",
-        .sqlite = SPEC_OF " FROM spec s LEFT JOIN task t USING (number) WHERE s.number = $1",
-        .postgres = SPEC_OF EACH "spec s ON s.number = q.number"
-                    " LEFT JOIN task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
-    [STATEMENT_GET_CHANGED] = { "get_changed", .params = "numbers:L limit:l",
-        .sqlite = "SELECT number, changed_at FROM task WHERE number = $1",
-        .postgres = "SELECT t.number, t.changed_at" EACH
-                    "task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
-    [STATEMENT_GET_TITLE] = { "get_titles", .params = "numbers:L limit:l",
-        .sqlite = "SELECT s.number, t.changed_at, s.title FROM spec s LEFT JOIN task t USING (number)"
-                  " WHERE s.number = $1",
-        .postgres = "SELECT s.number, t.changed_at, s.title" EACH "spec s ON s.number = q.number"
-                    " LEFT JOIN task t ON t.number = q.number ORDER BY q.place LIMIT $2" },
-    [STATEMENT_GET_RUNS] = { "get_runs", ROW(RUN), .params = "task:l before:l limit:l", BOTH(
-        "SELECT {read} FROM run WHERE task = $1 AND attempt < $2 ORDER BY attempt DESC LIMIT $3") },
-    [STATEMENT_GET_ALL_RUNS] = { "get_all_runs", ROW(RUN), .params = "place_task:l place_attempt:l limit:l",
-        BOTH("SELECT {read} FROM run WHERE (task, attempt) > ($1, $2)"
-             " ORDER BY task, attempt LIMIT $3") },
-    [STATEMENT_GET_EVENTS] = { "get_events", ROW(EVENT), .params = "after:l limit:l",
-        BOTH("SELECT {read} FROM event WHERE seq > $1 ORDER BY seq LIMIT $2") },
-    [STATEMENT_GET_EVENTS_BACK] = { "get_events_back", ROW(EVENT), .params = "before:l limit:l",
-        BOTH("SELECT {read} FROM event WHERE seq < $1 ORDER BY seq DESC LIMIT $2") },
-    [STATEMENT_GET_TASK_EVENTS] = { "get_task_events", ROW(EVENT),
-        .params = "after:l limit:l task:l",
-        BOTH("SELECT {read} FROM event WHERE task = $3 AND seq > $1 ORDER BY seq LIMIT $2") },
-    [STATEMENT_GET_TASK_EVENTS_BACK] = { "get_task_events_back", ROW(EVENT),
-        .params = "before:l limit:l task:l",
-        BOTH("SELECT {read} FROM event WHERE task = $3 AND seq < $1 ORDER BY seq DESC LIMIT $2") },
-    [STATEMENT_GET_KEY] = { "get_key", ROW(KEY), .params = "key:t",
-        BOTH("SELECT {read} FROM key WHERE key = $1") },
-    [STATEMENT_GET_KEYS] = { "get_keys", ROW(KEY), .params = "key:t limit:l",
-        BOTH("SELECT {read} FROM key WHERE key > $1 ORDER BY key LIMIT $2") },
-    [STATEMENT_GET_EXTERNAL] = { "get_external", ROW(SPEC), .params = "project:i key:t",
-        BOTH(SPEC_OF " FROM spec s LEFT JOIN task t ON t.number = s.number"
-             " WHERE s.project = $1 AND s.external_id = $2") },
-    [STATEMENT_GET_EXPIRED] = { "get_expired", .params = "before_time:l limit:l after:l",
-        BOTH("SELECT number FROM task WHERE final_at < $1 ORDER BY final_at, number"
-             " LIMIT $2 OFFSET $3") },
-    [STATEMENT_GET_ENDED] = { "get_ended", ROW(RUN),
-        .params = "since:l place_ended_at:l place_task:l place_attempt:l limit:l",
-        BOTH("SELECT {read} FROM run WHERE ended{true} AND ended_at >= $1"
-             " AND (ended_at, task, attempt) < ($2, $3, $4)"
-             " ORDER BY ended_at DESC, task DESC, attempt DESC LIMIT $5") },
-    [STATEMENT_GET_SPENT_BY_PROJECT] = { "get_spent_by_project", ROW(SPENT),
-        .params = SPENT_PARAMS, BOTH(SPENT_OF("project", "project", "0")) },
-    [STATEMENT_GET_SPENT_BY_AGENT] = { "get_spent_by_agent", ROW(SPENT),
-        .params = SPENT_PARAMS, BOTH(SPENT_OF("agent", "0", "agent")) },
-    [STATEMENT_GET_SPENT_APART] = { "get_spent_apart", ROW(SPENT),
-        .params = SPENT_PARAMS, BOTH(SPENT_OF("project, agent", "project", "agent")) },
-    [STATEMENT_GET_SIZE] = { "get_size", .postgres =
-        "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
-        " WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'store'::regclass)"
-        " AND c.relkind = 'r'" },
-};
+    " GROUP BY at, " name " ORDER BY at, " name " LIMIT $4 OFFSET $5")
 /* clang-format on */
-_Static_assert(ARRAY_SIZE(statement_texts) == STATEMENT_MAX, "a statement has no text");
+
+#define STATEMENT(name, ...) [STATEMENT_##name] = { #name, __VA_ARGS__ },
+const struct statement_text statement_texts[] = {
+#include "store/statements.inc"
+};
+#undef STATEMENT
 
 enum statement sql_write_of(enum row_kind kind) {
-    static const enum statement statements[] = {
-        [ROW_TASK] = STATEMENT_ADD_TASK,   [ROW_PROGRESS] = STATEMENT_PUT_PROGRESS,
-        [ROW_SPEC] = STATEMENT_ADD_SPEC,   [ROW_RUN] = STATEMENT_PUT_RUN,
-        [ROW_EVENT] = STATEMENT_ADD_EVENT, [ROW_PROJECT] = STATEMENT_PUT_PROJECT,
-        [ROW_GROUP] = STATEMENT_PUT_GROUP, [ROW_LIMITER] = STATEMENT_PUT_LIMITER,
-        [ROW_AGENT] = STATEMENT_PUT_AGENT, [ROW_USAGE] = STATEMENT_ADD_USAGE,
-        [ROW_WAIT] = STATEMENT_PUT_WAIT,   [ROW_KEY] = STATEMENT_ADD_KEY,
-        [ROW_NOTE] = STATEMENT_PUT_NOTE,   [ROW_SPENT] = STATEMENT_ADD_SPENT,
-        [ROW_PAUSE] = STATEMENT_PUT_PAUSE,
-    };
-    _Static_assert(ARRAY_SIZE(statements) == ROW_KIND_MAX, "a row has no statement");
+#define WRITE_OF(KIND, row, table, empty_is_none) [ROW_##KIND] = STATEMENT_WRITE_##KIND,
+    static const enum statement statements[] = { ROW_KINDS(WRITE_OF) };
+#undef WRITE_OF
     return statements[kind];
 }
 
@@ -212,6 +66,10 @@ static const char *type_name(char type) {
 
 static bool is_key(const struct column *c) {
     return c->flags & (COLUMN_ID | COLUMN_KEY);
+}
+
+static bool is_not_key(const struct column *c) {
+    return !is_key(c);
 }
 
 unsigned sql_columns(enum statement statement, struct sql_column ret_columns[SQL_COLUMNS_MAX]) {
@@ -268,16 +126,21 @@ static void put_names(struct build *b, const char *before, bool selected) {
     }
 }
 
-static void put_columns(struct build *b) {
-    if (b->dialect == SQL_POSTGRES) {
-        put_names(b, "", false);
-        return;
-    }
+/* The columns of the row that are `wanted`, each between `before` and `after`. */
+static void put_list(struct build *b, bool (*wanted)(const struct column *c), const char *before,
+                     const char *after) {
     ROW_COLUMNS(c, b->text->row)
-    if (column_is_written(c)) {
+    if (wanted(c)) {
         next_item(b);
-        strbuf_puts(b->out, c->name);
+        strbuf_printf(b->out, "%s%s%s", before, c->name, after);
     }
+}
+
+static void put_columns(struct build *b) {
+    if (b->dialect == SQL_POSTGRES)
+        put_names(b, "", false);
+    else
+        put_list(b, column_is_written, "", "");
 }
 
 static void put_selected(struct build *b) {
@@ -293,19 +156,11 @@ static void put_values(struct build *b) {
 }
 
 static void put_read(struct build *b) {
-    ROW_COLUMNS(c, b->text->row)
-    if (column_is_read(c)) {
-        next_item(b);
-        strbuf_printf(b->out, "%s%s%s", b->argument, *b->argument ? "." : "", c->name);
-    }
+    put_list(b, column_is_read, b->argument, "");
 }
 
 static void put_keys(struct build *b) {
-    ROW_COLUMNS(c, b->text->row)
-    if (is_key(c)) {
-        next_item(b);
-        strbuf_puts(b->out, c->name);
-    }
+    put_list(b, is_key, "", "");
 }
 
 static bool has_room_for_all(const struct build *b, const struct column *c) {
@@ -326,13 +181,10 @@ static void put_sums(struct build *b) {
 
 /* Sums over the stored rows. */
 static void put_totals(struct build *b) {
-    ROW_COLUMNS(c, b->text->row)
-    if (!is_key(c)) {
-        next_item(b);
-        strbuf_printf(b->out,
-                      b->dialect == SQL_SQLITE ? "sum(%s)" : "least(sum(%s), " MOST ")::bigint",
-                      c->name);
-    }
+    if (b->dialect == SQL_SQLITE)
+        put_list(b, is_not_key, "sum(", ")");
+    else
+        put_list(b, is_not_key, "least(sum(", "), " MOST ")::bigint");
 }
 
 /* SQLite replaces a row faster than it updates all of its columns. */

@@ -150,8 +150,8 @@ int store_load(struct store *store, const struct store_reader *reader,
 int store_pass_row(const struct store *store, const struct store_reader *reader, enum row_kind kind,
                    const void *row, struct error *err) {
 #define PASS(KIND, member)                                                                         \
-    case ROW_##KIND:                                                                               \
-        return reader->member ? reader->member(reader->ctx, row, err) : 0;
+    if (kind == ROW_##KIND && reader->member)                                                      \
+        return reader->member(reader->ctx, row, err);
     const struct column *first = row_types[kind].columns;
     const struct note_row *note = row;
     if (column_is_pointer(first) && kind != ROW_USAGE && !column_text(first, row))
@@ -161,27 +161,20 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
         return error_set(err, -EINPROGRESS,
                          "a copy into this store is not finished: 'sluice store copy' with the "
                          "same FROM and TO goes on with it");
-    switch (kind) {
-        PASS(PROJECT, project)
-        PASS(LIMITER, limiter)
-        PASS(AGENT, agent)
-        PASS(GROUP, group)
-        PASS(USAGE, usage)
-        PASS(WAIT, wait)
-        PASS(NOTE, note)
-        PASS(TASK, task)
-        PASS(RUN, run)
-        PASS(SPEC, external)
-    case ROW_PROGRESS:
-    case ROW_EVENT:
-    case ROW_KEY:
-    case ROW_SPENT:
-    case ROW_PAUSE:
-    case ROW_KIND_MAX:
-        break;
-    }
-#undef PASS
+    if (reader->any)
+        return reader->any(reader->ctx, kind, row, err);
+    PASS(PROJECT, project)
+    PASS(LIMITER, limiter)
+    PASS(AGENT, agent)
+    PASS(GROUP, group)
+    PASS(USAGE, usage)
+    PASS(WAIT, wait)
+    PASS(NOTE, note)
+    PASS(TASK, task)
+    PASS(RUN, run)
+    PASS(SPEC, external)
     return 0;
+#undef PASS
 }
 
 enum row_kind store_answer_kind(enum store_query_kind kind) {

@@ -108,6 +108,8 @@ struct store_reader {
     int (*task)(void *ctx, const struct task_row *row, struct error *err);
     int (*external)(void *ctx, const struct external_row *row, struct error *err);
     int (*run)(void *ctx, const struct run_row *row, struct error *err); /* not ended */
+    /* Instead of all of these, for scan.c; `kind`: enum row_kind. */
+    int (*any)(void *ctx, unsigned kind, const void *row, struct error *err);
     void *ctx;
 };
 
