@@ -711,8 +711,7 @@ static void memory_query(struct store *base, const struct store_query *question,
     struct query query = { .data = ((struct memory_store *)base)->data, .question = question };
     query.rows = arena_alloc(&query.arena, question->limit * store_answer_row(question->kind));
     functions[question->kind](&query);
-    struct store_answer answer = store_answer_of(query.rows, query.count);
-    done(ctx, &answer, NULL);
+    store_answer(done, ctx, query.rows, query.count, &(struct error){ 0 });
     arena_finish(&query.arena);
 }
 

@@ -356,7 +356,7 @@ static int begin_epoch(struct pg_store *store, struct store_report *report, stru
     if (r < 0)
         return r;
     if (PQntuples(result) != 1)
-        return pg_damaged(store, "table store has no row", err);
+        return pg_damaged(&store->base, "table store has no row", err);
     store->epoch = pg_result_number(result, 0, 0);
     store->last_task = (uint64_t)pg_result_number(result, 0, 1);
     store->last_event = (uint64_t)pg_result_number(result, 0, 2);
@@ -373,7 +373,7 @@ static int load_names(struct pg_store *store, struct error *err) {
         return r;
     for (int i = 0; i < PQntuples(result); i++)
         if (!names_read(&store->names, pg_result_number(result, i, 0), PQgetvalue(result, i, 1)))
-            return pg_damaged(store, "the table of names has a gap", err);
+            return pg_damaged(&store->base, "the table of names has a gap", err);
     names_learn(&store->names);
     return 0;
 }

@@ -33,44 +33,38 @@ static Oid oid_of(char type, bool is_array) {
     return is_array ? 1009 : 25; /* text */
 }
 
-static bool is_bulk(const struct pg_bulk *bulk) {
-    return statement_texts[bulk->statement].bulk;
-}
-
-static void begin_column(struct pg_bulk *bulk, unsigned column) {
-    static const char head[ARRAY_HEAD];
-    if (bulk->bytes[column].capacity > KEPT_MAX)
-        strbuf_finish(&bulk->bytes[column]); /* large batches are rare */
-    strbuf_clear(&bulk->bytes[column]);
-    bulk->nulls[column] = false;
-    bulk->alike[column] = is_bulk(bulk) && column > 0;
-    if (is_bulk(bulk))
-        strbuf_add(&bulk->bytes[column], head, sizeof(head));
-}
-
 /* Keeps the memory. */
 static void pg_bulk_clear(struct pg_bulk *bulk) {
+    static const char head[ARRAY_HEAD];
     bulk->rows = 0;
     bulk->size = 0;
     bulk->next = 0;
-    for (unsigned i = 0; i < bulk->columns; i++)
-        begin_column(bulk, i);
+    for (unsigned i = 0; i < bulk->count; i++) {
+        struct pg_column *column = &bulk->columns[i];
+        if (column->bytes.capacity > KEPT_MAX)
+            strbuf_finish(&column->bytes); /* large batches are rare */
+        strbuf_clear(&column->bytes);
+        column->has_null = false;
+        column->is_alike = bulk->is_rows && i > 0;
+        if (bulk->is_rows)
+            strbuf_add(&column->bytes, head, sizeof(head));
+    }
 }
 
 void pg_bulk_init(struct pg_bulk *bulk, enum statement statement) {
     struct sql_column columns[SQL_COLUMNS_MAX];
-    *bulk = (struct pg_bulk){ .statement = statement };
-    bulk->columns = sql_columns(statement, columns);
-    for (unsigned i = 0; i < bulk->columns; i++) {
-        bulk->types[i] = columns[i].type;
-        bulk->varies[i] = columns[i].varies;
-    }
+    *bulk = (struct pg_bulk){ .statement = statement,
+                              .is_rows = statement_texts[statement].bulk,
+                              .has_usual = pg_statement_has(statement, SQL_USUAL) };
+    bulk->count = sql_columns(statement, columns);
+    for (unsigned i = 0; i < bulk->count; i++)
+        bulk->columns[i].of = columns[i];
     pg_bulk_clear(bulk);
 }
 
 void pg_bulk_finish(struct pg_bulk *bulk) {
-    for (unsigned i = 0; i < bulk->columns; i++)
-        strbuf_finish(&bulk->bytes[i]);
+    for (unsigned i = 0; i < bulk->count; i++)
+        strbuf_finish(&bulk->columns[i].bytes);
     *bulk = (struct pg_bulk){ 0 };
 }
 
@@ -93,38 +87,38 @@ static void add_element(struct strbuf *out, const char *bytes, size_t size) {
         strbuf_add(out, bytes, size);
 }
 
-static bool is_first(const struct pg_bulk *bulk, unsigned column, const char *bytes, size_t size) {
-    const struct strbuf *out = &bulk->bytes[column];
+static bool is_first(const struct pg_column *column, const char *bytes, size_t size) {
+    const struct strbuf *out = &column->bytes;
     if (!bytes)
-        return bulk->nulls[column];
-    return !bulk->nulls[column] && out->length == ARRAY_HEAD + sizeof(uint32_t) + size
+        return column->has_null;
+    return !column->has_null && out->length == ARRAY_HEAD + sizeof(uint32_t) + size
            && memcmp(out->text + out->length - size, bytes, size) == 0;
 }
 
-/* The first different value has arrived: expands the value of the first row for all rows before
+/* The first different value has arrived: expands the value of the first row for all `rows` before
  * it. */
-static void write_out(struct pg_bulk *bulk, unsigned column) {
+static void write_out(struct pg_column *column, uint32_t rows) {
     _cleanup_(strbuf_finish) struct strbuf first = STRBUF_INIT;
-    struct strbuf *out = &bulk->bytes[column];
+    struct strbuf *out = &column->bytes;
     strbuf_add(&first, out->text + ARRAY_HEAD, out->length - ARRAY_HEAD);
-    for (uint32_t row = 1; row < bulk->rows; row++)
+    for (uint32_t row = 1; row < rows; row++)
         strbuf_add(out, first.text, first.length);
-    bulk->alike[column] = false;
+    column->is_alike = false;
 }
 
 static void put(struct pg_bulk *bulk, const char *bytes, size_t size) {
-    assert(bulk->next < bulk->columns);
-    unsigned column = bulk->next++;
-    if (!is_bulk(bulk)) {
-        strbuf_add(&bulk->bytes[column], bytes ? bytes : "", size);
-    } else if (bulk->rows == 0 || !bulk->alike[column]) {
-        add_element(&bulk->bytes[column], bytes, size);
-    } else if (!is_first(bulk, column, bytes, size)) {
-        write_out(bulk, column);
-        add_element(&bulk->bytes[column], bytes, size);
+    assert(bulk->next < bulk->count);
+    struct pg_column *column = &bulk->columns[bulk->next++];
+    if (!bulk->is_rows) {
+        strbuf_add(&column->bytes, bytes ? bytes : "", size);
+    } else if (bulk->rows == 0 || !column->is_alike) {
+        add_element(&column->bytes, bytes, size);
+    } else if (!is_first(column, bytes, size)) {
+        write_out(column, bulk->rows);
+        add_element(&column->bytes, bytes, size);
     }
-    bulk->nulls[column] |= !bytes;
-    if (bulk->next == bulk->columns) {
+    column->has_null |= !bytes;
+    if (bulk->next == bulk->count) {
         bulk->next = 0;
         bulk->rows++;
     }
@@ -134,7 +128,7 @@ void pg_put_int(struct pg_bulk *bulk, int64_t value) {
     uint64_t large = htobe64((uint64_t)value);
     uint32_t small = htobe32((uint32_t)value);
     char flag = value != 0;
-    switch (bulk->types[bulk->next]) {
+    switch (bulk->columns[bulk->next].of.type) {
     case 'l':
         put(bulk, (const char *)&large, sizeof(large));
         break;
@@ -143,7 +137,7 @@ void pg_put_int(struct pg_bulk *bulk, int64_t value) {
         put(bulk, (const char *)&small, sizeof(small));
         break;
     default:
-        assert(bulk->types[bulk->next] == 'b');
+        assert(bulk->columns[bulk->next].of.type == 'b');
         put(bulk, &flag, sizeof(flag));
     }
 }
@@ -196,7 +190,7 @@ static void write_head(char *head, char type, uint32_t count, bool nulls) {
 
 void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    if (bulk->types[bulk->next] == 'L') {
+    if (bulk->columns[bulk->next].of.type == 'L') {
         char head[ARRAY_HEAD];
         write_head(head, 'L', (uint32_t)count, false);
         strbuf_add(&out, head, sizeof(head));
@@ -215,67 +209,12 @@ void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count) 
 
 /* --- statements ------------------------------------------------------------------------------ */
 
-static void put_array(struct pg_bulk *bulk, unsigned column, const char **ret_value,
-                      int *ret_length) {
-    struct strbuf *bytes = &bulk->bytes[column];
-    write_head(bytes->text, bulk->types[column], bulk->rows, bulk->nulls[column]);
-    *ret_value = bytes->text;
-    *ret_length = (int)bytes->length;
-}
-
-/* A value shared by all rows. */
-static void put_single(struct pg_bulk *bulk, unsigned column, const char **ret_value,
-                       int *ret_length) {
-    const struct strbuf *bytes = &bulk->bytes[column];
-    size_t head = ARRAY_HEAD + sizeof(uint32_t);
-    *ret_value = bulk->nulls[column] ? NULL : bytes->text + head;
-    *ret_length = (int)(bytes->length - head);
-}
-
-/* The arrays of all columns, then the single values of all but the first. */
-static struct pg_values rows_of(struct pg_bulk *bulk, const char **values, int *lengths) {
-    unsigned columns = bulk->columns;
-    for (unsigned i = 0; i < columns; i++) {
-        values[i] = NULL;
-        if (!bulk->alike[i])
-            put_array(bulk, i, &values[i], &lengths[i]);
-        if (i > 0)
-            values[columns + i - 1] = NULL;
-        if (i > 0 && bulk->alike[i])
-            put_single(bulk, i, &values[columns + i - 1], &lengths[columns + i - 1]);
-    }
-    return (struct pg_values){ values, lengths, (int)(2 * columns - 1) };
-}
-
-/* For each column either the array or the single value. */
-static struct pg_values usual_rows_of(struct pg_bulk *bulk, const char **values, int *lengths) {
-    for (unsigned i = 0; i < bulk->columns; i++) {
-        if (bulk->varies[i] && bulk->alike[i])
-            write_out(bulk, i);
-        if (bulk->varies[i])
-            put_array(bulk, i, &values[i], &lengths[i]);
-        else
-            put_single(bulk, i, &values[i], &lengths[i]);
-    }
-    return (struct pg_values){ values, lengths, (int)bulk->columns };
-}
-
+/* Do all columns that usually have one value have one? */
 static bool is_usual(const struct pg_bulk *bulk) {
-    bool varies = false;
-    for (unsigned i = 0; i < bulk->columns; i++) {
-        varies |= bulk->varies[i];
-        if (!bulk->varies[i] && !bulk->alike[i])
+    for (unsigned i = 0; bulk->has_usual && i < bulk->count; i++)
+        if (!bulk->columns[i].of.varies && !bulk->columns[i].is_alike)
             return false;
-    }
-    return varies && is_bulk(bulk);
-}
-
-static struct pg_values singles_of(struct pg_bulk *bulk, const char **values, int *lengths) {
-    for (unsigned i = 0; i < bulk->columns; i++) {
-        values[i] = bulk->nulls[i] ? NULL : strbuf_text(&bulk->bytes[i]);
-        lengths[i] = (int)bulk->bytes[i].length;
-    }
-    return (struct pg_values){ values, lengths, (int)bulk->columns };
+    return bulk->has_usual;
 }
 
 static const char *name_of(enum statement statement, enum sql_form form, char buf[64]) {
@@ -284,27 +223,41 @@ static const char *name_of(enum statement statement, enum sql_form form, char bu
     return buf;
 }
 
+/* Parameters of rows: in the general form the arrays of all columns, then the single values of all
+ * but the first; in the usual form one parameter for each column. */
 void pg_bulk_send(struct pg_bulk *bulk, struct pg_link *link) {
-    const char *values[PG_VALUES_MAX];
+    static const size_t single = ARRAY_HEAD + sizeof(uint32_t);
+    const char *values[PG_VALUES_MAX] = { 0 };
     int lengths[PG_VALUES_MAX] = { 0 };
     char name[64];
-    assert(bulk->next == 0 && (bulk->rows > 0 || bulk->columns == 0));
+    assert(bulk->next == 0 && (bulk->rows > 0 || bulk->count == 0));
     enum sql_form form = is_usual(bulk) ? SQL_USUAL : SQL_GENERAL;
-    struct pg_values all = form == SQL_USUAL ? usual_rows_of(bulk, values, lengths)
-                           : is_bulk(bulk)   ? rows_of(bulk, values, lengths)
-                                             : singles_of(bulk, values, lengths);
-    pg_link_send(link, name_of(bulk->statement, form, name), &all);
+    bool has_both = bulk->is_rows && form == SQL_GENERAL;
+    for (unsigned i = 0; i < bulk->count; i++) {
+        struct pg_column *column = &bulk->columns[i];
+        if (form == SQL_USUAL && column->of.varies && column->is_alike)
+            write_out(column, bulk->rows);
+        bool is_array = bulk->is_rows && !column->is_alike;
+        unsigned at = has_both && !is_array ? bulk->count + i - 1 : i;
+        size_t head = bulk->is_rows && !is_array ? single : 0;
+        if (is_array)
+            write_head(column->bytes.text, column->of.type, bulk->rows, column->has_null);
+        values[at] = column->has_null && !is_array ? NULL : strbuf_text(&column->bytes) + head;
+        lengths[at] = (int)(column->bytes.length - head);
+    }
+    int count = (int)(has_both ? 2 * bulk->count - 1 : bulk->count);
+    pg_link_send(link, name_of(bulk->statement, form, name),
+                 &(struct pg_values){ values, lengths, count });
     pg_bulk_clear(bulk);
 }
 
 bool pg_statement_has(enum statement statement, enum sql_form form) {
+    const struct statement_text *text = &statement_texts[statement];
     struct sql_column columns[SQL_COLUMNS_MAX];
-    bool varies = false;
-    if (!statement_texts[statement].postgres || form == SQL_GENERAL)
-        return statement_texts[statement].postgres;
-    for (unsigned i = 0, count = sql_columns(statement, columns); i < count; i++)
-        varies |= columns[i].varies;
-    return statement_texts[statement].bulk && varies;
+    bool has = form == SQL_GENERAL;
+    for (unsigned i = 0, count = text->bulk ? sql_columns(statement, columns) : 0; i < count; i++)
+        has |= columns[i].varies;
+    return has && text->postgres;
 }
 
 /* The types of the statement's values. */

@@ -36,14 +36,17 @@ int pg_schema_check_rights(struct pg_link *link, struct error *err);
 /* The values of one statement: rows of columns, or one of each. */
 struct pg_bulk {
     enum statement statement;
+    bool is_rows;   /* otherwise one value of each */
+    bool has_usual; /* the statement has the form SQL_USUAL */
     uint32_t rows;
     size_t size; /* bytes of texts */
-    unsigned columns, next;
-    char types[SQL_COLUMNS_MAX];
-    bool varies[SQL_COLUMNS_MAX]; /* usually */
-    bool nulls[SQL_COLUMNS_MAX];  /* contains a NULL */
-    bool alike[SQL_COLUMNS_MAX];  /* all rows have the value of the first, which alone is kept */
-    struct strbuf bytes[SQL_COLUMNS_MAX];
+    unsigned count, next;
+    struct pg_column {
+        struct sql_column of;
+        bool has_null;
+        bool is_alike; /* all rows have the value of the first, which alone is kept */
+        struct strbuf bytes;
+    } columns[SQL_COLUMNS_MAX];
 };
 void pg_bulk_init(struct pg_bulk *bulk, enum statement statement);
 void pg_bulk_finish(struct pg_bulk *bulk);
@@ -72,6 +75,7 @@ struct pg_commit {
     struct pg_sent *sent;
     size_t sent_count, sent_capacity, answered;
     size_t written;  /* writes of the batch that specs need not wait for */
+    uint32_t write;  /* being sent: its index; UINT32_MAX: many at once */
     bool begun;      /* BEGIN was sent */
     bool one_by_one; /* second attempt: reports the first rule that is broken */
     bool rolling_back;
@@ -129,7 +133,7 @@ void pg_write_finish(struct pg_store *store); /* frees */
 
 /* --- postgres_read.c ------------------------------------------------------------------------- */
 
-int pg_damaged(struct pg_store *store, const char *what, struct error *err);
+int pg_damaged(struct store *base, const char *what, struct error *err);
 void pg_query(struct store *base, const struct store_query *question, store_answered done,
               void *ctx);
 void pg_query_size(struct pg_store *store);

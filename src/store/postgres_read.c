@@ -126,11 +126,11 @@ static bool numbers_at(const struct pg_row *row, int column, task_id **numbers, 
     return true;
 }
 
-int pg_damaged(struct pg_store *store, const char *what, struct error *err) {
+int pg_damaged(struct store *base, const char *what, struct error *err) {
     struct error own = { 0 };
     error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): restore it from a dump",
-              store->target.shown, what);
-    store_break(&store->base, &own);
+              ((struct pg_store *)base)->target.shown, what);
+    store_break(base, &own);
     return error_set(err, own.code, "%s", own.text);
 }
 
@@ -161,7 +161,7 @@ void pg_query(struct store *base, const struct store_query *q, store_answered do
     struct sql_query what;
     struct pg_bulk values;
     if (!sql_query(q, &store->names, &what)) {
-        done(ctx, &(struct store_answer){ 0 }, NULL);
+        store_answer(done, ctx, NULL, 0, &(struct error){ 0 });
         return;
     }
     pg_bulk_init(&values, what.statement);
@@ -212,11 +212,8 @@ void pg_query_result(void *ctx, const PGresult *result) {
     if (is_size)
         return;
     if (!err.code && names.damaged)
-        pg_damaged(store, "a row holds a number that names nothing", &err);
-    struct store_answer answer = { 0 };
-    if (!err.code)
-        answer = store_answer_of(rows, (size_t)count);
-    pending->done(pending->ctx, &answer, err.code ? &err : NULL);
+        pg_damaged(&store->base, "a row holds a number that names nothing", &err);
+    store_answer(pending->done, pending->ctx, rows, (size_t)count, &err);
 }
 
 void pg_query_end_first(struct pg_store *store, const struct error *err) {
@@ -241,23 +238,18 @@ static int load_task(struct loader *l, const struct pg_row *from) {
         l->all.names.damaged = true;
     row.depends_on = row.depends_on_count ? l->needs : NULL;
     (void)row_read(&row_types[ROW_PROGRESS], &row, &source, from, next + 1, &l->all.names);
-    return sql_load_task(&l->all, &row, &l->store->options, l->store->last_task);
+    return sql_load_task(&l->all, &row);
 }
 
 static int load_row(struct loader *l, enum row_kind kind, char *bytes, int size) {
     struct pg_row row;
     if (size >= 2 && (unsigned char)bytes[0] == 0xff && (unsigned char)bytes[1] == 0xff)
         return 0; /* the last one */
-    if (!row_of_copy(&row, bytes, size))
+    if (!row_of_copy(&row, bytes, size)) {
         l->all.names.damaged = true;
-    int r = 0;
-    if (!l->all.names.damaged)
-        r = kind == ROW_TASK ? load_task(l, &row) : sql_load_row(&l->all, kind, &source, &row);
-    if (r < 0 || !l->all.names.damaged)
-        return r;
-    char what[128];
-    (void)snprintf(what, sizeof(what), "table %s holds what cannot be", row_types[kind].table);
-    return pg_damaged(l->store, what, l->all.err);
+        row = (struct pg_row){ 0 };
+    }
+    return kind == ROW_TASK ? load_task(l, &row) : sql_load_row(&l->all, kind, &source, &row);
 }
 
 /* 1: a row is in *bytes, 0: no more rows. */
@@ -333,7 +325,7 @@ static int load_totals(struct loader *l, struct store_totals *ret_totals) {
         totals.pause.at = pg_result_number(result, 0, 3);
     }
     if (damaged)
-        return pg_damaged(store, "it was paused by a name that is not there", l->all.err);
+        return pg_damaged(&store->base, "it was paused by a name that is not there", l->all.err);
     *ret_totals = totals;
     return 0;
 }
@@ -341,11 +333,14 @@ static int load_totals(struct loader *l, struct store_totals *ret_totals) {
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err) {
     struct pg_store *store = (struct pg_store *)base;
-    struct error own = { 0 };
     struct loader l = { .all = { .store = base,
                                  .reader = reader,
+                                 .options = &store->options,
+                                 .last_task = store->last_task,
+                                 .err = err,
                                  .names = { &store->names, false },
-                                 .err = err ? err : &own },
+                                 .damage = "holds what cannot be",
+                                 .damaged = pg_damaged },
                         .store = store };
     pg_link_leave_pipeline(&store->writer);
     int r = 0;

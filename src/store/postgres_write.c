@@ -82,157 +82,143 @@ static bool collides(struct pg_touched *touched, uint64_t key, unsigned against,
 
 /* --- sending --------------------------------------------------------------------------------- */
 
-/* Records which write the next statement belongs to. */
-static void commit_note(struct pg_commit *commit, enum statement statement, uint32_t write) {
-    commit->sent =
-        xgrow(commit->sent, &commit->sent_capacity, commit->sent_count + 1, sizeof(*commit->sent));
-    commit->sent[commit->sent_count++] = (struct pg_sent){ statement, write };
-}
-
-struct writer {
-    struct pg_store *store;
-    uint32_t write; /* UINT32_MAX: many at once */
-};
-
-static struct pg_bulk *bulk_of(struct writer *w, enum statement statement) {
-    struct pg_bulk *bulk = &w->store->bulks[statement];
-    if (bulk->statement != statement || bulk->columns == 0)
+static struct pg_bulk *bulk_of(struct pg_store *store, enum statement statement) {
+    struct pg_bulk *bulk = &store->bulks[statement];
+    if (bulk->statement != statement || bulk->count == 0)
         pg_bulk_init(bulk, statement);
     return bulk;
 }
 
-static void send(struct writer *w, enum statement statement) {
-    commit_note(&w->store->commit, statement, w->write);
-    pg_bulk_send(bulk_of(w, statement), &w->store->writer);
+/* Sends the statement, and records which write it belongs to. */
+static void send(struct pg_store *store, enum statement statement) {
+    struct pg_commit *commit = &store->commit;
+    commit->sent =
+        xgrow(commit->sent, &commit->sent_capacity, commit->sent_count + 1, sizeof(*commit->sent));
+    commit->sent[commit->sent_count++] = (struct pg_sent){ statement, commit->write };
+    pg_bulk_send(bulk_of(store, statement), &store->writer);
 }
 
 /* Sends everything collected, in the order of the kinds. */
-static void flush(struct writer *w) {
+static void flush(struct pg_store *store) {
     for (enum statement statement = STATEMENT_WRITE_TASK; statement <= STATEMENT_PUT_CONTEXT;
          statement++)
-        if (w->store->bulks[statement].rows > 0)
-            send(w, statement);
-    forget_touched(&w->store->touched);
+        if (store->bulks[statement].rows > 0)
+            send(store, statement);
+    forget_touched(&store->touched);
 }
 
 /* A PostgreSQL message is limited to 1 GB. Large kinds never overtake related writes. */
-static void send_large(struct writer *w) {
+static void send_large(struct pg_store *store) {
     static const enum statement kinds[] = { STATEMENT_WRITE_RUN,       STATEMENT_WRITE_EVENT,
                                             STATEMENT_WRITE_KEY,       STATEMENT_WRITE_SPEC,
                                             STATEMENT_WRITE_LATE_SPEC, STATEMENT_PUT_CONTEXT };
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        if (w->store->bulks[kinds[i]].size >= LARGE)
-            send(w, kinds[i]);
+        if (store->bulks[kinds[i]].size >= LARGE)
+            send(store, kinds[i]);
 }
 
 /* Prepares for a write about this task, which may not overtake any of `against`. */
-static void make_room(struct writer *w, uint64_t key, unsigned against, unsigned bits) {
-    if (!collides(&w->store->touched, key, against, bits))
+static void make_room(struct pg_store *store, uint64_t key, unsigned against, unsigned bits) {
+    if (!collides(&store->touched, key, against, bits))
         return;
-    flush(w);
-    (void)collides(&w->store->touched, key, 0, bits);
+    flush(store);
+    (void)collides(&store->touched, key, 0, bits);
 }
 
 /* --- one function per kind of write ---------------------------------------------------------- */
 
-static struct pg_bulk *put_row(struct writer *w, enum statement statement, enum row_kind kind,
+static struct pg_bulk *put_row(struct pg_store *store, enum statement statement, enum row_kind kind,
                                const void *row) {
-    struct pg_bulk *b = bulk_of(w, statement);
-    pg_put_row(b, &row_types[kind], row, &w->store->names);
+    struct pg_bulk *b = bulk_of(store, statement);
+    pg_put_row(b, &row_types[kind], row, &store->names);
     return b;
 }
 
-static void add_task(struct writer *w, const struct task_row *row) {
+static void add_task(struct pg_store *store, const struct task_row *row) {
     bool wide = task_has_progress(row);
-    make_room(w, row->id, CHANGED | DELETED, ADDED);
-    *note(&w->store->fresh, row->id) = names_number(&w->store->names, row->project);
+    make_room(store, row->id, CHANGED | DELETED, ADDED);
+    *note(&store->fresh, row->id) = names_number(&store->names, row->project);
     struct pg_bulk *b =
-        put_row(w, wide ? STATEMENT_WRITE_WIDE_TASK : STATEMENT_WRITE_TASK, ROW_TASK, row);
+        put_row(store, wide ? STATEMENT_WRITE_WIDE_TASK : STATEMENT_WRITE_TASK, ROW_TASK, row);
     if (wide)
-        pg_put_row(b, &row_types[ROW_PROGRESS], row, &w->store->names);
+        pg_put_row(b, &row_types[ROW_PROGRESS], row, &store->names);
     pg_put_numbers(b, row->depends_on, row->depends_on_count);
 }
 
-static void change_task(struct writer *w, const struct store_write *write) {
+static void change_task(struct pg_store *store, const struct store_write *write) {
     const struct task_row *row = write->task;
-    make_room(w, row->id, CHANGED | DELETED, CHANGED);
-    struct pg_bulk *b = put_row(w, STATEMENT_CHANGE_TASK, ROW_TASK, row);
-    pg_put_row(b, &row_types[ROW_PROGRESS], row, &w->store->names);
+    make_room(store, row->id, CHANGED | DELETED, CHANGED);
+    struct pg_bulk *b = put_row(store, STATEMENT_CHANGE_TASK, ROW_TASK, row);
+    pg_put_row(b, &row_types[ROW_PROGRESS], row, &store->names);
     pg_put_numbers(b, row->depends_on, row->depends_on_count);
     pg_put_int(b, write->flags & STORE_CHANGE_NEEDS);
     pg_put_int(b, write->flags & STORE_CHANGE_SEEN);
 }
 
 /* The server need not look up a task of this batch. */
-static void add_spec(struct writer *w, const struct spec_row *row) {
-    unsigned project = *note(&w->store->fresh, row->id);
+static void add_spec(struct pg_store *store, const struct spec_row *row) {
+    unsigned project = *note(&store->fresh, row->id);
     if (project == DELETED_TASK)
         return;
     struct pg_bulk *b =
-        put_row(w, project ? STATEMENT_WRITE_SPEC : STATEMENT_WRITE_LATE_SPEC, ROW_SPEC, row);
+        put_row(store, project ? STATEMENT_WRITE_SPEC : STATEMENT_WRITE_LATE_SPEC, ROW_SPEC, row);
     if (project)
         pg_put_int(b, project);
 }
 
-static void put_context(struct writer *w, const struct store_write *write) {
+static void put_context(struct pg_store *store, const struct store_write *write) {
     const struct spec_row *row = write->spec;
-    make_room(w, row->id, CHANGED, CHANGED); /* the last one wins */
-    struct pg_bulk *b = bulk_of(w, STATEMENT_PUT_CONTEXT);
+    make_room(store, row->id, CHANGED, CHANGED); /* the last one wins */
+    struct pg_bulk *b = bulk_of(store, STATEMENT_PUT_CONTEXT);
     pg_put_int(b, (int64_t)row->id);
     pg_put_text(b, row->context);
 }
 
-static void write_row(struct writer *w, const struct store_write *write) {
+static void write_row(struct pg_store *store, const struct store_write *write) {
     enum statement statement = sql_write_of(write->of);
     if (write->of == ROW_TASK) {
-        add_task(w, write->task);
+        add_task(store, write->task);
         return;
     }
     if (write->of == ROW_SPEC) {
-        add_spec(w, write->spec);
+        add_spec(store, write->spec);
         return;
     }
     if (write->of == ROW_RUN) {
-        make_room(w, write->run->task, DELETED, HERE);
+        make_room(store, write->run->task, DELETED, HERE);
         /* A hash collision of two runs costs only an extra statement. */
-        make_room(w, hash_mix(write->run->task, write->run->attempt) | (uint64_t)1 << 63, CHANGED,
-                  CHANGED);
+        make_room(store, hash_mix(write->run->task, write->run->attempt) | (uint64_t)1 << 63,
+                  CHANGED, CHANGED);
     }
     if (write->of == ROW_EVENT && write->event->task)
-        make_room(w, write->event->task, DELETED, HERE);
-    put_row(w, statement, write->of, write->row);
+        make_room(store, write->event->task, DELETED, HERE);
+    put_row(store, statement, write->of, write->row);
     if (!statement_texts[statement].bulk)
-        send(w, statement);
+        send(store, statement);
 }
 
-static void delete_row(struct writer *w, const struct store_write *write) {
+static void delete_row(struct pg_store *store, const struct store_write *write) {
     if (write->of == ROW_TASK) {
-        make_room(w, write->number, 0, DELETED);
-        *note(&w->store->fresh, write->number) = DELETED_TASK;
-        pg_put_int(bulk_of(w, STATEMENT_DELETE_TASK), (int64_t)write->number);
+        make_room(store, write->number, 0, DELETED);
+        *note(&store->fresh, write->number) = DELETED_TASK;
+        pg_put_int(bulk_of(store, STATEMENT_DELETE_TASK), (int64_t)write->number);
     } else if (write->of == ROW_GROUP) {
-        pg_put_int(bulk_of(w, STATEMENT_DELETE_GROUP), (int64_t)write->number);
-        send(w, STATEMENT_DELETE_GROUP);
+        pg_put_int(bulk_of(store, STATEMENT_DELETE_GROUP), (int64_t)write->number);
+        send(store, STATEMENT_DELETE_GROUP);
     } else {
-        pg_put_text(bulk_of(w, STATEMENT_DELETE_NOTE), write->note->name);
-        send(w, STATEMENT_DELETE_NOTE);
+        pg_put_text(bulk_of(store, STATEMENT_DELETE_NOTE), write->note->name);
+        send(store, STATEMENT_DELETE_NOTE);
     }
 }
 
 /* Rows to prune must be written first. */
-static void prune(struct writer *w, const struct store_write *write) {
+static void prune(struct pg_store *store, const struct store_write *write) {
     enum statement statement = sql_prune_of(write->of);
-    flush(w);
-    pg_put_int(bulk_of(w, statement), write->time); /* or the number of an event */
+    flush(store);
+    pg_put_int(bulk_of(store, statement), write->time); /* or the number of an event */
     if (write->of == ROW_SPENT)
-        pg_put_int(bulk_of(w, statement), write->flags);
-    send(w, statement);
-}
-
-/* Included in STATEMENT_EPOCH. */
-static void assign_numbers(struct writer *w, const struct store_write *write) {
-    (void)w;
-    (void)write;
+        pg_put_int(bulk_of(store, statement), write->flags);
+    send(store, statement);
 }
 
 /* --- the batch ------------------------------------------------------------------------------- */
@@ -253,64 +239,63 @@ static void count_up(struct pg_store *store, const struct store_batch *batch) {
     }
 }
 
-static void send_names(struct writer *w) {
-    struct names *names = &w->store->names;
+static void send_names(struct pg_store *store) {
+    struct names *names = &store->names;
     for (sym number = names->stored + 1; number <= names->table.count; number++) {
-        pg_put_int(bulk_of(w, STATEMENT_ADD_NAME), number);
-        pg_put_text(bulk_of(w, STATEMENT_ADD_NAME), symbol_name(&names->table, number));
+        pg_put_int(bulk_of(store, STATEMENT_ADD_NAME), number);
+        pg_put_text(bulk_of(store, STATEMENT_ADD_NAME), symbol_name(&names->table, number));
     }
     if (names->stored < names->table.count)
-        send(w, STATEMENT_ADD_NAME);
+        send(store, STATEMENT_ADD_NAME);
 }
 
 /* The epoch comes first. The batch's counters are known only when it is complete. */
-static void begin(struct writer *w) {
-    struct pg_store *store = w->store;
+static void begin(struct pg_store *store) {
     if (store->commit.begun)
         return;
     store->commit.begun = true;
     forget_touched(&store->fresh);
-    send(w, STATEMENT_BEGIN);
-    pg_put_int(bulk_of(w, STATEMENT_EPOCH), store->epoch);
-    pg_put_int(bulk_of(w, STATEMENT_EPOCH), (int64_t)store->commit.last_task);
-    pg_put_int(bulk_of(w, STATEMENT_EPOCH), (int64_t)store->commit.last_event);
-    send(w, STATEMENT_EPOCH);
+    send(store, STATEMENT_BEGIN);
+    pg_put_int(bulk_of(store, STATEMENT_EPOCH), store->epoch);
+    pg_put_int(bulk_of(store, STATEMENT_EPOCH), (int64_t)store->commit.last_task);
+    pg_put_int(bulk_of(store, STATEMENT_EPOCH), (int64_t)store->commit.last_event);
+    send(store, STATEMENT_EPOCH);
 }
 
-static void write_round(struct writer *w, const struct store_batch *batch, unsigned round,
+static void write_round(struct pg_store *store, const struct store_batch *batch, unsigned round,
                         bool one_by_one) {
-    static void (*const writers[])(struct writer * w, const struct store_write *write) = {
-        [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
-        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = assign_numbers,
+    static void (*const writers[])(struct pg_store * store, const struct store_write *write) = {
+        [WRITE_ROW] = write_row,       [WRITE_CHANGE] = change_task,
+        [WRITE_DELETE] = delete_row,   [WRITE_PRUNE] = prune,
+        [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = NULL, /* included in STATEMENT_EPOCH */
     };
-    for (size_t i = round == 0 ? w->store->commit.written : 0; i < batch->count; i++) {
-        if (store_write_round(&batch->writes[i]) != round)
+    for (size_t i = round == 0 ? store->commit.written : 0; i < batch->count; i++) {
+        if (store_write_round(&batch->writes[i]) != round || !writers[batch->writes[i].kind])
             continue;
-        w->write = one_by_one ? (uint32_t)i : UINT32_MAX;
-        writers[batch->writes[i].kind](w, &batch->writes[i]);
+        store->commit.write = one_by_one ? (uint32_t)i : UINT32_MAX;
+        writers[batch->writes[i].kind](store, &batch->writes[i]);
         if (one_by_one)
-            flush(w);
+            flush(store);
         else
-            send_large(w);
+            send_large(store);
     }
-    flush(w);
-    w->write = UINT32_MAX;
+    flush(store);
+    store->commit.write = UINT32_MAX;
 }
 
 static void write_batch(struct pg_store *store, const struct store_batch *batch, bool one_by_one) {
-    struct writer w = { store, UINT32_MAX };
     bool ahead = store->commit.begun;
     count_up(store, batch);
-    begin(&w);
+    begin(store);
     for (unsigned round = 0; round < STORE_ROUNDS; round++)
-        write_round(&w, batch, round, one_by_one);
-    send_names(&w);
+        write_round(store, batch, round, one_by_one);
+    send_names(store);
     if (ahead) {
-        pg_put_int(bulk_of(&w, STATEMENT_NUMBERS), (int64_t)store->commit.last_task);
-        pg_put_int(bulk_of(&w, STATEMENT_NUMBERS), (int64_t)store->commit.last_event);
-        send(&w, STATEMENT_NUMBERS);
+        pg_put_int(bulk_of(store, STATEMENT_NUMBERS), (int64_t)store->commit.last_task);
+        pg_put_int(bulk_of(store, STATEMENT_NUMBERS), (int64_t)store->commit.last_event);
+        send(store, STATEMENT_NUMBERS);
     }
-    send(&w, STATEMENT_COMMIT);
+    send(store, STATEMENT_COMMIT);
 }
 
 void pg_write_finish(struct pg_store *store) {
@@ -326,6 +311,7 @@ void pg_write_finish(struct pg_store *store) {
 /* Nothing was sent. */
 static void start_over(struct pg_commit *commit) {
     commit->sent_count = commit->answered = commit->written = 0;
+    commit->write = UINT32_MAX;
     commit->begun = commit->rolling_back = commit->confirmed = false;
     commit->state[0] = commit->err.text[0] = '\0';
 }
@@ -341,10 +327,9 @@ void pg_commit_ahead(struct store *base, const struct store_batch *batch) {
     if (!store->commit.batch)
         start_over(&store->commit);
     store->commit.batch = batch;
-    struct writer w = { store, UINT32_MAX };
     count_up(store, batch);
-    begin(&w);
-    write_round(&w, batch, 0, false);
+    begin(store);
+    write_round(store, batch, 0, false);
     store->commit.written = batch->count;
     pg_link_flush(&store->writer);
 }
@@ -456,9 +441,7 @@ void pg_commit_synced(void *ctx) {
     }
     if (!commit->rolling_back && status == PQTRANS_INERROR) {
         commit->rolling_back = true;
-        commit_note(commit, STATEMENT_ROLLBACK, UINT32_MAX);
-        pg_link_send(&store->writer, statement_texts[STATEMENT_ROLLBACK].name,
-                     &(struct pg_values){ 0 });
+        send(store, STATEMENT_ROLLBACK);
         pg_link_sync(&store->writer);
         return;
     }

@@ -6,6 +6,7 @@
 #include "store/sql.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/macros.h"
 
@@ -500,6 +501,14 @@ void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strb
     expand(&b, part->rest);
 }
 
+static int pass_row(struct sql_loader *loader, enum row_kind kind, const void *row) {
+    if (!loader->names.damaged)
+        return store_pass_row(loader->store, loader->reader, kind, row, loader->err);
+    char what[128];
+    (void)snprintf(what, sizeof(what), "table %s %s", row_types[kind].table, loader->damage);
+    return loader->damaged(loader->store, what, loader->err);
+}
+
 int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row_source *from,
                  const void *ctx) {
     union any_row row;
@@ -508,21 +517,17 @@ int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row
         row.external = (struct external_row){ (task_id)from->number(ctx, 0), from->text(ctx, 1) };
     else
         (void)row_read(&row_types[kind], &row, from, ctx, 0, &loader->names);
-    return loader->names.damaged
-               ? 0
-               : store_pass_row(loader->store, loader->reader, kind, &row, loader->err);
+    return pass_row(loader, kind, &row);
 }
 
-int sql_load_task(struct sql_loader *loader, const struct task_row *row,
-                  const struct store_options *options, task_id last) {
+int sql_load_task(struct sql_loader *loader, const struct task_row *row) {
+    const struct store_options *options = loader->options;
     if (loader->tasks++ % PROGRESS_ROWS == 0 && options->progress) {
-        double part = last ? (double)row->id / (double)last : 1;
+        double part = loader->last_task ? (double)row->id / (double)loader->last_task : 1;
         options->progress(options->ctx, "loading", part < 1 ? (unsigned)(100 * part) : 100);
     }
     loader->names.damaged |= row->id == 0 || !row->project;
-    return loader->names.damaged
-               ? 0
-               : store_pass_row(loader->store, loader->reader, ROW_TASK, row, loader->err);
+    return pass_row(loader, ROW_TASK, row);
 }
 
 /* The value of a statement's parameter: the member of the question that has its name. */

@@ -73,18 +73,22 @@ void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strb
 
 /* State of loading, for both databases. */
 struct sql_loader {
-    const struct store *store;
+    struct store *store;
     const struct store_reader *reader;
+    const struct store_options *options;
+    task_id last_task; /* highest number */
     struct error *err;
     struct row_names names;
-    uint64_t tasks;
+    uint64_t tasks; /* loaded so far */
+    /* Reports a damaged table: "table TABLE DAMAGE". */
+    const char *damage;
+    int (*damaged)(struct store *store, const char *what, struct error *err);
 };
-/* Passes a row other than a task to the reader. */
+/* Passes a row other than a task to the reader; an error if names.damaged is set. */
 int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row_source *from,
                  const void *ctx);
-/* Passes a task to the reader, and reports progress at intervals; `last`: highest number. */
-int sql_load_task(struct sql_loader *loader, const struct task_row *row,
-                  const struct store_options *options, task_id last);
+/* The same for a task; reports progress at intervals. */
+int sql_load_task(struct sql_loader *loader, const struct task_row *row);
 
 /* As a signed number: one too large for a database is larger than every stored one. */
 static inline int64_t sql_number(uint64_t number) {

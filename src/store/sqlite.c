@@ -27,13 +27,13 @@
 
 /* --- errors ---------------------------------------------------------------------------------- */
 
-static bool is_damage(int rc) {
+bool sqlite_is_damage(int rc) {
     int primary = rc & 0xff;
     return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_FORMAT;
 }
 
 static int errno_of(sqlite3 *db, int rc) {
-    if (is_damage(rc))
+    if (sqlite_is_damage(rc))
         return -EUCLEAN;
     int system = db ? sqlite3_system_errno(db) : 0;
     switch (rc & 0xff) {
@@ -77,7 +77,7 @@ int sqlite_error(sqlite3 *db, const char *path, const char *what, int rc, struct
 int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct error *err) {
     struct error own = { 0 };
     int code = sqlite_error(store->db, store->file.path, what, rc, &own);
-    if (is_damage(rc) || (rc & 0xff) == SQLITE_IOERR)
+    if (sqlite_is_damage(rc) || (rc & 0xff) == SQLITE_IOERR)
         store_break(&store->base, &own);
     return error_set(err, code, "%s", own.text);
 }
@@ -88,12 +88,12 @@ static void join_lines(char *text) {
 }
 
 /* SQLite's message may have several lines; the advice must be on the first. */
-int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *err) {
+int sqlite_damaged(struct store *base, const char *what, struct error *err) {
     struct error own = { 0 };
     error_set(&own, -EUCLEAN, "store '%s' is damaged (%.150s): " SQLITE_RESTORE_HINT,
-              store->file.path, what);
+              ((struct sqlite_store *)base)->file.path, what);
     join_lines(own.text);
-    store_break(&store->base, &own);
+    store_break(base, &own);
     return error_set(err, own.code, "%s", own.text);
 }
 
@@ -335,7 +335,7 @@ static int check_with(struct sqlite_store *store, const char *sql, struct error 
     int rc = sqlite_find_problem(store->db, sql, problem);
     if (rc != SQLITE_OK)
         return sqlite_fault(store, "check", rc, err);
-    return *problem ? sqlite_damaged(store, problem, err) : 0;
+    return *problem ? sqlite_damaged(&store->base, problem, err) : 0;
 }
 
 /* Tables that the daemon cannot run without. */
@@ -393,12 +393,11 @@ struct sqlite_thread {
     struct error err;
 };
 
-/* A question that arrived while the thread had the connection. */
+/* A query that arrived while the thread had the connection. */
 struct sqlite_waiting {
     struct sqlite_waiting *next;
     struct store_query question;
-    task_id *tasks;
-    char *key, *project;
+    struct arena arena; /* of what the query points to */
     store_answered done;
     void *ctx;
 };
@@ -416,17 +415,14 @@ static void commit(void *ctx, struct worker_job *job) {
 void sqlite_thread_keep(struct sqlite_store *store, const struct store_query *question,
                         store_answered done, void *ctx) {
     struct sqlite_waiting *w = xcalloc(1, sizeof(*w));
-    w->question = *question;
-    w->done = done;
-    w->ctx = ctx;
-    if (question->task_count > 0) {
-        size_t size = question->task_count * sizeof(*w->tasks);
-        w->question.tasks = w->tasks = memcpy(xmalloc(size), question->tasks, size);
-    }
+    size_t size = question->task_count * sizeof(*question->tasks);
+    *w = (struct sqlite_waiting){ .question = *question, .done = done, .ctx = ctx };
+    if (size > 0)
+        w->question.tasks = memcpy(arena_alloc(&w->arena, size), question->tasks, size);
     if (question->key)
-        w->question.key = w->key = xstrdup(question->key);
+        w->question.key = arena_strdup(&w->arena, question->key);
     if (question->project)
-        w->question.project = w->project = xstrdup(question->project);
+        w->question.project = arena_strdup(&w->arena, question->project);
     QUEUE_ADD(&store->waiting, w);
 }
 
@@ -439,9 +435,7 @@ static void answer_waiting(struct sqlite_store *store, const struct error *why) 
             w->done(w->ctx, &(struct store_answer){ 0 }, why);
         else
             sqlite_query(&store->base, &w->question, w->done, w->ctx);
-        free(w->tasks);
-        free(w->key);
-        free(w->project);
+        arena_finish(&w->arena);
         free(w);
     }
 }
@@ -733,14 +727,8 @@ static int begin_epoch(struct sqlite_store *store, int64_t epoch, struct error *
 /* For read-only use, instead of make_file: SQLite creates a missing log. */
 static int find_file(struct sqlite_store *store, struct error *err) {
     struct stat st;
-    if (lstat(store->file.path, &st) < 0)
-        return error_set_errno(err, "read", store->file.path);
-    char *log = path_with_suffix(store->file.path, "-wal");
-    if (lstat(log, &st) < 0 && errno == ENOENT)
-        store->empty_log = log;
-    else
-        free(log);
-    return 0;
+    store->empty_log = path_of_missing_log(store->file.path);
+    return lstat(store->file.path, &st) < 0 ? error_set_errno(err, "read", store->file.path) : 0;
 }
 
 static int check_version(const struct sqlite_store *store, const struct sqlite_schema *schema,

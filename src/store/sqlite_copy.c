@@ -55,17 +55,19 @@ static void inspection_end(struct inspection *inspection) {
     free(inspection->log);
 }
 
+/* Opens an existing database for this connection alone. Close *ret_db even after a failure. */
+static int open_alone(const char *path, const char *pragmas, sqlite3 **ret_db) {
+    int rc = sqlite3_open_v2(path, ret_db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(*ret_db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
+    return rc == SQLITE_OK ? sqlite3_exec(*ret_db, pragmas, NULL, NULL, NULL) : rc;
+}
+
 /* Zeroed at first; end with inspection_end, even after a failure. */
 static int inspection_begin(const char *path, struct inspection *ret, struct error *err) {
-    struct stat st;
-    _cleanup_(freep) char *log = path_with_suffix(path, "-wal");
-    if (lstat(log, &st) < 0 && errno == ENOENT)
-        ret->log = TAKE_PTR(log);
-    int rc = sqlite3_open_v2(path, &ret->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_exec(ret->db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF",
-                          NULL, NULL, NULL);
     int64_t tables;
+    ret->log = path_of_missing_log(path);
+    int rc = open_alone(path, "PRAGMA trusted_schema = OFF", &ret->db);
     if (rc == SQLITE_OK)
         rc = sqlite_numbers(ret->db, "SELECT count(*) FROM sqlite_schema", 1, &tables);
     if ((rc & 0xff) == SQLITE_NOTADB)
@@ -173,6 +175,17 @@ static int make_private(const char *path, struct error *err) {
     return 0;
 }
 
+struct side {
+    sqlite3 *db;
+    const char *path;
+};
+
+/* Either side of a copy may have failed. */
+static int copy_failed(struct side from, struct side to, int rc, struct error *err) {
+    return sqlite_is_damage(rc) ? sqlite_error(from.db, from.path, "copy", rc, err)
+                                : sqlite_error(to.db, to.path, "write", rc, err);
+}
+
 static int vacuum_into(sqlite3 *db, const char *from, const char *to, struct error *err) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(db, "VACUUM INTO ?1", -1, &stmt, NULL);
@@ -180,11 +193,9 @@ static int vacuum_into(sqlite3 *db, const char *from, const char *to, struct err
         rc = sqlite3_bind_text(stmt, 1, to, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(stmt);
-    int r = 0;
-    if (rc != SQLITE_DONE && ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB))
-        r = sqlite_error(db, from, "copy", rc, err);
-    else if (rc != SQLITE_DONE)
-        r = sqlite_error(db, to, "write", rc, err);
+    int r = rc == SQLITE_DONE
+                ? 0
+                : copy_failed((struct side){ db, from }, (struct side){ db, to }, rc, err);
     sqlite3_finalize(stmt);
     return r;
 }
@@ -193,25 +204,15 @@ static int is_stopped(void *stop) {
     return *(atomic_bool *)stop;
 }
 
-/* A page-by-page copy is in WAL mode, like the store. */
-static int open_copy(const char *path, atomic_bool *stop, sqlite3 **ret_db) {
-    int rc = sqlite3_open_v2(path, ret_db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
-    if (rc != SQLITE_OK)
-        return rc;
-    if (stop)
-        sqlite3_progress_handler(*ret_db, STEPS_TO_STOP, is_stopped, stop);
-    return sqlite3_exec(*ret_db,
-                        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF;"
-                        "PRAGMA journal_mode = DELETE",
-                        NULL, NULL, NULL);
-}
-
 /* Checks a copy and marks it as closed; `epoch` 0: unchanged. Ends early, with any result, when
  * another thread sets `stop` (may be NULL). */
 static int copy_seal(const char *path, int64_t epoch, atomic_bool *stop, struct error *err) {
     _cleanup_(db_close) sqlite3 *db = NULL;
-    int rc = open_copy(path, stop, &db);
+    /* A page-by-page copy is in WAL mode, like the store. */
+    int rc = open_alone(path, "PRAGMA trusted_schema = OFF; PRAGMA journal_mode = DELETE", &db);
     char problem[SQLITE_PROBLEM_MAX] = "";
+    if (rc == SQLITE_OK && stop)
+        sqlite3_progress_handler(db, STEPS_TO_STOP, is_stopped, stop);
     if (rc == SQLITE_OK)
         rc = sqlite_find_problem(db, "PRAGMA quick_check(1)", problem);
     if (rc == SQLITE_OK && *problem)
@@ -303,13 +304,7 @@ static void discard_backup(struct sqlite_store *store) {
 
 /* An unfinished copy is worthless, so it is neither synced nor journaled until the end. */
 static int open_target(struct sqlite_store *store, struct sqlite_backup *b, struct error *err) {
-    int rc =
-        sqlite3_open_v2(b->partial, &b->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_exec(b->to,
-                          "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF;"
-                          "PRAGMA synchronous = OFF",
-                          NULL, NULL, NULL);
+    int rc = open_alone(b->partial, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", &b->to);
     if (rc == SQLITE_OK)
         b->copy = sqlite3_backup_init(b->to, "main", store->db, "main");
     if (rc == SQLITE_OK && !b->copy)
@@ -341,15 +336,6 @@ static void *seal(void *ctx) {
     return NULL;
 }
 
-/* Either side may have failed. */
-static int copy_failed(struct sqlite_store *store, int rc, struct error *err) {
-    struct sqlite_backup *b = store->backup;
-    int primary = rc & 0xff;
-    if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB)
-        return sqlite_error(store->db, store->file.path, "copy", rc, err);
-    return sqlite_error(b->to, b->partial, "write", rc, err);
-}
-
 /* 1: there is more. */
 static int copy_some(struct sqlite_store *store, struct error *err) {
     struct sqlite_backup *b = store->backup;
@@ -357,12 +343,13 @@ static int copy_some(struct sqlite_store *store, struct error *err) {
         sqlite3_backup_step(b->copy, store->backup_pages ? store->backup_pages : PAGES_PER_STEP);
     if (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
         return 1;
-    if (rc != SQLITE_DONE)
-        return copy_failed(store, rc, err);
-    rc = sqlite3_backup_finish(b->copy);
-    b->copy = NULL;
+    if (rc == SQLITE_DONE) {
+        rc = sqlite3_backup_finish(b->copy);
+        b->copy = NULL;
+    }
     if (rc != SQLITE_OK)
-        return copy_failed(store, rc, err);
+        return copy_failed((struct side){ store->db, store->file.path },
+                           (struct side){ b->to, b->partial }, rc, err);
     end_copying(b);
     int r = thread_start(&b->thread, seal, b);
     if (r < 0)

@@ -77,17 +77,19 @@ int sqlite_file_find(const char *path, struct sqlite_file *ret_file, struct erro
                          "'%s' is on a file system that cannot be trusted to keep data (%s): "
                          "use a folder on a local disk",
                          real, shared);
-    struct strbuf absolute = STRBUF_INIT;
-    strbuf_printf(&absolute, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
-    ret_file->path = strbuf_take(&absolute);
+    ret_file->path = xasprintf("%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
     ret_file->lock = -1;
     return 0;
 }
 
 char *path_with_suffix(const char *path, const char *suffix) {
-    struct strbuf text = STRBUF_INIT;
-    strbuf_printf(&text, "%s%s", path, suffix);
-    return strbuf_take(&text);
+    return xasprintf("%s%s", path, suffix);
+}
+
+char *path_of_missing_log(const char *path) {
+    struct stat st;
+    _cleanup_(freep) char *log = path_with_suffix(path, "-wal");
+    return lstat(log, &st) < 0 && errno == ENOENT ? TAKE_PTR(log) : NULL;
 }
 
 int sqlite_file_choose_name(const struct sqlite_file *file, const char *what, char ret_path[512]) {

@@ -32,6 +32,9 @@ void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size
 
 /* PATH + suffix; the caller frees. */
 char *path_with_suffix(const char *path, const char *suffix);
+/* The path of the database's log, which SQLite creates even to read; NULL: it exists. The caller
+ * frees. */
+char *path_of_missing_log(const char *path);
 /* The first free name "PATH.WHAT.N"; -ENAMETOOLONG: "", and no message. */
 int sqlite_file_choose_name(const struct sqlite_file *file, const char *what, char ret_path[512]);
 /* Makes renamed and created files survive a power failure. */

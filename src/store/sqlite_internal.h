@@ -51,12 +51,13 @@ extern const struct sqlite_schema sqlite_schema;
 
 /* --- sqlite.c -------------------------------------------------------------------------------- */
 
+bool sqlite_is_damage(int rc);
 /* A negative errno for a SQLite result, and its message: "cannot WHAT 'PATH': …" */
 int sqlite_error(sqlite3 *db, const char *path, const char *what, int rc, struct error *err);
 /* The same; a result after which nothing can be trusted also breaks the store. */
 int sqlite_fault(struct sqlite_store *store, const char *what, int rc, struct error *err);
 /* Damage not detected by SQLite: an invalid value in the file. */
-int sqlite_damaged(struct sqlite_store *store, const char *what, struct error *err);
+int sqlite_damaged(struct store *base, const char *what, struct error *err);
 
 /* Opens as a program that knows these versions (tests: future ones). */
 int sqlite_open_as(const struct sqlite_schema *schema, const struct store_options *options,

@@ -9,7 +9,6 @@
  *          without the data. So this connection must not answer anything more. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -312,7 +311,6 @@ static const struct row_source source = { number_at, text_at, size_at, NULL };
 /* --- queries ------------------------------------------------------------------------------- */
 
 struct query {
-    struct sqlite_store *store;
     const struct store_query *question;
     struct row_names names;
     struct arena arena;
@@ -371,14 +369,12 @@ void sqlite_query(struct store *base, const struct store_query *question, store_
         sqlite_thread_keep(store, question, done, ctx);
         return;
     }
+    struct error err = { 0 };
     if (!sql_query(question, &store->names, &what)) {
-        done(ctx, &(struct store_answer){ 0 }, NULL);
+        store_answer(done, ctx, NULL, 0, &err);
         return;
     }
-    struct query query = { .store = store,
-                           .question = question,
-                           .names = { &store->names, false } };
-    struct error err = { 0 };
+    struct query query = { .question = question, .names = { &store->names, false } };
     sqlite3_stmt *stmt = sqlite_statement(store, what.statement);
     int rc = stmt ? bind_query(&query, &what, stmt) : sqlite3_extended_errcode(store->db);
     if (rc != SQLITE_OK)
@@ -388,20 +384,12 @@ void sqlite_query(struct store *base, const struct store_query *question, store_
         sqlite3_clear_bindings(stmt);
     }
     if (rc == SQLITE_OK && query.names.damaged)
-        sqlite_damaged(store, "a row holds a number that names nothing", &err);
-    struct store_answer answer = { 0 };
-    if (!err.code)
-        answer = store_answer_of(query.rows, query.count);
-    done(ctx, &answer, err.code ? &err : NULL);
+        sqlite_damaged(base, "a row holds a number that names nothing", &err);
+    store_answer(done, ctx, query.rows, query.count, &err);
     arena_finish(&query.arena);
 }
 
 /* --- loading --------------------------------------------------------------------------------- */
-
-struct loader {
-    struct sql_loader all;
-    struct sqlite_store *store;
-};
 
 /* A table read in order: the statement is at its next row. */
 struct scanned {
@@ -410,42 +398,32 @@ struct scanned {
 };
 
 /* 1: a row is available; 0: none; <0 with a message. */
-static int next(struct loader *loader, struct scanned *scanned) {
+static int next(struct sql_loader *loader, struct scanned *scanned) {
     int rc = sqlite3_step(scanned->stmt);
     scanned->has_row = rc == SQLITE_ROW;
     return rc == SQLITE_ROW || rc == SQLITE_DONE
                ? scanned->has_row
-               : sqlite_fault(loader->store, "read", rc, loader->all.err);
+               : sqlite_fault((struct sqlite_store *)loader->store, "read", rc, loader->err);
 }
 
-static int begin(struct loader *loader, struct scanned *scanned, const char *sql) {
-    int rc = sqlite3_prepare_v2(loader->store->db, sql, -1, &scanned->stmt, NULL);
-    return rc == SQLITE_OK ? next(loader, scanned)
-                           : sqlite_fault(loader->store, "read", rc, loader->all.err);
+static int begin(struct sql_loader *loader, struct scanned *scanned, const char *sql) {
+    struct sqlite_store *store = (struct sqlite_store *)loader->store;
+    int rc = sqlite3_prepare_v2(store->db, sql, -1, &scanned->stmt, NULL);
+    return rc == SQLITE_OK ? next(loader, scanned) : sqlite_fault(store, "read", rc, loader->err);
 }
 
-static int begin_part(struct loader *loader, struct scanned *scanned, const struct sql_part *part) {
+static int begin_part(struct sql_loader *loader, struct scanned *scanned,
+                      const struct sql_part *part) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     sql_load(part, SQL_SQLITE, &sql);
     return begin(loader, scanned, sql.text);
 }
 
-static int check_damage(struct loader *loader, enum row_kind kind) {
-    if (!loader->all.names.damaged)
-        return 0;
-    char what[128];
-    (void)snprintf(what, sizeof(what), "table %s holds a number that names nothing",
-                   row_types[kind].table);
-    return sqlite_damaged(loader->store, what, loader->all.err);
-}
-
-static int load_part(struct loader *loader, const struct sql_part *part) {
+static int load_part(struct sql_loader *loader, const struct sql_part *part) {
     struct scanned scanned = { 0 };
     int r = begin_part(loader, &scanned, part);
     while (r > 0) {
-        r = sql_load_row(&loader->all, part->kind, &source, scanned.stmt);
-        if (r >= 0)
-            r = check_damage(loader, part->kind);
+        r = sql_load_row(loader, part->kind, &source, scanned.stmt);
         r = r < 0 ? r : next(loader, &scanned);
     }
     sqlite3_finalize(scanned.stmt);
@@ -461,7 +439,7 @@ struct task_scan {
 };
 
 /* 1: it is at a row of this task; 0: the task has no row. Skips rows of deleted tasks. */
-static int skip_to(struct loader *loader, struct scanned *beside, task_id task) {
+static int skip_to(struct sql_loader *loader, struct scanned *beside, task_id task) {
     int r = 0;
     while (r >= 0 && beside->has_row && (task_id)number_at(beside->stmt, 0) < task)
         r = next(loader, beside);
@@ -470,7 +448,7 @@ static int skip_to(struct loader *loader, struct scanned *beside, task_id task) 
     return beside->has_row && (task_id)number_at(beside->stmt, 0) == task;
 }
 
-static int read_needs(struct loader *loader, struct task_scan *scan, struct task_row *row) {
+static int read_needs(struct sql_loader *loader, struct task_scan *scan, struct task_row *row) {
     size_t count = 0;
     int r;
     while ((r = skip_to(loader, &scan->needs, row->id)) > 0) {
@@ -485,21 +463,19 @@ static int read_needs(struct loader *loader, struct task_scan *scan, struct task
     return r;
 }
 
-static int load_task(struct loader *loader, struct task_scan *scan) {
+static int load_task(struct sql_loader *loader, struct task_scan *scan) {
     struct task_row row = { .spec = { .iteration = 1 } }; /* else no progress is 0 */
-    (void)row_read(&row_types[ROW_TASK], &row, &source, scan->tasks.stmt, 0, &loader->all.names);
+    (void)row_read(&row_types[ROW_TASK], &row, &source, scan->tasks.stmt, 0, &loader->names);
     int r = skip_to(loader, &scan->progress, row.id);
     if (r > 0)
         (void)row_read(&row_types[ROW_PROGRESS], &row, &source, scan->progress.stmt, 0,
-                       &loader->all.names);
+                       &loader->names);
     if (r >= 0)
         r = read_needs(loader, scan, &row);
-    if (r >= 0)
-        r = sql_load_task(&loader->all, &row, &loader->store->options, loader->store->last_task);
-    return r < 0 ? r : check_damage(loader, ROW_TASK);
+    return r < 0 ? r : sql_load_task(loader, &row);
 }
 
-static int load_tasks(struct loader *loader, const struct sql_part *part) {
+static int load_tasks(struct sql_loader *loader, const struct sql_part *part) {
     static const struct sql_part progress = { ROW_PROGRESS, " FROM progress ORDER BY task" };
     struct task_scan scan = { 0 };
     int r = begin_part(loader, &scan.progress, &progress);
@@ -520,36 +496,39 @@ static int load_tasks(struct loader *loader, const struct sql_part *part) {
 
 /* ------------------------------------------------------------------------------------------------ */
 
-static int load_totals(struct loader *loader, struct store_totals *ret_totals) {
-    struct sqlite_store *store = loader->store;
+static int load_totals(struct sql_loader *loader, struct store_totals *ret_totals) {
+    struct sqlite_store *store = (struct sqlite_store *)loader->store;
     struct store_totals totals = { .last_task = store->last_task,
                                    .last_event = store->last_event,
-                                   .tasks = loader->all.tasks };
+                                   .tasks = loader->tasks };
     int64_t number = 0;
     int rc = sqlite_numbers(store->db, "SELECT min(seq) FROM event", 1, &number);
     totals.first_event = (uint64_t)number;
     ROW_COLUMNS(c, &row_types[ROW_PAUSE]) {
         if (rc == SQLITE_OK)
             rc = sqlite_meta(store->db, c->name, &number);
-        column_load(c, &totals.pause, number, &store->names, &loader->all.names.damaged);
+        column_load(c, &totals.pause, number, &store->names, &loader->names.damaged);
     }
     if (rc != SQLITE_OK)
-        return sqlite_fault(store, "read", rc, loader->all.err);
-    if (loader->all.names.damaged)
-        return sqlite_damaged(store, "it was paused by a name that is not there", loader->all.err);
+        return sqlite_fault(store, "read", rc, loader->err);
+    if (loader->names.damaged)
+        return sqlite_damaged(loader->store, "it was paused by a name that is not there",
+                              loader->err);
     *ret_totals = totals;
     return 0;
 }
 
 int sqlite_load(struct store *base, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err) {
-    struct error own = { 0 };
-    struct sqlite_store *store = (struct sqlite_store *)base;
-    struct loader loader = { .all = { .store = base,
-                                      .reader = reader,
-                                      .names = { &store->names, false },
-                                      .err = err ? err : &own },
-                             .store = store };
+    const struct sqlite_store *store = (const struct sqlite_store *)base;
+    struct sql_loader loader = { .store = base,
+                                 .reader = reader,
+                                 .options = &store->options,
+                                 .last_task = store->last_task,
+                                 .err = err,
+                                 .names = { &store->names, false },
+                                 .damage = "holds a number that names nothing",
+                                 .damaged = sqlite_damaged };
     int r = 0;
     for (size_t i = 0; r >= 0 && i < SQL_PARTS; i++)
         r = sql_parts[i].kind == ROW_TASK ? load_tasks(&loader, &sql_parts[i])
@@ -568,7 +547,7 @@ int sqlite_names_load(struct sqlite_store *store, struct error *err) {
     }
     sqlite3_finalize(stmt);
     if (!dense)
-        return sqlite_damaged(store, "the table of names has a gap", err);
+        return sqlite_damaged(&store->base, "the table of names has a gap", err);
     if (rc != SQLITE_DONE)
         return sqlite_fault(store, "read", rc, err);
     names_learn(&store->names);

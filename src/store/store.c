@@ -140,7 +140,8 @@ int store_load(struct store *store, const struct store_reader *reader,
     if (store->broken.code)
         return refuse_broken(store, err);
     struct store_totals totals = { 0 };
-    int r = store->backend->load(store, reader, &totals, err);
+    struct error own = { 0 };
+    int r = store->backend->load(store, reader, &totals, err ? err : &own);
     if (r < 0)
         return r;
     *ret_totals = totals;
@@ -193,8 +194,11 @@ size_t store_answer_row(enum store_query_kind kind) {
     return of == ROW_KIND_MAX ? sizeof(task_id) : row_types[of].size;
 }
 
-struct store_answer store_answer_of(const void *rows, size_t count) {
-    return (struct store_answer){ .count = count, .rows = count ? rows : NULL };
+void store_answer(store_answered done, void *ctx, const void *rows, size_t count,
+                  const struct error *err) {
+    bool good = err->code == 0;
+    struct store_answer answer = { .count = good ? count : 0, .rows = good && count ? rows : NULL };
+    done(ctx, &answer, good ? NULL : err);
 }
 
 int store_refuse(const struct store_write *write, bool external, struct error *err) {
@@ -276,7 +280,7 @@ void store_query(struct store *store, const struct store_query *question, store_
     if (store->broken.code) {
         struct error err = { 0 };
         refuse_broken(store, &err);
-        done(ctx, &(struct store_answer){ 0 }, &err);
+        store_answer(done, ctx, NULL, 0, &err);
         return;
     }
     struct store_query bounded = *question;

@@ -78,7 +78,7 @@ struct store_backend {
     int (*summary)(const char *url, struct store_summary *ret_look, struct error *err);
     void (*close)(struct store *store);
     int (*load)(struct store *store, const struct store_reader *reader,
-                struct store_totals *ret_totals, struct error *err);
+                struct store_totals *ret_totals, struct error *err);     /* err is not NULL */
     void (*ahead)(struct store *store, const struct store_batch *batch); /* or NULL: all at once */
     void (*commit)(struct store *store, const struct store_batch *batch);
     void (*query)(struct store *store, const struct store_query *question, store_answered done,
@@ -145,7 +145,9 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
 /* The row kind of an answer; ROW_KIND_MAX: task numbers. */
 enum row_kind store_answer_kind(enum store_query_kind kind);
 size_t store_answer_row(enum store_query_kind kind); /* bytes of one row */
-struct store_answer store_answer_of(const void *rows, size_t count);
+/* Calls `done` with the rows; err->code not 0: with the error instead. */
+void store_answer(store_answered done, void *ctx, const void *rows, size_t count,
+                  const struct error *err);
 
 /* From now on nothing is answered; the first reason is kept. */
 void store_break(struct store *store, const struct error *err);
