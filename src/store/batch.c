@@ -42,14 +42,10 @@ static struct store_write *add(struct store_batch *batch, enum write_kind kind, 
     return write;
 }
 
-static struct store_write *add_row(struct store_batch *batch, enum row_kind of, const void *row) {
+struct store_write *store_write_row(struct store_batch *batch, enum row_kind of, const void *row) {
     struct store_write *write = add(batch, WRITE_ROW, of);
     write->row = row_copy(of, row, &batch->arena);
     return write;
-}
-
-void store_write_row(struct store_batch *batch, enum row_kind of, const void *row) {
-    add_row(batch, of, row);
 }
 
 static bool is_number(uint64_t number) {
@@ -69,7 +65,7 @@ static bool is_task(const struct task_row *row) {
 #define ROW_WRITER(function, KIND, type, is_valid)                                                 \
     void store_##function(struct store_batch *batch, const struct type##_row *row) {               \
         assert(is_valid);                                                                          \
-        add_row(batch, ROW_##KIND, row);                                                           \
+        store_write_row(batch, ROW_##KIND, row);                                                   \
     }
 ROW_WRITER(add_task, TASK, task, is_task(row))
 ROW_WRITER(add_spec, SPEC, spec, is_number(row->id))
@@ -87,7 +83,7 @@ ROW_WRITER(put_pause, PAUSE, pause, row)
 
 void store_change_task(struct store_batch *batch, const struct task_row *row, unsigned what) {
     assert(is_task(row));
-    struct store_write *write = add_row(batch, ROW_TASK, row);
+    struct store_write *write = store_write_row(batch, ROW_TASK, row);
     write->kind = WRITE_CHANGE;
     write->flags = what;
 }
@@ -95,12 +91,12 @@ void store_change_task(struct store_batch *batch, const struct task_row *row, un
 void store_put_context(struct store_batch *batch, task_id task, const char *context) {
     assert(is_number(task));
     struct spec_row row = { .id = task, .context = context };
-    add_row(batch, ROW_SPEC, &row)->kind = WRITE_CONTEXT;
+    store_write_row(batch, ROW_SPEC, &row)->kind = WRITE_CONTEXT;
 }
 
 void store_put_note(struct store_batch *batch, const struct note_row *row) {
     assert(is_text(row->name));
-    add_row(batch, ROW_NOTE, row)->kind = row->text ? WRITE_ROW : WRITE_DELETE;
+    store_write_row(batch, ROW_NOTE, row)->kind = row->text ? WRITE_ROW : WRITE_DELETE;
 }
 
 static void add_number(struct store_batch *batch, enum write_kind kind, enum row_kind of,
@@ -146,7 +142,7 @@ void store_add_spent(struct store_batch *batch, const struct spent_row *row) {
         one.span = span;
         one.at = span_of(row->at, span);
         if (row->span == SPENT_BOTH || row->span == span)
-            add_row(batch, ROW_SPENT, &one);
+            store_write_row(batch, ROW_SPENT, &one);
     }
 }
 
@@ -161,7 +157,7 @@ int store_batch_apply(const struct store_batch *batch, const store_writer writer
     int r = 0;
     for (unsigned round = 0; round < STORE_ROUNDS; round++)
         for (size_t i = 0; r == 0 && i < batch->count; i++)
-            if (store_write_round(&batch->writes[i]) == round)
+            if (store_write_round(&batch->writes[i]) == round && writers[batch->writes[i].kind])
                 r = writers[batch->writes[i].kind](store, &batch->writes[i], err);
     return r;
 }

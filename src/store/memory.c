@@ -144,10 +144,7 @@ struct memory_data {
     uint64_t epoch;
     struct symbol_table symbols;
     struct memory_table tables[MEMORY_TABLES];
-    struct assigned {
-        task_id last_task;
-        uint64_t last_event;
-    } assigned; /* the highest numbers ever assigned */
+    struct store_numbers last; /* after the last commit */
 };
 
 struct memory_store {
@@ -208,6 +205,7 @@ static int memory_open(const struct store_options *options, struct store **ret_s
     ret_report->epoch = data->epoch;
     struct memory_store *store = xcalloc(1, sizeof(*store));
     store->data = data;
+    store->base.last = data->last;
     *ret_store = &store->base;
     return 0;
 }
@@ -255,9 +253,9 @@ static int memory_load(struct store *base, const struct store_reader *reader,
     const struct memory_table *events = &data->tables[ROW_EVENT];
     const struct pause_row *pause = find(data, ROW_PAUSE, 0);
     *ret_totals = (struct store_totals){
-        .last_task = data->assigned.last_task,
+        .last_task = base->last.task,
         .first_event = events->count ? memory_table_at(events, 0)->key.low : 0,
-        .last_event = data->assigned.last_event,
+        .last_event = base->last.event,
         .tasks = data->tables[ROW_TASK].count,
         .pause = pause ? *pause : (struct pause_row){ 0 },
     };
@@ -347,14 +345,9 @@ static int add_external(struct memory_store *store, const struct store_write *wr
     return 0;
 }
 
-static bool must_be_new(enum row_kind kind) {
-    return kind == ROW_TASK || kind == ROW_SPEC || kind == ROW_EVENT || kind == ROW_KEY;
-}
-
 static int write_row(void *ctx, const struct store_write *write, struct error *err) {
     struct memory_store *store = ctx;
     enum row_kind of = write->of;
-    struct assigned *assigned = &store->data->assigned;
     const struct task_row *task =
         of == ROW_SPEC ? find(store->data, ROW_TASK, write->spec->id) : NULL;
     if (of == ROW_SPEC && !task)
@@ -362,9 +355,10 @@ static int write_row(void *ctx, const struct store_write *write, struct error *e
     size_t table = of == ROW_SPENT && write->spent->span == SPENT_DAY ? TABLE_DAYS : of;
     struct memory_key key = row_key(store, of, write->row);
     const void *old = memory_table_find(&store->data->tables[table], key);
-    int r = old && must_be_new(of) ? store_refuse(write, false, err)
-            : of == ROW_SPEC       ? add_external(store, write, task, err)
-                                   : 0;
+    bool must_be_new = of == ROW_TASK || of == ROW_SPEC || of == ROW_EVENT || of == ROW_KEY;
+    int r = old && must_be_new ? store_refuse(write, false, err)
+            : of == ROW_SPEC   ? add_external(store, write, task, err)
+                               : 0;
     if (r < 0)
         return r;
     void *row = row_clone(of, write->row);
@@ -378,10 +372,6 @@ static int write_row(void *ctx, const struct store_write *write, struct error *e
         row = row_clone(of, changed); /* with its own strings */
     }
     set(store, table, key, row);
-    if (of == ROW_TASK && write->task->id > assigned->last_task)
-        assigned->last_task = write->task->id;
-    if (of == ROW_EVENT && write->event->seq > assigned->last_event)
-        assigned->last_event = write->event->seq;
     return 0;
 }
 
@@ -476,26 +466,17 @@ static int prune(void *ctx, const struct store_write *write, struct error *err) 
     return 0;
 }
 
-static int assign_numbers(void *ctx, const struct store_write *write, struct error *err) {
-    struct assigned *assigned = &((struct memory_store *)ctx)->data->assigned;
-    (void)err;
-    if (write->number > assigned->last_task)
-        assigned->last_task = write->number;
-    return 0;
-}
-
 static void memory_commit(struct store *base, const struct store_batch *batch) {
     static const store_writer writers[] = {
         [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
-        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = assign_numbers,
+        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = NULL,
     };
     struct memory_store *store = (struct memory_store *)base;
-    struct assigned before = store->data->assigned;
     struct error err = { 0 };
     bool is_good = store_batch_apply(batch, writers, store, &err) == 0;
     memory_journal_end(&store->journal, is_good);
-    if (!is_good)
-        store->data->assigned = before;
+    if (is_good)
+        store->data->last = base->next;
     store_finish_commit(base, is_good ? STORE_OK : STORE_FAILED, &err);
 }
 

@@ -358,8 +358,8 @@ static int begin_epoch(struct pg_store *store, struct store_report *report, stru
     if (PQntuples(result) != 1)
         return pg_damaged(&store->base, "table store has no row", err);
     store->epoch = pg_result_number(result, 0, 0);
-    store->last_task = (uint64_t)pg_result_number(result, 0, 1);
-    store->last_event = (uint64_t)pg_result_number(result, 0, 2);
+    store->base.last = (struct store_numbers){ (uint64_t)pg_result_number(result, 0, 1),
+                                               (uint64_t)pg_result_number(result, 0, 2) };
     report->epoch = (uint64_t)store->epoch;
     report->was_unclean = *PQgetvalue(result, 0, 3) != 't';
     return 0;

@@ -85,8 +85,6 @@ struct pg_commit {
     char state[6]; /* the SQLSTATE of the failure; "": none */
     char rule[32]; /* the name of the constraint */
     struct error err;
-    task_id last_task;
-    uint64_t last_event;
 };
 
 /* What a batch has touched, by task; see postgres_write.c. */
@@ -108,8 +106,6 @@ struct pg_store {
     struct error opening; /* error while preparing statements */
     struct names names;
     int64_t epoch;
-    task_id last_task;   /* highest ever assigned */
-    uint64_t last_event; /* highest ever assigned */
     struct pg_bulk bulks[STATEMENT_WRITES];
     struct pg_commit commit;
     struct pg_touched touched;

@@ -315,8 +315,8 @@ static int load_totals(struct loader *l, struct store_totals *ret_totals) {
     if (r < 0)
         return r;
     bool damaged = PQntuples(result) != 1;
-    struct store_totals totals = { .last_task = store->last_task,
-                                   .last_event = store->last_event,
+    struct store_totals totals = { .last_task = store->base.last.task,
+                                   .last_event = store->base.last.event,
                                    .tasks = l->all.tasks };
     if (!damaged) {
         totals.first_event = (uint64_t)pg_result_number(result, 0, 0);
@@ -336,7 +336,6 @@ int pg_load(struct store *base, const struct store_reader *reader, struct store_
     struct loader l = { .all = { .store = base,
                                  .reader = reader,
                                  .options = &store->options,
-                                 .last_task = store->last_task,
                                  .err = err,
                                  .names = { &store->names, false },
                                  .damage = "holds what cannot be",

@@ -223,22 +223,6 @@ static void prune(struct pg_store *store, const struct store_write *write) {
 
 /* --- the batch ------------------------------------------------------------------------------- */
 
-/* Computes the highest numbers including this batch. */
-static void count_up(struct pg_store *store, const struct store_batch *batch) {
-    struct pg_commit *commit = &store->commit;
-    commit->last_task = store->last_task;
-    commit->last_event = store->last_event;
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct store_write *write = &batch->writes[i];
-        uint64_t task = store_writes(write, ROW_TASK)  ? write->task->id
-                        : write->kind == WRITE_NUMBERS ? write->number
-                                                       : 0;
-        uint64_t event = store_writes(write, ROW_EVENT) ? write->event->seq : 0;
-        commit->last_task = task > commit->last_task ? task : commit->last_task;
-        commit->last_event = event > commit->last_event ? event : commit->last_event;
-    }
-}
-
 static void send_names(struct pg_store *store) {
     struct names *names = &store->names;
     for (sym number = names->stored + 1; number <= names->table.count; number++) {
@@ -257,8 +241,8 @@ static void begin(struct pg_store *store) {
     forget_touched(&store->fresh);
     send(store, STATEMENT_BEGIN);
     pg_put_int(bulk_of(store, STATEMENT_EPOCH), store->epoch);
-    pg_put_int(bulk_of(store, STATEMENT_EPOCH), (int64_t)store->commit.last_task);
-    pg_put_int(bulk_of(store, STATEMENT_EPOCH), (int64_t)store->commit.last_event);
+    pg_put_int(bulk_of(store, STATEMENT_EPOCH), (int64_t)store->base.next.task);
+    pg_put_int(bulk_of(store, STATEMENT_EPOCH), (int64_t)store->base.next.event);
     send(store, STATEMENT_EPOCH);
 }
 
@@ -285,14 +269,13 @@ static void write_round(struct pg_store *store, const struct store_batch *batch,
 
 static void write_batch(struct pg_store *store, const struct store_batch *batch, bool one_by_one) {
     bool ahead = store->commit.begun;
-    count_up(store, batch);
     begin(store);
     for (unsigned round = 0; round < STORE_ROUNDS; round++)
         write_round(store, batch, round, one_by_one);
     send_names(store);
     if (ahead) {
-        pg_put_int(bulk_of(store, STATEMENT_NUMBERS), (int64_t)store->commit.last_task);
-        pg_put_int(bulk_of(store, STATEMENT_NUMBERS), (int64_t)store->commit.last_event);
+        pg_put_int(bulk_of(store, STATEMENT_NUMBERS), (int64_t)store->base.next.task);
+        pg_put_int(bulk_of(store, STATEMENT_NUMBERS), (int64_t)store->base.next.event);
         send(store, STATEMENT_NUMBERS);
     }
     send(store, STATEMENT_COMMIT);
@@ -327,7 +310,6 @@ void pg_commit_ahead(struct store *base, const struct store_batch *batch) {
     if (!store->commit.batch)
         start_over(&store->commit);
     store->commit.batch = batch;
-    count_up(store, batch);
     begin(store);
     write_round(store, batch, 0, false);
     store->commit.written = batch->count;
@@ -380,8 +362,6 @@ static bool is_passing(const struct pg_commit *commit) {
 
 static void finish(struct pg_store *store, enum store_outcome outcome, const struct error *err) {
     if (outcome == STORE_OK) {
-        store->last_task = store->commit.last_task;
-        store->last_event = store->commit.last_event;
         store->names.stored = store->names.table.count;
     }
     store->commit.batch = NULL;

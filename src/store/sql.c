@@ -523,7 +523,8 @@ int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row
 int sql_load_task(struct sql_loader *loader, const struct task_row *row) {
     const struct store_options *options = loader->options;
     if (loader->tasks++ % PROGRESS_ROWS == 0 && options->progress) {
-        double part = loader->last_task ? (double)row->id / (double)loader->last_task : 1;
+        task_id last = loader->store->last.task;
+        double part = last ? (double)row->id / (double)last : 1;
         options->progress(options->ctx, "loading", part < 1 ? (unsigned)(100 * part) : 100);
     }
     loader->names.damaged |= row->id == 0 || !row->project;

@@ -76,7 +76,6 @@ struct sql_loader {
     struct store *store;
     const struct store_reader *reader;
     const struct store_options *options;
-    task_id last_task; /* highest number */
     struct error *err;
     struct row_names names;
     uint64_t tasks; /* loaded so far */

@@ -698,8 +698,7 @@ static int read_meta(struct sqlite_store *store, int64_t *ret_epoch, struct erro
         rc = sqlite_numbers(store->db, "SELECT " SQLITE_LAST_TASK ", " SQLITE_LAST_EVENT, 2, last);
     if (rc != SQLITE_OK)
         return sqlite_fault(store, "read", rc, err);
-    store->last_task = (task_id)last[0];
-    store->last_event = (uint64_t)last[1];
+    store->base.last = (struct store_numbers){ (task_id)last[0], (uint64_t)last[1] };
     return 0;
 }
 

@@ -36,8 +36,6 @@ struct sqlite_store {
     struct strbuf messages;               /* of SQLite, logged by the thread */
     time_ms slow_until;                   /* steady clock: the thread commits until then */
     char *empty_log;                      /* created by reading, and removed again; or NULL */
-    task_id last_task;                    /* highest ever assigned */
-    uint64_t last_event;                  /* highest ever assigned */
     int log_pages;                        /* in the write-ahead log and not yet in the database */
     bool log_is_long;                     /* the log has pages, copied or not */
 };

@@ -100,11 +100,7 @@ static int add_needs(struct sqlite_store *store, const struct task_row *row) {
 /* Writes everything except the row of the task itself. */
 static int add_task(struct sqlite_store *store, const struct task_row *row) {
     int rc = task_has_progress(row) ? put(store, ROW_PROGRESS, row) : SQLITE_OK;
-    if (rc == SQLITE_OK)
-        rc = add_needs(store, row);
-    if (rc == SQLITE_OK && row->id > store->last_task)
-        store->last_task = row->id;
-    return rc;
+    return rc == SQLITE_OK ? add_needs(store, row) : rc;
 }
 
 static int change_task(void *ctx, const struct store_write *write, struct error *err) {
@@ -141,8 +137,6 @@ static int write_row(void *ctx, const struct store_write *write, struct error *e
     rc = put(store, write->of, write->row);
     if (rc == SQLITE_OK && write->of == ROW_TASK)
         rc = add_task(store, write->task);
-    if (rc == SQLITE_OK && write->of == ROW_EVENT && write->event->seq > store->last_event)
-        store->last_event = write->event->seq;
     if ((rc & 0xff) == SQLITE_CONSTRAINT)
         store_refuse(write, rc == SQLITE_CONSTRAINT_UNIQUE, err);
     return rc;
@@ -157,6 +151,10 @@ static int put_context(void *ctx, const struct store_write *write, struct error 
     return finish(&b);
 }
 
+static int put_last_task(struct sqlite_store *store) {
+    return sqlite_put_meta(store, "last_task", (int64_t)store->base.next.task);
+}
+
 static int delete_task(struct sqlite_store *store, task_id task) {
     static const enum statement statements[] = {
         STATEMENT_DELETE_TASK,  STATEMENT_DELETE_PROGRESS, STATEMENT_DELETE_SPEC,
@@ -166,7 +164,7 @@ static int delete_task(struct sqlite_store *store, task_id task) {
     for (size_t i = 0; rc == SQLITE_OK && i < ARRAY_SIZE(statements); i++)
         rc = run_with(store, statements[i], (int64_t)task);
     /* The highest number must not be assigned twice. */
-    return rc == SQLITE_OK ? sqlite_put_meta(store, "last_task", (int64_t)store->last_task) : rc;
+    return rc == SQLITE_OK ? put_last_task(store) : rc;
 }
 
 static int delete_row(void *ctx, const struct store_write *write, struct error *err) {
@@ -189,17 +187,14 @@ static int prune(void *ctx, const struct store_write *write, struct error *err) 
         put_int(&b, write->flags);
     int rc = finish(&b);
     return rc == SQLITE_OK && write->of == ROW_EVENT
-               ? sqlite_put_meta(store, "last_event", (int64_t)store->last_event)
+               ? sqlite_put_meta(store, "last_event", (int64_t)store->base.next.event)
                : rc;
 }
 
 static int assign_numbers(void *ctx, const struct store_write *write, struct error *err) {
-    struct sqlite_store *store = ctx;
+    (void)write;
     (void)err;
-    if (write->number <= store->last_task)
-        return SQLITE_OK;
-    store->last_task = write->number;
-    return sqlite_put_meta(store, "last_task", (int64_t)write->number);
+    return put_last_task(ctx);
 }
 
 int sqlite_names_write(struct sqlite_store *store) {
@@ -235,16 +230,12 @@ static int write_all(struct sqlite_store *store, const struct store_batch *batch
 /* Fills `err` unless a broken rule of ours has done so. */
 static enum store_outcome try_batch(struct sqlite_store *store, const struct store_batch *batch,
                                     struct error *err) {
-    task_id last_task = store->last_task;
-    uint64_t last_event = store->last_event;
     err->code = 0;
     int rc = write_all(store, batch, err);
     if (rc == SQLITE_OK) {
         store->names.stored = store->names.table.count;
         return STORE_OK;
     }
-    store->last_task = last_task;
-    store->last_event = last_event;
     bool known = (rc & 0xff) == SQLITE_FULL || (rc & 0xff) == SQLITE_CONSTRAINT;
     if (err->code == 0)
         sqlite_error(store->db, store->file.path, "write", rc, err);
@@ -498,8 +489,8 @@ static int load_tasks(struct sql_loader *loader, const struct sql_part *part) {
 
 static int load_totals(struct sql_loader *loader, struct store_totals *ret_totals) {
     struct sqlite_store *store = (struct sqlite_store *)loader->store;
-    struct store_totals totals = { .last_task = store->last_task,
-                                   .last_event = store->last_event,
+    struct store_totals totals = { .last_task = store->base.last.task,
+                                   .last_event = store->base.last.event,
                                    .tasks = loader->tasks };
     int64_t number = 0;
     int rc = sqlite_numbers(store->db, "SELECT min(seq) FROM event", 1, &number);
@@ -524,7 +515,6 @@ int sqlite_load(struct store *base, const struct store_reader *reader,
     struct sql_loader loader = { .store = base,
                                  .reader = reader,
                                  .options = &store->options,
-                                 .last_task = store->last_task,
                                  .err = err,
                                  .names = { &store->names, false },
                                  .damage = "holds a number that names nothing",

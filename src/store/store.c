@@ -219,6 +219,20 @@ int store_refuse(const struct store_write *write, bool external, struct error *e
     return 0;
 }
 
+static void count_numbers(struct store *store, const struct store_batch *batch) {
+    struct store_numbers next = store->last;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct store_write *write = &batch->writes[i];
+        uint64_t task = store_writes(write, ROW_TASK)  ? write->task->id
+                        : write->kind == WRITE_NUMBERS ? write->number
+                                                       : 0;
+        uint64_t event = store_writes(write, ROW_EVENT) ? write->event->seq : 0;
+        next.task = task > next.task ? task : next.task;
+        next.event = event > next.event ? event : next.event;
+    }
+    store->next = next;
+}
+
 void store_send_ahead(struct store *store, const struct store_batch *batch) {
     assert(store && batch && batch->count > 0);
     assert(!store->in_flight && !batch->in_flight && store->use != STORE_USE_READ);
@@ -226,6 +240,7 @@ void store_send_ahead(struct store *store, const struct store_batch *batch) {
     if (store->broken.code || !store->backend->ahead)
         return;
     store->ahead = batch;
+    count_numbers(store, batch);
     store->backend->ahead(store, batch);
 }
 
@@ -250,6 +265,7 @@ void store_commit(struct store *store, struct store_batch *batch, store_committe
     store->done = done;
     store->done_ctx = ctx;
     store->began_us = clock_read_steady_us();
+    count_numbers(store, batch);
     store->backend->commit(store, batch);
 }
 
@@ -261,6 +277,7 @@ void store_finish_commit(struct store *store, enum store_outcome outcome, const 
         store->slowest_commit_us = took;
     latency_add(&store->latency, took);
     if (outcome == STORE_OK) {
+        store->last = store->next;
         store->commits++;
         store->rows += store->in_flight->count;
     } else if (outcome == STORE_UNKNOWN) {

@@ -51,7 +51,7 @@ static inline unsigned store_write_round(const struct store_write *write) {
 }
 
 enum row_kind store_table_kind(enum store_table table);
-void store_write_row(struct store_batch *batch, enum row_kind of, const void *row);
+struct store_write *store_write_row(struct store_batch *batch, enum row_kind of, const void *row);
 
 /* The message for a rule broken by this write. `external`: that of external ids. */
 int store_refuse(const struct store_write *write, bool external, struct error *err);
@@ -65,7 +65,8 @@ struct store_batch {
 
 /* Writes one row; 0, or an error, which ends the batch. */
 typedef int (*store_writer)(void *store, const struct store_write *write, struct error *err);
-/* Calls the function of each write, in order and in rounds; returns the first error. */
+/* Calls the function of each write, in order and in rounds; returns the first error. NULL: nothing
+ * to write for this kind. */
 int store_batch_apply(const struct store_batch *batch, const store_writer writers[WRITE_KIND_MAX],
                       void *store, struct error *err);
 
@@ -107,8 +108,16 @@ struct store_await {
     const struct store_backend *backend;
 };
 
+/* The highest numbers ever assigned. */
+struct store_numbers {
+    task_id task;
+    uint64_t event;
+};
+
 struct store {
     const struct store_backend *backend;
+    struct store_numbers last;       /* set by the backend's `open` */
+    struct store_numbers next;       /* including the batch being committed, or sent ahead */
     struct store_batch *in_flight;   /* being committed */
     const struct store_batch *ahead; /* the batch of which a part was sent ahead */
     store_committed done;
