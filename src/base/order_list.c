@@ -49,18 +49,25 @@ static uint32_t chunk_last(const struct order_chunk *chunk) {
     return chunk->items[chunk->end - 1];
 }
 
+/* The first index from `low` to `high` at which `is_before` does not hold; `high`: it always does. A
+ * macro, so that the comparison is inlined: scheduling does little else. */
+#define FIRST_NOT(low, high, at, is_before)                                                        \
+    ({                                                                                             \
+        uint32_t low_ = (low), high_ = (high);                                                     \
+        while (low_ < high_) {                                                                     \
+            uint32_t at = (low_ + high_) / 2;                                                      \
+            if (is_before)                                                                         \
+                low_ = at + 1;                                                                     \
+            else                                                                                   \
+                high_ = at;                                                                        \
+        }                                                                                          \
+        low_;                                                                                      \
+    })
+
 /* The index of the first item that is not before `item`: where it is, or belongs. */
 static unsigned chunk_search(const struct order_chunk *chunk, uint32_t item, order_before before,
                              const void *ctx) {
-    unsigned low = chunk->begin, high = chunk->end;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (before(ctx, chunk->items[middle], item))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return FIRST_NOT(chunk->begin, chunk->end, i, before(ctx, chunk->items[i], item));
 }
 
 static void chunk_shift(struct order_chunk *chunk, unsigned from, unsigned to, unsigned count) {
@@ -192,13 +199,6 @@ static struct order_chunk *room_at_end(struct order_list *list) {
     return last;
 }
 
-static void insert_at_front(struct order_list *list, uint32_t item) {
-    struct order_chunk *chunk = chunk_new(ORDER_LIST_CHUNK);
-    chunk->begin = chunk->end = ORDER_LIST_CHUNK; /* it fills from the back */
-    chunk->items[--chunk->begin] = item;
-    chunks_put(list, 0, chunk);
-}
-
 /* Moves the upper half of a full chunk into a new one after it. */
 static void chunk_split(struct order_list *list, uint32_t index) {
     struct order_chunk *lower = live_chunks(list)[index];
@@ -213,15 +213,8 @@ static void chunk_split(struct order_list *list, uint32_t index) {
 /* The first chunk whose last item is not before `item`; there must be one. */
 static uint32_t chunks_search(const struct order_list *list, uint32_t item, order_before before,
                               const void *ctx) {
-    uint32_t low = 0, high = list->chunk_count - 1;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (before(ctx, chunk_last(live_chunks(list)[middle]), item))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return FIRST_NOT(0, list->chunk_count - 1, i,
+                     before(ctx, chunk_last(live_chunks(list)[i]), item));
 }
 
 /* Before the last item. */
@@ -237,7 +230,10 @@ static void insert_inside(struct order_list *list, uint32_t item, order_before b
         chunk = chunk_grow(list, index);
         chunk_put(chunk, place, item);
     } else if (at_front) {
-        insert_at_front(list, item);
+        chunk = chunk_new(ORDER_LIST_CHUNK);
+        chunk->begin = chunk->end = ORDER_LIST_CHUNK; /* it fills from the back */
+        chunk->items[--chunk->begin] = item;
+        chunks_put(list, 0, chunk);
     } else {
         chunk_split(list, index);
         chunk = live_chunks(list)[index];
@@ -348,25 +344,13 @@ void order_list_copy(const struct order_list *list, struct order_list *ret) {
     }
 }
 
-/* The first chunk whose last item is not before; chunk_count: none. */
-static uint32_t chunks_rank(const struct order_list *list,
-                            bool (*is_before)(const void *ctx, uint32_t item), const void *ctx) {
-    uint32_t low = 0, high = list->chunk_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (is_before(ctx, chunk_last(live_chunks(list)[middle])))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 uint32_t order_list_rank(const struct order_list *list,
                          bool (*is_before)(const void *ctx, uint32_t item), const void *ctx) {
     if (list->count == 0)
         return 0;
-    uint32_t index = chunks_rank(list, is_before, ctx), sum = 0;
+    uint32_t sum = 0;
+    uint32_t index =
+        FIRST_NOT(0, list->chunk_count, i, is_before(ctx, chunk_last(live_chunks(list)[i])));
     if (index <= list->chunk_count / 2) {
         for (uint32_t i = 0; i < index; i++)
             sum += chunk_count(live_chunks(list)[i]);
@@ -378,13 +362,6 @@ uint32_t order_list_rank(const struct order_list *list,
     if (index == list->chunk_count)
         return sum;
     const struct order_chunk *chunk = live_chunks(list)[index];
-    unsigned low = chunk->begin, high = chunk->end - 1u;
-    while (low < high) {
-        unsigned middle = (low + high) / 2;
-        if (is_before(ctx, chunk->items[middle]))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return sum + low - chunk->begin;
+    sum += FIRST_NOT(chunk->begin, chunk->end - 1u, i, is_before(ctx, chunk->items[i]));
+    return sum - chunk->begin;
 }

@@ -120,21 +120,15 @@ size_t redact_open(const struct redact_index *index, const char *text, size_t si
 
 /* --- replacing -------------------------------------------------------------------------------- */
 
-static const char before[] = "[redacted ", behind[] = "]";
-
-/* Byte `at` of the label, which has `length` bytes. */
-static char label_at(const struct redact_hit *hit, size_t length, size_t at) {
-    size_t name = sizeof(before) - 1;
-    if (at < name)
-        return before[at];
-    return at < length - 1 ? hit->name[at - name] : behind[0];
-}
-
 void redact_fill(const struct redact_hit *hit, size_t at, char *out, size_t size) {
-    size_t length = sizeof(before) - 1 + hit->name_size + sizeof(behind) - 1;
-    bool fits = length <= hit->end - hit->begin;
-    for (size_t i = 0; i < size; i++)
-        out[i] = (char)(fits && at + i < length ? label_at(hit, length, at + i) : '*');
+    static const char before[] = "[redacted ";
+    const size_t name = sizeof(before) - 1, end = name + hit->name_size;
+    bool fits = end + 1 <= hit->end - hit->begin;
+    for (size_t i = 0; i < size; i++, at++)
+        out[i] = (char)(!fits || at > end ? '*'
+                        : at == end       ? ']'
+                        : at < name       ? before[at]
+                                          : hit->name[at - name]);
 }
 
 bool redact_in_place(const struct redact_index *index, char *text, size_t size) {

@@ -34,14 +34,12 @@ static uint32_t slab_take_new(struct slab *slab) {
     return handle;
 }
 
-static uint32_t slab_take_freed(struct slab *slab) {
-    uint32_t handle = slab->free_head;
-    memcpy(&slab->free_head, slab_at(slab, handle), sizeof(slab->free_head));
-    return handle;
-}
-
 uint32_t slab_alloc(struct slab *slab) {
-    uint32_t handle = slab->free_head != SLAB_NONE ? slab_take_freed(slab) : slab_take_new(slab);
+    uint32_t handle = slab->free_head;
+    if (handle == SLAB_NONE)
+        handle = slab_take_new(slab);
+    else
+        memcpy(&slab->free_head, slab_at(slab, handle), sizeof(slab->free_head));
     memset(slab_at(slab, handle), 0, slab->record_size);
     slab->used++;
     return handle;

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/strbuf.h"
 #include "os/files.h"
 
@@ -43,14 +45,10 @@ static int refuse_errno(struct copying *c) {
 /* Opens or creates the directory. Closes `dir`. */
 static int enter(int dir, const char *name, size_t length) {
     char part[PART_MAX];
-    if (length >= sizeof(part))
-        errno = ENAMETOOLONG;
-    else {
-        memcpy(part, name, length);
-        part[length] = '\0';
-    }
     int next = -1;
-    if (length < sizeof(part) && (mkdirat(dir, part, 0777) == 0 || errno == EEXIST))
+    errno = ENAMETOOLONG;
+    if (snprintf(part, sizeof(part), "%.*s", (int)length, name) < (int)sizeof(part)
+        && (mkdirat(dir, part, 0777) == 0 || errno == EEXIST))
         next = openat(dir, part, FOLDER_FLAGS | O_CLOEXEC);
     int error = errno;
     close(dir);
@@ -181,10 +179,8 @@ static int copy_pattern(struct copying *c, int dir, const char *pattern, bool ma
     char part[PART_MAX];
     size_t length = strcspn(pattern, "/");
     const char *rest = pattern[length] ? pattern + length + 1 : NULL;
-    if (length >= sizeof(part))
+    if (snprintf(part, sizeof(part), "%.*s", (int)length, pattern) >= (int)sizeof(part))
         return refuse(c, -ENAMETOOLONG, "a part of it is too long");
-    memcpy(part, pattern, length);
-    part[length] = '\0';
     return strpbrk(part, "*?[") ? copy_matches(c, dir, part, rest)
                                 : copy_name(c, dir, part, rest, matched);
 }
@@ -207,14 +203,11 @@ bool copy_pattern_is_valid(const char *pattern) {
 
 /* `to` with its subdirectory, parts of which may not exist yet. */
 static int open_target(const struct copy_files *what, struct error *err) {
-    struct strbuf path = STRBUF_INIT;
     const char *name;
+    _cleanup_(freep) char *path = xasprintf("%s/", what->to_subdir);
     _cleanup_(fd_closep) int top = open(what->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    strbuf_printf(&path, "%s/", what->to_subdir);
-    int dir = top >= 0 ? open_parent(top, strbuf_text(&path), &name) : -1;
-    int r = dir < 0 ? error_set_errno(err, "open folder", what->to) : dir;
-    strbuf_finish(&path);
-    return r;
+    int dir = top >= 0 ? open_parent(top, path, &name) : -1;
+    return dir < 0 ? error_set_errno(err, "open folder", what->to) : dir;
 }
 
 int copy_files(const struct copy_files *what, struct error *err) {

@@ -24,11 +24,10 @@
 #define PAGE_BYTES 4096
 
 ssize_t proc_file(int dir, const char *path, char *out, size_t size) {
-    int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
     ssize_t got = read(fd, out, size - 1);
-    close(fd);
     out[got > 0 ? got : 0] = '\0';
     return got;
 }
@@ -114,7 +113,7 @@ int64_t proc_memory(pid_t pid) {
 /* "17 18 20 ": read in chunks; a number may be split at the end of one. */
 static bool visit_list(const char *path, pid_t parent, proc_visit visit, void *ctx,
                        unsigned depth) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     char text[LIST_BYTES];
@@ -134,7 +133,6 @@ static bool visit_list(const char *path, pid_t parent, proc_visit visit, void *c
         if (kept == sizeof(text))
             break; /* not a list of numbers */
     }
-    close(fd);
     return true;
 }
 

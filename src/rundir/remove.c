@@ -42,19 +42,16 @@ static int open_folder(int parent, const char *name, struct removal *removal) {
         fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        note_error(removal, errno);
-        if (fd >= 0)
-            close(fd);
-        return -1;
+    int error = fd < 0 || fstat(fd, &st) < 0                        ? errno
+                : removal->top >= 0 && st.st_dev != removal->device ? EXDEV
+                                                                    : 0;
+    if (error == 0) {
+        removal->device = st.st_dev;
+        return fd;
     }
-    if (removal->top >= 0 && st.st_dev != removal->device) {
-        note_error(removal, EXDEV);
-        close(fd);
-        return -1;
-    }
-    removal->device = st.st_dev;
-    return fd;
+    note_error(removal, error);
+    fd_closep(&fd);
+    return -1;
 }
 
 /* Too deep: moves it to the top under a unique name. */

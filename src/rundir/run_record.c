@@ -1,7 +1,8 @@
 /* run_record.c: formats the records of a shim, `started` and `end`; formats and parses specs.
  *
- * Without heap, except for run_spec_format, which only the daemon calls. The end is JSON, because users and other programs read it too. It is one line, so that it can be
- * sent through the pipe to the daemon if no disk accepts it. */
+ * Without heap, except for run_spec_format, which only the daemon calls. The end is JSON, because
+ * users and other programs read it too. It is one line, so that it can be sent through the pipe to
+ * the daemon if no disk accepts it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -187,7 +188,7 @@ static const struct number_field number_fields[] = {
     SPEC_FIELD("log_tail", log_tail, 0, INT64_MAX / 4),
     SPEC_FIELD("memory_max", memory_max, 0, INT64_MAX),
     SPEC_FIELD("processes_max", processes_max, 0, INT64_MAX),
-        SPEC_FIELD("nice", nice, -20, 19),
+    SPEC_FIELD("nice", nice, -20, 19),
     SPEC_FIELD("open_files", open_files, 0, INT64_MAX),
     SPEC_FIELD("oom_score_adj", oom_score_adj, -1000, 1000),
 };
@@ -235,6 +236,7 @@ static int take_number(struct parser *p, const char *name, const char *value, st
     }
     return 0;
 }
+
 static int take_text(struct parser *p, const char *name, const char *value) {
     for (size_t i = 0; i < ARRAY_SIZE(text_fields); i++) {
         if (strcmp(name, text_fields[i].name) != 0)

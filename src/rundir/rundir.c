@@ -49,10 +49,9 @@ static int open_lock(int dir, int *ret_fd, struct error *err) {
     int fd = outside_open(dir, "lock", O_RDWR | O_CREAT, NULL, err);
     if (is_replaced(fd) && unlinkat(dir, "lock", 0) == 0)
         fd = outside_open(dir, "lock", O_RDWR | O_CREAT, NULL, err);
-    if (fd < 0)
-        return fd;
-    *ret_fd = fd;
-    return 0;
+    if (fd >= 0)
+        *ret_fd = fd;
+    return fd < 0 ? fd : 0;
 }
 
 /* Locked while still empty. The space before the spec is written too: it must be allocated when the
@@ -67,12 +66,12 @@ static int write_lock(int dir, const struct run_spec *spec, int *ret_lock, struc
     strbuf_add(&text, room, sizeof(room));
     run_spec_format(spec, &text);
     r = fd_write_all(lock, text.text, text.length);
-    if (r < 0)
+    if (r < 0) {
         (void)error_set_errno(err, "write", "lock");
-    if (r < 0)
         close(lock);
-    else
+    } else {
         *ret_lock = lock;
+    }
     return r;
 }
 
@@ -216,10 +215,9 @@ int rundir_open_at(int root, const char *folder, int *ret_dir, struct error *err
     if (r < 0)
         return r;
     int dir = outside_open(root, folder, O_RDONLY | O_DIRECTORY, NULL, err);
-    if (dir < 0)
-        return dir;
-    *ret_dir = dir;
-    return 0;
+    if (dir >= 0)
+        *ret_dir = dir;
+    return dir < 0 ? dir : 0;
 }
 
 int rundir_lock_at(int dir, int *ret_fd, struct error *err) {
@@ -263,26 +261,19 @@ int rundir_is_locked(const char *root, const char *folder) {
     return r < 0 ? r : rundir_is_locked_at(dir);
 }
 
-int rundir_read_end(const char *root, const char *folder, const struct tag_key *key,
-                    struct run_end *ret, struct error *err) {
-    _cleanup_(fd_closep) int dir = -1;
-    int r = open_folder(root, folder, &dir, err);
-    return r < 0 ? r : rundir_read_end_at(dir, key, ret, err);
-}
-
-int rundir_read_started(const char *root, const char *folder, const struct tag_key *key,
-                        struct run_started *ret, struct error *err) {
-    _cleanup_(fd_closep) int dir = -1;
-    int r = open_folder(root, folder, &dir, err);
-    return r < 0 ? r : rundir_read_started_at(dir, key, ret, err);
-}
-
-int rundir_read_spec(const char *root, const char *folder, const struct tag_key *key,
-                     struct run_spec_read **ret, struct error *err) {
-    _cleanup_(fd_closep) int dir = -1;
-    int r = open_folder(root, folder, &dir, err);
-    return r < 0 ? r : rundir_read_spec_at(dir, key, ret, err);
-}
+/* rundir_read_RECORD: opens the directory for rundir_read_RECORD_at. */
+#define READ_BY_PATH(record, type)                                                                 \
+    int rundir_read_##record(const char *root, const char *folder, const struct tag_key *key,      \
+                             type *ret, struct error *err) {                                       \
+        _cleanup_(fd_closep) int dir = -1;                                                         \
+        int r = open_folder(root, folder, &dir, err);                                              \
+        return r < 0 ? r : rundir_read_##record##_at(dir, key, ret, err);                          \
+    }                                                                                              \
+    struct read_needs_a_semicolon_
+READ_BY_PATH(end, struct run_end);
+READ_BY_PATH(started, struct run_started);
+READ_BY_PATH(spec, struct run_spec_read *);
+#undef READ_BY_PATH
 
 /* --- reading a shim's records ----------------------------------------------------------------- */
 

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/env_text.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/proc.h"
@@ -123,13 +124,6 @@ static void reset_signals(void) {
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static const char *path_of(const char *const *env) {
-    for (; *env; env++)
-        if (strncmp(*env, "PATH=", 5) == 0)
-            return *env + 5;
-    return STANDARD_PATH;
-}
-
 /* Returns the most specific errno: a program that was found but may not be executed wins over
  * ENOENT. */
 static int child_exec(const char *const *argv, const char *const *env) {
@@ -141,7 +135,8 @@ static int child_exec(const char *const *argv, const char *const *env) {
     }
     int error = ENOENT;
     size_t name = strlen(argv[0]);
-    for (const char *at = path_of(env);; at++) {
+    const char *path = env_find(env, "PATH");
+    for (const char *at = path ? path : STANDARD_PATH;; at++) {
         size_t length = strcspn(at, ":");
         char file[PATH_MAX];
         if (length + name + 2 <= sizeof(file)) {
@@ -159,14 +154,6 @@ static int child_exec(const char *const *argv, const char *const *env) {
         if (*at == '\0')
             return error;
     }
-}
-
-static void set_open_files(int64_t most) {
-    struct rlimit limit;
-    if (most == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)most > limit.rlim_max)
-        return;
-    limit.rlim_cur = (rlim_t)most;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static _Noreturn void child_run(const struct child *child) {
@@ -191,7 +178,10 @@ static _Noreturn void child_run(const struct child *child) {
         if (dup2(child->passed[i], FD_INSIDE_REPORT + i) < 0)
             child_give_up(report, STEP_FORK);
     child_close_others(child->enters ? FD_INSIDE_END : STDERR_FILENO + 1);
-    set_open_files(s->spec.open_files);
+    rlim_t files = (rlim_t)s->spec.open_files;
+    struct rlimit limit;
+    if (files > 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 && files <= limit.rlim_max)
+        (void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){ files, limit.rlim_max });
     (void)umask(s->command_umask);
     reset_signals();
     errno = child_exec(child->argv, child->env);
@@ -267,8 +257,7 @@ static int make_words(const struct shim *s, const struct child *child) {
     return -1;
 }
 
-/* Moves it to a number that no dup2 of the child overwrites. */
-static int dup_high(int fd) {
+int dup_high(int fd) {
     int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
     if (fd >= 0)
         close(fd);
@@ -387,12 +376,10 @@ static void wrap_read_words(struct shim *s, int fd, off_t from) {
         return;
     record_put_number(&name, fd);
     path[name.length] = '\0';
-    int log = open(path, O_RDONLY | O_CLOEXEC); /* ours is write-only */
+    _cleanup_(fd_closep) int log = open(path, O_RDONLY | O_CLOEXEC); /* ours is write-only */
     if (st.st_size - from > (off_t)sizeof(text))
         from = st.st_size - (off_t)sizeof(text);
     ssize_t size = log < 0 ? 0 : pread(log, text, sizeof(text), from);
-    if (log >= 0)
-        close(log);
     while (size > 0 && text[size - 1] == '\n')
         size--;
     ssize_t begin = size > 0 ? size : 0;
@@ -403,6 +390,9 @@ static void wrap_read_words(struct shim *s, int fd, off_t from) {
         s->inside.words[used++] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
     s->inside.words[used] = '\0';
 }
+
+/* --- starting --------------------------------------------------------------------------------- */
+
 #define BORN_IN_CGROUP 0x200000000ull /* CLONE_INTO_CGROUP */
 #define EXEC_LOOK_MS   200
 #define STACK_BYTES    (64u << 10) /* two pages of it are touched */
@@ -505,14 +495,6 @@ static void apply_report(struct shim *s, const struct child_report *got,
         *ret_failed = *got;
 }
 
-/* The sandbox program may have children by now; without its cgroup they are found from the shim. */
-static void give_up_start(struct shim *s) {
-    if (s->spec.enter)
-        tree_kill(s);
-    else
-        (void)kill(s->leader, SIGKILL);
-}
-
 /* Waits until the child has executed its program or has reported why not. */
 static struct child_report await_exec(struct shim *s, int report) {
     struct child_report failed = { .step = STEP_NONE };
@@ -523,7 +505,12 @@ static struct child_report await_exec(struct shim *s, int report) {
             int reason = why_end(s);
             if (reason != 0) {
                 failed = (struct child_report){ .step = STEP_ENDED, .error = reason };
-                give_up_start(s);
+                /* A sandbox program may have children by now: without a cgroup they are found from
+                 * the shim. */
+                if (s->spec.enter)
+                    tree_kill(s);
+                else
+                    (void)kill(s->leader, SIGKILL);
             }
         } else if ((s->spec.enter ? receive_report(s, report, &got)
                                   : read(report, &got, sizeof(got)))
@@ -691,12 +678,10 @@ static bool apply_scopes(void) {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
     if (version < LANDLOCK_SCOPES_SINCE)
         return false;
-    int rules = (int)syscall(SYS_landlock_create_ruleset, &wanted, sizeof(wanted), 0);
-    bool applied = rules >= 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-                   && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
-    if (rules >= 0)
-        close(rules);
-    return applied;
+    _cleanup_(fd_closep) int rules =
+        (int)syscall(SYS_landlock_create_ruleset, &wanted, sizeof(wanted), 0);
+    return rules >= 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+           && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
 }
 
 /* No answer means that the shim is dead: then nothing must run. */

@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
+#include "os/fd.h"
 #include "os/proc.h"
-#include "rundir/record.h"
 #include "shim/shim.h"
 
 #define LOCK_TRIES        5 /* 1 ms each */
@@ -31,15 +32,10 @@ void limits_note(struct shim *s, const char *word) {
 }
 
 static bool write_limit(int cgroup, const char *name, int64_t value) {
-    char text[32];
-    struct record_out out = { .text = text, .size = sizeof(text) };
-    record_put_number(&out, value);
-    int fd = openat(cgroup, name, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool good = write(fd, text, out.length) == (ssize_t)out.length;
-    close(fd);
-    return good;
+    char buf[NUMBER_TEXT_MAX];
+    const char *text = number_text(value, buf);
+    _cleanup_(fd_closep) int fd = openat(cgroup, name, O_WRONLY | O_CLOEXEC);
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
 static bool limit(struct shim *s, const char *name, int64_t value, bool *ret_watch) {
@@ -53,22 +49,18 @@ static bool limit(struct shim *s, const char *name, int64_t value, bool *ret_wat
 /* --- OOM score -------------------------------------------------------------------------------- */
 
 void limits_oom_open(struct shim *s) {
-    int low = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-    s->oom.file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, FIRST_FREE);
-    if (low >= 0)
-        close(low);
+    s->oom.file = dup_high(open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
 }
 
 void limits_oom_lend(struct shim *s) {
-    char text[16];
-    struct record_out out = { .text = text, .size = sizeof(text) };
+    char buf[NUMBER_TEXT_MAX];
+    const char *text = number_text(s->spec.oom_score_adj, buf);
     s->oom.is_lent = false;
     if (s->spec.oom_score_adj == 0 || s->oom.file < 0)
         return;
     memset(s->oom.own, 0, sizeof(s->oom.own));
-    record_put_number(&out, s->spec.oom_score_adj);
     s->oom.is_lent = pread(s->oom.file, s->oom.own, sizeof(s->oom.own) - 1, 0) > 0
-                     && pwrite(s->oom.file, text, out.length, 0) == (ssize_t)out.length;
+                     && pwrite(s->oom.file, text, strlen(text), 0) == (ssize_t)strlen(text);
 }
 
 void limits_oom_take_back(struct shim *s) {

@@ -107,13 +107,15 @@ static void secrets_cover(const struct shim_log *log) {
     struct stat made, found;
     if (index_of_values.longest == 0)
         return;
-    int fd = openat(FD_FOLDER, log->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd =
+        openat(FD_FOLDER, log->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0 && fstat(log->fd, &made) == 0 && fstat(fd, &found) == 0
         && made.st_dev == found.st_dev && made.st_ino == found.st_ino)
         (void)redact_file(&index_of_values, fd, space, sizeof(space));
-    if (fd >= 0)
-        (void)close(fd);
 }
+
+/* --- their size -------------------------------------------------------------------------------- */
+
 #define BLOCK_BYTES   4096u
 #define PUNCH_BYTES   (1u << 20) /* less is not worth the call */
 #define LOOK_BYTES    (8u << 20)

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/env_text.h"
 #include "rundir/record.h"
 #include "shim/shim.h"
 
@@ -34,11 +35,8 @@ static void move_fd(int from, int to) {
 }
 
 static const char *env_or(const char *name, const char *otherwise) {
-    size_t length = strlen(name);
-    for (char **at = environ; *at; at++)
-        if (strncmp(*at, name, length) == 0 && (*at)[length] == '=' && (*at)[length + 1] != '\0')
-            return *at + length + 1;
-    return otherwise;
+    const char *value = env_find((const char *const *)environ, name);
+    return value && *value ? value : otherwise;
 }
 
 /* "job 17 n3 4711 0": number, host, pid, number of earlier starts by Slurm. */

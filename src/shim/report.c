@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/proc.h"
@@ -65,12 +66,10 @@ void report_self(struct shim *s) {
 
 void report_started(struct shim *s) {
     s->started.at = clock_read();
-    if (s->started.exec_errno == 0) {
-        char text[64];
-        struct record_out out = { .text = text, .size = sizeof(text) };
-        record_put_number(&out, s->started.at);
-        (void)send_to_daemon(s, "started ", text, out.length);
-    }
+    char buf[NUMBER_TEXT_MAX];
+    const char *at = number_text(s->started.at, buf);
+    if (s->started.exec_errno == 0)
+        (void)send_to_daemon(s, "started ", at, strlen(at));
     write_started(s);
 }
 

@@ -115,6 +115,8 @@ struct command_failure {
 int command_start(struct shim *s, const char *const *argv, const struct command_files *files,
                   struct command_failure *ret_failure);
 
+/* Moves a descriptor, or a failed open, to a number that no dup2 of the child overwrites. */
+int dup_high(int fd);
 /* Inside a sandbox: becomes the command. */
 _Noreturn void enter_sandbox(void);
 
@@ -165,7 +167,6 @@ enum verdict watch_leader(struct shim *s, const struct watch *watch);
 void watch_signals(struct shim *s);
 /* Waits for this signal, which is blocked. False: it did not come in time. */
 bool watch_for_signal(int signal, time_ms span);
-struct timespec timespec_of(time_ms span);
 
 /* run.c */
 void run_all(struct shim *s);

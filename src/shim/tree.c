@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/fd.h"
 #include "os/proc.h"
 #include "shim/shim.h"
 
@@ -58,13 +59,11 @@ static void visit_alive(struct walk *walk, pid_t pid, int handle, unsigned depth
 /* A pid that is not of our own child is held by a pidfd. Without pidfds such processes are left
  * until they become our children. */
 static void visit(void *ctx, pid_t parent, pid_t pid, unsigned depth) {
-    int handle = depth > 1 ? proc_open(pid) : -1;
+    _cleanup_(fd_closep) int handle = depth > 1 ? proc_open(pid) : -1;
     struct proc_stat stat;
     if ((depth == 1 || handle >= 0) && proc_read("/proc", pid, &stat) == 0 && stat.parent == parent
         && stat.state != 'Z' && stat.state != 'X')
         visit_alive(ctx, pid, handle, depth);
-    if (handle >= 0)
-        close(handle);
 }
 
 static void send(pid_t pid, int handle, int signal) {
@@ -100,10 +99,8 @@ static void walk_and_kill(struct shim *s) {
 static bool kill_cgroup(struct shim *s) {
     if (!s->cgroup_kill)
         return false;
-    int fd = openat(s->cgroup, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = openat(s->cgroup, "cgroup.kill", O_WRONLY | O_CLOEXEC);
     s->cgroup_kill = fd >= 0 && write(fd, "1", 1) == 1;
-    if (fd >= 0)
-        close(fd);
     s->cgroup_killed = s->cgroup_killed || s->cgroup_kill;
     return s->cgroup_kill;
 }

@@ -65,7 +65,7 @@ static sigset_t our_signals(const struct shim *s) {
     return set;
 }
 
-struct timespec timespec_of(time_ms span) {
+static struct timespec timespec_of(time_ms span) {
     return (struct timespec){ .tv_sec = span / 1000, .tv_nsec = (span % 1000) * 1000000 };
 }
 
