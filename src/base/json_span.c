@@ -283,12 +283,6 @@ bool json_span_item(struct json_span list, struct json_span *item) {
     return list.from && *list.from == '[' && json_span_next(list.from, &at, item);
 }
 
-static size_t put(const char *from, size_t size, char *out, size_t max, size_t length) {
-    if (length + size <= max)
-        memcpy(out + length, from, size);
-    return length + size;
-}
-
 size_t json_span_copy(const struct json_span *span, char *out, size_t max) {
     const char *at = span->from, *end = at + span->size;
     size_t length = 0;
@@ -296,7 +290,10 @@ size_t json_span_copy(const struct json_span *span, char *out, size_t max) {
         const char *from = at;
         while (at < end && !is_blank(*at))
             at = *at == '"' ? skip_text(at) : at + 1;
-        length = put(from, (size_t)(at - from), out, max, length);
+        size_t size = (size_t)(at - from);
+        if (length + size <= max)
+            memcpy(out + length, from, size);
+        length += size;
         while (at < end && is_blank(*at))
             at++;
     }

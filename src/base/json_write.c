@@ -195,39 +195,30 @@ void json_write_null(struct json_writer *w) {
     strbuf_puts(w->out, "null");
 }
 
-void json_put_string(struct json_writer *w, const char *key, const char *text) {
-    json_write_key(w, key);
-    json_write_string(w, text);
-}
+/* json_put_NAME: the key, and then the value, or the start of the value. */
+#define DEFINE_PUT(name, type)                                                                     \
+    void json_put_##name(struct json_writer *w, const char *key, type value) {                     \
+        json_write_key(w, key);                                                                    \
+        json_write_##name(w, value);                                                               \
+    }                                                                                              \
+    struct put_needs_a_semicolon_
+DEFINE_PUT(string, const char *);
+DEFINE_PUT(int, int64_t);
+DEFINE_PUT(bool, bool);
 
-void json_put_int(struct json_writer *w, const char *key, int64_t value) {
-    json_write_key(w, key);
-    json_write_int(w, value);
-}
+#define DEFINE_PUT_BEGIN(name, write)                                                              \
+    void json_put_##name(struct json_writer *w, const char *key) {                                 \
+        json_write_key(w, key);                                                                    \
+        write(w);                                                                                  \
+    }                                                                                              \
+    struct put_needs_a_semicolon_
+DEFINE_PUT_BEGIN(null, json_write_null);
+DEFINE_PUT_BEGIN(object, json_write_object_begin);
+DEFINE_PUT_BEGIN(array, json_write_array_begin);
 
 void json_put_double(struct json_writer *w, const char *key, double value, int decimals) {
     json_write_key(w, key);
     json_write_double(w, value, decimals);
-}
-
-void json_put_bool(struct json_writer *w, const char *key, bool value) {
-    json_write_key(w, key);
-    json_write_bool(w, value);
-}
-
-void json_put_null(struct json_writer *w, const char *key) {
-    json_write_key(w, key);
-    json_write_null(w);
-}
-
-void json_put_object(struct json_writer *w, const char *key) {
-    json_write_key(w, key);
-    json_write_object_begin(w);
-}
-
-void json_put_array(struct json_writer *w, const char *key) {
-    json_write_key(w, key);
-    json_write_array_begin(w);
 }
 
 void json_write_vpack(struct json_writer *w, const char *format, va_list args) {

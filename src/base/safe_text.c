@@ -16,18 +16,10 @@
 
 /* The state after ESC and this letter, or the equivalent C1 control. */
 static enum sanitizer_state after_introducer(uint32_t letter) {
-    switch (letter) {
-    case '[':
+    if (letter == '[')
         return SANITIZER_CSI;
-    case ']':
-    case 'P':
-    case 'X':
-    case '^':
-    case '_':
-        return SANITIZER_STRING;
-    default:
-        return SANITIZER_TEXT;
-    }
+    return letter > 0 && letter < 0x80 && strchr("]PX^_", (int)letter) ? SANITIZER_STRING
+                                                                       : SANITIZER_TEXT;
 }
 
 /* A control character ends or begins sequences in any state; true: handled. */

@@ -21,7 +21,7 @@ static const uint32_t rounds[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static uint32_t turn(uint32_t x, unsigned by) {
+static uint32_t rotate(uint32_t x, unsigned by) {
     return x >> by | x << (32 - by);
 }
 
@@ -38,8 +38,8 @@ static void fill_schedule(const uint8_t *block, uint32_t w[64]) {
     for (unsigned i = 0; i < 16; i++)
         w[i] = read_word(block + (size_t)4 * i);
     for (unsigned i = 16; i < 64; i++) {
-        uint32_t a = turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3;
-        uint32_t b = turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10;
+        uint32_t a = rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3;
+        uint32_t b = rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ w[i - 2] >> 10;
         w[i] = w[i - 16] + a + w[i - 7] + b;
     }
 }
@@ -52,10 +52,10 @@ static void take_block(uint32_t state[8], const uint8_t *block) {
     uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     fill_schedule(block, w);
     for (unsigned i = 0; i < 64; i++) {
-        uint32_t sum1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
+        uint32_t sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
         uint32_t choice = (e & f) ^ (~e & g);
         uint32_t first = h + sum1 + choice + rounds[i] + w[i];
-        uint32_t sum0 = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
+        uint32_t sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
         uint32_t most = (a & b) ^ (a & c) ^ (b & c);
         h = g;
         g = f;

@@ -30,19 +30,19 @@ static char *join(const char *folder, const char *name) {
 
 /* Makes it absolute, without trailing slashes. */
 static char *absolute(const char *path, struct error *err) {
-    struct strbuf whole = STRBUF_INIT;
+    struct strbuf full = STRBUF_INIT;
     if (*path != '/') {
         _cleanup_(freep) char *here = getcwd(NULL, 0);
         if (!here) {
             (void)error_set_errno(err, "find the folder of", path);
             return NULL;
         }
-        strbuf_printf(&whole, "%s/", strcmp(here, "/") == 0 ? "" : here);
+        strbuf_printf(&full, "%s/", strcmp(here, "/") == 0 ? "" : here);
     }
-    strbuf_puts(&whole, path);
-    while (whole.length > 1 && whole.text[whole.length - 1] == '/')
-        whole.text[--whole.length] = '\0';
-    return strbuf_take(&whole);
+    strbuf_puts(&full, path);
+    while (full.length > 1 && full.text[full.length - 1] == '/')
+        full.text[--full.length] = '\0';
+    return strbuf_take(&full);
 }
 
 /* The value of the variable; NULL: not set, empty, or relative. */

@@ -29,7 +29,7 @@ bool log_is_on(enum log_level level) {
 }
 
 /* True: it is written, or stderr is closed. */
-static bool put_out(const struct strbuf *line) {
+static bool write_to_stderr(const struct strbuf *line) {
     struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
     if (poll(&out, 1, 0) == 0)
         return false;
@@ -58,7 +58,7 @@ _printf_(2, 0) static void write_line(enum log_level level, const char *format, 
         json_put_int(&w, "dropped", dropped);
     json_write_object_end(&w);
     strbuf_putc(&line, '\n');
-    dropped = put_out(&line) ? 0 : dropped + 1;
+    dropped = write_to_stderr(&line) ? 0 : dropped + 1;
     strbuf_finish(&text);
     strbuf_finish(&line);
 }

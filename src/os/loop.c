@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -79,6 +78,7 @@ int loop_new(struct loop **ret_loop, struct error *err) {
     struct loop *loop = xcalloc(1, sizeof(*loop));
     loop->epoll = epoll;
     loop->signals = -1;
+    loop->timer_count = 1; /* handle 0 is none */
     sigemptyset(&loop->mask);
     timer_heap_init(&loop->heap, timer_moved_to, loop);
     read_clocks(loop);
@@ -112,17 +112,11 @@ struct loop *loop_free(struct loop *loop) {
 
 /* --- descriptors ------------------------------------------------------------------------------ */
 
-static uint32_t to_epoll(unsigned events) {
-    return ((events & LOOP_READ) ? (uint32_t)EPOLLIN : 0)
-           | ((events & LOOP_WRITE) ? (uint32_t)EPOLLOUT : 0)
-           | ((events & LOOP_URGENT) ? (uint32_t)EPOLLPRI : 0);
-}
-
 int loop_watch(struct loop *loop, int fd, unsigned events, loop_ready ready, void *ctx,
                struct loop_watch **ret_watch) {
     struct loop_watch *watch = xcalloc(1, sizeof(*watch));
     *watch = (struct loop_watch){ .fd = fd, .events = events, .ready = ready, .ctx = ctx };
-    struct epoll_event event = { .events = to_epoll(events), .data.ptr = watch };
+    struct epoll_event event = { .events = events, .data.ptr = watch };
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
         int r = -errno;
         free(watch);
@@ -137,7 +131,7 @@ void loop_watch_change(struct loop *loop, struct loop_watch *watch, unsigned eve
     if (watch->events == events)
         return;
     watch->events = events;
-    struct epoll_event event = { .events = to_epoll(events), .data.ptr = watch };
+    struct epoll_event event = { .events = events, .data.ptr = watch };
     int r = epoll_ctl(loop->epoll, EPOLL_CTL_MOD, watch->fd, &event);
     assert(r == 0); /* it was added, and its descriptor outlives the watch */
     (void)r;
@@ -157,9 +151,7 @@ static void dispatch(const struct epoll_event *event) {
     struct loop_watch *watch = event->data.ptr;
     if (watch->removed)
         return;
-    unsigned events = ((event->events & EPOLLIN) ? LOOP_READ : 0)
-                      | ((event->events & EPOLLOUT) ? LOOP_WRITE : 0)
-                      | ((event->events & EPOLLPRI) ? LOOP_URGENT : 0);
+    unsigned events = event->events & (LOOP_READ | LOOP_WRITE | LOOP_URGENT);
     if (event->events & (EPOLLERR | EPOLLHUP))
         events |= watch->events ? watch->events : LOOP_READ;
     watch->ready(watch->ctx, watch->fd, events);
@@ -169,21 +161,14 @@ static void dispatch(const struct epoll_event *event) {
 
 struct loop_timer *loop_timer_new(struct loop *loop, loop_due due, void *ctx) {
     struct loop_timer *timer = xcalloc(1, sizeof(*timer));
-    timer->due = due;
-    timer->ctx = ctx;
-    for (size_t i = 1; i < loop->timer_count && timer->handle == 0; i++)
-        if (!loop->timers[i])
-            timer->handle = (uint32_t)i;
-    if (timer->handle == 0) {
-        size_t handle = loop->timer_count ? loop->timer_count : 1;
-        loop->timers =
-            xgrow(loop->timers, &loop->timer_capacity, handle + 1, sizeof(struct loop_timer *));
-        if (handle == 1)
-            loop->timers[0] = NULL;
-        loop->timer_count = handle + 1;
-        timer->handle = (uint32_t)handle;
-    }
-    loop->timers[timer->handle] = timer;
+    size_t handle = 1;
+    while (handle < loop->timer_count && loop->timers[handle])
+        handle++;
+    if (handle == loop->timer_count)
+        loop->timers = xgrow(loop->timers, &loop->timer_capacity, ++loop->timer_count,
+                             sizeof(struct loop_timer *));
+    *timer = (struct loop_timer){ .due = due, .ctx = ctx, .handle = (uint32_t)handle };
+    loop->timers[handle] = timer;
     return timer;
 }
 

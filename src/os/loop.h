@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 
 #include "base/error.h"
@@ -19,7 +20,7 @@ struct loop;
 struct loop_watch; /* a watched descriptor */
 struct loop_timer;
 
-enum { LOOP_READ = 1u << 0, LOOP_WRITE = 1u << 1, LOOP_URGENT = 1u << 2 /* POLLPRI */ };
+enum { LOOP_READ = EPOLLIN, LOOP_WRITE = EPOLLOUT, LOOP_URGENT = EPOLLPRI };
 
 /* `events`: what is ready; an error or a hang-up is reported as the requested events. */
 typedef void (*loop_ready)(void *ctx, int fd, unsigned events);

@@ -25,14 +25,10 @@ static int parse_host(const char *text, size_t length, struct tcp_address *ret) 
     memcpy(host, text, length);
     host[length] = '\0';
     memset(ret, 0, sizeof(*ret));
-    if (v6) {
-        ret->v6.sin6_family = AF_INET6;
-        ret->size = sizeof(ret->v6);
-        return inet_pton(AF_INET6, host, &ret->v6.sin6_addr) == 1 ? 0 : -EINVAL;
-    }
-    ret->v4.sin_family = AF_INET;
-    ret->size = sizeof(ret->v4);
-    return inet_pton(AF_INET, host, &ret->v4.sin_addr) == 1 ? 0 : -EINVAL;
+    ret->any.sa_family = v6 ? AF_INET6 : AF_INET;
+    ret->size = v6 ? sizeof(ret->v6) : sizeof(ret->v4);
+    void *bytes = v6 ? (void *)&ret->v6.sin6_addr : &ret->v4.sin_addr;
+    return inet_pton(ret->any.sa_family, host, bytes) == 1 ? 0 : -EINVAL;
 }
 
 int tcp_parse(const char *text, struct tcp_address *ret, struct error *err) {
@@ -127,10 +123,7 @@ static void print_row(const struct tcp_address *address, char buf[48]) {
     uint32_t words[4] = { 0 };
     bool v4 = address->any.sa_family == AF_INET;
     size_t count = v4 ? 1 : 4, length = 0;
-    if (v4)
-        memcpy(words, &address->v4.sin_addr, 4);
-    else
-        memcpy(words, &address->v6.sin6_addr, 16);
+    memcpy(words, v4 ? (const void *)&address->v4.sin_addr : &address->v6.sin6_addr, 4 * count);
     for (size_t i = 0; i < count; i++)
         length += (size_t)snprintf(buf + length, 48 - length, "%08X", words[i]);
     (void)snprintf(buf + length, 48 - length, ":%04X", tcp_port(address));

@@ -53,7 +53,7 @@ int thread_start(pthread_t *ret, void *(*run)(void *ctx), void *ctx) {
     return -r;
 }
 
-static void ring(int fd) {
+static void notify(int fd) {
     const uint64_t one = 1;
     (void)!write(fd, &one, sizeof(one));
 }
@@ -81,7 +81,7 @@ void worker_settle(struct worker *w) {
         w->calls->settle(w->ctx, w->ran.first);
     pthread_mutex_lock(&w->mutex);
     if (QUEUE_IS_EMPTY(&w->done))
-        ring(w->done_fd);
+        notify(w->done_fd);
     QUEUE_MOVE(&w->done, &w->ran);
     pthread_mutex_unlock(&w->mutex);
     w->ran_count = 0;
@@ -228,7 +228,7 @@ struct worker *worker_free(struct worker *w, enum worker_end end, time_ms patien
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->mutex);
     if (w->has_thread)
-        ring(w->cancel_fd);
+        notify(w->cancel_fd);
     join(w, patience);
     pthread_mutex_lock(&w->mutex);
     QUEUE_MOVE(&dropped, &w->todo); /* those after an abandoned job */

@@ -394,7 +394,7 @@ static void wrap_read_words(struct shim *s, int fd, off_t from) {
 /* --- starting --------------------------------------------------------------------------------- */
 
 #define BORN_IN_CGROUP 0x200000000ull /* CLONE_INTO_CGROUP */
-#define EXEC_LOOK_MS   200
+#define EXEC_POLL_MS   200
 #define STACK_BYTES    (64u << 10) /* two pages of it are touched */
 
 /* Kernel ABI; this libc has no header for it. */
@@ -501,7 +501,7 @@ static struct child_report await_exec(struct shim *s, int report) {
     for (;;) {
         struct pollfd ready = { .fd = report, .events = POLLIN };
         struct child_report got = { .step = STEP_NONE };
-        if (poll(&ready, 1, EXEC_LOOK_MS) == 0) {
+        if (poll(&ready, 1, EXEC_POLL_MS) == 0) {
             int reason = why_end(s);
             if (reason != 0) {
                 failed = (struct child_report){ .step = STEP_ENDED, .error = reason };

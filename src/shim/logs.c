@@ -3,8 +3,8 @@
  * The command writes directly to the file; the part between the head and the tail is punched out as
  * a hole. Offsets stay valid; readers see zeros in the middle.
  *
- * Polling: the next look is after the time in which the log would grow by LOOK_BYTES at the current
- * rate, at most LOOK_MAX, so that a sudden flood of 1 GB/s stays below 64 MB too. Without output
+ * Polling: logs_trim is called again after the time in which the log would grow by TRIM_BYTES at the current
+ * rate, at most TRIM_MAX, so that a sudden flood of 1 GB/s stays below 64 MB too. Without output
  * the shim does not wake (src/shim/watch.c).
  *
  * If holes are not supported the log may exceed the limit by OVER_BYTES; then the run ends:
@@ -51,7 +51,7 @@ static bool put_variable(struct shim *s, const char *pair, size_t name) {
     return true;
 }
 
-static void know_value(size_t *count, const char *pair, size_t name, size_t *forms) {
+static void add_value(size_t *count, const char *pair, size_t name, size_t *forms) {
     const char *value = pair + name + 1;
     size_t size = strlen(value);
     values[(*count)++] = (struct redact_value){ pair, name, value, size, 0 };
@@ -82,7 +82,7 @@ static bool take_block(struct shim *s, size_t size) {
         if (name == 0 || name == length || taken == RUN_SECRETS_MAX
             || !take_name(&names, pair, name) || !put_variable(s, pair, name))
             return false;
-        know_value(&count, pair, name, &forms);
+        add_value(&count, pair, name, &forms);
         at += length + 1;
     }
     redact_index_init(&index_of_values, values, count, NULL);
@@ -103,7 +103,7 @@ int secrets_take(struct shim *s, struct error *err) {
 
 /* The command may have replaced its log, for instance with a symlink to another user's file: the
  * shim writes only to a file that it created. */
-static void secrets_cover(const struct shim_log *log) {
+static void secrets_redact(const struct shim_log *log) {
     struct stat made, found;
     if (index_of_values.longest == 0)
         return;
@@ -118,11 +118,11 @@ static void secrets_cover(const struct shim_log *log) {
 
 #define BLOCK_BYTES   4096u
 #define PUNCH_BYTES   (1u << 20) /* less is not worth the call */
-#define LOOK_BYTES    (8u << 20)
-#define LOOK_MIN      1  /* ms */
-#define LOOK_MAX      60 /* ms */
-#define LOOK_FIRST    4  /* ms, after LOOK_QUIET without output: detects a flood early */
-#define LOOK_QUIET    500
+#define TRIM_BYTES    (8u << 20)
+#define TRIM_MIN      1  /* ms */
+#define TRIM_MAX      60 /* ms */
+#define TRIM_FIRST    4  /* ms, after TRIM_QUIET without output: detects a flood early */
+#define TRIM_QUIET    500
 #define OVER_BYTES    (64u << 20)
 #define OVER_TIME     SECONDS(10)
 #define OVER_MOST     (512u << 20) /* even briefly */
@@ -184,7 +184,7 @@ static uint64_t bytes_beyond(const struct shim *s, const struct shim_log *log) {
     return bytes > kept ? bytes - kept : 0;
 }
 
-time_ms logs_look(struct shim *s, struct shim_log *logs, unsigned count,
+time_ms logs_trim(struct shim *s, struct shim_log *logs, unsigned count,
                   enum verdict *ret_verdict) {
     time_ms now = clock_read_steady();
     uint64_t grown = 0, most = 0; /* most: the largest excess of any log */
@@ -210,12 +210,12 @@ time_ms logs_look(struct shim *s, struct shim_log *logs, unsigned count,
         s->over_since = now;
     if (over && (s->cannot_punch || most > OVER_MOST || now - s->over_since >= OVER_TIME))
         *ret_verdict = VERDICT_OUTPUT;
-    time_ms span = time_max(now - s->looked_at, 1);
-    s->looked_at = now;
-    time_ms rest = grown == 0 ? LOOK_MAX : (time_ms)(LOOK_BYTES * (uint64_t)span / grown);
-    time_ms longest = span > LOOK_QUIET ? LOOK_FIRST : 2 * s->look_rest;
-    s->look_rest = time_max(LOOK_MIN, time_min(time_min(rest, longest), LOOK_MAX));
-    return s->look_rest;
+    time_ms span = time_max(now - s->trimmed_at, 1);
+    s->trimmed_at = now;
+    time_ms rest = grown == 0 ? TRIM_MAX : (time_ms)(TRIM_BYTES * (uint64_t)span / grown);
+    time_ms longest = span > TRIM_QUIET ? TRIM_FIRST : 2 * s->trim_pause;
+    s->trim_pause = time_max(TRIM_MIN, time_min(time_min(rest, longest), TRIM_MAX));
+    return s->trim_pause;
 }
 
 void logs_finish(struct shim *s, struct shim_log *logs, unsigned count) {
@@ -225,7 +225,7 @@ void logs_finish(struct shim *s, struct shim_log *logs, unsigned count) {
             logs[i].size = (uint64_t)st.st_size;
             punch(s, &logs[i], BLOCK_BYTES);
         }
-        secrets_cover(&logs[i]);
+        secrets_redact(&logs[i]);
         close(logs[i].fd);
     }
 }

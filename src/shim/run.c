@@ -106,23 +106,31 @@ static bool has_succeeded(const struct shim *s, enum verdict verdict) {
     return verdict == VERDICT_NONE && WIFEXITED(s->status) && WEXITSTATUS(s->status) == 0;
 }
 
+/* Runs a command that writes one log. false: it could not be started. */
+static bool run_step(struct shim *s, const struct run_command *command, struct shim_log *log,
+                     struct command_failure *ret_failure, enum verdict *ret_verdict) {
+    const struct command_files files = { .out = log->fd, .err = log->fd };
+    const struct watch watch = { .logs = log, .log_count = 1 };
+    set_deadline(s, command->timeout);
+    if (command_start(s, command->argv, &files, ret_failure) < 0)
+        return false;
+    *ret_verdict = finish_step(s, &watch);
+    return true;
+}
+
 /* --- checks ------------------------------------------------------------------------------------ */
 
 /* true: passed */
 static bool run_check(struct shim *s, size_t index, struct shim_log *log) {
-    const struct run_command *check = &s->spec.checks[index];
     struct command_failure failure;
-    const struct command_files files = { .out = log->fd, .err = log->fd };
-    set_deadline(s, check->timeout);
-    if (command_start(s, check->argv, &files, &failure) < 0) {
+    enum verdict verdict;
+    if (!run_step(s, &s->spec.checks[index], log, &failure, &verdict)) {
         run_refuse_command(s, &failure);
         s->end.kind = failure.error == ECANCELED ? RUN_END_STOPPED : RUN_END_CHECK;
         s->end.check = (int)index;
         s->end.code = -1;
         return false;
     }
-    const struct watch watch = { .logs = log, .log_count = 1 };
-    enum verdict verdict = finish_step(s, &watch);
     if (has_succeeded(s, verdict))
         return true;
     take_status(s, verdict);
@@ -210,17 +218,11 @@ static bool run_prepare(struct shim *s) {
         refuse_prepare(s, &failure);
         return false;
     }
-    const struct command_files files = { .out = log.fd, .err = log.fd };
-    set_deadline(s, s->spec.prepare.timeout);
     s->spec.cwd = s->spec.prepare_cwd ? s->spec.prepare_cwd : cwd;
-    bool started = command_start(s, s->spec.prepare.argv, &files, &failure) == 0;
     enum verdict verdict = VERDICT_NONE;
-    if (started) {
-        const struct watch watch = { .logs = &log, .log_count = 1 };
-        verdict = finish_step(s, &watch);
-    } else {
+    bool started = run_step(s, &s->spec.prepare, &log, &failure, &verdict);
+    if (!started)
         refuse_prepare(s, &failure);
-    }
     logs_finish(s, &log, 1);
     s->spec.cwd = cwd;
     bool good = started && has_succeeded(s, verdict);

@@ -38,7 +38,7 @@ enum verdict {
 struct shim_log {
     int fd;
     const char *name;
-    uint64_t size;    /* at the last look */
+    uint64_t size;    /* when last trimmed */
     uint64_t punched; /* everything from the head to here is a hole */
 };
 
@@ -63,7 +63,7 @@ struct shim {
         char own[8];  /* its score otherwise */
     } oom;
     bool cannot_punch;
-    time_ms looked_at, over_since, look_rest; /* for the logs; steady clock */
+    time_ms trimmed_at, over_since, trim_pause; /* for the logs; steady clock */
 
     /* The current process, and whether a stop was requested. */
     pid_t leader; /* 0: reaped, with `status` */
@@ -134,9 +134,9 @@ bool limits_were_hit(const struct shim *s);         /* the kernel killed a proce
 /* logs.c */
 /* In the run directory; log->fd is -1 with errno on failure. */
 void logs_open(struct shim_log *log, const char *name);
-/* Checks and punches them. Returns the time until the next look, and the verdict if they grow
+/* Checks and punches them. Returns the time until the next call, and the verdict if they grow
  * faster than they can be punched. */
-time_ms logs_look(struct shim *s, struct shim_log *logs, unsigned count, enum verdict *ret_verdict);
+time_ms logs_trim(struct shim *s, struct shim_log *logs, unsigned count, enum verdict *ret_verdict);
 void logs_finish(struct shim *s, struct shim_log *logs, unsigned count);
 /* Adds the secrets to the environment of the command and its checks. */
 int secrets_take(struct shim *s, struct error *err);

@@ -19,7 +19,7 @@
 
 #define FIRST_MS   10
 #define KILL_AGAIN 100 /* ms */
-#define ASK_MS     50
+#define POLL_MS    50
 #define TERM_LATE  100
 #define LIMITS_MS  500 /* interval for memory and process checks that the kernel does not enforce */
 
@@ -31,10 +31,10 @@ struct watching {
     enum verdict verdict;
     time_ms kill_at; /* TIME_NEVER: no stop was requested */
     time_ms idle_since;
-    time_ms look_at; /* no look at the logs before */
+    time_ms trim_at; /* the logs are not trimmed before */
     time_ms measure_at;
     time_ms timer_at; /* current timer setting */
-    bool quiet;       /* wait for inotify before the next look */
+    bool quiet;       /* wait for inotify before they are trimmed again */
     struct pollfd fds[POLL_COUNT];
 };
 
@@ -163,10 +163,10 @@ static void open_logs(struct watching *w) {
     /* the working directory is the run's */
     for (unsigned i = 0; fd >= 0 && i < w->watch->log_count; i++)
         (void)inotify_add_watch(fd, w->watch->logs[i].name, IN_MODIFY);
-    /* The first look is at once, because nothing watched until now. Without inotify (limited per
-     * user) every look is followed by another one. */
+    /* Trimmed at once, because nothing watched until now. Without inotify (limited per user) they
+     * are trimmed again and again. */
     w->quiet = false;
-    w->look_at = wanted ? 0 : TIME_NEVER;
+    w->trim_at = wanted ? 0 : TIME_NEVER;
 }
 
 static void open_all(struct watching *w) {
@@ -198,7 +198,7 @@ static void take_signals(struct watching *w) {
         take_signal(w->shim, (int)info[i].ssi_signo);
 }
 
-static void look_at_logs(struct watching *w, time_ms now) {
+static void trim_logs(struct watching *w, time_ms now) {
     char events[2048];
     uint64_t before = 0, after = 0;
     /* The events carry no more information. One read: a fast writer creates new ones meanwhile. */
@@ -207,31 +207,31 @@ static void look_at_logs(struct watching *w, time_ms now) {
     for (unsigned i = 0; i < w->watch->log_count; i++)
         before += w->watch->logs[i].size;
     enum verdict verdict = VERDICT_NONE;
-    time_ms rest = logs_look(w->shim, w->watch->logs, w->watch->log_count, &verdict);
+    time_ms rest = logs_trim(w->shim, w->watch->logs, w->watch->log_count, &verdict);
     for (unsigned i = 0; i < w->watch->log_count; i++)
         after += w->watch->logs[i].size;
     if (after != before)
         w->idle_since = now;
     if (verdict != VERDICT_NONE)
         kill_now(w, verdict, now);
-    w->look_at = now + rest;
+    w->trim_at = now + rest;
     w->quiet = w->fds[POLL_LOGS].fd >= 0;
 }
 
 /* Timeout for ppoll; descriptors need none. */
 static time_ms longest_sleep(const struct watching *w, time_ms now, bool resting) {
     time_ms span = TIME_NEVER;
-    if (w->look_at != TIME_NEVER && (resting || !w->quiet))
-        span = time_max(w->look_at - now, 0);
+    if (w->trim_at != TIME_NEVER && (resting || !w->quiet))
+        span = time_max(w->trim_at - now, 0);
     /* Without a descriptor (EMFILE) it is polled. */
     if (w->fds[POLL_SIGNAL].fd < 0 || w->fds[POLL_TIMER].fd < 0)
-        span = time_min(span, ASK_MS);
+        span = time_min(span, POLL_MS);
     return span;
 }
 
 static void wait_for_event(struct watching *w) {
     time_ms now = clock_read_steady();
-    bool resting = now < w->look_at;
+    bool resting = now < w->trim_at;
     struct pollfd fds[POLL_COUNT];
     set_timer(w, next_due(w));
     memcpy(fds, w->fds, sizeof(fds));
@@ -250,9 +250,9 @@ static void wait_for_event(struct watching *w) {
         (void)!read(w->fds[POLL_TIMER].fd, &times, sizeof(times));
         w->timer_at = 0;
     }
-    if ((ready > 0 && fds[POLL_LOGS].revents) || (!w->quiet && now >= w->look_at)
+    if ((ready > 0 && fds[POLL_LOGS].revents) || (!w->quiet && now >= w->trim_at)
         || now >= idle_at(w))
-        look_at_logs(w, now);
+        trim_logs(w, now);
 }
 
 static void wait_first(struct watching *w) {
@@ -286,7 +286,7 @@ enum verdict watch_leader(struct shim *s, const struct watch *watch) {
         .watch = watch,
         .kill_at = TIME_NEVER,
         .idle_since = now,
-        .look_at = TIME_NEVER,
+        .trim_at = TIME_NEVER,
         .measure_at = s->watch_memory || s->watch_processes ? now + LIMITS_MS : TIME_NEVER,
     };
     wait_first(&w);

@@ -129,18 +129,13 @@ void store_prune_keys(struct store_batch *batch, time_ms before) {
     add(batch, WRITE_PRUNE, ROW_KEY)->time = before;
 }
 
-/* The beginning of the hour or day that contains a point in time. */
-static time_ms span_of(time_ms at, enum spent_span span) {
-    time_ms length = span == SPENT_DAY ? DAYS(1) : HOURS(1);
-    return at - (at % length + length) % length;
-}
-
 void store_add_spent(struct store_batch *batch, const struct spent_row *row) {
     assert(row->runs >= 0 && row->unknown_cost <= row->runs && row->unknown_tokens <= row->runs);
     for (enum spent_span span = SPENT_HOUR; span <= SPENT_DAY; span++) {
         struct spent_row one = *row;
+        time_ms length = span == SPENT_DAY ? DAYS(1) : HOURS(1);
         one.span = span;
-        one.at = span_of(row->at, span);
+        one.at -= (row->at % length + length) % length; /* the beginning of the hour or day */
         if (row->span == SPENT_BOTH || row->span == span)
             store_write_row(batch, ROW_SPENT, &one);
     }

@@ -56,22 +56,16 @@ static int parse_mark(const char *text, struct copy_mark *ret_mark, struct error
     return 0;
 }
 
-/* Was it made from the same store, unmodified since? */
-static bool is_mark_of(const struct copy_mark *mark, const struct copy_mark *from) {
-    return mark->epoch == from->epoch && mark->last_event == from->last_event
-           && mark->last_task == from->last_task && strcmp(mark->place, from->place) == 0;
-}
-
 struct copy {
     const struct store_copy_options *options;
     struct store *from, *to;
     struct store_batch *batch;
-    size_t in_batch;            /* rows */
-    struct copy_mark mark;      /* including the current batch */
-    enum store_table skip_to;   /* already in TO: all tables before this one, */
-    uint64_t skip_rows;         /* and this many rows of it */
-    enum store_copy_step step;  /* current step */
-    struct store_digest digest; /* of the rows read */
+    size_t in_batch;             /* rows */
+    struct copy_mark mark;       /* including the current batch */
+    enum store_table skip_to;    /* already in TO: all tables before this one, */
+    uint64_t skip_rows;          /* and this many rows of it */
+    enum store_copy_step step;   /* current step */
+    struct store_digest *digest; /* of the rows read */
     uint64_t written;
 };
 
@@ -173,19 +167,16 @@ static int write_all(struct copy *copy, struct error *err) {
 
 static int digest_row(void *ctx, enum store_table table, const void *row, struct error *err) {
     struct copy *copy = ctx;
-    store_digest_add(&copy->digest, table, row);
-    uint64_t rows = copy->digest.rows[table];
+    store_digest_add(copy->digest, table, row);
+    uint64_t rows = copy->digest->rows[table];
     return rows % ROWS_PER_TICK == 0 ? report(copy, table, rows, err) : 0;
 }
 
 static int digest_of(struct copy *copy, struct store *store, enum store_copy_step step,
                      struct store_digest *ret_digest, struct error *err) {
     copy->step = step;
-    copy->digest = (struct store_digest){ 0 };
-    int r = store_scan(store, digest_row, copy, err);
-    if (r >= 0)
-        *ret_digest = copy->digest;
-    return r;
+    copy->digest = ret_digest;
+    return store_scan(store, digest_row, copy, err);
 }
 
 static int compare(const struct store_digest *from, const struct store_digest *to,
@@ -206,7 +197,7 @@ static int compare(const struct store_digest *from, const struct store_digest *t
 }
 
 static int verify(struct copy *copy, struct store_digest *ret_digest, struct error *err) {
-    struct store_digest from, to;
+    struct store_digest from = { 0 }, to = { 0 };
     int r = digest_of(copy, copy->from, STORE_COPY_READING_FROM, &from, err);
     if (r >= 0)
         r = digest_of(copy, copy->to, STORE_COPY_READING_TO, &to, err);
@@ -282,7 +273,9 @@ static int check_to(struct copy *copy, const struct copy_mark *from, bool *ret_r
     copy->mark = found.marked ? found.mark : *from;
     if (!found.marked)
         return store_scan(copy->to, refuse_row, copy->to, err);
-    if (!is_mark_of(&found.mark, from))
+    const struct copy_mark *mark = &found.mark; /* of the same store, unmodified since? */
+    if (mark->epoch != from->epoch || mark->last_event != from->last_event
+        || mark->last_task != from->last_task || strcmp(mark->place, from->place) != 0)
         return error_set(err, -ESTALE,
                          "the copy was begun from '%s' as it was then, and that has changed or is "
                          "another store: remove what was copied, and copy again",

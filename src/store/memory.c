@@ -177,17 +177,12 @@ static void data_free(struct memory_data *data) {
     free(data);
 }
 
-static struct memory_data *data_find(const char *name) {
-    struct memory_data *data = *name ? named : NULL;
-    while (data && strcmp(data->name, name) != 0)
-        data = data->next;
-    return data;
-}
-
 static int memory_open(const struct store_options *options, struct store **ret_store,
                        struct store_report *ret_report, struct error *err) {
     const char *name = options->url + strlen(URL_PREFIX);
-    struct memory_data *data = data_find(name);
+    struct memory_data *data = *name ? named : NULL;
+    while (data && strcmp(data->name, name) != 0)
+        data = data->next;
     if (data && data->is_open)
         return error_set(err, -EBUSY, "store '%s' is open already: close it first", options->url);
     bool reads = options->use == STORE_USE_READ;
@@ -581,7 +576,7 @@ static int by_key(const void *a, const void *b) {
     return strcmp(x->key, y->key);
 }
 
-static bool is_behind_key(const struct store_query *question, const void *row) {
+static bool is_after_key(const struct store_query *question, const void *row) {
     return !question->key || strcmp(((const struct key_row *)row)->key, question->key) > 0;
 }
 
@@ -622,7 +617,7 @@ static void query_sorted(struct query *query) {
         enum row_kind kind;
         bool (*is_wanted)(const struct store_query *question, const void *row);
         int (*order)(const void *a, const void *b);
-    } queries[] = { [QUERY_KEYS] = { ROW_KEY, is_behind_key, by_key },
+    } queries[] = { [QUERY_KEYS] = { ROW_KEY, is_after_key, by_key },
                     [QUERY_EXPIRED] = { ROW_TASK, is_expired, by_change },
                     [QUERY_ENDED] = { ROW_RUN, has_ended_before, by_end } };
     enum store_query_kind kind = query->question->kind;

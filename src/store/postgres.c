@@ -62,9 +62,10 @@ static void finish(struct pg_await *a, int r, const struct error *err) {
     a->free(a->ctx, r, err);
 }
 
-static void fail(struct pg_await *a, const struct error *err) {
+/* Also if the connection is lost; ctx: struct pg_await. */
+static void fail(void *ctx, const struct error *err) {
     struct error why = *err;
-    finish(a, why.code, &why);
+    finish(ctx, why.code, &why);
 }
 
 static void unwatch(struct pg_await *a) {
@@ -135,10 +136,6 @@ static void synced(void *ctx) {
     }
 }
 
-static void await_has_lost(void *ctx, const struct error *err) {
-    fail(ctx, err);
-}
-
 /* --- connecting ------------------------------------------------------------------------------ */
 
 static void begin_session(struct pg_await *a) {
@@ -148,7 +145,7 @@ static void begin_session(struct pg_await *a) {
     a->step = STEP_SESSION;
     a->link.result = answered;
     a->link.synced = synced;
-    a->link.lost = await_has_lost;
+    a->link.lost = fail;
     a->link.ctx = a;
     if (pg_link_pipeline(&a->link, &err) < 0 || pg_link_watch(&a->link, a->loop, &err) < 0)
         fail(a, &err);
@@ -273,10 +270,6 @@ static int pg_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error 
 
 /* --- results --------------------------------------------------------------------------------- */
 
-static void ignore_sync(void *ctx) {
-    (void)ctx;
-}
-
 /* Whichever connection is lost, the store stops answering: results of the other would answer
  * callers that were already notified. The callback may close the store. */
 static void has_lost(void *ctx, const struct error *err) {
@@ -315,7 +308,6 @@ static void note_lost(void *ctx, const struct error *err) {
 static int prepare(struct pg_store *store, struct pg_link *link, enum statement first,
                    enum statement end, struct error *err) {
     link->result = note_prepared;
-    link->synced = ignore_sync;
     link->lost = note_lost;
     link->ctx = store;
     int r = pg_link_pipeline(link, err);
@@ -328,7 +320,7 @@ static int prepare(struct pg_store *store, struct pg_link *link, enum statement 
         return error_set(err, store->opening.code, "%s", store->opening.text);
     bool writes = link == &store->writer;
     link->result = writes ? pg_commit_result : pg_query_result;
-    link->synced = writes ? pg_commit_synced : ignore_sync;
+    link->synced = writes ? pg_commit_synced : NULL;
     link->lost = has_lost;
     return store->options.loop ? pg_link_watch(link, store->options.loop, err) : 0;
 }
@@ -440,7 +432,7 @@ static void store_free(struct pg_store **pointer) {
     free(store);
 }
 
-static void ask_size(struct pg_store *store) {
+static void refresh_size(struct pg_store *store) {
     store->bytes_at = clock_read_steady();
     store->bytes_commits = store->base.commits;
     pg_query_size(store);
@@ -467,7 +459,7 @@ int pg_open_as(const struct pg_schema *schema, const struct store_options *optio
     /* The caller's strings, and the consumed handle. */
     store->options.url = store->options.who = NULL;
     store->options.awaited = NULL;
-    ask_size(store);
+    refresh_size(store);
     *ret_store = &TAKE_PTR(store)->base;
     return 0;
 }
@@ -508,7 +500,7 @@ static time_ms pg_maintain(struct store *base, time_ms idle_ms) {
     time_ms age = clock_read_steady() - store->bytes_at;
     if (age < SIZE_EVERY)
         return SIZE_EVERY - age;
-    ask_size(store);
+    refresh_size(store);
     return TIME_NEVER;
 }
 

@@ -75,11 +75,6 @@ static void add_u32(struct strbuf *out, uint32_t value) {
     strbuf_add(out, (const char *)&big, sizeof(big));
 }
 
-static void add_u64(struct strbuf *out, uint64_t value) {
-    uint64_t big = htobe64(value);
-    strbuf_add(out, (const char *)&big, sizeof(big));
-}
-
 /* One array element; NULL: none. */
 static void add_element(struct strbuf *out, const char *bytes, size_t size) {
     add_u32(out, bytes ? (uint32_t)size : UINT32_MAX);
@@ -195,8 +190,8 @@ void pg_put_numbers(struct pg_bulk *bulk, const task_id *numbers, size_t count) 
         write_head(head, 'L', (uint32_t)count, false);
         strbuf_add(&out, head, sizeof(head));
         for (size_t i = 0; i < count; i++) {
-            add_u32(&out, 8);
-            add_u64(&out, numbers[i] > INT64_MAX ? INT64_MAX : numbers[i]);
+            uint64_t big = htobe64((uint64_t)sql_number(numbers[i]));
+            add_element(&out, (const char *)&big, sizeof(big));
         }
     } else {
         for (size_t i = 0; i < count; i++)

@@ -138,4 +138,4 @@ void pg_query_result(void *ctx, const PGresult *result); /* callback of the read
 void pg_query_end_first(struct pg_store *store, const struct error *err);
 int pg_load(struct store *base, const struct store_reader *reader, struct store_totals *ret_totals,
             struct error *err);
-int pg_summary(const char *url, struct store_summary *ret_look, struct error *err);
+int pg_summary(const char *url, struct store_summary *ret_summary, struct error *err);

@@ -949,10 +949,10 @@ static bool handle_results(struct pg_link *link) {
             report_lost(link, -ECONNRESET, PQresultErrorMessage(result));
         } else if (result) {
             link->expected--;
-            if (PQresultStatus(result) == PGRES_PIPELINE_SYNC)
-                link->synced(link->ctx);
-            else
+            if (PQresultStatus(result) != PGRES_PIPELINE_SYNC)
                 link->result(link->ctx, result);
+            else if (link->synced)
+                link->synced(link->ctx);
         }
         PQclear(result);
     }

@@ -60,7 +60,7 @@ struct pg_link {
     size_t expected; /* pending results and syncs */
     time_ms patience;
     void (*result)(void *ctx, const PGresult *result);
-    void (*synced)(void *ctx);
+    void (*synced)(void *ctx); /* or NULL */
     void (*lost)(void *ctx, const struct error *err);
     void *ctx;
     struct pg_guard *guard;

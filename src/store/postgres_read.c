@@ -138,7 +138,7 @@ int pg_damaged(struct store *base, const char *what, struct error *err) {
 
 struct pg_pending {
     struct pg_pending *next;
-    enum store_query_kind kind; /* QUERY_KIND_MAX: database size, internal */
+    enum store_query_kind kind;
     store_answered done;
     void *ctx;
 };
@@ -180,8 +180,15 @@ void pg_query(struct store *base, const struct store_query *q, store_answered do
     sync_reader(store);
 }
 
+static void keep_size(void *ctx, const struct store_answer *answer, const struct error *err) {
+    struct pg_store *store = ctx;
+    if (!err && answer->count == 1)
+        store->bytes = (int64_t)answer->tasks[0];
+}
+
+/* Its answer is read like that of QUERY_EXPIRED: one number. */
 void pg_query_size(struct pg_store *store) {
-    expect(store, QUERY_KIND_MAX, NULL, NULL);
+    expect(store, QUERY_EXPIRED, keep_size, store);
     pg_link_send(&store->reader, statement_texts[STATEMENT_GET_SIZE].name,
                  &(struct pg_values){ 0 });
     sync_reader(store);
@@ -191,10 +198,9 @@ void pg_query_result(void *ctx, const PGresult *result) {
     struct pg_store *store = ctx;
     _cleanup_(freep) struct pg_pending *pending = QUEUE_TAKE(&store->pending);
     assert(pending);
-    bool is_size = pending->kind == QUERY_KIND_MAX;
     struct error err = { 0 };
     struct row_names names = { &store->names, false };
-    size_t size = is_size ? sizeof(task_id) : store_answer_row(pending->kind);
+    size_t size = store_answer_row(pending->kind);
     int count = 0;
     _cleanup_(freep) char *rows = NULL;
     if (PQresultStatus(result) != PGRES_TUPLES_OK)
@@ -204,13 +210,8 @@ void pg_query_result(void *ctx, const PGresult *result) {
     for (int i = 0; i < count; i++) {
         struct pg_row row;
         row_of_result(&row, result, i);
-        if (is_size)
-            store->bytes = number_at(&row, 0);
-        else
-            sql_read(pending->kind, rows + (size_t)i * size, &source, &row, &names);
+        sql_read(pending->kind, rows + (size_t)i * size, &source, &row, &names);
     }
-    if (is_size)
-        return;
     if (!err.code && names.damaged)
         pg_damaged(&store->base, "a row holds a number that names nothing", &err);
     store_answer(pending->done, pending->ctx, rows, (size_t)count, &err);
@@ -218,7 +219,7 @@ void pg_query_result(void *ctx, const PGresult *result) {
 
 void pg_query_end_first(struct pg_store *store, const struct error *err) {
     _cleanup_(freep) struct pg_pending *pending = QUEUE_TAKE(&store->pending);
-    if (pending->done && err)
+    if (err)
         pending->done(pending->ctx, &(struct store_answer){ 0 }, err);
 }
 
@@ -358,10 +359,10 @@ int pg_load(struct store *base, const struct store_reader *reader, struct store_
 
 /* --- read-only inspection -------------------------------------------------------------------- */
 
-static int read_summary(struct pg_link *link, struct store_summary *look, struct error *err) {
+static int read_summary(struct pg_link *link, struct store_summary *summary, struct error *err) {
     _cleanup_(pg_result_free) PGresult *result = NULL;
-    int r = pg_schema_inspect(link, STORE_VERSION, &look->version, err);
-    if (r < 0 || look->version == 0)
+    int r = pg_schema_inspect(link, STORE_VERSION, &summary->version, err);
+    if (r < 0 || summary->version == 0)
         return r;
     r = pg_link_run(link, "read",
                     "SELECT clean, last_event, (SELECT count(*) FROM task), EXISTS (SELECT 1 FROM"
@@ -369,17 +370,17 @@ static int read_summary(struct pg_link *link, struct store_summary *look, struct
                     &result, err);
     if (r < 0)
         return r;
-    look->there = PQntuples(result) == 1;
-    if (look->there) {
-        look->was_unclean = *PQgetvalue(result, 0, 0) != 't';
-        look->last_event = (uint64_t)pg_result_number(result, 0, 1);
-        look->tasks = (uint64_t)pg_result_number(result, 0, 2);
-        look->unfinished = *PQgetvalue(result, 0, 3) == 't';
+    summary->there = PQntuples(result) == 1;
+    if (summary->there) {
+        summary->was_unclean = *PQgetvalue(result, 0, 0) != 't';
+        summary->last_event = (uint64_t)pg_result_number(result, 0, 1);
+        summary->tasks = (uint64_t)pg_result_number(result, 0, 2);
+        summary->unfinished = *PQgetvalue(result, 0, 3) == 't';
     }
     return 0;
 }
 
-int pg_summary(const char *url, struct store_summary *ret_look, struct error *err) {
+int pg_summary(const char *url, struct store_summary *ret_summary, struct error *err) {
     _cleanup_(pg_target_finish) struct pg_target target = { 0 };
     _cleanup_(pg_link_close) struct pg_link link = { 0 };
     int r = pg_target_parse(url, &target, err);
@@ -389,5 +390,5 @@ int pg_summary(const char *url, struct store_summary *ret_look, struct error *er
         r = pg_session_begin(&link, err);
     if (r >= 0)
         r = pg_session_lock(&link, err);
-    return r < 0 ? r : read_summary(&link, ret_look, err);
+    return r < 0 ? r : read_summary(&link, ret_summary, err);
 }

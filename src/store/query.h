@@ -1,4 +1,4 @@
-/* question.h: queries to a store, also during commits. Included by store.h. */
+/* query.h: queries to a store, also during commits. Included by store.h. */
 #pragma once
 
 #include <stdbool.h>

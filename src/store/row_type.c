@@ -235,9 +235,9 @@ struct run_row *run_row_clone(const struct run_row *row) {
 
 void row_strip(enum row_kind kind, void *row) {
     const struct row_type *type = &row_types[kind];
-    _cleanup_(freep) char *whole = memcpy(xmalloc(type->size), row, type->size);
+    _cleanup_(freep) char *original = memcpy(xmalloc(type->size), row, type->size);
     memset(row, 0, type->size);
     ROW_COLUMNS(c, type)
     if (column_is_written(c))
-        memcpy((char *)row + c->at, whole + c->at, c->size);
+        memcpy((char *)row + c->at, original + c->at, c->size);
 }

@@ -12,27 +12,12 @@
 #include "base/hash.h"
 #include "store/store_internal.h"
 
+#define TABLE_OF(TABLE, name, KIND) { name, ROW_##KIND },
 static const struct {
     const char *name;
     enum row_kind kind;
-} tables[] = {
-    [STORE_PROJECTS] = { "projects", ROW_PROJECT },
-    [STORE_LIMITERS] = { "limiters", ROW_LIMITER },
-    [STORE_AGENTS] = { "agents", ROW_AGENT },
-    [STORE_GROUPS] = { "groups", ROW_GROUP },
-    [STORE_USAGE] = { "usage", ROW_USAGE },
-    [STORE_WAITS] = { "waits", ROW_WAIT },
-    [STORE_NOTES] = { "notes", ROW_NOTE },
-    [STORE_TASKS] = { "tasks", ROW_TASK },
-    [STORE_TOTALS] = { "totals", ROW_KIND_MAX },
-    [STORE_SPECS] = { "specs", ROW_SPEC },
-    [STORE_RUNS] = { "runs", ROW_RUN },
-    [STORE_EVENTS] = { "events", ROW_EVENT },
-    [STORE_KEYS] = { "keys", ROW_KEY },
-    [STORE_HOURS] = { "spent_hours", ROW_SPENT },
-    [STORE_DAYS] = { "spent_days", ROW_SPENT },
-};
-_Static_assert(ARRAY_SIZE(tables) == STORE_TABLE_MAX, "a table has no name");
+} tables[] = { STORE_TABLES_OF(TABLE_OF) };
+#undef TABLE_OF
 
 const char *store_table_name(enum store_table table) {
     assert(table < STORE_TABLE_MAX);
@@ -97,30 +82,29 @@ static void continue_after(struct scan *scan, enum store_table table, const void
     }
 }
 
-struct asking {
+struct scan_page {
     struct scan *scan;
     enum store_table table;
 };
 
 static void pass_rows(void *ctx, const struct store_answer *answer, const struct error *err) {
-    const struct asking *asking = ctx;
-    struct scan *scan = asking->scan;
+    const struct scan_page *page = ctx;
+    struct scan *scan = page->scan;
     scan->answered = true;
     scan->count = answer->count;
     scan->r = err ? error_set(scan->err, err->code, "%s", err->text) : 0;
     for (size_t i = 0; scan->r >= 0 && i < answer->count; i++) {
-        const void *row =
-            (const char *)answer->rows + i * row_types[tables[asking->table].kind].size;
-        scan->r = scan->each(scan->ctx, asking->table, row, scan->err);
+        const void *row = (const char *)answer->rows + i * row_types[tables[page->table].kind].size;
+        scan->r = scan->each(scan->ctx, page->table, row, scan->err);
         if (i + 1 == answer->count)
-            continue_after(scan, asking->table, row);
+            continue_after(scan, page->table, row);
     }
 }
 
 static int query(struct scan *scan, enum store_table table, const struct store_query *question) {
-    struct asking asking = { scan, table };
+    struct scan_page page = { scan, table };
     scan->answered = false;
-    store_query(scan->store, question, pass_rows, &asking);
+    store_query(scan->store, question, pass_rows, &page);
     assert(scan->answered); /* it was opened without a loop */
     return scan->r;
 }

@@ -6,25 +6,26 @@
 
 #include "store/store.h"
 
-/* In this order. */
-enum store_table {
-    STORE_PROJECTS, /* struct project_row */
-    STORE_LIMITERS, /* struct limiter_row */
-    STORE_AGENTS,   /* struct agent_row */
-    STORE_GROUPS,   /* struct group_row */
-    STORE_USAGE,    /* struct usage_row */
-    STORE_WAITS,    /* struct wait_row */
-    STORE_NOTES,    /* struct note_row, except that of an unfinished copy */
-    STORE_TASKS,    /* struct task_row */
-    STORE_TOTALS,   /* struct store_totals: one */
-    STORE_SPECS,    /* struct spec_row, with its context */
-    STORE_RUNS,     /* struct run_row */
-    STORE_EVENTS,   /* struct event_row */
-    STORE_KEYS,     /* struct key_row */
-    STORE_HOURS,    /* struct spent_row */
-    STORE_DAYS,     /* struct spent_row */
-    STORE_TABLE_MAX,
-};
+/* In this order: X(TABLE, name, KIND of its rows). */
+#define STORE_TABLES_OF(X)                                                                         \
+    X(PROJECTS, "projects", PROJECT)                                                               \
+    X(LIMITERS, "limiters", LIMITER)                                                               \
+    X(AGENTS, "agents", AGENT)                                                                     \
+    X(GROUPS, "groups", GROUP)                                                                     \
+    X(USAGE, "usage", USAGE)                                                                       \
+    X(WAITS, "waits", WAIT)                                                                        \
+    X(NOTES, "notes", NOTE) /* except that of an unfinished copy */                                \
+    X(TASKS, "tasks", TASK)                                                                        \
+    X(TOTALS, "totals", KIND_MAX) /* one: struct store_totals */                                   \
+    X(SPECS, "specs", SPEC)       /* with their contexts */                                        \
+    X(RUNS, "runs", RUN)                                                                           \
+    X(EVENTS, "events", EVENT)                                                                     \
+    X(KEYS, "keys", KEY)                                                                           \
+    X(HOURS, "spent_hours", SPENT)                                                                 \
+    X(DAYS, "spent_days", SPENT)
+#define STORE_TABLE(TABLE, name, KIND) STORE_##TABLE,
+enum store_table { STORE_TABLES_OF(STORE_TABLE) STORE_TABLE_MAX };
+#undef STORE_TABLE
 const char *store_table_name(enum store_table table); /* "projects" */
 
 /* <0: stop. */

@@ -222,39 +222,26 @@ static void put_conflict(struct build *b) {
     }
 }
 
-/* ?N: the values of the task, then whether the change is user-visible. */
-static void put_sqlite_changes(struct build *b) {
-    unsigned n = 0, seen = 0;
-    ROW_COLUMNS(c, b->text->row)
-    seen += column_is_written(c);
-    ROW_COLUMNS(c, b->text->row) {
-        n++;
-        if (c->flags & (COLUMN_ID | COLUMN_FIXED))
-            continue;
-        next_item(b);
-        if (c->flags & COLUMN_AGE)
-            strbuf_printf(b->out, "%s = CASE WHEN ?%u THEN ?%u ELSE %s END", c->name, seen + 1, n,
-                          c->name);
-        else
-            strbuf_printf(b->out, "%s = ?%u", c->name, n);
-    }
-}
-
+/* In SQLite ?N are the values of the task, then whether the change is user-visible. */
 static void put_changes(struct build *b) {
-    if (b->dialect == SQL_SQLITE) {
-        put_sqlite_changes(b);
-        return;
-    }
-    for (const struct row_type *type = b->text->row; type;
-         type = type == b->text->row ? b->text->more : NULL)
-        ROW_COLUMNS(c, type) {
+    bool is_pg = b->dialect == SQL_POSTGRES;
+    const struct row_type *types[] = { b->text->row, is_pg ? b->text->more : NULL };
+    for (size_t i = 0; i < ARRAY_SIZE(types) && types[i]; i++)
+        ROW_COLUMNS(c, types[i]) {
+            bool is_age = c->flags & COLUMN_AGE;
+            size_t n = (size_t)(c - types[i]->columns) + 1, seen = types[i]->count + 1;
             if (c->flags & (COLUMN_ID | COLUMN_FIXED))
                 continue;
             next_item(b);
-            strbuf_printf(b->out,
-                          c->flags & COLUMN_AGE ? "%s = CASE WHEN n.seen THEN n.%s ELSE t.%s END"
-                                                : "%s = n.%s",
-                          c->name, c->name, c->name);
+            if (is_pg)
+                strbuf_printf(
+                    b->out, is_age ? "%s = CASE WHEN n.seen THEN n.%s ELSE t.%s END" : "%s = n.%s",
+                    c->name, c->name, c->name);
+            else if (is_age)
+                strbuf_printf(b->out, "%s = CASE WHEN ?%zu THEN ?%zu ELSE %s END", c->name, seen, n,
+                              c->name);
+            else
+                strbuf_printf(b->out, "%s = ?%zu", c->name, n);
         }
 }
 

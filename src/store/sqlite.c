@@ -33,26 +33,20 @@ bool sqlite_is_damage(int rc) {
 }
 
 static int errno_of(sqlite3 *db, int rc) {
+    static const struct {
+        int primary, code;
+    } codes[] = { { SQLITE_FULL, -ENOSPC },  { SQLITE_CONSTRAINT, -EEXIST },
+                  { SQLITE_BUSY, -EBUSY },   { SQLITE_LOCKED, -EBUSY },
+                  { SQLITE_NOMEM, -ENOMEM }, { SQLITE_READONLY, -EROFS } };
+    int system = db ? sqlite3_system_errno(db) : 0;
     if (sqlite_is_damage(rc))
         return -EUCLEAN;
-    int system = db ? sqlite3_system_errno(db) : 0;
-    switch (rc & 0xff) {
-    case SQLITE_FULL:
-        return -ENOSPC;
-    case SQLITE_CONSTRAINT:
-        return -EEXIST;
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return -EBUSY;
-    case SQLITE_NOMEM:
-        return -ENOMEM;
-    case SQLITE_READONLY:
-        return -EROFS;
-    case SQLITE_CANTOPEN:
+    if ((rc & 0xff) == SQLITE_CANTOPEN)
         return rc == SQLITE_CANTOPEN_SYMLINK ? -ELOOP : system > 0 ? -system : -EACCES;
-    default:
-        return -EIO;
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+        if ((rc & 0xff) == codes[i].primary)
+            return codes[i].code;
+    return -EIO;
 }
 
 int sqlite_error(sqlite3 *db, const char *path, const char *what, int rc, struct error *err) {
@@ -462,14 +456,6 @@ static void finish_thread_commit(void *ctx, struct worker_job *job, bool was_run
     store_finish_commit(&store->base, outcome, &err);
 }
 
-/* No commit is in progress. */
-static void sqlite_thread_end(struct sqlite_store *store) {
-    struct sqlite_thread *t = TAKE_PTR(store->thread);
-    if (t)
-        worker_free(t->worker, WORKER_DRAIN, 0);
-    free(t);
-}
-
 bool sqlite_thread_takes(struct sqlite_store *store, const struct store_batch *batch) {
     static const struct worker_calls calls = { .run = commit, .done = finish_thread_commit };
     time_ms now = clock_read_steady();
@@ -561,14 +547,6 @@ static int connect_to(const char *path, sqlite3 **ret_db, struct error *err) {
     return 0;
 }
 
-/* The first of them, the journal mode, is written into the file: not for read-only use. */
-static int make_settings(const struct sqlite_store *store, struct error *err) {
-    int r = 0;
-    for (size_t i = is_read_only(store) ? 1 : 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
-        r = make_setting(store->db, &settings[i], store->file.path, err);
-    return r;
-}
-
 /* --- waiting for the lock -------------------------------------------------------------------- */
 
 /* The kernel can only block until a lock is free, which would take a thread that cannot be
@@ -650,7 +628,9 @@ void sqlite_progress(const struct sqlite_store *store, const char *what, unsigne
 }
 
 static void store_free(struct sqlite_store *store) {
-    sqlite_thread_end(store);
+    if (store->thread)
+        worker_free(store->thread->worker, WORKER_DRAIN, 0); /* no commit is in progress */
+    free(store->thread);
     if (log_listener == store)
         log_listener = NULL;
     for (size_t i = 0; i < STATEMENT_MAX; i++)
@@ -769,8 +749,9 @@ static int open_database(struct sqlite_store *store, const struct sqlite_schema 
         r = sqlite_inspect(store, schema->version, report, &version, err);
     if (r >= 0 && reads)
         r = check_version(store, schema, version, err);
-    if (r >= 0)
-        r = make_settings(store, err);
+    /* The first setting, the journal mode, is written into the file: not for read-only use. */
+    for (size_t i = reads ? 1 : 0; r >= 0 && i < ARRAY_SIZE(settings); i++)
+        r = make_setting(store->db, &settings[i], store->file.path, err);
     if (r >= 0 && !report->created)
         r = sqlite_check(store, report->was_unclean, err);
     if (r >= 0 && !reads)

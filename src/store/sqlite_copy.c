@@ -95,7 +95,7 @@ static int check_origin(sqlite3 *db, const char *path, int64_t *ret_version, int
     return rc == SQLITE_OK ? 0 : sqlite_error(db, path, "read", rc, err);
 }
 
-static int read_summary(sqlite3 *db, const char *path, struct store_summary *ret_look,
+static int read_summary(sqlite3 *db, const char *path, struct store_summary *ret_summary,
                         struct error *err) {
     int64_t epoch, version = 0, clean = 1, totals[2] = { 0 }, copying = 0;
     int r = check_origin(db, path, &version, &epoch, err);
@@ -116,16 +116,16 @@ static int read_summary(sqlite3 *db, const char *path, struct store_summary *ret
                             &copying);
     if (rc != SQLITE_OK)
         return sqlite_error(db, path, "read", rc, err);
-    *ret_look = (struct store_summary){ .there = true,
-                                        .was_unclean = clean == 0,
-                                        .unfinished = copying != 0,
-                                        .version = (uint32_t)version,
-                                        .tasks = (uint64_t)totals[0],
-                                        .last_event = (uint64_t)totals[1] };
+    *ret_summary = (struct store_summary){ .there = true,
+                                           .was_unclean = clean == 0,
+                                           .unfinished = copying != 0,
+                                           .version = (uint32_t)version,
+                                           .tasks = (uint64_t)totals[0],
+                                           .last_event = (uint64_t)totals[1] };
     return 0;
 }
 
-int sqlite_summary(const char *url, struct store_summary *ret_look, struct error *err) {
+int sqlite_summary(const char *url, struct store_summary *ret_summary, struct error *err) {
     struct stat st;
     _cleanup_(freep) char *restored = path_with_suffix(url, "-restored");
     /* Complete and decided: the next start puts it in place. */
@@ -142,7 +142,7 @@ int sqlite_summary(const char *url, struct store_summary *ret_look, struct error
         r = inspection_begin(path, &inspection, err);
     if (r == -EUCLEAN)
         error_set(err, r, "store '%s' is damaged (no database): " SQLITE_RESTORE_HINT, path);
-    return r < 0 ? r : read_summary(inspection.db, path, ret_look, err);
+    return r < 0 ? r : read_summary(inspection.db, path, ret_summary, err);
 }
 
 /* --- copying --------------------------------------------------------------------------------- */
@@ -186,16 +186,14 @@ static int copy_failed(struct side from, struct side to, int rc, struct error *e
                                 : sqlite_error(to.db, to.path, "write", rc, err);
 }
 
-static int vacuum_into(sqlite3 *db, const char *from, const char *to, struct error *err) {
+static int vacuum_into(struct side from, const char *to, struct error *err) {
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(db, "VACUUM INTO ?1", -1, &stmt, NULL);
+    int rc = sqlite3_prepare_v2(from.db, "VACUUM INTO ?1", -1, &stmt, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(stmt, 1, to, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(stmt);
-    int r = rc == SQLITE_DONE
-                ? 0
-                : copy_failed((struct side){ db, from }, (struct side){ db, to }, rc, err);
+    int r = rc == SQLITE_DONE ? 0 : copy_failed(from, (struct side){ from.db, to }, rc, err);
     sqlite3_finalize(stmt);
     return r;
 }
@@ -234,6 +232,19 @@ static int copy_put_in_place(const char *partial, const char *path, struct error
     return r < 0 ? r : path_sync_folder(path, err);
 }
 
+/* Into the empty file `partial`, which becomes `path`, or is removed. `epoch` as in copy_seal. */
+static int copy_now(struct side from, const char *partial, const char *path, int64_t epoch,
+                    struct error *err) {
+    int r = vacuum_into(from, partial, err);
+    if (r >= 0)
+        r = copy_seal(partial, epoch, NULL, err);
+    if (r >= 0)
+        r = copy_put_in_place(partial, path, err);
+    if (r < 0)
+        copy_remove(partial);
+    return r;
+}
+
 /* Checks the destination and creates an empty file beside it for the copy. */
 static int copy_prepare(struct sqlite_store *store, const char *path, char **ret_partial,
                         struct error *err) {
@@ -254,16 +265,8 @@ static int copy_prepare(struct sqlite_store *store, const char *path, char **ret
 int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err) {
     _cleanup_(freep) char *partial = NULL;
     int r = copy_prepare(store, path, &partial, err);
-    if (r < 0)
-        return r;
-    r = vacuum_into(store->db, store->file.path, partial, err);
-    if (r >= 0)
-        r = copy_seal(partial, 0, NULL, err);
-    if (r >= 0)
-        r = copy_put_in_place(partial, path, err);
-    if (r < 0)
-        copy_remove(partial);
-    return r;
+    return r < 0 ? r
+                 : copy_now((struct side){ store->db, store->file.path }, partial, path, 0, err);
 }
 
 /* --- copying a store in use ------------------------------------------------------------------ */
@@ -419,29 +422,14 @@ static int prepare(const struct sqlite_file *file, const char *path, struct erro
         r = make_private(partial, err);
     if (r < 0)
         return r;
-    r = vacuum_into(copy.db, path, partial, err);
-    if (r >= 0)
-        r = copy_seal(partial, next_epoch(file, epoch), NULL, err);
-    if (r >= 0)
-        r = copy_put_in_place(partial, restored, err);
-    if (r < 0)
-        copy_remove(partial);
-    return r;
+    struct side from = { copy.db, path };
+    return copy_now(from, partial, restored, next_epoch(file, epoch), err);
 }
 
 /* The name for the old files. */
 static int choose_kept(const struct sqlite_file *file, char kept[512], struct error *err) {
     int r = sqlite_file_choose_name(file, "before-restore", kept);
     return r < 0 ? error_set(err, r, "path '%s' is too long for a restore", file->path) : 0;
-}
-
-static int move_old(const struct sqlite_file *file, const char *kept, const char *suffix,
-                    struct error *err) {
-    _cleanup_(freep) char *from = path_with_suffix(file->path, suffix);
-    _cleanup_(freep) char *to = path_with_suffix(kept, suffix);
-    if (rename(from, to) < 0 && errno != ENOENT)
-        return error_set_errno(err, "move", from);
-    return 0;
 }
 
 int sqlite_finish_restore(const struct sqlite_file *file, char ret_kept[512], struct error *err) {
@@ -455,8 +443,12 @@ int sqlite_finish_restore(const struct sqlite_file *file, char ret_kept[512], st
     bool had_old = lstat(file->path, &st) == 0;
     char kept[512];
     int r = choose_kept(file, kept, err);
-    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(suffixes); i++)
-        r = move_old(file, kept, suffixes[i], err);
+    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(suffixes); i++) {
+        _cleanup_(freep) char *from = path_with_suffix(file->path, suffixes[i]);
+        _cleanup_(freep) char *to = path_with_suffix(kept, suffixes[i]);
+        if (rename(from, to) < 0 && errno != ENOENT)
+            r = error_set_errno(err, "move", from);
+    }
     /* The old log must not be found beside the new database after a power failure. */
     if (r >= 0)
         r = path_sync_folder(file->path, err);

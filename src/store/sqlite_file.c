@@ -4,11 +4,12 @@
  * and a sync that reaches the disk. The file system behind FUSE is unknown, so it is also refused.
  * The lock is flock on a separate file: it is released with the process, however that ends, and
  * does not touch SQLite's POSIX locks on the database. */
-#include "store/sqlite_file.h"
+#include "store/sqlite_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,12 +138,13 @@ static int lock_soon(int fd) {
     return r;
 }
 
-static int lock_with(struct sqlite_file *file, int (*lock)(int fd), struct error *err) {
+/* -EBUSY without a message: another process has it. */
+static int open_and_lock(struct sqlite_file *file, bool retries, struct error *err) {
     _cleanup_(freep) char *path = path_with_suffix(file->path, "-lock");
     int fd = outside_open(AT_FDCWD, path, O_RDWR | O_CREAT | OUTSIDE_PARENT_LINKS, NULL, err);
     if (fd < 0)
         return fd;
-    if (lock(fd) == 0) {
+    if ((retries ? lock_soon(fd) : flock(fd, LOCK_EX | LOCK_NB)) == 0) {
         file->lock = fd;
         return 0;
     }
@@ -152,7 +154,7 @@ static int lock_with(struct sqlite_file *file, int (*lock)(int fd), struct error
 }
 
 int sqlite_file_lock(struct sqlite_file *file, struct error *err) {
-    int r = lock_with(file, lock_soon, err);
+    int r = open_and_lock(file, true, err);
     char who[256], by[300] = "";
     if (r != -EBUSY)
         return r;
@@ -164,12 +166,8 @@ int sqlite_file_lock(struct sqlite_file *file, struct error *err) {
                      file->path, by);
 }
 
-static int lock_now(int fd) {
-    return flock(fd, LOCK_EX | LOCK_NB);
-}
-
 int sqlite_file_try_lock(struct sqlite_file *file, struct error *err) {
-    int r = lock_with(file, lock_now, err);
+    int r = open_and_lock(file, false, err);
     return r == -EBUSY ? -EAGAIN : r;
 }
 

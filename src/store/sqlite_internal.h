@@ -2,7 +2,11 @@
  *
  *   sqlite.c         open, close, maintain, wait  sqlite_write.c   batches, queries, loading
  *   sqlite_schema.c  migrations                   sqlite_copy.c    copies and restore
- *   sqlite_file.c    path, lock, holder */
+ *   sqlite_file.c    path, lock, holder
+ *
+ * Beside the database PATH there are PATH-wal (SQLite's log), PATH-lock (held while the store is
+ * open; may name the holder) and PATH-reserve (reserved disk space). An unfinished restore is in
+ * PATH-restored. */
 #pragma once
 
 #include <sqlite3.h>
@@ -10,10 +14,17 @@
 #include "base/queue.h"
 #include "base/strbuf.h"
 #include "store/sql.h"
-#include "store/sqlite_file.h"
 
 #define SQLITE_RESTORE_HINT   "restore a copy with 'sluice restore --yes FILE'"
 #define SQLITE_APPLICATION_ID 0x536c7563 /* "Sluc" */
+
+struct sqlite_file {
+    char *path; /* of the database: absolute, no symlink in its folder */
+    int lock;   /* descriptor; -1: not held */
+};
+
+#define SQLITE_FILE_INIT                                                                           \
+    { NULL, -1 }
 
 struct sqlite_reserve {
     char *path;
@@ -93,9 +104,8 @@ void sqlite_thread_keep(struct sqlite_store *store, const struct store_query *qu
 
 /* --- sqlite_schema.c ------------------------------------------------------------------------- */
 
-/* Identifies the file and its version; refuses a file of another program, and a version
- * above `newest`. Fills
- * `created` and `was_unclean`. */
+/* Identifies the file and its version; refuses a file of another program, and a version above
+ * `newest`. Fills `created` and `was_unclean`. */
 int sqlite_inspect(struct sqlite_store *store, uint32_t newest, struct store_report *report,
                    uint32_t *ret_version, struct error *err);
 int sqlite_migrate(struct sqlite_store *store, const struct sqlite_schema *schema, uint32_t from,
@@ -123,6 +133,34 @@ int sqlite_checkpoint_if_long(struct sqlite_store *store);
 /* Frees the reserved disk space; false: there was none. */
 bool sqlite_reserve_release(struct sqlite_store *store);
 
+/* --- sqlite_file.c --------------------------------------------------------------------------- */
+
+void sqlite_file_finish(struct sqlite_file *file); /* releases the lock; safe on SQLITE_FILE_INIT */
+
+/* Finds the folder, creates its last component if missing, and refuses file systems without
+ * reliable sync or locks (-ENOTSUP). */
+int sqlite_file_find(const char *path, struct sqlite_file *ret_file, struct error *err);
+/* Retries for a while if the holder seems to have ended. -EBUSY: another process has it. */
+int sqlite_file_lock(struct sqlite_file *file, struct error *err);
+/* The same without retries: -EAGAIN, without a message, while another process has it. */
+int sqlite_file_try_lock(struct sqlite_file *file, struct error *err);
+/* Writes the holder into the lock file; NULL: none. The content is valid only while the file is
+ * locked. */
+void sqlite_file_set_holder(const struct sqlite_file *file, const char *who);
+/* The holder's `who`; "": not held, or unknown. */
+void sqlite_file_read_holder(const struct sqlite_file *file, char *ret_who, size_t size);
+
+/* PATH + suffix; the caller frees. */
+char *path_with_suffix(const char *path, const char *suffix);
+/* The path of the database's log, which SQLite creates even to read; NULL: it exists. The caller
+ * frees. */
+char *path_of_missing_log(const char *path);
+/* The first free name "PATH.WHAT.N"; -ENAMETOOLONG: "", and no message. */
+int sqlite_file_choose_name(const struct sqlite_file *file, const char *what, char ret_path[512]);
+/* Makes renamed and created files survive a power failure. */
+int path_sync_folder(const char *path, struct error *err);
+int path_sync(const char *path, struct error *err);
+
 /* --- sqlite_copy.c --------------------------------------------------------------------------- */
 
 /* Synchronously, when nothing else waits. */
@@ -130,7 +168,7 @@ int sqlite_copy(struct sqlite_store *store, const char *path, struct error *err)
 int sqlite_restore(const char *url, const char *path, char ret_kept[512], struct error *err);
 /* Completes an interrupted restore, if any. */
 int sqlite_finish_restore(const struct sqlite_file *file, char ret_kept[512], struct error *err);
-int sqlite_summary(const char *url, struct store_summary *ret_look, struct error *err);
+int sqlite_summary(const char *url, struct store_summary *ret_summary, struct error *err);
 int sqlite_backup_begin(struct store *base, const char *path, struct error *err);
 int sqlite_backup_go_on(struct store *base, time_ms *ret_again, struct error *err);
 bool sqlite_backup_cancel(struct store *base);

@@ -389,7 +389,7 @@ struct scanned {
 };
 
 /* 1: a row is available; 0: none; <0 with a message. */
-static int next(struct sql_loader *loader, struct scanned *scanned) {
+static int next_row(struct sql_loader *loader, struct scanned *scanned) {
     int rc = sqlite3_step(scanned->stmt);
     scanned->has_row = rc == SQLITE_ROW;
     return rc == SQLITE_ROW || rc == SQLITE_DONE
@@ -397,17 +397,18 @@ static int next(struct sql_loader *loader, struct scanned *scanned) {
                : sqlite_fault((struct sqlite_store *)loader->store, "read", rc, loader->err);
 }
 
-static int begin(struct sql_loader *loader, struct scanned *scanned, const char *sql) {
+static int begin_scan(struct sql_loader *loader, struct scanned *scanned, const char *sql) {
     struct sqlite_store *store = (struct sqlite_store *)loader->store;
     int rc = sqlite3_prepare_v2(store->db, sql, -1, &scanned->stmt, NULL);
-    return rc == SQLITE_OK ? next(loader, scanned) : sqlite_fault(store, "read", rc, loader->err);
+    return rc == SQLITE_OK ? next_row(loader, scanned)
+                           : sqlite_fault(store, "read", rc, loader->err);
 }
 
 static int begin_part(struct sql_loader *loader, struct scanned *scanned,
                       const struct sql_part *part) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
     sql_load(part, SQL_SQLITE, &sql);
-    return begin(loader, scanned, sql.text);
+    return begin_scan(loader, scanned, sql.text);
 }
 
 static int load_part(struct sql_loader *loader, const struct sql_part *part) {
@@ -415,7 +416,7 @@ static int load_part(struct sql_loader *loader, const struct sql_part *part) {
     int r = begin_part(loader, &scanned, part);
     while (r > 0) {
         r = sql_load_row(loader, part->kind, &source, scanned.stmt);
-        r = r < 0 ? r : next(loader, &scanned);
+        r = r < 0 ? r : next_row(loader, &scanned);
     }
     sqlite3_finalize(scanned.stmt);
     return r;
@@ -433,7 +434,7 @@ struct task_scan {
 static int skip_to(struct sql_loader *loader, struct scanned *beside, task_id task) {
     int r = 0;
     while (r >= 0 && beside->has_row && (task_id)number_at(beside->stmt, 0) < task)
-        r = next(loader, beside);
+        r = next_row(loader, beside);
     if (r < 0)
         return r;
     return beside->has_row && (task_id)number_at(beside->stmt, 0) == task;
@@ -445,7 +446,7 @@ static int read_needs(struct sql_loader *loader, struct task_scan *scan, struct 
     while ((r = skip_to(loader, &scan->needs, row->id)) > 0) {
         scan->items = xgrow(scan->items, &scan->capacity, count + 1, sizeof(*scan->items));
         scan->items[count++] = (task_id)number_at(scan->needs.stmt, 1);
-        r = next(loader, &scan->needs);
+        r = next_row(loader, &scan->needs);
         if (r < 0)
             return r;
     }
@@ -471,12 +472,13 @@ static int load_tasks(struct sql_loader *loader, const struct sql_part *part) {
     struct task_scan scan = { 0 };
     int r = begin_part(loader, &scan.progress, &progress);
     if (r >= 0)
-        r = begin(loader, &scan.needs, "SELECT task, needs FROM depend ORDER BY task, position");
+        r = begin_scan(loader, &scan.needs,
+                       "SELECT task, needs FROM depend ORDER BY task, position");
     if (r >= 0)
         r = begin_part(loader, &scan.tasks, part);
     while (r > 0) {
         r = load_task(loader, &scan);
-        r = r < 0 ? r : next(loader, &scan.tasks);
+        r = r < 0 ? r : next_row(loader, &scan.tasks);
     }
     sqlite3_finalize(scan.tasks.stmt);
     sqlite3_finalize(scan.progress.stmt);

@@ -102,14 +102,14 @@ int store_holder(const char *url, char ret_who[STORE_WHO_MAX], struct error *err
     return backend->holder(url, ret_who, err);
 }
 
-int store_summary(const char *url, struct store_summary *ret_look, struct error *err) {
-    assert(url && *url && ret_look);
+int store_summary(const char *url, struct store_summary *ret_summary, struct error *err) {
+    assert(url && *url && ret_summary);
     const struct store_backend *backend = backend_of(url);
-    struct store_summary look = { 0 };
-    int r = backend->summary ? backend->summary(url, &look, err) : 0;
+    struct store_summary summary = { 0 };
+    int r = backend->summary ? backend->summary(url, &summary, err) : 0;
     if (r < 0)
         return r;
-    *ret_look = look;
+    *ret_summary = summary;
     return 0;
 }
 

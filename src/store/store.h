@@ -9,7 +9,7 @@
  *   FAILED   nothing of it is; the store continues. -ENOSPC: the disk is full; -EEXIST: a number, a
  *            key or an external id is taken; -ENOENT: a task to be changed does not exist.
  *   UNKNOWN  it may be or not; the store answers nothing more. The daemon must restart.
- * Reading:   store_query (question.h); at most STORE_ANSWER_MAX rows. Answers show committed state.
+ * Reading:   store_query (query.h); at most STORE_ANSWER_MAX rows. Answers show committed state.
  * Exclusive: one process has a store open; a second open fails with -EBUSY, and may wait (await.h).
  *
  * Adding a backend
@@ -89,7 +89,7 @@ struct store_summary {
     uint32_t version; /* of its schema; older: the next store_open migrates it */
     uint64_t tasks, last_event;
 };
-int store_summary(const char *url, struct store_summary *ret_look, struct error *err);
+int store_summary(const char *url, struct store_summary *ret_summary, struct error *err);
 
 /* --- start ----------------------------------------------------------------------------------- */
 

@@ -76,7 +76,7 @@ struct store_backend {
                 struct store_report *ret_report, struct error *err);
     void (*show)(const char *url, char ret_shown[STORE_SHOWN_MAX]); /* or NULL: unchanged */
     /* or NULL: nothing is kept */
-    int (*summary)(const char *url, struct store_summary *ret_look, struct error *err);
+    int (*summary)(const char *url, struct store_summary *ret_summary, struct error *err);
     void (*close)(struct store *store);
     int (*load)(struct store *store, const struct store_reader *reader,
                 struct store_totals *ret_totals, struct error *err);     /* err is not NULL */

@@ -61,7 +61,7 @@ static time_ms look(time_ms rest, uint64_t bytes_per_ms) {
     uint64_t on_disk = size - log_.punched + (log_.punched > HEAD ? HEAD : log_.punched);
     most = on_disk > most ? on_disk : most;
     assert_int_equal(ftruncate(log_.fd, (off_t)size), 0);
-    return logs_look(&shim, &log_, 1, &verdict);
+    return logs_trim(&shim, &log_, 1, &verdict);
 }
 
 static void flood(time_ms rest, uint64_t bytes_per_ms) {

@@ -8,7 +8,7 @@
 #include "harness/test.h"
 #include "kit.h"
 #include "store/await.h"
-#include "store/sqlite_file.h"
+#include "store/sqlite_internal.h"
 
 static struct sqlite_file holder; /* the first wait kills it */
 static int waits;

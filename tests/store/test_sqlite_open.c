@@ -14,7 +14,6 @@
 #include "harness/test.h"
 #include "kit.h"
 #include "os/files.h"
-#include "store/sqlite_file.h"
 #include "store/sqlite_internal.h"
 
 static void add_tasks(struct store *store, task_id first, task_id last) {
