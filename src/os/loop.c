@@ -78,7 +78,7 @@ int loop_new(struct loop **ret_loop, struct error *err) {
     struct loop *loop = xcalloc(1, sizeof(*loop));
     loop->epoll = epoll;
     loop->signals = -1;
-    loop->timer_count = 1; /* handle 0 is none */
+    loop->timer_count = 1; /* handle 0 is not used */
     sigemptyset(&loop->mask);
     timer_heap_init(&loop->heap, timer_moved_to, loop);
     read_clocks(loop);
