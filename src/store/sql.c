@@ -488,12 +488,16 @@ void sql_load(const struct sql_part *part, enum sql_dialect dialect, struct strb
     expand(&b, part->rest);
 }
 
-static int pass_row(struct sql_loader *loader, enum row_kind kind, const void *row) {
-    if (!loader->names.damaged)
-        return store_pass_row(loader->store, loader->reader, kind, row, loader->err);
+static int report_damage(struct sql_loader *loader, enum row_kind kind) {
     char what[128];
     (void)snprintf(what, sizeof(what), "table %s %s", row_types[kind].table, loader->damage);
     return loader->damaged(loader->store, what, loader->err);
+}
+
+static int pass_row(struct sql_loader *loader, enum row_kind kind, const void *row) {
+    return loader->names.damaged
+               ? report_damage(loader, kind)
+               : store_pass_row(loader->store, loader->reader, kind, row, loader->err);
 }
 
 int sql_load_row(struct sql_loader *loader, enum row_kind kind, const struct row_source *from,

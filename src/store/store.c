@@ -164,6 +164,7 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
                          "same FROM and TO goes on with it");
     if (reader->any)
         return reader->any(reader->ctx, kind, row, err);
+    PASS(TASK, task) /* first: there are the most */
     PASS(PROJECT, project)
     PASS(LIMITER, limiter)
     PASS(AGENT, agent)
@@ -171,7 +172,6 @@ int store_pass_row(const struct store *store, const struct store_reader *reader,
     PASS(USAGE, usage)
     PASS(WAIT, wait)
     PASS(NOTE, note)
-    PASS(TASK, task)
     PASS(RUN, run)
     PASS(SPEC, external)
     return 0;
