@@ -5,7 +5,6 @@
 #include "base/error.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,21 +28,6 @@ int error_set(struct error *err, int code, const char *format, ...) {
 int error_set_errno(struct error *err, const char *what, const char *path) {
     int code = errno;
     return error_set(err, -code, "cannot %s '%s': %s", what, path, strerror(code));
-}
-
-struct quoted error_quote(const char *text) {
-    struct quoted ret;
-    size_t length = strlen(text), i;
-    for (i = 0; i < length && i < 60; i++)
-        ret.text[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
-    if (i < length) { /* truncated: not inside a character */
-        while (i > 0 && ((unsigned char)text[i] & 0xc0) == 0x80)
-            i--;
-        memcpy(ret.text + i, "...", 3);
-        i += 3;
-    }
-    ret.text[i] = '\0';
-    return ret;
 }
 
 int error_prefix(struct error *err, const char *format, ...) {

@@ -19,11 +19,5 @@ int error_set(struct error *err, int code, const char *format, ...) _printf_(3, 
 /* "cannot WHAT 'PATH': …" for errno; returns the negative errno. */
 int error_set_errno(struct error *err, const char *what, const char *path);
 
-/* Text to quote in a message: at most 60 bytes, control characters become '?'. */
-struct quoted {
-    char text[64];
-};
-struct quoted error_quote(const char *text);
-
 /* Puts "where: " before the message; returns its code. */
 int error_prefix(struct error *err, const char *format, ...) _printf_(2, 3);

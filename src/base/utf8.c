@@ -96,9 +96,9 @@ int utf8_decode_percent(const char *text, size_t size, bool plus, struct strbuf 
     return utf8_is_clean(strbuf_text(out), out->length) ? 0 : -EINVAL;
 }
 
-struct utf8_quoted utf8_quote(const char *text, size_t max) {
+struct utf8_quoted utf8_quote(const char *text) {
     struct utf8_quoted quoted = { "" };
-    assert(max + sizeof("...") <= sizeof(quoted.text));
+    const size_t max = sizeof(quoted.text) - sizeof("...");
     size_t at = 0;
     for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
         size = utf8_length(text, left);

@@ -27,9 +27,9 @@ void utf8_clean(const char *text, size_t size, struct strbuf *out);
 /* Decodes %XX into `out`, which is cleared first; `plus`: + is a space. -EINVAL: invalid, or not
  * clean after that. */
 int utf8_decode_percent(const char *text, size_t size, bool plus, struct strbuf *out);
-/* Input from outside for a message: at most `max` bytes and "..." for the rest, with ? for controls
+/* Input from outside for a message: at most 60 bytes and "..." for the rest, with ? for controls
  * and invalid bytes. */
 struct utf8_quoted {
-    char text[80];
+    char text[64];
 };
-struct utf8_quoted utf8_quote(const char *text, size_t max);
+struct utf8_quoted utf8_quote(const char *text);

@@ -12,7 +12,7 @@
 #include "cli/page.h"
 #include "cli/print_task.h"
 #include "cli/request.h"
-#include "core/state_look.h"
+#include "core/state_style.h"
 #include "os/terminal.h"
 #include "sim/text.h"
 

@@ -2,7 +2,7 @@
  *
  * The list is fetched in pages until the limit is reached, and each page is printed at once, so a
  * list of a million tasks starts immediately and needs no memory. Its columns are the table
- * print_task_columns in print_task.c. */
+ * task_list_columns in print_task.c. */
 #include <string.h>
 
 #include "base/nearest.h"
@@ -163,7 +163,7 @@ static void print_end(struct listing *l) {
 static int cmd_list_run(const struct cmd_call *call) {
     _cleanup_(listing_finish) struct listing l = { .call = call,
                                                    .now = clock_read(),
-                                                   .table = rows_new(print_task_columns) };
+                                                   .table = rows_new(task_list_columns) };
     int64_t limit = LIMIT_STANDARD;
     int code = check_states(call, cmd_value(call, "state"));
     if (code == CMD_OK)

@@ -5,7 +5,7 @@
 
 #include "cli/print_task.h"
 #include "cli/request.h"
-#include "core/state_look.h"
+#include "core/state_style.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "sim/text.h"

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "cli/request.h"
-#include "core/state_look.h"
+#include "core/state_style.h"
 #include "os/terminal.h"
 #include "sim/text.h"
 
@@ -113,7 +113,7 @@ struct print_text print_state(const json_t *task) {
 const char *print_state_colour(const char *state) {
     static char codes[TASK_STATE_MAX][16];
     enum task_state known = task_state_find(state);
-    const struct state_look *look = state_look(known);
+    const struct state_style *look = state_style(known);
     if (!*output_style()->reset || (look->color8 < 0 && !look->dim))
         return "";
     if (look->color8 < 0)
@@ -456,7 +456,7 @@ static void put_title(struct strbuf *out, const json_t *task, time_ms now) {
     strbuf_puts(out, title ? title : "");
 }
 
-const struct column print_task_columns[] = {
+const struct column task_list_columns[] = {
     { "ID", "id" },
     { "STATE", .put = print_task_state, .is_state = true },
     { "PROJECT", "project" },

@@ -135,4 +135,4 @@ void print_elapsed(struct strbuf *out, const json_t *task, time_ms now);
 void print_tokens(struct strbuf *out, const json_t *task, time_ms now);
 
 /* The columns of `sluice list`. */
-extern const struct column print_task_columns[];
+extern const struct column task_list_columns[];

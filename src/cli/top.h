@@ -48,7 +48,7 @@ enum top_style {
     TOP_BOLD,
     TOP_BAR, /* the tab line and column titles */
     TOP_ALERT,
-    TOP_STATE, /* + a state: see core/state_look.h */
+    TOP_STATE, /* + a state: see core/state_style.h */
     TOP_WARNING = TOP_STATE + TASK_HELD,
     TOP_ERROR = TOP_STATE + TASK_FAILED,
     TOP_STYLE_MAX = TOP_STATE + TASK_STATE_MAX,

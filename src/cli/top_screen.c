@@ -6,7 +6,7 @@
 #include "cli/top.h"
 
 #include "base/macros.h"
-#include "core/state_look.h"
+#include "core/state_style.h"
 
 /* After our headers: it defines words like `lines` and `columns`. */
 #include <curses.h>
@@ -65,7 +65,7 @@ static attr_t attributes_of(unsigned style) {
     attr_t selected = style & TOP_SELECTED ? A_REVERSE : A_NORMAL;
     if (kind < TOP_STATE)
         return weights[kind] | selected;
-    const struct state_look *look = state_look((enum task_state)(kind - TOP_STATE));
+    const struct state_style *look = state_style((enum task_state)(kind - TOP_STATE));
     return (look->bold ? A_BOLD : look->dim ? A_DIM : A_NORMAL) | selected;
 }
 
@@ -75,10 +75,10 @@ static void open_colours(void) {
     has_colours = !(no_color && *no_color) && has_colors() && start_color() != ERR
                   && use_default_colors() != ERR;
     for (short i = 1; has_colours && i < TOP_STYLE_MAX; i++) {
-        const struct state_look *look =
-            state_look(i == TOP_ALERT   ? TASK_HELD
-                       : i >= TOP_STATE ? (enum task_state)(i - TOP_STATE)
-                                        : TASK_ABSENT);
+        const struct state_style *look =
+            state_style(i == TOP_ALERT   ? TASK_HELD
+                        : i >= TOP_STATE ? (enum task_state)(i - TOP_STATE)
+                                         : TASK_ABSENT);
         (void)init_pair(i, COLORS >= 256 ? look->color256 : look->color8, -1);
     }
 }

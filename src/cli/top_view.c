@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/print_task.h"
-#include "core/state_look.h"
+#include "core/state_style.h"
 
 #define SMALL       12 /* lines: below this the header is one line */
 #define COLUMNS_MAX 10

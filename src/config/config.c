@@ -431,22 +431,22 @@ const struct policy *config_policy(const struct config *config) {
 int config_unknown_key(const char *key, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf nearest = STRBUF_INIT;
     if (settings_suggest(key, &nearest))
-        return error_set(err, -EINVAL, "unknown key '%s'; did you mean '%s'?",
-                         error_quote(key).text, error_quote(strbuf_text(&nearest)).text);
+        return error_set(err, -EINVAL, "unknown key '%s'; did you mean '%s'?", utf8_quote(key).text,
+                         utf8_quote(strbuf_text(&nearest)).text);
     return error_set(err, -EINVAL, "unknown key '%s'; 'sluice config keys' lists them",
-                     error_quote(key).text);
+                     utf8_quote(key).text);
 }
 
 static int refuse_value(const struct assignment *a, const struct setting *setting,
                         struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf expected = STRBUF_INIT;
     setting_expected(setting, &expected);
-    struct quoted key = error_quote(a->key);
+    struct utf8_quoted key = utf8_quote(a->key);
     if (!a->value)
         return error_set(err, -EINVAL, "key '%s': expected %s, got nothing", key.text,
                          strbuf_text(&expected));
     return error_set(err, -EINVAL, "key '%s': expected %s, got '%s'", key.text,
-                     strbuf_text(&expected), error_quote(a->value).text);
+                     strbuf_text(&expected), utf8_quote(a->value).text);
 }
 
 /* The item that a key names, added if it is new. */
@@ -460,10 +460,10 @@ static int find_item(struct config *config, const struct assignment *a,
     if (!utf8_is_name(key->name, key->name_length))
         return error_set(err, -EINVAL,
                          "key '%s': expected a name of 1 to %d bytes without control characters",
-                         error_quote(a->key).text, NAME_BYTES_MAX);
+                         utf8_quote(a->key).text, NAME_BYTES_MAX);
     if (section->count >= CONFIG_NAMES_MAX
         && symbol_find(&section->names, key->name, key->name_length) == 0)
-        return error_set(err, -EINVAL, "key '%s': more than %u names", error_quote(a->key).text,
+        return error_set(err, -EINVAL, "key '%s': more than %u names", utf8_quote(a->key).text,
                          CONFIG_NAMES_MAX);
     *ret_item = section_item(section, key->name, key->name_length);
     return 0;
@@ -479,7 +479,7 @@ static int store_value(struct config *config, const struct assignment *a,
     struct entry *entry = config_entry(config, key->setting, item);
     if (a->line && entry->reading == config->reading)
         return error_set(err, -EINVAL, "key '%s' is set twice, first in line %u",
-                         error_quote(a->key).text, (unsigned)entry->line);
+                         utf8_quote(a->key).text, (unsigned)entry->line);
     if (strcmp(key->setting->key, "preset") == 0)
         put_preset(config, &presets[value]);
     entry = config_entry(config, key->setting, item); /* a preset replaces all */
@@ -504,7 +504,7 @@ int config_assign(struct config *config, const struct assignment *a, struct erro
         return find_item(config, a, &key, &item, err);
     if (key.match == MATCH_ABOVE || key.match == MATCH_NAME)
         return error_set(err, -EINVAL, "key '%s': expected keys below it, got '%s'",
-                         error_quote(a->key).text, error_quote(a->value).text);
+                         utf8_quote(a->key).text, utf8_quote(a->value).text);
     if (key.match != MATCH_SETTING)
         return config_unknown_key(a->key, err);
     int64_t value = 0;

@@ -572,7 +572,7 @@ static int check_change(struct config *scratch, const struct config_change *chan
     if (!words_is_text(change->key, strlen(change->key), false)
         || !words_is_text(value, strlen(value), true))
         return error_set(err, -EINVAL, "key '%s': the key or its value is not UTF-8 text",
-                         error_quote(change->key).text);
+                         utf8_quote(change->key).text);
     struct setting_key match = match_of(change);
     if (change->is_section && match.match == MATCH_NAME)
         return 0;
@@ -596,7 +596,7 @@ static int check_changes(struct config_file *old, const char *name,
             struct setting_key key = match_of(&changes[i]);
             if (change_of(&key, changes, count) != &changes[i])
                 return error_set(err, -EINVAL, "key '%s' is changed twice",
-                                 error_quote(changes[i].key).text);
+                                 utf8_quote(changes[i].key).text);
         }
     return 0;
 }
@@ -629,7 +629,7 @@ static int change_once(const char *name, const struct strbuf *text,
                 : error_set(err, -EINVAL,
                             "%.160s:%u: '%s' is written in a way that cannot be changed here; edit "
                             "the file by hand",
-                            name, where ? where->line : 1, error_quote(target.key).text);
+                            name, where ? where->line : 1, utf8_quote(target.key).text);
 }
 
 /* A duplicate key is removed twice; setting it leaves an error for the reader. */
@@ -718,7 +718,7 @@ static int check_result(const char *name, const struct config_file *old, const s
     return error_set(err, -EINVAL,
                      "%.160s: '%s' cannot be changed without touching something else; edit the "
                      "file by hand",
-                     name, error_quote(changes[0].key).text);
+                     name, utf8_quote(changes[0].key).text);
 }
 
 /* --- entry points ----------------------------------------------------------------------------- */

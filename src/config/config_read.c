@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/utf8.h"
 #include "config/config_internal.h"
 #include "os/files.h"
 #include "yaml/yaml.h"
@@ -56,7 +57,7 @@ static int refuse_shape(struct reader *r, const char *got) {
         setting_expected(key.setting, &expected);
     else
         strbuf_puts(&expected, "keys below it");
-    return fail(r, "key '%s': expected %s, got %s", error_quote(strbuf_text(&r->path)).text,
+    return fail(r, "key '%s': expected %s, got %s", utf8_quote(strbuf_text(&r->path)).text,
                 strbuf_text(&expected), got);
 }
 

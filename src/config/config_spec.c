@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "config/config_internal.h"
 #include "core/task_graph.h"
 
@@ -91,7 +92,7 @@ static int refuse_failover(const struct config *config, const char *agent, struc
     size_t item = config_item(config, SECTION_AGENTS, agent);
     const struct entry *entry = config_entry(config, settings_row(FAILOVER), item);
     const char *origin = symbol_name(&config->texts, entry->origin);
-    return error_prefix(err, "%.100s: key 'agents.%s.failover'", origin, error_quote(agent).text);
+    return error_prefix(err, "%.100s: key 'agents.%s.failover'", origin, utf8_quote(agent).text);
 }
 
 static int check_names(const struct config *config, const char *agent, struct error *err) {
@@ -106,10 +107,10 @@ static int check_names(const struct config *config, const char *agent, struct er
         if (!config_has_agent(config, words[i]))
             return error_set(
                 err, -EINVAL, "there is no agent '%s'; describe it below 'agents', or name %s",
-                error_quote(words[i]).text, agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
+                utf8_quote(words[i]).text, agent_print_names(AGENT_LIST_BUILTIN, " or ", &known));
         for (size_t k = 0; k < i; k++)
             if (strcmp(words[i], words[k]) == 0)
-                return error_set(err, -EINVAL, "it names '%s' twice", error_quote(words[i]).text);
+                return error_set(err, -EINVAL, "it names '%s' twice", utf8_quote(words[i]).text);
     }
     return 0;
 }
@@ -136,8 +137,8 @@ static int check_cycles(const struct config *config, const char **ret_agent, str
     return error_set(err, -EINVAL,
                      "'%s' leads back to '%s', which is a circle; give one of them a second "
                      "name without a list, with the same adapter and limiter",
-                     error_quote(config_agent_name(config, path[0])).text,
-                     error_quote(*ret_agent).text);
+                     utf8_quote(config_agent_name(config, path[0])).text,
+                     utf8_quote(*ret_agent).text);
 }
 
 int config_check_failover(const struct config *config, struct error *err) {
@@ -194,7 +195,7 @@ static int apply_sections(const struct config *config, const struct config *from
             const char *name = config_name(from, (enum setting_section)section, i);
             r = config_apply_name(config, core, kinds[section], name, err);
             if (r < 0)
-                (void)error_prefix(err, "'%s'", error_quote(name).text);
+                (void)error_prefix(err, "'%s'", utf8_quote(name).text);
         }
     return r;
 }

@@ -81,7 +81,7 @@ void trouble_ended(struct engine *e, const struct live_run *run, const struct ru
  * way. */
 
 /* Why the task is held, and the commands that help. False: not held for this. */
-bool engine_denied_why(const struct engine *engine, task_id task, struct strbuf *out);
+bool engine_explain_denied_hold(const struct engine *engine, task_id task, struct strbuf *out);
 
 /* What was refused, and the command to continue: `sluice retry ID --allow 'RULE'`, or without the
  * option if the agent has none. False: not held for this. */

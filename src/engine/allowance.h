@@ -55,14 +55,14 @@ struct engine_budget {
 void engine_budget(const struct engine *engine, task_id task, struct engine_budget *ret);
 
 /* Which budget holds the task, and how to continue. False: not held for its own budget. */
-bool engine_budget_why(const struct engine *engine, task_id task, struct strbuf *out);
+bool engine_explain_budget_hold(const struct engine *engine, task_id task, struct strbuf *out);
 
 /* --- children -------------------------------------------------------------------------------- */
 
 /* What it may still grant; ALLOWANCE_NONE: unlimited. */
-struct engine_amounts engine_left(const struct engine *engine, task_id task);
+struct engine_amounts engine_budget_left(const struct engine *engine, task_id task);
 /* For a task that a person added; only the first call counts. ALLOWANCE_NONE: nothing lent. */
-void engine_lend(struct engine *engine, task_id task, struct engine_amounts amounts);
+void engine_lend_budget(struct engine *engine, task_id task, struct engine_amounts amounts);
 /* From the parent to the child that was just added, where the parent's amount is limited. */
-void engine_hand(struct engine *engine, task_id parent, task_id child,
-                 struct engine_amounts amounts);
+void engine_grant_budget(struct engine *engine, task_id parent, task_id child,
+                         struct engine_amounts amounts);

@@ -194,7 +194,7 @@ int engine_report_usage(struct engine *engine, task_id task, const struct engine
 /* Creates the DONE marker of a task, as its run would; 1: already exists. */
 int engine_mark_done(struct engine *engine, task_id task, struct error *err);
 /* The client's idempotency key and its answer, written with the turn. */
-void engine_remember(struct engine *engine, const char *key, int status, const char *answer);
+void engine_store_answer(struct engine *engine, const char *key, int status, const char *answer);
 
 /* Applies the changes to the core and frees the old configuration. */
 int engine_set_config(struct engine *engine, struct config *config, struct error *err);

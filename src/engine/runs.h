@@ -7,13 +7,14 @@
 
 /* Details of a live run beyond engine_run. */
 
-struct engine_live {
+struct engine_live_details {
     const char *agent; /* NULL: none */
     uint32_t iteration;
     int64_t tokens_cached, cost_micro_usd; /* -1: not reported */
 };
 /* False: the task has no live run. */
-bool engine_live(const struct engine *engine, task_id task, struct engine_live *ret);
+bool engine_live_details(const struct engine *engine, task_id task,
+                         struct engine_live_details *ret);
 
 /* The last line that its run printed; false: none yet. Of an agent whose events are read anyway
  * (agents/listen.c) that of its transcript, otherwise from the last few kilobytes of the file. */

@@ -10,6 +10,6 @@
 #define TALLY_MAX 500u
 size_t engine_tally_count(const struct engine *engine);
 const struct spent_row *engine_tally_at(const struct engine *engine, size_t index);
-uint64_t engine_ended_as(const struct engine *engine, enum outcome outcome);
+uint64_t engine_outcome_count(const struct engine *engine, enum outcome outcome);
 /* Duration of turns including their commits. */
 const struct latency *engine_turn_latency(const struct engine *engine);

@@ -170,7 +170,7 @@ void engine_event(struct engine *e, const char *kind, task_id task, uint32_t att
     turn_wrote(e);
 }
 
-void engine_remember(struct engine *e, const char *key, int status, const char *answer) {
+void engine_store_answer(struct engine *e, const char *key, int status, const char *answer) {
     struct key_row row = { .key = key, .at = e->now, .status = status, .answer = answer };
     store_add_key(e->turn.batch, &row);
     turn_wrote(e);

@@ -436,7 +436,7 @@ static void refuse_version(struct mcp_request *request, const char *asked) {
     json_t *data = json_pack("{s:o, s:o}", "supported", method_versions(), "requested",
                              message_text(asked, strlen(asked)));
     request_fail(request, RPC_VERSION, data, "unsupported protocol version '%s'",
-                 message_quote(asked).text);
+                 utf8_quote(asked).text);
 }
 
 /* False: already answered. */
@@ -491,7 +491,7 @@ static void method_begin(struct mcp_request *request) {
         return;
     if (!method || !(method->eras & (request->modern ? MODERN : OLDER))) {
         request_fail(request, RPC_METHOD, NULL, "there is no method '%s' in %s",
-                     message_quote(request->method).text, request->version);
+                     utf8_quote(request->method).text, request->version);
         return;
     }
     request->begun = true;

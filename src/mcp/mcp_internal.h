@@ -91,7 +91,6 @@ void message_notify(struct mcp *mcp, const char *method, json_t *params);
 /* Sanitizes any bytes: invalid UTF-8 and control characters become U+FFFD. */
 json_t *message_text(const char *bytes, size_t size);
 json_t *message_dump(const json_t *value);
-#define message_quote(text_) utf8_quote(text_, 76) /* client input for a message */
 
 /* --- tools.c --------------------------------------------------------------------------------- */
 

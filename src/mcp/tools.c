@@ -120,7 +120,7 @@ static int take_child(const struct mcp_tool *tool, json_t *child, const json_t *
     json_object_foreach(child, name, value) {
         if (!mcp_param_find(tool->members, name))
             return error_set(err, -EINVAL, "child %zu: a child has no '%s'", index + 1,
-                             message_quote(name).text);
+                             utf8_quote(name).text);
     }
     if (!json_object_get(child, "parent"))
         (void)json_object_set(child, "parent", (json_t *)parent);
@@ -342,7 +342,7 @@ static int refuse_unknown(const struct mcp_tool *tool, const json_t *properties,
         nearest_offer(&nearest, known);
     }
     return error_set(err, -EINVAL, "%s has no argument '%s'%s%s%s", tool->name,
-                     message_quote(name).text, nearest.best ? "; did you mean '" : "",
+                     utf8_quote(name).text, nearest.best ? "; did you mean '" : "",
                      nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
 
@@ -415,7 +415,7 @@ void tools_call(struct mcp_request *request) {
             request->tool = tool;
     }
     if (!request->tool) {
-        request_fail(request, RPC_PARAMS, NULL, "unknown tool '%s'%s%s", message_quote(name).text,
+        request_fail(request, RPC_PARAMS, NULL, "unknown tool '%s'%s%s", utf8_quote(name).text,
                      nearest.best ? "; did you mean " : "", nearest.best ? nearest.best : "");
         return;
     }

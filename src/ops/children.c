@@ -52,7 +52,7 @@ static int child_check_members(const struct engine *engine, unsigned source, con
         unsigned by = m ? m->child : 0;
         if (json_is_null(value) || (by & source) || (allowed && (by & CHILD_IF_ALLOWED)))
             continue;
-        return error_set(err, -EACCES, "'%s': %s", op_quote(member).text,
+        return error_set(err, -EACCES, "'%s': %s", utf8_quote(member).text,
                          m && m->why ? m->why : "a run may not set this of a child");
     }
     return 0;
@@ -66,7 +66,7 @@ static int child_check_agent(const struct engine *engine, const char *own, const
     if (!agent || op_knows(engine, op_agent_at, agent) || (own && strcmp(own, agent) == 0))
         return 0;
     return error_set(err, -EACCES, "'agent': '%s' is none of those that are configured",
-                     op_quote(agent).text);
+                     utf8_quote(agent).text);
 }
 
 /* Compares strings; a path with ".." is never inside. */
@@ -284,12 +284,13 @@ static int check_token_child(struct op_call *call, const struct token_parent *pa
                        call->caller);
     if (cwd && (!*parent->folder || !is_inside(parent->folder, cwd)))
         return op_fail(call, -EACCES, "'cwd': '%s' is not in the folder of run '%s'",
-                       op_quote(cwd).text, call->caller);
+                       utf8_quote(cwd).text, call->caller);
     if (gate && strcmp(gate, "none") != 0)
         return op_fail(call, -EACCES, "'parent_gate': children of a run may start beside it: none");
     if (kind && config_has_kind(engine_config(call->engine), kind)
         && base_score(call, kind) > base_score(call, parent->kind))
-        return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", op_quote(kind).text, id);
+        return op_fail(call, -EACCES, "'kind': '%s' would go before '%s'", utf8_quote(kind).text,
+                       id);
     int r = child_check_agent(call->engine, parent->p.agent, task, &call->err);
     if (r == 0 && until && strcmp(until, "exit") != 0 && strcmp(until, "done") != 0)
         r = op_fail(call, -EACCES, "'until': children of a run end by themselves: exit or done");
@@ -369,7 +370,7 @@ static int check_entry(struct op_call *call, const struct batch *batch,
     }
     if (entry->spec.parent != call->run.task)
         return op_fail(call, -EACCES, "'parent': run '%s' adds below itself, not below '%s'",
-                       call->caller, op_quote(name ? name : "").text);
+                       call->caller, utf8_quote(name ? name : "").text);
     if (level + 1 > most)
         return op_fail(
             call, -EACCES,
@@ -409,7 +410,7 @@ static int limit_running(struct op_call *call, struct submission *s) {
 /* What the run may still delegate; for a task that a user added, the configured loan. */
 static struct engine_amounts left_for_children(const struct op_call *call, task_id top) {
     const struct config *config = engine_config(call->engine);
-    struct engine_amounts left = engine_left(call->engine, call->run.task);
+    struct engine_amounts left = engine_budget_left(call->engine, call->run.task);
     int64_t tokens = config_number(config, "capability.tokens", NULL);
     int64_t usd = config_number(config, "capability.usd", NULL);
     if (call->run.task == top && left.tokens == ALLOWANCE_NONE && tokens != UNLIMITED)
@@ -478,21 +479,21 @@ void children_added(const struct batch *batch) {
     const struct op_call *call = batch->run;
     task_id task = call->run.task, top = 0;
     (void)level_of(engine_core(call->engine), task, &top);
-    struct engine_amounts had = engine_left(call->engine, task);
+    struct engine_amounts had = engine_budget_left(call->engine, task);
     struct engine_amounts lent = left_for_children(call, top);
     if (had.tokens != ALLOWANCE_NONE)
         lent.tokens = ALLOWANCE_NONE;
     if (had.usd != ALLOWANCE_NONE)
         lent.usd = ALLOWANCE_NONE;
     if (lent.tokens != ALLOWANCE_NONE || lent.usd != ALLOWANCE_NONE)
-        engine_lend(call->engine, task, lent);
+        engine_lend_budget(call->engine, task, lent);
     for (size_t i = 0; i < batch->count; i++) {
         const struct submission *s = &batch->entries[i];
         const struct submission_names *keys = &s->resource_names;
         struct engine_amounts grant = { given_or(s->tokens, 0), given_or(s->usd, 0) };
         engine_limit_children(call->engine, keys->items[keys->count - 1]);
         if (!s->already)
-            engine_hand(call->engine, task, s->spec.id, grant);
+            engine_grant_budget(call->engine, task, s->spec.id, grant);
     }
 }
 
@@ -544,7 +545,7 @@ static int read_spawn_file(const struct engine_spawn *order, struct strbuf *out,
                         : outside_read(AT_FDCWD, order->path, OUTSIDE_PARENT_LINKS, SPAWN_FILE_MAX,
                                        out, err);
     if (r == -ENOENT || r == -EFBIG)
-        return error_set(err, -EINVAL, "the spawn file '%s' %s", op_quote(order->shown).text,
+        return error_set(err, -EINVAL, "the spawn file '%s' %s", utf8_quote(order->shown).text,
                          r == -EFBIG ? "is larger than 1 MB"
                                      : "was not written: put the list of tasks there, [] for none");
     return r < 0 ? error_prefix(err, "the spawn file") : 0;
@@ -577,7 +578,7 @@ static int check_path(const struct spawning *s, const json_t *task, const char *
     if (!path || *path != '/' || (own && is_inside(own, path)) || is_inside(s->order->folder, path))
         return 0;
     return error_set(err, -EACCES, "'%s': '%s' is not in a folder of '%s'", member,
-                     op_quote(path).text, s->p.id);
+                     utf8_quote(path).text, s->p.id);
 }
 
 /* submission_link checks the project. */

@@ -559,7 +559,7 @@ static uint64_t digest_json(const json_t *json) {
 static int refuse_other(struct op_call *call) {
     return op_fail(call, -EBUSY,
                    "the idempotency key '%s' was used for another request; use a new one",
-                   op_quote(call->key).text);
+                   utf8_quote(call->key).text);
 }
 
 /* The first stored line: version, operation, digest. */
@@ -573,7 +573,8 @@ static void keys_remember(struct op_call *call) {
     const struct strbuf *what = call->op->replay ? &call->memo : &call->answer;
     print_head(call, &text);
     strbuf_add(&text, strbuf_text(what), what->length);
-    engine_remember(call->engine, call->key, call->status ? call->status : 200, strbuf_text(&text));
+    engine_store_answer(call->engine, call->key, call->status ? call->status : 200,
+                        strbuf_text(&text));
 }
 
 static void take_known(struct op_call *call, const struct store_answer *answer) {

@@ -101,7 +101,7 @@ int change_prepare_params(struct op_call *call, struct change *ret) {
         if (!json_is_string(value) && !json_is_number(value) && !json_is_boolean(value))
             return op_fail(call, -EINVAL,
                            "the value of '%s' must be a text, a number, or true or false",
-                           op_quote(key).text);
+                           utf8_quote(key).text);
         items[count++] = (struct config_change){ .key = key, .value = change_value(call, value) };
     }
     for (size_t i = 0; i < json_array_size(unset); i++)

@@ -279,7 +279,7 @@ static int run_backup(struct op_call *call) {
     if (path[0] != '/')
         return op_fail(call, -EINVAL,
                        "'%s' must be an absolute path: the daemon is in another folder",
-                       op_quote(path).text);
+                       utf8_quote(path).text);
     time_ms *began = op_state(call, sizeof(*began), NULL);
     *began = clock_read_steady();
     int r = op_wait(call, print_backup);

@@ -137,7 +137,7 @@ static void metrics_print_spent(const struct engine *engine, struct strbuf *out)
     metric_head(out, "run_outcomes_total", "counter", "Runs that have ended, by how.");
     for (int o = 0; o < OUTCOME_MAX; o++)
         metric_labeled(out, "run_outcomes_total", "outcome", outcome_name((enum outcome)o),
-                       (int64_t)engine_ended_as(engine, (enum outcome)o));
+                       (int64_t)engine_outcome_count(engine, (enum outcome)o));
     print_tokens(engine, out);
     print_sums(engine, out, "cost_usd_total", "Money that ended runs have reported.", TALLY_COST);
     print_sums(engine, out, "unknown_cost_runs_total", "Ended runs that reported no money.",

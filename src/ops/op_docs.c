@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/state_look.h"
+#include "core/state_style.h"
 #include "ops/print.h"
 #include "taskfile/task_member.h"
 
@@ -564,7 +564,7 @@ static void ts_looks(struct strbuf *out) {
              "    heavy: boolean;\n    dashed: boolean;\n}\n"
              "\nexport const LOOKS: Record<State, Look> = {\n");
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
-        const struct state_look *look = state_look((enum task_state)s);
+        const struct state_style *look = state_style((enum task_state)s);
         strbuf_printf(out, "    %s: { outline: '%s', solid: '%s', heavy: %s, dashed: %s },\n",
                       task_state_name((enum task_state)s), look->outline, look->solid,
                       look->heavy ? "true" : "false", look->dashed ? "true" : "false");
@@ -575,7 +575,7 @@ static void ts_looks(struct strbuf *out) {
 static void css_colors(struct strbuf *out, const char *selector, bool dark) {
     strbuf_printf(out, "%s {", selector);
     for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++) {
-        const struct state_look *look = state_look((enum task_state)s);
+        const struct state_style *look = state_style((enum task_state)s);
         strbuf_printf(out, " --%s: %s;", task_state_name((enum task_state)s),
                       dark ? look->dark : look->light);
     }

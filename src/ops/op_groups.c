@@ -53,7 +53,7 @@ static int run_add(struct op_call *call) {
     if (name && !utf8_is_name(name, json_string_length(op_json(call, "name"))))
         return op_fail(call, -EINVAL,
                        "'%s' is no name: no control characters, no blank at the ends",
-                       op_quote(name).text);
+                       utf8_quote(name).text);
     int r = engine_open_group(call->engine, name, op_flag(call, "owned"), &id, &call->err);
     return r < 0 ? r
                  : op_answer(call, "s:s, s:b", "name", op_group_name(call->engine, id), "already",

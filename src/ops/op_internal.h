@@ -36,7 +36,6 @@ extern const char *const op_place_names[OP_PLACE_MAX];
 /* Fast parser for plain JSON. NULL: use jansson, which also reports errors and nesting deeper than
  * `depth`. */
 json_t *json_read(const char *text, size_t size, unsigned depth);
-#define op_quote(text_) utf8_quote(text_, 60) /* a client's string for a message */
 
 /* --- one call -------------------------------------------------------------------------------- */
 

@@ -141,8 +141,8 @@ int op_unknown(const struct engine *engine, const char *what, const char *name, 
             nearest_offer(&nearest, known);
     if (nearest.best)
         return error_set(err, -ENOENT, "there is no %s '%s'; did you mean '%s'?", what,
-                         op_quote(name).text, nearest.best);
-    return error_set(err, -ENOENT, "there is no %s '%s'", what, op_quote(name).text);
+                         utf8_quote(name).text, nearest.best);
+    return error_set(err, -ENOENT, "there is no %s '%s'", what, utf8_quote(name).text);
 }
 
 const struct engine_project *op_project(struct op_call *call, const char *name) {
@@ -191,7 +191,7 @@ int op_cursor(struct op_call *call, char kind, uint64_t *ret_number, bool *ret_g
     if (text[0] != kind || text[1] < '0' || text[1] > '9'
         || number_parse_int(text + 1, &number, NULL) < 0)
         return op_fail(call, -EINVAL, "'%s' is no cursor of this list: take `next` of its answer",
-                       op_quote(text).text);
+                       utf8_quote(text).text);
     *ret_number = (uint64_t)number;
     return 0;
 }

@@ -66,7 +66,7 @@ const char *const op_place_names[OP_PLACE_MAX] = {
 static int refuse_unknown(const struct op *op, const char *name, struct error *err) {
     const struct op_param *elsewhere = op_find_param(op, name);
     if (elsewhere)
-        return error_set(err, -EINVAL, "parameter '%s' belongs into the %s", op_quote(name).text,
+        return error_set(err, -EINVAL, "parameter '%s' belongs into the %s", utf8_quote(name).text,
                          op_place_names[elsewhere->place]);
     struct nearest nearest = nearest_to(name);
     for (const struct op_param *p = op->params; p && p->name; p++)
@@ -80,8 +80,8 @@ static int refuse_unknown(const struct op *op, const char *name, struct error *e
             nearest_offer(&nearest, p->name);
     if (nearest.best)
         return error_set(err, -EINVAL, "unknown parameter '%s'; did you mean '%s'?",
-                         op_quote(name).text, nearest.best);
-    return error_set(err, -EINVAL, "unknown parameter '%s' of %s", op_quote(name).text, op->name);
+                         utf8_quote(name).text, nearest.best);
+    return error_set(err, -EINVAL, "unknown parameter '%s' of %s", utf8_quote(name).text, op->name);
 }
 
 #define IS(type_) (1u << JSON_##type_)
@@ -149,7 +149,7 @@ static int check_choice(const struct op_param *p, const char *text, struct error
     for (const char *const *c = p->choices; *c; c++)
         strbuf_printf(&list, "%s%s", c == p->choices ? "" : c[1] ? ", " : " or ", *c);
     return error_set(err, -EINVAL, "parameter '%s' is '%s'; expected %s", p->name,
-                     op_quote(text).text, strbuf_text(&list));
+                     utf8_quote(text).text, strbuf_text(&list));
 }
 
 static int check_count(const struct op_param *p, size_t count, struct error *err) {
@@ -209,7 +209,7 @@ static int take_spelled(const struct op_param *p, const char *name, json_t *para
         return error_set(err, -EINVAL,
                          "parameter '%s': expected a past time like 12h, 18:30 or 2027-01-31, got "
                          "'%s'",
-                         name, op_quote(text).text);
+                         name, utf8_quote(text).text);
     }
     (void)json_object_set_new(params, name, number);
     *value = number;
@@ -346,7 +346,7 @@ static int refuse_json(json_error_t *why, struct error *err) {
     if (near)
         *near = '\0';
     return error_set(err, -EINVAL, "the body is no JSON: line %d, column %d: %s", why->line,
-                     why->column, op_quote(what).text);
+                     why->column, utf8_quote(what).text);
 }
 
 static int parse_body(const char *body, size_t size, json_t **ret_object, struct error *err) {

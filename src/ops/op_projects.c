@@ -72,12 +72,12 @@ static int check_path(struct op_call *call) {
     if (!path || !*path)
         return 0;
     if (path[0] != '/')
-        return op_fail(call, -EINVAL, "'%s' is no absolute path", op_quote(path).text);
+        return op_fail(call, -EINVAL, "'%s' is no absolute path", utf8_quote(path).text);
     if (stat(path, &st) < 0)
-        return op_fail(call, -EINVAL, "cannot use the folder '%s': %s", op_quote(path).text,
+        return op_fail(call, -EINVAL, "cannot use the folder '%s': %s", utf8_quote(path).text,
                        strerror(errno));
     if (!S_ISDIR(st.st_mode))
-        return op_fail(call, -EINVAL, "'%s' is no folder", op_quote(path).text);
+        return op_fail(call, -EINVAL, "'%s' is no folder", utf8_quote(path).text);
     return 0;
 }
 
@@ -92,9 +92,9 @@ static int run_change(struct op_call *call) {
     if (adds && !utf8_is_name(name, strlen(name)))
         return op_fail(call, -EINVAL,
                        "'%s' is no name: no control characters, no blank at the ends",
-                       op_quote(name).text);
+                       utf8_quote(name).text);
     if (adds && engine_find_project(call->engine, name))
-        return op_fail(call, -EEXIST, "project '%s' is there already", op_quote(name).text);
+        return op_fail(call, -EEXIST, "project '%s' is there already", utf8_quote(name).text);
     if (!adds && !op_project(call, name))
         return call->err.code;
     size_t count = collect(call, name, &items);
@@ -164,13 +164,13 @@ static int run_delete(struct op_call *call) {
         return op_fail(
             call, -EBUSY,
             "project '%s' has %zu unfinished task%s: wait for them, or cancel them with --cancel",
-            op_quote(name).text, unfinished, unfinished == 1 ? "" : "s");
+            utf8_quote(name).text, unfinished, unfinished == 1 ? "" : "s");
     size_t count = collect_section(call, name, &items);
     int r = count > 0 ? change_prepare(call, items, count, &change) : 0;
     if (r == 0 && count > 0 && config_has_project(change.config, name))
         r = op_fail(call, -EINVAL,
                     "projects.%s cannot be removed from the configuration here: edit the file",
-                    op_quote(name).text);
+                    utf8_quote(name).text);
     if (r == 0)
         r = engine_delete_project(call->engine, name, op_actor(call), &call->err);
     if (r == 0 && count > 0) {

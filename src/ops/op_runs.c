@@ -96,7 +96,7 @@ static int take_state(struct op_call *call, struct run_page *page) {
     }
     if (page->outcome >= 0)
         return 0;
-    return op_fail(call, -EINVAL, "no run is '%s'; did you mean '%s'?", op_quote(word).text,
+    return op_fail(call, -EINVAL, "no run is '%s'; did you mean '%s'?", utf8_quote(word).text,
                    nearest.best ? nearest.best : "ended");
 }
 
@@ -133,7 +133,7 @@ static int take_cursor(struct op_call *call, struct run_page *page) {
         return 0;
     }
     return op_fail(call, -EINVAL, "'%s' is no place in this list: take `next` of its answer",
-                   op_quote(given).text);
+                   utf8_quote(given).text);
 }
 
 /* A project without runs lists none; an unknown name is an error. */
@@ -172,8 +172,9 @@ static void keep_run(struct op_call *call, struct run_page *page, const struct r
 
 static bool live_row(const struct op_call *call, task_id task, struct run_row *ret) {
     struct engine_run run;
-    struct engine_live more;
-    if (!engine_live_run(call->engine, task, &run) || !engine_live(call->engine, task, &more))
+    struct engine_live_details more;
+    if (!engine_live_run(call->engine, task, &run)
+        || !engine_live_details(call->engine, task, &more))
         return false;
     *ret = (struct run_row){ .task = task,
                              .attempt = run.attempt,
@@ -327,7 +328,7 @@ static int run_log(struct op_call *call) {
         return op_fail(call, -ENOENT,
                        attempt < 1 ? "task '%s' has not run yet"
                                    : "task '%s' has had no such attempt",
-                       op_quote(op_text(call, "id")).text);
+                       utf8_quote(op_text(call, "id")).text);
     if (op_json(call, "offset") && op_json(call, "tail"))
         return op_fail(call, -EINVAL, "'offset' and 'tail' exclude each other");
     const char *stream = op_text(call, "stream");
@@ -344,18 +345,18 @@ static int run_log(struct op_call *call) {
                        "the log of attempt %" PRId64
                        " of task '%s' is on host '%s', which is unreachable; with 'data.folder' on "
                        "a file system of both it would be here",
-                       attempt, op_quote(op_text(call, "id")).text, host.name);
+                       attempt, utf8_quote(op_text(call, "id")).text, host.name);
     int64_t keep = config_number(engine_config(call->engine), "retention.iterations", NULL);
     if (!there && !lives && attempt > 1 && keep > 0 && t.attempt - attempt >= keep)
         return op_fail(call, -ENOENT,
                        "the log of attempt %" PRId64
                        " of task '%s' was removed by retention.iterations, which keeps the first "
                        "and the newest %" PRId64,
-                       attempt, op_quote(op_text(call, "id")).text, keep);
+                       attempt, utf8_quote(op_text(call, "id")).text, keep);
     if (!there && !lives)
         return op_fail(call, -ENOENT,
                        "there is no log of attempt %" PRId64 " of task '%s' (any more)", attempt,
-                       op_quote(op_text(call, "id")).text);
+                       utf8_quote(op_text(call, "id")).text);
     int64_t size = there ? st.st_size : 0, tail = op_number(call, "tail", size);
     call->log.path = strbuf_take(&path);
     call->log.offset = (uint64_t)op_number(call, "offset", tail < size ? size - tail : 0);
@@ -420,7 +421,7 @@ static int take_caller(struct op_call *call, struct reporter *ret) {
     const char *point = strrchr(call->caller, '.');
     if (!point || number_parse_int(point + 1, &ret->attempt, NULL) < 0)
         return op_fail(call, -EINVAL, "'%s' is no run (example: web-17.2)",
-                       op_quote(call->caller).text);
+                       utf8_quote(call->caller).text);
     const char *id = arena_strndup(op_arena(call), call->caller, (size_t)(point - call->caller));
     ret->task = engine_task_of_id(call->engine, id, &call->err);
     return call->err.code;

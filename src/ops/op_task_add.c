@@ -41,7 +41,7 @@ static int refuse(struct op_call *call, int code) {
     call->index = (int64_t)batch->index;
     if (batch->count == 1 || code == -ELOOP) /* a cycle has several */
         return code;
-    return name ? error_prefix(&call->err, "task '%s'", op_quote(name).text)
+    return name ? error_prefix(&call->err, "task '%s'", utf8_quote(name).text)
                 : error_prefix(&call->err, "task %zu", batch->index + 1);
 }
 

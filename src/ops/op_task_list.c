@@ -73,7 +73,7 @@ static int take_states(struct op_call *call, struct listing *l) {
             for (int s = TASK_DRAFT; s < TASK_STATE_MAX; s++)
                 nearest_offer(&nearest, task_state_name((enum task_state)s));
             return op_fail(call, -EINVAL, "there is no state '%s'; did you mean '%s'?",
-                           op_quote(word).text, nearest.best ? nearest.best : "open");
+                           utf8_quote(word).text, nearest.best ? nearest.best : "open");
         }
         l->states |= states;
         text += size + (text[size] == ',');

@@ -93,7 +93,7 @@ static void print_iteration(struct json_writer *w, uint32_t iteration, const cha
         for (unsigned shown = 0; shown < ARTIFACTS_SHOWN && (name = outside_list_next(&list));) {
             if (name[0] == '.')
                 continue;
-            json_write_string(w, op_quote(name).text);
+            json_write_string(w, utf8_quote(name).text);
             shown++;
         }
         outside_list_close(&list);

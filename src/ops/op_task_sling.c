@@ -140,7 +140,7 @@ static int push_group(struct op_call *call, struct slinging *s, const struct eng
         return op_fail(call, -E2BIG,
                        "group '%s' has %zu drafts, and %d tasks can be slung at once; 'sluice "
                        "sling --all --group' slings them in parts",
-                       op_quote(group->name).text, count, OP_LIST_MAX);
+                       utf8_quote(group->name).text, count, OP_LIST_MAX);
     task_id *drafts = arena_alloc(op_arena(call), (count + 1) * sizeof(*drafts));
     (void)core_group_members(core, group->id, true, drafts, count);
     qsort(drafts, count, sizeof(*drafts), compare_tasks);
@@ -185,9 +185,9 @@ static int push_named(struct op_call *call, struct slinging *s, const char *name
         return op_fail(call, -ENOENT,
                        "'%s' is a project, and no task or group: 'sluice sling --all --project' "
                        "slings its drafts",
-                       op_quote(name).text);
+                       utf8_quote(name).text);
     if (!task && call->err.code == -EINVAL) /* not even in the form of an id */
-        return op_fail(call, -ENOENT, "there is no task and no group '%s'", op_quote(name).text);
+        return op_fail(call, -ENOENT, "there is no task and no group '%s'", utf8_quote(name).text);
     return task ? push_task(call, s, task) : call->err.code;
 }
 
@@ -416,7 +416,7 @@ static int check_children_move(struct op_call *call, const struct slinging *s, t
         if (!item || !item->moves)
             return op_fail(call, -EBUSY,
                            "task '%s' cannot move to project '%s': '%s' is below it and stays",
-                           op_id(call, task), op_quote(op_text(call, "project")).text,
+                           op_id(call, task), utf8_quote(op_text(call, "project")).text,
                            op_id(call, children[i]));
     }
     return 0;
@@ -460,7 +460,7 @@ static void keep_spec(struct op_call *call, const struct slinging *s, task_id ta
 
 static int check_copies(struct op_call *call, struct slinging *s, const task_id *tasks) {
     struct batch *batch = &s->moves;
-    struct utf8_quoted project = op_quote(op_text(call, "project"));
+    struct utf8_quoted project = utf8_quote(op_text(call, "project"));
     int r = batch_read(batch, s->moved, NULL, &call->err);
     if (r == 0)
         r = batch_check(batch, &call->err);
@@ -471,7 +471,7 @@ static int check_copies(struct op_call *call, struct slinging *s, const task_id 
         const struct submission *copy = sling_item_of(s, tasks[i])->copy = &batch->entries[i];
         if (copy->already)
             return op_fail(call, -EEXIST, "project '%s' has '%s' already: '%s'", project.text,
-                           op_quote(copy->external_id).text, op_id(call, copy->spec.id));
+                           utf8_quote(copy->external_id).text, op_id(call, copy->spec.id));
     }
     for (size_t i = 0; i < batch->count; i++)
         keep_spec(call, s, tasks[i], &batch->entries[i].spec);
@@ -574,7 +574,7 @@ static int read_works(struct op_call *call, struct slinging *s) {
             return op_fail(call, -EINVAL, "task '%s' of 'work' is not in 'tasks'",
                            op_id(call, work->named));
         if (item->work)
-            return op_fail(call, -EINVAL, "task '%s' is twice in 'work'", op_quote(name).text);
+            return op_fail(call, -EINVAL, "task '%s' is twice in 'work'", utf8_quote(name).text);
         item->work = work;
     }
     if (count > 0 && op_json(call, "steps"))
@@ -639,7 +639,7 @@ static int check_steps(struct op_call *call, struct sling_work *work, task_id ta
         return 0;
     const char *name = batch->entries ? batch->entries[batch->index].name : NULL;
     call->index = (int64_t)batch->index;
-    return name ? error_prefix(&call->err, "step '%s' of task '%s'", op_quote(name).text,
+    return name ? error_prefix(&call->err, "step '%s' of task '%s'", utf8_quote(name).text,
                                op_id(call, task))
                 : error_prefix(&call->err, "step %zu of task '%s'", batch->index + 1,
                                op_id(call, task));
@@ -728,7 +728,7 @@ static int check_state(struct op_call *call, struct sling_item *item) {
     if (!force && named && strcmp(project, named) != 0)
         return op_fail(call, -EPERM,
                        "task '%s' is of project '%s', not of '%s'; force moves a draft there",
-                       op_id(call, item->task), project, op_quote(named).text);
+                       op_id(call, item->task), project, utf8_quote(named).text);
     if (!force && !item->epic && (task_state_is_live(t.state) || task_state_is_final(t.state)))
         return op_fail(call, -EBUSY, "task '%s' is %s: only a draft can be slung",
                        op_id(call, item->task), task_state_name(t.state));
@@ -765,7 +765,7 @@ static int check_state(struct op_call *call, struct sling_item *item) {
     const char *group = op_text(call, "group"), *other = op_group_name(call->engine, item->group);
     if (r == 0 && group && other && strcmp(group, other) != 0 && !force)
         r = op_fail(call, -EPERM, "task '%s' is in group '%s' already; force moves it",
-                    op_id(call, item->task), op_quote(other).text);
+                    op_id(call, item->task), utf8_quote(other).text);
     return r;
 }
 
@@ -784,7 +784,7 @@ static int check_names(struct op_call *call) {
         return op_fail(call, -EINVAL, "'no_group' does not go with 'group' or 'owned'");
     if (there && there->owned && there->closed)
         return op_fail(call, -EBUSY, "group '%s' was closed by its owner: choose another name",
-                       op_quote(group).text);
+                       utf8_quote(group).text);
     return 0;
 }
 
@@ -987,12 +987,12 @@ static int check_submission(struct op_call *call, const struct sling_item *item)
     if (no_agent || no_limiter)
         return op_fail(call, -ENOENT, "%s '%s' of task '%s' is not configured any more",
                        no_agent ? "agent" : "limiter",
-                       op_quote(no_agent ? item->agent : item->limiter).text,
+                       utf8_quote(no_agent ? item->agent : item->limiter).text,
                        op_id(call, item->task));
     if (agent && fresh && item->prompted && engine_check_agent(call->engine, agent, NULL) != 0)
         return op_fail(call, -EINVAL,
                        "task '%s' is a prompt, and agent '%s' has no command to be told it",
-                       op_id(call, item->task), op_quote(agent).text);
+                       op_id(call, item->task), utf8_quote(agent).text);
     if (op_text(call, "args") && fresh && !item->prompted && !item->work && !item->container
         && !op_json(call, "steps"))
         return op_fail(call, -EINVAL,

@@ -31,7 +31,7 @@ static int run_add(struct op_call *call) {
         return op_fail(call, -EINVAL,
                        "'%s' is no name of a token: use 1 to %u letters, digits, dots, hyphens and "
                        "underscores",
-                       op_quote(name).text, ACCESS_NAME_MAX);
+                       utf8_quote(name).text, ACCESS_NAME_MAX);
     struct engine_access draft = {
         .name = (char *)name,
         .scope = scope ? access_scope_find(scope) : ACCESS_READ,
@@ -92,7 +92,7 @@ static int run_revoke(struct op_call *call) {
     if (!access)
         return op_fail(call, -ENOENT,
                        "there is no token '%s': 'sluice token list' shows those that there are",
-                       op_quote(name).text);
+                       utf8_quote(name).text);
     (void)op_answer(call, "s:s, s:s", "id", access->id, "name", access->name);
     engine_end_access(call->engine, arena_strdup(op_arena(call), access->id), op_actor(call));
     return 0;

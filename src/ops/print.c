@@ -118,7 +118,8 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
     if (v->gate == GATE_ARTIFACT && !v->open && engine_artifact(engine, task, &path))
         strbuf_printf(out, "waits for '%s': it may start when that is there", strbuf_text(&path));
     else if (v->gate != GATE_HELD || v->open
-             || (!engine_budget_why(engine, task, out) && !engine_denied_why(engine, task, out)))
+             || (!engine_explain_budget_hold(engine, task, out)
+                 && !engine_explain_denied_hold(engine, task, out)))
         verdict_message(v, op_symbols(engine), engine_names(engine), out);
     if (v->gate == GATE_BREAKER && !v->open && v->key)
         engine_put_trouble(engine, TROUBLE_AGENT, op_name_of(engine, v->key), out);

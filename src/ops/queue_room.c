@@ -51,7 +51,7 @@ static void print_delayed(struct op_call *call, const struct queue_room *a, stru
         sym symbol = op_symbol(call->engine, kind);
         amount depth = symbol ? core_queue_depth(engine_core(call->engine), symbol) : 0;
         if (depth > 0)
-            strbuf_printf(text, "; %s %" PRId64, op_quote(kind).text, depth);
+            strbuf_printf(text, "; %s %" PRId64, utf8_quote(kind).text, depth);
     }
     strbuf_putc(text, ')');
 }

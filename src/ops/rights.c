@@ -57,7 +57,7 @@ int access_check_changes(struct op_call *call, const struct config_change *items
         return op_fail(call, -EACCES,
                        "'%s' is not changed by TCP, because it may decide what program runs or who "
                        "gets in: use 'sluice config set' on that machine",
-                       op_quote(items[i].key).text);
+                       utf8_quote(items[i].key).text);
     }
     return 0;
 }
@@ -106,7 +106,7 @@ static int check_seen(struct op_call *call, const char *id) {
                : (op_fail(
                    call, -EACCES,
                    "'%s' is not below '%s': a run sees itself and what is below it, nothing else",
-                   op_quote(id).text, op_id(call, call->run.task)));
+                   utf8_quote(id).text, op_id(call, call->run.task)));
 }
 
 static int check_descendants(struct op_call *call) {
@@ -138,7 +138,7 @@ static int check_reach(struct op_call *call) {
         if (!id || op_find_task(call, call->engine, id, &(struct error){ 0 }) == call->run.task)
             return 0;
         return op_fail(call, -EACCES, "run '%s' reports of itself, not of '%s'", call->caller,
-                       op_quote(id).text);
+                       utf8_quote(id).text);
     case OP_REACH_SUBTREE:
         return check_seen(call, op_text(call, "id"));
     case OP_REACH_LIST:
@@ -152,7 +152,7 @@ static int check_reach(struct op_call *call) {
         if (own && strcmp(own, name) == 0)
             return 0;
         return op_fail(call, -EACCES, "run '%s' belongs to project '%s', not to '%s'", call->caller,
-                       own ? own : "", op_quote(name).text);
+                       own ? own : "", utf8_quote(name).text);
     case OP_REACH_NONE:
     case OP_REACH_MAX:
         break;

@@ -55,7 +55,7 @@ static int check_slurm_use(const struct submission *s, bool in_slurm, struct err
             return error_set(err, -EINVAL,
                              "'resources': '%s' is of those that run in that partition; say "
                              "'executor': slurm and 'slurm': {\"partition\": …}",
-                             op_quote(s->resource_names.items[i]).text);
+                             utf8_quote(s->resource_names.items[i]).text);
     if (in_slurm && s->resource_names.count >= SUBMISSION_RESOURCES_MAX)
         return error_set(err, -E2BIG, "'resources': a task that runs in Slurm may name %u",
                          SUBMISSION_RESOURCES_MAX - 1);
@@ -247,7 +247,7 @@ static int check_pool(const struct config *config, const char *project, const ch
     }
     return count == 0 ? 0
                       : error_set(err, -EINVAL, "workspace '%s' is none of project '%s': %.300s",
-                                  op_quote(workspace).text, project, strbuf_text(&known));
+                                  utf8_quote(workspace).text, project, strbuf_text(&known));
 }
 
 int submission_check_merge(const struct config *config, const char *project, const char *merge,
@@ -264,7 +264,7 @@ int submission_check_merge(const struct config *config, const char *project, con
                          project);
     if (base_branch && !git_branch_is_valid(base_branch))
         return error_set(err, -EINVAL, "'base_branch' '%s' is no name of a branch",
-                         op_quote(base_branch).text);
+                         utf8_quote(base_branch).text);
     return 0;
 }
 
@@ -275,7 +275,7 @@ const char *submission_branch_note(const struct config *config, const char *proj
     return arena_printf(
         arena,
         "'base_branch' has no effect: project '%s' has no worktrees (projects.%s.workspace_mode)",
-        op_quote(project).text, op_quote(project).text);
+        utf8_quote(project).text, utf8_quote(project).text);
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -293,7 +293,7 @@ static int refuse_unknown(const struct engine *engine, const char *what, const c
     if (strstr(found.text, "; did you mean "))
         return error_set(err, r, "%s", found.text);
     return error_set(err, r, "%s; 'sluice %.*s%s%s' makes it", found.text, (int)(at_name - maker),
-                     maker, op_quote(name).text, at_name + 2);
+                     maker, utf8_quote(name).text, at_name + 2);
 }
 
 static int check_project(struct batch *batch, struct submission *s, struct error *err) {
@@ -361,7 +361,7 @@ static int check_prefix(const struct batch *batch, const struct submission *s, s
     return error_set(err, -EPERM,
                      "external id '%s' has the prefix of project '%s', but the task is for '%s'; "
                      "force overrides",
-                     op_quote(id).text, other->name, s->project);
+                     utf8_quote(id).text, other->name, s->project);
 }
 
 static int submission_check(struct batch *batch, struct submission *s, struct error *err) {
@@ -477,7 +477,7 @@ static int resolve(const struct batch *batch, const struct submission *s, const 
     task_id found = beside ? beside : op_find_task(batch->run, batch->engine, name, err);
     if (batch->run && !beside && !capability_sees(batch->run, found))
         return error_set(err, -EACCES, "'%s' is not below '%s': a run knows of nothing else",
-                         op_quote(name).text, batch->run->caller);
+                         utf8_quote(name).text, batch->run->caller);
     *ret_task = found;
     return found ? 0 : err->code;
 }
@@ -488,16 +488,16 @@ static int link_parent(const struct batch *batch, struct submission *s, struct e
     if (r == -EACCES)
         return error_prefix(err, "'parent'");
     if (r < 0)
-        return error_prefix(err, "parent '%s'", op_quote(name).text);
+        return error_prefix(err, "parent '%s'", utf8_quote(name).text);
     if (s->spec.parent == s->spec.id)
-        return error_set(err, -ELOOP, "task '%s' is its own parent", op_quote(name).text);
+        return error_set(err, -ELOOP, "task '%s' is its own parent", utf8_quote(name).text);
     struct task_view parent;
     if (batch->force || !s->project_row
         || !core_task(engine_core(batch->engine), s->spec.parent, &parent)
         || parent.project == s->project_row->symbol)
         return 0;
     return error_set(err, -EPERM, "parent '%s' is in another project than '%s'; force overrides",
-                     op_quote(name).text, s->project_row->name);
+                     utf8_quote(name).text, s->project_row->name);
 }
 
 static int link_dependency(const struct batch *batch, const struct submission *s, const char *name,
@@ -512,10 +512,10 @@ static int link_dependency(const struct batch *batch, const struct submission *s
     return r == -ENOENT
                ? error_set(err, -ENOENT,
                            "it depends on '%s', which is no task; force lets it wait for one",
-                           op_quote(name).text)
+                           utf8_quote(name).text)
                : error_set(err, -EINVAL,
                            "it depends on '%s', which is no id and no name of this batch",
-                           op_quote(name).text);
+                           utf8_quote(name).text);
 }
 
 static int submission_link(struct batch *batch, struct submission *s, struct error *err) {
@@ -531,7 +531,7 @@ static int submission_link(struct batch *batch, struct submission *s, struct err
         r = link_dependency(batch, s, s->depends_names.items[i], &task, err);
         if (r == 0 && task == s->spec.id)
             r = error_set(err, -ELOOP, "task '%s' depends on itself",
-                          op_quote(s->depends_names.items[i]).text);
+                          utf8_quote(s->depends_names.items[i]).text);
         bool twice = false; /* by its name and by its id */
         for (size_t k = 0; k < s->spec.depends_on_count; k++)
             twice = twice || on[k] == task;
@@ -632,7 +632,7 @@ static void defer_entries(struct batch *batch) {
 
 static void print_entry(const struct submission *s, struct strbuf *out) {
     if (s->name)
-        strbuf_puts(out, op_quote(s->name).text);
+        strbuf_puts(out, utf8_quote(s->name).text);
     else
         strbuf_printf(out, "#%" PRIu64, s->spec.id);
 }
@@ -749,7 +749,7 @@ static int remember_name(struct batch *batch, const char *name, size_t index, st
     uint32_t other = id_map_find(&batch->names, hash, name);
     if (other)
         return error_set(err, -EINVAL, "two tasks of this batch are called '%s': %u and %zu",
-                         op_quote(name).text, other - 1, index);
+                         utf8_quote(name).text, other - 1, index);
     id_map_add(&batch->names, hash, (uint32_t)index + 1);
     return 0;
 }

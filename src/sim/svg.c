@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "core/state_look.h"
+#include "core/state_style.h"
 #include "sim/chart.h"
 #include "sim/sim_report.h"
 #include "sim/text.h"
@@ -492,7 +492,7 @@ void svg_print(const struct sim_case *now, const struct sim_case *with, struct s
                   "height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n<title>",
                   SVG_WIDTH, height, SVG_WIDTH, height);
     svg_escape(out, now->title);
-    const struct state_look *failed = state_look(TASK_FAILED);
+    const struct state_style *failed = state_style(TASK_FAILED);
     strbuf_printf(out,
                   "</title>\n%s.failed,.hatch-failed{stroke:%s}@media "
                   "(prefers-color-scheme:dark){.failed,.hatch-failed{stroke:%s}}\n%s",

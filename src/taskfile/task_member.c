@@ -91,7 +91,7 @@ const struct task_member *task_member_find(const char *name) {
 }
 
 int task_member_unknown(const char *name, struct error *err) {
-    struct quoted quoted = error_quote(name);
+    struct utf8_quoted quoted = utf8_quote(name);
     struct nearest nearest = nearest_to(name);
     for (size_t i = 0; i < task_member_count; i++) {
         nearest_offer(&nearest, task_members[i].name);
@@ -136,7 +136,7 @@ static void put_expected(struct strbuf *out, const struct task_member *m) {
 
 static void put_noun(struct strbuf *out, const json_t *value) {
     if (json_is_string(value))
-        strbuf_printf(out, "'%s'", error_quote(json_string_value(value)).text);
+        strbuf_printf(out, "'%s'", utf8_quote(json_string_value(value)).text);
     else if (json_is_integer(value))
         strbuf_printf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
@@ -162,7 +162,7 @@ static int refuse_entry(const char *what, size_t index, const json_t *value, str
 }
 
 static int refuse_key(const char *expected, const char *key, struct error *err) {
-    return error_set(err, -EINVAL, "expected %s, got '%s'", expected, error_quote(key).text);
+    return error_set(err, -EINVAL, "expected %s, got '%s'", expected, utf8_quote(key).text);
 }
 
 static int refuse(const struct task_member *m, const json_t *value, struct error *err) {
@@ -479,7 +479,7 @@ static int check_pairs(const struct task_member *m, const json_t *value, struct 
             return refuse_key("no names with SLUICE_, which are set for the run", key, err);
         if (!json_is_string(text) && (is_env || !(json_is_integer(text) || json_is_null(text)))) {
             char expected[80];
-            (void)snprintf(expected, sizeof(expected), "a text for '%s'", error_quote(key).text);
+            (void)snprintf(expected, sizeof(expected), "a text for '%s'", utf8_quote(key).text);
             return refuse_as(-EINVAL, expected, text, err);
         }
         bytes += strlen(key) + json_string_length(text) + 2;

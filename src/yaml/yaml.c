@@ -456,7 +456,7 @@ int yaml_json(const char *name, const struct yaml_node *node, bool typed, json_t
 struct yaml_noun yaml_noun(const struct yaml_node *node) {
     struct yaml_noun ret = { "" };
     if (node->kind == YAML_SCALAR && yaml_type(node) != YAML_NULL)
-        (void)snprintf(ret.text, sizeof(ret.text), "'%s'", error_quote(node->text).text);
+        (void)snprintf(ret.text, sizeof(ret.text), "'%s'", utf8_quote(node->text).text);
     else
         (void)snprintf(ret.text, sizeof(ret.text), "%s",
                        node->kind == YAML_LIST      ? "a list"

@@ -482,7 +482,7 @@ STAND_IN const struct engine_group *engine_find_group(const struct engine *e, co
     return NULL;
 }
 
-STAND_IN bool engine_budget_why(const struct engine *e, task_id task, struct strbuf *out) {
+STAND_IN bool engine_explain_budget_hold(const struct engine *e, task_id task, struct strbuf *out) {
     (void)e;
     (void)task;
     (void)out;

@@ -87,7 +87,7 @@ FAILED_TEST(what_ends_while_the_disk_is_full_is_recorded_once_when_it_is_not) {
     assert_int_equal(kit_stats(&kit).ends, RUNS);
     assert_int_equal(kit_stats(&kit).starts, RUNS);
     assert_int_equal(engine_tally_at(kit.engine, 0)->runs, RUNS);
-    assert_int_equal(engine_ended_as(kit.engine, OUTCOME_OK), RUNS);
+    assert_int_equal(engine_outcome_count(kit.engine, OUTCOME_OK), RUNS);
     assert_int_equal(fake_start_count(), RUNS);
     kit_restart(&kit);
     for (task_id task = 1; task <= RUNS; task++)

@@ -57,13 +57,14 @@ TEST(a_grant_is_taken_from_the_parent_and_its_rest_goes_back) {
     begin(&kit);
     add_child(&kit, 2, 1);
     limit_tokens(&kit, 1, 1000);
-    engine_hand(&kit.engine, 1, 2, (struct engine_amounts){ .tokens = 400, .usd = ALLOWANCE_NONE });
-    assert_int_equal(engine_left(&kit.engine, 1).tokens, 600);
+    engine_grant_budget(&kit.engine, 1, 2,
+                        (struct engine_amounts){ .tokens = 400, .usd = ALLOWANCE_NONE });
+    assert_int_equal(engine_budget_left(&kit.engine, 1).tokens, 600);
     allowance_get(&kit.engine, 2)->used.tokens = 150;
     allowance_state_changed(&kit.engine, 2, TASK_CANCELED);
-    assert_int_equal(engine_left(&kit.engine, 1).tokens, 850);
+    assert_int_equal(engine_budget_left(&kit.engine, 1).tokens, 850);
     allowance_state_changed(&kit.engine, 2, TASK_CANCELED); /* once */
-    assert_int_equal(engine_left(&kit.engine, 1).tokens, 850);
+    assert_int_equal(engine_budget_left(&kit.engine, 1).tokens, 850);
     part_kit_free(&kit);
 }
 
@@ -74,12 +75,12 @@ TEST(a_reopened_child_takes_as_much_of_its_rest_as_is_left) {
     add_child(&kit, 3, 1);
     limit_tokens(&kit, 1, 1000);
     struct engine_amounts some = { .tokens = 400, .usd = ALLOWANCE_NONE };
-    engine_hand(&kit.engine, 1, 2, some);
+    engine_grant_budget(&kit.engine, 1, 2, some);
     allowance_state_changed(&kit.engine, 2, TASK_CANCELED);
     some.tokens = 900;
-    engine_hand(&kit.engine, 1, 3, some);
+    engine_grant_budget(&kit.engine, 1, 3, some);
     allowance_state_changed(&kit.engine, 2, TASK_WAITING);
-    assert_int_equal(engine_left(&kit.engine, 1).tokens, 0);
+    assert_int_equal(engine_budget_left(&kit.engine, 1).tokens, 0);
     assert_int_equal(allowance_find(&kit.engine, 2)->granted.tokens, 100);
     part_kit_free(&kit);
 }
@@ -87,9 +88,10 @@ TEST(a_reopened_child_takes_as_much_of_its_rest_as_is_left) {
 TEST(a_lent_amount_is_for_children_only) {
     struct part_kit kit;
     begin(&kit);
-    assert_int_equal(engine_left(&kit.engine, 1).tokens, ALLOWANCE_NONE);
-    engine_lend(&kit.engine, 1, (struct engine_amounts){ .tokens = 50, .usd = ALLOWANCE_NONE });
-    assert_int_equal(engine_left(&kit.engine, 1).tokens, 50);
+    assert_int_equal(engine_budget_left(&kit.engine, 1).tokens, ALLOWANCE_NONE);
+    engine_lend_budget(&kit.engine, 1,
+                       (struct engine_amounts){ .tokens = 50, .usd = ALLOWANCE_NONE });
+    assert_int_equal(engine_budget_left(&kit.engine, 1).tokens, 50);
     assert_int_equal(allowance_limit(&kit.engine, 1).tokens, UNLIMITED);
     part_kit_free(&kit);
 }
@@ -104,7 +106,7 @@ TEST(a_task_without_budget_is_held_until_the_limit_is_raised) {
     kit.run_count = 0;
     part_kit_step(&kit, STEP_BEFORE_DECIDE);
     assert_int_equal(part_kit_state(&kit, 1), TASK_HELD);
-    assert_true(engine_budget_why(&kit.engine, 1, &why));
+    assert_true(engine_explain_budget_hold(&kit.engine, 1, &why));
     assert_non_null(strstr(strbuf_text(&why), "has used 120 of 100 tokens"));
     assert_int_equal(part_kit_apply(&kit, FACT_RELEASE, 1), 0);
     part_kit_step(&kit, STEP_BEFORE_DECIDE); /* no operation bypasses a budget */

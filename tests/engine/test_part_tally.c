@@ -20,7 +20,7 @@ TEST(ends_count_once_their_commit_is_on_disk) {
     part_kit_step(&kit, STEP_STORED);
     assert_int_equal(engine_tally_count(&kit.engine), 1);
     assert_int_equal(engine_tally_at(&kit.engine, 0)->tokens_in, 10);
-    assert_int_equal(engine_ended_as(&kit.engine, OUTCOME_OK), 1);
+    assert_int_equal(engine_outcome_count(&kit.engine, OUTCOME_OK), 1);
     part_kit_free(&kit);
 }
 

@@ -73,7 +73,7 @@ static void assert_held_for_budget(struct ops *o, task_id task) {
 
 static void assert_why(struct ops *o, task_id task, const char *message) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    assert_true(engine_budget_why(o->engine, task, &why));
+    assert_true(engine_explain_budget_hold(o->engine, task, &why));
     assert_string_equal(strbuf_text(&why), message);
 }
 
@@ -319,8 +319,8 @@ TEST(the_rest_of_a_child_goes_back_to_its_parent) {
     open_roomy(&o, OPS_SQLITE, NULL);
     task_id task = given_run(&o, "\"project\":\"web\",\"tokens\":1000,\"usd\":10,");
     task_id child = child_of(&o, task, "\"tokens\":600,\"usd\":4,", 200, NULL);
-    assert_int_equal(engine_left(o.engine, task).tokens, 400);
-    assert_int_equal(engine_left(o.engine, task).usd, 6000000);
+    assert_int_equal(engine_budget_left(o.engine, task).tokens, 400);
+    assert_int_equal(engine_budget_left(o.engine, task).usd, 6000000);
     (void)child_of(&o, task, "\"tokens\":1,\"usd\":6.01,", 403, "'web-1' has $6.00 left");
     (void)child_of(&o, task, "\"tokens\":401,\"usd\":1,", 403, "'web-1' has 400 left");
     (void)child_of(&o, task, "\"tokens\":1,", 403, "say what the child may cost");
@@ -328,10 +328,10 @@ TEST(the_rest_of_a_child_goes_back_to_its_parent) {
     reports(&o, child, 250, "1.5");
     ends(&o, child, 0);
     assert_int_equal(view(&o, child).state, TASK_DONE);
-    assert_int_equal(engine_left(o.engine, task).tokens, 750);
-    assert_int_equal(engine_left(o.engine, task).usd, 8500000);
+    assert_int_equal(engine_budget_left(o.engine, task).tokens, 750);
+    assert_int_equal(engine_budget_left(o.engine, task).usd, 8500000);
     ops_restart(&o);
-    assert_int_equal(engine_left(o.engine, task).tokens, 750);
+    assert_int_equal(engine_budget_left(o.engine, task).tokens, 750);
 }
 
 TEST(a_child_that_is_taken_up_again_takes_its_rest_again) {
@@ -343,11 +343,11 @@ TEST(a_child_that_is_taken_up_again_takes_its_rest_again) {
     if (fake_run_find(child))
         ends(&o, child, 143);
     turns(&o);
-    assert_int_equal(engine_left(o.engine, task).tokens, 1000);
+    assert_int_equal(engine_budget_left(o.engine, task).tokens, 1000);
     (void)child_of(&o, task, "\"tokens\":700,", 200, NULL);
     ops_expect(&o, 200, "POST", "/v1/tasks/retry", "{\"tasks\":[\"web-2\"]}");
     turns(&o);
-    assert_int_equal(engine_left(o.engine, task).tokens, 0);
+    assert_int_equal(engine_budget_left(o.engine, task).tokens, 0);
     assert_int_equal(budget(&o, child).limit.tokens, 300); /* no tree uses more than its root may */
 }
 

@@ -413,7 +413,7 @@ TEST(depth_number_and_slots_of_children_have_limits) {
 }
 
 static int64_t left_of(struct ops *o, task_id task) {
-    return engine_left(o->engine, task).tokens;
+    return engine_budget_left(o->engine, task).tokens;
 }
 
 TEST(tokens_of_children_are_taken_from_their_parent) {

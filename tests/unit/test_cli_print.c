@@ -114,7 +114,7 @@ TEST(texts_are_wrapped_at_blanks) {
 
 TEST(a_list_is_printed_in_pieces_with_one_head) {
     (void)unsetenv("COLUMNS");
-    struct rows list = rows_new(print_task_columns);
+    struct rows list = rows_new(task_list_columns);
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
     json_t *task =
         json_pack("{s:s, s:s, s:s, s:I, s:s}", "id", "web-1", "state", "ready", "project", "web",

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "cli/top.h"
-#include "core/state_look.h"
+#include "core/state_style.h"
 #include "harness/test.h"
 
 #define NOW INT64_C(1800000000000)

@@ -7,7 +7,7 @@
 #include "core/action.h"
 #include "core/core.h"
 #include "core/policy.h"
-#include "core/state_look.h"
+#include "core/state_style.h"
 #include "core/task_graph.h"
 #include "harness/test.h"
 
@@ -41,7 +41,7 @@ static void check_color(const char *color) {
 
 TEST(every_state_has_a_symbol_of_its_own) {
     for (int i = 0; i < TASK_STATE_MAX; i++) {
-        const struct state_look *a = state_look((enum task_state)i);
+        const struct state_style *a = state_style((enum task_state)i);
         assert_true(a->symbol && a->ascii && a->outline && a->solid);
         assert_int_equal(strlen(a->ascii), 1);
         assert_true(*a->outline);
@@ -49,7 +49,7 @@ TEST(every_state_has_a_symbol_of_its_own) {
         check_color(a->light);
         check_color(a->dark);
         for (int j = 0; j < i; j++) {
-            const struct state_look *b = state_look((enum task_state)j);
+            const struct state_style *b = state_style((enum task_state)j);
             assert_string_not_equal(a->symbol, b->symbol);
             assert_string_not_equal(a->ascii, b->ascii);
             /* An unknown state is never drawn. */

@@ -83,7 +83,7 @@ bool engine_denial(const struct engine *e, task_id task, struct engine_denial *r
     return true;
 }
 
-bool engine_denied_why(const struct engine *e, task_id task, struct strbuf *out) {
+bool engine_explain_denied_hold(const struct engine *e, task_id task, struct strbuf *out) {
     struct engine_denial d;
     if (!engine_denial(e, task, &d))
         return false;
@@ -117,7 +117,7 @@ int engine_check_allow(const struct engine *e, task_id task, struct error *err) 
 void denied_check_task(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    if (!denied_is_held(t) || !engine_denied_why(e, t->id, &why))
+    if (!denied_is_held(t) || !engine_explain_denied_hold(e, t->id, &why))
         return;
     _cleanup_(freep) char *key = xasprintf("denied:%s", engine_task_id(e, t->id, id));
     alert_raise(e, key, t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));

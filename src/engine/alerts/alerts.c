@@ -213,7 +213,7 @@ static bool is_held_by_budget(const struct task_spec *t) {
 static void check_held_by_budget(struct engine *e, const struct task_spec *t) {
     char id[ENGINE_ID_MAX];
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
-    if (!is_held_by_budget(t) || !engine_budget_why(e, t->id, &why))
+    if (!is_held_by_budget(t) || !engine_explain_budget_hold(e, t->id, &why))
         return;
     _cleanup_(freep) char *key = xasprintf("budget:%s", engine_task_id(e, t->id, id));
     alert_raise(e, key, t->id, t->attempt, "'%s' is held: %s", id, strbuf_text(&why));

@@ -86,7 +86,7 @@ const struct spent_row *engine_tally_at(const struct engine *e, size_t index) {
     return &tally_of(e)->pairs.items[index];
 }
 
-uint64_t engine_ended_as(const struct engine *e, enum outcome outcome) {
+uint64_t engine_outcome_count(const struct engine *e, enum outcome outcome) {
     return tally_of(e)->outcomes[outcome];
 }
 

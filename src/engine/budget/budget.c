@@ -304,7 +304,7 @@ static bool is_held(const struct task_view *view) {
     return view->state == TASK_HELD && view->hold == HOLD_BUDGET && view->not_before == 0;
 }
 
-bool engine_budget_why(const struct engine *e, task_id task, struct strbuf *out) {
+bool engine_explain_budget_hold(const struct engine *e, task_id task, struct strbuf *out) {
     static const char *const options[] = { [BOUND_RUN_TOKENS] = "--run-tokens N",
                                            [BOUND_RUN_USD] = "--run-usd X",
                                            [BOUND_TOKENS] = "--tokens N",
@@ -520,7 +520,7 @@ static int64_t left_of(int64_t limit, int64_t lent, int64_t used, int64_t handed
     return known_amount(left);
 }
 
-struct engine_amounts engine_left(const struct engine *e, task_id task) {
+struct engine_amounts engine_budget_left(const struct engine *e, task_id task) {
     const struct allowance *a = allowance_find(e, task);
     struct engine_amounts limit = allowance_limit(e, task);
     struct engine_amounts lent = a ? a->lent : none;
@@ -532,14 +532,15 @@ struct engine_amounts engine_left(const struct engine *e, task_id task) {
     };
 }
 
-void engine_lend(struct engine *e, task_id task, struct engine_amounts amounts) {
+void engine_lend_budget(struct engine *e, task_id task, struct engine_amounts amounts) {
     struct allowance *a = allowance_get(e, task);
     take_limits(&a->lent, amounts);
     allowance_write(e, a);
 }
 
-void engine_hand(struct engine *e, task_id parent, task_id child, struct engine_amounts amounts) {
-    struct engine_amounts left = engine_left(e, parent);
+void engine_grant_budget(struct engine *e, task_id parent, task_id child,
+                         struct engine_amounts amounts) {
+    struct engine_amounts left = engine_budget_left(e, parent);
     bool tokens = left.tokens != ALLOWANCE_NONE && amounts.tokens > 0;
     bool usd = left.usd != ALLOWANCE_NONE && amounts.usd > 0;
     if (!tokens && !usd)
@@ -603,7 +604,7 @@ static void take_again(struct engine *e, struct allowance *a) {
     struct allowance *parent = parent_of(e, a->task, &state);
     if (!parent)
         return;
-    struct engine_amounts left = engine_left(e, parent->task);
+    struct engine_amounts left = engine_budget_left(e, parent->task);
     int64_t tokens = smaller(a->back.tokens, left.tokens), usd = smaller(a->back.usd, left.usd);
     parent->handed.tokens += tokens;
     parent->handed.usd += usd;

@@ -55,7 +55,7 @@ struct end_delivery;
 bool workspace_finish(struct engine *e, const struct live_run *run,
                       const struct worktree_record *record, const struct end_delivery *so_far);
 /* The pool path that the run used and its task shall request; 0: none, or it already does. */
-sym pool_left_in(const struct engine *e, const struct live_run *run);
+sym pool_path_to_request(const struct engine *e, const struct live_run *run);
 /* Its end was applied: the path is free. */
 void workspace_release(struct engine *e, task_id task);
 /* Stops the task: the work on its workspace is aborted, if possible. */

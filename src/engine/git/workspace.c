@@ -421,7 +421,7 @@ static const char *pool_path_of_run(const struct engine *e, const struct live_ru
     return pool_find(&pool, folder);
 }
 
-sym pool_left_in(const struct engine *e, const struct live_run *run) {
+sym pool_path_to_request(const struct engine *e, const struct live_run *run) {
     const char *path = pool_path_of_run(e, run);
     const char *wanted = requested_path(e, run->task);
     if (!path || (wanted && strcmp(wanted, path) == 0))

@@ -20,14 +20,14 @@
 #define SHOWN_MAX 500 /* bytes of the line */
 #define DEPTH_MAX 6
 
-bool engine_live(const struct engine *e, task_id task, struct engine_live *ret) {
+bool engine_live_details(const struct engine *e, task_id task, struct engine_live_details *ret) {
     const struct live_run *run = run_find(e, task);
     if (!run)
         return false;
-    *ret = (struct engine_live){ .agent = run->agent,
-                                 .iteration = run->iteration,
-                                 .tokens_cached = run->tokens_cached,
-                                 .cost_micro_usd = run->cost_micro_usd };
+    *ret = (struct engine_live_details){ .agent = run->agent,
+                                         .iteration = run->iteration,
+                                         .tokens_cached = run->tokens_cached,
+                                         .cost_micro_usd = run->cost_micro_usd };
     return true;
 }
 

@@ -444,7 +444,7 @@ static void conclude(struct engine *e, struct live_run *run, struct run_ending *
     fact.ended.limit_reported = run->limited_until > 0;
     fact.ended.output = run_end_showed_life(end);
     fact.ended.before_agent = ended_before_agent(e, run, end);
-    fact.ended.workspace = end->started_at ? pool_left_in(e, run) : 0;
+    fact.ended.workspace = end->started_at ? pool_path_to_request(e, run) : 0;
     fact.ended.tokens = run_tokens(run);
     fact.ended.money = run->cost_micro_usd;
     if (ending->reported)

@@ -1,5 +1,5 @@
-/* state_look.c: see state_look.h. */
-#include "core/state_look.h"
+/* state_style.c: see state_style.h. */
+#include "core/state_style.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #define TRIANGLE "M4.5 2.8v10.4L13 8z"
 
 /* clang-format off */
-static const struct state_look looks[] = {
+static const struct state_style looks[] = {
     [TASK_ABSENT] = { .symbol = "?", .ascii = "?", .color8 = -1, .color256 = -1,
         .outline = CIRCLE, .solid = "", .light = "#666e76", .dark = "#8b949c" },
     [TASK_DRAFT] = { .symbol = "◌", .ascii = "_", .color8 = -1, .color256 = -1, .dim = true,
@@ -42,7 +42,7 @@ static const struct state_look looks[] = {
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(looks) == TASK_STATE_MAX, "a state has no look");
 
-const struct state_look *state_look(enum task_state state) {
+const struct state_style *state_style(enum task_state state) {
     return &looks[state];
 }
 

@@ -1,4 +1,4 @@
-/* state_look.h: the appearance of task states on the dashboard, in `sluice top`, lists, graphs and
+/* state_style.h: the appearance of task states on the dashboard, in `sluice top`, lists, graphs and
  * SVG. The dashboard gets the table as generated files (sluiced --api typescript and css).
  *
  * Every state has its own symbol, so that none depends on color alone. The colors are
@@ -9,7 +9,7 @@
 
 #include "core/model.h"
 
-struct state_look {
+struct state_style {
     const char *symbol, *ascii; /* one column each; ascii: where UTF-8 cannot be shown */
     /* The symbol as SVG paths in a box of 16 x 16: lines, and filled areas. */
     const char *outline, *solid; /* solid "": none */
@@ -20,7 +20,7 @@ struct state_look {
     const char *light, *dark; /* #rrggbb on a light and on a dark background */
 };
 
-const struct state_look *state_look(enum task_state state);
+const struct state_style *state_style(enum task_state state);
 const char *state_symbol(enum task_state state, bool unicode);
 /* TASK_ABSENT: no such state. */
 enum task_state task_state_find(const char *name);
