@@ -409,7 +409,11 @@ static void put_lease(const struct verdict *v, const struct symbol_table *symbol
         after = "' comes back slowly after a rate limit";
     if (v->lease == LEASE_SERIAL && !v->key)
         key = "-";
-    strbuf_printf(out, "%s%s%s", texts[v->lease].before, after ? key : "", after ? after : "");
+    strbuf_puts(out, texts[v->lease].before); /* faster than printf: `plan` explains every task */
+    if (after) {
+        strbuf_puts(out, key);
+        strbuf_puts(out, after);
+    }
     if (v->lease == LEASE_WORKSPACE && v->about)
         strbuf_printf(out, " by '%s'", task_name(names, v->about));
     if (v->lease == LEASE_TASK || v->lease == LEASE_AGENTS || v->lease == LEASE_SERIAL

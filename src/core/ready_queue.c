@@ -579,7 +579,7 @@ struct ranked {
     uint32_t task;
 };
 
-static bool before_by_wait(const void *ctx, uint32_t item) {
+static bool is_before_in_project(const void *ctx, uint32_t item) {
     const struct ranked *a = ctx;
     return task_before_in_project(a->c, item, a->task);
 }
@@ -594,7 +594,7 @@ static bool is_before_by_rank(const void *ctx, uint32_t item) {
     return task_before_by_rank(a->c, item, a->task);
 }
 
-static bool before_by_age(const void *ctx, uint32_t item) {
+static bool is_before_by_age(const void *ctx, uint32_t item) {
     const struct ranked *a = ctx;
     return task_before_by_age(a->c, item, a->task);
 }
@@ -605,8 +605,8 @@ static amount before_in_class(const struct ranked *a, const struct queue_class *
         return k->project < t->project ? (amount)k->by_created.count + k->parked_by_created.count
                                        : 0;
     if (t->state == TASK_READY && queue_overdue(a->c, t))
-        return (amount)order_list_rank(&k->by_ready, before_by_wait, a)
-               + order_list_rank(&k->parked_by_ready, before_by_wait, a);
+        return (amount)order_list_rank(&k->by_ready, is_before_in_project, a)
+               + order_list_rank(&k->parked_by_ready, is_before_in_project, a);
     amount by_rank = (amount)order_list_rank(&k->by_created, is_before_by_rank, a)
                      + order_list_rank(&k->parked_by_created, is_before_by_rank, a);
     amount overdue = (amount)order_list_rank(&k->by_ready, is_overdue, a)
@@ -622,7 +622,7 @@ amount core_queue_position(const struct core *c, task_id id) {
     if (state != TASK_WAITING && state != TASK_READY)
         return 0;
     struct ranked a = { c, task };
-    amount before = order_list_rank(&c->waiting, before_by_age, &a);
+    amount before = order_list_rank(&c->waiting, is_before_by_age, &a);
     for (uint32_t h = 1; h < c->classes.next; h++) {
         if (class_at(c, h)->domain)
             before += before_in_class(&a, class_at(c, h));

@@ -29,10 +29,10 @@
 #include "rundir/record.h"
 #include "rundir/rundir.h"
 
-#define LOW_DESCRIPTORS 10 /* keep 0-9 free for the command */
-#define MARK_VARIABLE   "SLUICE_ASIDE="
-#define GUARD_GRACE     SECONDS(3) /* default of struct helper_guard.grace */
-#define GUARD_MARGIN    SECONDS(5) /* after the grace period, before the guard itself is killed */
+#define LOW_DESCRIPTORS   10 /* keep 0-9 free for the command */
+#define MARK_VARIABLE     "SLUICE_ASIDE="
+#define HELPER_KILL_DELAY SECONDS(3) /* default of struct helper_guard.grace */
+#define GUARD_MARGIN      SECONDS(5) /* after the grace period, before the guard itself is killed */
 
 struct guard_report {
     bool is_there; /* it exited by itself and its tree is empty */
@@ -65,7 +65,7 @@ static void format_spec(const struct helper_spec *spec, struct strbuf *out) {
     full.check_count = 0;
     full.prompt = full.stdin_path = NULL;
     full.idle_timeout = 0;
-    full.grace = spec->guard->grace ? spec->guard->grace : GUARD_GRACE;
+    full.grace = spec->guard->grace ? spec->guard->grace : HELPER_KILL_DELAY;
     full.stop_signal = SIGTERM;
     full.log_head = full.log_tail = 0;
     run_spec_format(&full, out);
@@ -379,7 +379,8 @@ int helper_start(struct loop *loop, const struct helper_spec *spec, helper_ended
     h->pidfd = h->pipe = h->report = -1;
     if (spec->guard) {
         h->has_guard = true;
-        h->guard_patience = (spec->guard->grace ? spec->guard->grace : GUARD_GRACE) + GUARD_MARGIN;
+        h->guard_patience =
+            (spec->guard->grace ? spec->guard->grace : HELPER_KILL_DELAY) + GUARD_MARGIN;
         h->over = spec->guard->over;
         h->over_ctx = spec->guard->ctx;
     }
@@ -447,7 +448,7 @@ static unsigned sweep_marked(bool (*wanted)(void *ctx, pid_t pid), struct strbuf
     for (unsigned i = 0; i < swept.count; i++)
         (void)proc_signal(fds[i], SIGCONT); /* a stopped process would receive it too late */
     if (signal != SIGKILL)                  /* a guard has its grace period before it is killed */
-        await_all(&swept, GUARD_GRACE + GUARD_MARGIN, SIGKILL);
+        await_all(&swept, HELPER_KILL_DELAY + GUARD_MARGIN, SIGKILL);
     await_all(&swept, KILL_PATIENCE, 0);
     for (unsigned i = 0; i < swept.count; i++)
         close(fds[i]);

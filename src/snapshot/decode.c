@@ -98,9 +98,11 @@ static void *member_of(struct reader *r, const struct frame *frame) {
 
 /* JSON numbers consist of digits, signs, a point and an exponent. */
 static bool is_integer(const struct json_token *token) {
-    for (size_t i = 0; i < token->length; i++)
-        if (strchr(".eE", token->text[i]))
+    for (size_t i = 0; i < token->length; i++) {
+        char c = token->text[i];
+        if (c == '.' || c == 'e' || c == 'E')
             return false;
+    }
     return true;
 }
 
