@@ -10,12 +10,6 @@ cluster=$(mktemp -d /tmp/sluice-c-XXXXXX)
 trap '"$SLURM_CLUSTER" stop "$cluster"; rm -rf "$tmp" "$cluster"' EXIT
 trap 'exit 1' INT TERM HUP
 
-rule() {
-    what=$1
-    shift
-    rule "$what" "$@"
-}
-
 run "$SLURM_CLUSTER" start "$cluster" MinJobAge=77 'PartitionName=more Nodes=n1' nonsense
 exits 1 'a word that is no line of slurm.conf is refused'
 says "slurm-cluster: 'nonsense' is no KEY=VALUE for slurm.conf" '… in one sentence'
