@@ -26,15 +26,13 @@ static int apply_clock(struct core *c, const struct fact *fact, struct error *er
     c->now = fact->now;
     fair_expire(c);
     for (uint32_t l = 1; l < c->limiter_count; l++) {
-        time_ms until = c->limiters[l].spec.backoff_until;
-        if (until > before && until <= c->now)
-            c->epoch++;
+        time_ms at = limiter_opens_at(&c->limiters[l]);
+        c->epoch += at > before && at <= c->now;
         limiter_refresh(c, l);
     }
     for (uint32_t a = 1; a < c->agent_count; a++) {
-        time_ms until = c->agents[a].spec.closed_until;
-        if (until > before && until <= c->now)
-            c->epoch++;
+        time_ms at = agent_opens_at(&c->agents[a]);
+        c->epoch += at > before && at <= c->now;
     }
     return 0;
 }
@@ -95,7 +93,9 @@ static int apply_project(struct core *c, const struct fact *fact, struct error *
             "project '%s' has tasks: how it gives them workspaces (workspace_mode) can "
             "be changed when it has none, or while the daemon is down",
             symbol_name(&c->symbols, spec->id));
+    time_ms hours_until = c->loading ? spec->hours_until : p->spec.hours_until;
     p->spec = *spec;
+    p->spec.hours_until = hours_until;
     key_set_cap(c, p->key, spec->max_running);
     key_set_cap(c, p->key_workspaces, spec->workspaces);
     key_set_cap(c, p->key_review, spec->review);
@@ -123,21 +123,23 @@ static int apply_kind(struct core *c, const struct fact *fact, struct error *err
     return 0;
 }
 
-/* Moves the agent's tasks that have no limiter of their own to another limiter or wait clock.
- * `lists` (whether the agent has a failover list) decides which. */
-static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter, bool lists) {
+/* Moves the agent's tasks to the limiter and wait clock of its next spec; those with a limiter of
+ * their own keep that. */
+static void agent_move_tasks(struct core *c, uint32_t agent, uint32_t limiter,
+                             const struct agent_spec *next) {
     queue_empty(c);
     for (uint32_t h = 1; h < c->tasks.next; h++) {
         struct task *t = task_at(c, h);
-        if (t->state == TASK_ABSENT || t->agent != agent || (t->flags & TASK_OWN_LIMITER))
+        if (t->state == TASK_ABSENT || t->agent != agent)
             continue;
+        uint32_t to_limiter = t->flags & TASK_OWN_LIMITER ? t->limiter : limiter;
         if (task_state_is_live(t->state)) { /* its order may be refused: keep its wait */
-            bool chooses = lists && !failover_is_bound(t);
-            struct wait_key to = { t->project, limiter, chooses ? agent : 0 };
+            bool has_clock = queue_agent_has_clock(next, failover_is_bound(t));
+            struct wait_key to = { t->project, to_limiter, has_clock ? agent : 0 };
             queue_clock_create(c, to);
             t->ready_clock += queue_clock(c, to) - queue_clock(c, queue_wait_key(c, t));
         }
-        t->limiter = limiter;
+        t->limiter = to_limiter;
         if (t->state == TASK_READY || task_state_is_live(t->state))
             task_changed(c, h); /* its clock changes; its run keeps the old limiter */
     }
@@ -182,12 +184,13 @@ static int apply_agent(struct core *c, const struct fact *fact, struct error *er
         next.launch_failures = last->launch_failures;
         next.openings = last->openings;
         next.closed_until = last->closed_until;
+        next.hours_until = last->hours_until;
     }
     struct agent *a = &c->agents[index];
     bool had_list = a->spec.failover_count > 0, has_list = spec->failover_count > 0;
-    bool moves = a->limiter != limiter || had_list != has_list;
+    bool moves = a->limiter != limiter || had_list != has_list || a->spec.hours != spec->hours;
     if (moves)
-        agent_move_tasks(c, index, limiter, has_list);
+        agent_move_tasks(c, index, limiter, spec);
     c->roster_count += (uint32_t)spec->roster - (uint32_t)a->spec.roster;
     c->list_count += (uint32_t)has_list - (uint32_t)had_list;
     if (spec->roster)
@@ -221,6 +224,7 @@ static int apply_limiter(struct core *c, const struct fact *fact, struct error *
         if (c->loading) /* the configuration was applied before the stored row */
             limiter_take_state(c, &c->limiters[index], spec);
         limiter_refresh(c, index);
+        limiter_refresh_reserve(c, index);
         return 0;
     }
     index = (uint32_t)c->limiter_count++;
@@ -232,6 +236,32 @@ static int apply_limiter(struct core *c, const struct fact *fact, struct error *
     l->changed = !c->loading;
     by_symbol_set(&c->limiter_of, spec->id, index);
     limiter_refresh(c, index);
+    limiter_refresh_reserve(c, index);
+    return 0;
+}
+
+static int apply_limiter_used(struct core *c, const struct fact *fact, struct error *err) {
+    uint32_t index = by_symbol_get(&c->limiter_of, fact->used.limiter);
+    if (!index)
+        return error_set(err, -ENOENT, "limiter '%s' is not known",
+                         symbol_name(&c->symbols, fact->used.limiter));
+    return !limiter_set_quota(c, index, fact->used.window, fact->used.quota);
+}
+
+static int apply_hours(struct core *c, const struct fact *fact, struct error *err) {
+    enum lease_kind scope = fact->hours.scope;
+    const struct by_symbol *map = scope == LEASE_PROJECT ? &c->project_of
+                                  : scope == LEASE_AGENT ? &c->agent_of
+                                                         : &c->limiter_of;
+    uint32_t index = by_symbol_get(map, fact->hours.id);
+    if (!index)
+        return error_set(err, -ENOENT, "%s '%s' is not known", lease_kind_name(scope),
+                         symbol_name(&c->symbols, fact->hours.id));
+    time_ms *until = scope == LEASE_PROJECT ? &c->projects[index].spec.hours_until
+                     : scope == LEASE_AGENT ? &c->agents[index].spec.hours_until
+                                            : &c->limiters[index].spec.hours_until;
+    *until = fact->hours.until;
+    c->epoch++;
     return 0;
 }
 
@@ -452,6 +482,7 @@ static void fill_task(struct core *c, uint32_t task, const struct task_spec *spe
     t->flags = (uint16_t)((spec->parallelizable ? TASK_PARALLELIZABLE : 0)
                           | (spec->review ? TASK_REVIEW : 0)
                           | (spec->artifact_missing ? TASK_ARTIFACT_MISSING : 0)
+                          | (spec->probe_closed ? TASK_PROBE_CLOSED : 0)
                           | (spec->parent ? TASK_HAS_PARENT : 0) | (spec->bound ? TASK_BOUND : 0)
                           | (names->limiter ? TASK_OWN_LIMITER : 0));
     if (!spec->parallelizable)
@@ -652,13 +683,15 @@ static int check_release(struct core *c, uint32_t task, const struct fact *fact,
                : 0;
 }
 
-/* A task that is held by a person or awaits a verdict keeps its state; its usage is checked again
+/* A task that waits for a person or for a check keeps its state; its usage is checked again
  * later. */
 static int check_spent(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
     (void)fact, (void)err;
     const struct task *t = task_at(c, task);
     bool known = t->state == TASK_HELD && t->hold == HOLD_BUDGET && t->not_before == 0;
-    return known || awaits_verdict(t) || (t->state == TASK_HELD && t->hold == HOLD_PERSON);
+    return known || awaits_verdict(t)
+           || (t->state == TASK_HELD
+               && (t->hold == HOLD_PERSON || t->hold == HOLD_QUESTION || t->hold == HOLD_CHECK));
 }
 
 static int apply_clear(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
@@ -726,17 +759,31 @@ static int apply_priority(struct core *c, uint32_t task, const struct fact *fact
     return 0;
 }
 
+static void set_lacking(struct core *c, uint32_t task, enum task_flag flag, bool lacks) {
+    struct task *t = task_at(c, task);
+    t->flags = (uint16_t)(lacks ? t->flags | flag : t->flags & ~flag);
+    task_changed(c, task);
+    task_recheck(c, task);
+}
+
 static int apply_artifact(struct core *c, uint32_t task, const struct fact *fact,
                           struct error *err) {
     (void)err;
-    struct task *t = task_at(c, task);
-    if (fact->artifact_present)
-        t->flags &= (uint16_t)~TASK_ARTIFACT_MISSING;
-    else
-        t->flags |= TASK_ARTIFACT_MISSING;
-    task_changed(c, task);
-    task_recheck(c, task);
+    set_lacking(c, task, TASK_ARTIFACT_MISSING, !fact->artifact_present);
     return 0;
+}
+
+static int apply_probe(struct core *c, uint32_t task, const struct fact *fact, struct error *err) {
+    (void)err;
+    set_lacking(c, task, TASK_PROBE_CLOSED, !fact->probe_open);
+    return 0;
+}
+
+static int check_unanswered(struct core *c, uint32_t task, const struct fact *fact,
+                            struct error *err) {
+    return task_at(c, task)->hold == HOLD_QUESTION
+               ? 0
+               : error_set(err, -EINVAL, "task %" PRIu64 " has asked nothing", fact->task);
 }
 
 static void leave_keys(struct core *c, const struct task *t) {
@@ -1016,6 +1063,7 @@ static const struct fact_rule rules[] = {
     [FACT_PACE]          = { "pace", true, apply_pace },
     [FACT_CLAIM]         = { "claim", true, apply_claim },
     [FACT_EXTERNAL]      = { "external", true, apply_external },
+    [FACT_HOURS]         = { "hours", true, apply_hours },
     [FACT_PAUSE]         = { "pause", true, apply_pause },
     [FACT_RESUME]        = { "resume", true, apply_pause },
     [FACT_AGENT_CLEAR]   = { "agent-clear", false, apply_reopened },
@@ -1024,6 +1072,8 @@ static const struct fact_rule rules[] = {
     [FACT_LOADED]        = { "loaded", true, apply_loaded },
     [FACT_TASK_ADDED]    = { "task-added", true, apply_task_added },
     [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_reopened },
+    [FACT_LIMITER_USED]  = { "limiter-used", true, apply_limiter_used },
+    [FACT_UNANSWERED]    = { "unanswered", ON_TASK(IN(HELD), check_unanswered), BECOMES(FAILED, UNANSWERED) },
     [FACT_SLING]         = { "sling", ON_TASK(ANY, apply_sling), BECOMES(WAITING, SLUNG) },
     [FACT_HOLD]          = { "hold", ON_TASK(QUEUED, apply_hold) },
     [FACT_RELEASE]       = { "release", ON_TASK(IN(HELD), check_release), BECOMES(WAITING, RELEASED) },
@@ -1039,6 +1089,7 @@ static const struct fact_rule rules[] = {
     [FACT_PRIORITY]      = { "priority", ON_TASK(ANY, apply_priority) },
     [FACT_DEPENDENCIES]  = { "dependencies", ON_TASK(ANY, apply_dependencies) },
     [FACT_ARTIFACT]      = { "artifact", ON_TASK(ANY, apply_artifact) },
+    [FACT_PROBE]         = { "probe", ON_TASK(ANY, apply_probe) },
     [FACT_MARKED]        = { "marked", ON_TASK(ANY, check_marked), BECOMES(DONE, MARKED) },
     [FACT_ORDER_REFUSED] = { "order-refused", ON_RUN(IN(STARTING), apply_order_refused) },
     [FACT_RUN_STARTED]   = { "run-started", ON_RUN(IN(STARTING), NULL), BECOMES(RUNNING, EXECUTED) },

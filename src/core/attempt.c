@@ -315,6 +315,8 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
         [OUTCOME_NEW_SESSION] = { TASK_WAITING, REASON_NEW_SESSION },
         [OUTCOME_STUCK] = { TASK_FAILED, REASON_STUCK },
         [OUTCOME_DENIED] = { TASK_HELD, REASON_DENIED, HOLD_DENIED },
+        [OUTCOME_ASKED] = { TASK_HELD, REASON_ASKED, HOLD_QUESTION },
+        [OUTCOME_PENDING] = { TASK_HELD, REASON_PENDING, HOLD_CHECK },
     };
     enum outcome outcome = fact->ended.outcome;
     struct change change = changes[outcome];
@@ -324,6 +326,8 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
         end_unfinished(c, task, fact, REASON_RESTARTS);
     else if (outcome == OUTCOME_INVALID)
         end_unfinished(c, task, fact, REASON_VALIDATION);
+    else if (outcome == OUTCOME_CONFLICT && fact->ended.iterates)
+        end_unfinished(c, task, fact, REASON_CONFLICT);
     else if (outcome == OUTCOME_FAILED)
         end_failed(c, task, fact, REASON_RETRIES);
     else if (outcome == OUTCOME_TIMEOUT)

@@ -220,13 +220,17 @@ const struct order *core_decide(struct core *c, size_t *ret_count) {
     return c->orders;
 }
 
-static time_ms budgets_open_at(const struct core *c) {
+static time_ms projects_open_at(const struct core *c) {
     time_ms at = TIME_NEVER;
     bool closed = !gate_budget_open(c, 0);
     if (closed)
         at = fair_budget_opens(c, 0);
     for (uint32_t p = 1; p < c->project_count; p++) {
-        if (c->projects[p].ready == 0 || gate_budget_open(c, p))
+        if (c->projects[p].ready == 0)
+            continue;
+        if (c->projects[p].spec.hours_until > c->now)
+            at = time_min(at, c->projects[p].spec.hours_until);
+        if (gate_budget_open(c, p))
             continue;
         at = time_min(at, fair_budget_opens(c, p));
         closed = true;
@@ -244,15 +248,15 @@ static time_ms gates_open_at(const struct core *c) {
         const struct limiter *limiter = &c->limiters[l];
         if (limiter->ready == 0 && c->roster_count == 0 && c->list_count == 0)
             continue;
-        if (!limiter->spec.closed && limiter->spec.backoff_until > c->now)
-            at = time_min(at, limiter->spec.backoff_until);
+        if (limiter_opens_at(limiter) > c->now)
+            at = time_min(at, limiter_opens_at(limiter));
         at = time_min(at, limiter_rises_at(c, l));
     }
     for (uint32_t a = 1; a < c->agent_count; a++) {
-        if (c->agents[a].spec.closed_until > c->now)
-            at = time_min(at, c->agents[a].spec.closed_until);
+        if (agent_opens_at(&c->agents[a]) > c->now)
+            at = time_min(at, agent_opens_at(&c->agents[a]));
     }
-    return time_min(at, budgets_open_at(c));
+    return time_min(at, projects_open_at(c));
 }
 
 time_ms core_next_wakeup(const struct core *c) {
@@ -434,7 +438,14 @@ bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {
         .closed = l->spec.closed,
         .probing = limiter_probing(l),
         .last_success = l->spec.last_success,
+        .reserved_until = l->reserved_until > c->now ? l->reserved_until : 0,
+        .hours_until = l->spec.hours_until > c->now ? l->spec.hours_until : 0,
     };
+    for (unsigned w = 0; w < QUOTA_WINDOW_MAX; w++) {
+        ret->windows[w].reserve = limiter_reserve(&l->spec.policy, w);
+        if (l->spec.quota[w].resets_at > c->now)
+            ret->windows[w].quota = l->spec.quota[w];
+    }
     return true;
 }
 

@@ -48,8 +48,10 @@ struct verdict {
     bool ramping;  /* with LEASE_LIMITER: the cap is temporarily reduced */
     bool inactive; /* with GATE_PROJECT: the project is inactive */
     bool closed;   /* with GATE_LIMITER: until it is cleared */
-    bool money;    /* with the budgets: a money budget; used and cap in millionths of a dollar */
-    enum lease_kind lease; /* with GATE_LEASE */
+    bool reserved; /* with GATE_LIMITER: the rest of `window` is; used and cap in percent */
+    enum quota_window window;
+    bool money; /* with the budgets: a money budget; used and cap in millionths of a dollar */
+    enum lease_kind lease; /* with GATE_LEASE; with GATE_HOURS whose: project, agent, limiter */
     sym key;               /* name of the lease, limiter, agent or project */
     sym key_project;       /* with LEASE_SERIAL: project/phase/kind */
     sym key_kind;
@@ -211,6 +213,11 @@ struct limiter_view {
     amount used, cap, full_cap;
     bool closed, probing;
     time_ms last_success; /* of any run that used it; 0: none yet */
+    struct {
+        struct quota quota; /* used_milli 0: unknown, or the window has ended */
+        amount reserve;     /* percent */
+    } windows[QUOTA_WINDOW_MAX];
+    time_ms reserved_until, hours_until; /* 0: open */
 };
 bool core_limiter(const struct core *core, sym limiter, struct limiter_view *ret);
 
@@ -302,6 +309,8 @@ struct agent_state {
     bool open;        /* may get a run, if it has a slot */
     bool closed;      /* its account is closed until cleared */
     bool limited;     /* its account is in backoff */
+    bool reserved;    /* the rest of its account's window is reserved for the owner */
+    bool off_hours;   /* it or its account is outside its opening hours */
     bool broken;      /* its launches failed several times in a row */
     time_ms opens_at; /* with !open; TIME_NEVER: unknown */
 };

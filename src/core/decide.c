@@ -276,7 +276,8 @@ static bool project_has_slots(const struct core *c, uint32_t project) {
     const struct project *p = &c->projects[project];
     const struct project_spec *spec = &p->spec;
     /* Most projects have no limits; skip reading the key. */
-    return gate_project_open(p) && (spec->max_running == UNLIMITED || key_has_slot(c, p->key, 0))
+    return gate_project_open(p) && gate_hours_open(c, spec->hours_until)
+           && (spec->max_running == UNLIMITED || key_has_slot(c, p->key, 0))
            && (spec->workspaces == UNLIMITED || spec->workspaces_kept
                || key_has_slot(c, p->key_workspaces, 0))
            && ((spec->budget == UNLIMITED && !spec->money.is_set) || gate_budget_open(c, project));

@@ -63,17 +63,60 @@ static void explain_prerequisites(struct explaining *x) {
     }
     v = add(x, GATE_ARTIFACT, !(t->flags & TASK_ARTIFACT_MISSING));
     v->about = t->parent ? task_at(c, t->parent)->id : 0;
+    add(x, GATE_PROBE, !(t->flags & TASK_PROBE_CLOSED));
 }
 
-static void explain_breaker_and_limiter(struct explaining *x) {
+/* Names the first that is closed; opens when the last of them does. */
+static void explain_hours(struct explaining *x, time_ms others_at, uint32_t others) {
+    const struct core *c = x->c;
+    const struct project_spec *project = &c->projects[x->t->project].spec;
+    const struct agent_spec *agent = &c->agents[x->with.agent].spec;
+    const struct limiter_spec *limiter = &c->limiters[x->with.limiter].spec;
+    bool by_agent = !gate_hours_open(c, agent->hours_until);
+    bool by_limiter = !gate_hours_open(c, limiter->hours_until);
+    struct verdict *v = add(x, GATE_HOURS, gate_hours_open(c, project->hours_until));
+    v->lease = LEASE_PROJECT;
+    v->key = project->id;
+    v->opens_at = project->hours_until;
+    if (by_agent || by_limiter) {
+        if (v->open) {
+            v->lease = by_agent ? LEASE_AGENT : LEASE_LIMITER;
+            v->key = by_agent ? agent->id : limiter->id;
+            v->count = others;
+        }
+        time_ms both = time_max(agent->hours_until, limiter->hours_until);
+        v->opens_at = time_max(v->opens_at, time_min(both, others_at));
+        v->open = false;
+    }
+}
+
+static void explain_limiter(struct explaining *x, time_ms others_at, uint32_t others) {
+    const struct limiter *l = &x->c->limiters[x->with.limiter];
+    struct verdict *v = add(x, GATE_LIMITER, x->c->now >= limiter_usable_at(l));
+    v->key = l->spec.id;
+    v->closed = l->spec.closed;
+    if (v->open)
+        return;
+    v->count = others;
+    v->opens_at = time_min(limiter_usable_at(l), others_at);
+    v->reserved = !v->closed && l->reserved_until > l->spec.backoff_until;
+    if (v->reserved) {
+        v->window = limiter_reserved_window(x->c, l);
+        v->used = (l->spec.quota[v->window].used_milli + 5) / 10;
+        v->cap = limiter_reserve(&l->spec.policy, v->window);
+    }
+}
+
+static void explain_agent_and_account(struct explaining *x) {
     const struct core *c = x->c;
     const struct task *t = x->t;
     bool own = t->state == TASK_HELD && t->hold == HOLD_BREAKER;
-    bool agent = !gate_agent_open(c, x->with.agent);
+    bool agent = c->now < c->agents[x->with.agent].spec.closed_until;
     uint32_t chooser = failover_chooser(c, t->agent, failover_is_bound(t));
     /* The listed agent that opens first takes it; an open one would be in x->with. */
     time_ms others_at = chooser ? failover_others_open_at(c, chooser) : TIME_NEVER;
     uint32_t others = chooser && c->roster_count == 0 ? c->agents[chooser].spec.failover_count : 0;
+    explain_hours(x, others_at, others);
     struct verdict *v = add(x, GATE_BREAKER, !own && !agent);
     if (own)
         v->opens_at = t->not_before > 0 ? t->not_before : TIME_NEVER;
@@ -83,14 +126,7 @@ static void explain_breaker_and_limiter(struct explaining *x) {
         v->opens_at = own ? time_max(v->opens_at, opens_at) : opens_at;
         v->count = others;
     }
-    const struct limiter_spec *l = &c->limiters[x->with.limiter].spec;
-    v = add(x, GATE_LIMITER, limiter_open(c, x->with.limiter));
-    v->key = l->id;
-    v->closed = l->closed;
-    if (v->open)
-        return;
-    v->count = others;
-    v->opens_at = time_min(l->closed ? TIME_NEVER : l->backoff_until, others_at);
+    explain_limiter(x, others_at, others);
 }
 
 static void explain_host(struct explaining *x) {
@@ -194,9 +230,8 @@ static void explain_pace(struct explaining *x) {
 }
 
 static void (*const explainers[])(struct explaining *x) = {
-    explain_state, explain_prerequisites, explain_breaker_and_limiter,
-    explain_host,  explain_budgets,       explain_leases,
-    explain_pace,
+    explain_state,  explain_prerequisites, explain_agent_and_account, explain_host, explain_budgets,
+    explain_leases, explain_pace,
 };
 
 /* `task` 0: for any task like `t`, which need not be in the core. False: no gate is closed. */
@@ -328,6 +363,8 @@ static void put_hold(const struct verdict *v, struct strbuf *out) {
         [HOLD_EXTERNAL] = "finished its run and waits to be closed",
         [HOLD_MARKER] = "its DONE marker is not a file; remove it, and it goes on",
         [HOLD_DENIED] = "its agent was not permitted to do something",
+        [HOLD_QUESTION] = "its agent asked a question and waits for the answer",
+        [HOLD_CHECK] = "a check has no result yet; it is asked again",
     };
     bool for_ever = v->opens_at == TIME_NEVER;
     if (for_ever && v->hold == HOLD_PERSON)
@@ -370,8 +407,18 @@ static void put_failover_count(const struct verdict *v, struct strbuf *out) {
 
 void verdict_account(const struct verdict *v, const struct symbol_table *symbols,
                      struct strbuf *out) {
-    strbuf_printf(out, v->closed ? "account '%s' is closed" : "account '%s' is rate limited",
-                  symbol_name(symbols, v->key));
+    static const char *const windows[] = {
+        [QUOTA_FIVE_HOUR] = "5-hour window", [QUOTA_WEEKLY] = "weekly window"
+    };
+    const char *name = symbol_name(symbols, v->key);
+    if (v->reserved)
+        strbuf_printf(out,
+                      "account '%s' has used %" PRId64 " %% of its %s; %" PRId64
+                      " %% is reserved for you",
+                      name, v->used, windows[v->window], v->cap);
+    else
+        strbuf_printf(out, v->closed ? "account '%s' is closed" : "account '%s' is rate limited",
+                      name);
     put_failover_count(v, out);
 }
 
@@ -465,6 +512,14 @@ void verdict_message(const struct verdict *v, const struct symbol_table *symbols
         break;
     case GATE_ARTIFACT:
         strbuf_puts(out, "the artifact it is made from does not exist yet");
+        break;
+    case GATE_PROBE:
+        strbuf_puts(out, "its probe has not said yes yet");
+        break;
+    case GATE_HOURS:
+        strbuf_printf(out, "%s '%s' is outside its opening hours",
+                      v->lease == LEASE_LIMITER ? "account" : lease_kind_name(v->lease), key);
+        put_failover_count(v, out);
         break;
     case GATE_BREAKER:
         if (v->key) {
@@ -622,7 +677,7 @@ static void count_lacking(struct counting *n, const struct project *p) {
     static const enum gate gates[LACK_MAX] = {
         [LACK_DEPENDENCY] = GATE_DEPENDENCY, [LACK_DEPENDENCY_HOPELESS] = GATE_DEPENDENCY,
         [LACK_PARENT] = GATE_PARENT,         [LACK_PARENT_HOPELESS] = GATE_PARENT,
-        [LACK_ARTIFACT] = GATE_ARTIFACT,
+        [LACK_ARTIFACT] = GATE_ARTIFACT,     [LACK_PROBE] = GATE_PROBE,
     };
     for (int lack = LACK_NOTHING + 1; lack < LACK_MAX; lack++) {
         struct verdict first = { .gate = n->c->paused            ? GATE_PAUSED

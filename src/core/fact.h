@@ -45,6 +45,7 @@ struct project_spec {
     amount workspaces;    /* number of slots; UNLIMITED: no such gate */
     bool workspaces_kept; /* a slot stays with the task (worktree), not the run (pool) */
     amount review;        /* slots for finished work that awaits review */
+    time_ms hours_until;  /* FACT_HOURS */
 };
 
 struct kind_spec {
@@ -65,10 +66,18 @@ struct agent_spec {
     /* Agents that take its tasks while it is closed, in order; may be added later. */
     sym failover[FAILOVER_MAX];
     uint8_t failover_count;
+    bool hours;          /* it has opening hours */
+    time_ms hours_until; /* FACT_HOURS */
     /* From the store: */
     uint32_t launch_failures; /* in a row, of any tasks */
     uint32_t openings;        /* how often they closed it */
     time_ms closed_until;     /* 0: open */
+};
+
+/* How much of a window is used. */
+struct quota {
+    int32_t used_milli; /* in thousandths; may exceed 1000. 0: nothing is known */
+    time_ms resets_at;  /* with used_milli: the window ends, and nothing is used */
 };
 
 struct limiter_spec {
@@ -76,13 +85,15 @@ struct limiter_spec {
     struct limiter_policy policy;
     time_ms backoff_until; /* 0: open */
     uint32_t hits;
-    bool closed; /* until FACT_LIMITER_CLEAR */
+    bool closed;         /* until FACT_LIMITER_CLEAR */
+    time_ms hours_until; /* FACT_HOURS */
     /* From the store: */
     time_ms backoff_since; /* beginning of the current backoff */
     time_ms last_hit;
     bool in_backoff;      /* hit, and not yet cleared by a success: a probe goes first */
     time_ms ramp_since;   /* the success that cleared it; 0: not ramping */
     time_ms last_success; /* of any of its runs; 0: none yet. For display */
+    struct quota quota[QUOTA_WINDOW_MAX];
 };
 
 /* Usage in one bucket of the window. */
@@ -150,12 +161,14 @@ enum fact_kind {
     FACT_PACE,     /* state of the pace */
     FACT_CLAIM,    /* slots reserved for an overdue task */
     FACT_EXTERNAL, /* number of runs of a project or limiter that the core did not order */
+    FACT_HOURS,    /* opening hours: a project, agent or limiter is closed until a time */
     FACT_PAUSE,
     FACT_RESUME,
-    FACT_AGENT_CLEAR, /* reopens an agent that was closed after launch failures */
-    FACT_TICK,        /* decide now, despite the pace */
-    FACT_LOADING,     /* rows follow (core.h: Restart) and are taken as they are */
-    FACT_LOADED,      /* no more rows */
+    FACT_AGENT_CLEAR,  /* reopens an agent that was closed after launch failures */
+    FACT_LIMITER_USED, /* how much of a window of an account is used */
+    FACT_TICK,         /* decide now, despite the pace */
+    FACT_LOADING,      /* rows follow (core.h: Restart) and are taken as they are */
+    FACT_LOADED,       /* no more rows */
     /* requests */
     FACT_TASK_ADDED,
     FACT_SLING,
@@ -173,8 +186,10 @@ enum fact_kind {
     FACT_PRIORITY,
     FACT_DEPENDENCIES,
     FACT_LIMITER_CLEAR,
+    FACT_UNANSWERED, /* the question of the task was not answered in time: it fails */
     /* events */
     FACT_ARTIFACT,      /* the artifact of a task exists, or no longer exists */
+    FACT_PROBE,         /* the probe of a task says yes, or not yet */
     FACT_MARKED,        /* the DONE marker of a task that is not live appeared */
     FACT_ORDER_REFUSED, /* a start order could not be committed: reverts it */
     FACT_RUN_STARTED,   /* the command was seen to start */
@@ -232,7 +247,8 @@ struct task_spec {
     enum until until;
     enum parent_gate parent_gate;
     bool parallelizable, review, artifact_missing;
-    bool bound; /* to its agent: no other agent takes it over */
+    bool probe_closed; /* it has a probe, which has not succeeded */
+    bool bound;        /* to its agent: no other agent takes it over */
     /* enum keep: slots it keeps between runs. For a live task: those it had before this run. */
     unsigned keeps;
     int32_t retry_max; /* overrides the row "run failed"; -1 = as in the policy */
@@ -305,7 +321,18 @@ struct fact {
             size_t count;
         } dependencies;
         sym limiter_clear, agent_clear;
+        struct {                   /* HOURS */
+            enum lease_kind scope; /* LEASE_PROJECT, LEASE_AGENT or LEASE_LIMITER */
+            sym id;
+            time_ms until; /* 0, or not after now: open */
+        } hours;
+        struct { /* LIMITER_USED */
+            sym limiter;
+            enum quota_window window;
+            struct quota quota;
+        } used;
         bool artifact_present;
+        bool probe_open;
         enum run_phase phase; /* RUN_PHASE */
         struct {              /* RUN_TOKENS: totals so far; -1: none reported yet */
             int64_t tokens;
@@ -324,6 +351,7 @@ struct fact {
             bool output; /* the run printed something or ran for 2 s: closes a breaker */
             /* with LAUNCH: failed before the agent was involved; counts on its task */
             bool before_agent;
+            bool iterates; /* with CONFLICT: the next iteration repairs it */
             sym workspace; /* where it ran; becomes the task's workspace. 0: unchanged */
             time_ms pause; /* duration: minimum delay before the next attempt */
         } ended;

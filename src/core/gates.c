@@ -1,6 +1,8 @@
 /* gates.c: pause, project, host, budgets, limiters, agents and failover, pace. See gates.h. */
 #include "core/gates.h"
 
+#include <string.h>
+
 #include "core/fair.h"
 #include "core/lease.h"
 #include "core/policy.h"
@@ -37,12 +39,14 @@ bool gate_budget_open(const struct core *c, uint32_t project) {
 }
 
 bool gate_agent_open(const struct core *c, uint32_t agent) {
-    return c->now >= c->agents[agent].spec.closed_until;
+    return c->now >= agent_opens_at(&c->agents[agent]);
 }
 
 bool gates_before_leases(const struct core *c, uint32_t project, uint32_t limiter) {
-    return !c->paused && gate_project_open(&c->projects[project]) && limiter_open(c, limiter)
-           && gate_host_open(c) && gate_budget_open(c, 0) && gate_budget_open(c, project);
+    const struct project *p = &c->projects[project];
+    return !c->paused && gate_project_open(p) && gate_hours_open(c, p->spec.hours_until)
+           && limiter_open(c, limiter) && gate_host_open(c) && gate_budget_open(c, 0)
+           && gate_budget_open(c, project);
 }
 
 bool pace_in_force(const struct core *c) {
@@ -160,9 +164,59 @@ void limiter_clear(struct core *c, uint32_t limiter) {
     l->spec.hits = 0;
     l->spec.backoff_until = 0;
     l->spec.in_backoff = l->ramping = false;
+    memset(l->spec.quota, 0, sizeof(l->spec.quota));
+    l->reserved_until = 0;
     l->changed = true;
     limiter_refresh(c, limiter);
     c->epoch++;
+}
+
+/* --- reserve -----------------------------------------------------------------------------------
+ *
+ * A provider counts what is used of an account in windows. The owner may keep a part of each for
+ * other work: when no more than that is left, nothing starts until the window ends. */
+
+/* Of the same window, providers report ends that differ a little. */
+#define SAME_WINDOW MINUTES(5)
+
+static bool is_reserved(const struct core *c, const struct limiter *l, unsigned window) {
+    const struct quota *q = &l->spec.quota[window];
+    amount reserve = limiter_reserve(&l->spec.policy, window);
+    return reserve > 0 && c->now < q->resets_at && q->used_milli >= 1000 - 10 * reserve;
+}
+
+enum quota_window limiter_reserved_window(const struct core *c, const struct limiter *l) {
+    unsigned last = QUOTA_WINDOW_MAX;
+    for (unsigned w = 0; w < QUOTA_WINDOW_MAX; w++)
+        if (is_reserved(c, l, w)
+            && (last == QUOTA_WINDOW_MAX
+                || l->spec.quota[w].resets_at > l->spec.quota[last].resets_at))
+            last = w;
+    return last;
+}
+
+void limiter_refresh_reserve(struct core *c, uint32_t limiter) {
+    struct limiter *l = &c->limiters[limiter];
+    enum quota_window window = limiter_reserved_window(c, l);
+    l->reserved_until = window == QUOTA_WINDOW_MAX ? 0 : l->spec.quota[window].resets_at;
+    c->epoch++;
+}
+
+bool limiter_set_quota(struct core *c, uint32_t limiter, enum quota_window window,
+                       struct quota quota) {
+    struct limiter *l = &c->limiters[limiter];
+    struct quota *last = &l->spec.quota[window];
+    if (quota.resets_at <= c->now || quota.resets_at < last->resets_at - SAME_WINDOW)
+        return false;
+    if (quota.resets_at <= last->resets_at + SAME_WINDOW) { /* use only rises in a window */
+        quota.resets_at = last->resets_at;
+        if (quota.used_milli <= last->used_milli)
+            return false;
+    }
+    *last = quota;
+    l->changed = true;
+    limiter_refresh_reserve(c, limiter);
+    return true;
 }
 
 /* The ramp after `elapsed` ms; at least one slot. */
@@ -235,8 +289,8 @@ bool failover_is_covered(const struct core *c, uint32_t agent) {
 }
 
 time_ms failover_opens_at(const struct core *c, uint32_t agent) {
-    const struct limiter_spec *l = &c->limiters[c->agents[agent].limiter].spec;
-    return l->closed ? TIME_NEVER : time_max(l->backoff_until, c->agents[agent].spec.closed_until);
+    const struct agent *a = &c->agents[agent];
+    return time_max(limiter_opens_at(&c->limiters[a->limiter]), agent_opens_at(a));
 }
 
 time_ms failover_others_open_at(const struct core *c, uint32_t agent) {
@@ -269,14 +323,18 @@ struct runner failover_pick(const struct core *c, uint32_t agent, uint32_t task)
 
 static struct agent_state state_of(const struct core *c, uint32_t agent) {
     const struct agent *a = &c->agents[agent];
-    const struct limiter_spec *l = &c->limiters[a->limiter].spec;
+    const struct limiter *limiter = &c->limiters[a->limiter];
+    const struct limiter_spec *l = &limiter->spec;
     bool open = failover_agent_open(c, agent);
     return (struct agent_state){ .agent = a->spec.id,
                                  .limiter = l->id,
                                  .open = open,
                                  .closed = l->closed,
                                  .limited = !l->closed && c->now < l->backoff_until,
-                                 .broken = !gate_agent_open(c, agent),
+                                 .reserved = !l->closed && c->now < limiter->reserved_until,
+                                 .off_hours =
+                                     c->now < time_max(a->spec.hours_until, l->hours_until),
+                                 .broken = c->now < a->spec.closed_until,
                                  .opens_at = open ? 0 : failover_opens_at(c, agent) };
 }
 

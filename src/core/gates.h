@@ -13,9 +13,12 @@ bool gate_floor_open(const struct core *c, enum host_floor floor, amount *ret_is
 /* Tokens and money; project 0: the global budgets. */
 bool gate_budget_open(const struct core *c, uint32_t project);
 bool gate_tokens_open(const struct core *c, uint32_t project); /* tokens alone */
-bool gate_agent_open(const struct core *c, uint32_t agent);
+bool gate_agent_open(const struct core *c, uint32_t agent);    /* its breaker and its hours */
 static inline bool gate_project_open(const struct project *p) {
     return p->spec.active && !p->spec.paused;
+}
+static inline bool gate_hours_open(const struct core *c, time_ms hours_until) {
+    return c->now >= hours_until;
 }
 /* All gates before the leases that do not depend on one task. */
 bool gates_before_leases(const struct core *c, uint32_t project, uint32_t limiter);
@@ -31,10 +34,27 @@ void pace_count_start(struct core *c);
 
 /* --- limiters: provider accounts ------------------------------------------------------------- */
 
-static inline bool limiter_open(const struct core *c, uint32_t limiter) {
-    const struct limiter *l = &c->limiters[limiter];
-    return !l->spec.closed && c->now >= l->spec.backoff_until;
+/* When its backoff and its reserve are over; TIME_NEVER: when it is cleared. */
+static inline time_ms limiter_usable_at(const struct limiter *l) {
+    return l->spec.closed ? TIME_NEVER : time_max(l->spec.backoff_until, l->reserved_until);
 }
+static inline time_ms limiter_opens_at(const struct limiter *l) {
+    return time_max(limiter_usable_at(l), l->spec.hours_until);
+}
+static inline bool limiter_open(const struct core *c, uint32_t limiter) {
+    return c->now >= limiter_opens_at(&c->limiters[limiter]);
+}
+static inline time_ms agent_opens_at(const struct agent *a) {
+    return time_max(a->spec.closed_until, a->spec.hours_until);
+}
+
+/* A report of its provider. False: late, or nothing new. */
+bool limiter_set_quota(struct core *c, uint32_t limiter, enum quota_window window,
+                       struct quota quota);
+/* The window because of which the rest is reserved; QUOTA_WINDOW_MAX: none. */
+enum quota_window limiter_reserved_window(const struct core *c, const struct limiter *l);
+/* Call after a change of its policy or quota. */
+void limiter_refresh_reserve(struct core *c, uint32_t limiter);
 
 void limiter_hit(struct core *c, uint32_t limiter, time_ms run_started, time_ms retry_after,
                  time_ms reset_at);

@@ -19,6 +19,7 @@ DEFINE_NAMES(outcome, outcome_name, OUTCOMES)
 DEFINE_NAMES(retry_class, retry_class_name, RETRY_CLASSES)
 DEFINE_NAMES(lease_kind, lease_kind_name, LEASE_KINDS)
 DEFINE_NAMES(gate, gate_name, GATES)
+DEFINE_NAMES(quota_window, quota_window_name, QUOTA_WINDOWS)
 DEFINE_NAMES(reason, reason_name, REASONS)
 
 int task_id_compare(const void *a, const void *b) {
@@ -70,7 +71,7 @@ bool task_may_become(enum task_state from, enum task_state to) {
 /* Held between two attempts. */
 #define ATTEMPT                                                                                    \
     (IN_HOLD(BACKOFF) | IN_HOLD(RESTART) | IN_HOLD(BREAKER) | IN_HOLD(BUDGET) | IN_HOLD(MARKER)    \
-     | IN_HOLD(DENIED))
+     | IN_HOLD(DENIED) | IN_HOLD(QUESTION) | IN_HOLD(CHECK))
 #define STOPPED (ATTEMPT | IN_HOLD(PERSON))
 #define HELD    (STOPPED | VERDICT)
 #define OPEN    (IN_STATE(DRAFT) | QUEUED | LIVE | HELD)

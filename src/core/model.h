@@ -55,7 +55,9 @@ enum task_state { TASK_STATES(ENUM_VALUE) TASK_STATE_MAX };
     X(HOLD_REVIEW, "review") /* finished, waits for approve or reject */ \
     X(HOLD_EXTERNAL, "external") /* finished its run, waits to be closed */ \
     X(HOLD_MARKER, "marker") /* its DONE marker is not a file, so nothing could end it */ \
-    X(HOLD_DENIED, "denied") /* its agent lacked a permission; a person must grant it */
+    X(HOLD_DENIED, "denied") /* its agent lacked a permission; a person must grant it */ \
+    X(HOLD_QUESTION, "question") /* its agent asked a question; continues with the answer */ \
+    X(HOLD_CHECK, "check") /* a check has no result yet; it is asked again */
 enum hold { HOLDS(ENUM_VALUE) HOLD_MAX };
 
 #define RUN_PHASES(X) \
@@ -104,7 +106,9 @@ enum parent_gate { PARENT_GATES(ENUM_VALUE) PARENT_GATE_MAX };
     X(OUTCOME_UNMERGED, "unmerged") /* it succeeded, but merging failed without a conflict */ \
     X(OUTCOME_NEW_SESSION, "afresh") /* its session does not exist any more: not counted */ \
     X(OUTCOME_STUCK, "stuck") /* no changes any more, or always the same failure */ \
-    X(OUTCOME_DENIED, "denied") /* the agent lacked a permission, and no check passed */
+    X(OUTCOME_DENIED, "denied") /* the agent lacked a permission, and no check passed */ \
+    X(OUTCOME_ASKED, "asked") /* it ended with a question that is not answered */ \
+    X(OUTCOME_PENDING, "pending") /* a check has no result yet */
 enum outcome { OUTCOMES(ENUM_VALUE) OUTCOME_MAX };
 
 /* The failure classes that have a policy row. */
@@ -140,6 +144,8 @@ enum lease_kind { LEASE_KINDS(ENUM_VALUE) LEASE_KIND_MAX };
     X(GATE_DEPENDENCY, "dependency") \
     X(GATE_PARENT, "parent") \
     X(GATE_ARTIFACT, "artifact") \
+    X(GATE_PROBE, "probe") /* a command that asks the outside world */ \
+    X(GATE_HOURS, "hours") /* opening hours of its project, agent or account */ \
     X(GATE_BREAKER, "breaker") \
     X(GATE_LIMITER, "limiter") \
     X(GATE_HOST, "host") \
@@ -148,6 +154,12 @@ enum lease_kind { LEASE_KINDS(ENUM_VALUE) LEASE_KIND_MAX };
     X(GATE_LEASE, "lease") \
     X(GATE_PACE, "pace")
 enum gate { GATES(ENUM_VALUE) GATE_MAX };
+
+/* The windows in which a provider counts the use of an account. */
+#define QUOTA_WINDOWS(X) \
+    X(QUOTA_FIVE_HOUR, "five_hour") \
+    X(QUOTA_WEEKLY, "weekly")
+enum quota_window { QUOTA_WINDOWS(ENUM_VALUE) QUOTA_WINDOW_MAX };
 
 enum host_floor { HOST_DISK, HOST_MEMORY, HOST_LOAD, HOST_FLOOR_MAX };
 
@@ -193,7 +205,10 @@ enum host_floor { HOST_DISK, HOST_MEMORY, HOST_LOAD, HOST_FLOOR_MAX };
     X(REASON_NEW_SESSION, "afresh") /* waiting: begins a new session; nothing counted */ \
     X(REASON_STUCK, "stuck") /* failed: no progress */ \
     X(REASON_SPENT, "spent") /* held: the task has used up its own budget */ \
-    X(REASON_DENIED, "denied") /* held: lack of a permission; nothing counted */
+    X(REASON_DENIED, "denied") /* held: lack of a permission; nothing counted */ \
+    X(REASON_ASKED, "asked") /* held: waits for an answer; nothing counted */ \
+    X(REASON_PENDING, "pending") /* held: a check has no result yet; nothing counted */ \
+    X(REASON_UNANSWERED, "unanswered") /* failed: its question was not answered in time */
 enum reason { REASONS(ENUM_VALUE) REASON_MAX };
 
 /* clang-format on */
@@ -208,6 +223,7 @@ const char *outcome_name(enum outcome outcome);
 const char *retry_class_name(enum retry_class row);
 const char *lease_kind_name(enum lease_kind kind);
 const char *gate_name(enum gate gate);
+const char *quota_window_name(enum quota_window window);
 const char *reason_name(enum reason reason);
 
 /* Final: the scheduler does not change it without a request. */

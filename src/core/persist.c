@@ -66,6 +66,7 @@ bool core_task_spec(const struct core *c, task_id id, struct task_spec *ret) {
         .parallelizable = t->flags & TASK_PARALLELIZABLE,
         .review = t->flags & TASK_REVIEW,
         .artifact_missing = t->flags & TASK_ARTIFACT_MISSING,
+        .probe_closed = t->flags & TASK_PROBE_CLOSED,
         .bound = t->flags & TASK_BOUND,
         .keeps = (t->flags & (unsigned)TASK_KEEPS) >> TASK_KEEPS_SHIFT,
         .retry_max = t->retry_max == RETRY_MAX_DEFAULT ? -1 : t->retry_max,

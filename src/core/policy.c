@@ -4,6 +4,8 @@
 
 #include "base/hash.h"
 
+_Static_assert(QUOTA_WINDOW_MAX == 2, "a window without a default in reserve_of");
+
 void policy_default(struct policy *ret) {
     *ret = (struct policy){
         .order = ORDER_BY_GUARANTEE | ORDER_BY_DEFICIT | ORDER_BY_OVERDUE | ORDER_BY_PRIORITY
@@ -44,7 +46,8 @@ void policy_default(struct policy *ret) {
                      .initial = SECONDS(5),
                      .max = SECONDS(120),
                      .recovery = SECONDS(30),
-                     .probe = true },
+                     .probe = true,
+                     .reserve_of = { -1, -1 } },
     };
 }
 

@@ -50,7 +50,13 @@ struct limiter_policy {
     time_ms recovery; /* from one slot to all of them after the backoff; 0: at once */
     bool probe;       /* one run alone until it succeeds */
     bool any_success; /* any success clears, and any hit counts (document 000) */
+    amount reserve;   /* percent of each window that is left to the owner of the account */
+    amount reserve_of[QUOTA_WINDOW_MAX]; /* the same for one window; -1: as `reserve` */
 };
+
+static inline amount limiter_reserve(const struct limiter_policy *policy, enum quota_window w) {
+    return policy->reserve_of[w] >= 0 ? policy->reserve_of[w] : policy->reserve;
+}
 
 struct policy {
     unsigned order; /* order_part bits */

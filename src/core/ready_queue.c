@@ -164,9 +164,16 @@ static uint32_t domain_of(struct core *c, struct wait_key key) {
     return handle;
 }
 
+/* With a failover list a task that is bound to its agent waits differently, and uses the clock of
+ * tasks without an agent: then the agent's hours do not stop it. */
+bool queue_agent_has_clock(const struct agent_spec *agent, bool bound) {
+    return agent->failover_count > 0 ? !bound : agent->hours;
+}
+
 struct wait_key queue_wait_key(const struct core *c, const struct task *t) {
-    return (struct wait_key){ t->project, t->limiter,
-                              failover_chooser(c, t->agent, failover_is_bound(t)) };
+    uint32_t agent =
+        queue_agent_has_clock(&c->agents[t->agent].spec, failover_is_bound(t)) ? t->agent : 0;
+    return (struct wait_key){ t->project, t->limiter, agent };
 }
 
 time_ms queue_clock(const struct core *c, struct wait_key key) {
@@ -215,12 +222,13 @@ void queue_clocks_update(struct core *c) {
     bool world_open = !c->paused && gate_host_open(c) && gate_budget_open(c, 0);
     for (uint32_t p = 1; p < c->project_count; p++) {
         const struct project *project = &c->projects[p];
-        bool open =
-            project->domains && world_open && gate_project_open(project) && gate_budget_open(c, p);
+        bool open = project->domains && world_open && gate_project_open(project)
+                    && gate_hours_open(c, project->spec.hours_until) && gate_budget_open(c, p);
         for (uint32_t h = project->domains; h; h = domain_at(c, h)->next) {
             struct domain *d = domain_at(c, h);
-            bool limited = !limiter_open(c, d->limiter);
-            domain_set_open(c, d, open && (!limited || failover_is_covered(c, d->agent)));
+            bool closed = !limiter_open(c, d->limiter)
+                          || !gate_hours_open(c, c->agents[d->agent].spec.hours_until);
+            domain_set_open(c, d, open && (!closed || failover_is_covered(c, d->agent)));
         }
     }
 }
@@ -531,7 +539,9 @@ static enum lack lack_of(const struct core *c, uint32_t task) {
         return hopeless ? LACK_DEPENDENCY_HOPELESS : LACK_DEPENDENCY;
     if (!task_parent_passed(c, t))
         return hopeless ? LACK_PARENT_HOPELESS : LACK_PARENT;
-    return t->flags & TASK_ARTIFACT_MISSING ? LACK_ARTIFACT : LACK_NOTHING;
+    return t->flags & TASK_ARTIFACT_MISSING ? LACK_ARTIFACT
+           : t->flags & TASK_PROBE_CLOSED   ? LACK_PROBE
+                                            : LACK_NOTHING;
 }
 
 static void set_lack(struct core *c, struct task *t, enum lack lack) {

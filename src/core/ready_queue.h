@@ -11,7 +11,7 @@
 /* Identifies a wait clock; indexes. */
 struct wait_key {
     uint32_t project, limiter;
-    uint32_t agent; /* whose failover list applies, or 0 */
+    uint32_t agent; /* whose failover list or hours apply, or 0 */
 };
 
 /* Adds a ready task; `waited` counts for max_wait. */
@@ -19,6 +19,8 @@ void queue_enter(struct core *c, uint32_t task, time_ms waited);
 /* Call before the task is no longer ready or its class changes. Returns its wait so far. */
 time_ms queue_leave(struct core *c, uint32_t task);
 void queue_wake(struct core *c, uint32_t key); /* the key has a free slot */
+/* Do its tasks that are or are not bound to it have a clock of their own? */
+bool queue_agent_has_clock(const struct agent_spec *agent, bool bound);
 /* The clock that measures this task's wait; it stops while a gate is closed. */
 struct wait_key queue_wait_key(const struct core *c, const struct task *t);
 time_ms queue_clock(const struct core *c, struct wait_key key);

@@ -35,6 +35,7 @@ enum task_flag {
     TASK_CHANGED = 1u << 12,      /* in core.changes */
     TASK_REWIRED = 1u << 13,      /* with CHANGED: its dependencies changed too */
     TASK_BOUND = 1u << 14,        /* no other agent takes it over */
+    TASK_PROBE_CLOSED = 1u << 15, /* its probe has not succeeded */
 };
 
 #define TASK_KEEPS (KEEP_ALL << TASK_KEEPS_SHIFT)
@@ -80,6 +81,7 @@ enum lack {
     LACK_PARENT,
     LACK_PARENT_HOPELESS,
     LACK_ARTIFACT,
+    LACK_PROBE,
     LACK_MAX,
 };
 
@@ -177,8 +179,9 @@ struct limiter {
     struct limiter_spec spec;
     uint32_t key;
     uint32_t ready;
-    bool ramping; /* since spec.ramp_since */
-    bool changed; /* since core_take_changes */
+    bool ramping;           /* since spec.ramp_since */
+    time_ms reserved_until; /* the rest of a window is reserved for its owner; 0: none is */
+    bool changed;           /* since core_take_changes */
 };
 
 struct edge {

@@ -241,7 +241,8 @@ bool task_parent_failed(const struct core *c, const struct task *t) {
 }
 
 bool task_has_prerequisites(const struct core *c, const struct task *t) {
-    return t->unmet == 0 && !(t->flags & TASK_ARTIFACT_MISSING) && task_parent_passed(c, t);
+    return t->unmet == 0 && !(t->flags & (TASK_ARTIFACT_MISSING | TASK_PROBE_CLOSED))
+           && task_parent_passed(c, t);
 }
 
 static bool launches_spent(const struct core *c, const struct task *t) {

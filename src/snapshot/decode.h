@@ -50,6 +50,7 @@ struct project_record {
     uint32_t completed, running, running_roots;
     int64_t weight_milli, max_running, budget, free_workspaces, tokens_used;
     int64_t budget_usd, usd_used; /* millionths of a dollar */
+    time_ms hours_until;
     int8_t active, paused;
 };
 

@@ -233,6 +233,7 @@ static const struct field task_fields[] = {
     { KEY("until"),            FIELD_WORD,   OF(until), WORD(until_word, 0, UNTIL_MAX) },
     { KEY("review"),           FIELD_BOOL,   OF(review) },
     { KEY("artifact_present"), FIELD_BOOL,   AT(task_record, artifact_present) },
+    { KEY("probe_closed"),     FIELD_BOOL,   OF(probe_closed) },
     { KEY("created_at"),       FIELD_INT64,  OF(created_at), SIGNED },
     { KEY("ready_since"),      FIELD_INT64,  OF(ready_since), SIGNED },
     { KEY("ready_clock"),      FIELD_INT64,  OF(ready_clock), SIGNED },
@@ -282,6 +283,7 @@ static const struct field project_fields[] = {
     { KEY("running"),         FIELD_UINT32, AT(project_record, running), COUNT },
     { KEY("running_roots"),   FIELD_UINT32, AT(project_record, running_roots), COUNT },
     { KEY("free_workspaces"), FIELD_INT64,  AT(project_record, free_workspaces), COUNT },
+    { KEY("hours_until"),     FIELD_INT64,  AT(project_record, hours_until), 0, NUMBER_MOST },
     { KEY("meta"),            FIELD_SKIP },
 };
 
@@ -297,6 +299,8 @@ static const struct field agent_fields[] = {
     { KEY("launch_failures"), FIELD_UINT32, AT(agent_record, spec.launch_failures), COUNT },
     { KEY("openings"),        FIELD_UINT32, AT(agent_record, spec.openings), COUNT },
     { KEY("closed_until"),    FIELD_INT64,  AT(agent_record, spec.closed_until), 0, NUMBER_MOST },
+    { KEY("hours"),           FIELD_BOOL,   AT(agent_record, spec.hours) },
+    { KEY("hours_until"),     FIELD_INT64,  AT(agent_record, spec.hours_until), 0, NUMBER_MOST },
     { KEY("meta"),            FIELD_SKIP },
 };
 
@@ -315,6 +319,11 @@ static const struct field limiter_fields[] = {
     { KEY("last_hit"),      FIELD_INT64,  AT(limiter_record, spec.last_hit), 0, NUMBER_MOST },
     { KEY("ramp_since"),    FIELD_INT64,  AT(limiter_record, spec.ramp_since), 0, NUMBER_MOST },
     { KEY("running"),       FIELD_UINT32, AT(limiter_record, running), COUNT },
+    { KEY("hours_until"),   FIELD_INT64,  AT(limiter_record, spec.hours_until), 0, NUMBER_MOST },
+    { KEY("five_hour_used"),   FIELD_UINT32, AT(limiter_record, spec.quota[QUOTA_FIVE_HOUR].used_milli), COUNT },
+    { KEY("five_hour_resets"), FIELD_INT64,  AT(limiter_record, spec.quota[QUOTA_FIVE_HOUR].resets_at), 0, NUMBER_MOST },
+    { KEY("weekly_used"),      FIELD_UINT32, AT(limiter_record, spec.quota[QUOTA_WEEKLY].used_milli), COUNT },
+    { KEY("weekly_resets"),    FIELD_INT64,  AT(limiter_record, spec.quota[QUOTA_WEEKLY].resets_at), 0, NUMBER_MOST },
     { KEY("meta"),          FIELD_SKIP },
 };
 

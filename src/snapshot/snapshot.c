@@ -278,6 +278,7 @@ static void project_spec_of(const struct loader *t, const struct project_record 
 static int apply_project(struct loader *t, const struct project_record *record) {
     struct fact fact = { .kind = FACT_PROJECT };
     project_spec_of(t, record, &fact.project);
+    fact.project.hours_until = record->hours_until;
     loader_known(t, record->id)->project = true;
     return loader_apply(t, &fact);
 }
@@ -360,6 +361,8 @@ static int apply_agent(struct loader *t, sym name, const struct agent_record *re
         fact.agent.launch_failures = record->spec.launch_failures;
         fact.agent.openings = record->spec.openings;
         fact.agent.closed_until = record->spec.closed_until;
+        fact.agent.hours |= record->spec.hours;
+        fact.agent.hours_until = record->spec.hours_until;
         if (record->spec.limiter)
             fact.agent.limiter = record->spec.limiter;
     }

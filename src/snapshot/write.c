@@ -378,6 +378,7 @@ static void write_object(struct writer *w, const struct fact *fact) {
     switch ((int)fact->kind) {
     case FACT_PROJECT:
         project.id = fact->project.id;
+        project.hours_until = fact->project.hours_until;
         find_external(w, project.id, 0, &project.running, &project.running_roots);
         put_members(w, &object_project, &project);
         break;

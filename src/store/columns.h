@@ -24,7 +24,7 @@
  * CONTRIBUTING.md. */
 #pragma once
 
-#define STORE_VERSION 8u /* of the schema */
+#define STORE_VERSION 9u /* of the schema */
 
 enum column_flag {
     COLUMN_ID = 1,         /* the primary key */
@@ -89,7 +89,8 @@ enum column_flag {
     X(artifact_missing, 4, 1)                                                                     \
     X(run_unlimited, 8, 1)                                                                        \
     X(keeps, 16, KEEP_ALL)                                                                        \
-    X(bound, 256, 1)
+    X(bound, 256, 1)                                                                              \
+    X(probe_closed, 512, 1)
 
 /* Only for tasks with progress: a separate table in SQLite, NULL for the usual value in
  * PostgreSQL. */
@@ -190,7 +191,11 @@ enum column_flag {
     X(r, 1, last_hit,         NUMBER,            SPEC, last_hit,         0, 0)                       \
     X(r, 1, in_backoff,       BOOL,              SPEC, in_backoff,       0, 0)                       \
     X(r, 1, ramp_since,       NUMBER,            SPEC, ramp_since,       0, 0)                       \
-    X(r, 5, last_success,     NUMBER,            SPEC, last_success,     0, 0)
+    X(r, 5, last_success,     NUMBER,            SPEC, last_success,     0, 0)                       \
+    X(r, 9, five_hour_used,   NUMBER,            SPEC, quota[QUOTA_FIVE_HOUR].used_milli, 0, 0)      \
+    X(r, 9, five_hour_resets, NUMBER,            SPEC, quota[QUOTA_FIVE_HOUR].resets_at,  0, 0)      \
+    X(r, 9, weekly_used,      NUMBER,            SPEC, quota[QUOTA_WEEKLY].used_milli,    0, 0)      \
+    X(r, 9, weekly_resets,    NUMBER,            SPEC, quota[QUOTA_WEEKLY].resets_at,     0, 0)
 
 #define AGENT_COLUMNS(X, r)                                                                       \
     X(r, 1, name,             NAME,              ROW,  name,             0, COLUMN_ID)               \

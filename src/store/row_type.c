@@ -82,8 +82,8 @@ ROW_KINDS(VERSIONS)
 /* clang-format on */
 
 /* The rest comes from the configuration: see LIMITER_COLUMNS, AGENT_COLUMNS. */
-_Static_assert(sizeof(void *) != 8 || sizeof(struct limiter_spec) == 104, "is it a column?");
-_Static_assert(sizeof(void *) != 8 || sizeof(struct agent_spec) == 80, "is it a column?");
+_Static_assert(sizeof(void *) != 8 || sizeof(struct limiter_spec) == 168, "is it a column?");
+_Static_assert(sizeof(void *) != 8 || sizeof(struct agent_spec) == 88, "is it a column?");
 
 /* --- values ---------------------------------------------------------------------------------- */
 

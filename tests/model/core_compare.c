@@ -62,6 +62,7 @@ static void compare_spec(struct comparison *x, const struct task_spec *a,
     CHECK(x, a, b, bound);
     CHECK(x, a, b, review);
     CHECK(x, a, b, artifact_missing);
+    CHECK(x, a, b, probe_closed);
     CHECK(x, a, b, keeps);
     CHECK(x, a, b, retry_max);
     CHECK(x, a, b, group);
@@ -248,6 +249,7 @@ static void compare_projects(struct comparison *x) {
             check(x, task_state_name((enum task_state)s), a->by_state[s], b->by_state[s]);
         CHECK(x, a, b, external);
         CHECK(x, a, b, external_roots);
+        CHECK(x, a, b, spec.hours_until);
         CHECK(x, a, b, reserved);
         CHECK(x, a, b, counted);
         compare_window(x, &a->window, &b->window);
@@ -272,6 +274,13 @@ static void compare_limiters(struct comparison *x) {
         CHECK(x, a, b, spec.closed);
         CHECK(x, a, b, spec.last_success);
         CHECK(x, a, b, spec.in_backoff);
+        CHECK(x, a, b, spec.hours_until);
+        check(x, "reserved_until", time_max(a->reserved_until, x->a->now),
+              time_max(b->reserved_until, x->b->now));
+        for (int w = 0; w < QUOTA_WINDOW_MAX; w++) {
+            CHECK(x, a, b, spec.quota[w].used_milli);
+            CHECK(x, a, b, spec.quota[w].resets_at);
+        }
         CHECK(x, a, b, ready);
         if (a->spec.in_backoff) {
             CHECK(x, a, b, spec.backoff_since);
@@ -292,6 +301,8 @@ static void compare_agents(struct comparison *x) {
         CHECK(x, a, b, spec.launch_failures);
         CHECK(x, a, b, spec.openings);
         CHECK(x, a, b, spec.closed_until);
+        CHECK(x, a, b, spec.hours);
+        CHECK(x, a, b, spec.hours_until);
         CHECK(x, a, b, spec.roster);
         CHECK(x, a, b, spec.idle);
         CHECK(x, a, b, spec.failover_count);

@@ -157,6 +157,7 @@ static void fill_wishes(struct generator *g, struct task_spec *s) {
     s->parallelizable = generate_chance(g, g->policy.serial ? 30 : 80);
     s->review = generate_chance(g, 15);
     s->artifact_missing = generate_chance(g, 6);
+    s->probe_closed = generate_chance(g, 5);
     s->until = generate_chance(g, 40) ? g->policy.until : (enum until)rng_below(&g->rng, UNTIL_MAX);
     s->retry_max = generate_chance(g, 85) ? -1 : (int32_t)between(g, 0, 3);
     s->priority = generate_chance(g, 60) ? 100 : (int32_t)between(g, 98, 102);
@@ -292,7 +293,8 @@ static void draw_ended(struct generator *g, const struct model *m) {
         OUTCOME_LAUNCH,      OUTCOME_LAUNCH,   OUTCOME_TIMEOUT,    OUTCOME_LIMITED,
         OUTCOME_LIMITED,     OUTCOME_CLOSED,   OUTCOME_BUDGET,     OUTCOME_LOST,
         OUTCOME_CANCELED,    OUTCOME_CONFLICT, OUTCOME_UNFINISHED, OUTCOME_UNMERGED,
-        OUTCOME_NEW_SESSION, OUTCOME_STUCK,    OUTCOME_DENIED,
+        OUTCOME_NEW_SESSION, OUTCOME_STUCK,    OUTCOME_DENIED,     OUTCOME_ASKED,
+        OUTCOME_PENDING,
     };
     struct fact fact = { .kind = FACT_RUN_ENDED };
     fact.ended.outcome = outcomes[rng_below(&g->rng, ARRAY_SIZE(outcomes))];
@@ -300,6 +302,7 @@ static void draw_ended(struct generator *g, const struct model *m) {
     fact.ended.money = generate_chance(g, 40) ? -1 : between(g, 0, 2000);
     fact.ended.output = generate_chance(g, 30);
     fact.ended.before_agent = generate_chance(g, 30);
+    fact.ended.iterates = fact.ended.outcome == OUTCOME_CONFLICT && generate_chance(g, 50);
     fact.ended.pause = generate_chance(g, 70) ? 0 : between(g, 0, 120000);
     fact.ended.workspace = some_name(g, g->names.workspaces, g->workspaces, 20);
     if (fact.ended.outcome == OUTCOME_LIMITED)
@@ -332,6 +335,8 @@ static void draw_asked(struct generator *g, const struct model *m) {
         { FACT_PRIORITY, WAITS | LIVE | BIT(DRAFT), 3 },
         { FACT_DEPENDENCIES, WAITS | BIT(DRAFT), 5 },
         { FACT_ARTIFACT, ANY, 6 },
+        { FACT_PROBE, ANY, 5 },
+        { FACT_UNANSWERED, BIT(HELD), 3 },
         { FACT_MARKED, WAITS, 3 },
     };
     unsigned total = 0, i = 0;
@@ -358,6 +363,8 @@ static void draw_asked(struct generator *g, const struct model *m) {
         fact.priority = (int32_t)between(g, 95, 105);
     if (fact.kind == FACT_ARTIFACT)
         fact.artifact_present = generate_chance(g, 75);
+    if (fact.kind == FACT_PROBE)
+        fact.probe_open = generate_chance(g, 80);
     if (fact.kind == FACT_DEPENDENCIES) {
         task_id *items = arena_alloc(&g->history->arena, 3 * sizeof(task_id));
         fact.dependencies.count = some_tasks(g, m, fact.task, items, 3);
@@ -424,6 +431,28 @@ static void draw_place(struct generator *g, const struct model *m) {
     generate_applied(g, fact);
 }
 
+/* The hours of something end or begin, also of something unknown. */
+static void draw_hours(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_HOURS };
+    fact.hours.scope = ONE_OF(g, LEASE_PROJECT, LEASE_AGENT, LEASE_LIMITER);
+    fact.hours.id =
+        fact.hours.scope == LEASE_PROJECT ? g->names.projects[rng_below(&g->rng, WORLD_PROJECTS)]
+        : fact.hours.scope == LEASE_AGENT ? g->names.agents[rng_below(&g->rng, WORLD_AGENTS)]
+                                          : g->names.limiters[rng_below(&g->rng, WORLD_LIMITERS)];
+    fact.hours.until = generate_chance(g, 40) ? 0 : model_now(m) + between(g, -1, 120000);
+    generate_applied(g, fact);
+}
+
+static void draw_used(struct generator *g, const struct model *m) {
+    struct fact fact = { .kind = FACT_LIMITER_USED };
+    fact.used.limiter = g->names.limiters[rng_below(&g->rng, WORLD_LIMITERS)];
+    fact.used.window = ONE_OF(g, QUOTA_FIVE_HOUR, QUOTA_WEEKLY);
+    fact.used.quota.used_milli = (int32_t)ONE_OF(g, 0, 300, 790, 800, 810, 950, 1000, 1200);
+    fact.used.quota.resets_at =
+        model_now(m) + ONE_OF(g, -1, 0, 1, 60000, 300000, 600000, 600001, 3600000);
+    generate_applied(g, fact);
+}
+
 static void draw_agent_clear(struct generator *g) {
     struct fact fact = { .kind = FACT_AGENT_CLEAR };
     fact.agent_clear = g->names.agents[rng_below(&g->rng, WORLD_AGENTS)];
@@ -449,7 +478,7 @@ static void draw_limiter(struct generator *g, const struct model *m) {
 
 static void draw_world(struct generator *g, const struct model *m) {
     struct fact fact = { .kind = FACT_PROJECT };
-    switch (rng_below(&g->rng, 14)) {
+    switch (rng_below(&g->rng, 19)) {
     case 0:
     case 1:
         fact.project = generate_project(g, (unsigned)rng_below(&g->rng, g->projects));
@@ -491,6 +520,15 @@ static void draw_world(struct generator *g, const struct model *m) {
     case 12:
         draw_agent_clear(g);
         return;
+    case 13:
+    case 14:
+        draw_hours(g, m);
+        return;
+    case 15:
+    case 16:
+    case 17:
+        draw_used(g, m);
+        return;
     default:
         fact.kind = FACT_TICK;
         break;
@@ -508,9 +546,14 @@ static void draw_open(struct generator *g, const struct model *m) {
         fact.project.active = true;
         fact.project.paused = false;
     } else if (generate_chance(g, 60) && some_task(g, m, BIT(WAITING), &view)) {
-        fact.kind = FACT_ARTIFACT;
         fact.task = view.id;
-        fact.artifact_present = true;
+        if (generate_chance(g, 50)) {
+            fact.kind = FACT_ARTIFACT;
+            fact.artifact_present = true;
+        } else {
+            fact.kind = FACT_PROBE;
+            fact.probe_open = true;
+        }
     }
     generate_applied(g, fact);
 }

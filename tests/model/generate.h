@@ -73,6 +73,11 @@ bool generate_next(struct generator *g, const struct model *m);
 /* --- for the two halves of the generator ------------------------------------------------------ */
 
 bool generate_chance(struct generator *g, unsigned percent);
+#define ONE_OF(g, ...)                                                                             \
+    ({                                                                                             \
+        static const int64_t values_[] = { __VA_ARGS__ };                                          \
+        values_[rng_below(&(g)->rng, ARRAY_SIZE(values_))];                                        \
+    })
 void generate_policy(struct generator *g); /* a new world's */
 void generate_varied(struct generator *g); /* some numbers are others now */
 amount generate_cap(struct generator *g, unsigned percent_unlimited);

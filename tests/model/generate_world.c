@@ -15,12 +15,6 @@ static int64_t between(struct generator *g, int64_t low, int64_t high) {
     return rng_between(&g->rng, low, high);
 }
 
-#define ONE_OF(g, ...)                                                                             \
-    ({                                                                                             \
-        static const int64_t values_[] = { __VA_ARGS__ };                                          \
-        values_[rng_below(&(g)->rng, ARRAY_SIZE(values_))];                                        \
-    })
-
 amount generate_cap(struct generator *g, unsigned percent_unlimited) {
     return generate_chance(g, percent_unlimited) ? UNLIMITED
                                                  : ONE_OF(g, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 5, 5);
@@ -54,6 +48,9 @@ struct limiter_policy generate_limiter_policy(struct generator *g) {
         .recovery = ONE_OF(g, 0, 30000, 30000, 1000, 600000),
         .probe = generate_chance(g, 60),
         .any_success = generate_chance(g, 25),
+        .reserve = generate_chance(g, 40) ? 0 : ONE_OF(g, 1, 20, 50, 100),
+        .reserve_of = { generate_chance(g, 60) ? -1 : ONE_OF(g, 0, 5, 20),
+                        generate_chance(g, 70) ? -1 : ONE_OF(g, 0, 5, 20) },
     };
 }
 
@@ -253,6 +250,7 @@ struct agent_spec generate_agent(struct generator *g, unsigned index) {
         .limiter = limited ? g->names.limiters[rng_below(&g->rng, g->limiters)] : 0,
         .roster = g->roster && generate_chance(g, 90),
         .idle = generate_chance(g, 75),
+        .hours = generate_chance(g, 30),
         .launch_failures = generate_chance(g, 90) ? 0 : (uint32_t)between(g, 0, 3),
         .openings = generate_chance(g, 90) ? 0 : (uint32_t)between(g, 0, 2),
         .closed_until = generate_chance(g, 93) ? 0 : DAYS(101) + between(g, 0, DAYS(1)),

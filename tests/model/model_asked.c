@@ -49,7 +49,8 @@ static int spent(struct model *m, struct model_task *t, struct error *err) {
         return refuse(t, err);
     bool known = t->s.hold == HOLD_BUDGET && t->s.not_before == 0;
     if (t->s.state == TASK_HELD
-        && (known || t->s.hold == HOLD_PERSON || model_is_held_for_people(t)))
+        && (known || t->s.hold == HOLD_PERSON || t->s.hold == HOLD_QUESTION
+            || t->s.hold == HOLD_CHECK || model_is_held_for_people(t)))
         return 1;
     model_hold(m, t, HOLD_BUDGET, 0, REASON_SPENT);
     return 0;
@@ -158,6 +159,13 @@ static int dependencies(struct model *m, struct model_task *t, const struct fact
     return 0;
 }
 
+static int unanswered(struct model *m, struct model_task *t, struct error *err) {
+    if (t->s.state != TASK_HELD || t->s.hold != HOLD_QUESTION)
+        return refuse(t, err);
+    model_change(m, t, TASK_FAILED, REASON_UNANSWERED);
+    return 0;
+}
+
 /* --- delete and forget ----------------------------------------------------------------------- */
 
 /* Those that depend on it, or have it as parent, remember that it was done. */
@@ -256,7 +264,11 @@ int model_apply_asked(struct model *m, const struct fact *fact, struct error *er
         return dependencies(m, t, fact, err);
     if (fact->kind == FACT_MARKED)
         return marked(m, t);
+    if (fact->kind == FACT_UNANSWERED)
+        return unanswered(m, t, err);
     if (fact->kind == FACT_ARTIFACT)
         t->s.artifact_missing = !fact->artifact_present;
+    if (fact->kind == FACT_PROBE)
+        t->s.probe_closed = !fact->probe_open;
     return 0;
 }

@@ -8,9 +8,17 @@ sym model_chooser(const struct model *m, const struct model_task *t) {
     return a && a->failover_count > 0 && !t->s.bound && !t->s.limiter ? t->s.agent : 0;
 }
 
+/* Whose clock counts for it, besides those of its project and account. */
+sym model_clock_agent(const struct model *m, const struct model_task *t) {
+    const struct agent_spec *a = t->s.agent ? model_agent(m, t->s.agent) : NULL;
+    return a && a->failover_count == 0 && a->hours ? t->s.agent : model_chooser(m, t);
+}
+
 static bool is_open(const struct model *m, sym agent) {
     const struct agent_spec *a = model_agent(m, agent);
-    return a && model_agent_open(m, agent) && (!a->limiter || model_limiter_open(m, a->limiter));
+    return a && model_agent_open(m, agent) && model_agent_in_hours(m, agent)
+           && (!a->limiter
+               || (model_limiter_open(m, a->limiter) && model_limiter_in_hours(m, a->limiter)));
 }
 
 bool model_is_covered(const struct model *m, sym agent) {

@@ -40,6 +40,11 @@ bool model_agent_open(const struct model *m, sym agent) {
     return true;
 }
 
+bool model_agent_in_hours(const struct model *m, sym agent) {
+    const struct agent_spec *a = agent ? model_agent(m, agent) : NULL;
+    return !a || m->now >= a->hours_until;
+}
+
 /* --- keys ------------------------------------------------------------------------------------ */
 
 bool model_key_same(const struct model_key *a, const struct model_key *b) {
@@ -208,12 +213,14 @@ static bool some_agent_can_take(const struct model *m, const struct model_task *
     for (size_t i = 0; i < m->agents_count; i++) {
         const struct agent_spec *agent = &m->agents[i];
         struct model_key limiter = { .kind = LEASE_LIMITER, .name = agent->limiter };
-        if (!model_is_idle(m, agent) || !model_agent_open(m, agent->id))
+        if (!model_is_idle(m, agent) || !model_agent_open(m, agent->id)
+            || !model_agent_in_hours(m, agent->id))
             continue;
         if (t->s.limiter)
             return true;
         if (!agent->limiter
-            || (model_limiter_open(m, agent->limiter) && !model_lacks(m, &limiter, t)))
+            || (model_limiter_open(m, agent->limiter) && model_limiter_in_hours(m, agent->limiter)
+                && !model_lacks(m, &limiter, t)))
             return true;
     }
     return false;
@@ -252,10 +259,13 @@ static bool host_open(const struct model *m) {
 /* The gates behind which waiting does not count. */
 bool model_world_open(const struct model *m, const struct model_clock *clock) {
     const struct model_project *p = model_project(m, clock->project);
-    bool limited = clock->limiter && !model_limiter_open(m, clock->limiter);
-    return !m->paused && p->spec.active && !p->spec.paused
-           && (!limited || model_is_covered(m, clock->agent)) && host_open(m)
-           && model_budget_open(m) && model_project_budget_open(m, p);
+    bool closed = !model_agent_in_hours(m, clock->agent)
+                  || (clock->limiter
+                      && (!model_limiter_open(m, clock->limiter)
+                          || !model_limiter_in_hours(m, clock->limiter)));
+    return !m->paused && p->spec.active && !p->spec.paused && m->now >= p->spec.hours_until
+           && (!closed || model_is_covered(m, clock->agent)) && host_open(m) && model_budget_open(m)
+           && model_project_budget_open(m, p);
 }
 
 static bool dependencies_met(const struct model *m, const struct model_task *t) {
@@ -283,6 +293,14 @@ bool model_stopped_before_leases(const struct model *m, const struct model_task 
         ret->gate = GATE_PARENT;
     else if (t->s.artifact_missing)
         ret->gate = GATE_ARTIFACT;
+    else if (t->s.probe_closed)
+        ret->gate = GATE_PROBE;
+    else if (m->now < p->spec.hours_until)
+        *ret = (struct model_block){ .gate = GATE_HOURS, .key = t->s.project };
+    else if (!model_agent_in_hours(m, agent))
+        *ret = (struct model_block){ .gate = GATE_HOURS, .key = agent };
+    else if (limiter && !model_limiter_in_hours(m, limiter))
+        *ret = (struct model_block){ .gate = GATE_HOURS, .key = limiter };
     else if (breaker)
         ret->gate = GATE_BREAKER;
     else if (!model_agent_open(m, agent))

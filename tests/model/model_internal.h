@@ -60,6 +60,8 @@ struct model_limiter {
     time_ms ramp_from;
     bool closed;
     uint32_t external;
+    struct quota quota[QUOTA_WINDOW_MAX];
+    time_ms hours_until;
 };
 
 struct model_resource {
@@ -75,7 +77,7 @@ struct model_workspace {
 
 /* How long tasks of a project with this limiter (and this agent) have waited in all. */
 struct model_clock {
-    sym project, limiter, agent; /* agent: whose list of others counts, or 0 */
+    sym project, limiter, agent; /* agent: whose list of others or hours count, or 0 */
     time_ms reading;
 };
 
@@ -205,7 +207,10 @@ bool model_dependencies_close_a_circle(const struct model *m, task_id id, const 
 int model_apply_run(struct model *m, const struct fact *fact, struct error *err);
 
 /* model_limiter.c */
-bool model_limiter_open(const struct model *m, sym limiter);
+bool model_limiter_open(const struct model *m, sym limiter); /* regardless of its hours */
+bool model_limiter_in_hours(const struct model *m, sym limiter);
+bool model_agent_in_hours(const struct model *m, sym agent);
+sym model_clock_agent(const struct model *m, const struct model_task *t);
 amount model_limiter_cap(const struct model *m, sym limiter);
 void model_limiter_hit(struct model *m, sym limiter, time_ms run_started, time_ms retry_after,
                        time_ms reset_at);

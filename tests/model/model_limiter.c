@@ -1,4 +1,6 @@
 /* model_limiter.c: rules, 2 "limiter cap" and 5 "a hit", "a success". */
+#include <string.h>
+
 #include "model_internal.h"
 
 /* base·2^times, at most `most`. */
@@ -11,7 +13,19 @@ time_ms model_doubled(time_ms base, uint64_t times, time_ms most) {
 
 bool model_limiter_open(const struct model *m, sym limiter) {
     const struct model_limiter *l = model_limiter(m, limiter);
+    for (int w = 0; w < QUOTA_WINDOW_MAX; w++) {
+        amount reserve = l->policy.reserve_of[w];
+        if (reserve < 0)
+            reserve = l->policy.reserve;
+        if (reserve > 0 && m->now < l->quota[w].resets_at
+            && l->quota[w].used_milli >= 1000 - 10 * reserve)
+            return false;
+    }
     return !l->closed && m->now >= l->until;
+}
+
+bool model_limiter_in_hours(const struct model *m, sym limiter) {
+    return m->now >= model_limiter(m, limiter)->hours_until;
 }
 
 /* "max(1, full·t/recovery)", for `recovery` ms from `from` on. */
@@ -70,4 +84,5 @@ void model_limiter_clear(struct model_limiter *l) {
     l->hit = l->closed = l->ramped = false;
     l->hits = 0;
     l->until = 0;
+    memset(l->quota, 0, sizeof(l->quota));
 }

@@ -138,7 +138,10 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
         model_change(m, t, TASK_CANCELED, REASON_CANCELED);
         break;
     case OUTCOME_CONFLICT:
-        model_change(m, t, TASK_FAILED, REASON_CONFLICT);
+        if (fact->ended.iterates)
+            ended_unfinished(m, t, REASON_CONFLICT);
+        else
+            model_change(m, t, TASK_FAILED, REASON_CONFLICT);
         break;
     case OUTCOME_UNMERGED:
         model_change(m, t, TASK_FAILED, REASON_UNMERGED);
@@ -151,6 +154,12 @@ static void ended_by_outcome(struct model *m, struct model_task *t, const struct
         break;
     case OUTCOME_DENIED:
         model_hold(m, t, HOLD_DENIED, 0, REASON_DENIED);
+        break;
+    case OUTCOME_ASKED:
+        model_hold(m, t, HOLD_QUESTION, 0, REASON_ASKED);
+        break;
+    case OUTCOME_PENDING:
+        model_hold(m, t, HOLD_CHECK, 0, REASON_PENDING);
         break;
     case OUTCOME_MAX:
         break;

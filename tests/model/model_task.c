@@ -136,7 +136,7 @@ static bool prerequisites_met(const struct model *m, const struct model_task *t)
     for (size_t i = 0; i < t->s.depends_on_count; i++)
         if (!model_dependency_met(m, &t->dependencies[i]))
             return false;
-    return model_parent_met(m, t) && !t->s.artifact_missing;
+    return model_parent_met(m, t) && !t->s.artifact_missing && !t->s.probe_closed;
 }
 
 static bool restarts_are_spent(const struct model *m, const struct model_task *t) {

@@ -11,10 +11,10 @@
 /* --- clocks (rules, 3: "waited") ------------------------------------------------------------- */
 
 static const struct model_clock *find_clock(const struct model *m, const struct model_task *t) {
-    sym limiter = model_limiter_of(m, t, t->s.agent), chooser = model_chooser(m, t);
+    sym limiter = model_limiter_of(m, t, t->s.agent), agent = model_clock_agent(m, t);
     for (size_t i = 0; i < m->clocks_count; i++)
         if (m->clocks[i].project == t->s.project && m->clocks[i].limiter == limiter
-            && m->clocks[i].agent == chooser)
+            && m->clocks[i].agent == agent)
             return &m->clocks[i];
     return NULL;
 }
@@ -30,7 +30,7 @@ void model_clock_begin(struct model *m, const struct model_task *t) {
     struct model_clock *c = MODEL_ADD(m, clocks);
     c->project = t->s.project;
     c->limiter = model_limiter_of(m, t, t->s.agent);
-    c->agent = model_chooser(m, t);
+    c->agent = model_clock_agent(m, t);
 }
 
 static int apply_clock(struct model *m, time_ms t) {
@@ -57,9 +57,12 @@ static int apply_project(struct model *m, const struct project_spec *spec, struc
     struct model_project *p = model_project(m, spec->id);
     if (p && p->spec.workspaces_kept != spec->workspaces_kept && has_tasks(m, spec->id))
         return error_set(err, -EBUSY, "where the workspaces stay cannot change");
-    if (!p)
+    bool is_new = !p;
+    if (is_new)
         p = MODEL_ADD(m, projects);
+    time_ms hours_until = is_new ? spec->hours_until : p->spec.hours_until;
     p->spec = *spec;
+    p->spec.hours_until = hours_until;
     return 0;
 }
 
@@ -88,6 +91,7 @@ static int apply_agent(struct model *m, const struct agent_spec *spec, struct er
     }
 
     struct agent_spec *agent = (struct agent_spec *)model_agent(m, spec->id);
+    time_ms hours_until = agent ? agent->hours_until : spec->hours_until;
     if (!agent) { /* the first telling also says how its launches went */
         agent = MODEL_ADD(m, agents);
         *model_breaker(m, spec->id) =
@@ -97,6 +101,7 @@ static int apply_agent(struct model *m, const struct agent_spec *spec, struct er
                                     .closed_until = spec->closed_until };
     }
     *agent = *spec;
+    agent->hours_until = hours_until;
 
     for (size_t i = 0; i < m->tasks_count; i++) {
         struct model_task *t = &m->tasks[i];
@@ -127,6 +132,8 @@ static int apply_limiter(struct model *m, const struct limiter_spec *spec) {
         }
         l->ramped = spec->ramp_since > 0;
         l->ramp_from = spec->ramp_since;
+        l->hours_until = spec->hours_until;
+        memcpy(l->quota, spec->quota, sizeof(l->quota));
     }
     l->policy = spec->policy;
     return 0;
@@ -199,6 +206,40 @@ static int apply_external(struct model *m, const struct fact *fact, struct error
     return 0;
 }
 
+/* A report about a window that ended, or that a later window has replaced, is late. */
+static int apply_used(struct model *m, const struct fact *fact, struct error *err) {
+    struct model_limiter *l = model_limiter(m, fact->used.limiter);
+    const struct quota *next = &fact->used.quota;
+    if (!l)
+        return error_set(err, -ENOENT, "no such limiter");
+    struct quota *last = &l->quota[fact->used.window];
+    time_ms later = next->resets_at - last->resets_at;
+    if (next->resets_at <= m->now || later < -MINUTES(5))
+        return 1;
+    if (later > MINUTES(5)) {
+        *last = *next;
+        return 0;
+    }
+    if (next->used_milli <= last->used_milli)
+        return 1;
+    last->used_milli = next->used_milli;
+    return 0;
+}
+
+static int apply_hours(struct model *m, const struct fact *fact, struct error *err) {
+    struct model_project *p =
+        fact->hours.scope == LEASE_PROJECT ? model_project(m, fact->hours.id) : NULL;
+    struct agent_spec *a = fact->hours.scope == LEASE_AGENT
+                               ? (struct agent_spec *)model_agent(m, fact->hours.id)
+                               : NULL;
+    struct model_limiter *l =
+        fact->hours.scope == LEASE_LIMITER ? model_limiter(m, fact->hours.id) : NULL;
+    if (!p && !a && !l)
+        return error_set(err, -ENOENT, "hours of nothing that is known");
+    *(p ? &p->spec.hours_until : a ? &a->hours_until : &l->hours_until) = fact->hours.until;
+    return 0;
+}
+
 static int apply_limiter_clear(struct model *m, sym limiter, struct error *err) {
     struct model_limiter *l = model_limiter(m, limiter);
     if (!l)
@@ -237,6 +278,10 @@ int model_apply_world(struct model *m, const struct fact *fact, struct error *er
         return apply_agent(m, &fact->agent, err);
     if (fact->kind == FACT_LIMITER)
         return apply_limiter(m, &fact->limiter);
+    if (fact->kind == FACT_LIMITER_USED)
+        return apply_used(m, fact, err);
+    if (fact->kind == FACT_HOURS)
+        return apply_hours(m, fact, err);
     if (fact->kind == FACT_LIMITER_CLEAR)
         return apply_limiter_clear(m, fact->limiter_clear, err);
     if (fact->kind == FACT_AGENT_CLEAR)

@@ -28,6 +28,9 @@ static void put_limiter_policy(struct strbuf *out, const struct limiter_policy *
     put_amount(out, "recovery", p->recovery);
     put_flag(out, "probe", p->probe);
     put_flag(out, "any_success", p->any_success);
+    put_amount(out, "reserve", p->reserve);
+    put_amount(out, "reserve_five_hour", p->reserve_of[QUOTA_FIVE_HOUR]);
+    put_amount(out, "reserve_weekly", p->reserve_of[QUOTA_WEEKLY]);
 }
 
 static void put_policy(struct strbuf *out, const struct policy *p) {
@@ -80,6 +83,7 @@ static void put_task(struct strbuf *out, const struct symbol_table *symbols,
     put_flag(out, "not-parallelizable", !s->parallelizable);
     put_flag(out, "review", s->review);
     put_flag(out, "artifact-missing", s->artifact_missing);
+    put_flag(out, "probe-closed", s->probe_closed);
     strbuf_printf(out, " priority=%d until=%s", s->priority, until_name(s->until));
     if (s->parent)
         strbuf_printf(out, " parent=%" PRIu64 "/%u(%s)", s->parent, s->parent_iteration,
@@ -143,6 +147,7 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
             put_name(out, symbols, "failover", f->agent.failover[i]);
         put_flag(out, "roster", f->agent.roster);
         put_flag(out, "idle", f->agent.idle);
+        put_flag(out, "hours", f->agent.hours);
         put_amount(out, "launch_failures", f->agent.launch_failures);
         put_amount(out, "openings", f->agent.openings);
         put_amount(out, "closed_until", f->agent.closed_until);
@@ -156,6 +161,14 @@ static bool put_world(struct strbuf *out, const struct symbol_table *symbols,
         put_amount(out, "since", f->limiter.backoff_since);
         put_amount(out, "last_hit", f->limiter.last_hit);
         put_amount(out, "ramp_since", f->limiter.ramp_since);
+    } else if (f->kind == FACT_LIMITER_USED) {
+        put_name(out, symbols, "id", f->used.limiter);
+        strbuf_printf(out, " %s", quota_window_name(f->used.window));
+        put_amount(out, "used", f->used.quota.used_milli);
+        put_amount(out, "resets_at", f->used.quota.resets_at);
+    } else if (f->kind == FACT_HOURS) {
+        put_name(out, symbols, lease_kind_name(f->hours.scope), f->hours.id);
+        put_amount(out, "until", f->hours.until);
     } else if (f->kind == FACT_LIMITER_CLEAR)
         put_name(out, symbols, "id", f->limiter_clear);
     else if (f->kind == FACT_AGENT_CLEAR)
@@ -203,6 +216,8 @@ static void put_about_task(struct strbuf *out, const struct fact *f) {
             strbuf_printf(out, " dep=%" PRIu64, f->dependencies.items[i]);
     if (f->kind == FACT_ARTIFACT)
         put_flag(out, f->artifact_present ? "present" : "missing", true);
+    if (f->kind == FACT_PROBE)
+        put_flag(out, f->probe_open ? "yes" : "not-yet", true);
     if (f->kind == FACT_RUN_PHASE)
         strbuf_printf(out, " phase=%s", run_phase_name(f->phase));
     if (f->kind == FACT_RUN_TOKENS)

@@ -193,6 +193,14 @@ static struct fact map_fact(const struct game *g, const struct fact *from, struc
         f.limiter.id = name_of(g, LIMITER, f.limiter.id);
     } else if (f.kind == FACT_LIMITER_CLEAR) {
         f.limiter_clear = name_of(g, LIMITER, f.limiter_clear);
+    } else if (f.kind == FACT_LIMITER_USED) {
+        f.used.limiter = name_of(g, LIMITER, f.used.limiter);
+    } else if (f.kind == FACT_HOURS) {
+        f.hours.id = name_of(g,
+                             f.hours.scope == LEASE_PROJECT ? PROJECT
+                             : f.hours.scope == LEASE_AGENT ? AGENT
+                                                            : LIMITER,
+                             f.hours.id);
     } else if (f.kind == FACT_AGENT_CLEAR) {
         f.agent_clear = name_of(g, AGENT, f.agent_clear);
     } else if (f.kind == FACT_RESOURCE) {

@@ -174,6 +174,12 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
     case OUTCOME_DENIED:
         expect_held(row, HOLD_DENIED, REASON_DENIED, 0, 0);
         break;
+    case OUTCOME_ASKED:
+        expect_held(row, HOLD_QUESTION, REASON_ASKED, 0, 0);
+        break;
+    case OUTCOME_PENDING:
+        expect_held(row, HOLD_CHECK, REASON_PENDING, 0, 0);
+        break;
     }
 }
 
