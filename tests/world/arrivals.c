@@ -76,6 +76,7 @@ static void draw_kind_of_work(struct world *w, struct task_spec *spec) {
     spec->review = swarm_has(s, HAS_REVIEW) && world_chance(w, 30);
     spec->until = swarm_has(s, HAS_UNTIL) ? (enum until)rng_below(&w->rng, UNTIL_MAX) : UNTIL_EXIT;
     spec->artifact_missing = swarm_has(s, HAS_ARTIFACTS) && world_chance(w, 20);
+    spec->probe_closed = swarm_has(s, HAS_PROBES) && world_chance(w, 20);
     spec->group = swarm_has(s, HAS_GROUPS) ? (uint32_t)rng_below(&w->rng, GROUPS + 1) : 0;
     spec->priority = (int32_t)rng_between(&w->rng, 98, world_chance(w, 50) ? 98 : 102);
     spec->retry_max = world_chance(w, 15) ? (int32_t)rng_below(&w->rng, 3) : -1;

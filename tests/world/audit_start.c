@@ -28,7 +28,7 @@ static void audit_gates(const struct books *b, const struct row *row, unsigned a
         [GATE_DEPENDENCY] = "I13", [GATE_PARENT] = "I13",         [GATE_ARTIFACT] = "I13",
         [GATE_BREAKER] = "I18",    [GATE_LIMITER] = "I18",        [GATE_HOST] = "I6",
         [GATE_BUDGET] = "I14",     [GATE_PROJECT_BUDGET] = "I14", [GATE_LEASE] = "I6",
-        [GATE_PACE] = "I6",
+        [GATE_PACE] = "I6",        [GATE_PROBE] = "I13",          [GATE_HOURS] = "I29",
     };
     unsigned key;
     enum gate gate = books_closed_gate(b, row, agent, &key);

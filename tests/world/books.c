@@ -82,7 +82,7 @@ unsigned books_limiter_of(const struct books *b, const struct row *row) {
 }
 
 bool books_prerequisites(const struct books *b, const struct row *row) {
-    if (row->artifact_missing)
+    if (row->artifact_missing || row->probe_closed)
         return false;
     for (unsigned i = 0; i < row->dependency_count; i++) {
         const struct row *on = books_row(b, row->depends_on[i]);

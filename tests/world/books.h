@@ -49,7 +49,7 @@ struct row {
     uint8_t dependency_count;
     uint8_t project, kind, agent, limiter, workspace, phase_name;
     uint8_t resources; /* bit i: resource i */
-    bool parallelizable, review, artifact_missing, bound;
+    bool parallelizable, review, artifact_missing, probe_closed, bound;
     enum until until;
     enum parent_gate parent_gate;
     int32_t priority, retry_max;
@@ -105,9 +105,9 @@ struct project_book {
 struct agent_book {
     uint8_t limiter;
     uint8_t others[FAILOVER_MAX], other_count; /* that it fails over to */
-    bool roster, idle;
+    bool roster, idle, has_hours;
     uint32_t launch_failures, openings;
-    time_ms closed_until;
+    time_ms closed_until, hours_until;
 };
 
 struct limiter_book {
@@ -116,6 +116,8 @@ struct limiter_book {
     time_ms until, since, last_hit, ramp_since, last_success;
     bool hit; /* and no success cleared it since */
     bool closed, ramping;
+    struct quota quota[QUOTA_WINDOW_MAX];
+    time_ms hours_until;
 };
 
 struct group_book {

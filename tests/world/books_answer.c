@@ -46,7 +46,9 @@ static int answer_forget(const struct books *b, const struct row *row) {
 
 static int answer_spent(const struct row *row) {
     bool known = row->hold == HOLD_BUDGET && row->not_before == 0;
-    if (row->state == TASK_HELD && (known || row->hold == HOLD_PERSON || waits_for_verdict(row)))
+    if (row->state == TASK_HELD
+        && (known || row->hold == HOLD_PERSON || row->hold == HOLD_QUESTION
+            || row->hold == HOLD_CHECK || waits_for_verdict(row)))
         return 1;
     return only_in(row, REST);
 }
@@ -78,7 +80,10 @@ static int answer_task(struct books *b, const struct row *row, const struct fact
     case FACT_DEPENDENCIES:
         return answer_dependencies(b, row, fact);
     case FACT_ARTIFACT:
+    case FACT_PROBE:
         return 0;
+    case FACT_UNANSWERED:
+        return only_in(row, IN(HELD)) == 0 && row->hold == HOLD_QUESTION ? 0 : -1;
     case FACT_DELETE:
         return task_state_is_live(row->state) ? -1 : 0;
     case FACT_FORGET:

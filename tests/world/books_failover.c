@@ -6,8 +6,14 @@ unsigned books_chooser(const struct books *b, const struct row *row) {
     return exchangeable && b->agent[row->agent].other_count > 0 ? row->agent : 0;
 }
 
+unsigned books_clock_agent(const struct books *b, const struct row *row) {
+    bool has_hours = b->agent[row->agent].other_count == 0 && b->agent[row->agent].has_hours;
+    return has_hours ? row->agent : books_chooser(b, row);
+}
+
 bool books_agent_open(const struct books *b, unsigned agent) {
-    return gate_agent(b, agent) && limiter_is_open(b, b->agent[agent].limiter);
+    unsigned limiter = b->agent[agent].limiter;
+    return gate_agent(b, agent) && limiter_is_open(b, limiter) && gate_hours(b, agent, limiter);
 }
 
 bool books_is_covered(const struct books *b, unsigned agent) {

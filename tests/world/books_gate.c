@@ -25,6 +25,10 @@ bool gate_agent(const struct books *b, unsigned a) {
     return b->now >= b->agent[a].closed_until;
 }
 
+bool gate_hours(const struct books *b, unsigned a, unsigned l) {
+    return b->now >= b->agent[a].hours_until && b->now >= b->limiter[l].hours_until;
+}
+
 /* Of the tick that has begun. */
 bool gate_pace(const struct books *b) {
     if (b->policy.runs == UNLIMITED)
@@ -35,7 +39,7 @@ bool gate_pace(const struct books *b) {
 }
 
 time_ms books_wait_clock(const struct books *b, const struct row *row) {
-    return b->wait_clock[row->project][books_limiter_of(b, row)][books_chooser(b, row)];
+    return b->wait_clock[row->project][books_limiter_of(b, row)][books_clock_agent(b, row)];
 }
 
 time_ms books_waited(const struct books *b, const struct row *row) {
@@ -136,6 +140,10 @@ static enum gate closed_before_leases(const struct books *b, const struct row *r
         return GATE_PARENT;
     if (row->artifact_missing)
         return GATE_ARTIFACT;
+    if (row->probe_closed)
+        return GATE_PROBE;
+    if (b->now < b->project[row->project].spec.hours_until || !gate_hours(b, agent, limiter))
+        return GATE_HOURS;
     if (breaker || !gate_agent(b, agent))
         return GATE_BREAKER;
     if (!limiter_is_open(b, limiter))

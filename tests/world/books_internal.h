@@ -46,14 +46,17 @@ void agent_cleared(struct books *b, unsigned agent);
 void limiter_was_hit(struct books *b, unsigned limiter, time_ms run_started, time_ms retry_after,
                      time_ms reset_at);
 void limiter_succeeded(struct books *b, unsigned limiter, time_ms run_started);
-bool limiter_is_open(const struct books *b, unsigned limiter);
+bool limiter_is_open(const struct books *b, unsigned limiter); /* but for its hours */
+void limiter_was_used(struct books *b, const struct fact *fact);
 amount limiter_cap(const struct books *b, unsigned limiter); /* the most the rules allow now */
 
 /* books_gate.c */
 bool gate_project(const struct books *b, unsigned project);
 bool gate_host(const struct books *b);
 bool gate_budget(const struct books *b, unsigned project); /* 0: of all */
-bool gate_agent(const struct books *b, unsigned agent);
+bool gate_agent(const struct books *b, unsigned agent);    /* its launches */
+/* Inside the hours of an agent and a limiter? 0: none. */
+bool gate_hours(const struct books *b, unsigned agent, unsigned limiter);
 bool gate_pace(const struct books *b);
 time_ms books_waited(const struct books *b, const struct row *row);
 time_ms books_wait_clock(const struct books *b, const struct row *row); /* by which it waits */
@@ -72,6 +75,8 @@ bool books_before(const struct books *b, const struct row *one, const struct row
 
 /* books_failover.c */
 unsigned books_chooser(const struct books *b, const struct row *row); /* whose list counts, or 0 */
+/* Whose clock measures its wait, besides its project's and account's; or 0. */
+unsigned books_clock_agent(const struct books *b, const struct row *row);
 bool books_agent_open(const struct books *b, unsigned agent); /* its account and its launches are */
 bool books_is_covered(const struct books *b, unsigned agent); /* by one of its list that is open */
 bool books_may_stand_in(const struct books *b, const struct row *row, unsigned agent);

@@ -1,4 +1,6 @@
 /* books_limiter.c: docs/rules.md §5, "a hit" and "a success", and §2, "limiter cap". */
+#include <string.h>
+
 #include "books_internal.h"
 
 void limiter_applied(struct books *b, const struct limiter_spec *spec) {
@@ -20,6 +22,16 @@ void limiter_cleared(struct books *b, unsigned l) {
     limiter->closed = limiter->hit = limiter->ramping = false;
     limiter->hits = 0;
     limiter->until = 0;
+    memset(limiter->quota, 0, sizeof(limiter->quota));
+}
+
+void limiter_was_used(struct books *b, const struct fact *fact) {
+    struct quota *quota =
+        &b->limiter[index_of(SYM_LIMITER, fact->used.limiter)].quota[fact->used.window];
+    if (fact->used.quota.resets_at > quota->resets_at + MINUTES(5))
+        *quota = fact->used.quota; /* a new window */
+    else if (fact->used.quota.used_milli > quota->used_milli)
+        quota->used_milli = fact->used.quota.used_milli;
 }
 
 void agent_cleared(struct books *b, unsigned a) {
@@ -63,7 +75,15 @@ void limiter_succeeded(struct books *b, unsigned l, time_ms run_started) {
 }
 
 bool limiter_is_open(const struct books *b, unsigned l) {
-    return !b->limiter[l].closed && b->now >= b->limiter[l].until;
+    const struct limiter_book *limiter = &b->limiter[l];
+    for (unsigned window = 0; window < QUOTA_WINDOW_MAX; window++) {
+        amount own = limiter->policy.reserve_of[window];
+        amount reserve = own < 0 ? limiter->policy.reserve : own;
+        if (reserve > 0 && b->now < limiter->quota[window].resets_at
+            && limiter->quota[window].used_milli + 10 * reserve >= 1000)
+            return false;
+    }
+    return !limiter->closed && b->now >= limiter->until;
 }
 
 amount limiter_cap(const struct books *b, unsigned l) {

@@ -160,7 +160,10 @@ static void ended_by_outcome(const struct books *b, struct row *row, const struc
         expect(row, TASK_CANCELED, REASON_CANCELED);
         break;
     case OUTCOME_CONFLICT:
-        expect(row, TASK_FAILED, REASON_CONFLICT);
+        if (fact->ended.iterates)
+            ended_unfinished(b, row, REASON_CONFLICT);
+        else
+            expect(row, TASK_FAILED, REASON_CONFLICT);
         break;
     case OUTCOME_UNMERGED:
         expect(row, TASK_FAILED, REASON_UNMERGED);

@@ -37,6 +37,7 @@ static struct row row_of(const struct task_spec *spec, task_id first_child) {
         .review = spec->review,
         .bound = spec->bound,
         .artifact_missing = spec->artifact_missing,
+        .probe_closed = spec->probe_closed,
         .until = spec->until,
         .parent_gate = spec->parent_gate,
         .priority = spec->priority,
@@ -147,6 +148,8 @@ void books_applied_task(struct books *b, const struct fact *fact) {
         row->priority = fact->priority;
     else if (fact->kind == FACT_ARTIFACT)
         row->artifact_missing = !fact->artifact_present;
+    else if (fact->kind == FACT_PROBE)
+        row->probe_closed = !fact->probe_open;
     else if (fact->kind == FACT_DEPENDENCIES)
         applied_dependencies(b, fact);
     else if (fact->kind == FACT_RETRY)

@@ -2,16 +2,17 @@
 #include "books_internal.h"
 
 /* Each pair of project and limiter has a clock that goes while nothing but places can stop a task; those with an agent
- * that names others have their own, which also goes while one of these is open. */
+ * that names others or has hours have their own, which also goes while one of the others is open. */
 static void advance_wait_clocks(struct books *b, time_ms by) {
     if (b->paused || !gate_host(b) || !gate_budget(b, 0))
         return;
     for (unsigned p = 1; p <= PROJECTS; p++) {
-        if (!b->applied[KEY_PROJECT + p] || !gate_project(b, p) || !gate_budget(b, p))
+        if (!b->applied[KEY_PROJECT + p] || !gate_project(b, p) || !gate_budget(b, p)
+            || b->now < b->project[p].spec.hours_until)
             continue;
         for (unsigned l = 0; l <= LIMITERS; l++) {
             for (unsigned a = 0; a <= AGENTS; a++)
-                if (limiter_is_open(b, l) || books_is_covered(b, a))
+                if ((limiter_is_open(b, l) && gate_hours(b, a, l)) || books_is_covered(b, a))
                     b->wait_clock[p][l][a] += by;
         }
     }
@@ -35,7 +36,9 @@ static void applied_policy(struct books *b, const struct policy *policy) {
 
 static void applied_project(struct books *b, const struct project_spec *spec) {
     unsigned p = index_of(SYM_PROJECT, spec->id);
+    time_ms hours_until = b->project[p].spec.hours_until;
     b->project[p].spec = *spec;
+    b->project[p].spec.hours_until = hours_until;
     b->cap[KEY_PROJECT + p] = spec->max_running;
     b->cap[KEY_PLACES + p] = spec->workspaces;
     b->cap[KEY_REVIEW + p] = spec->review;
@@ -49,11 +52,12 @@ static void applied_agent(struct books *b, const struct agent_spec *spec) {
     struct agent_book before = *agent, after = before;
     after.limiter = (uint8_t)limiter;
     after.other_count = spec->failover_count;
+    after.has_hours = spec->hours;
     for (unsigned i = 0; i < spec->failover_count; i++)
         after.others[i] = (uint8_t)index_of(SYM_AGENT, spec->failover[i]);
     for (size_t i = 1; i < b->count; i++) {
         struct row *row = &b->rows[i];
-        if (row->agent != a || row->limiter)
+        if (row->agent != a)
             continue;
         *agent = before;
         time_ms apart = -books_wait_clock(b, row);
@@ -69,6 +73,15 @@ static void applied_agent(struct books *b, const struct agent_spec *spec) {
     b->cap[KEY_AGENT + a] = spec->roster && spec->slots > 1 ? 1 : spec->slots;
     b->outside[KEY_AGENT + a] = spec->roster && !spec->idle ? 1 : 0;
     b->applied[KEY_AGENT + a] = true;
+}
+
+static void applied_hours(struct books *b, const struct fact *fact) {
+    if (fact->hours.scope == LEASE_PROJECT)
+        b->project[index_of(SYM_PROJECT, fact->hours.id)].spec.hours_until = fact->hours.until;
+    else if (fact->hours.scope == LEASE_AGENT)
+        b->agent[index_of(SYM_AGENT, fact->hours.id)].hours_until = fact->hours.until;
+    else
+        b->limiter[index_of(SYM_LIMITER, fact->hours.id)].hours_until = fact->hours.until;
 }
 
 static void applied_external(struct books *b, const struct fact *fact) {
@@ -156,6 +169,10 @@ void books_applied_world(struct books *b, const struct fact *fact) {
         b->paused = fact->kind == FACT_PAUSE;
     else if (fact->kind == FACT_TICK)
         b->tick_requested = true;
+    else if (fact->kind == FACT_HOURS)
+        applied_hours(b, fact);
+    else if (fact->kind == FACT_LIMITER_USED)
+        limiter_was_used(b, fact);
     else if (fact->kind == FACT_LIMITER_CLEAR)
         limiter_cleared(b, index_of(SYM_LIMITER, fact->limiter_clear));
     else if (fact->kind == FACT_AGENT_CLEAR)

@@ -76,7 +76,16 @@ static void open_accounts(struct world *w) {
     }
 }
 
+static void open_hours(struct world *w, enum lease_kind scope, unsigned kind, unsigned count) {
+    for (unsigned i = 1; i <= count; i++)
+        apply_fact(w, (struct fact){ .kind = FACT_HOURS,
+                                     .hours = { .scope = scope, .id = sym_of(kind, i) } });
+}
+
 static void remove_obstacles(struct world *w) {
+    open_hours(w, LEASE_PROJECT, SYM_PROJECT, w->projects);
+    open_hours(w, LEASE_AGENT, SYM_AGENT, w->agents);
+    open_hours(w, LEASE_LIMITER, SYM_LIMITER, w->limiters);
     apply_fact(w, (struct fact){ .kind = FACT_RESUME });
     apply_fact(w, (struct fact){ .kind = FACT_BUDGET, .budget = UNLIMITED });
     apply_fact(
@@ -92,6 +101,8 @@ static void remove_obstacles(struct world *w) {
         if (books_task(&w->books, id) && w->books.rows[id].artifact_missing)
             apply_fact(
                 w, (struct fact){ .kind = FACT_ARTIFACT, .task = id, .artifact_present = true });
+        if (books_task(&w->books, id) && w->books.rows[id].probe_closed)
+            apply_fact(w, (struct fact){ .kind = FACT_PROBE, .task = id, .probe_open = true });
     }
 }
 

@@ -141,18 +141,57 @@ static void apply_usage(struct world *w) {
                                             .at = w->now - world_span(w, 0, HOURS(2)) } });
 }
 
+/* The hours of something end, or begin before their time. */
+static void change_hours(struct world *w) {
+    struct fact fact = { .kind = FACT_HOURS };
+    unsigned what = (unsigned)rng_below(&w->rng, 3);
+    fact.hours.scope = LEASE_PROJECT;
+    fact.hours.id = sym_of(SYM_PROJECT, draw_index(w, w->projects));
+    if (what == 1 && w->agents > 0) {
+        fact.hours.scope = LEASE_AGENT;
+        fact.hours.id = sym_of(SYM_AGENT, draw_index(w, w->agents));
+    } else if (what == 2 && w->limiters > 0) {
+        fact.hours.scope = LEASE_LIMITER;
+        fact.hours.id = sym_of(SYM_LIMITER, draw_index(w, w->limiters));
+    }
+    fact.hours.until = world_chance(w, 25) ? 0 : w->now + world_span(w, 0, HOURS(1));
+    apply_fact(w, fact);
+}
+
+/* What a provider reports: rising use, a late report, the next window. */
+static void report_use(struct world *w) {
+    struct fact fact = { .kind = FACT_LIMITER_USED };
+    if (w->limiters == 0)
+        return;
+    fact.used.limiter = sym_of(SYM_LIMITER, draw_index(w, w->limiters));
+    fact.used.window = (enum quota_window)rng_below(&w->rng, QUOTA_WINDOW_MAX);
+    fact.used.quota.used_milli = (int32_t)rng_between(&w->rng, 0, 1100);
+    fact.used.quota.resets_at = w->now + world_span(w, 0, HOURS(2)) - MINUTES(5);
+    apply_fact(w, fact);
+}
+
 void config_change(struct world *w) {
     static const struct {
         enum swarm_switch needs;
         void (*change)(struct world *);
     } changes[] = {
-        { PEOPLE_CONFIGURE, change_policy },     { PEOPLE_CONFIGURE, change_project },
-        { PEOPLE_CONFIGURE, change_agent },      { PEOPLE_CONFIGURE, change_limiter },
-        { PEOPLE_CONFIGURE, change_cap },        { PEOPLE_PAUSE, change_pause },
-        { PEOPLE_PAUSE, change_project },        { HAS_HOST, change_host },
-        { HAS_OUTSIDERS, change_outsiders },     { HAS_PACE, ask_for_tick },
-        { HAS_BUDGETS, change_budget },          { HAS_BUDGETS, apply_usage },
-        { RUNS_CLOSE_ACCOUNTS, change_limiter }, { RUNS_FAIL_TO_LAUNCH, clear_agent },
+        { PEOPLE_CONFIGURE, change_policy },
+        { PEOPLE_CONFIGURE, change_project },
+        { PEOPLE_CONFIGURE, change_agent },
+        { PEOPLE_CONFIGURE, change_limiter },
+        { PEOPLE_CONFIGURE, change_cap },
+        { PEOPLE_PAUSE, change_pause },
+        { PEOPLE_PAUSE, change_project },
+        { HAS_HOST, change_host },
+        { HAS_OUTSIDERS, change_outsiders },
+        { HAS_PACE, ask_for_tick },
+        { HAS_BUDGETS, change_budget },
+        { HAS_BUDGETS, apply_usage },
+        { RUNS_CLOSE_ACCOUNTS, change_limiter },
+        { RUNS_FAIL_TO_LAUNCH, clear_agent },
+        { HAS_HOURS, change_hours },
+        { HAS_RESERVES, report_use },
+        { HAS_RESERVES, report_use },
     };
     for (unsigned tries = 0; tries < 20; tries++) {
         size_t i = rng_below(&w->rng, ARRAY_SIZE(changes));

@@ -131,6 +131,7 @@ static void apply_limiter(struct rebuilder *rb, const struct limiter_spec *row, 
     limiter.limiter = *row;
     limiter.limiter.id = name;
     limiter.limiter.policy = now.policy;
+    limiter.limiter.hours_until = now.hours_until; /* from the calendar, not from a row */
     rebuild_apply(rb, limiter);
 }
 

@@ -35,6 +35,9 @@ static const struct habit habits[] = {
     { FACT_MARKED, REST, PEOPLE_JUDGE, false },
     { FACT_ARTIFACT, ANY, HAS_ARTIFACTS, true },
     { FACT_ARTIFACT, REST, HAS_ARTIFACTS, true },
+    { FACT_PROBE, ANY, HAS_PROBES, true },
+    { FACT_PROBE, REST, HAS_PROBES, true },
+    { FACT_UNANSWERED, IN(HELD), RUNS_ASK, false },
     { FACT_PRIORITY, REST | LIVE, PEOPLE_REORDER, false },
     { FACT_DEPENDENCIES, IN(DRAFT) | REST, PEOPLE_REORDER, true },
     { FACT_DELETE, IN(DRAFT) | REST | FINAL, PEOPLE_DELETE, true },
@@ -89,6 +92,8 @@ static void act(struct world *w, const struct habit *habit, task_id task, bool n
         fact.priority = (int32_t)rng_between(&w->rng, 97, 103);
     else if (habit->fact == FACT_ARTIFACT)
         fact.artifact_present = world_chance(w, 70);
+    else if (habit->fact == FACT_PROBE)
+        fact.probe_open = world_chance(w, 75);
     (void)world_apply_fact(w, &fact);
     if (habit->fact == FACT_CANCEL && swarm_has(&w->swarm, FACTS_COME_TWICE) && world_chance(w, 30))
         (void)world_apply_fact(w, &fact);

@@ -155,6 +155,7 @@ static struct fact message(struct world *w, const struct event *e) {
         fact.ended.money = money_of(e->tokens);
         fact.ended.output = e->outcome != OUTCOME_LAUNCH || world_chance(w, 20);
         fact.ended.before_agent = e->outcome == OUTCOME_LAUNCH && world_chance(w, 20);
+        fact.ended.iterates = e->outcome == OUTCOME_CONFLICT && e->attempt % 2 == 1;
         fact.ended.pause = e->attempt % 3 == 2 ? SECONDS(e->attempt) : 0;
         if (e->outcome == OUTCOME_LIMITED && world_chance(w, 30))
             fact.ended.retry_after = world_span(w, 1, MINUTES(5));

@@ -123,6 +123,8 @@ static void draw_limiters_and_agents(struct world *w) {
             .recovery = world_chance(w, 70) ? world_span(w, 1, MINUTES(2)) : 0,
             .probe = world_chance(w, 60),
             .any_success = world_chance(w, 25),
+            .reserve = swarm_has(&w->swarm, HAS_RESERVES) ? rng_between(&w->rng, 0, 60) : 0,
+            .reserve_of = { -1, world_chance(w, 30) ? rng_between(&w->rng, 0, 30) : -1 },
         };
     for (unsigned a = 1; a <= w->agents; a++)
         w->agent_specs[a] = (struct agent_spec){
@@ -133,6 +135,7 @@ static void draw_limiters_and_agents(struct world *w) {
                            : 0,
             .roster = swarm_has(&w->swarm, HAS_ROSTER),
             .idle = true,
+            .hours = swarm_has(&w->swarm, HAS_HOURS) && world_chance(w, 50),
         };
     for (unsigned a = 1; a <= w->agents; a++)
         setup_failover(w, &w->agent_specs[a]);
@@ -155,6 +158,8 @@ static void draw_faults(struct world *w) {
         { RUNS_ARE_CANCELED, OUTCOME_CANCELED },
         { RUNS_CONFLICT, OUTCOME_CONFLICT },
         { RUNS_ARE_DENIED, OUTCOME_DENIED },
+        { RUNS_ASK, OUTCOME_ASKED },
+        { RUNS_WAIT_FOR_CHECKS, OUTCOME_PENDING },
     };
     for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
         if (swarm_has(&w->swarm, all[i].needs))
@@ -187,7 +192,7 @@ static void plan_everything(struct world *w) {
     world_plan(w, HAPPENS_ARRIVAL, 0);
     world_plan(w, HAPPENS_PERSON, w->person_every);
     if (swarm_has(s, PEOPLE_CONFIGURE) || swarm_has(s, PEOPLE_PAUSE) || swarm_has(s, HAS_HOST)
-        || swarm_has(s, HAS_OUTSIDERS))
+        || swarm_has(s, HAS_OUTSIDERS) || swarm_has(s, HAS_HOURS) || swarm_has(s, HAS_RESERVES))
         world_plan(w, HAPPENS_CONFIG, w->config_every);
     if (swarm_has(s, RUNS_ARE_LIMITED))
         world_plan(w, HAPPENS_OUTAGE, SECONDS(30));

@@ -31,6 +31,9 @@ enum swarm_switch {
     HAS_PACE,
     HAS_ROOTS,
     HAS_ARTIFACTS,
+    HAS_PROBES,
+    HAS_HOURS,
+    HAS_RESERVES,
     HAS_DRAFTS,
     HAS_FORWARD, /* tasks that name others before they come */
     HAS_MAX_WAIT,
@@ -51,6 +54,8 @@ enum swarm_switch {
     RUNS_ARE_CANCELED,
     RUNS_CONFLICT,
     RUNS_ARE_DENIED,
+    RUNS_ASK,
+    RUNS_WAIT_FOR_CHECKS,
     RUNS_REPORT_NOTHING,
     RUNS_STOP_LATE,
     RUNS_WAIT, /* for tasks below them, which then have more parents that live */
