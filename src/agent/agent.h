@@ -62,6 +62,16 @@ struct agent_denial {
     char rule[AGENT_RULE_SIZE]; /* rule for agent_launch.allow that would permit it; "": unknown */
 };
 
+/* The windows in which a provider counts the use of an account, for all models together. */
+enum agent_window { AGENT_WINDOW_FIVE_HOUR, AGENT_WINDOW_WEEKLY, AGENT_WINDOW_MAX };
+
+/* How much of a window is used, as reported by the provider. */
+struct agent_quota {
+    bool is_known;      /* false: not reported */
+    int32_t used_milli; /* in thousandths; may exceed 1000 */
+    time_ms resets_at;  /* end of the window, wall clock; 0: unknown */
+};
+
 struct agent_outcome {
     enum agent_result result;
     time_ms reset_at; /* when the account may be used again, wall clock; 0: unknown */
@@ -76,6 +86,7 @@ struct agent_outcome {
     /* Its final message or error: one line, no escape sequences, valid UTF-8. */
     char message[512];
     struct agent_denial denial; /* with AGENT_DENIED */
+    struct agent_quota quota[AGENT_WINDOW_MAX];
 };
 
 struct agent_progress {
@@ -84,6 +95,7 @@ struct agent_progress {
     time_ms reset_at;         /* as in struct agent_outcome */
     struct agent_usage usage; /* of this run alone */
     const char *session;      /* owned by the reader */
+    struct agent_quota quota[AGENT_WINDOW_MAX];
 };
 
 /* Usage of a session before this run: some agents report the sum over all runs of a session. */

@@ -7,6 +7,8 @@
  * A plan limit has its end as a number only in rate_limit_event, otherwise as text: "resets 4:28am
  * (UTC)".
  *
+ * The same event has the use of the account's windows (utilization, as a fraction).
+ *
  * SIGINT ends it with a result, and so with its tokens, and exit code 0; SIGTERM without a result.
  * Both kill its tools.
  *
@@ -30,6 +32,7 @@
 
 #define ALL          "modelUsage/*/"
 #define SHARE        "model_usage_since_last_result/*/"
+#define WINDOWS      "rate_limit_info/unifiedWindows/"
 #define DENIED_INPUT "permission_denials/*/tool_input/"
 #define WANTS(WANT)                                                                                \
     WANT(TYPE, "type", 32)                                                                         \
@@ -77,6 +80,12 @@
     WANT(DENIED_QUERY, DENIED_INPUT "query", 256)                                                  \
     WANT(LIMIT_STATUS, "rate_limit_info/status", 32)                                               \
     WANT(LIMIT_RESET, "rate_limit_info/resetsAt", 32)                                              \
+    WANT(LIMIT_WINDOW, "rate_limit_info/rateLimitType", 32)                                        \
+    WANT(LIMIT_USED, "rate_limit_info/utilization", 32)                                            \
+    WANT(FIVE_HOUR_USED, WINDOWS "five_hour/utilization", 32)                                      \
+    WANT(FIVE_HOUR_RESET, WINDOWS "five_hour/resetsAt", 32)                                        \
+    WANT(SEVEN_DAY_USED, WINDOWS "seven_day/utilization", 32)                                      \
+    WANT(SEVEN_DAY_RESET, WINDOWS "seven_day/resetsAt", 32)                                        \
     WANT(PARAMS_RESET, "api_error_params/rate_limit_info/resetsAt", 32)                            \
     WANT(MESSAGE_TEXT, "message/content/*/text", 1024)                                             \
     WANT(PARENT_TOOL, "parent_tool_use_id", 64)                                                    \
@@ -322,7 +331,21 @@ static void on_assistant(struct agent_notes *notes, const struct json_value *val
         agent_set_message(notes, values[MESSAGE_TEXT].text);
 }
 
+static void set_quota(struct agent_notes *notes, enum agent_window window,
+                      const struct json_value *used, const struct json_value *resets_at) {
+    if (used->kind == SCAN_NUMBER)
+        agent_set_quota(notes, window, used->micro / 1000, json_value_count(resets_at));
+}
+
+/* The event is about one window; newer versions add the state of both. Windows of a single model
+ * ("seven_day_opus") are ignored: the account still works with other models. */
 static void on_limit(struct agent_notes *notes, const struct json_value *values) {
+    if (json_value_is(&values[LIMIT_WINDOW], "five_hour"))
+        set_quota(notes, AGENT_WINDOW_FIVE_HOUR, &values[LIMIT_USED], &values[LIMIT_RESET]);
+    else if (json_value_is(&values[LIMIT_WINDOW], "seven_day"))
+        set_quota(notes, AGENT_WINDOW_WEEKLY, &values[LIMIT_USED], &values[LIMIT_RESET]);
+    set_quota(notes, AGENT_WINDOW_FIVE_HOUR, &values[FIVE_HOUR_USED], &values[FIVE_HOUR_RESET]);
+    set_quota(notes, AGENT_WINDOW_WEEKLY, &values[SEVEN_DAY_USED], &values[SEVEN_DAY_RESET]);
     notes->reset_at = 0;
     if (json_value_is(&values[LIMIT_STATUS], "rejected"))
         agent_set_reset(notes, json_value_count(&values[LIMIT_RESET]));

@@ -11,7 +11,7 @@
  * tokens and output_tokens reasoning. There is no cost. A turn that fails or is stopped has no
  * tokens. Subagents are threads of their own, which may start others; none of its numbers include
  * them. The file of a thread (rollout) has the tokens after each call, and the model, which the
- * output lacks.
+ * output lacks, and how much of the account's windows is used.
  *
  * It hangs while its standard input is open, so the prompt goes there and it is closed. SIGTERM
  * would leave its tools running; SIGINT does not. */
@@ -19,6 +19,7 @@
 
 #include "agent/reader_internal.h"
 
+#define LIMITS     "payload/rate_limits/"
 #define FILE_TOTAL "payload/info/total_token_usage/"
 #define WANTS(WANT)                                                                                \
     WANT(TYPE, "type", 32)                                                                         \
@@ -38,7 +39,17 @@
     WANT(FILE_MODEL, "payload/model", 128)                                                         \
     WANT(FILE_IN, FILE_TOTAL "input_tokens", 32)                                                   \
     WANT(FILE_OUT, FILE_TOTAL "output_tokens", 32)                                                 \
-    WANT(FILE_CACHED, FILE_TOTAL "cached_input_tokens", 32)
+    WANT(FILE_CACHED, FILE_TOTAL "cached_input_tokens", 32)                                        \
+    WANT(FILE_TIME, "timestamp", 32)                                                               \
+    WANT(LIMIT_ID, LIMITS "limit_id", 32)                                                          \
+    WANT(FIRST_USED, LIMITS "primary/used_percent", 32)                                            \
+    WANT(FIRST_MINUTES, LIMITS "primary/window_minutes", 32)                                       \
+    WANT(FIRST_RESET, LIMITS "primary/resets_at", 32)                                              \
+    WANT(FIRST_LEFT, LIMITS "primary/resets_in_seconds", 32)                                       \
+    WANT(SECOND_USED, LIMITS "secondary/used_percent", 32)                                         \
+    WANT(SECOND_MINUTES, LIMITS "secondary/window_minutes", 32)                                    \
+    WANT(SECOND_RESET, LIMITS "secondary/resets_at", 32)                                           \
+    WANT(SECOND_LEFT, LIMITS "secondary/resets_in_seconds", 32)
 enum want { WANTS(JSON_WANT_NAME) };
 
 static const struct error_phrase phrases[] = {
@@ -128,6 +139,32 @@ static const struct agent_handler handlers[] = {
     { NULL, NULL },
 };
 
+/* Windows are recognized by their length: on some plans the first one is the weekly window. Old
+ * versions report how many seconds are left at the time of the line. */
+static void set_quota(struct agent_notes *notes, const struct json_value *values,
+                      const struct json_value window[4]) {
+    int64_t minutes = json_value_count(&window[1]), left = json_value_count(&window[3]);
+    int64_t at = json_value_count(&window[2]);
+    bool is_five_hour = minutes >= 295 && minutes <= 305;
+    bool is_weekly = minutes >= 10070 && minutes <= 10090;
+    time_ms written_at;
+    if (window[0].kind != SCAN_NUMBER || (!is_five_hour && !is_weekly))
+        return;
+    if (at <= 0 && left >= 0 && left <= INT32_MAX
+        && reset_time_iso(values[FILE_TIME].text, &written_at))
+        at = written_at / 1000 + left;
+    agent_set_quota(notes, is_weekly ? AGENT_WINDOW_WEEKLY : AGENT_WINDOW_FIVE_HOUR,
+                    window[0].micro / 100000, at);
+}
+
+/* Limits with another id are those of a single model, and are ignored. */
+static void set_quotas(struct agent_notes *notes, const struct json_value *values) {
+    if (json_value_has_text(&values[LIMIT_ID]) && !json_value_is(&values[LIMIT_ID], "codex"))
+        return;
+    set_quota(notes, values, &values[FIRST_USED]);
+    set_quota(notes, values, &values[SECOND_USED]);
+}
+
 /* Totals only grow, so the last one in the file counts. */
 static void on_session_file(struct agent_notes *notes, const struct json_value *values) {
     bool is_own = strcmp(notes->file_session, agent_session(notes)) == 0;
@@ -137,7 +174,10 @@ static void on_session_file(struct agent_notes *notes, const struct json_value *
     /* Its own file also lists subagents of earlier runs; the output names those of this run. */
     if (!is_own && json_value_is(&values[FILE_TOOL], "spawn_agent"))
         agent_add_other(notes, &values[FILE_THREADS]);
-    if (!json_value_is(&values[FILE_TYPE], "token_count") || total.in < 0)
+    if (!json_value_is(&values[FILE_TYPE], "token_count"))
+        return;
+    set_quotas(notes, values);
+    if (total.in < 0)
         return;
     if (usage_count_file(&notes->count, notes->file_session, &total) && is_own && notes->has_ended)
         notes->is_short = false;

@@ -11,6 +11,9 @@
 #define EPOCH_LEAST_MS INT64_C(1000000000000)  /* the same in ms; as seconds the year 33658 */
 #define EPOCH_MOST_MS  INT64_C(32503680000000) /* the year 3000 */
 
+#define QUOTA_MOST_MILLI 100000     /* a hundred times what the account has */
+#define SAME_WINDOW      MINUTES(5) /* of one window, reported ends differ a little */
+
 void agent_mark(struct agent_notes *notes, enum agent_result result) {
     notes->marks |= 1u << result;
 }
@@ -142,11 +145,33 @@ void agent_add_other(struct agent_notes *notes, const struct json_value *value) 
     memcpy(notes->others[notes->other_count++], value->text, value->length + 1);
 }
 
-void agent_set_reset(struct agent_notes *notes, int64_t since_epoch) {
+/* In ms; 0: implausible. */
+static time_ms epoch_time(int64_t since_epoch) {
     if (since_epoch >= EPOCH_LEAST_S && since_epoch < EPOCH_LEAST_MS)
         since_epoch *= 1000;
-    if (since_epoch >= EPOCH_LEAST_MS && since_epoch <= EPOCH_MOST_MS)
-        notes->reset_at = since_epoch;
+    return since_epoch >= EPOCH_LEAST_MS && since_epoch <= EPOCH_MOST_MS ? since_epoch : 0;
+}
+
+void agent_set_reset(struct agent_notes *notes, int64_t since_epoch) {
+    time_ms at = epoch_time(since_epoch);
+    if (at > 0)
+        notes->reset_at = at;
+}
+
+void agent_set_quota(struct agent_notes *notes, enum agent_window window, int64_t used_milli,
+                     int64_t resets_at) {
+    struct agent_quota *quota = &notes->quota[window];
+    time_ms at = epoch_time(resets_at);
+    if (used_milli < 0 || used_milli > QUOTA_MOST_MILLI)
+        return;
+    bool is_next = at > time_add(quota->resets_at, SAME_WINDOW);
+    bool is_late = at > 0 && at < quota->resets_at - SAME_WINDOW;
+    if (is_late || (quota->is_known && !is_next && used_milli < quota->used_milli))
+        return;
+    quota->is_known = true;
+    quota->used_milli = (int32_t)used_milli;
+    if (is_next)
+        quota->resets_at = at;
 }
 
 void agent_add_count(int64_t *sum, int64_t value) {

@@ -140,6 +140,7 @@ void agent_reader_progress(const struct agent_reader *reader, struct agent_progr
         .usage = usage_count_run(&notes->count),
         .session = notes->session,
     };
+    memcpy(ret->quota, notes->quota, sizeof(ret->quota));
 }
 
 /* --- judgement -------------------------------------------------------------------------------- */
@@ -187,6 +188,7 @@ void agent_reader_end(struct agent_reader *reader, const struct agent_end *end,
                && reset_time_find(reset_text, end->now, end->utc_offset_s, &ret->reset_at)) {
         ret->reset_source = AGENT_SOURCE_TEXT;
     }
+    memcpy(ret->quota, notes->quota, sizeof(ret->quota));
     memcpy(ret->session, notes->session, sizeof(ret->session));
     memcpy(ret->model, notes->model, sizeof(ret->model));
     _Static_assert(sizeof(ret->message) == sizeof(notes->message)

@@ -112,8 +112,9 @@ struct agent_notes {
     bool session_is_lost; /* as in struct agent_outcome */
     /* Initially set; cleared by the final numbers; set again if the agent continues. */
     bool is_short;
-    uint32_t marks;   /* bit 1 << enum agent_result */
-    time_ms reset_at; /* from an event: agent_set_reset */
+    uint32_t marks;                             /* bit 1 << enum agent_result */
+    time_ms reset_at;                           /* from an event: agent_set_reset */
+    struct agent_quota quota[AGENT_WINDOW_MAX]; /* agent_set_quota */
     struct usage_count count;
     char session[128];
     char given[128];        /* the session that the caller passed; "": none */
@@ -245,6 +246,10 @@ const char *agent_session(const struct agent_notes *notes);
 void agent_add_other(struct agent_notes *notes, const struct json_value *value);
 /* Seconds or milliseconds since the epoch, by magnitude; implausible values are ignored. */
 void agent_set_reset(struct agent_notes *notes, int64_t since_epoch);
+/* Use of the account. Negative or implausible values are ignored; of one window the highest value
+ * counts. `resets_at` as in agent_set_reset; 0 or less: unknown. */
+void agent_set_quota(struct agent_notes *notes, enum agent_window window, int64_t used_milli,
+                     int64_t resets_at);
 /* *sum += value, where -1 is "not reported" on both sides. */
 void agent_add_count(int64_t *sum, int64_t value);
 /* Token counters from three values: input, output, cached; no cost. */
@@ -292,3 +297,5 @@ void error_text_note(struct agent_notes *notes, const char *text);
 
 /* The time in a text like "You've hit your limit · resets 4:28am (UTC)"; false: none. */
 bool reset_time_find(const char *text, time_ms now, int32_t utc_offset_s, time_ms *ret_at);
+/* "2026-11-16T17:06:57.641Z", without its fraction; false: not a time. */
+bool reset_time_iso(const char *text, time_ms *ret_at);

@@ -294,6 +294,10 @@ static bool point_here(const char *at, time_ms now, int32_t utc_offset_s, time_m
     return true;
 }
 
+bool reset_time_iso(const char *text, time_ms *ret_at) {
+    return is_digit(*text) && point_here(text, 0, 0, ret_at);
+}
+
 /* --- texts ------------------------------------------------------------------------------------ */
 
 static bool time_after(const char *at, time_ms now, int32_t utc_offset_s, time_ms *ret_at) {

@@ -78,7 +78,7 @@ void event_list_line(const json_t *event, struct strbuf *out) {
         strbuf_puts(out, "  ");
         sanitize_line(key, out);
         strbuf_putc(out, '=');
-        if (strcmp(key, "until") == 0 && json_is_integer(value))
+        if ((strcmp(key, "until") == 0 || strcmp(key, "resets_at") == 0) && json_is_integer(value))
             strbuf_printf(out, "\"%s\"", cell_time(json_integer_value(value)).text);
         else
             add_value(value, out);

@@ -297,8 +297,17 @@ static const struct column limiter_columns[] = {
     { "USED", "used", CELL_NUMBER },
     { "CAP", "cap", CELL_CAP },
     { "SUCCESS", "last_success", CELL_WHEN },
+    { "WINDOWS", .put = print_windows },
     { NULL },
 };
+
+static void print_limiter(const struct cmd_call *call, const json_t *limiter, struct strbuf *out) {
+    _cleanup_(rows_finish) struct rows rows = rows_new(limiter_columns);
+    (void)call;
+    rows_add_item(&rows, limiter, clock_read());
+    rows_print(&rows, out);
+    put_limiter_note(limiter, out);
+}
 
 const struct cmd cmd_limiter = {
     "limiter",
@@ -306,7 +315,9 @@ const struct cmd cmd_limiter = {
         VERB("limiter clear", "/v1/limiters/", "/clear", "cleared", "is open already"),
         LIST("limiter list", "/v1/limiters",
              "no limiter is configured; 'sluice config explain agents.A.limiter' tells how\n",
-             limiter_columns, put_limiter_note)),
+             limiter_columns, put_limiter_note),
+        CMD_SUB("limiter show", REQUEST_COMMAND("/v1/limiters/", "", .print = print_limiter),
+                .min_args = 1, .max_args = 1)),
 };
 
 static void put_project_state(struct strbuf *out, const json_t *project, time_ms now) {

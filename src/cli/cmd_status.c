@@ -206,7 +206,11 @@ static void add_runs_limit(struct screen *s, const char *prefix, const json_t *i
         strbuf_printf(&state, ", opens %s", print_when(opens_at, s->now).text);
     if (state.length > 0 && hits > 0)
         strbuf_printf(&state, ", %" PRId64 " hit%s", hits, hits == 1 ? "" : "s");
-    if (cap >= 0 || s->all || strcmp(key, "runs") == 0)
+    bool has_windows = json_array_size(json_object_get(item, "windows")) > 0;
+    if (has_windows && state.length > 0)
+        strbuf_puts(&state, "; ");
+    print_windows(&state, item, s->now);
+    if (cap >= 0 || s->all || has_windows || strcmp(key, "runs") == 0)
         add_limit(s, key, get_int(item, "used", -1), cap, closed ? LIMIT_CLOSED : LIMIT_OPEN,
                   &state);
 }
@@ -269,7 +273,7 @@ static void put_data(struct strbuf *out, const json_t *event, time_ms now) {
         strbuf_printf(out, "%s%s=", out->length > 0 ? " " : "", key);
         if (json_is_string(value))
             strbuf_puts(out, json_string_value(value));
-        else if (strcmp(key, "until") == 0)
+        else if (strcmp(key, "until") == 0 || strcmp(key, "resets_at") == 0)
             strbuf_puts(out, print_when(json_integer_value(value), now).text);
         else
             print_value(out, value);

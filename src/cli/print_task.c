@@ -123,6 +123,27 @@ const char *print_state_colour(const char *state) {
     return codes[known];
 }
 
+void print_windows(struct strbuf *out, const json_t *limiter, time_ms now) {
+    const char *between = "";
+    EACH_ITEM(window, json_object_get(limiter, "windows")) {
+        int64_t used = get_int(window, "used_percent", -1);
+        int64_t reserve = get_int(window, "reserve_percent", 0);
+        time_ms resets_at = get_int(window, "resets_at", 0);
+        strbuf_printf(out, "%s%s ", between,
+                      member_is(window, "window", "five_hour") ? "5-hour"
+                                                               : get_text(window, "window", "?"));
+        if (used >= 0)
+            strbuf_printf(out, "%" PRId64 " %%", used);
+        else
+            strbuf_puts(out, "unknown");
+        if (reserve > 0)
+            strbuf_printf(out, ", %" PRId64 " %% reserved", reserve);
+        if (resets_at > now)
+            strbuf_printf(out, ", resets %s", print_when(resets_at, now).text);
+        between = "; ";
+    }
+}
+
 int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed) {
     if (strcmp(key, "runs") == 0)
         return 1000;

@@ -23,6 +23,9 @@ struct print_text print_format(const char *format, ...) _printf_(1, 2);
 struct print_text print_span(time_ms span);
 /* "in 27 s", "3 m ago", "now"; "-" for 0. */
 struct print_text print_when(time_ms at, time_ms now);
+/* Use of an account's windows: "5-hour 82 %, 20 % reserved, resets in 3 h; weekly 41 %, …"; nothing
+ * without windows. */
+void print_windows(struct strbuf *out, const json_t *limiter, time_ms now);
 /* "in 2 h, ", "now, " or "": prefix of a forecast's text. */
 struct print_text print_start(const json_t *forecast, time_ms now);
 /* As print_when, for the past: "3 m ago", "just now". */

@@ -53,9 +53,11 @@ static void add_limit(json_t *limits, const json_t *item, const char *prefix, co
         strbuf_printf(&state, "%s%s reserved", state.length > 0 ? ", " : "",
                       print_short(reserved).text);
     print_add_limit(limits,
-                    json_pack("{s:s, s:I, s:I, s:s, s:I}", "key", key, "used", (json_int_t)used,
-                              "cap", (json_int_t)cap, "state", strbuf_text(&state), "opens_at",
-                              (json_int_t)get_int(item, "opens_at", 0)),
+                    json_pack("{s:s, s:I, s:I, s:s, s:I, s:O*}", "key", key, "used",
+                              (json_int_t)used, "cap", (json_int_t)cap, "state",
+                              strbuf_text(&state), "opens_at",
+                              (json_int_t)get_int(item, "opens_at", 0), "windows",
+                              json_object_get(item, "windows")),
                     print_limit_urgency(key, used, cap, closed));
 }
 

@@ -78,6 +78,9 @@ static void put_limit_state(struct strbuf *out, const json_t *limit, time_ms now
     if (opens_at > now)
         strbuf_printf(out, "%sopens %s", out->length > 0 ? ", " : "",
                       print_when(opens_at, now).text);
+    if (json_array_size(json_object_get(limit, "windows")) > 0 && out->length > 0)
+        strbuf_puts(out, "; ");
+    print_windows(out, limit, now);
 }
 
 /* clang-format off */

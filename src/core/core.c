@@ -443,6 +443,7 @@ bool core_limiter(const struct core *c, sym limiter, struct limiter_view *ret) {
     };
     for (unsigned w = 0; w < QUOTA_WINDOW_MAX; w++) {
         ret->windows[w].reserve = limiter_reserve(&l->spec.policy, w);
+        ret->windows[w].reserved = limiter_is_reserved(c, l, w);
         if (l->spec.quota[w].resets_at > c->now)
             ret->windows[w].quota = l->spec.quota[w];
     }

@@ -216,6 +216,7 @@ struct limiter_view {
     struct {
         struct quota quota; /* used_milli 0: unknown, or the window has ended */
         amount reserve;     /* percent */
+        bool reserved;      /* no more than that is left */
     } windows[QUOTA_WINDOW_MAX];
     time_ms reserved_until, hours_until; /* 0: open */
 };

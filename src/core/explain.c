@@ -102,7 +102,7 @@ static void explain_limiter(struct explaining *x, time_ms others_at, uint32_t ot
     v->reserved = !v->closed && l->reserved_until > l->spec.backoff_until;
     if (v->reserved) {
         v->window = limiter_reserved_window(x->c, l);
-        v->used = (l->spec.quota[v->window].used_milli + 5) / 10;
+        v->used = l->spec.quota[v->window].used_milli / 10;
         v->cap = limiter_reserve(&l->spec.policy, v->window);
     }
 }

@@ -179,7 +179,7 @@ void limiter_clear(struct core *c, uint32_t limiter) {
 /* Of the same window, providers report ends that differ a little. */
 #define SAME_WINDOW MINUTES(5)
 
-static bool is_reserved(const struct core *c, const struct limiter *l, unsigned window) {
+bool limiter_is_reserved(const struct core *c, const struct limiter *l, enum quota_window window) {
     const struct quota *q = &l->spec.quota[window];
     amount reserve = limiter_reserve(&l->spec.policy, window);
     return reserve > 0 && c->now < q->resets_at && q->used_milli >= 1000 - 10 * reserve;
@@ -188,7 +188,7 @@ static bool is_reserved(const struct core *c, const struct limiter *l, unsigned 
 enum quota_window limiter_reserved_window(const struct core *c, const struct limiter *l) {
     unsigned last = QUOTA_WINDOW_MAX;
     for (unsigned w = 0; w < QUOTA_WINDOW_MAX; w++)
-        if (is_reserved(c, l, w)
+        if (limiter_is_reserved(c, l, w)
             && (last == QUOTA_WINDOW_MAX
                 || l->spec.quota[w].resets_at > l->spec.quota[last].resets_at))
             last = w;

@@ -44,6 +44,7 @@ struct live_run;
     X(sessions)                                                                                    \
     X(accounts)                                                                                    \
     X(trouble)                                                                                     \
+    X(quotas)                                                                                      \
     X(access)                                                                                      \
     X(page_codes)                                                                                  \
     X(external_ids)                                                                                \

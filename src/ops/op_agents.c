@@ -107,7 +107,7 @@ static int run_limiter_list(struct op_call *call) {
     return names_list(call, config_limiter_count(engine_config(call->engine)), print_limiter_at);
 }
 
-/* Ends a backoff, and opens a closed account. */
+/* Ends a backoff, opens a closed account, and forgets what is used of its windows. */
 static int run_limiter_clear(struct op_call *call) {
     const char *name = op_text(call, "name");
     sym symbol = op_symbol(call->engine, name);
@@ -115,7 +115,8 @@ static int run_limiter_clear(struct op_call *call) {
     if (!symbol || !core_limiter(engine_core(call->engine), symbol, &before))
         return op_unknown(call->engine, "limiter", name, op_limiter_at, &call->err);
     return clear(call, &(struct fact){ .kind = FACT_LIMITER_CLEAR, .limiter_clear = symbol },
-                 !before.closed && !before.backoff_until && before.hits == 0);
+                 !before.closed && !before.backoff_until && !before.reserved_until
+                     && before.hits == 0);
 }
 
 const struct op op_limiter_list = {
@@ -125,8 +126,25 @@ const struct op op_limiter_list = {
     OP_READS(READ, NONE, run_limiter_list),
 };
 
+static int run_limiter_show(struct op_call *call) {
+    const char *name = op_text(call, "name");
+    if (!op_knows(call->engine, op_limiter_at, name))
+        return op_unknown(call->engine, "limiter", name, op_limiter_at, &call->err);
+    struct json_writer w = op_begin(call);
+    print_limiter_members(&w, call->engine, name);
+    return op_end(&w);
+}
+
+const struct op op_limiter_show = {
+    OP("limiter.show", "GET", "/v1/limiters/{name}", "show a provider account and its state"),
+    .params = PARAMS(OP_PARAM_NAME("the account")),
+    .answers = &shape_limiter,
+    OP_READS(READ, NONE, run_limiter_show),
+};
+
 const struct op op_limiter_clear = {
     OP("limiter.clear", "POST", "/v1/limiters/{name}/clear", "open a provider account again"),
+    .text = "Also one of which only the reserve is left, until an agent reports its use again.",
     .params = PARAMS(OP_PARAM_NAME("the account")),
     .answers = ANSWERS({ "name", T_TEXT, "the account", "anthropic" },
                        { "state", T_TEXT, "`open`", "open" }, SHAPE_ALREADY),

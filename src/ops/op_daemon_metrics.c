@@ -315,10 +315,42 @@ static void print_limiters(struct op_call *call, struct strbuf *out) {
             if (symbol)
                 (void)core_limiter(engine_core(call->engine), symbol, &l);
             int64_t left = l.backoff_until - engine_now(call->engine);
-            const int64_t numbers[] = { !l.closed && !l.backoff_until, l.hits, l.used, l.cap,
-                                        left > 0 ? left / 1000 : 0 };
+            const int64_t numbers[] = { !l.closed && !l.backoff_until && !l.reserved_until, l.hits,
+                                        l.used, l.cap, left > 0 ? left / 1000 : 0 };
             if (numbers[row] != UNLIMITED)
                 metric_labeled(out, rows[row].name, "limiter", name, numbers[row]);
+        }
+    }
+}
+
+/* Windows whose use is known, or that have a reserve. */
+static void print_windows(struct op_call *call, struct strbuf *out) {
+    static const struct {
+        const char *name, *help;
+    } rows[] = {
+        { "limiter_window_used_ratio", "How much of a window of an account is used; 1: all." },
+        { "limiter_window_reserve_ratio", "How much of a window is left to the owner." },
+        { "limiter_window_reset_seconds", "When a window ends, in seconds since 1970." },
+    };
+    for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+        const char *name;
+        metric_head(out, rows[row].name, "gauge", rows[row].help);
+        for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++) {
+            struct limiter_view l = { 0 };
+            sym symbol = op_symbol(call->engine, name);
+            if (symbol)
+                (void)core_limiter(engine_core(call->engine), symbol, &l);
+            for (int w = 0; w < QUOTA_WINDOW_MAX; w++) {
+                const struct quota *quota = &l.windows[w].quota;
+                bool known = quota->resets_at > 0, reserve = l.windows[w].reserve > 0;
+                struct metric_label labels[] = { { "limiter", name },
+                                                 { "window", quota_window_name(w) } };
+                const int64_t micro[] = { quota->used_milli * INT64_C(1000),
+                                          l.windows[w].reserve * 10000, quota->resets_at * 1000 };
+                if (row == 1 ? known || reserve : known)
+                    metric_series_micro(out, rows[row].name, labels, ARRAY_SIZE(labels),
+                                        micro[row]);
+            }
         }
     }
 }
@@ -346,6 +378,7 @@ static int run(struct op_call *call) {
     metrics_print_spent(call->engine, &call->answer);
     print_projects(call, &call->answer);
     print_limiters(call, &call->answer);
+    print_windows(call, &call->answer);
     print_store(call, &call->answer);
     print_host(call, &call->answer);
     return 0;

@@ -35,6 +35,7 @@
     OP(host_list) \
     OP(limiter_clear) \
     OP(limiter_list) \
+    OP(limiter_show) \
     OP(notify_test) \
     OP(plan_snapshot) \
     OP(plan_whatif) \

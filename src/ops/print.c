@@ -651,27 +651,41 @@ void print_project(struct json_writer *w, const struct engine *engine,
 
 /* --- limiters and groups --------------------------------------------------------------------- */
 
+static const struct words words_window = { "WindowName",
+                                           (const char *const[]){ "five_hour", "weekly", NULL } };
+
 static const char *limiter_state(const struct limiter_view *l) {
     if (l->closed)
         return "closed";
     if (l->backoff_until)
         return "backoff";
+    if (l->reserved_until)
+        return "reserved";
     if (l->probing)
         return "probing";
     return l->cap < l->full_cap ? "ramping" : "open";
 }
 
 /* clang-format off */
+#define QUOTA_WINDOW(X) \
+    X(json_put_string, "window", T_WORD, "which one", &words_window, quota_window_name(window)) \
+    X(print_count, "used_percent", T_INT | T_NULL, "how much of it is used, as an agent last reported; null: unknown", NULL, quota->resets_at ? quota->used_milli / 10 : -1) \
+    X(json_put_int, "reserve_percent", T_INT, "how much of it is left to the owner of the account", NULL, l->windows[window].reserve) \
+    X(print_time, "resets_at", T_TIME | T_NULL, "when it ends, and nothing of the next one is used; null: unknown", NULL, quota->resets_at) \
+    X(json_put_bool, "reserved", T_BOOL, "no more than the reserve is left: nothing starts before it ends", NULL, l->windows[window].reserved)
+static const struct shape quota_window_shape = { "QuotaWindow", "how much of an account is used", .members = SHAPE_ALL(QUOTA_WINDOW) };
+
 #define LIMITER(X) \
     X(json_put_string, "name", T_TEXT, "its name", "anthropic", name) \
-    X(json_put_string, "state", T_WORD, "`backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `closed`: a person must act, then clear it", &words_limiter, limiter_state(&l)) \
-    X(print_time, "opens_at", T_TIME | T_NULL, "when the backoff ends", NULL, l.backoff_until) \
+    X(json_put_string, "state", T_WORD, "`backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `reserved`: no more than the reserve is left of a window; `closed`: a person must act, then clear it", &words_limiter, limiter_state(&l)) \
+    X(print_time, "opens_at", T_TIME | T_NULL, "when the backoff or the reserved window ends", NULL, time_max(l.backoff_until, l.reserved_until)) \
     X(json_put_int, "hits", T_INT, "limits hit in a row", NULL, l.hits) \
     X(print_time, "last_success", T_TIME | T_NULL, "when a run that used it last ended well", NULL, l.last_success) \
     X(json_put_int, "used", T_INT, "slots in use", NULL, l.used) \
     X(print_amount, "cap", T_INT | T_NULL, "slots; null: no limit", NULL, l.cap)
 const struct shape shape_limiter = { "Limiter", "a provider account", .members = SHAPE_ROWS(
     LIMITER(SHAPE_ROW)
+    { "windows", T_OBJECT | T_LIST, "windows in which its provider counts its use: those with a reserve, and those whose use is known", &quota_window_shape },
     { "agent", T_TEXT | T_NULL | T_MAYBE, "of one that was closed because a login or a bill was refused: whose", "claude" },
     { "said", T_TEXT | T_NULL | T_MAYBE, "what it said", "Credit balance is too low" },
     { "fix", T_TEXT | T_NULL | T_MAYBE, "what to do", "add credit, then: sluice limiter clear anthropic" }) };
@@ -688,19 +702,35 @@ const struct shape shape_limiter = { "Limiter", "a provider account", .members =
 const struct shape shape_group = { "Group", "tasks that are followed together", .members = SHAPE_ALL(GROUP) };
 /* clang-format on */
 
-void print_limiter(struct json_writer *w, const struct engine *engine, const char *name) {
+static void print_windows(struct json_writer *w, const struct limiter_view *l) {
+    json_put_array(w, "windows");
+    for (unsigned window = 0; window < QUOTA_WINDOW_MAX; window++) {
+        const struct quota *quota = &l->windows[window].quota;
+        if (quota->resets_at == 0 && l->windows[window].reserve == 0)
+            continue;
+        SHAPE_OBJECT(QUOTA_WINDOW)
+    }
+    json_write_array_end(w);
+}
+
+void print_limiter_members(struct json_writer *w, const struct engine *engine, const char *name) {
     struct limiter_view l = { .cap = UNLIMITED, .full_cap = UNLIMITED };
     sym symbol = op_symbol(engine, name);
     if (symbol)
         (void)core_limiter(engine_core(engine), symbol, &l);
-    json_write_object_begin(w);
     LIMITER(SHAPE_PRINT)
+    print_windows(w, &l);
     struct engine_trouble t;
     if (l.closed && engine_trouble(engine, TROUBLE_ACCOUNT, name, &t)) {
         json_put_string(w, "agent", t.agent);
         json_put_string(w, "said", t.message);
         json_put_string(w, "fix", t.fix);
     }
+}
+
+void print_limiter(struct json_writer *w, const struct engine *engine, const char *name) {
+    json_write_object_begin(w);
+    print_limiter_members(w, engine, name);
     json_write_object_end(w);
 }
 

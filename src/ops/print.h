@@ -72,6 +72,8 @@ void sum_shares(const struct engine *engine, struct share_sums *ret);
 void print_project(struct json_writer *w, const struct engine *engine,
                    const struct engine_project *project, const struct share_sums *sums);
 void print_limiter(struct json_writer *w, const struct engine *engine, const char *name);
+/* The same without braces. */
+void print_limiter_members(struct json_writer *w, const struct engine *engine, const char *name);
 void print_group(struct json_writer *w, const struct engine_group *group);
 
 int64_t window_tokens(const struct engine *engine, const struct engine_project *project);

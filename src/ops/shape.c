@@ -32,9 +32,9 @@ const struct words words_phase = { "Phase", .at = phase_at };
 const struct words words_outcome = { "Outcome", .at = outcome_name_at };
 const struct words words_scope = { "Scope", .at = access_scope_name_at, .first = ACCESS_READ };
 const struct words words_reason = { "Reason", .at = reason_name_at };
-const struct words words_limiter = {
-    "LimiterState", (const char *const[]){ "open", "backoff", "probing", "ramping", "closed", NULL }
-};
+const struct words words_limiter = { "LimiterState",
+                                     (const char *const[]){ "open", "backoff", "probing", "ramping",
+                                                            "reserved", "closed", NULL } };
 static const struct words words_on_budget = { "OnBudget",
                                               (const char *const[]){ "hold", "stop", NULL } };
 

@@ -166,6 +166,64 @@ TEST(without_the_event_the_text_has_the_time) {
     expect_failure(BAD("\"result\":\"Claude AI usage limit reached|1794716932\""), AGENT_LIMITED);
 }
 
+#define WINDOW(info_)                                                                              \
+    "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"allowed\"," info_ "}}\n"
+#define BOTH(five_hour_, five_reset_, seven_day_)                                                  \
+    WINDOW("\"unifiedWindows\":{\"five_hour\":{\"utilization\":" five_hour_                        \
+           ",\"resetsAt\":" five_reset_ "},\"seven_day\":{\"utilization\":" seven_day_             \
+           ",\"resetsAt\":1795009732}}")
+
+static void expect_quota(const char *out, enum agent_window window, int32_t used_milli,
+                         time_ms resets_at) {
+    struct agent_progress live = fake_progress("claude", out, "");
+    struct agent_outcome outcome = of(out);
+    assert_int_equal(live.quota[window].used_milli, used_milli);
+    assert_int_equal(live.quota[window].resets_at, resets_at);
+    assert_true(live.quota[window].is_known);
+    assert_memory_equal(live.quota, outcome.quota, sizeof(live.quota));
+}
+
+TEST(the_use_of_both_windows_is_reported_while_it_runs) {
+    expect_quota(BOTH("0.82", "1794716932", "0.41"), AGENT_WINDOW_FIVE_HOUR, 820, 1794716932000);
+    expect_quota(BOTH("0.82", "1794716932", "0.41"), AGENT_WINDOW_WEEKLY, 410, 1795009732000);
+    expect_quota(BOTH("1.2", "1794716932", "0"), AGENT_WINDOW_FIVE_HOUR, 1200, 1794716932000);
+    expect_quota(BOTH("1.2", "1794716932", "0"), AGENT_WINDOW_WEEKLY, 0, 1795009732000);
+    /* an older version: only the window that the event is about */
+    expect_quota(
+        WINDOW("\"rateLimitType\":\"seven_day\",\"utilization\":0.5,\"resetsAt\":1795009732"),
+        AGENT_WINDOW_WEEKLY, 500, 1795009732000);
+    expect_quota(WINDOW("\"rateLimitType\":\"five_hour\",\"utilization\":0.5"),
+                 AGENT_WINDOW_FIVE_HOUR, 500, 0);
+}
+
+TEST(of_one_window_the_highest_use_counts_and_a_later_window_replaces_it) {
+    expect_quota(BOTH("0.82", "1794716932", "0") BOTH("0.8", "1794716990", "0"),
+                 AGENT_WINDOW_FIVE_HOUR, 820, 1794716932000);
+    expect_quota(BOTH("0.82", "1794716932", "0") BOTH("0.03", "1794734932", "0"),
+                 AGENT_WINDOW_FIVE_HOUR, 30, 1794734932000);
+    expect_quota(BOTH("0.03", "1794734932", "0") BOTH("0.82", "1794716932", "0"),
+                 AGENT_WINDOW_FIVE_HOUR, 30, 1794734932000);
+}
+
+TEST(windows_of_one_model_and_strange_values_are_no_use_of_the_account) {
+    static const char *const lines[] = {
+        WINDOW("\"rateLimitType\":\"seven_day_opus\",\"utilization\":0.97,\"resetsAt\":1795009732"),
+        WINDOW("\"rateLimitType\":\"overage\",\"utilization\":0.97"),
+        WINDOW("\"rateLimitType\":\"five_hour\",\"utilization\":-1"),
+        WINDOW("\"rateLimitType\":\"five_hour\",\"utilization\":1e99"),
+        WINDOW("\"rateLimitType\":\"five_hour\",\"utilization\":\"0.5\""),
+        WINDOW(
+            "\"unifiedWindows\":{\"seven_day_opus\":{\"utilization\":1,\"resetsAt\":1795009732}}"),
+        "{\"type\":\"user\",\"rate_limit_info\":{\"rateLimitType\":\"five_hour\",\"utilization\":1}"
+        "}\n",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        struct agent_progress live = fake_progress("claude", lines[i], "");
+        for (int w = 0; w < AGENT_WINDOW_MAX; w++)
+            assert_false(live.quota[w].is_known);
+    }
+}
+
 TEST(it_waits_while_it_retries) {
     assert_true(fake_progress("claude", RETRY("429", "rate_limit"), "").is_waiting);
     assert_true(fake_progress("claude", RETRY("529", "overloaded"), "").is_waiting);

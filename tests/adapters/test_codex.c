@@ -187,3 +187,64 @@ TEST(the_prompt_goes_to_its_standard_input) {
     assert_null(codex->session_option);
     assert_string_equal(codex->stop_signal, "INT");
 }
+
+/* --- the use of the account, from the file of a thread ------------------------------------------ */
+
+#define TOKENS(limits_)                                                                            \
+    "{\"timestamp\":\"2026-11-15T03:00:00.641Z\",\"type\":\"event_msg\",\"payload\":{\"type\":"    \
+    "\"token_count\",\"info\":null,\"rate_limits\":{" limits_ "}}}\n"
+#define WINDOW(name_, used_, minutes_, reset_)                                                     \
+    "\"" name_ "\":{\"used_percent\":" used_ ",\"window_minutes\":" minutes_ "," reset_ "}"
+
+static struct agent_outcome with_file(const char *file) {
+    static const char out[] = "{\"type\":\"thread.started\",\"thread_id\":\"t-1\"}\n";
+    struct agent_reader *reader = agent_reader_new(agent_adapter_find("codex"));
+    struct agent_outcome outcome;
+    agent_reader_stdout(reader, out, strlen(out));
+    assert_string_equal(agent_reader_wants_file(reader, 0), "t-1");
+    agent_reader_session_file(reader, "t-1", file, strlen(file));
+    agent_reader_end(reader, &(struct agent_end){ .now = FAKE_NOW }, &outcome);
+    agent_reader_free(reader);
+    return outcome;
+}
+
+TEST(the_file_of_a_thread_has_the_use_of_both_windows) {
+    struct agent_outcome outcome =
+        with_file(TOKENS("\"limit_id\":\"codex\"," WINDOW(
+            "primary", "12.0", "300",
+            "\"resets_at\":1794716932") "," WINDOW("secondary", "61.5", "10080",
+                                                   "\"resets_at\":1795009732"))
+                      TOKENS(WINDOW("primary", "82.5", "299",
+                                    "\"resets_at\":1794716932") ",\"secondary\":null"));
+    assert_int_equal(outcome.quota[AGENT_WINDOW_FIVE_HOUR].used_milli, 825);
+    assert_int_equal(outcome.quota[AGENT_WINDOW_FIVE_HOUR].resets_at, 1794716932000);
+    assert_int_equal(outcome.quota[AGENT_WINDOW_WEEKLY].used_milli, 615);
+    assert_int_equal(outcome.quota[AGENT_WINDOW_WEEKLY].resets_at, 1795009732000);
+}
+
+TEST(the_length_tells_which_window_it_is_and_old_versions_report_the_time_that_is_left) {
+    struct agent_outcome outcome =
+        with_file(TOKENS(WINDOW("primary", "7", "10079", "\"resets_in_seconds\":3600")));
+    assert_false(outcome.quota[AGENT_WINDOW_FIVE_HOUR].is_known);
+    assert_int_equal(outcome.quota[AGENT_WINDOW_WEEKLY].used_milli, 70);
+    assert_int_equal(outcome.quota[AGENT_WINDOW_WEEKLY].resets_at, FAKE_NOW + HOURS(1));
+    outcome = with_file(TOKENS(WINDOW("primary", "7", "300", "\"resets_at\":null")));
+    assert_true(outcome.quota[AGENT_WINDOW_FIVE_HOUR].is_known);
+    assert_int_equal(outcome.quota[AGENT_WINDOW_FIVE_HOUR].resets_at, 0);
+}
+
+TEST(other_windows_limits_of_one_model_and_strange_values_are_ignored) {
+    static const char *const files[] = {
+        TOKENS(WINDOW("primary", "90", "43200", "\"resets_at\":1795009732")),
+        TOKENS(WINDOW("primary", "90", "null", "\"resets_at\":1795009732")),
+        TOKENS(WINDOW("primary", "-3", "300", "\"resets_at\":1795009732")),
+        TOKENS(WINDOW("primary", "\"90\"", "300", "\"resets_at\":1795009732")),
+        TOKENS("\"limit_id\":\"codex_spark\"," WINDOW("primary", "90", "300", "\"resets_at\":1")),
+        TOKENS("\"primary\":null,\"secondary\":null"),
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        struct agent_outcome outcome = with_file(files[i]);
+        for (int w = 0; w < AGENT_WINDOW_MAX; w++)
+            assert_false(outcome.quota[w].is_known);
+    }
+}

@@ -8,8 +8,13 @@ config 'limiters: {anthropic: {max_running: 3, initial_s: 600, max_s: 600}}'
 start
 run sluice limiter list
 exits 0 'list: exit code'
-prints '  NAME       STATE  OPENS  HITS  USED  CAP  SUCCESS
-  anthropic  open   -         0     0    3  -' 'an open one'
+prints '  NAME       STATE  OPENS  HITS  USED  CAP  SUCCESS  WINDOWS
+  anthropic  open   -         0     0    3  -        -' 'an open one'
+run sluice limiter show anthropic
+prints '  NAME       STATE  OPENS  HITS  USED  CAP  SUCCESS  WINDOWS
+  anthropic  open   -         0     0    3  -        -' 'show prints one of them'
+run sluice limiter show nope
+exits 1 'show: no such limiter'
 run sluice limiter clear anthropic
 exits 0 'clear an open one: exit code'
 prints 'anthropic is open already' 'clear an open one'

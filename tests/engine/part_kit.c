@@ -140,12 +140,19 @@ static void task_changed(void *ctx, task_id task) {
         kit->part->task_changed(&kit->engine, task, exists ? &spec : NULL);
 }
 
+static void limiter_changed(void *ctx, sym limiter) {
+    struct part_kit *kit = ctx;
+    struct limiter_row row = { .name = symbol_name(core_symbols(kit->engine.core), limiter) };
+    if (kit->part->limiter_changed && core_limiter_spec(kit->engine.core, limiter, &row.spec))
+        kit->part->limiter_changed(&kit->engine, &row);
+}
+
 size_t part_kit_decide(struct part_kit *kit) {
     size_t count = 0;
     const struct order *orders = core_decide(kit->engine.core, &count);
     for (size_t i = 0; kit->part->ordered && i < count; i++)
         kit->part->ordered(&kit->engine, &orders[i], count - i);
-    struct core_changes changes = { .task = task_changed, .ctx = kit };
+    struct core_changes changes = { .task = task_changed, .limiter = limiter_changed, .ctx = kit };
     core_take_changes(kit->engine.core, &changes);
     return count;
 }

@@ -47,7 +47,7 @@ void part_kit_step(struct part_kit *kit, enum engine_step step);
 /* A waiting task of "web" that depends on `after`, if that is not 0. */
 void part_kit_add_task(struct part_kit *kit, task_id task, task_id after);
 int part_kit_apply(struct part_kit *kit, enum fact_kind kind, task_id task);
-/* The core decides; the hooks get orders and changed tasks. Returns the number of orders. */
+/* The core decides; the hooks get orders, changed tasks and accounts. Returns the number of orders. */
 size_t part_kit_decide(struct part_kit *kit);
 /* Starts and ends the run of a task that was ordered to start. */
 void part_kit_run(struct part_kit *kit, task_id task, enum outcome outcome);

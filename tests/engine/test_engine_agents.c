@@ -113,6 +113,11 @@ static struct limiter_view account(const char *name) {
     return view;
 }
 
+static bool account_is_reserved(struct kit *k, void *name) {
+    (void)k;
+    return account(name).reserved_until > 0;
+}
+
 struct ended {
     struct run_row row;
     task_id task;
@@ -288,6 +293,54 @@ FIXTURE_TEST(one_run_goes_first_after_a_limit) {
     assert_int_equal(fake_start_count(), 3);
     plays(2, "claude/ok-stream", 0);
     kit_wait_starts(&kit, 4);
+}
+
+FIXTURE_TEST(a_reserve_parks_at_the_reported_use_and_opens_at_the_reset) {
+    kit_open(&kit, QUICK "limits: {runs: 1}\nlimiters: {claude: {reserve: 20}}\n");
+    task_id first = ask("claude"), second = ask("claude");
+    kit_wait_starts(&kit, 1);
+    plays(0, "claude/warn-oauth", SECONDS(4)); /* 93 % of five hours, 41 % of the week */
+    kit_wait_state(&kit, first, TASK_DONE);
+    struct limiter_view l = account("claude");
+    assert_true(l.reserved_until > 0);
+    assert_int_equal(l.backoff_until, 0);
+    assert_int_equal(l.windows[QUOTA_FIVE_HOUR].quota.used_milli, 930);
+    assert_true(l.windows[QUOTA_FIVE_HOUR].reserved);
+    size_t events = kit_events(&kit, "limiter.used", 0); /* the week may be over, too */
+    assert_in_range(events, 1, 2);
+    kit_restart(&kit); /* as kill -9 does it */
+    assert_int_equal(account("claude").reserved_until, l.reserved_until);
+    assert_int_equal(fake_start_count(), 1);
+    assert_int_equal(kit_state(&kit, second), TASK_READY);
+    kit_wait_starts(&kit, 2);
+    assert_true(engine_now(kit.engine) >= l.reserved_until);
+    assert_int_equal(kit_events(&kit, "limiter.used", 0), events + 1);
+}
+
+FIXTURE_TEST(a_live_run_closes_its_account_and_goes_on) {
+    kit_open(&kit, QUICK "limiters: {claude: {reserve_five_hour: 7}}\n");
+    task_id first = ask("claude");
+    kit_wait_starts(&kit, 1);
+    prints(0, "claude/allowed-oauth", HOURS(1));
+    fake_report_started(fake_start_at(0)->run);
+    kit_wait(&kit, account_is_reserved, (void *)(uintptr_t) "claude", "its reserve is reached");
+    assert_int_equal(kit_state(&kit, first), TASK_RUNNING);
+    (void)ask("claude");
+    kit_settle(&kit);
+    assert_int_equal(fake_start_count(), 1);
+    kit_clear_limiter(&kit, "claude");
+    kit_wait_starts(&kit, 2);
+}
+
+FIXTURE_TEST(without_a_reserve_the_use_is_only_known) {
+    kit_open(&kit, QUICK);
+    task_id first = ask("claude");
+    kit_wait_starts(&kit, 1);
+    plays(0, "claude/warn-oauth", HOURS(1));
+    kit_wait_state(&kit, first, TASK_DONE);
+    assert_int_equal(account("claude").windows[QUOTA_FIVE_HOUR].quota.used_milli, 930);
+    (void)ask("claude");
+    kit_wait_starts(&kit, 2);
 }
 
 FIXTURE_TEST(margin_and_jitter_are_added_to_the_reported_time) {

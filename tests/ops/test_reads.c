@@ -489,6 +489,51 @@ TEST(agents_limiters_and_groups_are_listed) {
     assert_int_equal(reply_int(&l, "items.0.cap"), 2);
 }
 
+static int report_use(struct engine *engine) {
+    struct fact fact = { .kind = FACT_LIMITER_USED };
+    fact.used.limiter =
+        symbol_find(core_symbols((struct core *)engine_core(engine)), "anthropic", 9);
+    fact.used.window = QUOTA_FIVE_HOUR;
+    fact.used.quota = (struct quota){ 824, engine_now(engine) + HOURS(2) };
+    return core_apply((struct core *)engine_core(engine), &fact, NULL);
+}
+
+TEST(an_account_has_its_windows_with_use_reserve_and_end) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    begin(&o);
+    _cleanup_(reply_finish) struct reply before = get(&o, "/v1/limiters/anthropic");
+    assert_int_equal(reply_count(&before, "windows"), 0);
+    ops_expect(&o, 200, "POST", "/v1/config",
+               "{\"set\":{\"limiters.anthropic.reserve\":20,"
+               "\"limiters.anthropic.reserve_weekly\":5}}");
+    assert_int_equal(report_use(o.engine), 0);
+    _cleanup_(reply_finish) struct reply l = get(&o, "/v1/limiters/anthropic");
+    assert_string_equal(reply_text(&l, "state"), "reserved");
+    assert_true(reply_int(&l, "opens_at") == reply_int(&l, "windows.0.resets_at"));
+    assert_string_equal(reply_text(&l, "windows.0.window"), "five_hour");
+    assert_int_equal(reply_int(&l, "windows.0.used_percent"), 82);
+    assert_int_equal(reply_int(&l, "windows.0.reserve_percent"), 20);
+    assert_true(reply_bool(&l, "windows.0.reserved"));
+    assert_true(reply_is_null(&l, "windows.1.used_percent"));
+    assert_int_equal(reply_int(&l, "windows.1.reserve_percent"), 5);
+    assert_false(reply_bool(&l, "windows.1.reserved"));
+    _cleanup_(reply_finish) struct reply m = get(&o, "/metrics");
+    assert_non_null(strstr(m.text, "sluice_limiter_open{limiter=\"anthropic\"} 0\n"));
+    assert_non_null(strstr(m.text, "sluice_limiter_window_used_ratio{limiter=\"anthropic\","
+                                   "window=\"five_hour\"} 0.824"));
+    assert_non_null(strstr(m.text, "sluice_limiter_window_reserve_ratio{limiter=\"anthropic\","
+                                   "window=\"weekly\"} 0.05"));
+    assert_non_null(strstr(m.text, "sluice_limiter_window_reset_seconds{limiter=\"anthropic\","
+                                   "window=\"five_hour\"} "));
+    _cleanup_(reply_finish) struct reply c =
+        ops_ask(&o, "POST", "/v1/limiters/anthropic/clear", "{}", NULL);
+    assert_false(reply_bool(&c, "already"));
+    _cleanup_(reply_finish) struct reply after = get(&o, "/v1/limiters/anthropic");
+    assert_string_equal(reply_text(&after, "state"), "open");
+    assert_true(reply_is_null(&after, "windows.0.used_percent"));
+    ops_expect(&o, 404, "GET", "/v1/limiters/antropic", NULL);
+}
+
 TEST(groups_are_opened_and_closed) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_SQLITE, NULL);

@@ -10,23 +10,25 @@ export type Level = 'ok' | 'warning' | 'bad';
 
 export type State = 'draft' | 'waiting' | 'ready' | 'starting' | 'running' | 'held' | 'done' | 'failed' | 'canceled' | 'invalidated';
 
-export type Hold = 'person' | 'backoff' | 'restart' | 'breaker' | 'budget' | 'review' | 'external' | 'marker' | 'denied';
+export type Hold = 'person' | 'backoff' | 'restart' | 'breaker' | 'budget' | 'review' | 'external' | 'marker' | 'denied' | 'question' | 'check';
 
-export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 'succeeded' | 'drain' | 'drain-timeout' | 'iterate' | 'retry' | 'relaunch' | 'breaker' | 'limited' | 'account-closed' | 'agent-budget' | 'lost' | 'retries' | 'restarts' | 'timeout' | 'validation' | 'merge-conflict' | 'orphaned' | 'dependency' | 'invalidated' | 'canceled' | 'held' | 'released' | 'cleared' | 'slung' | 'retried' | 'again' | 'review' | 'external' | 'approved' | 'rejected' | 'refused' | 'marked' | 'merge-failed' | 'afresh' | 'stuck' | 'spent' | 'denied';
+export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 'succeeded' | 'drain' | 'drain-timeout' | 'iterate' | 'retry' | 'relaunch' | 'breaker' | 'limited' | 'account-closed' | 'agent-budget' | 'lost' | 'retries' | 'restarts' | 'timeout' | 'validation' | 'merge-conflict' | 'orphaned' | 'dependency' | 'invalidated' | 'canceled' | 'held' | 'released' | 'cleared' | 'slung' | 'retried' | 'again' | 'review' | 'external' | 'approved' | 'rejected' | 'refused' | 'marked' | 'merge-failed' | 'afresh' | 'stuck' | 'spent' | 'denied' | 'asked' | 'pending' | 'unanswered';
 
 export type Phase = 'starting' | 'working' | 'waiting' | 'validating' | 'draining' | 'stopping';
 
-export type LimiterState = 'open' | 'backoff' | 'probing' | 'ramping' | 'closed';
+export type LimiterState = 'open' | 'backoff' | 'probing' | 'ramping' | 'reserved' | 'closed';
+
+export type WindowName = 'five_hour' | 'weekly';
 
 export type OnBudget = 'hold' | 'stop';
 
-export type Outcome = 'ok' | 'unfinished' | 'invalid' | 'failed' | 'launch' | 'timeout' | 'limited' | 'closed' | 'budget' | 'lost' | 'canceled' | 'conflict' | 'unmerged' | 'afresh' | 'stuck' | 'denied';
+export type Outcome = 'ok' | 'unfinished' | 'invalid' | 'failed' | 'launch' | 'timeout' | 'limited' | 'closed' | 'budget' | 'lost' | 'canceled' | 'conflict' | 'unmerged' | 'afresh' | 'stuck' | 'denied' | 'asked' | 'pending';
 
 export type Scope = 'read' | 'submit' | 'admin';
 
 export type EdgeType = 'dependency' | 'parent';
 
-export type AgentState = 'open' | 'limited' | 'closed' | 'not launched';
+export type AgentState = 'open' | 'limited' | 'reserved' | 'closed' | 'not launched';
 
 /** How a state looks; `outline` and `solid` are SVG paths in a box of 16 x 16 */
 export interface Look {
@@ -307,13 +309,27 @@ export interface Limit {
     cap: number | null;
 }
 
+/** how much of an account is used */
+export interface QuotaWindow {
+    /** which one */
+    window: WindowName;
+    /** how much of it is used, as an agent last reported; null: unknown */
+    used_percent: number | null;
+    /** how much of it is left to the owner of the account */
+    reserve_percent: number;
+    /** when it ends, and nothing of the next one is used; null: unknown */
+    resets_at: number | null;
+    /** no more than the reserve is left: nothing starts before it ends */
+    reserved: boolean;
+}
+
 /** a provider account */
 export interface Limiter {
     /** its name */
     name: string;
-    /** `backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `closed`: a person must act, then clear it */
+    /** `backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `reserved`: no more than the reserve is left of a window; `closed`: a person must act, then clear it */
     state: LimiterState;
-    /** when the backoff ends */
+    /** when the backoff or the reserved window ends */
     opens_at: number | null;
     /** limits hit in a row */
     hits: number;
@@ -323,6 +339,8 @@ export interface Limiter {
     used: number;
     /** slots; null: no limit */
     cap: number | null;
+    /** windows in which its provider counts its use: those with a reserve, and those whose use is known */
+    windows: QuotaWindow[];
     /** of one that was closed because a login or a bill was refused: whose */
     agent?: string | null;
     /** what it said */
@@ -1057,7 +1075,7 @@ export interface AgentChoice {
     name: string;
     /** its account */
     limiter: string | null;
-    /** `closed`: until somebody clears its account */
+    /** `reserved`: only the reserve of its account is left; `closed`: until somebody clears its account */
     state: AgentState;
     /** when it opens, if it is known */
     opens_at: number | null;

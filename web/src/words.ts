@@ -47,6 +47,8 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
     'project.paused': (d) => `project ${text(d.project)} paused`,
     'project.resumed': (d) => `project ${text(d.project)} goes on`,
     'limiter.limited': (d) => `account ${text(d.limiter ?? d.name)} is rate limited`,
+    'limiter.used': (d) =>
+        `account ${text(d.limiter)} has used ${text(d.used)} % of its ${d.window === 'weekly' ? 'weekly' : '5-hour'} window${d.reserved ? '; the rest is reserved' : ''}`,
     'config.changed': () => 'the configuration changed',
 };
 

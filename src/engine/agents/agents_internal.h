@@ -97,6 +97,15 @@ void limits_ended(struct engine *e, const struct live_run *run,
 bool limits_waited_out(const struct engine *e, const char *limiter);
 void limits_opened(struct engine *e, const char *limiter);
 
+/* --- quota ------------------------------------------------------------------------------------ */
+
+/* Inside a turn: how much of its account's windows is used, as the agent of a live run reported. */
+void quota_report(struct engine *e, const struct live_run *run,
+                  const struct agent_quota reported[AGENT_WINDOW_MAX]);
+/* Whole percents and ends of windows are equal. */
+bool quota_is_same(const struct agent_quota a[AGENT_WINDOW_MAX],
+                   const struct agent_quota b[AGENT_WINDOW_MAX]);
+
 /* --- listen ----------------------------------------------------------------------------------- */
 
 /* Reads the output of agents of live runs.

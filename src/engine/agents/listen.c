@@ -56,6 +56,7 @@ struct listener {
     struct agent_progress live; /* as last seen */
     struct agent_usage applied;
     time_ms apply_at; /* monotonic: not before */
+    struct agent_quota applied_quota[AGENT_WINDOW_MAX];
     bool has_news;
     time_ms exit_by; /* monotonic: when to ask it to exit; TIME_NEVER: not yet, or done */
 };
@@ -390,9 +391,11 @@ static bool same_usage(const struct agent_usage *a, const struct agent_usage *b)
            && a->cost_micro_usd == b->cost_micro_usd;
 }
 
+/* A change of the account's use is not delayed: it may close the account, and is rare. */
 static void note_news(struct engine *e, struct listener *one) {
-    if (one->has_news || one->apply_at > loop_now_steady(e->loop)
-        || same_usage(&one->live.usage, &one->applied))
+    bool usage =
+        one->apply_at <= loop_now_steady(e->loop) && !same_usage(&one->live.usage, &one->applied);
+    if (one->has_news || (!usage && quota_is_same(one->live.quota, one->applied_quota)))
         return;
     one->has_news = true;
     turn_wake(e);
@@ -441,18 +444,28 @@ static void apply_usage(struct engine *e, struct listener *one, struct live_run 
     (void)engine_report_usage(e, one->run.task, &usage, NULL);
 }
 
-/* In the turn: tokens of live runs. */
-static void listen_apply_usage(struct engine *e) {
+static void apply_news(struct engine *e, struct listener *one, struct live_run *run) {
+    if (!quota_is_same(one->live.quota, one->applied_quota)) {
+        quota_report(e, run, one->live.quota);
+        memcpy(one->applied_quota, one->live.quota, sizeof(one->applied_quota));
+    }
+    if (!same_usage(&one->live.usage, &one->applied)) {
+        apply_usage(e, one, run);
+        one->applied = one->live.usage;
+        one->apply_at = time_add(loop_now_steady(e->loop), APPLY_EVERY);
+    }
+}
+
+/* In the turn: tokens of live runs, and use of their accounts. */
+static void listen_apply_news(struct engine *e) {
     for (size_t i = 0; i < listening_of(e)->all.count; i++) {
         struct listener *one = listening_of(e)->all.items[i];
         struct live_run *run = run_find(e, one->run.task);
         if (!one->has_news)
             continue;
-        if (run && run->view.attempt == one->run.attempt)
-            apply_usage(e, one, run);
         one->has_news = false;
-        one->applied = one->live.usage;
-        one->apply_at = time_add(loop_now_steady(e->loop), APPLY_EVERY);
+        if (run && run->view.attempt == one->run.attempt)
+            apply_news(e, one, run);
     }
 }
 
@@ -533,7 +546,7 @@ const struct engine_part listen_part = {
     .state_size = sizeof(struct listening),
     .at = { [STEP_INIT] = listen_init,
             [STEP_START] = listen_start,
-            [STEP_FACTS] = listen_apply_usage,
+            [STEP_FACTS] = listen_apply_news,
             [STEP_ROUND_END] = listen_some,
             [STEP_FREE] = listen_free },
     .has_work = listen_has_news,

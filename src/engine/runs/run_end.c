@@ -431,8 +431,10 @@ static void conclude(struct engine *e, struct live_run *run, struct run_ending *
                      struct end_facts *facts, struct end_verdict *verdict) {
     _cleanup_(fact_texts_finish) struct fact_texts texts = { 0 };
     struct run_end *end = &ending->end;
-    if (ending->reported)
+    if (ending->reported) {
         usage_book_end(e, run, end, ending->reported);
+        quota_report(e, run, ending->reported->quota);
+    }
     collect_history(e, run, ending, &texts, facts);
     run_outcome_decide(facts, verdict);
     if (verdict->counts_tree)

@@ -20,7 +20,7 @@ import {
     percent,
     short,
 } from '../text';
-import type { Agent, Page, Status, Task, TaskWhy } from '../types';
+import type { Agent, Page, Status, Task, TaskWhy, WindowName } from '../types';
 
 const SHOWN_READY = 12;
 const GATES_ASKED = 12;
@@ -374,7 +374,13 @@ const LIMITER: Record<string, string> = {
     backoff: 'told to wait',
     probing: 'one run goes first',
     ramping: 'coming back',
+    reserved: 'only the reserve is left',
     closed: 'closed: a person must act',
+};
+
+const WINDOW: Record<WindowName, string> = {
+    five_hour: '5-hour window',
+    weekly: 'weekly window',
 };
 
 /** Who takes the tasks of this account meanwhile; asked for when one is closed. */
@@ -435,6 +441,24 @@ function Accounts({ s }: { s: Status }) {
                                 )}
                             </p>
                         )}
+                        {limiter.windows.map((window) => (
+                            <p class="under plainly" key={window.window}>
+                                <span>
+                                    {WINDOW[window.window]}:{' '}
+                                    {window.used_percent === null
+                                        ? 'use unknown'
+                                        : `${window.used_percent} % used`}
+                                    {window.reserve_percent > 0
+                                        ? `, ${window.reserve_percent} % reserved`
+                                        : ''}
+                                    {window.resets_at ? (
+                                        <>
+                                            , resets <Countdown to={window.resets_at} />
+                                        </>
+                                    ) : null}
+                                </span>
+                            </p>
+                        ))}
                         {limiter.state !== 'open' &&
                             standIns(limiter.name).map((agent) => (
                                 <p class="under plainly" key={agent.name}>
