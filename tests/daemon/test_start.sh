@@ -95,9 +95,9 @@ t-1' 'with everything that was there'
 
 run "$SLUICED" --store-migrate "$PWD/new.db"
 exits 0 'sluiced --store-migrate makes a store'
-prints "$PWD/new.db: version 8, made" 'and says so'
+prints "$PWD/new.db: version 9, made" 'and says so'
 run "$SLUICED" --store-migrate "$PWD/new.db"
-prints "$PWD/new.db: version 8, as it was" 'one that is there stays as it is'
+prints "$PWD/new.db: version 9, as it was" 'one that is there stays as it is'
 run "$SLUICED" --store-migrate "$db"
 exits 4 'that of a daemon is refused'
 finish

@@ -203,7 +203,7 @@ TEST(the_numbers_are_those_of_the_daemon) {
         "sluice_waiting_tasks{gate=\"lease:runs\"} 1",
         "sluice_waiting_tasks{gate=\"dependency\"} 1",
         "sluice_waiting_tasks{gate=\"paused\"} 0",
-        "sluice_build_info{version=\"0.0-test\",schema=\"8\"} 1",
+        "sluice_build_info{version=\"0.0-test\",schema=\"9\"} 1",
         "sluice_run_duration_seconds_count 2",
     };
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
