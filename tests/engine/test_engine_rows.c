@@ -31,6 +31,7 @@ static const struct member unseen[] = {
     MEMBER(parallelizable),
     MEMBER(review),
     MEMBER(artifact_missing),
+    MEMBER(probe_closed),
     MEMBER(bound),
     MEMBER(keeps),
     MEMBER(failures),

@@ -134,7 +134,8 @@ static void add_world(struct store_batch *batch) {
                                                               .last_hit = 4,
                                                               .in_backoff = true,
                                                               .ramp_since = 5,
-                                                              .last_success = 6 } });
+                                                              .last_success = 6,
+                                                              .quota = { { 7, 8 }, { 9, 10 } } } });
     store_put_agent(
         batch,
         &(struct agent_row){

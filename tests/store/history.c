@@ -102,7 +102,11 @@ static void put_world(struct history *h, struct store_batch *batch) {
     }
     struct group_row group = { .id = 1 + n % 4, .name = name, .owned = n % 2, .closed_at = n };
     struct limiter_row limiter = { .name = name,
-                                   .spec = { .hits = n, .backoff_until = n, .last_success = n } };
+                                   .spec = { .hits = n,
+                                             .backoff_until = n,
+                                             .last_success = n,
+                                             .quota = { { (int32_t)(n % 1200), n + 1 },
+                                                        { (int32_t)(n % 900), n + 2 } } } };
     struct agent_row agent = { .name = name, .spec = { .openings = n, .closed_until = n } };
     struct usage_row usage = { .project = n % 5 ? name : NULL, .bucket = n % 3 * 300000 };
     usage.tokens = n;

@@ -137,6 +137,10 @@ static int dump_limiter(void *ctx, const struct limiter_row *row, struct error *
                   t->in_backoff, t->ramp_since);
     if (t->last_success) /* older versions have none */
         strbuf_printf(&((struct loaded *)ctx)->loose, " success=%" PRId64, t->last_success);
+    for (unsigned w = 0; w < QUOTA_WINDOW_MAX; w++)
+        if (t->quota[w].resets_at) /* the same */
+            strbuf_printf(&((struct loaded *)ctx)->loose, " %s=%" PRId32 ",%" PRId64,
+                          quota_window_name(w), t->quota[w].used_milli, t->quota[w].resets_at);
     strbuf_putc(&((struct loaded *)ctx)->loose, '\n');
     return 0;
 }

@@ -161,7 +161,8 @@ SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones) {
                                              .last_hit = 4,
                                              .in_backoff = true,
                                              .ramp_since = 5,
-                                             .last_success = 6 } };
+                                             .last_success = 6,
+                                             .quota = { { 7, 8 }, { 9, 10 } } } };
     struct agent_row agent = {
         .name = "claude",
         .spec = { .idle = true, .launch_failures = 1, .openings = 2, .closed_until = 3 }
@@ -174,7 +175,7 @@ SUITE_RULE(groups_limiters_and_agents_are_put_over_the_old_ones) {
     expect_part(suite, "group", "group 3 night owned=1 closed=0 times=10,0\n");
     expect_part(suite, "limiter",
                 "limiter anthropic until=1 hits=2 closed=1 since=3 last=4 in_backoff=1 ramp=5 "
-                "success=6\n");
+                "success=6 five_hour=7,8 weekly=9,10\n");
     expect_part(suite, "agent", "agent claude idle=1 launch_failures=1 openings=2 closed=3\n");
 
     group.closed = true;

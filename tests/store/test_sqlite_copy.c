@@ -349,9 +349,9 @@ FIXTURE_TEST(restore_refuses_what_is_no_good_copy) {
 
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(f->copy, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 9", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 10", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(store_restore(f->path, f->copy, kept, &f->err), -EPROTO);
-    expect_text(f, "has version 9");
+    expect_text(f, "has version 10");
     assert_int_equal(
         sqlite3_exec(db, "PRAGMA user_version = 1; PRAGMA application_id = 5", NULL, NULL, NULL),
         SQLITE_OK);

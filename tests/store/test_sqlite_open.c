@@ -326,7 +326,7 @@ FIXTURE_TEST(a_value_that_cannot_be_is_damage) {
         "UPDATE progress SET hold = 100000 WHERE task = 7",
         "UPDATE progress SET run_agent = 100000 WHERE task = 7",
         "INSERT INTO wait VALUES (100000, 0, 0, 0, 0)",
-        "INSERT INTO limiter VALUES (100000, 0, 0, 0, 0, 0, 0, 0, 0)",
+        "INSERT INTO limiter VALUES (100000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
         "UPDATE run SET outcome = 100000",
         "UPDATE run SET host = 100000",
     };
