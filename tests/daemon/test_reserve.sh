@@ -21,7 +21,21 @@ printf '{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","unifie
 [ ! -e "$PLAYS/go" ] || read -r _ <"$PLAYS/go"
 printf '{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"%s"}\n' "$SLUICE_SESSION"
 END
-chmod +x bin/fake
+
+# Prints what Codex prints, and writes the file of its thread, which has its use.
+cat >bin/fake-codex <<'END'
+#!/bin/sh
+cat >/dev/null
+thread=01a1e551-0000-0000-0000-00000000000${SLUICE_RUN##*.}
+printf '{"type":"thread.started","thread_id":"%s"}\n{"type":"turn.started"}\n' "$thread"
+mkdir -p "$HOME/.codex/sessions/2026/11/16"
+printf '{"timestamp":"2026-11-16T17:06:57.641Z","type":"event_msg","payload":{"type":"token_count","info":null,"rate_limits":{"limit_id":"codex","primary":{"used_percent":12.0,"window_minutes":300,"resets_at":%s},"secondary":{"used_percent":95.0,"window_minutes":10080,"resets_at":%s}}}}\n' \
+    "$(($(date +%s) + 3300))" "$(($(date +%s) + 300000))" >"$HOME/.codex/sessions/2026/11/16/rollout-2026-11-16T17-06-57-$thread.jsonl"
+printf '{"type":"item.completed","item":{"type":"agent_message","text":"Done."}}\n'
+printf '{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":5}}\n'
+END
+chmod +x bin/fake bin/fake-codex
+mkdir homes
 PATH=$tmp/bin:$PATH
 export PATH
 settings() { # RESERVE
@@ -30,8 +44,10 @@ limits: {runs: 1}
 limiters:
   plan: {$1}
   other: {reserve: 20}
+  chatgpt: {reserve_weekly: 10}
 agents:
   fake: {command: [$tmp/bin/fake], adapter: claude, env: ['PLAYS=$tmp/plays'], limiter: plan}
+  weekly: {command: [$tmp/bin/fake-codex], adapter: codex, env: ['HOME=$tmp/homes'], limiter: chatgpt}
   claude: {env: ['PLAYS=$tmp/plays', 'RECORDINGS=$root/tests/fixtures/agents'], failover: [codex], limiter: other}
   codex: {env: ['PLAYS=$tmp/plays', 'RECORDINGS=$root/tests/fixtures/agents']}"
 }
@@ -126,6 +142,19 @@ run sluice config reload
 run sluice limiter show plna
 exits 1 'an account that does not exist is not shown'
 complains "did you mean 'plan'" 'with the one that was meant'
+
+# --- the weekly window, from the file of a thread --------------------------------------------------------------
+
+add --agent weekly 'one'
+rule 'a run of Codex ends well' becomes "$id" 'done'
+rule 'and its file closes the account' state_is chatgpt reserved
+add --agent weekly 'two'
+run sluice why "$id"
+has "account 'chatgpt' has used 95 % of its weekly window; 10 % is reserved for you" 'why names the window'
+has 'opens in 3 d' 'and its end'
+run sluice limiter show chatgpt
+has '5-hour 12 %, resets in 5' 'the other window is shown, too'
+run sluice cancel "$id"
 
 # --- recorded runs, and another agent ---------------------------------------------------------------------------
 
