@@ -96,11 +96,35 @@ static int read_option(const struct cmd_call *call, const struct cmd_option *opt
     return r;
 }
 
+/* The three options of a gate set one member. */
+static int put_gate(const struct cmd_call *call, const struct task_source *source, json_t *task,
+                    struct error *err) {
+    static const char *const options[][2] = { { "gate", "run" },
+                                              { "gate-every", "every_s" },
+                                              { "gate-timeout", "timeout_s" } };
+    json_auto_t *gate = json_object();
+    json_t *other = NULL;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(options); i++)
+        if (cmd_has(call, options[i][0]))
+            r = put_text(gate, options[i][1], cmd_value(call, options[i][0]), err);
+    if (r < 0 || json_object_size(gate) == 0)
+        return r;
+    if (!cmd_has(call, "gate"))
+        return error_set(err, -EINVAL, "option '--%s' needs '--gate'",
+                         cmd_has(call, "gate-every") ? "gate-every" : "gate-timeout");
+    r = task_member_check(task_member_find("gate"), "gate", gate, source, &other, err);
+    if (r < 0)
+        return error_prefix(err, "option '--gate'");
+    json_object_set_new(task, "gate", other ? other : json_incref(gate));
+    return 0;
+}
+
 static int put_options(const struct cmd_call *call, const struct task_source *source, json_t *task,
                        struct error *err) {
     for (const struct cmd_option *o = call->cmd->options; o->name; o++) {
         json_t *value = NULL;
-        bool elsewhere = !o->member || word_in(o->member, "prompt cwd");
+        bool elsewhere = !o->member || word_in(o->member, "prompt cwd gate");
         if (elsewhere || !cmd_has(call, o->name))
             continue;
         int r = read_option(call, o, source, &value, err);
@@ -112,7 +136,7 @@ static int put_options(const struct cmd_call *call, const struct task_source *so
     }
     if (cmd_has(call, "serial"))
         json_object_set_new(task, "parallelizable", json_false());
-    return 0;
+    return put_gate(call, source, task, err);
 }
 
 static int put_prompt(const struct cmd_call *call, json_t *task, struct error *err) {

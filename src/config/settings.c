@@ -257,7 +257,7 @@ const struct setting settings[] = {
 #include "config/rows/start.inc"    /* at the top, limits, limiter, score, fair */
 #include "config/rows/retry.inc"    /* retry, runaway, loop */
 #include "config/rows/children.inc" /* spawn, capability */
-#include "config/rows/gates.inc"    /* breaker, pace, queue, host, dependencies */
+#include "config/rows/gates.inc"    /* breaker, pace, queue, host, dependencies, probes */
 #include "config/rows/tasks.inc"    /* tasks, report, git */
 #include "config/rows/keep.inc"     /* logs, retention, alerts, log, events, store */
 #include "config/rows/notify.inc"   /* groups, notify, otel */

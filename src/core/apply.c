@@ -781,9 +781,9 @@ static int apply_probe(struct core *c, uint32_t task, const struct fact *fact, s
 
 static int check_unanswered(struct core *c, uint32_t task, const struct fact *fact,
                             struct error *err) {
-    return task_at(c, task)->hold == HOLD_QUESTION
-               ? 0
-               : error_set(err, -EINVAL, "task %" PRIu64 " has asked nothing", fact->task);
+    const struct task *t = task_at(c, task);
+    bool waits = t->state == TASK_HELD ? t->hold == HOLD_QUESTION : t->flags & TASK_PROBE_CLOSED;
+    return waits ? 0 : error_set(err, -EINVAL, "task %" PRIu64 " has asked nothing", fact->task);
 }
 
 static void leave_keys(struct core *c, const struct task *t) {
@@ -1073,7 +1073,7 @@ static const struct fact_rule rules[] = {
     [FACT_TASK_ADDED]    = { "task-added", true, apply_task_added },
     [FACT_LIMITER_CLEAR] = { "limiter-clear", false, apply_reopened },
     [FACT_LIMITER_USED]  = { "limiter-used", true, apply_limiter_used },
-    [FACT_UNANSWERED]    = { "unanswered", ON_TASK(IN(HELD), check_unanswered), BECOMES(FAILED, UNANSWERED) },
+    [FACT_UNANSWERED]    = { "unanswered", ON_TASK(IN(HELD) | IN(WAITING), check_unanswered), BECOMES(FAILED, UNANSWERED) },
     [FACT_SLING]         = { "sling", ON_TASK(ANY, apply_sling), BECOMES(WAITING, SLUNG) },
     [FACT_HOLD]          = { "hold", ON_TASK(QUEUED, apply_hold) },
     [FACT_RELEASE]       = { "release", ON_TASK(IN(HELD), check_release), BECOMES(WAITING, RELEASED) },

@@ -514,7 +514,7 @@ void verdict_message(const struct verdict *v, const struct symbol_table *symbols
         strbuf_puts(out, "the artifact it is made from does not exist yet");
         break;
     case GATE_PROBE:
-        strbuf_puts(out, "its probe has not said yes yet");
+        strbuf_puts(out, "its gate has not said yes yet");
         break;
     case GATE_HOURS:
         strbuf_printf(out, "%s '%s' is outside its opening hours",

@@ -186,7 +186,7 @@ enum fact_kind {
     FACT_PRIORITY,
     FACT_DEPENDENCIES,
     FACT_LIMITER_CLEAR,
-    FACT_UNANSWERED, /* the question of the task was not answered in time: it fails */
+    FACT_UNANSWERED, /* its question, or its probe, was not answered in time: the task fails */
     /* events */
     FACT_ARTIFACT,      /* the artifact of a task exists, or no longer exists */
     FACT_PROBE,         /* the probe of a task says yes, or not yet */

@@ -32,7 +32,7 @@ struct live_run;
  * here. STEP_FREE runs backwards: the parts that still answer requests (stopping, await, forecast,
  * backups) are last in the list and are freed first, while everything that an answer may read still
  * exists; `redaction` is first, because every answer is redacted. Helper processes (stuck,
- * workspaces) return their cgroups to `executors`. */
+ * probes, workspaces) return their cgroups to `executors`. */
 #define ENGINE_PARTS(X)                                                                            \
     X(redaction)                                                                                   \
     X(sandboxes)                                                                                   \
@@ -77,6 +77,8 @@ struct live_run;
     X(watch)                                                                                       \
     X(listen)                                                                                      \
     X(stuck)                                                                                       \
+    /* after the ends of runs, which may leave a pending check */                                  \
+    X(probes)                                                                                      \
     /* before the decision: waits that are over, tasks that expire, then who may spend what */     \
     X(await)                                                                                       \
     X(prune)                                                                                       \

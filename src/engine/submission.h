@@ -30,6 +30,7 @@
 #define FIELD_NAMES    const json_t *
 #define FIELD_WORDS    const json_t *
 #define FIELD_CHECKS   const json_t *
+#define FIELD_GATE     const json_t *
 #define FIELD_ENV      const json_t *
 #define FIELD_PAIRS    const json_t *
 #define FIELD_OBJECT   const json_t *

@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "engine/alert.h"
 #include "engine/hosts.h"
+#include "engine/probes.h"
 #include "engine/sandboxes.h"
 #include "engine/tally.h"
 #include "ops/print.h"
@@ -355,6 +356,16 @@ static void print_windows(struct op_call *call, struct strbuf *out) {
     }
 }
 
+static void print_probes(struct op_call *call, struct strbuf *out) {
+    struct engine_probe_counts counts;
+    engine_count_probes(call->engine, &counts);
+    metric_gauge(out, "probe_tasks", (int64_t)counts.tasks,
+                 "Tasks with a closed gate or a pending check.");
+    metric_gauge(out, "probe_commands", (int64_t)counts.commands,
+                 "Different commands that are asked for them.");
+    metric_gauge(out, "probes_running", (int64_t)counts.running, "Calls of these that run now.");
+}
+
 static int run(struct op_call *call) {
     print_engine(call, &call->answer);
     print_tasks_by_state(call, &call->answer);
@@ -369,6 +380,7 @@ static int run(struct op_call *call) {
     metric_gauge(&call->answer, "alerts", (int64_t)engine_alert_count(call->engine),
                  "Alerts that are open.");
     metrics_print_gates(call->engine, &call->answer);
+    print_probes(call, &call->answer);
     metric_head(&call->answer, "limit_used", "gauge", "Places taken of each limit.");
     each_limit(call->engine, print_limit, &(struct limit_print){ &call->answer, false });
     metric_head(&call->answer, "limit_cap", "gauge",

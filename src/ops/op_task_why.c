@@ -10,6 +10,7 @@
 #include "engine/executors.h"
 #include "engine/hosts.h"
 #include "engine/loops.h"
+#include "engine/probes.h"
 #include "engine/runs.h"
 #include "ops/print.h"
 
@@ -95,6 +96,9 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     if (!blocked
         && !(t->state == TASK_STARTING && engine_executor_activity(call->engine, t->id, &text)))
         strbuf_puts(&text, summary_of(t));
+    _cleanup_(strbuf_finish) struct strbuf probe = STRBUF_INIT;
+    if (t->state == TASK_FAILED && engine_explain_probe(call->engine, t->id, &probe))
+        strbuf_printf(&text, "; %s", strbuf_text(&probe));
     if (engine_unreachable_run(call->engine, t->id, &host)) {
         strbuf_puts(&text, "; ");
         print_unreachable_host(&host, &text);
@@ -111,7 +115,8 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     if (last->cause
         && !(blocked
              && (first.gate == GATE_BREAKER || (first.gate == GATE_LIMITER && first.closed)
-                 || (first.gate == GATE_HELD && first.hold == HOLD_DENIED))))
+                 || (first.gate == GATE_HELD
+                     && (first.hold == HOLD_DENIED || first.hold == HOLD_CHECK)))))
         strbuf_printf(&text, "; its last run: %s", last->cause);
     json_put_string(w, "first", blocked ? strbuf_text(&code) : NULL);
     json_put_string(w, "summary", strbuf_text(&text));

@@ -21,6 +21,7 @@
 #include "engine/external_ids.h"
 #include "engine/hosts.h"
 #include "engine/loops.h"
+#include "engine/probes.h"
 #include "engine/runs.h"
 #include "engine/sandboxes.h"
 #include "engine/worktrees.h"
@@ -117,9 +118,10 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
         return;
     if (v->gate == GATE_ARTIFACT && !v->open && engine_artifact(engine, task, &path))
         strbuf_printf(out, "waits for '%s': it may start when that is there", strbuf_text(&path));
-    else if (v->gate != GATE_HELD || v->open
+    else if (v->open || (v->gate != GATE_HELD && v->gate != GATE_PROBE)
              || (!engine_explain_budget_hold(engine, task, out)
-                 && !engine_explain_denied_hold(engine, task, out)))
+                 && !engine_explain_denied_hold(engine, task, out)
+                 && !engine_explain_probe(engine, task, out)))
         verdict_message(v, op_symbols(engine), engine_names(engine), out);
     if (v->gate == GATE_BREAKER && !v->open && v->key)
         engine_put_trouble(engine, TROUBLE_AGENT, op_name_of(engine, v->key), out);

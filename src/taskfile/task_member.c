@@ -17,14 +17,14 @@
 #include "base/utf8.h"
 #include "os/moment.h"
 
-#define PATH_BYTES    4096
-#define SPAN_MOST     DAYS(3650)
-#define MOMENT_MOST   INT64_C(253402300799999) /* the end of the year 9999 */
-#define TOKENS_MOST   INT64_C(100000000000000)
-#define WORDS_MOST    128
-#define CHECKS_MOST   32
-#define ENV_BYTES     (32 * 1024)
-#define CHECK_TIMEOUT "timeout_s" /* member of a check; parsed like the task's `timeout_s` */
+#define PATH_BYTES  4096
+#define SPAN_MOST   DAYS(3650)
+#define MOMENT_MOST INT64_C(253402300799999) /* the end of the year 9999 */
+#define TOKENS_MOST INT64_C(100000000000000)
+#define WORDS_MOST  128
+#define CHECKS_MOST 32
+#define ENV_BYTES   (32 * 1024)
+#define EVERY_LEAST SECONDS(1)
 
 #define NO_COMMAND  "a run names an agent that is configured, no command (capability.commands)"
 #define NOT_WHERE   "where its children work is not for a run to choose"
@@ -64,6 +64,8 @@ const struct task_kind task_kinds[] = {
     [MEMBER_NAMES]    = { "a list of names, or one text with commas", "list, or `\"a, b\"`", NULL, "web-17, web-18" },
     [MEMBER_WORDS]    = { "a list of words, the program first", "list of words" },
     [MEMBER_CHECKS]   = { "a list of commands", "list of commands" },
+    [MEMBER_GATE]     = { "a command: a text for the shell, a list of words, or 'argv' or 'run' with 'every' and 'timeout'",
+                          "command" },
     [MEMBER_ENV]      = { "names and texts", "name → text" },
     [MEMBER_PAIRS]    = { "names and texts", "name → text" },
     [MEMBER_OBJECT]   = { "an object", "object" },
@@ -405,25 +407,78 @@ static int check_words(const json_t *value, struct error *err) {
     return 0;
 }
 
-/* A command with its own timeout. */
-static int check_object(const json_t *check, const struct task_source *source, json_t **ret_other,
-                        struct error *err) {
+/* Members of a command that a task does not have. In a check `timeout_s` limits one call. */
+static const struct task_member command_members[] = {
+    { .name = "every_s", .kind = MEMBER_SPAN, .min = EVERY_LEAST, .aliases = { "every" } },
+    { .name = "pending_timeout_s",
+      .kind = MEMBER_SPAN,
+      .min = EVERY_LEAST,
+      .aliases = { "pending_timeout" } },
+};
+
+static const struct task_member *find_command_member(const char *key, bool is_gate) {
+    const struct task_member *m = task_member_find(key);
+    if (m && (strcmp(m->name, "argv") == 0 || strcmp(m->name, "timeout_s") == 0))
+        return m;
+    for (size_t i = 0; i < ARRAY_SIZE(command_members) - is_gate; i++)
+        if (strcmp(key, command_members[i].name) == 0
+            || strcmp(key, command_members[i].aliases[0]) == 0)
+            return &command_members[i];
+    return NULL;
+}
+
+/* A command with its times: a check or a gate. */
+static int check_object(const json_t *check, bool is_gate, const struct task_source *source,
+                        json_t **ret_other, struct error *err) {
     const char *key;
     json_t *value, *kept = *ret_other = json_object();
     json_object_foreach((json_t *)check, key, value) {
-        const struct task_member *m = task_member_find(key);
+        const struct task_member *m = find_command_member(key, is_gate);
         json_t *other = NULL;
-        if (!m || (strcmp(m->name, "argv") != 0 && strcmp(m->name, CHECK_TIMEOUT) != 0))
-            return refuse_key("'argv' or 'run', and '" CHECK_TIMEOUT "', in a check", key, err);
+        if (!m)
+            return refuse_key(is_gate ? "'argv' or 'run', 'every_s' and 'timeout_s' in a gate"
+                                      : "'argv' or 'run', 'timeout_s', 'every_s' and "
+                                        "'pending_timeout_s' in a check",
+                              key, err);
         int r = task_member_check(m, key, value, source, &other, err);
+        if (r < 0 && m->kind == MEMBER_SPAN)
+            r = error_prefix(err, "'%s'", m->name);
         if (r == 0 && json_object_get(kept, m->name))
-            r = error_set(err, -EINVAL, "expected one command in a check, got two");
+            r = strcmp(m->name, "argv") == 0
+                    ? error_set(err, -EINVAL, "expected one command in a %s, got two",
+                                is_gate ? "gate" : "check")
+                    : error_set(err, -EINVAL, "'%s' is given twice", m->name);
         json_object_set(kept, m->name, other ? other : value);
         json_decref(other);
         if (r < 0)
             return r;
     }
     return check_words(json_object_get(kept, "argv"), err);
+}
+
+/* Stored as an object. */
+static int check_gate(const struct task_member *m, const json_t *value,
+                      const struct task_source *source, json_t **ret_other, struct error *err) {
+    json_t *words = NULL;
+    int r;
+    if (json_is_object(value)) {
+        r = check_object(value, true, source, ret_other, err);
+        if (r == 0 && json_equal(*ret_other, (json_t *)value)) {
+            json_decref(*ret_other);
+            *ret_other = NULL;
+        }
+        return r;
+    }
+    if (json_is_array(value))
+        r = check_words(value, err);
+    else if (json_is_string(value))
+        r = check_shell(value, &words, err);
+    else
+        return refuse(m, value, err);
+    if (r == 0)
+        *ret_other = json_pack("{s:O}", "argv", words ? words : value);
+    json_decref(words);
+    return r;
 }
 
 static int check_checks(const struct task_member *m, const json_t *value,
@@ -439,7 +494,7 @@ static int check_checks(const struct task_member *m, const json_t *value,
     for (size_t i = 0; i < count; i++) {
         const json_t *check = json_array_get(list, i);
         json_t *other = NULL;
-        int r = json_is_object(check)  ? check_object(check, source, &other, err)
+        int r = json_is_object(check)  ? check_object(check, false, source, &other, err)
                 : json_is_array(check) ? check_words(check, err)
                                        : check_shell(check, &other, err);
         if (other && json_equal(other, check)) {
@@ -506,6 +561,8 @@ static int check_kind(const struct task_member *m, const char *key, const json_t
                                          : check_words(value, err);
     if (m->kind == MEMBER_CHECKS)
         return check_checks(m, value, source, ret_other, err);
+    if (m->kind == MEMBER_GATE)
+        return check_gate(m, value, source, ret_other, err);
     if (m->kind == MEMBER_ENV || m->kind == MEMBER_PAIRS)
         return check_pairs(m, value, err);
     return json_is_object(value) ? 0 : refuse(m, value, err);

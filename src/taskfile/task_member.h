@@ -42,6 +42,7 @@ enum task_member_kind {
     MEMBER_NAMES,    /* a list of unique names; at most `max` */
     MEMBER_WORDS,    /* a command; under an alias, a text for sh -c */
     MEMBER_CHECKS,   /* a list of commands */
+    MEMBER_GATE,     /* a command with a period */
     MEMBER_ENV,      /* variables and their values */
     MEMBER_PAIRS,    /* names and texts */
     MEMBER_OBJECT,   /* any object */

@@ -15,6 +15,8 @@
     { .kind = RUN_END_##kind_, .code = -1, .out_bytes = 1, .started_at = 1 }
 #define CHECK(n_)                                                                                  \
     { .kind = RUN_END_CHECK, .code = 1, .check = n_, .out_bytes = 1 }
+#define PENDING(n_)                                                                                \
+    { .kind = RUN_END_CHECK, .code = 75, .check = n_, .out_bytes = 1 }
 #define REPORT(...)   (&(const struct agent_outcome){ __VA_ARGS__ })
 #define RESULT(name_) REPORT(.result = AGENT_##name_, .message = "from the agent")
 
@@ -32,6 +34,19 @@ static const struct rule {
     { "too much output is a failure", KIND(OUTPUT), { 0 }, OUTCOME_FAILED, NULL },
     { "a timeout is a timeout", KIND(TIMEOUT), { 0 }, OUTCOME_TIMEOUT, NULL },
     { "a check that fails is invalid", CHECK(0), { 0 }, OUTCOME_INVALID, NULL },
+    { "a check that exits with 75 has no result yet", PENDING(0), { 0 }, OUTCOME_PENDING, "" },
+    { "with any condition", PENDING(1), { .until = UNTIL_VALIDATE }, OUTCOME_PENDING, "" },
+    { "but not for ever",
+      PENDING(0),
+      { .check_expired = true },
+      OUTCOME_INVALID,
+      "it had no result in time (pending_timeout_s)" },
+    { "another failure of that check has its own cause",
+      CHECK(0),
+      { .check_expired = true },
+      OUTCOME_INVALID,
+      "" },
+    { "a command that exits with 75 has failed", EXIT(75), { 0 }, OUTCOME_FAILED, "" },
     { "no recorded end is lost", KIND(LOST), { 0 }, OUTCOME_LOST, NULL },
     { "a launch that failed", KIND(LAUNCH), { 0 }, OUTCOME_LAUNCH, NULL },
     { "its own message is kept",
@@ -123,6 +138,7 @@ static const struct rule {
       { .reported = RESULT(OK) },
       OUTCOME_OK,
       "from the agent" },
+    { "but not a pending check", PENDING(0), { .reported = RESULT(OK) }, OUTCOME_PENDING, NULL },
     { "but not a failed check", CHECK(0), { .reported = RESULT(OK) }, OUTCOME_INVALID, NULL },
     { "nor checks that have not run",
       EXIT(1),

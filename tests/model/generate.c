@@ -336,7 +336,7 @@ static void draw_asked(struct generator *g, const struct model *m) {
         { FACT_DEPENDENCIES, WAITS | BIT(DRAFT), 5 },
         { FACT_ARTIFACT, ANY, 6 },
         { FACT_PROBE, ANY, 5 },
-        { FACT_UNANSWERED, BIT(HELD), 3 },
+        { FACT_UNANSWERED, BIT(HELD) | BIT(WAITING), 3 },
         { FACT_MARKED, WAITS, 3 },
     };
     unsigned total = 0, i = 0;

@@ -160,7 +160,9 @@ static int dependencies(struct model *m, struct model_task *t, const struct fact
 }
 
 static int unanswered(struct model *m, struct model_task *t, struct error *err) {
-    if (t->s.state != TASK_HELD || t->s.hold != HOLD_QUESTION)
+    bool has_asked = t->s.state == TASK_HELD && t->s.hold == HOLD_QUESTION;
+    bool is_probed = t->s.state == TASK_WAITING && t->s.probe_closed;
+    if (!has_asked && !is_probed)
         return refuse(t, err);
     model_change(m, t, TASK_FAILED, REASON_UNANSWERED);
     return 0;

@@ -322,7 +322,8 @@ TEST(members_of_a_task_are_checked) {
           "'until': expected one of exit, done, validate, external, got 'soon'" },
         { "\"argv\":[\"a\"],\"until\":\"validate\"", "'until' is validate: that needs 'checks'" },
         { "\"argv\":[\"a\"],\"checks\":[{\"argv\":[\"a\"],\"time\":1}]",
-          "'checks': expected 'argv' or 'run', and 'timeout_s', in a check, got 'time'" },
+          "'checks': expected 'argv' or 'run', 'timeout_s', 'every_s' and 'pending_timeout_s' in a "
+          "check, got 'time'" },
         { "\"argv\":[\"a\"],\"checks\":[{}]",
           "'checks': expected a list of words, the program first, got nothing" },
         { "\"argv\":[\"a\"],\"checks\":[7]", "'checks': expected a command for the shell, got 7" },

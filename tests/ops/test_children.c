@@ -51,6 +51,7 @@ static const struct row rows[] = {
     { "executor", "\"local\"", COMMAND, NULL },
     { "external_id", "\"x\"", 0, NULL },
     { "failover", "\"none\"", ALL, NULL },
+    { "gate", "\"true\"", 0, NULL },
     { "grace_s", "1", COMMAND, NULL },
     { "hold", "false", ALL, NULL },
     { "idle_timeout_s", "1", ALL, NULL },

@@ -200,7 +200,7 @@ TEST(a_task_with_a_probe_waits_until_it_says_yes) {
     spec.probe_closed = true;
     apply_fact(core, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
     assert_int_equal(starts(core), 0);
-    expect_blocked(core, 1, GATE_PROBE, TIME_NEVER, "its probe has not said yes yet");
+    expect_blocked(core, 1, GATE_PROBE, TIME_NEVER, "its gate has not said yes yet");
     apply_fact(core, (struct fact){ .kind = FACT_PROBE, .task = 1, .probe_open = true });
     assert_int_equal(starts(core), 1);
     core_free(core);
@@ -244,6 +244,26 @@ TEST(a_question_without_an_answer_fails_its_task_and_nothing_else_does) {
     assert_int_equal(t.reason, REASON_UNANSWERED);
     add_task(core, 2);
     apply_fact(core, (struct fact){ .kind = FACT_HOLD, .task = 2 });
+    assert_true(core_apply(core, &(struct fact){ .kind = FACT_UNANSWERED, .task = 2 }, &err) < 0);
+    core_free(core);
+}
+
+TEST(a_probe_that_does_not_say_yes_in_time_fails_its_task) {
+    struct core *core = core_with_an_account(0, -1);
+    struct error err = { 0 };
+    struct task_view t;
+    struct task_spec spec = row(1, TASK_WAITING);
+    spec.probe_closed = true;
+    apply_fact(core, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
+    assert_int_equal(apply_fact(core, (struct fact){ .kind = FACT_UNANSWERED, .task = 1 }), 0);
+    assert_true(core_task(core, 1, &t));
+    assert_int_equal(t.state, TASK_FAILED);
+    assert_int_equal(t.reason, REASON_UNANSWERED);
+    apply_fact(core, (struct fact){ .kind = FACT_RETRY, .task = 1 });
+    assert_int_equal(starts(core), 0); /* its gate is still closed */
+    spec = row(2, TASK_WAITING);
+    spec.artifact_missing = true;
+    apply_fact(core, (struct fact){ .kind = FACT_TASK_ADDED, .spec = &spec });
     assert_true(core_apply(core, &(struct fact){ .kind = FACT_UNANSWERED, .task = 2 }, &err) < 0);
     core_free(core);
 }

@@ -220,10 +220,12 @@ TEST(wrong_checks_are_refused) {
     refused("- run: x\n  checks: [{timeout: 5s}]\n",
             "t.yaml:2:11: 'checks': expected a list of words, the program first, got nothing");
     refused("- run: x\n  checks: [{run: y, until: z}]\n",
-            "t.yaml:2:11: 'checks': expected 'argv' or 'run', and 'timeout_s', in a check, got "
+            "t.yaml:2:11: 'checks': expected 'argv' or 'run', 'timeout_s', 'every_s' and "
+            "'pending_timeout_s' in a check, got "
             "'until'");
     refused("- run: x\n  checks: [{run: y, colour: z}]\n",
-            "t.yaml:2:11: 'checks': expected 'argv' or 'run', and 'timeout_s', in a check, got "
+            "t.yaml:2:11: 'checks': expected 'argv' or 'run', 'timeout_s', 'every_s' and "
+            "'pending_timeout_s' in a check, got "
             "'colour'");
     refused("- run: x\n  checks: [{run: y, argv: [z]}]\n",
             "t.yaml:2:11: 'checks': expected one command in a check, got two");

@@ -98,6 +98,8 @@ static const char *const *forms_of(const struct task_member *m, const char *choi
         [MEMBER_NAMES] = { "[\"a\",\"b\"]", "\"a, b\"", "[\" a,b \",\"a\"]" },
         [MEMBER_WORDS] = { "[\"sh\",\"-c\",\"x\"]" },
         [MEMBER_CHECKS] = { "[[\"sh\",\"-c\",\"x\"]]", "\"x\"", "[\"x\"]" },
+        [MEMBER_GATE] = { "{\"argv\":[\"sh\",\"-c\",\"x\"]}", "\"x\"", "[\"sh\",\"-c\",\"x\"]",
+                          "{\"run\":\"x\"}" },
         [MEMBER_ENV] = { "{\"A\":\"1\"}" },
         [MEMBER_PAIRS] = { "{\"A\":\"1\"}" },
         [MEMBER_OBJECT] = { "{\"a\":[1,true]}" },

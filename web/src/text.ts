@@ -102,6 +102,7 @@ const HOLD: Record<string, string> = {
     review: 'waits for review',
     external: 'waits to be closed',
     denied: 'its agent was not permitted to do something',
+    check: 'waits for the result of a check',
 };
 
 export function holdWords(hold: string | null): string {

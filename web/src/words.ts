@@ -33,6 +33,7 @@ function stateChange(d: Data): string {
 const WORDS: Record<string, (d: Data, attempt: string) => string> = {
     'task.added': () => 'added',
     'task.state': stateChange,
+    'task.probe': (d) => `its ${text(d.probe)} says ${text(d.answer)}${reason(d)}`,
     'run.started': (_, attempt) => `${attempt}started`,
     'run.ended': (d, attempt) =>
         `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`,

@@ -19,6 +19,7 @@
 #include "engine/descendants.h"
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
+#include "engine/probes/probes_internal.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
 #include "engine/tasks/tasks_internal.h"
@@ -137,6 +138,8 @@ struct launch {
     LIST(const char *) argv;
     struct run_command checks[RUN_CHECKS_MAX];
     struct launch_box box;
+    bool
+        only_checks; /* its work is done, and a check had no result: the command is not run again */
 };
 
 static const char *text_of(const struct launch *l, const char *member) {
@@ -485,6 +488,12 @@ static int build_command(struct launch *l, struct error *err) {
     const char *prompt = text_of(l, "prompt");
     const json_t *argv = json_object_get(l->json, "argv");
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (l->only_checks) {
+        *LIST_ADD(&l->argv) = "true";
+        *LIST_ADD(&l->argv) = NULL;
+        l->spec.command.argv = l->argv.items;
+        return 0;
+    }
     int r = prompt ? iteration_prompt(l->e, l->run, prompt, &text, err) : 0;
     if (r < 0)
         return r;
@@ -583,7 +592,8 @@ static int launch_one(struct launch *l, struct error *err) {
     else if (!l->spec.cwd)
         l->spec.cwd = l->project->path ? l->project->path : l->e->data;
     l->spec.stdin_path = text_of(l, "stdin");
-    l->run->own_command = json_object_get(l->json, "argv") != NULL;
+    l->only_checks = probe_skips_command(l->e, l->run->task, l->run->iteration);
+    l->run->own_command = l->only_checks || json_object_get(l->json, "argv") != NULL;
     int r = prepare_one(l, err);
     if (r < 0)
         return r;

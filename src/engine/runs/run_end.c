@@ -19,6 +19,7 @@
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/note.h"
+#include "engine/probes/probes_internal.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
@@ -79,7 +80,7 @@ static struct run_report *queue_report(struct engine *e, enum report_kind kind,
  * command may have nothing to print. */
 static bool must_print(const struct engine *e, const struct live_run *run,
                        const struct run_ending *ending) {
-    return run->agent
+    return run->agent && !probe_skips_command(e, run->task, run->iteration)
            && (ending->reported
                || (config_is_set(e->config, "agents.A.adapter", run->agent)
                    && strcmp(config_text(e->config, "agents.A.adapter", run->agent), "plain")
@@ -134,6 +135,7 @@ static void collect_facts(const struct engine *e, const struct live_run *run,
         .delivery_outcome = ending->delivery_outcome,
         .delivery_note = ending->delivery_note,
         .changed_nothing = ending->changed_nothing,
+        .check_expired = probe_has_expired(e, run->task, ending->end.check),
     };
     if (f->until == UNTIL_DONE)
         f->marker = marker_read(e, run->task);
@@ -454,9 +456,11 @@ static void conclude(struct engine *e, struct live_run *run, struct run_ending *
     if (verdict->outcome == OUTCOME_BUDGET && facts->budget_stop)
         fact.ended.reset_at = e->now; /* the gate of its window or its own budget holds it back */
     memcpy(end->message, verdict->message, sizeof(end->message));
-    runaway_ended(e, run, end, &fact);
+    if (!probe_skips_command(e, run->task, run->iteration)) /* checks alone may be quick */
+        runaway_ended(e, run, end, &fact);
     trouble_ended(e, run, end, ending->reported, &fact);
     (void)engine_apply(e, &fact, NULL);
+    probe_run_ended(e, run, end, verdict->outcome);
 }
 
 /* Writes everything that follows from the end, and frees `run`. False: the store is asked first what
@@ -482,6 +486,7 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
         end->cause = LAUNCH_TASK;
     if (end->started_at && end->kind != RUN_END_LAUNCH)
         apply_started(e, run, end->started_at); /* it ended before its start was reported */
+    bool had_command = !probe_skips_command(e, run->task, run->iteration);
     conclude(e, run, &ending, &facts, &verdict);
     feedback_write(e, run, end, verdict.own_message, verdict.outcome);
     if (task_state_is_final(state_of(e, run->task)))
@@ -489,7 +494,8 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
     iterations_keep_newest(e, run);
     if (verdict.outcome != OUTCOME_OK)
         watch_note_marker(e, run->task);
-    forecast_learn(e, run->task, end, run_tokens(run));
+    if (had_command)
+        forecast_learn(e, run->task, end, run_tokens(run));
     budget_ended(e, run, verdict.outcome, ending.reported);
     write_end_event(e, run, end, verdict.outcome);
     rows_write_ended(e, run, end, verdict.outcome);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/probes/probes_internal.h"
 #include "engine/runs/runs_internal.h"
 
 #define SIGN_OF_LIFE SECONDS(2) /* an attempt that ran this long was launched successfully */
@@ -33,6 +34,11 @@ static enum outcome by_exit(const struct end_facts *f) {
     return f->until == UNTIL_DONE ? OUTCOME_UNFINISHED : OUTCOME_OK;
 }
 
+/* A check may have no result yet, for a time. */
+static enum outcome by_check(const struct end_facts *f) {
+    return f->end->code == PROBE_NOT_YET && !f->check_expired ? OUTCOME_PENDING : OUTCOME_INVALID;
+}
+
 static enum outcome by_end(const struct end_facts *f) {
     switch (f->end->kind) {
     case RUN_END_EXIT:
@@ -50,7 +56,7 @@ static enum outcome by_end(const struct end_facts *f) {
                : f->end->started_at ? OUTCOME_LOST
                                     : OUTCOME_LAUNCH;
     case RUN_END_CHECK:
-        return OUTCOME_INVALID;
+        return by_check(f);
     case RUN_END_LAUNCH:
         return OUTCOME_LAUNCH;
     case RUN_END_LOST:
@@ -66,7 +72,7 @@ static enum outcome by_end(const struct end_facts *f) {
  * code 0. */
 static enum outcome by_success(const struct end_facts *f, enum outcome plain) {
     if (f->end->kind == RUN_END_CHECK)
-        return OUTCOME_INVALID;
+        return by_check(f);
     if (f->until == UNTIL_DONE)
         return plain == OUTCOME_FAILED && f->marker == MARKER_NO_FILE ? OUTCOME_FAILED
                                                                       : OUTCOME_UNFINISHED;
@@ -156,6 +162,9 @@ static void explain_end(const struct end_facts *f, struct end_verdict *v) {
         text = "it was stopped from outside";
     else if (!*text && is_stopped && v->outcome == OUTCOME_LAUNCH)
         text = "its command was not seen to start in time";
+    else if (!*text && f->check_expired && v->outcome == OUTCOME_INVALID
+             && f->end->code == PROBE_NOT_YET)
+        text = "it had no result in time (pending_timeout_s)";
     else if (!*text && f->marker_message
              && (v->outcome == OUTCOME_FAILED || v->outcome == OUTCOME_UNFINISHED))
         text = f->marker_message;

@@ -107,6 +107,7 @@ struct end_facts {
     enum outcome delivery_outcome;
     const char *delivery_note;
     bool changed_nothing;
+    bool check_expired; /* its check was pending for longer than it may be */
 
     /* Known when the end is applied. */
     const char *marker_message;                  /* with MARKER_NO_FILE */

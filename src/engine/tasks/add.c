@@ -9,6 +9,7 @@
 #include "engine/agents.h"
 #include "engine/external_ids.h"
 #include "engine/note.h"
+#include "engine/probes/probes_internal.h"
 #include "engine/submission.h"
 #include "engine/tasks/tasks_internal.h"
 
@@ -36,6 +37,7 @@ static int add_one(struct engine *e, struct submission *s, task_id id, struct er
     spec->resources = resources;
     spec->resource_count = s->resource_names.count;
     spec->artifact_missing = s->artifact && !artifact_is_there(e, s->artifact, spec->parent);
+    spec->probe_closed = s->gate != NULL;
     struct fact fact = { .kind = FACT_TASK_ADDED, .spec = spec };
     r = core_apply(e->core, &fact, err);
     spec->resources = NULL;
@@ -93,6 +95,8 @@ int engine_add_tasks(struct engine *e, struct submission *tasks, size_t count, s
             external_ids_add(e, s->spec.id, s->external_id);
         if (s->spec.artifact_missing)
             artifact_want(e, s->spec.id, s->artifact, s->spec.parent);
+        if (s->spec.probe_closed)
+            probe_want(e, s->spec.id);
         if (s->spec.depends_on_count > 0)
             blocked_added(e, s->spec.id);
         if (s->spec.until == UNTIL_DONE)

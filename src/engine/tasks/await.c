@@ -38,7 +38,8 @@ bool engine_await_needs_person(const struct engine *e, const struct task_view *v
     if (view->state == TASK_WAITING || view->state == TASK_READY)
         return core_blocked(e->core, view->id, &v) && v.gate == GATE_LIMITER && v.closed
                && v.opens_at == TIME_NEVER; /* its account */
-    return view->state == TASK_DRAFT || (view->state == TASK_HELD && view->not_before == 0);
+    return view->state == TASK_DRAFT
+           || (view->state == TASK_HELD && view->not_before == 0 && view->hold != HOLD_CHECK);
 }
 
 bool engine_await_settled(const struct engine *e, task_id task) {
