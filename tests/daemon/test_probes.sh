@@ -49,6 +49,8 @@ retry:
 agents:
   worker: {command: [$tmp/worker, $tmp], prompt: stdin}
 projects:
+  keys: {path: $tmp, env_file: $tmp/keys.env, env_command: [sh, $tmp/keys.sh]}
+  broken: {path: $tmp, env_file: $tmp/missing.env}
   web: {path: $tmp/repo, workspace_mode: worktree, merge: direct}"
 start
 
@@ -117,6 +119,23 @@ kill -9 "$(pid_of_daemon)"
 answer crash 0 after
 start
 rule 'after kill -9 a closed gate is asked again' becomes "$crash" 'done'
+
+echo 'API_KEY=from-the-file-1234' >keys.env
+chmod 600 keys.env
+echo 'echo API_TOKEN=from-the-command-1234' >keys.sh
+add -p keys --gate 'echo "$SLUICE_PROJECT $API_KEY $API_TOKEN"; exit 75' --gate-every 1s -- true
+keys=$id
+soon why_has "$keys" 'its gate says not yet: keys '
+run sluice why "$keys"
+rule 'a gate has the secrets of its project, and nothing shows them' not grep -q 'from-the' out
+rule 'they are redacted' grep -q 'redacted' out
+add -p keys --gate '[ "$API_KEY$API_TOKEN" = from-the-file-1234from-the-command-1234 ]' --gate-every 1s -- true
+rule 'the values are those of the sources' becomes "$id" 'done'
+"$SLUICE" cancel "$keys" >out
+add -p broken --gate true --gate-every 1s -- true
+soon why_has "$id" 'its gate says no: projects.broken.env_file'
+rule 'a source that cannot be read is no' in_state "$id" waiting
+"$SLUICE" cancel "$id" >out
 
 # --- checks that answer later ------------------------------------------------------------------------------
 

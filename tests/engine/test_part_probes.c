@@ -86,6 +86,30 @@ const char *const *secrets_check_env(const struct engine *e, struct run_key key,
     return spec->env;
 }
 
+/* No project has secrets. */
+struct secrets *secrets_of_project(struct engine *e, const char *project, void (*ready)(void *ctx),
+                                   void *ctx) {
+    (void)e, (void)project, (void)ready, (void)ctx;
+    return NULL;
+}
+
+bool secrets_are_complete(const struct secrets *secrets) {
+    (void)secrets;
+    return true;
+}
+
+int secrets_add_to(const struct secrets *secrets, const char *const *env, struct arena *arena,
+                   const char *const **ret_env, struct error *err) {
+    (void)secrets, (void)arena, (void)err;
+    *ret_env = env;
+    return 0;
+}
+
+struct secrets *secrets_free_project(struct secrets *secrets) {
+    (void)secrets;
+    return NULL;
+}
+
 /* --- the kit ---------------------------------------------------------------------------------- */
 
 static struct part_kit kit;

@@ -102,6 +102,19 @@ void secrets_release(struct engine *e, task_id task);
 const char *const *secrets_check_env(const struct engine *e, struct run_key key,
                                      const struct run_spec *spec, struct arena *arena);
 
+/* --- without a run ---------------------------------------------------------------------------- */
+
+/* The variables of a project, for a command that is not of a run. NULL: it has no source. Complete at
+ * once, or when `ready` is called; the caller frees it, which kills a command that still runs. */
+struct secrets;
+struct secrets *secrets_of_project(struct engine *e, const char *project, void (*ready)(void *ctx),
+                                   void *ctx);
+bool secrets_are_complete(const struct secrets *secrets);
+/* The environment with the secrets, in the arena, as long as both live; or the error of a source. */
+int secrets_add_to(const struct secrets *secrets, const char *const *env, struct arena *arena,
+                   const char *const **ret_env, struct error *err);
+struct secrets *secrets_free_project(struct secrets *secrets); /* accepts NULL, returns NULL */
+
 /* --- sandboxes -------------------------------------------------------------------------------- */
 
 const char *sandboxes_home(const struct engine *e);

@@ -45,6 +45,8 @@ struct secrets {
     struct error err;              /* code 0: none */
     LIST(char *) pairs;            /* NAME=VALUE */
     char *token;                   /* the same; NULL: unknown */
+    void (*ready)(void *ctx);      /* not of a run: called after a command; or NULL */
+    void *ctx;
 };
 
 struct all_secrets {
@@ -306,6 +308,10 @@ static void continue_reading(struct secrets *s) {
     read_sources(s);
     if (s->helper)
         return;
+    if (s->ready) {
+        s->ready(s->ctx);
+        return;
+    }
     struct live_run *run = run_find(s->e, s->key.task);
     char id[ENGINE_ID_MAX];
     if (!run || run->view.attempt != s->key.attempt)
@@ -366,6 +372,57 @@ int secrets_prepare(struct engine *e, struct live_run *run, const json_t *task, 
         run->launch_cause = s->step > PROJECT_FILE ? LAUNCH_PROJECT : LAUNCH_PROGRAM;
     }
     return s->err.code;
+}
+
+/* --- of a project alone ------------------------------------------------------------------------ */
+
+static bool is_set_in(const char *const *env, const char *pair) {
+    size_t name = strcspn(pair, "=") + 1;
+    for (; *env; env++)
+        if (strncmp(*env, pair, name) == 0)
+            return true;
+    return false;
+}
+
+struct secrets *secrets_of_project(struct engine *e, const char *project, void (*ready)(void *ctx),
+                                   void *ctx) {
+    struct secrets *s = xcalloc(1, sizeof(*s));
+    *s = (struct secrets){ .e = e, .project = xstrdup(project), .ready = ready, .ctx = ctx };
+    if (!has_source(s)) {
+        secrets_finish(s);
+        return NULL;
+    }
+    read_sources(s);
+    return s;
+}
+
+bool secrets_are_complete(const struct secrets *s) {
+    return !s->helper;
+}
+
+int secrets_add_to(const struct secrets *s, const char *const *env, struct arena *arena,
+                   const char *const **ret_env, struct error *err) {
+    size_t count = 0, n = 0;
+    if (s->err.code < 0) {
+        *err = s->err;
+        return err->code;
+    }
+    while (env[count])
+        count++;
+    const char **all = arena_alloc(arena, (count + s->pairs.count + 1) * sizeof(*all));
+    for (size_t i = 0; i < s->pairs.count; i++) /* what the task sets takes precedence */
+        if (!is_set_in(env, s->pairs.items[i]))
+            all[n++] = s->pairs.items[i];
+    for (size_t i = 0; i < count; i++)
+        all[n++] = env[i];
+    *ret_env = all;
+    return 0;
+}
+
+struct secrets *secrets_free_project(struct secrets *s) {
+    if (s)
+        secrets_finish(s);
+    return NULL;
 }
 
 /* --- recipients ------------------------------------------------------------------------------- */

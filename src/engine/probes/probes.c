@@ -62,9 +62,11 @@ struct probe {
     const char *const *argv, *const *env; /* of a gate; a check has those of its run */
     const char *cwd;
     LIST(task_id) tasks;
-    struct helper_process *helper;
-    bool is_orphan;   /* no task is left; freed when the helper has ended */
-    bool is_answered; /* `next` is not applied yet */
+    struct secrets *secrets;       /* of its project, for this call; or NULL */
+    bool is_running;               /* its secrets are read, or its command runs */
+    struct helper_process *helper; /* the command */
+    bool is_orphan;                /* no task is left; freed when the helper has ended */
+    bool is_answered;              /* `next` is not applied yet */
     enum probe_answer answer, next;
     char *reason, *next_reason;
     uint32_t repeats;
@@ -161,6 +163,7 @@ static void probes_load_note(struct engine *e, const struct note_row *row) {
 
 static void probe_free(struct probe *probe) {
     helper_kill(probe->helper);
+    secrets_free_project(probe->secrets);
     free(probe->tasks.items);
     free(probe->reason);
     free(probe->next_reason);
@@ -183,6 +186,7 @@ static void probe_drop(struct engine *e, struct probe *probe) {
     probe->is_answered = false;
     probe->tasks.count = 0;
     if (!probe->helper) {
+        p->running -= probe->is_running;
         probe_remove(p, probe);
     } else if (!probe->is_orphan) {
         probe->is_orphan = true;
@@ -425,14 +429,20 @@ static void note_answer(struct probe *probe, enum probe_answer answer, const cha
     turn_wake(e);
 }
 
+static void call_is_over(struct probe *probe) {
+    probes_of(probe->e)->running--;
+    probes_of(probe->e)->wake_at = 0; /* another one may be waiting for this slot */
+    probe->is_running = false;
+}
+
 static void call_ended(void *ctx, const struct helper_end *end) {
     struct probe *probe = ctx;
     struct engine *e = probe->e;
     _cleanup_(strbuf_finish) struct strbuf reason = STRBUF_INIT;
     probe->helper = NULL;
-    probes_of(e)->running--;
-    probes_of(e)->wake_at = 0; /* another one may be waiting for this slot */
-    if (turn_is_over(e))       /* the next daemon asks again */
+    probe->secrets = secrets_free_project(probe->secrets);
+    call_is_over(probe);
+    if (turn_is_over(e)) /* the next daemon asks again */
         return;
     if (probe->is_orphan) {
         probe_remove(probes_of(e), probe);
@@ -443,18 +453,42 @@ static void call_ended(void *ctx, const struct helper_end *end) {
     note_answer(probe, answer, strbuf_text(&reason));
 }
 
-static int start_gate(struct engine *e, struct probe *probe, const char *id, struct error *err) {
+static int start_gate(struct engine *e, struct probe *probe, struct error *err) {
+    _cleanup_(arena_finish) struct arena arena = ARENA_INIT;
+    const char *const *env = probe->env;
+    char id[ENGINE_ID_MAX];
+    int r = probe->secrets ? secrets_add_to(probe->secrets, env, &arena, &env, err) : 0;
+    if (r < 0)
+        return r;
     const struct guard_call call = {
         .command = { .argv = probe->argv,
                      .cwd = probe->cwd,
-                     .env = probe->env,
+                     .env = env,
                      .timeout = config_number(e->config, "probes.timeout_s", NULL),
                      .output_max = OUTPUT_MAX },
-        .name = id,
+        .name = engine_task_id(e, probe->tasks.items[0], id),
         .ended = call_ended,
         .ctx = probe,
     };
     return guard_start(e, &call, &probe->helper, err);
+}
+
+/* The secrets were read by a command. */
+static void secrets_ready(void *ctx) {
+    struct probe *probe = ctx;
+    struct error err = { 0 };
+    if (start_gate(probe->e, probe, &err) == 0)
+        return;
+    call_is_over(probe);
+    note_answer(probe, PROBE_NO, err.text);
+}
+
+/* With the secrets of its project, which may have to be read first. */
+static int call_gate(struct engine *e, struct probe *probe, task_id task, struct error *err) {
+    const struct engine_project *project = project_of_task(e, task);
+    secrets_free_project(probe->secrets);
+    probe->secrets = secrets_of_project(e, project->name, secrets_ready, probe);
+    return probe->secrets && !secrets_are_complete(probe->secrets) ? 0 : start_gate(e, probe, err);
 }
 
 /* The environment of the run, with our mark. */
@@ -512,10 +546,10 @@ static void ask(struct engine *e, struct probe *probe) {
     struct asker *a = find_asker(e, probe->tasks.items[0]);
     engine_task_id(e, a->task, id);
     probe->asked_at = e->now;
-    int r = a->is_check ? start_check(e, probe, a, id, &err) : start_gate(e, probe, id, &err);
-    if (r == 0)
-        probes_of(e)->running++;
-    else
+    int r = a->is_check ? start_check(e, probe, a, id, &err) : call_gate(e, probe, a->task, &err);
+    probe->is_running = r == 0;
+    probes_of(e)->running += probe->is_running;
+    if (r < 0)
         note_answer(probe, a->is_check ? PROBE_UNKNOWN : PROBE_NO, err.text);
 }
 
@@ -538,7 +572,7 @@ static void probes_ask_due(struct engine *e) {
     p->wake_at = TIME_NEVER;
     for (size_t i = 0; i < p->all.count; i++) {
         struct probe *probe = p->all.items[i];
-        if (probe->helper || probe->is_answered)
+        if (probe->is_running || probe->is_answered)
             continue;
         if (probe->next_at <= e->now && p->running >= most)
             continue; /* the end of another one starts it */
@@ -546,7 +580,7 @@ static void probes_ask_due(struct engine *e) {
             ask(e, probe);
         else if (probe->next_at <= e->now)
             probe->next_at = time_add(e->now, probe->every);
-        if (!probe->helper && !probe->is_answered)
+        if (!probe->is_running && !probe->is_answered)
             p->wake_at = time_min(p->wake_at, probe->next_at);
     }
 }
