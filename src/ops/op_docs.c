@@ -453,7 +453,11 @@ static void print_member_schema(struct json_writer *w, const struct task_member 
     } else if (m->kind == MEMBER_NAMES || m->kind == MEMBER_WORDS || m->kind == MEMBER_CHECKS) {
         json_write_pack(w, m->kind == MEMBER_CHECKS ? "s:s, s:{}" : "s:s, s:{s:s}", "type", "array",
                         "items", "type", "string");
-    } else if (m->kind != MEMBER_GATE) { /* a text, a list or an object */
+    } else if (m->kind == MEMBER_GATE) {
+        print_json(w, "anyOf",
+                   "[{\"type\":\"string\"},{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+                   "{\"type\":\"object\"}]");
+    } else {
         json_put_string(w, "type", m->kind == MEMBER_SWITCH ? "boolean" : "object");
     }
     print_enum(w, m->choices);
