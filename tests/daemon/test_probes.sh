@@ -120,6 +120,19 @@ answer crash 0 after
 start
 rule 'after kill -9 a closed gate is asked again' becomes "$crash" 'done'
 
+add --gate 'echo $$ >gate.pid; exec sleep 1000' --gate-every 1s -- true
+long=$id
+soon test -s gate.pid
+gate=$(cat gate.pid)
+kill -9 "$(pid_of_daemon)"
+rule 'a call dies with its daemon' is_gone "$gate"
+rm gate.pid
+start
+soon test -s gate.pid
+gate=$(cat gate.pid)
+"$SLUICE" cancel "$long" >out
+rule 'and with its task' is_gone "$gate"
+
 echo 'API_KEY=from-the-file-1234' >keys.env
 chmod 600 keys.env
 echo 'echo API_TOKEN=from-the-command-1234' >keys.sh

@@ -327,6 +327,13 @@ TEST(members_of_a_task_are_checked) {
         { "\"argv\":[\"a\"],\"checks\":[{}]",
           "'checks': expected a list of words, the program first, got nothing" },
         { "\"argv\":[\"a\"],\"checks\":[7]", "'checks': expected a command for the shell, got 7" },
+        { "\"argv\":[\"a\"],\"gate\":7", "'gate': expected a command: a text for the shell, a list "
+                                         "of words, or 'argv' or 'run' with "
+                                         "'every' and 'timeout', got 7" },
+        { "\"argv\":[\"a\"],\"gate\":{\"run\":\"b\",\"often\":1}",
+          "'gate': expected 'argv' or 'run', 'every_s' and 'timeout_s' in a gate, got 'often'" },
+        { "\"argv\":[\"a\"],\"gate\":{\"run\":\"b\",\"every\":\"-1s\"}",
+          "'gate': 'every_s': expected a time span like 90s, 30m, 2h or 1d, got '-1s'" },
         { "\"argv\":[\"a\"],\"env\":{\"1A\":\"b\"}",
           "'env': expected names of letters, digits and _, got '1A'" },
         { "\"argv\":[\"a\"],\"env\":{\"SLUICE_TASK\":\"b\"}",

@@ -235,6 +235,26 @@ TEST(wrong_checks_are_refused) {
             "t.yaml:2:11: 'checks': expected a text as word 2, got nothing");
 }
 
+TEST(wrong_gates_are_refused) {
+    refused("- run: x\n  gate: ''\n",
+            "t.yaml:2:9: 'gate': expected a command for the shell, got ''");
+    refused("- run: x\n  gate: []\n",
+            "t.yaml:2:9: 'gate': expected a list of words, the program first, got a list");
+    refused("- run: x\n  gate: {every: 5s}\n",
+            "t.yaml:2:9: 'gate': expected a list of words, the program first, got nothing");
+    refused("- run: x\n  gate: {run: y, argv: [z]}\n",
+            "t.yaml:2:9: 'gate': expected one command in a gate, got two");
+    refused("- run: x\n  gate: {run: y, every: 5s, every_s: 5}\n",
+            "t.yaml:2:9: 'gate': 'every_s' is given twice");
+    refused(
+        "- run: x\n  gate: {run: y, pending_timeout: 5s}\n",
+        "t.yaml:2:9: 'gate': expected 'argv' or 'run', 'every_s' and 'timeout_s' in a gate, got "
+        "'pending_timeout'");
+    refused("- run: x\n  gate: {run: y, every: often}\n",
+            "t.yaml:2:9: 'gate': 'every_s': expected a time span like 90s, 30m, 2h or 1d, got "
+            "'often'");
+}
+
 /* --- links ----------------------------------------------------------------------------------- */
 
 TEST(names_are_unique) {
