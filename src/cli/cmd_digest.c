@@ -280,6 +280,7 @@ static void take_held(void *ctx, const json_t *task) {
         const char *hold, *what, *verb;
     } rows[] = {
         { "review", "waits for review", "approve" },
+        { "question", "has asked a question", "answer" },
         { "external", "waits for somebody to close it", "close" },
         { "person", "held by somebody", "release" },
         { "breaker", "could not be launched", NULL },

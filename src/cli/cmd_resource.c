@@ -541,3 +541,16 @@ const struct cmd cmd_token = {
                       "there are no tokens; 'sluice token add' makes one\n", token_columns),
                  VERB("token revoke", "/v1/tokens/", "/revoke", "revoked", "is revoked already")),
 };
+
+static const struct column question_columns[] = {
+    { "TASK", "task" },
+    { "ASKED", "asked_at", CELL_WHEN },
+    { "DEADLINE", "deadline", CELL_WHEN },
+    { "CHOICES", "choices", CELL_WORDS },
+    { "QUESTION", "question" },
+    { NULL },
+};
+
+static const struct resource_list question_list = { "/v1/questions", "no open questions\n",
+                                                    question_columns };
+const struct cmd cmd_questions = { "questions", list_run, .data = &question_list };

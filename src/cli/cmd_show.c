@@ -125,6 +125,27 @@ static void put_state(struct sheet *s, const json_t *task) {
     strbuf_putc(&s->out, '\n');
 }
 
+/* "Which database? (sqlite, postgres)", and its answer, or how to give one. */
+static void put_question(struct sheet *s, const json_t *task) {
+    const json_t *question = json_object_get(task, "question");
+    const char *answer = get_text(question, "answer", NULL);
+    const char *by = get_text(question, "by", NULL);
+    if (!json_is_object(question))
+        return;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_puts(&text, get_text(question, "question", ""));
+    if (json_array_size(json_object_get(question, "choices")) > 0) {
+        strbuf_puts(&text, " (");
+        put_value(&text, json_object_get(question, "choices"));
+        strbuf_putc(&text, ')');
+    }
+    put_field(s, "question", "%s", strbuf_text(&text));
+    if (answer)
+        put_field(s, "answer", "%s%s%s", answer, by ? ", by " : "", by ? by : "");
+    else if (member_is(question, "state", "open"))
+        put_field(s, "answer", "sluice answer %s TEXT", get_text(task, "id", "?"));
+}
+
 static void put_project(struct sheet *s, const json_t *task) {
     static const char *const members[] = { "kind", "agent", "group", "parent" };
     const json_t *run = json_object_get(task, "run");
@@ -361,6 +382,7 @@ static void print_sheet(const struct cmd_call *call, const json_t *task, struct 
     put_heading(&s, task);
     put_state(&s, task);
     put_field(&s, "why", "%s%s%s", gate ? gate : "", gate && why ? ": " : "", why ? why : "");
+    put_question(&s, task);
     put_project(&s, task);
     put_any(&s, "after", json_object_get(task, "depends_on"));
     put_field(&s, "added", "%s", print_when(get_int(task, "created_at", 0), s.now).text);

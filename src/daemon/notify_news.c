@@ -163,6 +163,27 @@ static struct news *read_limit(struct news_reader *reader, const struct engine *
     return n;
 }
 
+/* The text is complete here: the question may be answered when the notification is sent. */
+static struct news *read_question(const struct engine *engine, const struct event_row *event,
+                                  const json_t *data) {
+    _cleanup_(strbuf_finish) struct strbuf choices = STRBUF_INIT;
+    char id[ENGINE_ID_MAX];
+    const json_t *list = json_object_get(data, "choices");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        strbuf_printf(&choices, "%s%s", i ? ", " : " (",
+                      json_string_value(json_array_get(list, i)));
+    if (choices.length > 0)
+        strbuf_putc(&choices, ')');
+    struct news *n = news_new(NEWS_PERSON, "question");
+    n->message = clean(n, member(data, "question"));
+    engine_task_id(engine, event->task, id);
+    _cleanup_(freep) char *text =
+        xasprintf("'%s' asks: %s%s: 'sluice answer %s TEXT'", id, n->message ? n->message : "",
+                  strbuf_text(&choices), id);
+    n->text = clean(n, text);
+    return n;
+}
+
 static struct news *read_group(const json_t *data) {
     struct news *n = news_new(NEWS_GROUP, "closed");
     n->group = clean(n, member(data, "group"));
@@ -198,12 +219,15 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
                        const struct event_row *event) {
     bool state = strcmp(event->kind, "task.state") == 0, alert = strcmp(event->kind, "alert") == 0;
     bool group = strcmp(event->kind, "group.closed") == 0;
-    if (!event->data || (!state && !alert && !group && strcmp(event->kind, "limiter.limited") != 0))
+    bool asked = strcmp(event->kind, "task.asked") == 0;
+    if (!event->data
+        || (!state && !alert && !group && !asked && strcmp(event->kind, "limiter.limited") != 0))
         return NULL;
     json_t *data = json_loads(event->data, 0, NULL);
     struct news *n = state   ? read_state(data)
                      : alert ? read_alert(engine, event, data)
                      : group ? read_group(data)
+                     : asked ? read_question(engine, event, data)
                              : read_limit(reader, engine, event, data);
     json_decref(data);
     /* A closed account is also a limit, for users that selected only limits. */

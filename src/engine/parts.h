@@ -61,6 +61,8 @@ struct live_run;
     X(data_place)                                                                                  \
     X(blocked)                                                                                     \
     X(groups)                                                                                      \
+    /* what it answers or withdraws is in the events that `alerts` and `follow` see */             \
+    X(questions)                                                                                   \
     /* after the decision: what it has caused, as alerts, then as lines of the log */              \
     X(alerts)                                                                                      \
     X(journal)                                                                                     \

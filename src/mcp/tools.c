@@ -187,6 +187,20 @@ static int prepare_report(const struct mcp *mcp, const struct mcp_tool *tool, js
     return 0;
 }
 
+/* A run asks about its own task, for the attempt that it is. */
+static int prepare_ask(const struct mcp *mcp, const struct mcp_tool *tool, json_t *params,
+                       const char **op, struct error *err) {
+    (void)tool, (void)op;
+    bool is_own = !json_object_get(params, "task");
+    if (is_own && !mcp->task)
+        return error_set(err, -EINVAL, "this is no run of Sluice: say which task asks, 'task'");
+    if (is_own) {
+        (void)json_object_set_new(params, "task", json_string(mcp->task));
+        (void)json_object_set_new(params, "attempt", json_integer(mcp->attempt));
+    }
+    return 0;
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -197,6 +211,13 @@ const struct mcp_tool mcp_tools[] = {
               "them with task_wait.",
       .members = mcp_child_members,
       .describe = describe_children, .prepare = prepare_children },
+    { .name = "ask_person", .title = "Ask a person", .op = "task.ask",
+      .text = "Ask the person responsible for this task. Use it when you cannot go on without a decision or "
+              "information that only a person has. Then end your turn at once: the task waits without using a "
+              "slot, and the answer is your next prompt in this session. With `wait_s` the call waits for the "
+              "answer; if the time is over first, end your turn.",
+      .hidden = "attempt id",
+      .describe = describe_own, .prepare = prepare_ask },
     { .name = "list_tasks", .title = "List tasks", .op = "task.list", .hints = HINT_READS },
     { .name = "post_message", .title = "Post a message", .op = "task.post",
       .text = "Write a message on the bus of a task or of a project, where people and other agents read it.",

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "engine/engine.h"
+#include "engine/questions.h"
 #include "engine/redaction.h"
 #include "engine/worktrees.h"
 #include "ops/op_internal.h"
@@ -116,10 +117,11 @@ struct op_private {
     void *state;
     void (*state_finish)(void *state);
     struct arena arena;
-    struct strbuf part;          /* op_part */
-    struct strbuf more;          /* members beside "error" */
-    struct merge_answer *merged; /* op_wait_merge; in the arena */
-    struct engine_await *await;  /* op_wait_tasks: what it waits for; or NULL */
+    struct strbuf part;                     /* op_part */
+    struct strbuf more;                     /* members beside "error" */
+    struct merge_answer *merged;            /* op_wait_merge; in the arena */
+    struct engine_await *await;             /* op_wait_tasks: what it waits for; or NULL */
+    struct engine_answer_wait *answer_wait; /* op_wait_answer; or NULL */
     /* --- idempotency keys */
     uint64_t digest;                /* of the request, with or without a key */
     bool leads;                     /* in the list of keys in flight */
@@ -371,6 +373,23 @@ int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op
     return r;
 }
 
+static void answer_is_there(void *ctx, bool is_ending) {
+    struct op_call *call = ctx;
+    call->own->answer_wait = NULL;
+    op_wake(call, is_ending ? -ESHUTDOWN : 0, NULL);
+}
+
+int op_wait_answer(struct op_call *call, task_id task, time_ms timeout, op_step then) {
+    int r = op_wait(call, then);
+    call->own->answer_wait =
+        engine_answer_wait_begin(call->engine, task, timeout, answer_is_there, call);
+    return r;
+}
+
+bool op_is_abandoned(const struct op_call *call) {
+    return call->own->abandoned;
+}
+
 const char *op_keep(struct op_call *call, const char *text) {
     return text ? arena_strdup(op_arena(call), text) : NULL;
 }
@@ -502,6 +521,9 @@ void op_abandon(struct op_call *call) {
     if (p->await) { /* otherwise it would wait until its timeout */
         engine_await_end(call->engine, p->await);
         tasks_are_settled(call);
+    } else if (p->answer_wait) {
+        engine_answer_wait_end(call->engine, p->answer_wait);
+        answer_is_there(call, false);
     } else if (p->stage == CALL_NOWHERE) {
         op_call_free(call);
     }

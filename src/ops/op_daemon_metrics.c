@@ -9,6 +9,7 @@
 #include "engine/alert.h"
 #include "engine/hosts.h"
 #include "engine/probes.h"
+#include "engine/questions.h"
 #include "engine/sandboxes.h"
 #include "engine/tally.h"
 #include "ops/print.h"
@@ -379,6 +380,8 @@ static int run(struct op_call *call) {
                  "Tasks that wait for a place or for others.");
     metric_gauge(&call->answer, "alerts", (int64_t)engine_alert_count(call->engine),
                  "Alerts that are open.");
+    metric_gauge(&call->answer, "questions", (int64_t)engine_question_count(call->engine),
+                 "Questions of runs that are not answered.");
     metrics_print_gates(call->engine, &call->answer);
     print_probes(call, &call->answer);
     metric_head(&call->answer, "limit_used", "gauge", "Places taken of each limit.");

@@ -72,6 +72,10 @@ int op_wait_ready(struct op_call *call, op_start start, op_step then);
 /* Continues with `then` when the tasks are settled or the timeout expires; ends when the client
  * disconnects. */
 int op_wait_tasks(struct op_call *call, const struct engine_await_spec *spec, op_step then);
+/* Continues with `then` when the question of the task is answered or withdrawn, or the timeout
+ * expires; ends when the client disconnects (op_is_abandoned). */
+int op_wait_answer(struct op_call *call, task_id task, time_ms timeout, op_step then);
+bool op_is_abandoned(const struct op_call *call);
 struct merge_question;
 struct merge_answer;
 /* Continues with `then` when the task's branch was merged or could not be merged (op_merged). */

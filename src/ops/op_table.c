@@ -46,6 +46,7 @@
     OP(project_post) \
     OP(project_set) \
     OP(project_show) \
+    OP(question_list) \
     OP(run_correct) \
     OP(run_list) \
     OP(run_report) \
@@ -53,7 +54,9 @@
     OP(session_open) \
     OP(task_add) \
     OP(task_again) \
+    OP(task_answer) \
     OP(task_approve) \
+    OP(task_ask) \
     OP(task_budget) \
     OP(task_cancel) \
     OP(task_clear) \

@@ -65,6 +65,7 @@ static const struct shape task_full_shape = { "TaskFull", "everything about a ta
     { "partition", T_TEXT | T_NULL, "in Slurm, its partition; null: the default one", "gpu" },
     { "works_in", T_OBJECT | T_NULL, "where it works; null: not known yet", &workspace_shape },
     { "has_diff", T_BOOL, "`task.diff` can tell what it changed" },
+    { "question", T_OBJECT | T_NULL, "its last question; null: it has none, or is final", &shape_question },
     { "delivery", T_OBJECT | T_NULL, "null: it has no worktree, or no run of it has succeeded", &delivery_shape },
     { "budget", T_OBJECT, "what it has used of which budget", &shape_task_budget },
     { "runs", T_OBJECT | T_LIST, "its last 10 runs, newest first", &shape_run },
@@ -128,6 +129,11 @@ static int print(struct op_call *call) {
     }
     engine_workspace_finish(&place);
     json_put_bool(&w, "has_diff", engine_has_diff(call->engine, s->task));
+    const struct engine_question *question = engine_question(call->engine, s->task);
+    if (print_object_if(&w, "question", question)) {
+        print_question(&w, call->engine, question);
+        json_write_object_end(&w);
+    }
     print_delivery(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(op_part(call)));

@@ -99,6 +99,11 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
     _cleanup_(strbuf_finish) struct strbuf probe = STRBUF_INIT;
     if (t->state == TASK_FAILED && engine_explain_probe(call->engine, t->id, &probe))
         strbuf_printf(&text, "; %s", strbuf_text(&probe));
+    if (!blocked && engine_question(call->engine, t->id)) {
+        _cleanup_(strbuf_finish) struct strbuf question = STRBUF_INIT;
+        if (engine_explain_question(call->engine, t->id, &question))
+            strbuf_printf(&text, "; it %s", strbuf_text(&question));
+    }
     if (engine_unreachable_run(call->engine, t->id, &host)) {
         strbuf_puts(&text, "; ");
         print_unreachable_host(&host, &text);
@@ -116,7 +121,8 @@ static void print_summary(struct json_writer *w, struct op_call *call, const str
         && !(blocked
              && (first.gate == GATE_BREAKER || (first.gate == GATE_LIMITER && first.closed)
                  || (first.gate == GATE_HELD
-                     && (first.hold == HOLD_DENIED || first.hold == HOLD_CHECK)))))
+                     && (first.hold == HOLD_DENIED || first.hold == HOLD_CHECK
+                         || first.hold == HOLD_QUESTION)))))
         strbuf_printf(&text, "; its last run: %s", last->cause);
     json_put_string(w, "first", blocked ? strbuf_text(&code) : NULL);
     json_put_string(w, "summary", strbuf_text(&text));

@@ -111,6 +111,12 @@ static bool print_closed_account(const struct engine *engine, const struct verdi
     return true;
 }
 
+/* Of a task that is held for the answer. */
+static bool explain_question(const struct engine *engine, task_id task, const struct verdict *v,
+                             struct strbuf *out) {
+    return v->hold == HOLD_QUESTION && engine_explain_question(engine, task, out);
+}
+
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
@@ -121,7 +127,8 @@ void print_verdict(const struct engine *engine, task_id task, const struct verdi
     else if (v->open || (v->gate != GATE_HELD && v->gate != GATE_PROBE)
              || (!engine_explain_budget_hold(engine, task, out)
                  && !engine_explain_denied_hold(engine, task, out)
-                 && !engine_explain_probe(engine, task, out)))
+                 && !engine_explain_probe(engine, task, out)
+                 && !explain_question(engine, task, v, out)))
         verdict_message(v, op_symbols(engine), engine_names(engine), out);
     if (v->gate == GATE_BREAKER && !v->open && v->key)
         engine_put_trouble(engine, TROUBLE_AGENT, op_name_of(engine, v->key), out);

@@ -1,6 +1,7 @@
 /* print.h: members, tasks, runs and events in an answer. Private to ops/. */
 #pragma once
 
+#include "engine/questions.h"
 #include "ops/op_internal.h"
 
 void print_time(struct json_writer *w, const char *key, time_ms at);     /* 0, NEVER: null */
@@ -18,6 +19,10 @@ void print_id(struct json_writer *w, const char *key, const struct engine *engin
 void print_json(struct json_writer *w, const char *key, const char *json); /* NULL: null */
 struct engine_host_state;
 void print_unreachable_host(const struct engine_host_state *host, struct strbuf *out);
+/* Its members, without the braces. */
+void print_question(struct json_writer *w, const struct engine *engine,
+                    const struct engine_question *question);
+extern const struct shape shape_question;
 /* Why a gate of this task is closed. */
 void print_verdict(const struct engine *engine, task_id task, const struct verdict *v,
                    struct strbuf *out);

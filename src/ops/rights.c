@@ -135,6 +135,7 @@ static int check_reach(struct op_call *call) {
     case OP_REACH_CHILDREN: /* children_complete and children_admit */
         return 0;
     case OP_REACH_SELF:
+        id = id ? id : op_text(call, "id");
         if (!id || op_find_task(call, call->engine, id, &(struct error){ 0 }) == call->run.task)
             return 0;
         return op_fail(call, -EACCES, "run '%s' reports of itself, not of '%s'", call->caller,

@@ -110,6 +110,8 @@ TEST(arguments_reach_the_operation) {
           "{\"name\":\"web\",\"text\":\"hi\",\"type\":\"FACT\"}" },
         { "report_done", "{\"task\":\"web-1\"}", "run.report",
           "{\"done\":true,\"task\":\"web-1\"}" },
+        { "ask_person", "{\"task\":\"web-1\",\"question\":\"Which?\"}", "task.ask",
+          "{\"id\":\"web-1\",\"question\":\"Which?\"}" },
         { "report_usage", "{\"task\":\"web-1\",\"tokens_in\":5}", "run.report",
           "{\"task\":\"web-1\",\"tokens_in\":5}" },
         { "add_children",
@@ -137,6 +139,12 @@ TEST(inside_a_run_it_is_meant) {
     kit_asked(&k, "run.report", "{\"attempt\":2,\"done\":true,\"task\":\"web-17\"}");
     kit_answer(&k, "run.report", "{}");
     (void)kit_answer_of(&k);
+    call(&k, "ask_person", "{\"question\":\"Which?\",\"choices\":[\"a\",\"b\"]}");
+    kit_asked(
+        &k, "task.ask",
+        "{\"attempt\":2,\"choices\":[\"a\",\"b\"],\"id\":\"web-17\",\"question\":\"Which?\"}");
+    kit_answer(&k, "task.ask", "{}");
+    (void)kit_answer_of(&k);
     call(&k, "post_message", "{\"text\":\"hi\"}");
     kit_asked(&k, "task.post", "{\"id\":\"web-17\",\"text\":\"hi\"}");
     kit_answer(&k, "task.post", "{}");
@@ -161,6 +169,9 @@ TEST(bad_arguments_are_reported_to_the_model) {
           "queue_task has no argument 'promt'; did you mean 'prompt'?" },
         { "queue_task", "{\"nice\":5}", "queue_task has no argument 'nice'" },
         { "report_done", "{}", "this is no run of Sluice: say which task reports, 'task'" },
+        { "ask_person", "{\"question\":\"x\"}",
+          "this is no run of Sluice: say which task asks, 'task'" },
+        { "ask_person", "{}", "argument 'question' of ask_person is missing" },
         { "post_message", "{\"text\":\"x\"}",
           "this is no run of Sluice: give 'task' or 'project'" },
         { "post_message", "{\"text\":\"x\",\"task\":\"a-1\",\"project\":\"a\"}",

@@ -103,6 +103,7 @@ const HOLD: Record<string, string> = {
     external: 'waits to be closed',
     denied: 'its agent was not permitted to do something',
     check: 'waits for the result of a check',
+    question: 'waits for an answer',
 };
 
 export function holdWords(hold: string | null): string {

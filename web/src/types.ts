@@ -20,6 +20,8 @@ export type LimiterState = 'open' | 'backoff' | 'probing' | 'ramping' | 'reserve
 
 export type WindowName = 'five_hour' | 'weekly';
 
+export type QuestionState = 'open' | 'answered' | 'withdrawn';
+
 export type OnBudget = 'hold' | 'stop';
 
 export type Outcome = 'ok' | 'unfinished' | 'invalid' | 'failed' | 'launch' | 'timeout' | 'limited' | 'closed' | 'budget' | 'lost' | 'canceled' | 'conflict' | 'unmerged' | 'afresh' | 'stuck' | 'denied' | 'asked' | 'pending';
@@ -675,6 +677,32 @@ export interface Posted {
     msg_id: string;
 }
 
+/** a question that a run asked */
+export interface Question {
+    /** the task that asks */
+    task: string;
+    /** the attempt that asked */
+    attempt: number;
+    /** the question */
+    question: string;
+    /** the allowed answers; empty: any text */
+    choices: string[];
+    /** the answer after the deadline */
+    default: string | null;
+    /** when it was asked */
+    asked_at: number;
+    /** when the default is used, or the task fails without one */
+    deadline: number | null;
+    /** `withdrawn`: the task went on without an answer */
+    state: QuestionState;
+    /** the answer */
+    answer: string | null;
+    /** who answered; `deadline`: the default was used */
+    by: string | null;
+    /** when it was answered */
+    answered_at: number | null;
+}
+
 /** tokens, or dollars */
 export interface Amount {
     /** used so far; null: not known */
@@ -997,6 +1025,8 @@ export interface TaskFull extends Task {
     works_in: Workspace | null;
     /** `task.diff` can tell what it changed */
     has_diff: boolean;
+    /** its last question; null: it has none, or is final */
+    question: Question | null;
     /** null: it has no worktree, or no run of it has succeeded */
     delivery: Delivery | null;
     /** what it has used of which budget */
@@ -1433,6 +1463,14 @@ export interface ProjectList {
     next: string | null;
 }
 
+/** GET /v1/questions */
+export interface QuestionList {
+    /** this page */
+    items: Question[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
 /** POST /v1/tasks/{id}/usage */
 export interface RunCorrect {
     /** the task */
@@ -1501,6 +1539,22 @@ export interface TaskAdd {
     warning: string | null;
     /** with a warning: how many tasks wait, by kind */
     depths?: Record<string, number>;
+}
+
+/** POST /v1/tasks/{id}/question */
+export interface TaskAsk {
+    /** the task */
+    id: string;
+    /** the question */
+    question: string;
+    /** whether it is answered */
+    state: QuestionState;
+    /** the answer, for this run; null: none yet */
+    answer: string | null;
+    /** who answered */
+    by: string | null;
+    /** the answer, or what the agent should do now */
+    text: string;
 }
 
 /** POST /v1/tasks/{id}/budget */

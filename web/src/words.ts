@@ -38,6 +38,9 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
     'run.ended': (d, attempt) =>
         `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`,
     'run.stopping': (d, attempt) => `${attempt}is told to stop${reason(d)}`,
+    'task.asked': (d) => `asks: ${text(d.question)}`,
+    'task.answered': (d) => `answered${by(d)}: ${text(d.answer)}`,
+    'task.question_withdrawn': () => 'its question was withdrawn',
     'task.approved': (d) => `approved${by(d)}${reason(d)}`,
     'task.rejected': (d) => `rejected${by(d)}${reason(d)}`,
     'daemon.started': () => 'the daemon started',

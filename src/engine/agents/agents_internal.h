@@ -76,9 +76,10 @@ void session_files_read(struct engine *e, const struct live_run *run,
 /* By the prices of its model, in millionths of a dollar; -1: unknown. */
 int64_t usage_guess_cost(const struct engine *e, const struct live_run *run,
                          const struct agent_usage *used);
-/* Inside a turn: books usage of the run, and updates its session. Before its end is applied. */
+/* Inside a turn: books usage of the run, and updates its session. Before its end is applied.
+ * `has_asked`: its task waits for an answer, or the answer waits for the next attempt. */
 void usage_book_end(struct engine *e, struct live_run *run, const struct run_end *end,
-                    const struct agent_outcome *reported);
+                    const struct agent_outcome *reported, bool has_asked);
 
 struct alert;
 bool plausible_alert_is_over(const struct engine *e, const struct alert *alert);

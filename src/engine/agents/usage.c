@@ -253,8 +253,13 @@ static void set_text(char **field, const char *text) {
     *field = xstrdup(text);
 }
 
+/* A question is answered in the session that asked it. */
+static bool can_resume(enum agent_result result, bool has_asked) {
+    return is_resumable[result] || (has_asked && (result == AGENT_OK || result == AGENT_FAILED));
+}
+
 void usage_book_end(struct engine *e, struct live_run *run, const struct run_end *end,
-                    const struct agent_outcome *reported) {
+                    const struct agent_outcome *reported, bool has_asked) {
     struct agent_usage own = reported->usage, booked = { -1, -1, -1, -1 };
     struct agent_outcome believed = *reported;
     const char *model =
@@ -280,8 +285,8 @@ void usage_book_end(struct engine *e, struct live_run *run, const struct run_end
                                        run->tokens_cached, run->cost_micro_usd };
     /* An unreported session may never have begun; only a lost run may have lost its log. */
     bool has_session = reported->session[0] || end->kind == RUN_END_LOST;
-    struct session_end left = { .interrupted = is_resumable[reported->result],
-                                .resumable = is_resumable[reported->result] && has_session };
+    bool goes_on = can_resume(reported->result, has_asked);
+    struct session_end left = { .interrupted = goes_on, .resumable = goes_on && has_session };
     session_ended(e, run, &believed, &booked, &left);
     set_text(&run->session, reported->session);
     set_text(&run->model, model);

@@ -20,6 +20,7 @@
 #include "engine/git/git_internal.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/probes/probes_internal.h"
+#include "engine/questions.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
 #include "engine/tasks/tasks_internal.h"
@@ -230,6 +231,8 @@ static void put_own_env(struct launch *l) {
         put_env(l, format(l, "SLUICE_CA=%s", launch_ca(e, l->run)));
     put_env(l, format(l, "SLUICE_BUS=%s/bus", e->data));
     put_env(l, format(l, "TMPDIR=%s/%s/tmp", e->runs_folder, l->run->view.folder));
+    if (question_answer(e, l->run)) /* for a command without a prompt */
+        put_env(l, format(l, "SLUICE_ANSWER=%s", question_answer(e, l->run)));
     put_iteration_env(l);
     put_workspace_env(l);
     put_secret_names(l);
@@ -344,6 +347,21 @@ static int end_words(struct launch *l, const char *setting, struct error *err) {
                            setting, RUN_ARGS_MAX);
 }
 
+/* The prompt of this attempt. A session that asked a question has the task: it gets the answer. A
+ * new session gets the task, and what was asked before. */
+static const char *session_prompt(struct launch *l, const char *prompt, bool is_allowed) {
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (l->run->resumes && is_allowed)
+        strbuf_puts(&text, ALLOWED_PROMPT);
+    if (!l->run->resumes || !question_prompt(l->e, l->run, &text)) {
+        if (l->run->resumes)
+            strbuf_puts(&text, RESUME_PROMPT);
+        strbuf_puts(&text, prompt);
+        question_context(l->e, l->run, l->run->resumes, &text);
+    }
+    return arena_strdup(&l->arena, strbuf_text(&text));
+}
+
 /* The adapter's arguments: unattended, output as events, the prompt where it belongs. */
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
@@ -367,9 +385,7 @@ static int take_adapter_command(struct launch *l, const char *prompt, struct err
     launch.is_sandboxed = l->box.kind != SANDBOX_NONE;
     launch.is_boxed = launch.is_sandboxed && geteuid() == 0;
     add_words(l, &words, agent_command(l->adapter, &launch, &words));
-    if (l->run->resumes)
-        prompt = format(l, "%s%s%s", launch.allow ? ALLOWED_PROMPT : "", RESUME_PROMPT, prompt);
-    set_prompt(l, prompt);
+    set_prompt(l, session_prompt(l, prompt, launch.allow != NULL));
     return end_words(l, "args", err);
 }
 
@@ -442,7 +458,7 @@ static int take_client_command(struct launch *l, const char *prompt, struct erro
     client.count = config_words(config, "agents.A.command", agent, &client.words);
     size_t count = agent_client_command(&client, &words);
     add_words(l, &words, count);
-    set_prompt(l, l->run->resumes ? format(l, "%s%s", RESUME_PROMPT, prompt) : prompt);
+    set_prompt(l, session_prompt(l, prompt, false));
     return end_words(l, "command", err);
 }
 
@@ -459,8 +475,7 @@ static int take_agent_command(struct launch *l, const char *prompt, struct error
     size_t count = choose_words(l, agent, &words);
     if (count == 0)
         return take_adapter_command(l, prompt, err);
-    if (l->run->resumes)
-        prompt = format(l, "%s%s", RESUME_PROMPT, prompt);
+    prompt = session_prompt(l, prompt, false);
     const char *way = config_text(l->e->config, "agents.A.prompt", agent);
     const char *inserted = prompt;
     if (strcmp(way, "file") == 0)
@@ -502,7 +517,7 @@ static int build_command(struct launch *l, struct error *err) {
     r = argv ? take_words(l, argv, "the command", err)
              : take_agent_command(l, prompt ? prompt : "", err);
     if (r == 0 && argv && prompt)
-        set_prompt(l, prompt);
+        set_prompt(l, session_prompt(l, prompt, false));
     l->spec.command.argv = l->argv.items;
     return r;
 }

@@ -20,6 +20,7 @@
 #include "engine/launch/launch_internal.h"
 #include "engine/note.h"
 #include "engine/probes/probes_internal.h"
+#include "engine/questions.h"
 #include "engine/redaction.h"
 #include "engine/runs/runs_internal.h"
 #include "engine/slurm/slurm_internal.h"
@@ -130,6 +131,7 @@ static void collect_facts(const struct engine *e, const struct live_run *run,
         .resumes = run->resumes,
         .gave_up_waiting = gave_up_waiting(e, run, &ending->end),
         .budget_stop = budget_is_stopping(e, run) ? "" : NULL,
+        .question = question_of_end(e, run),
         .spawn_error = ending->spawn_error[0] ? ending->spawn_error : NULL,
         .delivery_failed = ending->delivery_failed,
         .delivery_outcome = ending->delivery_outcome,
@@ -434,7 +436,7 @@ static void conclude(struct engine *e, struct live_run *run, struct run_ending *
     _cleanup_(fact_texts_finish) struct fact_texts texts = { 0 };
     struct run_end *end = &ending->end;
     if (ending->reported) {
-        usage_book_end(e, run, end, ending->reported);
+        usage_book_end(e, run, end, ending->reported, facts->question != NULL);
         quota_report(e, run, ending->reported->quota);
     }
     collect_history(e, run, ending, &texts, facts);
@@ -461,6 +463,11 @@ static void conclude(struct engine *e, struct live_run *run, struct run_ending *
     trouble_ended(e, run, end, ending->reported, &fact);
     (void)engine_apply(e, &fact, NULL);
     probe_run_ended(e, run, end, verdict->outcome);
+}
+
+static void remove_marker(const struct engine *e, task_id task) {
+    char id[ENGINE_ID_MAX];
+    launch_remove_marker(e, engine_task_id(e, task, id));
 }
 
 /* Writes everything that follows from the end, and frees `run`. False: the store is asked first what
@@ -492,7 +499,9 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
     if (task_state_is_final(state_of(e, run->task)))
         iteration_tidy(e, run->task, run->iteration);
     iterations_keep_newest(e, run);
-    if (verdict.outcome != OUTCOME_OK)
+    if (verdict.outcome == OUTCOME_ASKED) /* a marker would end it before the answer is used */
+        remove_marker(e, run->task);
+    else if (verdict.outcome != OUTCOME_OK)
         watch_note_marker(e, run->task);
     if (had_command)
         forecast_learn(e, run->task, end, run_tokens(run));

@@ -176,6 +176,8 @@ static void explain_end(const struct end_facts *f, struct end_verdict *v) {
 static void explain_report(const struct end_facts *f, struct end_verdict *v) {
     if (v->outcome == OUTCOME_DENIED && f->denial)
         set_text(v->message, sizeof(v->message), f->denial);
+    else if (v->outcome == OUTCOME_ASKED)
+        set_text(v->message, sizeof(v->message), f->question);
     else if (f->reported && !v->message[0] && !f->spawn_error && !f->delivery_failed)
         set_text(v->message, sizeof(v->message), f->reported->message);
 }
@@ -231,6 +233,15 @@ static void rule_same_failure(const struct end_facts *f, struct end_verdict *v) 
     set_text(v->message, sizeof(v->message), message);
 }
 
+/* --- questions -------------------------------------------------------------------------------- */
+
+/* The agent ended by itself. A question does not outweigh what others have done to the run: a
+ * cancel, a limit, a loss. */
+static bool ends_turn(enum outcome outcome) {
+    return outcome == OUTCOME_OK || outcome == OUTCOME_UNFINISHED || outcome == OUTCOME_INVALID
+           || outcome == OUTCOME_FAILED;
+}
+
 /* --- the rules -------------------------------------------------------------------------------- */
 
 void run_outcome_decide(const struct end_facts *f, struct end_verdict *v) {
@@ -250,15 +261,18 @@ void run_outcome_decide(const struct end_facts *f, struct end_verdict *v) {
         /* 5. It was stopped because a budget is used up. */
         if (f->budget_stop && !f->stop_requested && v->outcome != OUTCOME_OK)
             v->outcome = OUTCOME_BUDGET;
+        /* 6. It cannot go on without the answer of a person. */
+        if (f->question && ends_turn(v->outcome))
+            v->outcome = OUTCOME_ASKED;
     }
     explain_end(f, v);
     explain_report(f, v);
 
-    /* 6. Iterations without a change, 7. the same failure again and again. */
+    /* 7. Iterations without a change, 8. the same failure again and again. */
     rule_same_tree(f, v);
     rule_same_failure(f, v);
 
-    /* 8. An account that was limited for too long needs a person. */
+    /* 9. An account that was limited for too long needs a person. */
     if (v->outcome == OUTCOME_LIMITED && f->exhausted_account) {
         v->outcome = OUTCOME_CLOSED;
         v->closes_account = true;

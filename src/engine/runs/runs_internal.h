@@ -102,6 +102,8 @@ struct end_facts {
     const char *denial;      /* with AGENT_DENIED: the message */
     const char *budget_stop; /* it was stopped because a budget is used up: the message, or "" */
 
+    const char *question; /* its task has asked a person, and the answer was not used; or NULL */
+
     const char *spawn_error; /* its children cannot be added; NULL: they can, or are not known */
     bool delivery_failed;    /* with `delivery_outcome`; `end` has the message */
     enum outcome delivery_outcome;
