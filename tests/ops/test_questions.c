@@ -113,6 +113,20 @@ TEST(an_answer_for_a_client_that_has_disconnected_is_the_next_prompt) {
     assert_int_equal(seen(&o, 1).attempt, 2);
 }
 
+TEST(a_call_that_waits_ends_with_the_daemon) {
+    struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    (void)given_run(&o);
+    struct reply r = { 0 };
+    ops_begin_as(&o, fake_run_find(1)->token, "/v1/tasks/web-1/question",
+                 "{\"question\":\"Which one?\",\"wait_s\":600}", &r);
+    some_turns(&o);
+    ops_close(&o);
+    assert_true(r.answered);
+    assert_int_equal(r.status, 503);
+    reply_finish(&r);
+}
+
 TEST(the_same_question_again_returns_its_answer) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
