@@ -247,6 +247,10 @@ bool config_has_project(const struct config *config, const char *name) {
     return has_name(config, SECTION_PROJECTS, name);
 }
 
+bool config_has_schedule(const struct config *config, const char *name) {
+    return has_name(config, SECTION_SCHEDULES, name);
+}
+
 #define SECTION_NAMES(what, section)                                                               \
     size_t config_##what##_count(const struct config *config) {                                    \
         return config_name_count(config, section);                                                 \
@@ -259,6 +263,7 @@ SECTION_NAMES(kind, SECTION_KINDS)
 SECTION_NAMES(limiter, SECTION_LIMITERS)
 SECTION_NAMES(resource, SECTION_RESOURCES)
 SECTION_NAMES(project, SECTION_PROJECTS)
+SECTION_NAMES(schedule, SECTION_SCHEDULES)
 #undef SECTION_NAMES
 
 void config_add_builtin_agent(struct config *config, const char *name) {

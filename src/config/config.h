@@ -87,6 +87,7 @@ bool config_has_agent(const struct config *config, const char *name);
 bool config_has_kind(const struct config *config, const char *name);
 bool config_has_limiter(const struct config *config, const char *name);
 bool config_has_project(const struct config *config, const char *name);
+bool config_has_schedule(const struct config *config, const char *name);
 
 /* Adds a built-in agent and its account to the names; no effect for others. */
 void config_add_builtin_agent(struct config *config, const char *name);
@@ -105,6 +106,8 @@ size_t config_resource_count(const struct config *config);
 const char *config_resource_name(const struct config *config, size_t index);
 size_t config_project_count(const struct config *config);
 const char *config_project_name(const struct config *config, size_t index);
+size_t config_schedule_count(const struct config *config);
+const char *config_schedule_name(const struct config *config, size_t index);
 
 /* --- for the core ----------------------------------------------------------------------------- */
 

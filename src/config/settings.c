@@ -19,6 +19,7 @@
 #include "core/fact.h"
 #include "core/policy.h"
 #include "os/copy_files.h"
+#include "os/zoneinfo.h"
 
 /* --- texts and words -------------------------------------------------------------------------- */
 
@@ -174,6 +175,7 @@ FORM(paths, is_path, "absolute paths");
 FORM(branch, is_branch, "the name of a branch");
 FORM(copy, copy_pattern_is_valid,
      "paths in the folder of the project, like .env or config/*.local");
+FORM(zone, zoneinfo_is_name, "the name of a time zone, such as Europe/Berlin or UTC", true);
 FORM(word, is_word, "1 to 64 letters, digits, hyphens and underscores");
 FORM(prefix, is_prefix,
      "1 to 16 letters, digits and hyphens, with a letter first and after each hyphen");
@@ -267,6 +269,7 @@ const struct setting settings[] = {
 #include "config/rows/kinds.inc"    /* limits.resource.N, kinds.K, limiters.L */
 #include "config/rows/agents.inc"   /* agents.A */
 #include "config/rows/projects.inc" /* projects.P, prices.M */
+#include "config/rows/schedules.inc" /* schedules.S */
 };
 /* clang-format on */
 

@@ -56,6 +56,7 @@ enum setting_section {
     SECTION_AGENTS,
     SECTION_PROJECTS,
     SECTION_PRICES, /* of models */
+    SECTION_SCHEDULES,
     SECTION_MAX,
 };
 

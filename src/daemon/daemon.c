@@ -36,6 +36,7 @@
 #include "engine/follow.h"
 #include "engine/loops.h"
 #include "engine/sandboxes.h"
+#include "engine/schedules.h"
 #include "executor/executor.h"
 #include "ops/op.h"
 #include "os/clock.h"
@@ -396,6 +397,7 @@ static int start_engine(struct daemon *d, struct error *err) {
         return r;
     engine_try_sandbox(d->engine);
     engine_set_spawner(d->engine, spawn_tasks, NULL);
+    engine_set_firing(d->engine, fire_tasks, NULL);
     d->notify = notify_new(d->engine, d->loop);
     d->telemetry = telemetry_new(d->engine, d->loop);
     d->collector = collector_new(d->engine, d->loop);

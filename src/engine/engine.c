@@ -116,6 +116,7 @@ void engine_stats(const struct engine *e, struct engine_stats *ret) {
     }
 CALLBACK_SETTER(engine_set_publisher, publish)
 CALLBACK_SETTER(engine_set_spawner, spawn)
+CALLBACK_SETTER(engine_set_firing, fire)
 CALLBACK_SETTER(engine_set_after_turn, after_turn)
 CALLBACK_SETTER(engine_set_run_variables, run_variables)
 #undef CALLBACK_SETTER

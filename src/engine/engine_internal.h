@@ -12,6 +12,7 @@
 #include "engine/live_run.h"
 #include "engine/loops.h"
 #include "engine/parts.h"
+#include "engine/schedules.h"
 #include "engine/telemetry.h"
 #include "executor/executor.h"
 #include "os/loop.h"
@@ -78,6 +79,8 @@ struct engine {
     /* Callbacks of other folders. */
     engine_spawn_tasks spawn;
     void *spawn_ctx;
+    engine_fire_tasks fire; /* schedules.h; NULL: none */
+    void *fire_ctx;
     engine_notify_test notify_test; /* NULL: none */
     void *notifier;
     engine_run_variables run_variables; /* telemetry.h; NULL: none */
@@ -117,6 +120,8 @@ static inline enum task_state state_of(const struct engine *e, task_id task) {
 
 /* --- turn.c ---------------------------------------------------------------------------------- */
 
+/* The wall clock, for what follows the calendar; `now` of the engine ignores that it was set. */
+time_ms turn_wall_clock(const struct engine *e);
 /* Valid until the end of the turn. */
 char *turn_text(struct engine *e, const char *text);
 void turn_wake(struct engine *e);          /* schedules a turn */

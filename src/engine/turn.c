@@ -38,6 +38,10 @@ void turn_wrote(struct engine *e) {
         e->turn.current->wrote = true;
 }
 
+time_ms turn_wall_clock(const struct engine *e) {
+    return loop_now(e->loop);
+}
+
 char *turn_text(struct engine *e, const char *text) {
     return text ? arena_strdup(&e->turn.arena, text) : NULL;
 }

@@ -208,6 +208,11 @@ struct engine_spawn;
 int spawn_tasks(void *ctx, struct engine *engine, const struct engine_spawn *spawn,
                 struct error *err);
 
+struct engine_firing;
+/* For engine_set_firing; `ctx` is not used. */
+int fire_tasks(void *ctx, struct engine *engine, const struct engine_firing *firing,
+               struct error *err);
+
 /* From now on, compares every answer with its shape and writes the results to this file
  * (shape_report). */
 void op_check_answers(int fd);

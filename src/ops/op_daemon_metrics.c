@@ -11,6 +11,7 @@
 #include "engine/probes.h"
 #include "engine/questions.h"
 #include "engine/sandboxes.h"
+#include "engine/schedules.h"
 #include "engine/tally.h"
 #include "ops/print.h"
 
@@ -367,6 +368,23 @@ static void print_probes(struct op_call *call, struct strbuf *out) {
     metric_gauge(out, "probes_running", (int64_t)counts.running, "Calls of these that run now.");
 }
 
+static void print_schedules(struct op_call *call, struct strbuf *out) {
+    size_t count = engine_schedule_count(call->engine);
+    uint64_t fired = 0, skipped = 0;
+    int64_t paused = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct engine_schedule s;
+        engine_schedule_at(call->engine, i, &s);
+        fired += s.fired;
+        skipped += s.skipped;
+        paused += s.paused;
+    }
+    metric_gauge(out, "schedules", (int64_t)count, "Schedules.");
+    metric_gauge(out, "schedules_paused", paused, "Schedules that are paused.");
+    metric_counter(out, "schedule_firings_total", fired, "Due times that added tasks.");
+    metric_counter(out, "schedule_skips_total", skipped, "Due times that were skipped.");
+}
+
 static int run(struct op_call *call) {
     print_engine(call, &call->answer);
     print_tasks_by_state(call, &call->answer);
@@ -394,6 +412,7 @@ static int run(struct op_call *call) {
     print_projects(call, &call->answer);
     print_limiters(call, &call->answer);
     print_windows(call, &call->answer);
+    print_schedules(call, &call->answer);
     print_store(call, &call->answer);
     print_host(call, &call->answer);
     return 0;

@@ -50,6 +50,15 @@
     OP(run_correct) \
     OP(run_list) \
     OP(run_report) \
+    OP(schedule_add) \
+    OP(schedule_list) \
+    OP(schedule_next) \
+    OP(schedule_pause) \
+    OP(schedule_remove) \
+    OP(schedule_resume) \
+    OP(schedule_run) \
+    OP(schedule_set) \
+    OP(schedule_show) \
     OP(session_code) \
     OP(session_open) \
     OP(task_add) \

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -47,6 +48,8 @@ struct loop {
         void *ctx;
     } handlers[SIGNALS_MAX];
     struct loop_watch *signal_watch;
+    int clock; /* readable when the wall clock is set; -1: not watched */
+    struct loop_watch *clock_watch;
 
     struct loop_timer **timers; /* by handle; [0] unused */
     size_t timer_count, timer_capacity;
@@ -77,7 +80,7 @@ int loop_new(struct loop **ret_loop, struct error *err) {
         return error_set(err, -errno, "cannot make an epoll descriptor: %s", strerror(errno));
     struct loop *loop = xcalloc(1, sizeof(*loop));
     loop->epoll = epoll;
-    loop->signals = -1;
+    loop->signals = loop->clock = -1;
     loop->timer_count = 1; /* handle 0 is not used */
     sigemptyset(&loop->mask);
     timer_heap_init(&loop->heap, timer_moved_to, loop);
@@ -98,6 +101,7 @@ struct loop *loop_free(struct loop *loop) {
     if (!loop)
         return NULL;
     loop_unwatch(loop, loop->signal_watch);
+    loop_unwatch(loop, loop->clock_watch);
     free_removed(loop);
     for (size_t i = 1; i < loop->timer_count; i++)
         free(loop->timers[i]);
@@ -105,6 +109,8 @@ struct loop *loop_free(struct loop *loop) {
     timer_heap_finish(&loop->heap);
     if (loop->signals >= 0)
         close(loop->signals);
+    if (loop->clock >= 0)
+        close(loop->clock);
     close(loop->epoll);
     free(loop);
     return NULL;
@@ -218,6 +224,36 @@ int loop_signal(struct loop *loop, int signal, loop_signaled signaled, void *ctx
         return 0;
     int r = loop_watch(loop, fd, LOOP_READ, signals_ready, loop, &loop->signal_watch);
     return r < 0 ? error_set(err, r, "cannot watch for signals: %s", strerror(-r)) : 0;
+}
+
+/* --- the wall clock --------------------------------------------------------------------------- */
+
+/* The timer itself never expires. */
+static void arm_clock(int fd) {
+    struct itimerspec never = { .it_value.tv_sec = INT32_MAX };
+    (void)timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
+/* The round that follows is all that is needed. */
+static void clock_was_set(void *ctx, int fd, unsigned events) {
+    uint64_t expirations;
+    (void)ctx;
+    (void)events;
+    (void)!read(fd, &expirations, sizeof(expirations)); /* ECANCELED */
+    arm_clock(fd);
+}
+
+void loop_wake_on_clock_set(struct loop *loop) {
+    if (loop->clock >= 0)
+        return;
+    int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (fd < 0)
+        return; /* a timer wakes the loop every hour anyway */
+    arm_clock(fd);
+    if (loop_watch(loop, fd, LOOP_READ, clock_was_set, loop, &loop->clock_watch) < 0)
+        close(fd);
+    else
+        loop->clock = fd;
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */

@@ -48,6 +48,9 @@ int loop_signal(struct loop *loop, int signal, loop_signaled signaled, void *ctx
 
 /* Called at the end of every round, and once before the first sleep. */
 void loop_set_round(struct loop *loop, loop_due round, void *ctx);
+/* From now on a round follows when the wall clock is set, also by a resume from suspend; timers are
+ * not affected. */
+void loop_wake_on_clock_set(struct loop *loop);
 /* Requests one more round without sleeping. */
 void loop_again(struct loop *loop);
 

@@ -12,6 +12,7 @@
 #include "engine/agents/agents_internal.h"
 #include "engine/alerts/alerts_internal.h"
 #include "engine/budget/budget_internal.h"
+#include "engine/descendants.h"
 #include "engine/git/git_internal.h"
 #include "engine/recovery/recovery_internal.h"
 #include "engine/runs/runs_internal.h"
@@ -214,6 +215,10 @@ void turn_wrote(struct engine *e) {
 void turn_wake(struct engine *e) {
     (void)e;
     part_log.wakes++;
+}
+
+time_ms turn_wall_clock(const struct engine *e) {
+    return part_log.wall ? part_log.wall : e->now;
 }
 
 char *turn_text(struct engine *e, const char *text) {
@@ -468,6 +473,25 @@ STAND_IN int rundir_is_locked(const char *root, const char *folder) {
 
 STAND_IN void rundir_name(struct strbuf *out, const char *task, uint32_t attempt) {
     strbuf_printf(out, "%s.%" PRIu32, task, attempt);
+}
+
+STAND_IN void engine_alert_raise(struct engine *e, const char *key, const char *text) {
+    (void)e;
+    (void)text;
+    part_log.alerts++;
+    (void)snprintf(part_log.alert_key, sizeof(part_log.alert_key), "%s", key);
+}
+
+STAND_IN bool schedules_alert_is_over(const struct engine *e, const char *name) {
+    (void)e;
+    (void)name;
+    return true;
+}
+
+STAND_IN void engine_cancel_descendants(struct engine *e, task_id task, bool now) {
+    (void)e;
+    (void)task;
+    (void)now;
 }
 
 /* What alerts ask other parts. */

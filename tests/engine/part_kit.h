@@ -22,7 +22,7 @@ struct part_kit {
 extern struct part_log {
     unsigned events, notes, groups, deleted_groups, requests, wakes, prunes, alerts, forgotten,
         maintained, projects;
-    char event_kind[64], event_data[512], note_name[64], note_text[512], alert_key[64];
+    char event_kind[64], event_data[512], note_name[64], note_text[4096], alert_key[64];
     uint32_t group;
     task_id event_task;
     size_t batch; /* what store_batch_count returns */
@@ -33,6 +33,7 @@ extern struct part_log {
     uint64_t first_kept_event; /* 0: no events were pruned */
     struct store_info info;
     time_ms maintain_after; /* what store_maintain returns */
+    time_ms wall;           /* the wall clock; 0: that of the turn */
 } part_log;
 
 /* The core has the project "web", and the id of a task is "t-NUMBER". */

@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "bus/poster.h"
+#include "engine/schedules.h"
 #include "harness/patience.h"
 #include "harness/scratch.h"
 #include "os/files.h"
@@ -81,6 +82,7 @@ static void start(struct ops *o) {
     };
     if (engine_new(&options, &o->engine, &err) < 0)
         fail_with("engine", &err);
+    engine_set_firing(o->engine, fire_tasks, NULL);
     if (engine_start(o->engine, &started, &err) < 0)
         fail_with("start", &err);
     ops_turn(o); /* commits what the start itself has written */

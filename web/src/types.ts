@@ -815,6 +815,66 @@ export interface ListedRun extends AnyRun {
     state: State | null;
 }
 
+/** due times that were skipped, one after the other */
+export interface ScheduleSkip {
+    /** the first of them */
+    first: number;
+    /** the last of them */
+    last: number;
+    /** how many */
+    count: number;
+    /** `missed`, `too_old`, `overlap`, `paused` or `refused` */
+    reason: string;
+}
+
+/** a schedule */
+export interface Schedule {
+    /** its name */
+    name: string;
+    /** the cron expression */
+    cron: string | null;
+    /** the time between two due times */
+    every: number | null;
+    /** the only due time */
+    at: string | null;
+    /** its time zone; null: that of the system */
+    timezone: string | null;
+    /** the task that it adds, as JSON text */
+    task: string | null;
+    /** the task file that it adds */
+    file: string | null;
+    /** `skip`, `queue` or `replace` */
+    overlap: string;
+    /** `last`, `all` or `none` */
+    catch_up: string;
+    /** the age up to which due times are made up for; null: any */
+    catch_up_max: number | null;
+    /** the longest delay of a due time */
+    jitter: number;
+    /** whether it adds nothing */
+    paused: boolean;
+    /** its next due time; null: none */
+    next_due: number | null;
+    /** when that fires, with its jitter; null: never, or paused */
+    next_at: number | null;
+    /** the due time of the last firing */
+    last_due: number | null;
+    /** the first task of the last firing */
+    last_task: string | null;
+    /** how many tasks the last firing added */
+    last_count: number;
+    /** whether one of these tasks is not finished */
+    open: boolean;
+    /** how often it has fired */
+    fired: number;
+    /** how many due times were skipped */
+    skipped: number;
+    /** why its last task was refused; null: it was not */
+    error: string | null;
+    /** the last records of skipped due times, newest first */
+    skips: ScheduleSkip[];
+}
+
 /** a task that was to be added */
 export interface AddedTask {
     /** its id; null: it was not added */
@@ -1495,6 +1555,38 @@ export interface RunReport {
     ok: boolean;
     /** why numbers were not booked */
     refused?: string;
+}
+
+/** GET /v1/schedules */
+export interface ScheduleList {
+    /** this page */
+    items: Schedule[];
+    /** the cursor of the next page; null after the last */
+    next: string | null;
+}
+
+/** GET /v1/schedules/{name}/next */
+export interface ScheduleNext {
+    /** the schedule */
+    name: string;
+    /** whether it adds nothing */
+    paused: boolean;
+    /** its next due times, without jitter */
+    due: number[];
+}
+
+/** POST /v1/schedules/{name}/remove */
+export interface ScheduleRemove {
+    /** the schedule */
+    name: string;
+}
+
+/** POST /v1/schedules/{name}/run */
+export interface ScheduleRun {
+    /** the schedule */
+    name: string;
+    /** the tasks that were added */
+    tasks: string[];
 }
 
 /** POST /v1/session/code */

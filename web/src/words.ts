@@ -54,6 +54,8 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
     'limiter.used': (d) =>
         `account ${text(d.limiter)} has used ${text(d.used)} % of its ${d.window === 'weekly' ? 'weekly' : '5-hour'} window${d.reserved ? '; the rest is reserved' : ''}`,
     'config.changed': () => 'the configuration changed',
+    'schedule.fired': (d) => `schedule ${text(d.schedule)} added ${text(d.tasks)} task${d.tasks === 1 ? '' : 's'}`,
+    'schedule.skipped': (d) => `schedule ${text(d.schedule)} skipped ${text(d.count)}: ${text(d.reason)}`,
 };
 
 export function eventWords(event: Event): string {

@@ -681,6 +681,10 @@ static bool host_is_over(const struct engine *e, const struct alert *alert) {
     return hosts_alert_is_over(e, subject_of(alert));
 }
 
+static bool schedule_is_over(const struct engine *e, const struct alert *alert) {
+    return schedules_alert_is_over(e, subject_of(alert));
+}
+
 static bool section_is_over(const struct engine *e, const struct alert *alert) {
     const struct engine_project *p = engine_find_project(e, subject_of(alert));
     return !p || p->standing != PROJECT_ORPHANED;
@@ -708,6 +712,7 @@ static const struct {
     { "group", group_is_over },
     { "run", run_is_over },
     { "runaway", runaway_alert_is_over },
+    { "schedule", schedule_is_over },
     { "section", section_is_over },
     { "host", host_is_over },
     { "usage", plausible_alert_is_over },

@@ -1,0 +1,378 @@
+/* op_schedules.c: lists, adds, changes, pauses, runs and removes schedules.
+ *
+ * The configuration has their definitions, so every change is an edit of the file (as for projects);
+ * the engine has what became of their due times. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "config/settings.h"
+#include "engine/schedules.h"
+#include "ops/print.h"
+
+#define SCHEDULE_SETTINGS "schedules.S."
+#define COMING_MAX        1000
+
+/* --- printing -------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct shape skip_shape = { "ScheduleSkip", "due times that were skipped, one after the other", .members = SHAPE_ROWS(
+    { "first", T_TIME, "the first of them" },
+    { "last", T_TIME, "the last of them" },
+    { "count", T_INT, "how many" },
+    { "reason", T_TEXT, "`missed`, `too_old`, `overlap`, `paused` or `refused`", "overlap" }) };
+
+#define SCHEDULE_MEMBERS(X) \
+    X(json_put_string, "name", T_TEXT, "its name", "nightly", s.name) \
+    X(json_put_string, "cron", T_TEXT | T_NULL, "the cron expression", "0 2 * * 1-5", setting_or_null(call, "schedules.S.cron", s.name)) \
+    X(print_span, "every", T_SPAN | T_NULL, "the time between two due times", NULL, config_number(config, "schedules.S.every", s.name)) \
+    X(json_put_string, "at", T_TEXT | T_NULL, "the only due time", NULL, setting_or_null(call, "schedules.S.at", s.name)) \
+    X(json_put_string, "timezone", T_TEXT | T_NULL, "its time zone; null: that of the system", "Europe/Berlin", *s.timezone ? s.timezone : NULL) \
+    X(json_put_string, "task", T_TEXT | T_NULL, "the task that it adds, as JSON text", NULL, setting_or_null(call, "schedules.S.task", s.name)) \
+    X(json_put_string, "file", T_TEXT | T_NULL, "the task file that it adds", NULL, setting_or_null(call, "schedules.S.file", s.name)) \
+    X(json_put_string, "overlap", T_TEXT, "`skip`, `queue` or `replace`", "skip", config_text(config, "schedules.S.overlap", s.name)) \
+    X(json_put_string, "catch_up", T_TEXT, "`last`, `all` or `none`", "last", config_text(config, "schedules.S.catch_up", s.name)) \
+    X(print_span, "catch_up_max", T_SPAN | T_NULL, "the age up to which due times are made up for; null: any", NULL, config_number(config, "schedules.S.catch_up_max_s", s.name)) \
+    X(json_put_int, "jitter", T_SPAN, "the longest delay of a due time", NULL, config_number(config, "schedules.S.jitter_s", s.name)) \
+    X(json_put_bool, "paused", T_BOOL, "whether it adds nothing", NULL, s.paused) \
+    X(print_time, "next_due", T_TIME | T_NULL, "its next due time; null: none", NULL, s.next_due) \
+    X(print_time, "next_at", T_TIME | T_NULL, "when that fires, with its jitter; null: never, or paused", NULL, s.next_at) \
+    X(print_time, "last_due", T_TIME | T_NULL, "the due time of the last firing", NULL, s.last_due) \
+    X(print_id, "last_task", T_ID | T_NULL, "the first task of the last firing", NULL, call->engine, s.last_task) \
+    X(json_put_int, "last_count", T_INT, "how many tasks the last firing added", NULL, (int64_t)s.last_count) \
+    X(json_put_bool, "open", T_BOOL, "whether one of these tasks is not finished", NULL, s.open) \
+    X(json_put_int, "fired", T_INT, "how often it has fired", NULL, (int64_t)s.fired) \
+    X(json_put_int, "skipped", T_INT, "how many due times were skipped", NULL, (int64_t)s.skipped) \
+    X(json_put_string, "error", T_TEXT | T_NULL, "why its last task was refused; null: it was not", NULL, s.error)
+static const struct shape schedule_shape = { "Schedule", "a schedule", .members = SHAPE_ROWS(
+    SCHEDULE_MEMBERS(SHAPE_ROW)
+    { "skips", T_OBJECT | T_LIST, "the last records of skipped due times, newest first", &skip_shape }) };
+/* clang-format on */
+
+static const char *setting_or_null(const struct op_call *call, const char *pattern,
+                                   const char *name) {
+    const char *text = config_text(engine_config(call->engine), pattern, name);
+    return *text ? text : NULL;
+}
+
+static void print_span(struct json_writer *w, const char *key, time_ms span) {
+    if (span == INT64_MAX)
+        json_put_null(w, key);
+    else
+        json_put_int(w, key, span);
+}
+
+static void print_schedule(struct json_writer *w, struct op_call *call, size_t index) {
+    const struct config *config = engine_config(call->engine);
+    struct engine_schedule s;
+    engine_schedule_at(call->engine, index, &s);
+    json_write_object_begin(w);
+    SCHEDULE_MEMBERS(SHAPE_PRINT)
+    json_put_array(w, "skips");
+    for (size_t i = 0; i < s.skip_count; i++) {
+        json_write_object_begin(w);
+        json_put_int(w, "first", s.skips[i].first);
+        json_put_int(w, "last", s.skips[i].last);
+        json_put_int(w, "count", (int64_t)s.skips[i].count);
+        json_put_string(w, "reason", s.skips[i].reason);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
+    json_write_object_end(w);
+}
+
+static const char *schedule_at(const struct engine *engine, size_t index) {
+    const struct config *config = engine_config(engine);
+    return index < config_schedule_count(config) ? config_schedule_name(config, index) : NULL;
+}
+
+static int find(struct op_call *call, struct engine_schedule *ret) {
+    const char *name = op_text(call, "name");
+    return engine_find_schedule(call->engine, name, ret)
+               ? 0
+               : op_unknown(call->engine, "schedule", name, schedule_at, &call->err);
+}
+
+static int answer_schedule(struct op_call *call) {
+    const char *name = op_text(call, "name");
+    struct json_writer w;
+    json_write_init(&w, &call->answer, false);
+    for (size_t i = 0; i < engine_schedule_count(call->engine); i++)
+        if (strcmp(schedule_at(call->engine, i), name) == 0)
+            print_schedule(&w, call, i);
+    return 0;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static int run_list(struct op_call *call) {
+    return names_list(call, engine_schedule_count(call->engine), print_schedule);
+}
+
+static int run_show(struct op_call *call) {
+    struct engine_schedule s;
+    int r = find(call, &s);
+    return r < 0 ? r : answer_schedule(call);
+}
+
+static int run_next(struct op_call *call) {
+    struct engine_schedule s;
+    int r = find(call, &s);
+    if (r < 0)
+        return r;
+    size_t max = (size_t)op_number(call, "count", 10);
+    time_ms *due = arena_alloc(op_arena(call), max * sizeof(*due));
+    size_t count = engine_schedule_coming(call->engine, s.name, due, max);
+    struct json_writer w = op_begin(call);
+    json_put_string(&w, "name", s.name);
+    json_put_bool(&w, "paused", s.paused);
+    json_put_array(&w, "due");
+    for (size_t i = 0; i < count; i++)
+        json_write_int(&w, due[i]);
+    json_write_array_end(&w);
+    return op_end(&w);
+}
+
+/* --- changing -------------------------------------------------------------------------------- */
+
+/* "schedules.NAME.OWN", or "schedules.NAME" if `own` is NULL; in the arena. */
+static const char *schedule_key(struct op_call *call, const char *name, const char *own) {
+    return arena_printf(op_arena(call), "schedules.%s%s%s", name, own ? "." : "", own ? own : "");
+}
+
+static size_t collect(struct op_call *call, const char *name, struct config_change **ret_items) {
+    const char *own;
+    json_t *value;
+    size_t count = 0;
+    *ret_items =
+        arena_alloc(op_arena(call), (json_object_size(call->params) + 1) * sizeof(**ret_items));
+    json_object_foreach(call->params, own, value) {
+        const struct op_param *p = op_find_param(call->op, own);
+        if (p && p->type == OP_SETTINGS)
+            (*ret_items)[count++] = (struct config_change){ .key = schedule_key(call, name, own),
+                                                            .value = change_value(call, value) };
+    }
+    return count;
+}
+
+extern const struct op op_schedule_add;
+
+/* The definition and its task are checked with the new configuration, before anything changes. */
+static int check_new(struct op_call *call, const struct config *config, const char *name) {
+    struct engine_firing firing = {
+        .schedule = name,
+        .task = config_text(config, "schedules.S.task", name),
+        .file = config_text(config, "schedules.S.file", name),
+        .external_id = "check",
+        .check_only = true,
+    };
+    int r = engine_check_schedules(call->engine, config, &call->err);
+    if (r == 0 && call->op == &op_schedule_add && !engine_checked_is_due(call->engine, name))
+        r = op_fail(call, -EINVAL, "schedule '%s' is never due: its time has passed",
+                    utf8_quote(name).text);
+    if (r == 0)
+        r = fire_tasks(NULL, call->engine, &firing, &call->err);
+    if (r == -ENOENT) /* in the task, not in the path of the request */
+        r = call->err.code = -EINVAL;
+    return r;
+}
+
+static int run_change(struct op_call *call) {
+    _cleanup_(change_finish) struct change change = { 0 };
+    struct config_change *items = NULL;
+    struct engine_schedule s;
+    bool adds = call->op == &op_schedule_add;
+    const char *name = op_text(call, "name");
+    if (adds && !utf8_is_name(name, strlen(name)))
+        return op_fail(call, -EINVAL,
+                       "'%s' is not a name: it has control characters, or blanks at its ends",
+                       utf8_quote(name).text);
+    if (adds && config_has_schedule(engine_config(call->engine), name))
+        return op_fail(call, -EEXIST, "schedule '%s' already exists", utf8_quote(name).text);
+    int r = adds ? 0 : find(call, &s);
+    size_t count = r == 0 ? collect(call, name, &items) : 0;
+    if (r == 0 && count == 0)
+        r = op_fail(call, -EINVAL, "nothing to change: give a setting, such as cron");
+    if (r == 0)
+        r = change_prepare(call, items, count, &change);
+    if (r == 0 && !config_has_schedule(change.config, name))
+        r = op_fail(call, -EINVAL, "'%s' cannot be the name of a schedule", utf8_quote(name).text);
+    if (r == 0)
+        r = check_new(call, change.config, name);
+    return r < 0 ? r : change_apply(call, &change);
+}
+
+static int set_paused(struct op_call *call, bool paused) {
+    _cleanup_(change_finish) struct change change = { 0 };
+    struct engine_schedule s;
+    int r = find(call, &s);
+    if (r < 0 || s.paused == paused)
+        return r;
+    struct config_change item = { .key = schedule_key(call, op_text(call, "name"), "paused"),
+                                  .value = paused ? "true" : "false" };
+    r = change_prepare(call, &item, 1, &change);
+    return r < 0 ? r : change_apply(call, &change);
+}
+
+static int run_pause(struct op_call *call) {
+    return set_paused(call, true);
+}
+
+static int run_resume(struct op_call *call) {
+    return set_paused(call, false);
+}
+
+/* After the decision: the cursor of a new schedule is known. */
+static void fill_schedule(struct op_call *call) {
+    (void)answer_schedule(call);
+}
+
+static int replay_schedule(struct op_call *call, const char *memo) {
+    struct engine_schedule s;
+    (void)memo;
+    int r = find(call, &s);
+    return r < 0 ? r : answer_schedule(call);
+}
+
+static int run_now(struct op_call *call) {
+    task_id first = 0;
+    struct engine_schedule s;
+    int r = find(call, &s);
+    if (r == 0)
+        r = engine_run_schedule(call->engine, op_text(call, "name"), &first, &call->err);
+    if (r < 0)
+        return r;
+    (void)engine_find_schedule(call->engine, op_text(call, "name"), &s);
+    struct json_writer w = op_begin(call);
+    json_put_string(&w, "name", s.name);
+    json_put_array(&w, "tasks");
+    for (uint64_t i = 0; i < s.last_count; i++)
+        json_write_string(&w, op_id(call, first + i));
+    json_write_array_end(&w);
+    return op_end(&w);
+}
+
+static int run_remove(struct op_call *call) {
+    _cleanup_(change_finish) struct change change = { 0 };
+    struct engine_schedule s;
+    int r = find(call, &s);
+    if (r < 0)
+        return r;
+    const char *name = op_keep(call, op_text(call, "name"));
+    const struct config *config = engine_config(call->engine);
+    struct config_change *items =
+        arena_alloc(op_arena(call), (settings_count + 1) * sizeof(*items));
+    size_t count = 0;
+    for (size_t i = 0; i < settings_count; i++) {
+        const char *pattern = settings[i].key;
+        if (strncmp(pattern, SCHEDULE_SETTINGS, strlen(SCHEDULE_SETTINGS)) == 0
+            && config_is_set(config, pattern, name))
+            items[count++] =
+                (struct config_change){ .key = schedule_key(call, name,
+                                                            pattern + strlen(SCHEDULE_SETTINGS)) };
+    }
+    items[count++] =
+        (struct config_change){ .key = schedule_key(call, name, NULL), .is_section = true };
+    r = change_prepare(call, items, count, &change);
+    if (r == 0 && config_has_schedule(change.config, name))
+        r = op_fail(call, -EINVAL,
+                    "schedules.%s cannot be removed from the configuration here: edit the file",
+                    utf8_quote(name).text);
+    if (r == 0)
+        r = change_apply(call, &change);
+    return r < 0 ? r : op_answer(call, "s:s", "name", name);
+}
+
+/* --- the operations -------------------------------------------------------------------------- */
+
+#define PARAM_NAME OP_PARAM_NAME("the schedule")
+#define PARAM_SETTINGS                                                                             \
+    PARAM(SETTINGS, BODY, "KEY", .min = 1, .max = 4096, .settings = SCHEDULE_SETTINGS,             \
+          .text = "any setting `schedules.S.KEY` of the configuration, such as `cron` or `task`")
+
+const struct op op_schedule_list = {
+    OP("schedule.list", "GET", "/v1/schedules", "list the schedules"),
+    .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
+    .answers = ANSWERS(SHAPE_PAGE(&schedule_shape)),
+    OP_READS(READ, NONE, run_list),
+};
+
+const struct op op_schedule_show = {
+    OP("schedule.show", "GET", "/v1/schedules/{name}", "show a schedule"),
+    .params = PARAMS(PARAM_NAME),
+    .answers = &schedule_shape,
+    OP_READS(READ, NONE, run_show),
+};
+
+const struct op op_schedule_next = {
+    OP("schedule.next", "GET", "/v1/schedules/{name}/next", "show when a schedule is due"),
+    .params = PARAMS(PARAM_NAME, PARAM(NUMBER, QUERY, "count",
+                                       .text = "most due times in the answer; 10 when not given",
+                                       .min = 1, .max = COMING_MAX)),
+    .answers = ANSWERS({ "name", T_TEXT, "the schedule", "nightly" },
+                       { "paused", T_BOOL, "whether it adds nothing" },
+                       { "due", T_TIME | T_LIST, "its next due times, without jitter" }),
+    OP_READS(READ, NONE, run_next),
+};
+
+const struct op op_schedule_add = {
+    OP("schedule.add", "POST", "/v1/schedules", "add a schedule"),
+    .text = "It needs one of `cron`, `every` and `at`, and one of `task` and `file`. See "
+            "[schedules.md](schedules.md).",
+    .params = PARAMS(
+        PARAM(TEXT, BODY, "name", .text = "its name", .required = true, .min = 1, .max = 128),
+        PARAM_SETTINGS),
+    .answers = &schedule_shape,
+    OP_WRITES(ADMIN, NONE, run_change),
+    .fill = fill_schedule,
+    .replay = replay_schedule,
+};
+
+const struct op op_schedule_set = {
+    OP("schedule.set", "POST", "/v1/schedules/{name}/set", "change the settings of a schedule"),
+    .text = "The same as changing `schedules.NAME.*` of the configuration. When its times change, "
+            "the schedule begins anew: nothing is made up for.",
+    .params = PARAMS(PARAM_NAME, PARAM_SETTINGS),
+    .answers = &schedule_shape,
+    OP_WRITES(ADMIN, NONE, run_change),
+    .fill = fill_schedule,
+    .replay = replay_schedule,
+};
+
+const struct op op_schedule_pause = {
+    OP("schedule.pause", "POST", "/v1/schedules/{name}/pause", "pause a schedule"),
+    .params = PARAMS(PARAM_NAME),
+    .answers = &schedule_shape,
+    OP_WRITES(ADMIN, NONE, run_pause),
+    .fill = fill_schedule,
+    .replay = replay_schedule,
+};
+
+const struct op op_schedule_resume = {
+    OP("schedule.resume", "POST", "/v1/schedules/{name}/resume", "resume a schedule"),
+    .text = "What was due while it was paused is recorded as skipped.",
+    .params = PARAMS(PARAM_NAME),
+    .answers = &schedule_shape,
+    OP_WRITES(ADMIN, NONE, run_resume),
+    .fill = fill_schedule,
+    .replay = replay_schedule,
+};
+
+const struct op op_schedule_run = {
+    OP("schedule.run", "POST", "/v1/schedules/{name}/run", "add the tasks of a schedule now"),
+    .text = "Also while it is paused or its last task is not finished. Its due times stay as they "
+            "are.",
+    .params = PARAMS(PARAM_NAME),
+    .answers = ANSWERS({ "name", T_TEXT, "the schedule", "nightly" },
+                       { "tasks", T_ID | T_LIST, "the tasks that were added" }),
+    OP_WRITES(ADMIN, NONE, run_now),
+};
+
+const struct op op_schedule_remove = {
+    OP("schedule.remove", "POST", "/v1/schedules/{name}/remove", "remove a schedule"),
+    .text = "Removes its section from the configuration. Its tasks stay.",
+    .params = PARAMS(PARAM_NAME),
+    .answers = ANSWERS({ "name", T_TEXT, "the schedule", "nightly" }),
+    OP_WRITES(ADMIN, NONE, run_remove),
+};
