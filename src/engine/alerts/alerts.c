@@ -705,16 +705,11 @@ static const struct {
     const char *kind;
     bool (*is_over)(const struct engine *e, const struct alert *alert);
 } kinds[] = {
-    { "account", account_is_over },
-    { "agent", agent_is_over },
-    { "window", window_is_over },
-    { "chain", chain_is_over },
-    { "group", group_is_over },
-    { "run", run_is_over },
-    { "runaway", runaway_alert_is_over },
-    { "schedule", schedule_is_over },
-    { "section", section_is_over },
-    { "host", host_is_over },
+    { "account", account_is_over },       { "agent", agent_is_over },
+    { "window", window_is_over },         { "chain", chain_is_over },
+    { "group", group_is_over },           { "run", run_is_over },
+    { "runaway", runaway_alert_is_over }, { "schedule", schedule_is_over },
+    { "section", section_is_over },       { "host", host_is_over },
     { "usage", plausible_alert_is_over },
 };
 
