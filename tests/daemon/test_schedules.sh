@@ -131,7 +131,10 @@ becomes "$last" 'done'
 soon fired_more slow 2
 last=$(number slow last_task)
 rule 'replace cancels the unfinished task' becomes "$last" canceled
-"$SLUICE" schedule remove slow >/dev/null
+last=$("$SLUICE" schedule remove slow >/dev/null && "$SLUICE" list --ids --state starting,running)
+rule 'a removed schedule leaves its task' [ -n "$last" ]
+"$SLUICE" cancel --now "$last" >/dev/null
+becomes "$last" canceled
 
 # --- a file, and refusals ----------------------------------------------------------------------------
 
