@@ -162,7 +162,7 @@ has '"alerts":[]' 'the alert is over'
 
 # --- the configuration -------------------------------------------------------------------------------
 
-"$SLUICE" down --wait >/dev/null
+"$SLUICE" down --wait >/dev/null 2>&1
 cp "$home/sluice.yaml" good.yaml
 sed 's/every: 1s, overlap: queue, catch_up: all/cron: "61 * * * *"/' good.yaml >"$home/sluice.yaml"
 run sluice up
