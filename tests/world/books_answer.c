@@ -83,7 +83,9 @@ static int answer_task(struct books *b, const struct row *row, const struct fact
     case FACT_PROBE:
         return 0;
     case FACT_UNANSWERED:
-        return only_in(row, IN(HELD)) == 0 && row->hold == HOLD_QUESTION ? 0 : -1;
+        return row->state == TASK_HELD ? (row->hold == HOLD_QUESTION ? 0 : -1)
+               : row->state == TASK_WAITING && row->probe_closed ? 0
+                                                                 : -1;
     case FACT_DELETE:
         return task_state_is_live(row->state) ? -1 : 0;
     case FACT_FORGET:
