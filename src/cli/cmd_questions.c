@@ -158,7 +158,7 @@ const struct cmd cmd_ask = {
     "ask",
     .options = CMD_OPTIONS(
         { "choice", 'c', "TEXT", "an allowed answer; repeatable; without it: any text" },
-        { "default", 'd', "TEXT", "the answer if nobody answers before the deadline" },
+        { "default", 'd', "TEXT", "the answer to use if none is given before the deadline" },
         { "deadline", 0, "SPAN",
           "when the default is used (30m, 8h); without a default the task fails then" },
         { "wait", 'w', "SPAN", "wait this long for the answer, and print it" }),

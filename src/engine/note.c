@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/number.h"
 
 struct json_writer *event_begin(struct event_data *data) {
@@ -46,6 +47,17 @@ void note_end(struct engine *e, struct event_data *data, const char *prefix, con
     json_write_object_end(&data->json);
     note_put(e, prefix, key, strbuf_text(&data->text));
     strbuf_finish(&data->text);
+}
+
+void note_end_task(struct engine *e, struct event_data *data, const char *prefix, task_id task) {
+    char key[24];
+    (void)snprintf(key, sizeof(key), "%" PRIu64, task);
+    note_end(e, data, prefix, key);
+}
+
+char *note_text(const json_t *note, const char *key) {
+    const char *text = json_string_value(json_object_get(note, key));
+    return text ? xstrdup(text) : NULL;
 }
 
 const char *note_key(const struct note_row *row, const char *prefix) {

@@ -1,6 +1,8 @@
 /* note.h: what a part writes in a turn: events with data, and notes. Private to engine/. */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/json_write.h"
 #include "engine/engine_internal.h"
 
@@ -25,6 +27,9 @@ void note_put_number(struct engine *e, const char *prefix, const char *key, int6
 void note_put_task(struct engine *e, const char *prefix, task_id task, const char *text);
 /* A note with a JSON object: event_begin, json_put_… with its result, note_end. */
 void note_end(struct engine *e, struct event_data *data, const char *prefix, const char *key);
+void note_end_task(struct engine *e, struct event_data *data, const char *prefix, task_id task);
+/* A copy of a text of a note that is a JSON object; NULL: it has none. */
+char *note_text(const json_t *note, const char *key);
 
 /* The key of a note with this prefix; NULL: another part's, or without text. */
 const char *note_key(const struct note_row *row, const char *prefix);

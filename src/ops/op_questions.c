@@ -172,7 +172,7 @@ const struct op op_task_ask = {
         PARAM(LIST, BODY, "choices", .max = QUESTION_CHOICES_MAX,
               .text = "the allowed answers; any text when not given"),
         PARAM(TEXT, BODY, "default", .lines = true, .min = 1, .max = ANSWER_MAX,
-              .text = "the answer if nobody answers before the deadline"),
+              .text = "the answer to use if none is given before the deadline"),
         PARAM(NUMBER, BODY, "deadline_s", .spelled = MEMBER_SPAN, .min = 1, .max = DEADLINE_MAX_S,
               .text = "seconds until the default is used; without a default the task fails then"),
         PARAM(NUMBER, BODY, "wait_s", .spelled = MEMBER_SPAN, .max = WAIT_MAX_S,
@@ -231,7 +231,7 @@ static int run_list(struct op_call *call) {
 
 const struct op op_question_list = {
     OP("question.list", "GET", "/v1/questions", "list open questions"),
-    .text = "Oldest first: what runs have asked and nobody has answered.",
+    .text = "Questions of runs without an answer, oldest first.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
     .answers = ANSWERS(SHAPE_PAGE(&shape_question)),
     OP_READS(READ, NONE, run_list),

@@ -33,7 +33,7 @@ static const struct shape skip_shape = { "ScheduleSkip", "due times that were sk
     X(json_put_string, "file", T_TEXT | T_NULL, "the task file that it adds", NULL, setting_or_null(call, "schedules.S.file", s.name)) \
     X(json_put_string, "overlap", T_TEXT, "`skip`, `queue` or `replace`", "skip", config_text(config, "schedules.S.overlap", s.name)) \
     X(json_put_string, "catch_up", T_TEXT, "`last`, `all` or `none`", "last", config_text(config, "schedules.S.catch_up", s.name)) \
-    X(print_span, "catch_up_max", T_SPAN | T_NULL, "the age up to which due times are made up for; null: any", NULL, config_number(config, "schedules.S.catch_up_max_s", s.name)) \
+    X(print_span, "catch_up_max", T_SPAN | T_NULL, "the age up to which missed due times are caught up; null: any", NULL, config_number(config, "schedules.S.catch_up_max_s", s.name)) \
     X(json_put_int, "jitter", T_SPAN, "the longest delay of a due time", NULL, config_number(config, "schedules.S.jitter_s", s.name)) \
     X(json_put_bool, "paused", T_BOOL, "whether it adds nothing", NULL, s.paused) \
     X(print_time, "next_due", T_TIME | T_NULL, "its next due time; null: none", NULL, s.next_due) \
@@ -332,7 +332,7 @@ const struct op op_schedule_add = {
 const struct op op_schedule_set = {
     OP("schedule.set", "POST", "/v1/schedules/{name}/set", "change the settings of a schedule"),
     .text = "The same as changing `schedules.NAME.*` of the configuration. When its times change, "
-            "the schedule begins anew: nothing is made up for.",
+            "the schedule starts from now: earlier due times are not caught up.",
     .params = PARAMS(PARAM_NAME, PARAM_SETTINGS),
     .answers = &schedule_shape,
     OP_WRITES(ADMIN, NONE, run_change),

@@ -136,7 +136,7 @@ static const struct words words_agent = { "AgentState",
 #define AGENT_CHOICE(X) \
     X(json_put_string, "name", T_TEXT, "its name", "claude", op_name_of(call->engine, agents[i].agent)) \
     X(json_put_string, "limiter", T_TEXT | T_NULL, "its account", "anthropic", op_name_of(call->engine, agents[i].limiter)) \
-    X(json_put_string, "state", T_WORD, "`reserved`: only the reserve of its account is left; `closed`: until somebody clears its account", &words_agent, agents[i].closed ? "closed" : agents[i].limited ? "limited" : agents[i].reserved ? "reserved" : agents[i].broken ? "not launched" : "open") \
+    X(json_put_string, "state", T_WORD, "`reserved`: only the reserve of its account is left; `closed`: until its account is cleared", &words_agent, agents[i].closed ? "closed" : agents[i].limited ? "limited" : agents[i].reserved ? "reserved" : agents[i].broken ? "not launched" : "open") \
     X(print_time, "opens_at", T_TIME | T_NULL, "when it opens, if it is known", NULL, known ? agents[i].opens_at : 0)
 static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a task may use", .members = SHAPE_ALL(AGENT_CHOICE) };
 

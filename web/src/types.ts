@@ -847,7 +847,7 @@ export interface Schedule {
     overlap: string;
     /** `last`, `all` or `none` */
     catch_up: string;
-    /** the age up to which due times are made up for; null: any */
+    /** the age up to which missed due times are caught up; null: any */
     catch_up_max: number | null;
     /** the longest delay of a due time */
     jitter: number;
@@ -1165,7 +1165,7 @@ export interface AgentChoice {
     name: string;
     /** its account */
     limiter: string | null;
-    /** `reserved`: only the reserve of its account is left; `closed`: until somebody clears its account */
+    /** `reserved`: only the reserve of its account is left; `closed`: until its account is cleared */
     state: AgentState;
     /** when it opens, if it is known */
     opens_at: number | null;

@@ -285,7 +285,6 @@ static void write_talk(struct json_writer *w, const struct talk *t) {
 }
 
 static void write_note(struct engine *e, const struct memory *m) {
-    char key[24];
     struct event_data data;
     struct json_writer *w = event_begin(&data);
     for (size_t i = 0; i < m->talks.count; i++) {
@@ -312,14 +311,8 @@ static void write_note(struct engine *e, const struct memory *m) {
         put_text(w, "rule", m->denial->rule);
         json_write_object_end(w);
     }
-    (void)snprintf(key, sizeof(key), "%" PRIu64, m->task);
-    note_end(e, &data, NOTE, key);
+    note_end_task(e, &data, NOTE, m->task);
     turn_wrote(e);
-}
-
-static char *text_of(const json_t *note, const char *key) {
-    const char *text = json_string_value(json_object_get(note, key));
-    return text ? xstrdup(text) : NULL;
 }
 
 static int64_t number_of(const json_t *note, const char *key) {
@@ -329,8 +322,8 @@ static int64_t number_of(const json_t *note, const char *key) {
 
 static void load_talk(struct memory *m, const json_t *note) {
     struct talk *t = LIST_ADD(&m->talks);
-    *t = (struct talk){ .agent = text_of(note, "agent"),
-                        .session = text_of(note, "session"),
+    *t = (struct talk){ .agent = note_text(note, "agent"),
+                        .session = note_text(note, "session"),
                         .resumable = number_of(note, "resumable") == 1,
                         .is_short = number_of(note, "short") == 1,
                         .had = { .in = number_of(note, "in"),
@@ -374,9 +367,9 @@ static void sessions_load(struct engine *e, const struct note_row *row) {
         load_talk(m, note);
     for (size_t i = 0; i < json_array_size(others); i++)
         load_talk(m, json_array_get(others, i));
-    m->text = text_of(note, "text");
+    m->text = note_text(note, "text");
     m->same = m->text ? (uint32_t)number_of(note, "same") : 0;
-    m->tree = text_of(note, "tree");
+    m->tree = note_text(note, "tree");
     m->still = m->tree ? (uint32_t)number_of(note, "still") : 0;
     int64_t quick = number_of(note, "quick");
     m->quick = quick > 0 ? (uint32_t)quick : 0;

@@ -116,7 +116,6 @@ static struct asker *find_or_make_asker(struct engine *e, task_id task) {
 
 static void write_note(struct engine *e, struct asker *a) {
     struct event_data data;
-    char key[24];
     struct json_writer *w = event_begin(&data);
     json_put_int(w, "since", a->since);
     if (a->is_check) {
@@ -128,8 +127,7 @@ static void write_note(struct engine *e, struct asker *a) {
     }
     if (a->has_failed)
         json_put_string(w, "failed", a->last);
-    (void)snprintf(key, sizeof(key), "%" PRIu64, a->task);
-    note_end(e, &data, NOTE, key);
+    note_end_task(e, &data, NOTE, a->task);
     a->has_note = true;
     turn_wrote(e);
 }

@@ -154,7 +154,6 @@ static void put_choices(struct json_writer *w, const struct engine_question *vie
 
 static void write_note(struct engine *e, const struct question *q) {
     const struct engine_question *v = &q->view;
-    char key[24];
     struct event_data data;
     struct json_writer *w = event_begin(&data);
     json_put_int(w, "attempt", v->attempt);
@@ -170,14 +169,8 @@ static void write_note(struct engine *e, const struct question *q) {
     json_put_int(w, "carrier", q->carrier);
     json_put_bool(w, "used", v->is_used);
     put_text(w, "earlier", q->earlier);
-    (void)snprintf(key, sizeof(key), "%" PRIu64, v->task);
-    note_end(e, &data, NOTE, key);
+    note_end_task(e, &data, NOTE, v->task);
     turn_wrote(e);
-}
-
-static char *text_of(const json_t *note, const char *key) {
-    const char *text = json_string_value(json_object_get(note, key));
-    return text ? xstrdup(text) : NULL;
 }
 
 static int64_t number_of(const json_t *note, const char *key) {
@@ -194,22 +187,22 @@ static enum question_state state_of_name(const char *name) {
 static void read_note(const json_t *note, struct question *q) {
     struct engine_question *v = &q->view;
     const json_t *choices = json_object_get(note, "choices");
-    v->text = text_of(note, "text");
+    v->text = note_text(note, "text");
     v->attempt = (uint32_t)number_of(note, "attempt");
     v->state = state_of_name(json_string_value(json_object_get(note, "state")));
     for (size_t i = 0; i < json_array_size(choices) && i < QUESTION_CHOICES_MAX; i++) {
         const char *choice = json_string_value(json_array_get(choices, i));
         v->choices[i] = xstrdup(choice ? choice : "");
     }
-    v->fallback = text_of(note, "default");
+    v->fallback = note_text(note, "default");
     v->asked_at = number_of(note, "asked_at");
     v->deadline = number_of(note, "deadline");
-    v->answer = text_of(note, "answer");
-    v->by = text_of(note, "by");
+    v->answer = note_text(note, "answer");
+    v->by = note_text(note, "by");
     v->answered_at = number_of(note, "answered_at");
     v->is_used = json_is_true(json_object_get(note, "used"));
     q->carrier = (uint32_t)number_of(note, "carrier");
-    q->earlier = text_of(note, "earlier");
+    q->earlier = note_text(note, "earlier");
 }
 
 /* An unreadable note was not written by us. */
