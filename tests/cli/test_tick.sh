@@ -16,7 +16,7 @@ prints "nothing to start; 'sluice status' tells why" 'a tick without work'
 run sluice down
 config 'preset: gastown
 limits: {runs: 3}
-pace: {tick_s: 3600}'
+pace: {tick_s: 3600, spawn_delay_s: 0}'
 start
 run sluice project add web
 mkfifo go
