@@ -1,7 +1,7 @@
 /* acp_main.c: the program sluice-acp, which runs instead of an agent with the adapter `acp`.
  *
  * One thread. It reads the agent's output unless too many answers are unsent; requests are answered
- * at once. TERM and INT cancel the agent's turn, and end the agent if it does not answer. Shutdown
+ * at once, unless a person is asked. TERM and INT cancel the agent's turn, and end the agent if it does not answer. Shutdown
  * closes its input, then sends TERM, then KILL, with pauses between: some agents do not exit on end
  * of input. */
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include "acp/acp.h"
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "base/number.h"
 #include "base/time_ms.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -29,6 +30,8 @@
 #define LEAVE_MS    1000 /* after its input was closed */
 #define TERM_MS     3000 /* after TERM */
 #define PIECE       (64u << 10)
+#define ALIVE_MS    10000    /* a run that waits for a person must not look idle (idle_timeout_s) */
+#define SPAN_MAX    31536000 /* seconds; the daemon accepts no more */
 
 static const char usage[] =
     "usage: sluice-acp [OPTION...] -- COMMAND...\n"
@@ -39,7 +42,12 @@ static const char usage[] =
     "per line.\n"
     "The daemon starts it for agents with the adapter acp.\n"
     "\n"
-    "  --permissions=allow|edits|deny  what the agent may do when it asks; default: deny\n"
+    "  --permissions=allow|edits|deny|ask\n"
+    "                                  what the agent may do when it asks; default: deny. ask: as "
+    "edits,\n"
+    "                                  and a person decides about the rest\n"
+    "  --ask-wait=SECONDS              how long the agent waits for the person; default: 600\n"
+    "  --ask-deadline=SECONDS          when the answer is no; default: 86400\n"
     "  --resume=ID                     goes on with this session\n"
     "  --mode=ID                       sets the mode of the session\n"
     "  --model=ID                      sets the model of the session\n"
@@ -62,6 +70,8 @@ struct client {
     struct acp_session session;
     struct agent agent;
     struct strbuf line; /* incomplete line from the agent */
+    struct acp_question question;
+    time_ms alive_at; /* when the log gets the next sign of life while a person is asked */
     int signals;
     time_ms deadline; /* of the next step; TIME_NEVER: none */
     enum { RUNNING, CANCELLING, LEAVING, TERMINATED, KILLED } step;
@@ -81,6 +91,15 @@ static const char *value_of(const char *word, const char *option) {
     return strncmp(word, option, size) == 0 && word[size] == '=' ? word + size + 1 : NULL;
 }
 
+/* Seconds, at least one. */
+static bool take_span(const char *text, time_ms *ret) {
+    int64_t seconds;
+    if (number_parse_int(text, &seconds, NULL) < 0 || seconds < 1 || seconds > SPAN_MAX)
+        return false;
+    *ret = SECONDS(seconds);
+    return true;
+}
+
 static bool take_option(const char *word, struct acp_options *options) {
     const struct {
         const char *name;
@@ -90,8 +109,13 @@ static bool take_option(const char *word, struct acp_options *options) {
                   { "--model", &options->model },
                   { "--auth-method", &options->auth_method } };
     const char *policy = value_of(word, "--permissions");
+    const char *wait = value_of(word, "--ask-wait");
+    const char *deadline = value_of(word, "--ask-deadline");
     if (policy)
         return acp_policy_find(policy, &options->policy);
+    if (wait || deadline)
+        return take_span(wait ? wait : deadline,
+                         wait ? &options->ask_wait : &options->ask_deadline);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         const char *value = value_of(word, texts[i].name);
         if (value && *value) {
@@ -249,6 +273,51 @@ static void on_stop(struct client *c) {
         step_to(c, CANCELLING, CANCEL_MS);
 }
 
+/* --- permissions that a person decides about -------------------------------------------------- */
+
+/* Asks the first question of the session, if there is one. */
+static void ask_next(struct client *c) {
+    struct acp_session *s = &c->session;
+    if (c->question.ask && (c->question.ask != s->asks || s->phase == ACP_OVER))
+        acp_question_end(&c->question); /* canceled */
+    while (s->asks && s->phase != ACP_OVER && !c->question.ask) {
+        if (!c->question.problem) {
+            acp_question_begin(&c->question, s->asks, s->options);
+            c->alive_at = time_add(clock_read_steady(), ALIVE_MS);
+            return;
+        }
+        acp_permission_answer(s, NULL, NULL, c->question.problem);
+    }
+}
+
+static void ask_step(struct client *c) {
+    struct acp_session *s = &c->session;
+    struct acp_question *q = &c->question;
+    if (q->ask && clock_read_steady() >= c->alive_at) {
+        acp_session_log_wait(s, NULL);
+        c->alive_at = time_add(clock_read_steady(), ALIVE_MS);
+    }
+    switch (acp_question_step(q, s->options)) {
+    case ACP_REPLY_NONE:
+        return;
+    case ACP_REPLY_ANSWERED:
+        acp_permission_answer(s, strbuf_text(&q->answer), q->by.length ? strbuf_text(&q->by) : "?",
+                              NULL);
+        break;
+    case ACP_REPLY_REFUSED:
+        acp_permission_answer(s, NULL, NULL, strbuf_text(&q->message));
+        break;
+    case ACP_REPLY_OPEN:
+        if (!acp_session_stop_waiting(s)) { /* it would begin again: better wait on */
+            q->until = time_add(clock_read_steady(), s->options->ask_deadline);
+            return;
+        }
+        step_to(c, CANCELLING, CANCEL_MS);
+        break;
+    }
+    acp_question_end(&c->question);
+}
+
 /* --- the loop --------------------------------------------------------------------------------- */
 
 static void flush_log(struct client *c) {
@@ -307,8 +376,12 @@ static void wait_once(struct client *c) {
         { .fd = c->signals, .events = POLLIN },
         { .fd = is_full ? -1 : c->agent.out, .events = POLLIN },
         { .fd = c->session.to_agent.length ? c->agent.in : -1, .events = POLLOUT },
+        { .fd = c->question.fd, .events = acp_question_events(&c->question) },
     };
-    time_ms left = c->deadline == TIME_NEVER ? -1 : time_max(c->deadline - clock_read_steady(), 0);
+    time_ms next = time_min(c->deadline, c->question.wake), now = clock_read_steady();
+    if (c->question.ask)
+        next = time_min(next, c->alive_at);
+    time_ms left = next == TIME_NEVER ? -1 : time_min(time_max(next - now, 0), HOURS(1));
     if (poll(fds, ARRAY_SIZE(fds), (int)left) < 0)
         return;
     if (fds[0].revents)
@@ -317,6 +390,9 @@ static void wait_once(struct client *c) {
         read_agent(c);
     if (fds[2].revents)
         agent_send(&c->agent, &c->session.to_agent);
+    ask_next(c);
+    ask_step(c);
+    ask_next(c);
     if (c->deadline != TIME_NEVER && clock_read_steady() >= c->deadline)
         on_deadline(c);
 }
@@ -358,7 +434,9 @@ static int open_signals(void) {
 
 int main(int argc, char **argv) {
     static struct client c;
-    struct acp_options options = { .policy = ACP_POLICY_DENY };
+    struct acp_options options = { .policy = ACP_POLICY_DENY,
+                                   .ask_wait = MINUTES(10),
+                                   .ask_deadline = HOURS(24) };
     _cleanup_(strbuf_finish) struct strbuf prompt = STRBUF_INIT;
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         (void)fd_write_all(STDOUT_FILENO, usage, sizeof(usage) - 1);
@@ -384,9 +462,11 @@ int main(int argc, char **argv) {
         return complain(1, "cannot wait for signals", "", strerror(errno));
     if (agent_start(&c.agent, argv + at) < 0)
         return complain(127, "cannot run ", argv[at], strerror(errno));
+    acp_question_init(&c.question, (const char *const *)environ);
     acp_session_init(&c.session, &options);
     run(&c);
     int code = c.session.exit_code;
+    acp_question_finish(&c.question);
     acp_session_finish(&c.session);
     strbuf_finish(&c.line);
     return code;

@@ -4,8 +4,8 @@
  *     → session/set_mode (if configured)
  *     → session/set_config_option (a model, if configured) → session/prompt
  *
- * At most one of our requests is open. The agent's requests are answered at once, so none is
- * pending when the turn is canceled. The client's file and terminal methods are not offered: the
+ * At most one of our requests is open. The agent's requests are answered at once, except those for
+ * a permission that a person decides about (acp_permission.c). The client's file and terminal methods are not offered: the
  * agent has its own tools in the same folder and sandbox. */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -25,12 +25,12 @@
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-static void log_begin(struct acp_session *s, struct json_writer *w, const char *event) {
+void acp_log_begin(struct acp_session *s, struct json_writer *w, const char *event) {
     json_write_init(w, &s->log, false);
     json_write_pack(w, "{s:s", "acp", event);
 }
 
-static void log_end(struct acp_session *s, struct json_writer *w) {
+void acp_log_end(struct acp_session *s, struct json_writer *w) {
     json_write_object_end(w);
     strbuf_putc(&s->log, '\n');
 }
@@ -39,14 +39,14 @@ static void log_end(struct acp_session *s, struct json_writer *w) {
 static void log_event(struct acp_session *s, const char *event, const char *format, ...) {
     struct json_writer w;
     va_list args;
-    log_begin(s, &w, event);
+    acp_log_begin(s, &w, event);
     va_start(args, format);
     json_write_vpack(&w, format, args);
     va_end(args);
-    log_end(s, &w);
+    acp_log_end(s, &w);
 }
 
-static void log_wish(struct json_writer *w, const struct acp_wish *wish) {
+void acp_log_wish(struct json_writer *w, const struct acp_wish *wish) {
     json_write_pack(w, "s:s, s:s", "tool", wish->kind[0] ? wish->kind : "other", "argument",
                     wish->argument[0] ? wish->argument : wish->title);
 }
@@ -135,6 +135,7 @@ void acp_session_cancel(struct acp_session *s) {
     if (s->phase == ACP_OVER || s->is_canceled)
         return;
     s->is_canceled = true;
+    acp_permission_cancel(s);
     if (s->phase != ACP_PROMPTED) { /* nothing to save yet */
         log_event(s, "end", "s:s", "reason", "cancelled");
         end(s, 1);
@@ -144,6 +145,20 @@ void acp_session_cancel(struct acp_session *s) {
     json_write_pack(&w, "{s:s, s:s, s:{s:s}}", "jsonrpc", "2.0", "method", "session/cancel",
                     "params", "sessionId", s->id);
     strbuf_putc(&s->to_agent, '\n');
+}
+
+void acp_session_log_wait(struct acp_session *s, const char *why) {
+    log_event(s, "waits", "s:s", "message", why ? why : "");
+}
+
+bool acp_session_stop_waiting(struct acp_session *s) {
+    if (!s->can_load && !s->can_resume) {
+        acp_session_log_wait(s, "the agent cannot resume its session");
+        return false;
+    }
+    s->is_asked = true;
+    acp_session_cancel(s);
+    return true;
 }
 
 /* --- mode and model --------------------------------------------------------------------------- */
@@ -275,16 +290,16 @@ static void on_prompted(struct acp_session *s, struct json_span result) {
     _cleanup_(strbuf_finish) struct strbuf reason = STRBUF_INIT;
     struct json_span stop_reason = json_span_get(result, "stopReason");
     (void)json_span_text(stop_reason, 64, &reason);
-    log_begin(s, &w, "end");
-    json_put_string(&w, "reason", strbuf_text(&reason));
-    if (s->is_canceled)
+    acp_log_begin(s, &w, "end");
+    json_put_string(&w, "reason", s->is_asked ? "asked" : strbuf_text(&reason));
+    if (s->is_canceled && !s->is_asked)
         json_put_bool(&w, "stopped", true);
     if (s->denied > 0) { /* repeated at the end: a long log loses its middle */
         json_put_int(&w, "denied", s->denied);
-        log_wish(&w, &s->last_denied);
+        acp_log_wish(&w, &s->last_denied);
     }
-    log_end(s, &w);
-    end(s, json_span_is(stop_reason, "end_turn") ? 0 : 1);
+    acp_log_end(s, &w);
+    end(s, json_span_is(stop_reason, "end_turn") && !s->is_asked ? 0 : 1);
 }
 
 /* The message and its details; "Internal error" only if there is nothing else. */
@@ -351,168 +366,21 @@ static void on_answer(struct acp_session *s, struct json_span message) {
     }
 }
 
-/* --- permissions ------------------------------------------------------------------------------ */
-
-static const char *const policy_names[] = {
-    [ACP_POLICY_ALLOW] = "allow",
-    [ACP_POLICY_EDITS] = "edits",
-    [ACP_POLICY_DENY] = "deny",
-};
-_Static_assert(ARRAY_SIZE(policy_names) == ACP_POLICY_MAX, "a policy has no name");
-
-bool acp_policy_find(const char *name, enum acp_policy *ret) {
-    for (unsigned i = 0; i < ACP_POLICY_MAX; i++)
-        if (strcmp(policy_names[i], name) == 0) {
-            *ret = (enum acp_policy)i;
-            return true;
-        }
-    return false;
-}
-
-static bool is_one_of(const char *word, const char *const *words) {
-    for (; *words; words++)
-        if (strcmp(*words, word) == 0)
-            return true;
-    return false;
-}
-
-/* The only decision about permissions. An agent's report of a tool call is only a claim: a policy
- * keeps an honest agent to its task; the sandbox confines every agent. */
-static bool acp_permit(enum acp_policy policy, const struct acp_wish *wish) {
-    static const char *const reading[] = { "read", "search", "think", NULL };
-    static const char *const changing[] = { "edit", "delete", "move", NULL };
-    if (policy != ACP_POLICY_EDITS)
-        return policy == ACP_POLICY_ALLOW;
-    if (is_one_of(wish->kind, reading))
-        return true;
-    return is_one_of(wish->kind, changing) && wish->has_path && wish->is_inside;
-}
-
-/* The option to answer with; missing if the agent offers none for this decision. */
-static struct json_span permit_option(struct json_span options, bool allow) {
-    /* "once" first: an agent may remember "always" beyond this run. */
-    static const char *const kinds[2][2] = { { "reject_once", "reject_always" },
-                                             { "allow_once", "allow_always" } };
-    for (unsigned i = 0; i < 2; i++) {
-        struct json_span option = { NULL, 0 };
-        while (json_span_item(options, &option))
-            if (json_span_is(json_span_get(option, "kind"), kinds[allow][i]))
-                return json_span_get(option, "optionId");
-    }
-    return (struct json_span){ NULL, 0 };
-}
-
-/* Copies a string to a fixed buffer; leaves it unchanged if missing or empty. */
-static void copy_text(char *to, size_t size, struct json_span value) {
-    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-    if (json_span_text(value, size - 1, &text) && text.length > 0)
-        snprintf(to, size, "%s", strbuf_text(&text));
-}
-
-static bool is_inside_folder(const char *path, const char *folder) {
-    size_t size = strlen(folder);
-    if (*path != '/' || strncmp(path, folder, size) != 0
-        || (path[size] != '/' && path[size] != '\0' && strcmp(folder, "/") != 0))
-        return false;
-    for (const char *at = path; (at = strstr(at, "/..")); at += 3)
-        if (at[3] == '/' || at[3] == '\0')
-            return false;
-    return true;
-}
-
-static void add_path(struct acp_wish *wish, struct json_span value, const char *cwd) {
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    if (!json_span_text(value, 4096, &path))
-        return;
-    bool inside = is_inside_folder(strbuf_text(&path), cwd);
-    wish->is_inside = inside && (wish->is_inside || !wish->has_path);
-    wish->has_path = true;
-    snprintf(wish->argument, sizeof(wish->argument), "%s", strbuf_text(&path));
-}
-
-/* A command is a string or a list of arguments; for a shell, the last argument. */
-static void add_command(struct acp_wish *wish, struct json_span command) {
-    struct json_span word = { NULL, 0 };
-    copy_text(wish->argument, sizeof(wish->argument), command);
-    while (json_span_item(command, &word))
-        copy_text(wish->argument, sizeof(wish->argument), word);
-}
-
-/* Adds what a tool call (from session/update or a request) reports about itself. */
-static void wish_add(struct acp_wish *wish, struct json_span call, const char *cwd) {
-    struct json_span input = json_span_get(call, "rawInput");
-    struct json_span part = { NULL, 0 };
-    copy_text(wish->kind, sizeof(wish->kind), json_span_get(call, "kind"));
-    copy_text(wish->title, sizeof(wish->title), json_span_get(call, "title"));
-    struct json_span locations = json_span_get(call, "locations");
-    while (json_span_item(locations, &part))
-        add_path(wish, json_span_get(part, "path"), cwd);
-    struct json_span content = json_span_get(call, "content");
-    part = (struct json_span){ NULL, 0 };
-    while (json_span_item(content, &part)) /* a diff */
-        add_path(wish, json_span_get(part, "path"), cwd);
-    copy_text(wish->argument, sizeof(wish->argument), json_span_get(input, "url"));
-    add_command(wish, json_span_get(input, "command"));
-}
-
 /* --- requests of the agent -------------------------------------------------------------------- */
 
-static void answer_begin(struct acp_session *s, struct json_span id) {
+void acp_answer_begin(struct acp_session *s, struct json_span id) {
     strbuf_puts(&s->to_agent, "{\"jsonrpc\":\"2.0\",\"id\":");
     strbuf_add(&s->to_agent, id.from, id.size);
-}
-
-static struct acp_call *call_find(struct acp_session *s, struct json_span call) {
-    _cleanup_(strbuf_finish) struct strbuf id = STRBUF_INIT;
-    (void)json_span_text(json_span_get(call, "toolCallId"), sizeof(s->calls[0].id) - 1, &id);
-    for (unsigned i = 0; i < ACP_CALLS; i++)
-        if (s->calls[i].id[0] && strcmp(s->calls[i].id, strbuf_text(&id)) == 0)
-            return &s->calls[i];
-    struct acp_call *one = &s->calls[s->next_call++ % ACP_CALLS];
-    *one = (struct acp_call){ .id = "" };
-    snprintf(one->id, sizeof(one->id), "%s", strbuf_text(&id));
-    return one;
-}
-
-static void log_permission(struct acp_session *s, const struct acp_wish *wish, bool allowed) {
-    struct json_writer w;
-    log_begin(s, &w, allowed ? "allowed" : "denied");
-    log_wish(&w, wish);
-    log_end(s, &w);
-    if (allowed)
-        return;
-    s->denied++;
-    s->last_denied = *wish;
-}
-
-static void on_permission(struct acp_session *s, struct json_span id, struct json_span params) {
-    struct json_span call = json_span_get(params, "toolCall");
-    struct acp_wish *wish = &call_find(s, call)->wish;
-    wish_add(wish, call, s->options->cwd);
-    bool allow = acp_permit(s->options->policy, wish);
-    struct json_span option = permit_option(json_span_get(params, "options"), allow);
-    bool selects = option.from && !s->is_canceled;
-    if (!s->is_canceled)
-        log_permission(s, wish, allow && selects);
-    answer_begin(s, id);
-    strbuf_puts(&s->to_agent, ",\"result\":{\"outcome\":{\"outcome\":");
-    if (selects) {
-        strbuf_puts(&s->to_agent, "\"selected\",\"optionId\":");
-        strbuf_add(&s->to_agent, option.from, option.size);
-    } else {
-        strbuf_puts(&s->to_agent, "\"cancelled\"");
-    }
-    strbuf_puts(&s->to_agent, "}}}\n");
 }
 
 static void on_request(struct acp_session *s, struct json_span message) {
     struct json_span id = json_span_get(message, "id");
     struct json_span method = json_span_get(message, "method");
     if (json_span_is(method, "session/request_permission")) {
-        on_permission(s, id, json_span_get(message, "params"));
+        acp_permission_take(s, id, json_span_get(message, "params"));
         return;
     }
-    answer_begin(s, id);
+    acp_answer_begin(s, id);
     strbuf_printf(&s->to_agent, ",\"error\":{\"code\":%d,\"message\":\"Method not found\"}}\n",
                   METHOD_NOT_FOUND);
 }
@@ -542,7 +410,7 @@ void acp_session_take(struct acp_session *s, const char *line, size_t size) {
     struct json_span kind = json_span_get(update, "sessionUpdate");
     if (!has_id && json_span_get(message, "method").from
         && (json_span_is(kind, "tool_call") || json_span_is(kind, "tool_call_update")))
-        wish_add(&call_find(s, update)->wish, update, s->options->cwd);
+        acp_permission_note(s, update);
 }
 
 void acp_session_init(struct acp_session *s, const struct acp_options *options) {
@@ -554,6 +422,7 @@ void acp_session_init(struct acp_session *s, const struct acp_options *options) 
 }
 
 void acp_session_finish(struct acp_session *s) {
+    acp_permission_cancel(s);
     strbuf_finish(&s->methods);
     strbuf_finish(&s->open_result);
     strbuf_finish(&s->to_agent);

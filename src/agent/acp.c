@@ -1,8 +1,8 @@
 /* acp.c: adapter for the output of `sluice-acp`.
  *
  * sluice-acp speaks the Agent Client Protocol with any agent (src/acp). It prints the agent's
- * messages as received, and its own events as objects with the member `acp`: open, allowed, denied,
- * lost, error, gone, end. Only these can end the run: an agent cannot send a message with this
+ * messages as received, and its own events as objects with the member `acp`: open, asked, waits,
+ * allowed, rejected, denied, lost, error, gone, end. Only these can end the run: an agent cannot send a message with this
  * member.
  *
  * The answer's text and the session's cost are in session/update notifications. Tokens are in the
@@ -60,7 +60,7 @@ static const struct error_phrase phrases[] = {
 
 static const struct error_phrase reasons[] = {
     { AGENT_OK, LIST("end_turn") },
-    { AGENT_FAILED, LIST("max_tokens") },
+    { AGENT_FAILED, LIST("max_tokens", "asked") }, /* the task's question outweighs this */
     { AGENT_MAX_TURNS, LIST("max_turn_requests") },
     { AGENT_REFUSED, LIST("refusal") },
     { AGENT_CANCELED, LIST("cancelled") },

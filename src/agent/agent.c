@@ -208,6 +208,8 @@ size_t agent_client_command(const struct agent_client *client, struct strbuf *ou
     struct words w = { out, 0 };
     word_add(&w, client->program, strlen(client->program));
     setting_add(&w, "--permissions=", client->permissions);
+    setting_add(&w, "--ask-wait=", client->ask_wait);
+    setting_add(&w, "--ask-deadline=", client->ask_deadline);
     setting_add(&w, "--resume=", client->resume);
     setting_add(&w, "--mode=", client->mode);
     setting_add(&w, "--model=", client->model);

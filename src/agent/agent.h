@@ -216,9 +216,10 @@ size_t agent_command(const struct agent_adapter *adapter, const struct agent_lau
 /* The command of a run whose adapter has a client. Texts that are NULL or "" are omitted. The
  * prompt goes to standard input. */
 struct agent_client {
-    const char *program;     /* the client */
-    const char *permissions; /* "allow", "edits" or "deny" */
-    const char *resume;      /* session to resume */
+    const char *program;                 /* the client */
+    const char *permissions;             /* "allow", "edits", "deny" or "ask" */
+    const char *ask_wait, *ask_deadline; /* seconds */
+    const char *resume;                  /* session to resume */
     const char *mode, *model, *auth_method;
     const char *const *words; /* the agent's command */
     size_t count;

@@ -189,7 +189,7 @@ const struct agent_adapter agent_opencode = {
     .stop_signal = "TERM",
     /* Without a title it asks its model for one, at a cost that it does not print. An empty title
      * is derived from the prompt. */
-    .command = LIST("opencode", "run", "--format", "json", AGENT_WORD_NEW "--title=",
+    .command = LIST("opencode", "run", "--format", "json", (AGENT_WORD_NEW "--title="),
                     AGENT_WORD_MODEL, AGENT_WORD_MORE, AGENT_WORD_SESSION),
     .resume = LIST("--session", AGENT_WORD_RESUME),
     .model_option = "--model",

@@ -20,6 +20,7 @@
     WANT(DURING, "during", 32)                                                                     \
     WANT(MESSAGE, "message", 1024)                                                                 \
     WANT(TOOL, "tool", 64)                                                                         \
+    WANT(BY, "by", 128)                                                                            \
     WANT(ARGUMENT, "argument", 256)                                                                \
     WANT(STRAY, "text", TRANSCRIPT_RESULT)                                                         \
     WANT(UPDATE, OF_UPDATE "sessionUpdate", 32)                                                    \
@@ -148,6 +149,10 @@ static void on_update(struct transcript *t, const struct json_value *values) {
 
 static void on_end(struct transcript *t, const struct json_value *values) {
     _cleanup_(strbuf_finish) struct strbuf end = STRBUF_INIT;
+    if (json_value_is(&values[REASON], "asked")) {
+        transcript_note(t, "ended its turn: the question is open");
+        return;
+    }
     if (!json_value_is(&values[REASON], "end_turn")) {
         transcript_fail(t, "the turn ended: %s", values[REASON].text);
         return;
@@ -162,10 +167,17 @@ static void on_own(struct transcript *t, const struct json_value *values) {
     transcript_close_line(t);
     if (json_value_is(kind, "open"))
         transcript_session(t, &values[SESSION], &values[MODEL]);
-    else if (json_value_is(kind, "allowed"))
-        transcript_note(t, "allowed: %s: %s", values[TOOL].text, values[ARGUMENT].text);
+    else if (json_value_is(kind, "asked"))
+        transcript_note(t, "asks a person: %s: %s", values[TOOL].text, values[ARGUMENT].text);
+    else if (json_value_is(kind, "allowed") || json_value_is(kind, "rejected"))
+        transcript_note(t, "%s%s%s: %s: %s", kind->text, values[BY].length ? " by " : "",
+                        values[BY].text, values[TOOL].text, values[ARGUMENT].text);
     else if (json_value_is(kind, "denied"))
-        transcript_fail(t, "denied: %s: %s", values[TOOL].text, values[ARGUMENT].text);
+        transcript_fail(t, "denied: %s: %s%s%s%s", values[TOOL].text, values[ARGUMENT].text,
+                        values[MESSAGE].length ? " (" : "", values[MESSAGE].text,
+                        values[MESSAGE].length ? ")" : "");
+    else if (json_value_is(kind, "waits") && values[MESSAGE].length > 0)
+        transcript_note(t, "waits on for the person: %s", values[MESSAGE].text);
     else if (json_value_is(kind, "lost"))
         transcript_fail(t, "the session cannot be continued: %s", values[MESSAGE].text);
     else if (json_value_is(kind, "error"))

@@ -31,10 +31,10 @@ static bool is_known_host(const struct guard *guard, const char *host) {
     return is_listed(guard->hosts, host);
 }
 
-static bool is_json(const char *type) {
-    static const char json[] = "application/json";
-    size_t length = sizeof(json) - 1;
-    if (!type || strncasecmp(type, json, length) != 0)
+/* Is it this media type, with or without parameters? */
+static bool is_type(const char *type, const char *wanted) {
+    size_t length = strlen(wanted);
+    if (!type || strncasecmp(type, wanted, length) != 0)
         return false;
     type += length + strspn(type + length, " \t");
     return *type == '\0' || *type == ';';
@@ -43,6 +43,18 @@ static bool is_json(const char *type) {
 static bool has_header(const struct http_request *request, const char *name, const char *value) {
     const char *header = http_request_header(request, name);
     return header && strcasecmp(header, value) == 0;
+}
+
+static bool is_link(const struct guard *guard, const struct http_request *request) {
+    return guard->link && strncmp(request->path, guard->link, strlen(guard->link)) == 0;
+}
+
+/* A page elsewhere has a link to here, and a person follows it. */
+static bool is_followed(const struct guard *guard, const struct http_request *request) {
+    bool is_entrance = guard->entrance && strcmp(request->path, guard->entrance) == 0;
+    return (is_entrance || is_link(guard, request)) && strcmp(request->method, "GET") == 0
+           && !request->query && has_header(request, "sec-fetch-mode", "navigate")
+           && has_header(request, "sec-fetch-dest", "document");
 }
 
 struct guard_verdict guard_check(const struct guard *guard, const struct http_request *request) {
@@ -56,10 +68,7 @@ struct guard_verdict guard_check(const struct guard *guard, const struct http_re
         return (struct guard_verdict){ 403, "refused",
                                        "requests of web pages are not served here" };
     if (site && strcasecmp(site, "none") != 0 && strcasecmp(site, "same-origin") != 0
-        && !(guard->entrance && strcmp(request->method, "GET") == 0
-             && strcmp(request->path, guard->entrance) == 0 && !request->query
-             && has_header(request, "sec-fetch-mode", "navigate")
-             && has_header(request, "sec-fetch-dest", "document")))
+        && !is_followed(guard, request))
         return (struct guard_verdict){ 403, "refused",
                                        "requests of other web sites are not served" };
     if (!(strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0
@@ -67,10 +76,16 @@ struct guard_verdict guard_check(const struct guard *guard, const struct http_re
         return (struct guard_verdict){ 405, "bad_method", "only GET, HEAD and POST are served" };
     if (request->has_body && !is_post)
         return (struct guard_verdict){ 400, "bad_request", "only a POST has a body" };
-    if (request->has_body && !is_json(http_request_header(request, "content-type")))
+    const char *type = http_request_header(request, "content-type");
+    if (request->has_body && !is_type(type, "application/json")
+        && !(is_link(guard, request) && is_type(type, GUARD_FORM_TYPE)))
         return (struct guard_verdict){ 415, "bad_type",
                                        "a body needs the header Content-Type: application/json" };
     return (struct guard_verdict){ 0 };
+}
+
+bool guard_is_form(const struct http_request *request) {
+    return is_type(http_request_header(request, "content-type"), GUARD_FORM_TYPE);
 }
 
 /* A web page anywhere can make a browser send requests to a name that resolves to this machine (DNS
@@ -114,7 +129,7 @@ struct guard_verdict guard_check_mcp(const struct guard *guard,
         return verdict;
     if (strcmp(request->method, "POST") != 0)
         return (struct guard_verdict){ 405, "bad_method", "this path takes POST alone" };
-    if (!is_json(http_request_header(request, "content-type")))
+    if (!is_type(http_request_header(request, "content-type"), "application/json"))
         return (struct guard_verdict){ 415, "bad_type",
                                        "a body needs the header Content-Type: application/json" };
     return (struct guard_verdict){ 0 };

@@ -9,7 +9,8 @@
 
 #include "api/http_parser.h"
 
-#define MCP_PATH "/mcp"
+#define MCP_PATH        "/mcp"
+#define GUARD_FORM_TYPE "application/x-www-form-urlencoded"
 
 struct guard {
     /* Accepted Host values, compared completely, including the port ("127.0.0.1:7700"); ends with
@@ -21,6 +22,9 @@ struct guard {
     /* The only path that a browser may open from another page, as the file of `sluice dash` does;
      * the page reveals nothing about the queue. NULL: none. */
     const char *entrance;
+    /* Paths that begin with this may be opened from another page, too, and take the form of their
+     * own page: what follows is a secret, and opening one changes nothing. NULL: none. */
+    const char *link;
 };
 
 struct guard_verdict {
@@ -30,6 +34,8 @@ struct guard_verdict {
 };
 
 struct guard_verdict guard_check(const struct guard *guard, const struct http_request *request);
+/* Is the body a form? Only where guard_check allows it. */
+bool guard_is_form(const struct http_request *request);
 /* The same for MCP_PATH: stricter about Host, less strict about Origin. Clients that run in a
  * browser on this machine send an Origin, which is allowed when it is this machine's. 403: Host or
  * Origin of another machine; 405: not POST; 415: not JSON. */

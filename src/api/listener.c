@@ -82,6 +82,7 @@ static struct tcp_guard *tcp_guard_new(const struct tcp_address *address, const 
     guard->guard.hosts = (const char *const *)guard->hosts.items;
     guard->guard.origins = (const char *const *)guard->origins.items;
     guard->guard.entrance = "/";
+    guard->guard.link = OP_LINK_PATH;
     strbuf_printf(&url, "%s://", tls ? "https" : "http");
     if (tcp_is_any(address))
         strbuf_printf(&url, "127.0.0.1:%u", port);

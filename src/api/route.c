@@ -20,8 +20,20 @@
 
 #define JSON_TYPE  "application/json"
 #define TEXT_TYPE  "text/plain; version=0.0.4; charset=utf-8" /* requested by Prometheus */
+#define HTML_TYPE  "text/html; charset=utf-8"
 #define CALLER_MAX 200
 #define BEARER     "Bearer "
+
+/* A page of its own: without scripts, in no frame, and its form goes back to where it came from. The
+ * address is a secret; it is sent back to us alone, which a form needs for its Origin. */
+#define LINK_HEADERS                                                                               \
+    "Content-Security-Policy: default-src 'none'; form-action 'self'; base-uri 'none'; "           \
+    "frame-ancestors 'none'\r\n"                                                                   \
+    "Referrer-Policy: same-origin\r\n"                                                             \
+    "Cross-Origin-Opener-Policy: same-origin\r\n"                                                  \
+    "Cross-Origin-Resource-Policy: same-origin\r\n"                                                \
+    "X-Frame-Options: DENY\r\n"                                                                    \
+    "X-Robots-Tag: noindex\r\n"
 
 /* --- answers --------------------------------------------------------------------------------- */
 
@@ -113,17 +125,24 @@ static void answer_call(struct exchange *exchange, struct op_call *call) {
                  : call->err.code ? op_error_status(call->err.code)
                                   : 200;
     bool is_text = call->op->answer == OP_ANSWER_TEXT && status < 400;
+    bool is_page = call->op->answer == OP_ANSWER_PAGE;
     if (is_text)
         server_print_metrics(exchange->connection->server, &call->answer);
-    else
+    else if (is_page && call->err.code != 0)
+        op_print_error_page(&call->err, &call->answer);
+    else if (!is_page)
         strbuf_putc(&call->answer, '\n');
-    answer(exchange,
-           &(struct response){ .status = status,
-                               .type = is_text ? TEXT_TYPE : JSON_TYPE,
-                               .headers = call->replayed ? "Idempotent-Replay: true\r\n" : NULL,
-                               .body = strbuf_text(&call->answer),
-                               .size = call->answer.length });
-    if (status == 401 && exchange->connection->tcp)
+    answer(exchange, &(struct response){ .status = status,
+                                         .type = is_text   ? TEXT_TYPE
+                                                 : is_page ? HTML_TYPE
+                                                           : JSON_TYPE,
+                                         .headers = is_page          ? LINK_HEADERS
+                                                    : call->replayed ? "Idempotent-Replay: true\r\n"
+                                                                     : NULL,
+                                         .body = strbuf_text(&call->answer),
+                                         .size = call->answer.length });
+    bool is_guess = status == 401 || (is_page && status == 404);
+    if (is_guess && exchange->connection->tcp)
         refuse_guess(exchange);
 }
 
@@ -246,8 +265,8 @@ static struct guard_verdict check_access(struct connection *c, const struct http
     }
     /* Only programs of this user may exchange a code for a token. */
     bool is_open = !found && !header && c->op && c->op->open;
-    if (is_open && c->op->writes && tcp_peer_end(c->fd, &end) == 0 && end.user != geteuid()
-        && end.user != 0)
+    if (is_open && c->op->writes && !c->op->form && tcp_peer_end(c->fd, &end) == 0
+        && end.user != geteuid() && end.user != 0)
         return (struct guard_verdict){ 403, "refused",
                                        "this link is for programs of the user that asked for it" };
     if (is_open)
@@ -334,7 +353,8 @@ static int take_params(const struct op *op, const struct http_request *request, 
     if (r >= 0 && request->query)
         r = op_take_query(op, request->query, params, err);
     if (r >= 0 && request->body.length > 0)
-        r = op_take_body(op, request->body.text, request->body.length, params, err);
+        r = (op->form && guard_is_form(request) ? op_take_form : op_take_body)(
+            op, request->body.text, request->body.length, params, err);
     return r;
 }
 
@@ -389,6 +409,22 @@ static void submit(struct connection *c, struct exchange *exchange, json_t *para
     op_submit(call);
 }
 
+static void refuse_params(struct exchange *exchange, const struct op *op, const struct error *err) {
+    _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
+    bool is_page = op->answer == OP_ANSWER_PAGE;
+    if (is_page) {
+        op_print_error_page(err, &body);
+    } else {
+        op_print_error(err, &body);
+        strbuf_putc(&body, '\n');
+    }
+    answer(exchange, &(struct response){ .status = op_error_status(err->code),
+                                         .type = is_page ? HTML_TYPE : JSON_TYPE,
+                                         .headers = is_page ? LINK_HEADERS : NULL,
+                                         .body = strbuf_text(&body),
+                                         .size = body.length });
+}
+
 void route_request(struct connection *c) {
     const struct http_request *request = &c->parser.request;
     json_t *params = TAKE_PTR(c->params);
@@ -419,11 +455,7 @@ void route_request(struct connection *c) {
         r = op_check(c->op, params, &err);
     if (r < 0) {
         json_decref(params);
-        _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
-        op_print_error(&err, &body);
-        strbuf_putc(&body, '\n');
-        exchange_answer(exchange, op_error_status(err.code), JSON_TYPE, strbuf_text(&body),
-                        body.length);
+        refuse_params(exchange, c->op, &err);
         return;
     }
     exchange->kind = kind;

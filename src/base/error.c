@@ -17,7 +17,6 @@ int error_set(struct error *err, int code, const char *format, ...) {
     char text[ERROR_TEXT_MAX];
     va_list args;
     va_start(args, format);
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     memcpy(err->text, text, strlen(text) + 1);
@@ -37,7 +36,6 @@ int error_prefix(struct error *err, const char *format, ...) {
     char prefix[ERROR_TEXT_MAX - 2]; /* the ": " always fits */
     va_list args;
     va_start(args, format);
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
     (void)vsnprintf(prefix, sizeof(prefix), format, args);
     va_end(args);
     return error_set(err, err->code, "%s: %s", prefix, err->text);

@@ -41,6 +41,13 @@ void strbuf_clear(struct strbuf *buf) {
     buf->text[0] = '\0';
 }
 
+void strbuf_cut(struct strbuf *buf, size_t length) {
+    if (length >= buf->length)
+        return;
+    buf->length = length;
+    buf->text[length] = '\0';
+}
+
 void strbuf_add(struct strbuf *buf, const char *bytes, size_t size) {
     strbuf_reserve(buf, size);
     if (size > 0)

@@ -18,6 +18,7 @@ struct strbuf {
 
 void strbuf_finish(struct strbuf *buf); /* safe on a zeroed buffer; usable with _cleanup_ */
 void strbuf_clear(struct strbuf *buf);  /* keeps the memory */
+void strbuf_cut(struct strbuf *buf, size_t length); /* keeps this many bytes, if it has more */
 void strbuf_add(struct strbuf *buf, const char *bytes, size_t size);
 void strbuf_puts(struct strbuf *buf, const char *text);
 void strbuf_putc(struct strbuf *buf, char c);

@@ -141,30 +141,46 @@ bool hours_are_open(const struct hours *hours, const struct zone *zone, int64_t 
     return false;
 }
 
-static int64_t earlier_change(const struct hours *hours, const struct zone *zone, int64_t utc,
-                              int64_t candidate, int64_t best) {
-    bool is_change = candidate > utc && candidate < best
-                     && hours_are_open(hours, zone, candidate) != hours_are_open(hours, zone, utc);
-    return is_change ? candidate : best;
+struct search {
+    const struct hours *hours;
+    const struct zone *zone;
+    int64_t after, best;
+    bool open; /* at `after` */
+};
+
+static void try_change(struct search *x, int64_t candidate) {
+    if (candidate > x->after && candidate < x->best
+        && hours_are_open(x->hours, x->zone, candidate) != x->open)
+        x->best = candidate;
 }
 
 /* The state changes only at a begin or an end of a window, or when clocks change. Every week is the
- * same, so a change is within 8 days, or a clock change away. */
+ * same, so a change is within 8 days, or a clock change away. A day that begins a day after the
+ * change that was found has no earlier one, whatever clocks do. */
 int64_t hours_next_change(const struct hours *hours, const struct zone *zone, int64_t utc) {
-    int64_t best = INT64_MAX, today = zone_local(zone, utc);
+    struct search x = { .hours = hours,
+                        .zone = zone,
+                        .after = utc,
+                        .best = INT64_MAX,
+                        .open = hours_are_open(hours, zone, utc) };
+    int64_t today = zone_local(zone, utc);
     today -= (today % DAY + DAY) % DAY;
-    for (int day = -2; day <= 9; day++)
+    for (int day = -2; day <= 9; day++) {
+        int64_t begin = today + (int64_t)day * DAY;
+        if (x.best != INT64_MAX && begin > zone_local(zone, x.best) + DAY)
+            break;
         for (size_t i = 0; i < hours->count; i++) {
             const struct hours_window *w = &hours->windows[i];
             int64_t ends[] = { w->begin * 60, w->end * 60 };
             for (size_t k = 0; k < 2; k++) {
-                struct zone_moment m = zone_find(zone, today + (int64_t)day * DAY + ends[k]);
-                best = earlier_change(hours, zone, utc, m.first, best);
-                best = earlier_change(hours, zone, utc, m.second, best);
+                struct zone_moment m = zone_find(zone, begin + ends[k]);
+                try_change(&x, m.first);
+                try_change(&x, m.second);
             }
         }
+    }
     int64_t clocks = zone_next_change(zone, utc);
-    for (int i = 0; i < 2 && clocks < best; i++, clocks = zone_next_change(zone, clocks))
-        best = earlier_change(hours, zone, utc, clocks, best);
-    return best;
+    for (int i = 0; i < 2 && clocks < x.best; i++, clocks = zone_next_change(zone, clocks))
+        try_change(&x, clocks);
+    return x.best;
 }

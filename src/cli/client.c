@@ -345,8 +345,7 @@ void client_set_key(struct client *client, const char *key) {
     memcpy(client->key, key, strlen(key) + 1);
 }
 
-/* 128 random bits, unique per call. */
-static void make_key(char key[33]) {
+void client_make_key(char key[CLIENT_KEY_SIZE]) {
     unsigned char bytes[16];
     random_bytes(bytes, sizeof(bytes));
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -609,7 +608,7 @@ int client_call(struct client *client, const char *method, const char *path, jso
     bool is_post = strcmp(method, "POST") == 0;
     char *text = body ? json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     if (!client->key[0])
-        make_key(client->key);
+        client_make_key(client->key);
     assert(!body || text); /* json_dumps fails only for scalars */
     json_decref(body);
     const char *sent = text ? text : is_post ? "{}" : NULL;

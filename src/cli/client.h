@@ -90,8 +90,11 @@ int client_status(const struct client *client);
 const char *client_text(const struct client *client);                     /* the raw body */
 const char *client_header(const struct client *client, const char *name); /* or NULL */
 
-/* Sets the key of the next POST: 8 to 128 printable characters, no spaces. */
+/* Sets the key of the next POST: 8 to 128 printable characters, no spaces. Without it, each call has
+ * a new one. */
 void client_set_key(struct client *client, const char *key);
+#define CLIENT_KEY_SIZE 33u
+void client_make_key(char key[CLIENT_KEY_SIZE]); /* 128 random bits */
 void client_set_timeout(struct client *client, time_ms timeout);
 /* Inside a run: its name ("web-17.2", SLUICE_RUN), sent with every request; NULL: none. */
 void client_set_run(struct client *client, const char *run);

@@ -79,7 +79,8 @@ void formula_values_finish(struct formula_values *values) {
 }
 
 /* Takes both texts. */
-static void add_value(struct formula_values *values, char *name, char *value, bool offered) {
+static void add_value(struct formula_values *values, const char *name, const char *value,
+                      bool offered) {
     values->items =
         xgrow(values->items, &values->capacity, values->count + 1, sizeof(*values->items));
     values->items[values->count++] = (struct formula_value){ name, value, offered };

@@ -84,7 +84,7 @@ static void begin_project(struct listing *l, const char *project) {
 static void print_task(struct listing *l, const json_t *task) {
     if (l->call->json) {
         strbuf_puts(&l->out, l->listed > 0 ? ",\n" : "\n");
-        print_value(&l->out, task);
+        output_add_json(task, &l->out);
     } else if (cmd_has(l->call, "ids")) {
         print_line(&l->out, get_text(task, "id", "?"), 0);
         strbuf_putc(&l->out, '\n');
@@ -143,7 +143,7 @@ static void print_end(struct listing *l) {
     if (l->call->json) {
         strbuf_puts(&l->out, l->listed > 0 ? "\n],\n\"next\":" : "],\n\"next\":");
         json_auto_t *next = l->next.length > 0 ? json_string(strbuf_text(&l->next)) : json_null();
-        print_value(&l->out, next);
+        output_add_json(next, &l->out);
         strbuf_puts(&l->out, "}\n");
     } else if (cmd_has(l->call, "ids")) {
         return;
@@ -191,6 +191,7 @@ const struct cmd cmd_list = {
         { "group", 'g', "NAME", "only of this group", "group" },
         { "parent", 0, "ID", "only the children of this task", "parent" },
         { "external-id", 0, "TEXT", "only those with this name elsewhere", "external_id" },
+        { "schedule", 0, "NAME", "only those that this schedule has added", "schedule" },
         { "order", 'o', "ORDER", "new (first), old or queue: as they would start", "order" },
         { "limit", 'n', "N", "at most so many; 50 if not given" },
         { "all", 0, NULL, "every one, finished ones too" },

@@ -131,7 +131,7 @@ static int try_request(struct stdio *s, const struct mcp_question *question, con
         } else if (strcmp(param->place, "query") == 0) {
             _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
             if (!json_is_string(value))
-                print_value(&text, value);
+                output_add_json(value, &text);
             client_query(&full, name,
                          text.length > 0 ? strbuf_text(&text) : json_string_value(value));
         }

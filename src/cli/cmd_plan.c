@@ -598,7 +598,7 @@ static void print_listing_json(struct listing *l) {
                       (json_int_t)row.depth, "iteration", (json_int_t)row.iteration, "runnable",
                       row.reason == NULL, "reason", row.reason);
         strbuf_puts(&l->out, i ? ",\n" : "\n");
-        print_value(&l->out, value);
+        output_add_json(value, &l->out);
         json_decref(value);
         output_some(&l->out);
     }

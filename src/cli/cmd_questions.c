@@ -3,7 +3,8 @@
  * `ask` runs inside a run and never starts a daemon: a run must not become its parent. With --wait
  * the daemon delays its answer, for at most an hour, so a longer wait needs several requests. The
  * same question asked again is the same question, so a request can be repeated after a restart of
- * the daemon. */
+ * the daemon. It is repeated with the same key: if the answer was marked as used but never arrived,
+ * the daemon sends it again. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define WAIT_MAX     (30 * 24 * 3600)
 #define REQUEST_MAX  MINUTES(60)
 #define ANSWER_GRACE SECONDS(60) /* how late an answer may be */
+#define RESTART_TIME SECONDS(30) /* a daemon that was killed is started again */
 
 /* --- ask ------------------------------------------------------------------------------------- */
 
@@ -25,7 +27,10 @@ struct asking {
     const struct cmd_call *call;
     struct request req;
     json_t *body;
-    time_ms deadline; /* steady clock: when it stops waiting; 0: does not wait */
+    time_ms deadline;          /* steady clock: when it stops waiting; 0: does not wait */
+    time_ms span;              /* how long the current request waits */
+    char key[CLIENT_KEY_SIZE]; /* of the current request; "": the next one is a new one */
+    time_ms lost_at;           /* when it stops waiting for a daemon */
     struct daemon_lost lost;
 };
 
@@ -84,12 +89,15 @@ static int post_question(struct asking *a) {
         if (r < 0)
             return r;
     }
+    if (!a->key[0]) { /* a request that is repeated must not change */
+        client_make_key(a->key);
+        a->span = time_min(REQUEST_MAX, time_max(0, a->deadline - clock_read_steady()));
+    }
+    client_set_key(a->req.client, a->key);
     json_t *body = json_copy(a->body);
     if (a->deadline > 0) {
-        time_ms left = time_max(0, a->deadline - clock_read_steady());
-        time_ms span = time_min(REQUEST_MAX, left);
-        client_set_timeout(a->req.client, span + ANSWER_GRACE);
-        json_object_set_new(body, "wait_s", json_integer((json_int_t)((span + 999) / 1000)));
+        client_set_timeout(a->req.client, a->span + ANSWER_GRACE);
+        json_object_set_new(body, "wait_s", json_integer((json_int_t)((a->span + 999) / 1000)));
     }
     return request_try_post(&a->req, body, strbuf_text(&path));
 }
@@ -101,11 +109,13 @@ static bool is_lost(const struct request *req) {
                : code == -ESHUTDOWN || code == -ECONNREFUSED;
 }
 
-/* Only a call that waits outlives the daemon: any other one would leave the agent waiting. */
+/* A call that waits outlives the daemon. Any other one only outlives a restart: a longer wait would leave the agent
+ * waiting. */
 static int ask(struct asking *a) {
     for (;;) {
         if (post_question(a) == 0) {
             a->lost.since = 0;
+            a->key[0] = '\0';
             bool is_open = member_is(a->req.answer, "state", "open");
             if (!is_open || clock_read_steady() >= a->deadline)
                 return CMD_OK;
@@ -113,8 +123,8 @@ static int ask(struct asking *a) {
         }
         if (!is_lost(&a->req))
             return request_failed(&a->req);
-        if (a->deadline == 0
-            || daemon_lost_retry(&a->lost, "the question stays open") >= a->deadline) {
+        if (daemon_lost_retry(&a->lost, a->deadline ? "the question stays open" : NULL)
+            >= a->lost_at) {
             cmd_warn("%s", a->req.err.text);
             return CMD_NO_DAEMON;
         }
@@ -141,6 +151,7 @@ static int cmd_ask_run(const struct cmd_call *call) {
     struct asking a = { .call = call, .body = body };
     if (wait > 0)
         a.deadline = time_add(clock_read_steady(), SECONDS(wait));
+    a.lost_at = wait > 0 ? a.deadline : time_add(clock_read_steady(), RESTART_TIME);
     code = ask(&a);
     if (code == CMD_OK && call->json)
         (void)request_print(&a.req);

@@ -88,6 +88,15 @@ static void print_done(const struct resource_verb *verb, const char *name, const
     strbuf_putc(out, '\n');
 }
 
+/* The current run is recorded as the one that paused. */
+static void name_the_run(struct request *req) {
+    const char *run = cmd_env("SLUICE_RUN");
+    for (const char *c = run; c && *c; c++)
+        if (!isgraph((unsigned char)*c))
+            run = NULL;
+    client_set_run(req->client, run);
+}
+
 static int verb_run(const struct cmd_call *call) {
     const struct resource_verb *verb = call->cmd->data;
     _cleanup_(request_finish) struct request req = { 0 };
@@ -97,14 +106,8 @@ static int verb_run(const struct cmd_call *call) {
                                                      : "the name of a project is empty");
     if (code == CMD_OK)
         code = request_open(&req, REQUEST_START);
-    if (code == CMD_OK && !verb->after) {
-        /* The current run is recorded as the one that paused. */
-        const char *run = cmd_env("SLUICE_RUN");
-        for (const char *c = run; c && *c; c++)
-            if (!isgraph((unsigned char)*c))
-                run = NULL;
-        client_set_run(req.client, run);
-    }
+    if (code == CMD_OK && !verb->after)
+        name_the_run(&req);
     for (size_t i = 0; code == CMD_OK && (i == 0 || i < call->arg_count); i++) {
         _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
         const char *name = call->arg_count > 0 ? call->args[i] : NULL;
@@ -146,6 +149,11 @@ static void put_command(struct strbuf *out, const json_t *item, time_ms now) {
     strbuf_puts(out, out->length > 0 ? "" : get_text(item, "program", ""));
 }
 
+static void put_closed_until(struct strbuf *out, const json_t *item, time_ms now) {
+    if (get_int(item, "closed_until", 0) > 0 || !print_off_hours(out, item, ", ", now))
+        strbuf_puts(out, cell_when(item, "closed_until", now).text);
+}
+
 static const struct column agent_columns[] = {
     { "NAME", "name" },
     { "USED", .kind = CELL_NUMBER, .put = put_used },
@@ -153,7 +161,7 @@ static const struct column agent_columns[] = {
     { "ADAPTER", "adapter" },
     { "LIMITER", "limiter" },
     { "FAILOVER", "failover", CELL_WORDS },
-    { "CLOSED UNTIL", "closed_until", CELL_WHEN },
+    { "CLOSED UNTIL", .put = put_closed_until },
     { "FOUND", .put = put_found },
     { "COMMAND", .put = put_command },
     { NULL },
@@ -321,12 +329,15 @@ const struct cmd cmd_limiter = {
 };
 
 static void put_project_state(struct strbuf *out, const json_t *project, time_ms now) {
-    (void)now;
+    bool paused = get_true(project, "paused"),
+         inactive = json_is_false(json_object_get(project, "active"));
+    if (!paused && !inactive && print_off_hours(out, project, ", opens ", now))
+        return;
     strbuf_puts(out, member_is(project, "pause_reason", "section_removed")
                          ? "paused, section removed"
-                     : get_true(project, "paused")                       ? "paused"
-                     : json_is_false(json_object_get(project, "active")) ? "inactive"
-                                                                         : "active");
+                     : paused   ? "paused"
+                     : inactive ? "inactive"
+                                : "active");
 }
 
 static const struct column project_columns[] = {
@@ -372,11 +383,23 @@ static void show_money(const json_t *p, struct strbuf *out) {
     show_line(out, "usd", strbuf_text(&used));
 }
 
+/* "mon-fri 22:00-07:00 Europe/Berlin; closed, opens in 9 h". */
+static void show_hours(const json_t *p, struct strbuf *out) {
+    const json_t *hours = json_object_get(p, "hours");
+    _cleanup_(strbuf_finish) struct strbuf line = STRBUF_INIT;
+    if (!json_is_object(hours))
+        return;
+    const char *zone = get_text(hours, "timezone", "");
+    strbuf_printf(&line, "%s%s%s; ", get_text(hours, "when", "?"), *zone ? " " : "", zone);
+    print_hours_state(&line, hours, clock_read());
+    show_line(out, "hours", strbuf_text(&line));
+}
+
 static void print_project(const struct cmd_call *call, const json_t *p, struct strbuf *out) {
     (void)call;
     sanitize_line(get_text(p, "name", ""), out);
     strbuf_puts(out, " (");
-    put_project_state(out, p, 0);
+    put_project_state(out, p, clock_read());
     print_paused_by(out, p, clock_read());
     strbuf_puts(out, ")\n");
     show_line(out, "prefix", get_text(p, "prefix", ""));
@@ -386,6 +409,7 @@ static void print_project(const struct cmd_call *call, const json_t *p, struct s
     show_line(out, "budget", cell_cap(p, "budget").text);
     show_line(out, "tokens", cell_number(p, "tokens").text);
     show_money(p, out);
+    show_hours(p, out);
     show_line(out, "share", cell_percent(p, "share").text);
     show_line(out, "target", cell_percent(p, "target").text);
     if (get_true(p, "coordination"))

@@ -98,6 +98,12 @@ static void print_schedule(const struct cmd_call *call, const json_t *s, struct 
     show_line(out, "timezone", get_text(s, "timezone", "of the system"));
     show_line(out, "task", get_text(s, "task", NULL));
     show_line(out, "file", get_text(s, "file", NULL));
+    show_line(out, "formula", get_text(s, "formula", NULL));
+    if (get_text(s, "backup", NULL)) {
+        show_line(out, "backup", get_text(s, "backup", NULL));
+        cmd_put_line(out, "  %-10s %" PRId64, "keep", get_int(s, "keep", 0));
+        show_line(out, "last", get_text(s, "last_backup", NULL));
+    }
     show_line(out, "overlap", get_text(s, "overlap", NULL));
     show_line(out, "catch_up", get_text(s, "catch_up", NULL));
     show_line(out, "next",
@@ -137,10 +143,9 @@ static void print_next(const struct cmd_call *call, const json_t *answer, struct
 
 /* Options and the settings of schedules.NAME that they set. */
 static const char *const settings_of_options[][2] = {
-    { "cron", "cron" },         { "every", "every" },
-    { "timezone", "timezone" }, { "overlap", "overlap" },
-    { "catch-up", "catch_up" }, { "catch-up-max", "catch_up_max_s" },
-    { "jitter", "jitter_s" },   { NULL },
+    { "cron", "cron" },       { "every", "every" },       { "timezone", "timezone" },
+    { "overlap", "overlap" }, { "catch-up", "catch_up" }, { "catch-up-max", "catch_up_max_s" },
+    { "jitter", "jitter_s" }, { "keep", "keep" },         { NULL },
 };
 
 /* A date is read in the time zone of the schedule, by the daemon; 18:30 and 2h are local. */
@@ -165,18 +170,26 @@ static int take_at(const struct cmd_call *call, json_t *body) {
     return CMD_OK;
 }
 
-static int take_file(const struct cmd_call *call, json_t *body) {
+static const char *const sources[] = { "file", "formula", "backup" };
+
+/* `option`: --file, --formula or --backup, a path. */
+static int take_path(const struct cmd_call *call, const char *option, json_t *body) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
     struct error err = { 0 };
+    bool is_file = strcmp(option, "backup") != 0;
     for (const struct cmd_option *o = call->cmd->options; o->name; o++)
         if (o->member && cmd_has(call, o->name))
-            return cmd_usage_error(
-                call->cmd, "option '--%s' does not go with --file: write it there", o->name);
+            return cmd_usage_error(call->cmd, "option '--%s' does not go with --%s%s", o->name,
+                                   option, is_file ? ": write it there" : "");
     if (call->arg_count > 1)
-        return cmd_usage_error(call->cmd, "'%s' does not go with --file", call->args[1]);
-    if (cmd_absolute_path(cmd_value(call, "file"), &path, &err) < 0)
+        return cmd_usage_error(call->cmd, "'%s' does not go with --%s", call->args[1], option);
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+        if (cmd_has(call, sources[i]) && strcmp(sources[i], option) != 0)
+            return cmd_usage_error(call->cmd, "--%s and --%s cannot be used together", option,
+                                   sources[i]);
+    if (cmd_absolute_path(cmd_value(call, option), &path, &err) < 0)
         return cmd_error(&err);
-    set_text(body, "file", strbuf_text(&path));
+    set_text(body, option, strbuf_text(&path));
     return CMD_OK;
 }
 
@@ -194,6 +207,24 @@ static int take_task(const struct cmd_call *call, json_t *body) {
     return CMD_OK;
 }
 
+static int take_source(const struct cmd_call *call, json_t *body) {
+    const char *var;
+    json_t *vars = json_array();
+    for (size_t i = 0; (var = cmd_value_at(call, "var", i)); i++)
+        json_array_append_new(vars, json_text(var));
+    if (json_array_size(vars) > 0) {
+        _cleanup_(freep) char *text = json_dumps(vars, JSON_COMPACT);
+        set_text(body, "vars", text);
+    }
+    json_decref(vars);
+    if (cmd_has(call, "var") && !cmd_has(call, "formula"))
+        return cmd_usage_error(call->cmd, "--var needs --formula, which has the variables");
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+        if (cmd_has(call, sources[i]))
+            return take_path(call, sources[i], body);
+    return take_task(call, body);
+}
+
 static int add_run(const struct cmd_call *call) {
     _cleanup_(request_finish) struct request req = { 0 };
     json_auto_t *body = json_object();
@@ -205,7 +236,7 @@ static int add_run(const struct cmd_call *call) {
     if (code == CMD_OK)
         code = take_at(call, body);
     if (code == CMD_OK)
-        code = cmd_has(call, "file") ? take_file(call, body) : take_task(call, body);
+        code = take_source(call, body);
     if (code == CMD_OK)
         code = request_post(&req, json_incref(body), "/v1/schedules");
     if (request_ended(call, &req, &code))
@@ -226,6 +257,10 @@ static const struct cmd_option add_options[] = {
     { "jitter", 0, "SPAN", "delay each due time by up to this" },
     { "paused", 0, NULL, "add it paused" },
     { "file", 'f', "FILE", "add the tasks of this file at each due time" },
+    { "formula", 0, "FILE", "add the steps of this formula at each due time" },
+    { "var", 0, "NAME=VALUE", "a variable of --formula; repeatable" },
+    { "backup", 0, "DIRECTORY", "write a backup there at each due time" },
+    { "keep", 0, "N", "how many backups are kept; 7" },
     { "project", 'p', "NAME", "the project it belongs to", "project" },
     { "agent", 'a', "NAME", "give the words to this agent as a prompt", "agent" },
     { "prompt", 0, "TEXT", "the prompt", "prompt" },

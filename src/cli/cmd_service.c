@@ -51,7 +51,7 @@ static int run_tool(const char *tool, const char *const *argv, struct strbuf *ou
 /* `words` follow "systemctl --user". */
 static int run_systemctl(const char *const *words, struct strbuf *out, struct error *err) {
     const char *argv[WORDS_MAX + 3] = { "systemctl", "--user" };
-    for (size_t i = 0; words[i] && i < WORDS_MAX; i++)
+    for (size_t i = 0; i < WORDS_MAX && words[i]; i++)
         argv[i + 2] = words[i];
     return run_tool("systemctl", argv, out, err);
 }

@@ -93,7 +93,7 @@ static void put_value(struct strbuf *out, const json_t *value) {
     } else if (json_is_object(value)) {
         put_pairs(out, "", value);
     } else {
-        print_value(out, value);
+        output_add_json(value, out);
     }
 }
 
@@ -183,6 +183,11 @@ static void put_workspace(struct sheet *s, const json_t *task) {
     if (branch)
         put_field(s, "branch", "%s, from %s%s%s", branch, get_text(works_in, "base", "?"),
                   strcmp(merge, "none") ? ", merge " : "", strcmp(merge, "none") ? merge : "");
+    const char *conflict = get_text(works_in, "conflict", NULL);
+    if (conflict)
+        put_field(s, "conflict", "with %.12s of %s; %s", conflict, get_text(works_in, "base", "?"),
+                  json_is_object(json_object_get(task, "run")) ? "this run repairs it"
+                                                               : "its next run repairs it");
     put_member(s, "now", json_object_get(task, "run"), "doing");
 }
 

@@ -248,6 +248,18 @@ static void add_budget(struct screen *s, const json_t *item) {
         add_limit(s, strbuf_text(&key), usd_used, usd_cap, LIMIT_MONEY, &money);
 }
 
+/* Those that are closed, or all. */
+static void add_hours(struct screen *s, const json_t *item) {
+    _cleanup_(strbuf_finish) struct strbuf state = STRBUF_INIT;
+    _cleanup_(freep) char *key =
+        xasprintf("hours:%s:%s", get_text(item, "scope", "?"), get_text(item, "name", "?"));
+    bool open = get_true(item, "open");
+    if (open && !s->all)
+        return;
+    print_hours_state(&state, item, s->now);
+    add_limit(s, key, -1, -1, open ? LIMIT_OPEN : LIMIT_CLOSED, &state);
+}
+
 static void fill_limits(struct screen *s) {
     EACH_ITEM(item, json_object_get(s->status, "limits")) {
         /* Limiters have more members and follow. */
@@ -256,6 +268,9 @@ static void fill_limits(struct screen *s) {
     }
     EACH_ITEM(item, json_object_get(s->status, "limiters")) {
         add_runs_limit(s, "limiter:", item);
+    }
+    EACH_ITEM(item, json_object_get(s->status, "hours")) {
+        add_hours(s, item);
     }
     EACH_ITEM(item, json_object_get(s->status, "budgets")) {
         add_budget(s, item);
@@ -276,7 +291,7 @@ static void put_data(struct strbuf *out, const json_t *event, time_ms now) {
         else if (strcmp(key, "until") == 0 || strcmp(key, "resets_at") == 0)
             strbuf_puts(out, print_when(json_integer_value(value), now).text);
         else
-            print_value(out, value);
+            output_add_json(value, out);
     }
     strbuf_puts(out, out->length > 0 ? "" : EMPTY);
 }

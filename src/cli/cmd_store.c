@@ -26,11 +26,54 @@ static void print_backup(const struct cmd_call *call, const json_t *answer, stru
                  get_int(answer, "took_ms", 0));
 }
 
-const struct cmd cmd_backup = { "backup",
-                                REQUEST_COMMAND("/v1/backup", .is_post = true,
-                                                .timeout = BACKUP_TIMEOUT, .body = add_backup_path,
-                                                .print = print_backup),
-                                .min_args = 1, .max_args = 1 };
+/* Adds a schedule. */
+static int schedule_backup(const struct cmd_call *call) {
+    static const char *const settings[][2] = { { "every", "every" }, { "keep", "keep" }, { NULL } };
+    _cleanup_(request_finish) struct request req = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    json_auto_t *body = json_object();
+    const char *name = cmd_value(call, "name") ? cmd_value(call, "name") : "backup";
+    struct error err = { 0 };
+    if (cmd_absolute_path(call->args[0], &path, &err) < 0)
+        return cmd_error(&err);
+    set_text(body, "name", name);
+    set_text(body, "backup", strbuf_text(&path));
+    request_take_options(call, settings, body);
+    int code = request_check_name(call, name);
+    if (code == CMD_OK)
+        code = request_post(&req, json_incref(body), "/v1/schedules");
+    if (request_ended(call, &req, &code))
+        return code;
+    return cmd_print_line("schedule %s added: every %s to %s, %" PRId64 " are kept", name,
+                          cmd_value(call, "every"), strbuf_text(&path),
+                          get_int(req.answer, "keep", 0));
+}
+
+static const struct request_command backup_now = {
+    "/v1/backup",          .is_post = true, .timeout = BACKUP_TIMEOUT, .body = add_backup_path,
+    .print = print_backup,
+};
+
+static int backup_run(const struct cmd_call *call) {
+    if (cmd_has(call, "every"))
+        return schedule_backup(call);
+    if (cmd_has(call, "keep") || cmd_has(call, "name"))
+        return cmd_usage_error(call->cmd, "'--%s' goes with --every",
+                               cmd_has(call, "keep") ? "keep" : "name");
+    return request_run(call);
+}
+
+const struct cmd cmd_backup = {
+    "backup",
+    backup_run,
+    1,
+    1,
+    .data = &backup_now,
+    .options = CMD_OPTIONS(
+        { "every", 0, "SPAN", "FILE is a directory: write a backup there again and again" },
+        { "keep", 0, "N", "with --every: how many are kept; 7" },
+        { "name", 0, "NAME", "with --every: the name of the schedule; backup" }),
+};
 
 static int cmd_restore_run(const struct cmd_call *call) {
     if (!cmd_has(call, "yes"))

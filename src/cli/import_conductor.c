@@ -198,7 +198,7 @@ static void set_variables(json_t *item, const json_t *config) {
     json_auto_t *env = json_object();
     EACH_MEMBER(name, value, config) {
         _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
-        print_value(&text, value);
+        output_add_json(value, &text);
         json_object_set_new(
             env, name, json_is_string(value) ? json_incref(value) : json_text(strbuf_text(&text)));
     }

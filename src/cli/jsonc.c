@@ -126,6 +126,10 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
+static bool is_space(char c) {
+    return is_blank(c) || c == '\r' || c == '\n';
+}
+
 /* The indentation of the line that contains `at`. */
 static void line_indent(const struct strbuf *text, size_t at, struct strbuf *out) {
     size_t from = at, to;
@@ -198,7 +202,7 @@ static void insert(const struct strbuf *text, const struct jsonc_object *in, con
     json_auto_t *key = json_string(name);
     bool lines = !in->has_members || has_newline(text, in->all);
     size_t end = in->all.to - 1;
-    while (end > in->all.from + 1 && memchr(" \t\r\n", text->text[end - 1], 4))
+    while (end > in->all.from + 1 && is_space(text->text[end - 1]))
         end--;
     line_indent(text, in->all.from, &own);
     if (in->has_members && is_first_of_line(text, in->key)) {

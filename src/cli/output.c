@@ -146,11 +146,15 @@ static int dump_piece(const char *bytes, size_t size, void *out) {
 }
 
 /* 15 digits: 0.1 stays 0.1 instead of 0.10000000000000001. */
-void output_put_json(const json_t *value, struct strbuf *out) {
+void output_add_json(const json_t *value, struct strbuf *out) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     (void)json_dump_callback(value, dump_piece, &text,
                              JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     json_escape_controls(strbuf_text(&text), text.length, out);
+}
+
+void output_put_json(const json_t *value, struct strbuf *out) {
+    output_add_json(value, out);
     strbuf_putc(out, '\n');
 }
 

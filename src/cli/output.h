@@ -62,7 +62,9 @@ void output_row_in(const struct output_column *columns, size_t count, const char
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Any value on one line. */
+/* Any value on one line, with controls escaped (utf8_is_control); without a newline. */
+void output_add_json(const json_t *value, struct strbuf *out);
+/* The same and a newline. */
 void output_put_json(const json_t *value, struct strbuf *out);
 /* The same to stdout; takes `value`. Returns CMD_OK. */
 int output_json(json_t *value);

@@ -301,7 +301,7 @@ bool preflight_guess_box(void) {
 
 void preflight_all(const struct config *config, const json_t *listed, bool auto_box,
                    bool with_versions, preflight_each each, void *ctx) {
-    struct preflight all[AGENTS_MAX];
+    struct preflight all[AGENTS_MAX] = { 0 };
     size_t count = 0, named = config_agent_count(config);
     for (size_t i = 0; count < AGENTS_MAX; i++) {
         const char *name = i < named ? config_agent_name(config, i) : agent_builtin(i - named);

@@ -144,6 +144,25 @@ void print_windows(struct strbuf *out, const json_t *limiter, time_ms now) {
     }
 }
 
+void print_hours_state(struct strbuf *out, const json_t *hours, time_ms now) {
+    bool open = get_true(hours, "open");
+    time_ms until = get_int(hours, "until", 0);
+    strbuf_puts(out, open ? "open" : "closed");
+    if (until > now)
+        strbuf_printf(out, ", %s %s", open ? "closes" : "opens", print_when(until, now).text);
+}
+
+bool print_off_hours(struct strbuf *out, const json_t *item, const char *opens, time_ms now) {
+    const json_t *hours = json_object_get(item, "hours");
+    time_ms until = get_int(hours, "until", 0);
+    if (!json_is_object(hours) || get_true(hours, "open"))
+        return false;
+    strbuf_puts(out, "off hours");
+    if (until > now)
+        strbuf_printf(out, "%s%s", opens, print_when(until, now).text);
+    return true;
+}
+
 int print_limit_urgency(const char *key, int64_t used, int64_t cap, bool closed) {
     if (strcmp(key, "runs") == 0)
         return 1000;
@@ -223,12 +242,6 @@ void print_wrapped(struct strbuf *out, const char *text, size_t at, unsigned lin
         rest += length + (rest[length] == ' ');
     }
     print_line(out, rest, width - at);
-}
-
-void print_value(struct strbuf *out, const json_t *value) {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-    strbuf_puts(out, text ? text : "null");
-    free(text);
 }
 
 size_t print_width(void) {
@@ -343,7 +356,7 @@ void rows_add(struct rows *rows, const char *const *cells) {
 
 void rows_add_item(struct rows *rows, const json_t *item, time_ms now) {
     struct strbuf texts[ROWS_COLUMNS_MAX] = { 0 };
-    const char *cells[ROWS_COLUMNS_MAX];
+    const char *cells[ROWS_COLUMNS_MAX] = { NULL };
     for (size_t i = 0; i < rows->column_count; i++) {
         print_cell(&rows->source[i], item, now, &texts[i]);
         cells[i] = strbuf_text(&texts[i]);

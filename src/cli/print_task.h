@@ -28,6 +28,10 @@ struct print_text print_when(time_ms at, time_ms now);
 void print_windows(struct strbuf *out, const json_t *limiter, time_ms now);
 /* "in 2 h, ", "now, " or "": prefix of a forecast's text. */
 struct print_text print_start(const json_t *forecast, time_ms now);
+/* Of an object `hours`: "open, closes in 3 h", "closed, opens in 9 h". */
+void print_hours_state(struct strbuf *out, const json_t *hours, time_ms now);
+/* "off hours, opens in 9 h"; false: the item is inside its hours, or has none. */
+bool print_off_hours(struct strbuf *out, const json_t *item, const char *opens, time_ms now);
 /* As print_when, for the past: "3 m ago", "just now". */
 struct print_text print_since(time_ms at, time_ms now);
 /* " by ann 2 h ago": who paused it and when, if known. */
@@ -59,8 +63,6 @@ bool print_is_empty(const json_t *task);
 void print_line(struct strbuf *out, const char *text, size_t columns);
 /* Wraps a text from column `at` on: at most `lines` lines, indented by `at`. One line in a pipe. */
 void print_wrapped(struct strbuf *out, const char *text, size_t at, unsigned lines);
-/* JSON without a newline. */
-void print_value(struct strbuf *out, const json_t *value);
 /* The width of the terminal; 0 for a pipe, which gets everything. */
 size_t print_width(void);
 /* Its title, else its prompt or command; NULL: none. */

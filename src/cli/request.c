@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "cli/daemon.h"
 
 static int exit_code(int code) {
@@ -162,7 +163,8 @@ void request_warn_standby(const struct request *req) {
 
 int request_print(const struct request *req) {
     _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
-    strbuf_puts(&out, client_text(req->client));
+    const char *text = client_text(req->client);
+    json_escape_controls(text, strlen(text), &out); /* parts of it are as a submitter wrote them */
     if (out.length == 0 || out.text[out.length - 1] != '\n')
         strbuf_putc(&out, '\n');
     return CMD_OK;

@@ -61,6 +61,18 @@ static void add_limit(json_t *limits, const json_t *item, const char *prefix, co
                     print_limit_urgency(key, used, cap, closed));
 }
 
+/* Those that are closed. */
+static void add_hours(json_t *limits, const json_t *item) {
+    _cleanup_(freep) char *key =
+        xasprintf("hours:%s:%s", get_text(item, "scope", "?"), get_text(item, "name", "?"));
+    if (get_true(item, "open"))
+        return;
+    print_add_limit(limits,
+                    json_pack("{s:s, s:i, s:i, s:s, s:I}", "key", key, "used", -1, "cap", -1,
+                              "state", "closed", "opens_at", (json_int_t)get_int(item, "until", 0)),
+                    print_limit_urgency(key, -1, -1, true));
+}
+
 void top_model_read(struct top_model *model, const json_t *status) {
     top_model_finish(model);
     model->status = sanitized(status);
@@ -72,6 +84,9 @@ void top_model_read(struct top_model *model, const json_t *status) {
     }
     EACH_ITEM(item, json_object_get(model->status, "limiters")) {
         add_limit(model->limits, item, "limiter:", "name");
+    }
+    EACH_ITEM(item, json_object_get(model->status, "hours")) {
+        add_hours(model->limits, item);
     }
     EACH_ITEM(item, json_object_get(model->status, "budgets")) {
         add_limit(model->limits, item, "budget:", "key");

@@ -137,8 +137,7 @@ static void walk_mapping(struct walk *w, const struct yaml_node *mapping) {
         w->joints = before.joints;
         w->outer_mapping = before.outer_mapping;
         w->outer_key = before.outer_key;
-        w->path.length = length;
-        w->path.text[length] = '\0';
+        strbuf_cut(&w->path, length);
     }
 }
 

@@ -133,8 +133,7 @@ static int read_mapping(struct reader *r, const struct yaml_node *mapping) {
         if (result < 0)
             return result;
         r->joints = joints;
-        r->path.length = length;
-        r->path.text[length] = '\0';
+        strbuf_cut(&r->path, length);
     }
     return 0;
 }

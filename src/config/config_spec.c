@@ -65,6 +65,7 @@ void config_agent_spec(const struct config *config, struct core *core, const cha
         *ret = known;
     fill(config, SECTION_AGENTS, name, ret);
     ret->limiter = intern(core, config_text(config, "agents.A.limiter", name));
+    ret->hours = *config_text(config, "agents.A.hours", name) != '\0';
     const char *const *others = NULL;
     size_t count = config_words(config, "agents.A.failover", name, &others);
     ret->failover_count = 0;

@@ -14,6 +14,7 @@
 #include "base/macros.h"
 #include "base/money.h"
 #include "base/time_ms.h"
+#include "calendar/hours.h"
 #include "config/presets.h"
 #include "config/run_settings.h"
 #include "core/fact.h"
@@ -103,6 +104,14 @@ static bool is_host(const char *text) {
     return *text && strlen(text) <= 253 && strspn(text, LETTERS DIGITS ".-:[]") == strlen(text);
 }
 
+/* Of a page: without a path, a user or a query. */
+static bool is_page_url(const char *text) {
+    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
+                    : strncmp(text, "http://", 7) == 0 ? 7
+                                                       : 0;
+    return scheme > 0 && is_host(text + scheme);
+}
+
 /* Used in rows, messages and commands that users type. */
 static bool is_host_name(const char *text) {
     return strlen(text) <= 253 && strspn(text, LETTERS DIGITS ".-_") == strlen(text)
@@ -149,11 +158,18 @@ static bool is_sandbox_path(const char *text) {
     return *text && strcmp(text, "/") != 0 && strlen(text) < 4096;
 }
 
+static bool is_hours(const char *text) {
+    struct error ignored;
+    return hours_parse(text, &(struct hours){ 0 }, &ignored) == 0;
+}
+
 #define FORM(name, ...) static const struct setting_form name##_form = { __VA_ARGS__ }
 FORM(sandbox, is_sandbox_path, "/PATH, ~/PATH or a path in the workspace, without '..'");
 FORM(webhook, is_webhook, "http://…, https://… or unix:/…, without a user name", true);
 FORM(listen, is_listen, "127.0.0.1:PORT or [::1]:PORT", true);
 FORM(http_listen, is_http_listen, "an IP address and a port: 127.0.0.1:7878 or [::1]:7878", true);
+FORM(page_url, is_page_url, "https://HOST or http://HOST, with a port or without, and no path",
+     true);
 FORM(host, is_host, "names of hosts, with a port or without");
 FORM(host_name, is_host_name, "at most 253 letters, digits, dots, hyphens and underscores");
 FORM(daemon_address, is_daemon_address,
@@ -176,6 +192,7 @@ FORM(branch, is_branch, "the name of a branch");
 FORM(copy, copy_pattern_is_valid,
      "paths in the folder of the project, like .env or config/*.local");
 FORM(zone, zoneinfo_is_name, "the name of a time zone, such as Europe/Berlin or UTC", true);
+FORM(hours, is_hours, "days and times, such as: mon-fri 22:00-07:00; sat,sun", true);
 FORM(word, is_word, "1 to 64 letters, digits, hyphens and underscores");
 FORM(prefix, is_prefix,
      "1 to 16 letters, digits and hyphens, with a letter first and after each hyphen");
@@ -237,6 +254,12 @@ static const char *const sandboxes[] = { "auto", "none", "bubblewrap", "podman",
     { .key = group ".env_credential", .section = (section_), WORDS(&credential_form), .standard = "", \
       .text = "Secrets from systemd credentials: the name of the variable, and the name of the " \
               "credential." }
+#define HOURS_ROWS(group, section_, whose) \
+    { .key = group ".hours", .section = (section_), TEXT(&hours_form), .standard = "", \
+      .text = "When tasks of " whose " may start, such as `mon-fri 22:00-07:00; sat,sun`; outside " \
+              "these hours nothing new starts, and what runs goes on. Nothing: always." }, \
+    { .key = group ".timezone", .section = (section_), TEXT(&zone_form), .inherits = "timezone", \
+      .text = "The time zone of `hours`, such as `Europe/Berlin`." }
 #define SANDBOX_LIST_ROW(group, section_, list, whose) \
     { .key = group "." list, .section = (section_), WORDS(&sandbox_form), .standard = "", \
       .text = "Added to `tasks." list "` for runs of " whose "." }

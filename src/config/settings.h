@@ -43,6 +43,8 @@ enum {
     /* Grants rights: cannot be changed over TCP; neither can any text, name or word. */
     SETTING_LOCAL = 1u << 3,
     SETTING_DOLLARS = 1u << 4, /* DECIMAL: a dollar sign may precede it */
+    /* A text that can be changed over TCP: it grants nothing that the scope `admin` does not. */
+    SETTING_REMOTE = 1u << 5,
 };
 
 #define SETTING_AUTO (-1)

@@ -328,12 +328,10 @@ static void end_by_outcome(struct core *c, uint32_t task, const struct fact *fac
         end_unfinished(c, task, fact, REASON_VALIDATION);
     else if (outcome == OUTCOME_CONFLICT && fact->ended.iterates)
         end_unfinished(c, task, fact, REASON_CONFLICT);
-    else if (outcome == OUTCOME_FAILED)
+    else if (outcome == OUTCOME_FAILED || (outcome == OUTCOME_LAUNCH && c->policy.launch_is_failed))
         end_failed(c, task, fact, REASON_RETRIES);
     else if (outcome == OUTCOME_TIMEOUT)
         end_failed(c, task, fact, REASON_TIMEOUT);
-    else if (outcome == OUTCOME_LAUNCH && c->policy.launch_is_failed)
-        end_failed(c, task, fact, REASON_RETRIES);
     else if (outcome == OUTCOME_LAUNCH)
         end_launch(c, task, fact, counts);
     else if (outcome == OUTCOME_LOST)

@@ -143,7 +143,7 @@ static void check_answers(void) {
 }
 
 int main(int argc, char **argv) {
-    struct arguments a;
+    struct arguments a = { 0 };
     int wrong = arguments_read(argc, argv, &a);
     if (wrong > 0) {
         fprintf(stderr, "sluiced: '%s' is no option, or lacks its value; see sluiced --help\n",

@@ -9,6 +9,7 @@
  * The desktop's command is notify-send. It needs a session bus, which a daemon started outside a
  * session does not know: then the user's bus is used, if it exists. Popups are not shown for old
  * events, for example after a night without a daemon. Commands get everything. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -27,6 +28,7 @@
 #include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
+#include "engine/redaction.h"
 #include "executor/helper_process.h"
 #include "os/log.h"
 #include "os/loop.h"
@@ -166,7 +168,9 @@ static void put_group(struct environment *env, const struct notice *n) {
 
 static void put_news(struct environment *env, const struct news *news) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
-    news_print(news, &body);
+    assert(news);                   /* its channel is only for news */
+    news_print(news, false, &body); /* other processes can read an environment */
+    put(env, "SLUICE_NOTIFY_URL", news->url);
     put(env, "SLUICE_NOTIFY_KIND", news_kind_name(news->kind));
     put(env, "SLUICE_NOTIFY_ID", news->id);
     put(env, "SLUICE_NOTIFY_TEXT", news->text);
@@ -295,9 +299,15 @@ static int command_start(const struct notify *n, const struct command *c,
     put_common(&env, n->engine);
     if (c->channel != CHANNEL_DESKTOP)
         (void)config_words(engine_config(n->engine), channel_names[c->channel], NULL, &words);
+    _cleanup_(strbuf_finish) struct strbuf input = STRBUF_INIT;
+    if (c->channel == CHANNEL_COMMAND && c->notice->news->answer_url) {
+        news_print(c->notice->news, true, &input);
+        strbuf_putc(&input, '\n');
+    }
     struct helper_spec spec = { .argv = words ? words : desktop,
                                 .cwd = engine_home(n->engine),
                                 .env = env.pairs,
+                                .input = input.length > 0 ? strbuf_text(&input) : NULL,
                                 .timeout = channel_timeout(n, c->channel),
                                 .output_max = OUTPUT_MAX };
     int r = helper_start(n->loop, &spec, c->ended, c->ctx, ret_helper, err);
@@ -321,13 +331,17 @@ static bool describe_end(const struct notify *n, enum channel channel, const str
     else
         strbuf_printf(out, " ended with exit code %d", end->code);
     bool has_failed = !end->error && !end->timed_out && end->code != 0;
-    size_t size = has_failed ? end->size : 0; /* with the end of its output */
-    while (size > 0 && (unsigned char)end->output[size - 1] <= ' ')
+    _cleanup_(strbuf_finish) struct strbuf output = STRBUF_INIT;
+    if (has_failed) /* with the end of its output, which may have an answer link */
+        strbuf_puts(&output, end->output);
+    if (output.length > 0)
+        engine_redact_in_place(n->engine, output.text);
+    size_t size = output.length;
+    while (size > 0 && (unsigned char)output.text[size - 1] <= ' ')
         size--;
     size_t from = size > SHOWN_MAX ? size - SHOWN_MAX : 0;
     if (size > 0)
-        strbuf_puts(out, ": ");
-    strbuf_add(out, end->output + from, size - from);
+        strbuf_printf(out, ": %.*s", (int)(size - from), output.text + from);
     return !end->error && !end->timed_out && end->code == 0;
 }
 
@@ -367,6 +381,7 @@ static void command_ended(void *ctx, const struct helper_end *end) {
 /* A popup needs a session bus and a recent event. */
 static bool popup_is_pointless(struct notify *n, const struct notice *notice) {
     _cleanup_(strbuf_finish) struct strbuf why = STRBUF_INIT;
+    assert(notice->news); /* its channel is only for news */
     if (loop_now(n->loop) - notice->news->at > STALE)
         return true;
     bool on = channel_is_on(n, CHANNEL_DESKTOP, &why);
@@ -446,7 +461,10 @@ static void handle(void *ctx, const struct event_row *event) {
                       | (news ? 1u << CHANNEL_COMMAND | 1u << CHANNEL_DESKTOP : 0);
     QUEUE_ADD(&n->waiting, entry);
     if (news)
-        news_complete(n->engine, news, entry_is_complete, entry);
+        news_complete(
+            n->engine, news,
+            &(struct news_completion){
+                .wants_link = channel_is_on(n, CHANNEL_COMMAND, NULL), entry_is_complete, entry });
     else
         entry_is_complete(entry);
 }

@@ -6,6 +6,7 @@
  * again if it becomes much longer. */
 #include "daemon/notify_news.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
+#include "engine/questions.h"
 #include "engine/redaction.h"
+#include "ops/op.h"
 
 #define TEXT_MAX 500u /* bytes of one external text */
 #define LONGER   4    /* times as long as the reported pause */
@@ -31,9 +34,21 @@ const char *news_kind_name(enum news_kind kind) {
     return kind_names[kind];
 }
 
+struct completion {
+    struct engine_request request; /* first: cast back from it */
+    struct engine *engine;
+    struct news *news;
+    struct news_completion how;
+    char code[QUESTION_LINK_SIZE]; /* "": no link was made */
+};
+
 struct news *news_free(struct news *n) {
     if (!n)
         return NULL;
+    if (n->linking) { /* the daemon ends */
+        engine_request_abandon(n->linking->engine, &n->linking->request);
+        free(n->linking);
+    }
     arena_finish(&n->arena);
     free(n);
     return NULL;
@@ -175,6 +190,7 @@ static struct news *read_question(const struct engine *engine, const struct even
     if (choices.length > 0)
         strbuf_putc(&choices, ')');
     struct news *n = news_new(NEWS_PERSON, "question");
+    n->is_question = true;
     n->message = clean(n, member(data, "question"));
     engine_task_id(engine, event->task, id);
     _cleanup_(freep) char *text =
@@ -303,19 +319,71 @@ static char *clean_for(const struct engine *engine, struct news *n, const char *
 
 /* --- title and message ------------------------------------------------------------------------ */
 
-struct completion {
-    struct engine *engine;
-    struct news *news;
-    news_completed done;
-    void *ctx;
-};
+static void finish(struct completion *c) {
+    struct news_completion how = c->how;
+    if (!c->news->text)
+        c->news->text = make_text(c->news);
+    explicit_bzero(c->code, sizeof(c->code));
+    free(c);
+    how.done(how.ctx);
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+/* "https://sluice.example.org"; NULL: there is no dashboard. */
+static const char *page_url(const struct engine *engine) {
+    const char *url = config_text(engine_config(engine), "http.url", NULL);
+    const char *listener = engine_tcp_listener_url(engine);
+    return listener && *url ? url : listener;
+}
+
+static void put_encoded(struct strbuf *out, const char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x80 && (isalnum((unsigned char)*text) || strchr("-._", *text)))
+            strbuf_putc(out, *text);
+        else
+            strbuf_printf(out, "%%%02X", (unsigned char)*text);
+}
+
+static void add_url(const struct engine *engine, struct news *n) {
+    _cleanup_(strbuf_finish) struct strbuf url = STRBUF_INIT;
+    if (!page_url(engine) || !n->task)
+        return;
+    strbuf_printf(&url, "%s/#/task/", page_url(engine));
+    put_encoded(&url, n->task);
+    n->url = arena_strdup(&n->arena, strbuf_text(&url));
+}
+
+static int make_link(struct engine *engine, struct engine_request *request) {
+    struct completion *c = (struct completion *)request;
+    if (!engine_add_link(engine, c->news->number, c->news->at, c->code))
+        c->code[0] = '\0'; /* it is answered already */
+    return 0;
+}
+
+/* The link is sent only when its hash is stored: otherwise it would not work. */
+static void link_is_stored(struct engine *engine, struct engine_request *request,
+                           enum store_outcome outcome, const struct error *err) {
+    struct completion *c = (struct completion *)request;
+    (void)err;
+    c->news->linking = NULL;
+    if (outcome == STORE_OK && c->code[0] && page_url(engine))
+        c->news->answer_url =
+            arena_printf(&c->news->arena, "%s" OP_LINK_PATH "%s", page_url(engine), c->code);
+    finish(c);
+}
 
 static void complete(struct completion *c) {
-    struct completion own = *c;
-    free(c);
-    if (!own.news->text)
-        own.news->text = make_text(own.news);
-    own.done(own.ctx);
+    bool is_on = config_number(engine_config(c->engine), "notify.answer_links", NULL) != 0;
+    add_url(c->engine, c->news);
+    if (!c->how.wants_link || !is_on || !c->news->is_question || !page_url(c->engine)) {
+        finish(c);
+        return;
+    }
+    c->request.run = make_link;
+    c->request.done = link_is_stored;
+    c->news->linking = c;
+    engine_request(c->engine, &c->request);
 }
 
 static void runs_answered(void *ctx, const struct store_answer *answer, const struct error *err) {
@@ -343,9 +411,9 @@ static void spec_answered(void *ctx, const struct store_answer *answer, const st
         complete(c);
 }
 
-void news_complete(struct engine *engine, struct news *n, news_completed done, void *ctx) {
+void news_complete(struct engine *engine, struct news *n, const struct news_completion *how) {
     struct completion *c = xcalloc(1, sizeof(*c));
-    *c = (struct completion){ engine, n, done, ctx };
+    *c = (struct completion){ .engine = engine, .news = n, .how = *how };
     struct store_query question = { .kind = QUERY_SPECS, .tasks = &n->number, .task_count = 1 };
     if (n->number)
         store_query(engine_store(engine), &question, spec_answered, c);
@@ -379,7 +447,7 @@ static void put_group(struct json_writer *w, const struct news *n) {
     json_write_object_end(w);
 }
 
-void news_print(const struct news *n, struct strbuf *out) {
+void news_print(const struct news *n, bool with_link, struct strbuf *out) {
     struct json_writer w;
     json_write_init(&w, out, false);
     json_write_object_begin(&w);
@@ -399,5 +467,7 @@ void news_print(const struct news *n, struct strbuf *out) {
     put_number(&w, "until", n->until);
     json_put_string(&w, "alert", n->alert);
     put_group(&w, n);
+    json_put_string(&w, "url", n->url);
+    json_put_string(&w, "answer_url", with_link ? n->answer_url : NULL);
     json_write_object_end(&w);
 }

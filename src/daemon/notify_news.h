@@ -44,6 +44,10 @@ struct news {
     char *alert;   /* its key */
     char *group;
     int64_t total, open, failed; /* of the group */
+    bool is_question;
+    char *url;                  /* of the task in the dashboard */
+    char *answer_url;           /* a secret: answers the question without a login */
+    struct completion *linking; /* its link is being stored; or NULL */
 };
 
 /* The reported pauses of accounts; empty if zeroed. A repeated report after a restart is
@@ -65,10 +69,17 @@ struct news *news_read(struct news_reader *reader, const struct engine *engine,
 struct news *news_sample(time_ms now);
 struct news *news_free(struct news *news); /* accepts NULL, returns NULL */
 
-/* Adds title and message from the store, then calls `done`, perhaps from inside. */
+/* Adds title and message from the store, and the addresses, then calls `done`, perhaps from inside.
+ * `wants_link`: an answer link, if it is enabled. */
 typedef void (*news_completed)(void *ctx);
-void news_complete(struct engine *engine, struct news *news, news_completed done, void *ctx);
+struct news_completion {
+    bool wants_link;
+    news_completed done;
+    void *ctx;
+};
+void news_complete(struct engine *engine, struct news *news, const struct news_completion *how);
 
 const char *news_kind_name(enum news_kind kind);
-/* The body of a webhook: docs/notifications.md has the schema. */
-void news_print(const struct news *news, struct strbuf *out);
+/* The body of a webhook: docs/notifications.md has the schema. `with_link`: the receiver may have the
+ * answer link. */
+void news_print(const struct news *news, bool with_link, struct strbuf *out);

@@ -73,10 +73,8 @@ void standby_print_who(const struct home *home, const struct config *config, str
     if (!strpbrk(home->socket, " \n"))
         strbuf_printf(out, " unix:%s", home->socket);
     print_url(config, out);
-    if (out->length >= STORE_WHO_MAX) { /* other daemons then need daemon.addresses */
-        out->length = name < STORE_WHO_MAX ? name : STORE_WHO_MAX - 1;
-        out->text[out->length] = '\0';
-    }
+    if (out->length >= STORE_WHO_MAX) /* other daemons then need daemon.addresses */
+        strbuf_cut(out, name < STORE_WHO_MAX ? name : STORE_WHO_MAX - 1);
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */

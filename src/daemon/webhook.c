@@ -24,6 +24,7 @@
 #include "daemon/notify_news.h"
 #include "engine/alert.h"
 #include "engine/follow.h"
+#include "engine/redaction.h"
 #include "os/log.h"
 #include "os/loop.h"
 #include "os/outside.h"
@@ -150,7 +151,7 @@ static int sign(const struct webhook *w, struct http_message *m, struct error *e
 static int fill_message(const struct webhook *w, const struct news *news, struct http_message *m,
                         struct error *err) {
     struct strbuf body = STRBUF_INIT;
-    news_print(news, &body);
+    news_print(news, true, &body);
     m->size = body.length;
     m->body = strbuf_take(&body);
     m->timeout = span(w, "notify.timeout_s");
@@ -164,10 +165,13 @@ static int fill_message(const struct webhook *w, const struct news *news, struct
 
 /* --- one attempt ------------------------------------------------------------------------------ */
 
+/* A receiver may repeat what it was sent, also an answer link; its text is logged. */
 static void came_back(void *ctx, const struct http_result *result) {
     struct webhook *w = ctx;
+    struct http_result shown = *result;
+    engine_redact_in_place(w->engine, shown.text);
     w->busy = false;
-    TAKE_PTR(w->then)(w, result);
+    TAKE_PTR(w->then)(w, &shown);
 }
 
 static void failure_is_due(void *ctx) {
@@ -397,7 +401,8 @@ static void handle(void *ctx, const struct event_row *event) {
         struct item *item = xcalloc(1, sizeof(*item));
         *item = (struct item){ .webhook = w, .news = news };
         QUEUE_ADD(&w->waiting, item);
-        news_complete(w->engine, news, completed, item);
+        news_complete(w->engine, news,
+                      &(struct news_completion){ .wants_link = true, completed, item });
     } else {
         follower_done(w->follower, event->seq);
     }

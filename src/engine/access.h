@@ -68,6 +68,11 @@ int engine_add_access(struct engine *engine, const struct engine_access *draft,
 /* By id. The event `token.ended` lets servers close connections that use it. */
 void engine_end_access(struct engine *engine, const char *id, const char *by);
 
+/* --- inside the engine ------------------------------------------------------------------------ */
+
+/* 256 random bits in the form of a token, which redaction finds in every text; not a token. */
+void access_make_token(char ret[ACCESS_TOKEN_SIZE]);
+
 /* --- TCP listener ----------------------------------------------------------------------------- */
 
 /* Provided by the daemon. */

@@ -109,16 +109,16 @@ void engine_stats(const struct engine *e, struct engine_stats *ret) {
     *ret = e->stats;
 }
 
-#define CALLBACK_SETTER(name, member)                                                              \
-    void name(struct engine *e, __typeof__(e->member) call, void *ctx) {                           \
+#define CALLBACK_SETTER(name, type, member)                                                        \
+    void name(struct engine *e, type call, void *ctx) {                                            \
         e->member = call;                                                                          \
         e->member##_ctx = ctx;                                                                     \
     }
-CALLBACK_SETTER(engine_set_publisher, publish)
-CALLBACK_SETTER(engine_set_spawner, spawn)
-CALLBACK_SETTER(engine_set_firing, fire)
-CALLBACK_SETTER(engine_set_after_turn, after_turn)
-CALLBACK_SETTER(engine_set_run_variables, run_variables)
+CALLBACK_SETTER(engine_set_publisher, engine_published, publish)
+CALLBACK_SETTER(engine_set_spawner, engine_spawn_tasks, spawn)
+CALLBACK_SETTER(engine_set_firing, engine_fire_tasks, fire)
+CALLBACK_SETTER(engine_set_after_turn, engine_after_turn, after_turn)
+CALLBACK_SETTER(engine_set_run_variables, engine_run_variables, run_variables)
 #undef CALLBACK_SETTER
 
 /* --- notifications ---------------------------------------------------------------------------- */

@@ -144,6 +144,8 @@ struct engine_workspace {
     char *path;          /* NULL: no workspace */
     char *branch, *base; /* of a worktree; else NULL */
     char *merge;         /* "none" "local" "direct" "mr"; with branch */
+    char *conflict;      /* the commit of `base` that its work conflicts with, until repaired */
+    bool iterates;       /* on_conflict: iterate */
 };
 void engine_workspace(const struct engine *engine, task_id task, struct engine_workspace *ret);
 void engine_workspace_finish(struct engine_workspace *workspace);
@@ -217,7 +219,8 @@ time_ms engine_forecast_start(const struct engine *engine, task_id task); /* or 
 typedef void (*engine_published)(void *ctx, const struct event_row *event);
 void engine_set_publisher(struct engine *engine, engine_published publish, void *ctx);
 /* Called at the end of every round of the loop, after the turn if there was one. */
-void engine_set_after_turn(struct engine *engine, void (*after)(void *ctx), void *ctx);
+typedef void (*engine_after_turn)(void *ctx);
+void engine_set_after_turn(struct engine *engine, engine_after_turn after, void *ctx);
 
 /* Notifications, which the daemon sends. `json`: [{"way":"notify.webhook","ok":true,"text":"answered
  * 204 in 12 ms"}], one for each configured way; valid during the call. NULL: unknown, the daemon is

@@ -86,7 +86,7 @@ struct engine {
     engine_run_variables run_variables; /* telemetry.h; NULL: none */
     void *run_variables_ctx;
     engine_published publish;
-    void (*after_turn)(void *ctx);
+    engine_after_turn after_turn;
     void *publish_ctx, *after_turn_ctx;
 };
 
@@ -122,6 +122,8 @@ static inline enum task_state state_of(const struct engine *e, task_id task) {
 
 /* The wall clock, for what follows the calendar; `now` of the engine ignores that it was set. */
 time_ms turn_wall_clock(const struct engine *e);
+/* How far it is ahead of the engine's clock. */
+time_ms turn_clock_offset(const struct engine *e);
 /* Valid until the end of the turn. */
 char *turn_text(struct engine *e, const char *text);
 void turn_wake(struct engine *e);          /* schedules a turn */
@@ -194,6 +196,11 @@ struct host {
 PART_STATE(host, struct host, host_of)
 
 /* --- forecast.c ------------------------------------------------------------------------------ */
+
+struct coming;
+/* Hours of the configuration and coming firings of schedules. */
+int engine_coming(struct engine *e, const struct config *config, time_ms horizon,
+                  struct coming *ret, struct error *err);
 
 /* Learns the duration of a run that ended by itself, for its project and kind. */
 void forecast_learn(struct engine *e, task_id task, const struct run_end *end, int64_t tokens);

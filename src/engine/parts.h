@@ -81,7 +81,9 @@ struct live_run;
     X(stuck)                                                                                       \
     /* after the ends of runs, which may leave a pending check */                                  \
     X(probes)                                                                                      \
-    /* before the decision: tasks that are due are added, so everything below sees them; */        \
+    /* before the decision: what closes now starts nothing, */                                     \
+    X(opening_hours)                                                                               \
+    /* and tasks that are due are added, so everything below sees them; */                         \
     X(schedules)                                                                                   \
     /* waits that are over, tasks that expire, then who may spend what */                          \
     X(await)                                                                                       \

@@ -9,6 +9,7 @@
  * Each change is a note in the commit of its cause, so a crash loses no answer and uses none twice. */
 #pragma once
 
+#include "engine/access.h"
 #include "engine/engine.h"
 
 #define QUESTION_CHOICES_MAX 20u
@@ -35,6 +36,7 @@ struct engine_question {
 };
 
 #define QUESTION_BY_DEADLINE "deadline" /* `by` of a default that was used */
+#define QUESTION_BY_LINK     "link"     /* `by` of an answer that came with a link */
 
 /* The last question of a task; NULL: none. */
 const struct engine_question *engine_question(const struct engine *engine, task_id task);
@@ -52,6 +54,24 @@ int engine_ask(struct engine *engine, const struct engine_question *question, st
 /* -EBUSY: there is no open question. -EINVAL: not one of its choices. */
 int engine_answer(struct engine *engine, task_id task, const char *answer, const char *by,
                   struct error *err);
+/* --- answer links: inside a turn --------------------------------------------------------------- */
+
+/* The code of a link that answers this question without a login: 256 random bits, of which the
+ * store has the hash. It is valid as long as the question is open, and for this question only; of
+ * QUESTION_LINKS_MAX per question the newest are valid. Redaction finds it in every text. */
+#define QUESTION_LINKS_MAX 8u
+#define QUESTION_LINK_SIZE ACCESS_TOKEN_SIZE
+/* `asked_at` and the task name the question. False: it is not open any more. */
+bool engine_add_link(struct engine *engine, task_id task, time_ms asked_at,
+                     char ret_code[QUESTION_LINK_SIZE]);
+/* The open question of this code; NULL: unknown, used or expired. */
+const struct engine_question *engine_link_question(const struct engine *engine, const char *code);
+/* As engine_answer, with QUESTION_BY_LINK. -ENOENT: no open question has this code. */
+int engine_answer_link(struct engine *engine, const char *code, const char *answer,
+                       struct error *err);
+/* The code has leaked. */
+void engine_end_link(struct engine *engine, const char *code);
+
 /* A waiting call returns the answer. */
 void engine_use_answer(struct engine *engine, task_id task);
 

@@ -22,6 +22,7 @@ struct engine_skip {
 struct engine_schedule {
     const char *name;
     const char *timezone; /* "": that of the system */
+    const char *zone;     /* the name of the one in use; NULL: that of the system has none */
     bool paused;
     bool open;           /* a task of the last firing is not finished */
     time_ms next_due;    /* TIME_NEVER: none */
@@ -31,6 +32,8 @@ struct engine_schedule {
     task_id last_task;   /* its first task; 0: none */
     uint64_t last_count; /* how many tasks it added */
     uint64_t fired, skipped;
+    const char *backup; /* the directory of its backups; NULL: it adds tasks */
+    size_t keep;
     const char *error; /* why the last firing was refused; NULL: it was not */
     struct engine_skip skips[ENGINE_SKIPS_KEPT]; /* newest first */
     size_t skip_count;
@@ -49,18 +52,27 @@ size_t engine_schedule_coming(const struct engine *engine, const char *name, tim
 int engine_run_schedule(struct engine *engine, const char *name, task_id *ret_first,
                         struct error *err);
 
+/* The file of the last firing of a schedule with `backup`; NULL: none. The caller frees it. */
+char *engine_schedule_backup(const struct engine_schedule *schedule);
+
 /* Would the engine accept the schedules of this configuration? */
 int engine_check_schedules(struct engine *engine, const struct config *config, struct error *err);
-/* Is the schedule of that configuration ever due again? */
-bool engine_checked_is_due(const struct engine *engine, const char *name);
+/* Then: a schedule of that configuration as it would be, and its next due times; returns their
+ * number. */
+size_t engine_checked_schedule(const struct engine *engine, const struct config *config,
+                               const char *name, struct engine_schedule *ret, time_ms *ret_due,
+                               size_t max);
 
 /* What a schedule adds: one of `task` and `file` is not "". */
 struct engine_firing {
     const char *schedule;
-    const char *task, *file;
-    const char *external_id; /* of the first task; the others get a suffix */
-    bool check_only;         /* validate only and add nothing */
-    task_id *ret_first;      /* consecutive numbers */
+    const struct config *config; /* has its definition */
+    const char *external_id;     /* of the first task; the others get a suffix */
+    bool check_only;             /* validate only and add nothing */
+    /* With check_only: gets the spec of each task; or NULL. Its id is that which it would have. */
+    void (*sample)(void *ctx, const struct task_spec *spec);
+    void *sample_ctx;
+    task_id *ret_first; /* consecutive numbers */
     uint64_t *ret_count;
 };
 /* <0: refused; then it must not have applied anything. Called inside a turn. */
@@ -69,6 +81,11 @@ typedef int (*engine_fire_tasks)(void *ctx, struct engine *engine,
 void engine_set_firing(struct engine *engine, engine_fire_tasks fire, void *ctx);
 
 /* --- for the engine itself -------------------------------------------------------------------- */
+
+struct coming;
+/* Adds the next firings of schedules, with numbers after the last task: those that fire within
+ * `horizon`, of the 100 schedules that fire next, and at most 2,000 tasks. */
+void schedules_add_coming(struct engine *engine, time_ms horizon, struct coming *ret);
 
 /* The alert schedule:NAME. */
 bool schedules_alert_is_over(const struct engine *engine, const char *name);

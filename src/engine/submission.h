@@ -59,6 +59,10 @@ struct submission {
     struct task_spec spec;
 };
 
+/* The members of its spec that name things; `resources` must live as long as the spec is used. */
+int engine_complete_spec(struct engine *engine, struct submission *submission,
+                         sym resources[RESOURCES_MAX], struct error *err);
+
 static inline bool submission_is_new(const struct submission *s) {
     return !s->already && !s->deferred;
 }

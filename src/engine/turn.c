@@ -42,6 +42,10 @@ time_ms turn_wall_clock(const struct engine *e) {
     return loop_now(e->loop);
 }
 
+time_ms turn_clock_offset(const struct engine *e) {
+    return loop_now(e->loop) - (e->wall_at_start + loop_now_steady(e->loop) - e->steady_at_start);
+}
+
 char *turn_text(struct engine *e, const char *text) {
     return text ? arena_strdup(&e->turn.arena, text) : NULL;
 }

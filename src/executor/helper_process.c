@@ -321,22 +321,43 @@ struct helper_process *helper_kill(struct helper_process *h) {
 
 /* --- the start -------------------------------------------------------------------------------- */
 
+/* A pipe that holds the input already. Returns 0 or an errno. */
+static int open_input(const struct helper_spec *spec, int *ret_in) {
+    int ends[2];
+    size_t size = strlen(spec->input);
+    if (size > HELPER_INPUT_MAX)
+        return E2BIG;
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return errno;
+    int r = fd_write_all(ends[1], spec->input, size);
+    *ret_in = r < 0 ? -1 : fcntl(ends[0], F_DUPFD_CLOEXEC, LOW_DESCRIPTORS);
+    int error = r < 0 ? -r : *ret_in < 0 ? errno : 0;
+    if (*ret_in >= 0) /* for all who have it open; the writer is closed */
+        (void)fcntl(*ret_in, F_SETFL, 0);
+    fd_closep(&ends[0]);
+    fd_closep(&ends[1]);
+    return error;
+}
+
 /* 0, or an errno. */
 static int spawn(struct helper_process *h, const struct helper_spec *spec, int out) {
     static const char *const nothing[] = { NULL };
+    _cleanup_(fd_closep) int in = -1;
+    int error = spec->input ? open_input(spec, &in) : 0;
+    if (error)
+        return error;
     const struct spawn order = {
         .program = spec->argv[0],
         .argv = spec->argv,
         .env = spec->env ? spec->env : nothing,
         .cwd = spec->cwd ? spec->cwd : "/",
-        .fds = { SPAWN_NULL, out, spec->reads ? SPAWN_NULL : out },
+        .fds = { in >= 0 ? in : SPAWN_NULL, out, spec->reads ? SPAWN_NULL : out },
         .fd_count = 3,
         .ignores_pipe =
             spec->outlives, /* its final output may have no reader; SIGPIPE must not kill it */
     };
     pid_t pid = 0;
-    int error =
-        spec->guard ? guard_spawn(spec, out, &h->report, &pid) : spawn_process(&order, &pid);
+    error = spec->guard ? guard_spawn(spec, out, &h->report, &pid) : spawn_process(&order, &pid);
     h->pid = error ? 0 : pid;
     return error;
 }

@@ -1,7 +1,7 @@
 /* helper_process.h: short child processes of the daemon: git, a merge, a notification.
  *
- * They run outside the loop and inherit only what is listed here. Standard input is /dev/null; both
- * outputs go into one bounded buffer. On timeout the process group is killed. `ended` is called
+ * They run outside the loop and inherit only what is listed here. Standard input is /dev/null, or
+ * `input`; both outputs go into one bounded buffer. On timeout the process group is killed. `ended` is called
  * once, from the loop, never from inside helper_start. A daemon that exits kills its helpers, and
  * their work is started again later. The exception is helpers that change something external
  * (`outlives`), because half a change would be worse.
@@ -50,13 +50,18 @@ struct helper_guard {
     void *ctx;
 };
 
+#define HELPER_INPUT_MAX 65536u /* a pipe holds as much */
+
 struct helper_spec {
     const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH */
     const char *cwd;         /* NULL: / */
     const char *const *env;  /* complete environment, NULL-terminated */
-    time_ms timeout;         /* duration */
-    size_t output_max;       /* bytes kept from the end of the output; 0: 64 kB */
-    bool outlives;           /* helper_kill leaves it running */
+    /* For standard input: what must not be in arguments or the environment, which other processes
+     * can read. At most HELPER_INPUT_MAX bytes; NULL: none. Not for a guard. */
+    const char *input;
+    time_ms timeout;   /* duration */
+    size_t output_max; /* bytes kept from the end of the output; 0: 64 kB */
+    bool outlives;     /* helper_kill leaves it running */
     /* Keep only standard output, from its beginning; a command that writes more is killed. */
     bool reads;
     const struct helper_guard *guard; /* NULL: the command executes nothing that a run wrote */

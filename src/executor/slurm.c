@@ -1203,7 +1203,7 @@ static void query_accounting(struct slurm *ex) {
                                  "--starttime=now-7days",
                                  "--jobs",
                                  ids.text,
-                                 "--format=" SLURM_SACCT_COLUMNS,
+                                 ("--format=" SLURM_SACCT_COLUMNS),
                                  NULL };
     if (slurm_call(ex, argv, true, sacct_ended, ex, &ex->sacct_call) < 0)
         ex->busy = true;
@@ -1249,8 +1249,8 @@ static void squeue_ended(void *ctx, const struct helper_end *end) {
 static void poll_due(void *ctx) {
     struct slurm *ex = ctx;
     const char *const argv[] = {
-        ex->programs[PROGRAM_SQUEUE],     "--me", "--noheader", "--states=all",
-        "--Format=" SLURM_SQUEUE_COLUMNS, NULL
+        ex->programs[PROGRAM_SQUEUE],       "--me", "--noheader", "--states=all",
+        ("--Format=" SLURM_SQUEUE_COLUMNS), NULL
     };
     ex->poll_at = TIME_NEVER;
     if (ex->squeue_call)

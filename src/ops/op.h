@@ -72,6 +72,7 @@ enum op_answer_kind {
     OP_ANSWER_EVENTS, /* JSON, or a stream of events if the client accepts it; sent by api/ */
     OP_ANSWER_LOG,    /* bytes of a file, optionally followed; sent by api/ */
     OP_ANSWER_FILE,   /* JSON in a file, which may be large; sent by api/ */
+    OP_ANSWER_PAGE,   /* HTML; over TCP errors are pages, too (op_print_error_page) */
 };
 
 struct op_call;
@@ -89,6 +90,8 @@ struct op {
     bool writes; /* takes an idempotency key */
     bool local;  /* never over TCP, whatever the token */
     bool open;   /* over TCP without a token */
+    bool
+        form; /* for a page that may be anywhere: the body may be a form, and any local user may send it */
     /* Writes, and takes effect even if it cannot be stored: it may be what fixes the store. */
     bool counts;
     bool gives_token; /* the answer contains a token for the caller: nothing is redacted */
@@ -167,6 +170,8 @@ struct op_call {
     struct op_private *own; /* private to ops/ */
 };
 
+#define OP_LINK_PATH "/answer/" /* of answer links (op_links.c) */
+
 extern const struct op *const op_table[]; /* by name, NULL at the end */
 const struct op *op_find(const char *name);
 /* Fills the path's parameters into a new object. NULL: no such path; *ret_allowed: the allowed
@@ -176,6 +181,9 @@ const struct op *op_route(const char *method, const char *path, json_t **ret_par
 /* Adds the parameters of a query string, or of a body. */
 int op_take_query(const struct op *op, const char *query, json_t *params, struct error *err);
 int op_take_body(const struct op *op, const char *body, size_t size, json_t *params,
+                 struct error *err);
+/* The body of a form of a page: application/x-www-form-urlencoded. */
+int op_take_form(const struct op *op, const char *body, size_t size, json_t *params,
                  struct error *err);
 int op_check(const struct op *op, json_t *params, struct error *err);
 
@@ -195,6 +203,7 @@ void op_abandon(struct op_call *call);
 int op_error_status(int code);
 const char *op_error_word(int code);
 void op_print_error(const struct error *err, struct strbuf *out);
+void op_print_error_page(const struct error *err, struct strbuf *out);
 
 /* {"seq","at","kind","task","attempt","data"}: the JSON of an event in all front ends. */
 void op_print_event(const struct engine *engine, const struct event_row *event, struct strbuf *out);

@@ -27,6 +27,7 @@ static const char *unnamed_at(const struct engine *engine, size_t index) {
     X(print_amount, "slots", T_INT | T_NULL, "most runs at once; null: no limit", NULL, config_number(config, "agents.A.slots", name)) \
     X(json_put_int, "used", T_INT, "live runs", NULL, used) \
     X(json_put_string, "limiter", T_TEXT | T_NULL, "the provider account it uses", "anthropic", *limiter ? limiter : NULL) \
+    X(print_hours, "hours", T_OBJECT | T_NULL, "its opening hours; null: none", &shape_hours, call->engine, LEASE_AGENT, name) \
     X(print_time, "closed_until", T_TIME | T_NULL, "several launches in a row failed: nothing is given to it before", NULL, agent.closed_until > engine_now(call->engine) ? agent.closed_until : 0)
 static const struct shape agent_shape = { "Agent", "an agent", .members = SHAPE_ALL(AGENT) };
 /* clang-format on */

@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "engine/alert.h"
 #include "engine/hosts.h"
+#include "engine/opening_hours.h"
 #include "engine/probes.h"
 #include "engine/questions.h"
 #include "engine/sandboxes.h"
@@ -15,7 +16,8 @@
 #include "engine/tally.h"
 #include "ops/print.h"
 
-#define PROJECTS_MAX  100u   /* with their own series */
+#define PROJECTS_MAX  100u /* with their own series */
+#define HOURS_MAX     100u
 #define DIFFERENT_MAX 10000u /* counted classes and the like */
 
 struct limit_print {
@@ -318,11 +320,24 @@ static void print_limiters(struct op_call *call, struct strbuf *out) {
             if (symbol)
                 (void)core_limiter(engine_core(call->engine), symbol, &l);
             int64_t left = l.backoff_until - engine_now(call->engine);
-            const int64_t numbers[] = { !l.closed && !l.backoff_until && !l.reserved_until, l.hits,
-                                        l.used, l.cap, left > 0 ? left / 1000 : 0 };
+            const int64_t numbers[] = { !l.closed && !l.backoff_until && !l.reserved_until
+                                            && !l.hours_until,
+                                        l.hits, l.used, l.cap, left > 0 ? left / 1000 : 0 };
             if (numbers[row] != UNLIMITED)
                 metric_labeled(out, rows[row].name, "limiter", name, numbers[row]);
         }
+    }
+}
+
+static void print_hours_open(struct op_call *call, struct strbuf *out) {
+    size_t count = engine_hours_count(call->engine);
+    metric_head(out, "hours_open", "gauge", "1 inside the opening hours.");
+    for (size_t i = 0; i < count && i < HOURS_MAX; i++) {
+        struct engine_hours hours;
+        engine_hours_at(call->engine, i, &hours);
+        struct metric_label labels[] = { { "scope", lease_kind_name(hours.scope) },
+                                         { "name", hours.name } };
+        metric_series(out, "hours_open", labels, ARRAY_SIZE(labels), hours.open);
     }
 }
 
@@ -411,6 +426,7 @@ static int run(struct op_call *call) {
     metrics_print_spent(call->engine, &call->answer);
     print_projects(call, &call->answer);
     print_limiters(call, &call->answer);
+    print_hours_open(call, &call->answer);
     print_windows(call, &call->answer);
     print_schedules(call, &call->answer);
     print_store(call, &call->answer);

@@ -10,6 +10,7 @@
 #include "core/core.h"
 #include "engine/alert.h"
 #include "engine/data_folder.h"
+#include "engine/opening_hours.h"
 #include "engine/runs.h"
 #include "engine/sandboxes.h"
 #include "executor/executor.h"
@@ -25,6 +26,7 @@
 #define EXAMPLES_MAX  3u
 #define GATES_MAX     200u /* different codes; the rest counts as "other" */
 #define PROJECTS_MAX  1000u
+#define HOURS_MAX     1000u
 
 struct gate_count {
     const char *code;
@@ -81,6 +83,10 @@ static const struct shape host_shape = { "HostLoad", "the machine of the daemon"
     X(json_put_bool, "full", T_BOOL, "no new tasks are taken", NULL, engine_is_full(call->engine))
 static const struct shape store_shape = { "Store", "what keeps the state", .members = SHAPE_ALL(STORE) };
 
+static const struct shape named_hours_shape = { "NamedHours", "the opening hours of a project, an agent or an account", &shape_hours, SHAPE_ROWS(
+    { "scope", T_TEXT, "`project`, `agent` or `limiter`", "project" },
+    { "name", T_TEXT, "its name", "web" }) };
+
 #define STATUS(X) \
     X(json_put_string, "version", T_TEXT, "of the daemon", "0.1.0", engine_version(call->engine)) \
     X(json_put_int, "pid", T_INT, "its process", NULL, getpid()) \
@@ -99,6 +105,7 @@ static const struct shape status_shape = { "Status", "everything at a glance", .
     { "counts", T_INT | T_MAP, "tasks by state", &words_state },
     { "ready", T_INT, "tasks that could start" },
     { "blocked_dependencies", T_INT, "tasks that wait for one that failed or was canceled or invalidated" },
+    { "questions", T_INT, "questions of runs without an answer" },
     { "queue", T_OBJECT, "the queue", &queue_shape },
     { "waiting_by_gate", T_OBJECT | T_LIST, "waiting tasks by the first gate that stops them", &waiting_shape },
     { "partial", T_BOOL, "not all are counted: there are more than 10,000 kinds of tasks (project, kind, agent, limiter, priority …)" },
@@ -108,6 +115,7 @@ static const struct shape status_shape = { "Status", "everything at a glance", .
     { "external", T_TEXT | T_LIST, "tasks of live runs that do not belong to this daemon and hold slots", "web-17" },
     { "limits", T_OBJECT | T_LIST, "limits", &shape_limit },
     { "limiters", T_OBJECT | T_LIST, "provider accounts", &shape_limiter },
+    { "hours", T_OBJECT | T_LIST, "all opening hours; up to 1,000", &named_hours_shape },
     { "budgets", T_OBJECT | T_LIST, "budgets", &shape_budget },
     { "projects", T_OBJECT | T_LIST, "projects", &shape_project },
     { "host", T_OBJECT, "the machine", &host_shape },
@@ -206,6 +214,21 @@ static void print_counts(struct op_call *call, struct json_writer *w) {
     json_write_object_end(w);
     json_put_int(w, "ready", counts.by_state[TASK_READY]);
     json_put_int(w, "blocked_dependencies", counts.hopeless);
+    json_put_int(w, "questions", (int64_t)engine_question_count(call->engine));
+}
+
+static void print_all_hours(struct op_call *call, struct json_writer *w) {
+    json_put_array(w, "hours");
+    for (size_t i = 0; i < engine_hours_count(call->engine) && i < HOURS_MAX; i++) {
+        struct engine_hours hours;
+        engine_hours_at(call->engine, i, &hours);
+        json_write_object_begin(w);
+        print_hours_members(w, &hours);
+        json_put_string(w, "scope", lease_kind_name(hours.scope));
+        json_put_string(w, "name", hours.name);
+        json_write_object_end(w);
+    }
+    json_write_array_end(w);
 }
 
 static void print_alerts(struct op_call *call, struct json_writer *w) {
@@ -287,6 +310,7 @@ static int print(struct op_call *call) {
     for (size_t i = 0; (name = op_limiter_at(call->engine, i)); i++)
         print_limiter(&w, call->engine, name);
     json_write_array_end(&w);
+    print_all_hours(call, &w);
     json_write_key(&w, "budgets");
     print_budgets(&w, call->engine);
     struct share_sums sums;

@@ -402,7 +402,7 @@ static void openapi_operation(struct json_writer *w, const struct op *op) {
     static const char *const kinds[] = {
         [OP_ANSWER_JSON] = "application/json",   [OP_ANSWER_TEXT] = "text/plain",
         [OP_ANSWER_EVENTS] = "application/json", [OP_ANSWER_LOG] = "application/octet-stream",
-        [OP_ANSWER_FILE] = "application/json",
+        [OP_ANSWER_FILE] = "application/json",   [OP_ANSWER_PAGE] = "text/html",
     };
     json_write_pack(w, "s:{s:{s:s, s:{s:{", "responses", "200", "description", op->summary,
                     "content", kinds[op->answer]);

@@ -274,17 +274,23 @@ static json_t *json_of_query(const struct op_param *p, const struct strbuf *text
     return NULL;
 }
 
-static int take_pair(const struct op *op, const char *pair, size_t size, json_t *params,
-                     struct error *err) {
+struct pair_source {
+    const char *name; /* for messages */
+    enum op_place place;
+};
+
+static int take_pair(const struct op *op, const struct pair_source *source, const char *pair,
+                     size_t size, json_t *params, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
     const char *equals = memchr(pair, '=', size);
     size_t name_size = equals ? (size_t)(equals - pair) : size;
     size_t text_size = equals ? size - name_size - 1 : 0;
     if (utf8_decode_percent(pair, name_size, true, &name) < 0
         || (equals && utf8_decode_percent(equals + 1, text_size, true, &text) < 0))
-        return error_set(err, -EINVAL, "the query is no text: %%XX must be bytes of UTF-8");
+        return error_set(err, -EINVAL, "the %s is no text: %%XX must be bytes of UTF-8",
+                         source->name);
     const struct op_param *p = op_find_param(op, strbuf_text(&name));
-    if (!p || p->place != OP_IN_QUERY)
+    if (!p || p->place != source->place)
         return refuse_unknown(op, strbuf_text(&name), err);
     if (json_object_get(params, p->name))
         return error_set(err, -EINVAL, "parameter '%s' is given twice", p->name);
@@ -297,15 +303,31 @@ static int take_pair(const struct op *op, const char *pair, size_t size, json_t 
     return 0;
 }
 
-int op_take_query(const struct op *op, const char *query, json_t *params, struct error *err) {
+static int take_pairs(const struct op *op, const struct pair_source *source, const char *text,
+                      json_t *params, struct error *err) {
     int r = 0;
-    while (r == 0 && query && *query) {
-        size_t size = strcspn(query, "&");
+    while (r == 0 && text && *text) {
+        size_t size = strcspn(text, "&");
         if (size > 0)
-            r = take_pair(op, query, size, params, err);
-        query += size + (query[size] == '&');
+            r = take_pair(op, source, text, size, params, err);
+        text += size + (text[size] == '&');
     }
     return r;
+}
+
+int op_take_query(const struct op *op, const char *query, json_t *params, struct error *err) {
+    static const struct pair_source source = { "query", OP_IN_QUERY };
+    return take_pairs(op, &source, query, params, err);
+}
+
+int op_take_form(const struct op *op, const char *body, size_t size, json_t *params,
+                 struct error *err) {
+    static const struct pair_source source = { "form", OP_IN_BODY };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    strbuf_add(&text, body, size);
+    if (strlen(strbuf_text(&text)) != size)
+        return error_set(err, -EINVAL, "the form has a NUL in it");
+    return take_pairs(op, &source, strbuf_text(&text), params, err);
 }
 
 /* --- from a body ----------------------------------------------------------------------------- */

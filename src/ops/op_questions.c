@@ -21,6 +21,7 @@ static const struct words words_question = {
 #define QUESTION(X) \
     X(print_id, "task", T_ID, "the task that asks", NULL, engine, q->task) \
     X(json_put_int, "attempt", T_INT, "the attempt that asked", NULL, q->attempt) \
+    X(json_put_string, "agent", T_TEXT | T_NULL, "the agent of the task; null: a command", "claude", agent_of(engine, q->task)) \
     X(json_put_string, "question", T_TEXT, "the question", "Which database?", q->text) \
     X(print_words, "choices", T_TEXT | T_LIST, "the allowed answers; empty: any text", "sqlite", (const char *const *)q->choices, choice_count(q)) \
     X(json_put_string, "default", T_TEXT | T_NULL, "the answer after the deadline", "sqlite", q->fallback) \
@@ -28,10 +29,17 @@ static const struct words words_question = {
     X(print_time, "deadline", T_TIME | T_NULL, "when the default is used, or the task fails without one", NULL, q->deadline) \
     X(json_put_string, "state", T_WORD, "`withdrawn`: the task went on without an answer", &words_question, question_state_name(q->state)) \
     X(json_put_string, "answer", T_TEXT | T_NULL, "the answer", "sqlite", q->answer) \
-    X(json_put_string, "by", T_TEXT | T_NULL, "who answered; `deadline`: the default was used", "ann", q->by) \
+    X(json_put_string, "by", T_TEXT | T_NULL, "who answered; `deadline`: the default was used; `link`: by a link", "ann", q->by) \
     X(print_time, "answered_at", T_TIME | T_NULL, "when it was answered", NULL, q->answered_at)
 const struct shape shape_question = { "Question", "a question that a run asked", .members = SHAPE_ALL(QUESTION) };
+static const struct shape open_question_shape = { "OpenQuestion", "a question without an answer", &shape_question, SHAPE_ROWS(
+    { "title", T_TEXT | T_NULL, "the title of the task", "port the parser" }) };
 /* clang-format on */
+
+static const char *agent_of(const struct engine *engine, task_id task) {
+    struct task_view view;
+    return core_task(engine_core(engine), task, &view) ? op_name_of(engine, view.agent) : NULL;
+}
 
 static size_t choice_count(const struct engine_question *q) {
     size_t count = 0;
@@ -54,6 +62,7 @@ static bool is_blank(const char *text) {
 struct asking {
     task_id task;
     uint32_t attempt;
+    const char *text; /* of the question; borrowed from the call */
 };
 
 #define END_TURN                                                                                   \
@@ -78,7 +87,7 @@ static bool may_take(const struct op_call *call, const struct asking *s,
 static int finish_asking(struct op_call *call) {
     const struct asking *s = op_state(call, sizeof(*s), NULL);
     const struct engine_question *q = engine_question(call->engine, s->task);
-    if (!q)
+    if (!q || strcmp(q->text, s->text) != 0) /* the run may have asked the next one */
         return op_fail(call, -EBUSY, "the question of task '%s' was withdrawn",
                        op_id(call, s->task));
     bool takes = may_take(call, s, q);
@@ -145,6 +154,7 @@ static int run_ask(struct op_call *call) {
     int r = take_question(call, &question);
     if (r < 0)
         return r;
+    s->text = question.text;
     question.task = s->task;
     question.attempt = live.attempt;
     r = engine_ask(call->engine, &question, &call->err);
@@ -219,20 +229,49 @@ const struct op op_task_answer = {
 
 /* --- question.list --------------------------------------------------------------------------- */
 
-static void print_one(struct json_writer *w, struct op_call *call, size_t index) {
-    json_write_object_begin(w);
-    print_question(w, call->engine, engine_question_at(call->engine, index));
-    json_write_object_end(w);
+struct listing {
+    struct op_rows rows; /* first: op_query_titles */
+    uint64_t next;       /* 0: none */
+};
+
+/* Questions that were answered while the titles were read are left out. */
+static int print_page(struct op_call *call) {
+    const struct listing *l = op_state(call, sizeof(*l), NULL);
+    struct json_writer w = op_begin(call);
+    json_put_array(&w, "items");
+    for (size_t i = 0; i < l->rows.count; i++) {
+        const struct engine_question *q = engine_question(call->engine, l->rows.tasks[i]);
+        if (!q || q->state != QUESTION_OPEN)
+            continue;
+        json_write_object_begin(&w);
+        print_question(&w, call->engine, q);
+        json_put_string(&w, "title", l->rows.titles[i]);
+        json_write_object_end(&w);
+    }
+    json_write_array_end(&w);
+    op_print_next(&w, 'i', l->next);
+    return op_end(&w);
 }
 
 static int run_list(struct op_call *call) {
-    return names_list(call, engine_question_count(call->engine), print_one);
+    struct listing *l = op_state(call, sizeof(*l), NULL);
+    size_t limit = op_limit(call), count = engine_question_count(call->engine);
+    uint64_t from = 0;
+    bool given;
+    int r = op_cursor(call, 'i', &from, &given);
+    if (r < 0)
+        return r;
+    l->rows.tasks = arena_alloc(op_arena(call), limit * sizeof(*l->rows.tasks));
+    for (size_t i = from; i < count && l->rows.count < limit; i++)
+        l->rows.tasks[l->rows.count++] = engine_question_at(call->engine, i)->task;
+    l->next = from + l->rows.count < count ? from + l->rows.count : 0;
+    return op_query_titles(call, &l->rows, print_page);
 }
 
 const struct op op_question_list = {
     OP("question.list", "GET", "/v1/questions", "list open questions"),
     .text = "Questions of runs without an answer, oldest first.",
     .params = PARAMS(OP_PARAM_LIMIT, OP_PARAM_CURSOR),
-    .answers = ANSWERS(SHAPE_PAGE(&shape_question)),
+    .answers = ANSWERS(SHAPE_PAGE(&open_question_shape)),
     OP_READS(READ, NONE, run_list),
 };

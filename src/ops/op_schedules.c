@@ -4,15 +4,19 @@
  * the engine has what became of their due times. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "config/settings.h"
 #include "engine/schedules.h"
 #include "ops/print.h"
+#include "store/store.h"
 
 #define SCHEDULE_SETTINGS "schedules.S."
 #define COMING_MAX        1000
+#define PREVIEWED         10
 
 /* --- printing -------------------------------------------------------------------------------- */
 
@@ -25,12 +29,17 @@ static const struct shape skip_shape = { "ScheduleSkip", "due times that were sk
 
 #define SCHEDULE_MEMBERS(X) \
     X(json_put_string, "name", T_TEXT, "its name", "nightly", s.name) \
-    X(json_put_string, "cron", T_TEXT | T_NULL, "the cron expression", "0 2 * * 1-5", setting_or_null(call, "schedules.S.cron", s.name)) \
+    X(json_put_string, "cron", T_TEXT | T_NULL, "the cron expression", "0 2 * * 1-5", setting_or_null(config, "schedules.S.cron", s.name)) \
     X(print_span, "every", T_SPAN | T_NULL, "the time between two due times", NULL, config_number(config, "schedules.S.every", s.name)) \
-    X(json_put_string, "at", T_TEXT | T_NULL, "the only due time", NULL, setting_or_null(call, "schedules.S.at", s.name)) \
+    X(json_put_string, "at", T_TEXT | T_NULL, "the only due time", NULL, setting_or_null(config, "schedules.S.at", s.name)) \
     X(json_put_string, "timezone", T_TEXT | T_NULL, "its time zone; null: that of the system", "Europe/Berlin", *s.timezone ? s.timezone : NULL) \
-    X(json_put_string, "task", T_TEXT | T_NULL, "the task that it adds, as JSON text", NULL, setting_or_null(call, "schedules.S.task", s.name)) \
-    X(json_put_string, "file", T_TEXT | T_NULL, "the task file that it adds", NULL, setting_or_null(call, "schedules.S.file", s.name)) \
+    X(json_put_string, "zone", T_TEXT | T_NULL, "the name of the time zone in use; null: that of the system has none", "Europe/Berlin", s.zone) \
+    X(json_put_string, "task", T_TEXT | T_NULL, "the task that it adds, as JSON text", NULL, setting_or_null(config, "schedules.S.task", s.name)) \
+    X(json_put_string, "file", T_TEXT | T_NULL, "the task file that it adds", NULL, setting_or_null(config, "schedules.S.file", s.name)) \
+    X(json_put_string, "formula", T_TEXT | T_NULL, "the formula whose steps it adds", NULL, setting_or_null(config, "schedules.S.formula", s.name)) \
+    X(json_put_string, "backup", T_TEXT | T_NULL, "the directory into which it writes backups, instead of adding tasks", NULL, s.backup) \
+    X(json_put_int, "keep", T_INT, "how many backups are kept", NULL, (int64_t)s.keep) \
+    X(json_put_string, "last_backup", T_TEXT | T_NULL, "its last backup", NULL, last_backup) \
     X(json_put_string, "overlap", T_TEXT, "`skip`, `queue` or `replace`", "skip", config_text(config, "schedules.S.overlap", s.name)) \
     X(json_put_string, "catch_up", T_TEXT, "`last`, `all` or `none`", "last", config_text(config, "schedules.S.catch_up", s.name)) \
     X(print_span, "catch_up_max", T_SPAN | T_NULL, "the age up to which missed due times are caught up; null: any", NULL, config_number(config, "schedules.S.catch_up_max_s", s.name)) \
@@ -44,15 +53,18 @@ static const struct shape skip_shape = { "ScheduleSkip", "due times that were sk
     X(json_put_bool, "open", T_BOOL, "whether one of these tasks is not finished", NULL, s.open) \
     X(json_put_int, "fired", T_INT, "how often it has fired", NULL, (int64_t)s.fired) \
     X(json_put_int, "skipped", T_INT, "how many due times were skipped", NULL, (int64_t)s.skipped) \
-    X(json_put_string, "error", T_TEXT | T_NULL, "why its last task was refused; null: it was not", NULL, s.error)
+    X(json_put_string, "error", T_TEXT | T_NULL, "why its last task was refused, or its last backup failed; null: it was not", NULL, s.error)
 static const struct shape schedule_shape = { "Schedule", "a schedule", .members = SHAPE_ROWS(
     SCHEDULE_MEMBERS(SHAPE_ROW)
-    { "skips", T_OBJECT | T_LIST, "the last records of skipped due times, newest first", &skip_shape }) };
+    { "vars", T_TEXT | T_LIST, "values for the variables of the formula", "version=1.2" },
+    { "skips", T_OBJECT | T_LIST, "the last records of skipped due times, newest first", &skip_shape },
+    { "actions", T_TEXT | T_LIST, "what can be done to it now: operations `schedule.ACTION`", "pause" },
+    { "due", T_TIME | T_LIST | T_MAYBE, "with `dry_run`: its next due times, without jitter; at most 10" }) };
 /* clang-format on */
 
-static const char *setting_or_null(const struct op_call *call, const char *pattern,
+static const char *setting_or_null(const struct config *config, const char *pattern,
                                    const char *name) {
-    const char *text = config_text(engine_config(call->engine), pattern, name);
+    const char *text = config_text(config, pattern, name);
     return *text ? text : NULL;
 }
 
@@ -63,12 +75,22 @@ static void print_span(struct json_writer *w, const char *key, time_ms span) {
         json_put_int(w, key, span);
 }
 
-static void print_schedule(struct json_writer *w, struct op_call *call, size_t index) {
-    const struct config *config = engine_config(call->engine);
-    struct engine_schedule s;
-    engine_schedule_at(call->engine, index, &s);
-    json_write_object_begin(w);
+static void print_times(struct json_writer *w, const char *key, const time_ms *times,
+                        size_t count) {
+    json_put_array(w, key);
+    for (size_t i = 0; i < count; i++)
+        json_write_int(w, times[i]);
+    json_write_array_end(w);
+}
+
+/* Its members, without the braces. */
+static void print_members(struct json_writer *w, struct op_call *call, const struct config *config,
+                          struct engine_schedule s) {
+    _cleanup_(freep) char *last_backup = engine_schedule_backup(&s);
     SCHEDULE_MEMBERS(SHAPE_PRINT)
+    const char *const *vars = NULL;
+    size_t var_count = config_words(config, "schedules.S.vars", s.name, &vars);
+    print_words(w, "vars", vars, var_count);
     json_put_array(w, "skips");
     for (size_t i = 0; i < s.skip_count; i++) {
         json_write_object_begin(w);
@@ -79,6 +101,16 @@ static void print_schedule(struct json_writer *w, struct op_call *call, size_t i
         json_write_object_end(w);
     }
     json_write_array_end(w);
+    const char *const actions[] = { s.paused ? "resume" : "pause", "set", "remove", "run" };
+    size_t count = ARRAY_SIZE(actions) - (s.backup ? 1 : 0); /* `sluice backup` makes one at once */
+    print_words(w, "actions", actions, count);
+}
+
+static void print_schedule(struct json_writer *w, struct op_call *call, size_t index) {
+    struct engine_schedule s;
+    engine_schedule_at(call->engine, index, &s);
+    json_write_object_begin(w);
+    print_members(w, call, engine_config(call->engine), s);
     json_write_object_end(w);
 }
 
@@ -127,10 +159,7 @@ static int run_next(struct op_call *call) {
     struct json_writer w = op_begin(call);
     json_put_string(&w, "name", s.name);
     json_put_bool(&w, "paused", s.paused);
-    json_put_array(&w, "due");
-    for (size_t i = 0; i < count; i++)
-        json_write_int(&w, due[i]);
-    json_write_array_end(&w);
+    print_times(&w, "due", due, count);
     return op_end(&w);
 }
 
@@ -141,6 +170,7 @@ static const char *schedule_key(struct op_call *call, const char *name, const ch
     return arena_printf(op_arena(call), "schedules.%s%s%s", name, own ? "." : "", own ? own : "");
 }
 
+/* An empty text removes a setting. */
 static size_t collect(struct op_call *call, const char *name, struct config_change **ret_items) {
     const char *own;
     json_t *value;
@@ -149,33 +179,70 @@ static size_t collect(struct op_call *call, const char *name, struct config_chan
         arena_alloc(op_arena(call), (json_object_size(call->params) + 1) * sizeof(**ret_items));
     json_object_foreach(call->params, own, value) {
         const struct op_param *p = op_find_param(call->op, own);
-        if (p && p->type == OP_SETTINGS)
-            (*ret_items)[count++] = (struct config_change){ .key = schedule_key(call, name, own),
-                                                            .value = change_value(call, value) };
+        if (!p || p->type != OP_SETTINGS)
+            continue;
+        const char *text = change_value(call, value);
+        (*ret_items)[count++] = (struct config_change){ .key = schedule_key(call, name, own),
+                                                        .value = *text ? text : NULL };
     }
     return count;
 }
 
 extern const struct op op_schedule_add;
 
+/* A due time would find it later, and raise an alert. */
+static int check_backup(struct op_call *call, const char *folder) {
+    struct store_info store;
+    struct stat st;
+    store_info(engine_store(call->engine), &store);
+    if (strcmp(store.backend, "postgresql") == 0)
+        return op_fail(call, -EINVAL,
+                       "a store in PostgreSQL is copied by its own tools, such as pg_dump: see "
+                       "docs/postgresql.md");
+    if (stat(folder, &st) < 0)
+        return op_fail(call, -EINVAL, "cannot use the directory '%s': %s", utf8_quote(folder).text,
+                       strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return op_fail(call, -EINVAL, "'%s' is not a directory", utf8_quote(folder).text);
+    if (access(folder, W_OK | X_OK) < 0)
+        return op_fail(call, -EINVAL, "cannot write to the directory '%s': %s",
+                       utf8_quote(folder).text, strerror(errno));
+    return 0;
+}
+
 /* The definition and its task are checked with the new configuration, before anything changes. */
 static int check_new(struct op_call *call, const struct config *config, const char *name) {
     struct engine_firing firing = {
         .schedule = name,
-        .task = config_text(config, "schedules.S.task", name),
-        .file = config_text(config, "schedules.S.file", name),
+        .config = config,
         .external_id = "check",
         .check_only = true,
     };
+    struct engine_schedule s;
+    time_ms due;
     int r = engine_check_schedules(call->engine, config, &call->err);
-    if (r == 0 && call->op == &op_schedule_add && !engine_checked_is_due(call->engine, name))
+    if (r == 0 && call->op == &op_schedule_add
+        && engine_checked_schedule(call->engine, config, name, &s, &due, 1) == 0)
         r = op_fail(call, -EINVAL, "schedule '%s' is never due: its time has passed",
                     utf8_quote(name).text);
+    if (r == 0 && *config_text(config, "schedules.S.backup", name))
+        return check_backup(call, config_text(config, "schedules.S.backup", name));
     if (r == 0)
         r = fire_tasks(NULL, call->engine, &firing, &call->err);
     if (r == -ENOENT) /* in the task, not in the path of the request */
         r = call->err.code = -EINVAL;
     return r;
+}
+
+/* After check_new: the schedule as it would be. */
+static int answer_preview(struct op_call *call, const struct config *config, const char *name) {
+    struct engine_schedule s = { .name = name };
+    time_ms due[PREVIEWED];
+    size_t count = engine_checked_schedule(call->engine, config, name, &s, due, PREVIEWED);
+    struct json_writer w = op_begin(call);
+    print_members(&w, call, config, s);
+    print_times(&w, "due", due, count);
+    return op_end(&w);
 }
 
 static int run_change(struct op_call *call) {
@@ -200,7 +267,10 @@ static int run_change(struct op_call *call) {
         r = op_fail(call, -EINVAL, "'%s' cannot be the name of a schedule", utf8_quote(name).text);
     if (r == 0)
         r = check_new(call, change.config, name);
-    return r < 0 ? r : change_apply(call, &change);
+    if (r < 0)
+        return r;
+    return op_flag(call, "dry_run") ? answer_preview(call, change.config, name)
+                                    : change_apply(call, &change);
 }
 
 static int set_paused(struct op_call *call, bool paused) {
@@ -225,12 +295,15 @@ static int run_resume(struct op_call *call) {
 
 /* After the decision: the cursor of a new schedule is known. */
 static void fill_schedule(struct op_call *call) {
-    (void)answer_schedule(call);
+    if (!op_flag(call, "dry_run"))
+        (void)answer_schedule(call);
 }
 
 static int replay_schedule(struct op_call *call, const char *memo) {
     struct engine_schedule s;
     (void)memo;
+    if (op_flag(call, "dry_run"))
+        return run_change(call);
     int r = find(call, &s);
     return r < 0 ? r : answer_schedule(call);
 }
@@ -288,8 +361,14 @@ static int run_remove(struct op_call *call) {
 
 #define PARAM_NAME OP_PARAM_NAME("the schedule")
 #define PARAM_SETTINGS                                                                             \
-    PARAM(SETTINGS, BODY, "KEY", .min = 1, .max = 4096, .settings = SCHEDULE_SETTINGS,             \
-          .text = "any setting `schedules.S.KEY` of the configuration, such as `cron` or `task`")
+    PARAM(SETTINGS, BODY, "KEY", .settings = SCHEDULE_SETTINGS,                                    \
+          .text = "any setting `schedules.S.KEY` of the configuration, such as `cron` or `task`; " \
+                  "an empty text removes it")
+#define PARAM_DRY_RUN                                                                              \
+    PARAM(BOOLEAN, BODY, "dry_run",                                                                \
+          .text =                                                                                  \
+              "check only and change nothing; the answer is the schedule as it would be, with "    \
+              "`due`")
 
 const struct op op_schedule_list = {
     OP("schedule.list", "GET", "/v1/schedules", "list the schedules"),
@@ -318,11 +397,11 @@ const struct op op_schedule_next = {
 
 const struct op op_schedule_add = {
     OP("schedule.add", "POST", "/v1/schedules", "add a schedule"),
-    .text = "It needs one of `cron`, `every` and `at`, and one of `task` and `file`. See "
-            "[schedules.md](schedules.md).",
+    .text = "It needs one of `cron`, `every` and `at`, and one of `task`, `file`, `formula` and "
+            "`backup`. See [schedules.md](schedules.md).",
     .params = PARAMS(
         PARAM(TEXT, BODY, "name", .text = "its name", .required = true, .min = 1, .max = 128),
-        PARAM_SETTINGS),
+        PARAM_DRY_RUN, PARAM_SETTINGS),
     .answers = &schedule_shape,
     OP_WRITES(ADMIN, NONE, run_change),
     .fill = fill_schedule,
@@ -333,7 +412,7 @@ const struct op op_schedule_set = {
     OP("schedule.set", "POST", "/v1/schedules/{name}/set", "change the settings of a schedule"),
     .text = "The same as changing `schedules.NAME.*` of the configuration. When its times change, "
             "the schedule starts from now: earlier due times are not caught up.",
-    .params = PARAMS(PARAM_NAME, PARAM_SETTINGS),
+    .params = PARAMS(PARAM_NAME, PARAM_DRY_RUN, PARAM_SETTINGS),
     .answers = &schedule_shape,
     OP_WRITES(ADMIN, NONE, run_change),
     .fill = fill_schedule,

@@ -36,6 +36,8 @@
     OP(limiter_clear) \
     OP(limiter_list) \
     OP(limiter_show) \
+    OP(link_answer) \
+    OP(link_show) \
     OP(notify_test) \
     OP(plan_snapshot) \
     OP(plan_whatif) \

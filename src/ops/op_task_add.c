@@ -96,8 +96,9 @@ static const char *find_note(struct op_call *call, const struct batch *batch) {
     const char *branch = NULL, *folder = NULL, *priority = NULL;
     for (size_t i = 0; i < batch->count && !branch; i++) {
         const struct submission *s = &batch->entries[i];
-        if (s->base_branch && !s->already)
-            branch = submission_branch_note(config, s->project, op_arena(call));
+        if ((s->base_branch || s->on_conflict) && !s->already)
+            branch = submission_branch_note(
+                config, s->project, s->base_branch ? "base_branch" : "on_conflict", op_arena(call));
         if (!batch->run && !folder && !s->already)
             folder = shared_folder_note(call, s);
         if (!batch->run && !compared && s->priority != SUBMISSION_NOT_GIVEN)

@@ -151,11 +151,14 @@ static int run_merge(struct op_call *call) {
 
 const struct op op_task_merge = {
     OP("task.merge", "POST", "/v1/tasks/merge", "merge the branches of finished tasks"),
-    .text = "For tasks that are finished or wait for review, and have run in a worktree. What is "
-            "left in the worktree is committed, the branch is rebased onto the base branch, the "
-            "checks of the task run again if that changed anything, and the base branch moves "
-            "forwards. One task after the other; the answer waits for all. After `conflict` and "
-            "`failed` the base branch is as it was. The event is `run.merge`.",
+    .text =
+        "For tasks that are finished or wait for review, and have run in a worktree. What is "
+        "left in the worktree is committed, the branch is rebased onto the base branch, the "
+        "checks of the task run again if that changed anything, and the base branch moves "
+        "forwards. One task after the other; the answer waits for all. After `conflict` and "
+        "`failed` the base branch is as it was. With `on_conflict: iterate` a conflict begins the "
+        "next iteration of the task, which repairs it; `message` says so. The event is "
+        "`run.merge`.",
     .params = PARAMS(
         OP_PARAM_TASKS,
         PARAM(TEXT, BODY, "into",

@@ -34,7 +34,7 @@ struct listing {
     sym project, kind, agent;
     uint32_t group;
     task_id parent;
-    const char *external_id;
+    const char *external_id, *schedule;
     bool nothing; /* a name that no task ever had */
     char kind_of_cursor;
     uint64_t from; /* where this page begins */
@@ -110,15 +110,24 @@ static int take_filter(struct op_call *call, struct listing *l) {
         r = call->err.code;
     }
     l->external_id = op_text(call, "external_id");
+    l->schedule = op_text(call, "schedule");
     l->nothing = (op_text(call, "project") && !l->project) || (op_text(call, "kind") && !l->kind)
                  || (op_text(call, "agent") && !l->agent);
     return r;
 }
 
+/* Its external id is NAME@TIME. A name may contain @, a time does not. */
+static bool is_of_schedule(const struct engine *engine, task_id task, const char *name) {
+    const char *id = engine_external_id(engine, task), *at = id ? strrchr(id, '@') : NULL;
+    size_t length = strlen(name);
+    return at && (size_t)(at - id) == length && memcmp(id, name, length) == 0;
+}
+
 static bool fits(const struct op_call *call, const struct listing *l, const struct task_view *t) {
     if (!((l->states >> t->state) & 1u) || (l->project && t->project != l->project)
         || (l->kind && t->kind != l->kind) || (l->agent && t->agent != l->agent)
-        || (l->parent && t->parent != l->parent) || !capability_sees(call, t->id))
+        || (l->parent && t->parent != l->parent) || !capability_sees(call, t->id)
+        || (l->schedule && !is_of_schedule(call->engine, t->id, l->schedule)))
         return false;
     struct task_spec spec;
     return !l->group
@@ -220,7 +229,8 @@ static void walk_queue(struct op_call *call, struct listing *l) {
     struct queue_entry *order = arena_alloc(op_arena(call), 2 * SORTED_MAX * sizeof(*order));
     size_t scanned = 0, forecast = take_forecast(call, l, order, &scanned);
     struct queue_entry *entries = order + forecast;
-    size_t all = (l->states == 1u << TASK_READY && !l->group && !l->parent && !call->run.token[0])
+    size_t all = (l->states == 1u << TASK_READY && !l->group && !l->parent && !l->schedule
+                  && !call->run.token[0])
                      ? core_waiting_first(core, l->from + l->room + 1, waiting, SORTED_MAX)
                      : core_waiting(core, waiting, SORTED_MAX);
     size_t count = 0;
@@ -389,6 +399,8 @@ const struct op op_task_list = {
         OP_PARAM_FILTER("agent", "only for this agent"),
         PARAM(TEXT, QUERY, "external_id",
               .text = "only those with this external id, of any project", .min = 1, .max = 255),
+        PARAM(TEXT, QUERY, "schedule", .text = "only those that this schedule has added", .min = 1,
+              .max = 128),
         OP_PARAM_FILTER(
             "text",
             "only those with this text in their title, id or external id, in capitals or not"),

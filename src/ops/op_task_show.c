@@ -26,7 +26,9 @@ struct showing {
     X(json_put_string, "path", T_TEXT, "the folder", "/home/me/web", place.path) \
     X(json_put_string, "branch", T_TEXT | T_NULL, "its branch", "sluice/web-17", place.branch) \
     X(json_put_string, "base", T_TEXT | T_NULL, "the branch that it came from", "main", place.base) \
-    X(json_put_string, "merge", T_TEXT | T_NULL, "how its work is brought in", "direct", place.merge)
+    X(json_put_string, "merge", T_TEXT | T_NULL, "how its work is brought in", "direct", place.merge) \
+    X(json_put_string, "on_conflict", T_TEXT | T_NULL, "what follows a conflict: `fail` or `iterate`", "iterate", place.branch ? place.iterates ? "iterate" : "fail" : NULL) \
+    X(json_put_string, "conflict", T_TEXT | T_NULL, "the commit of `base` that its work conflicts with, until that is repaired", "1f0c1e0a8c6c1f1f5f0c3c8a7a3d9b1e2f4a5b6c", place.conflict)
 static const struct shape workspace_shape = { "Workspace", "where a task works", .members = SHAPE_ALL(WORKSPACE) };
 
 #define DELIVERY(X) \
@@ -168,7 +170,7 @@ static int query_runs(struct op_call *call) {
 static const char *without_values(struct arena *arena, const char *json, size_t size) {
     const char *spec = arena_strndup(arena, json, size), *begin = json_span_member(spec, "env");
     const char *name;
-    json_error_t read; /* has the size of the value */
+    json_error_t read = { .position = 0 }; /* has the size of the value */
     json_t *value, *env = begin ? json_loadb(begin, size - (size_t)(begin - spec),
                                              JSON_DISABLE_EOF_CHECK, &read)
                                 : NULL;

@@ -278,9 +278,9 @@ static int sling_admit(struct op_call *call, struct slinging *s) {
         s->room.deferred += item->skipped == sling_deferred;
         if (op_text(call, "base_branch") && !s->room.note && is_fresh(item)
             && core_task(engine_core(call->engine), item->task, &view))
-            s->room.note =
-                submission_branch_note(engine_config(call->engine),
-                                       op_name_of(call->engine, view.project), op_arena(call));
+            s->room.note = submission_branch_note(engine_config(call->engine),
+                                                  op_name_of(call->engine, view.project),
+                                                  "base_branch", op_arena(call));
     }
     return r;
 }

@@ -145,6 +145,7 @@ static const struct shape agent_choice_shape = { "AgentChoice", "an agent that a
     X(json_put_bool, "open", T_BOOL, "it does not stop the task", NULL, open) \
     X(json_put_string, "reason", T_TEXT | T_NULL, "why it is closed; behind a breaker with the error of the last launch", "all 8 places for runs are taken", open ? NULL : strbuf_text(&reason)) \
     X(print_time, "opens_at", T_TIME | T_NULL, "when it opens, if it is known", NULL, open ? 0 : list[i].opens_at) \
+    X(json_put_string, "limiter", T_TEXT | T_NULL, "of the gate `limiter`: the account", "anthropic", list[i].gate == GATE_LIMITER ? op_name_of(call->engine, list[i].key) : NULL) \
     X(print_time, "since", T_TIME | T_NULL, "when it was paused", NULL, open ? 0 : list[i].pause.at)
 static const struct shape gate_shape = { "Gate", "a condition for the start of a task", .members = SHAPE_ALL(GATE) };
 

@@ -277,7 +277,7 @@ const struct op op_session_code = {
 
 const struct op op_session_open = {
     OP("session.open", "POST", "/v1/session", "swap the code of a link for a token"),
-    .text = "The only operation besides /healthz that needs no token over TCP. A code that was "
+    .text = "Needs no token over TCP, as /healthz and answer links do not. A code that was "
             "used, or is older than a minute, is refused (401). A process of a run is refused, too "
             "(403), and the code becomes invalid.",
     .params = PARAMS(PARAM(TEXT, BODY, "code", .text = "what stands behind `#t=` in the link",

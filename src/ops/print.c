@@ -589,6 +589,33 @@ double target_share(const struct share_view *share, const struct share_sums *sum
     return (double)share->weight_milli / (double)sums->weight_milli;
 }
 
+/* --- opening hours --------------------------------------------------------------------------- */
+
+/* clang-format off */
+#define OPENING(X) \
+    X(json_put_string, "when", T_TEXT, "the setting `hours`", "mon-fri 22:00-07:00", hours->text) \
+    X(json_put_string, "timezone", T_TEXT | T_NULL, "its time zone; null: that of the system", "Europe/Berlin", *hours->timezone ? hours->timezone : NULL) \
+    X(json_put_bool, "open", T_BOOL, "now is inside them", NULL, hours->open) \
+    X(print_time, "until", T_TIME | T_NULL, "when they close, or open; null: never", NULL, hours->until == TIME_NEVER ? 0 : hours->until)
+const struct shape shape_hours = { "Hours", "opening hours: outside them nothing starts", .members = SHAPE_ALL(OPENING) };
+/* clang-format on */
+
+void print_hours_members(struct json_writer *w, const struct engine_hours *hours) {
+    OPENING(SHAPE_PRINT)
+}
+
+void print_hours(struct json_writer *w, const char *key, const struct engine *engine,
+                 enum lease_kind scope, const char *name) {
+    struct engine_hours hours;
+    if (!engine_hours(engine, scope, name, &hours)) {
+        json_put_null(w, key);
+        return;
+    }
+    json_put_object(w, key);
+    print_hours_members(w, &hours);
+    json_write_object_end(w);
+}
+
 /* --- projects -------------------------------------------------------------------------------- */
 
 static void print_share(struct json_writer *w, const char *key, int64_t part, int64_t whole) {
@@ -613,6 +640,7 @@ static const struct shape pool_place = { "PoolPlace", "a folder of a project's p
     X(print_time, "paused_at", T_TIME | T_NULL, "when", NULL, pause ? pause->at : 0) \
     X(json_put_string, "pause_reason", T_TEXT | T_NULL, "`section_removed`: the configuration no longer names it", "section_removed", orphaned ? "section_removed" : NULL) \
     X(json_put_bool, "active", T_BOOL, "it takes part in shares", NULL, config_number(config, "projects.P.active", p->name) != 0) \
+    X(print_hours, "hours", T_OBJECT | T_NULL, "its opening hours; null: none", &shape_hours, engine, LEASE_PROJECT, p->name) \
     X(json_put_bool, "coordination", T_BOOL, "its tasks are never slung", NULL, config_number(config, "projects.P.coordination", p->name) != 0) \
     X(json_put_int, "tokens", T_INT, "tokens used in the window", NULL, window_tokens(engine, p)) \
     X(print_usd, "budget_usd", T_USD | T_NULL, "its budget of dollars", NULL, money.money.budget) \
@@ -670,6 +698,8 @@ static const char *limiter_state(const struct limiter_view *l) {
         return "backoff";
     if (l->reserved_until)
         return "reserved";
+    if (l->hours_until)
+        return "off_hours";
     if (l->probing)
         return "probing";
     return l->cap < l->full_cap ? "ramping" : "open";
@@ -686,8 +716,9 @@ static const struct shape quota_window_shape = { "QuotaWindow", "how much of an 
 
 #define LIMITER(X) \
     X(json_put_string, "name", T_TEXT, "its name", "anthropic", name) \
-    X(json_put_string, "state", T_WORD, "`backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `reserved`: no more than the reserve is left of a window; `closed`: a person must act, then clear it", &words_limiter, limiter_state(&l)) \
-    X(print_time, "opens_at", T_TIME | T_NULL, "when the backoff or the reserved window ends", NULL, time_max(l.backoff_until, l.reserved_until)) \
+    X(json_put_string, "state", T_WORD, "`backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `reserved`: no more than the reserve is left of a window; `off_hours`: outside its opening hours; `closed`: a person must act, then clear it", &words_limiter, limiter_state(&l)) \
+    X(print_time, "opens_at", T_TIME | T_NULL, "when the backoff or the reserved window ends, and its hours open", NULL, time_max(l.hours_until, time_max(l.backoff_until, l.reserved_until))) \
+    X(print_hours, "hours", T_OBJECT | T_NULL, "its opening hours; null: none", &shape_hours, engine, LEASE_LIMITER, name) \
     X(json_put_int, "hits", T_INT, "limits hit in a row", NULL, l.hits) \
     X(print_time, "last_success", T_TIME | T_NULL, "when a run that used it last ended well", NULL, l.last_success) \
     X(json_put_int, "used", T_INT, "slots in use", NULL, l.used) \

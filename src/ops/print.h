@@ -1,6 +1,7 @@
 /* print.h: members, tasks, runs and events in an answer. Private to ops/. */
 #pragma once
 
+#include "engine/opening_hours.h"
 #include "engine/questions.h"
 #include "ops/op_internal.h"
 
@@ -76,6 +77,10 @@ void sum_shares(const struct engine *engine, struct share_sums *ret);
 
 void print_project(struct json_writer *w, const struct engine *engine,
                    const struct engine_project *project, const struct share_sums *sums);
+/* The object of one with hours, else null. */
+void print_hours(struct json_writer *w, const char *key, const struct engine *engine,
+                 enum lease_kind scope, const char *name);
+void print_hours_members(struct json_writer *w, const struct engine_hours *hours);
 void print_limiter(struct json_writer *w, const struct engine *engine, const char *name);
 /* The same without braces. */
 void print_limiter_members(struct json_writer *w, const struct engine *engine, const char *name);

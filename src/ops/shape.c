@@ -32,9 +32,10 @@ const struct words words_phase = { "Phase", .at = phase_at };
 const struct words words_outcome = { "Outcome", .at = outcome_name_at };
 const struct words words_scope = { "Scope", .at = access_scope_name_at, .first = ACCESS_READ };
 const struct words words_reason = { "Reason", .at = reason_name_at };
-const struct words words_limiter = { "LimiterState",
-                                     (const char *const[]){ "open", "backoff", "probing", "ramping",
-                                                            "reserved", "closed", NULL } };
+const struct words words_limiter = {
+    "LimiterState", (const char *const[]){ "open", "backoff", "probing", "ramping", "reserved",
+                                           "off_hours", "closed", NULL }
+};
 static const struct words words_on_budget = { "OnBudget",
                                               (const char *const[]){ "hold", "stop", NULL } };
 
@@ -131,6 +132,7 @@ const struct shape shape_error = { "Error", "nothing has happened", .members = S
     { "active", T_TEXT | T_LIST | T_MAYBE, "with `standby`: the addresses of the active daemon" }) };
 
 const char *words_at(const struct words *words, int index) {
+    assert(words);
     return words->list ? words->list[index] : words->at(words->first + index);
 }
 
@@ -298,6 +300,37 @@ void shape_report(const struct shape *shape, const char *name, const struct strb
 
 /* --- examples -------------------------------------------------------------------------------- */
 
+/* One value of the member, without the list or the object around it. */
+static void print_value(struct json_writer *w, const struct shape_member *m) {
+    unsigned type = m->type & T_TYPE;
+    if (m->type & T_NULL && !(type == T_TEXT && m->of)) {
+        json_write_null(w);
+    } else if (type == T_OBJECT) {
+        shape_print_example(m->of, w->out);
+        w->after_key = false;
+    } else if (type == T_WORD) {
+        json_write_string(w, words_at(m->of, 0));
+    } else if (type == T_TEXT) {
+        json_write_string(w, m->of ? m->of : "…");
+    } else {
+        strbuf_puts(w->out, shape_types[type].example);
+        w->after_key = false;
+    }
+}
+
+static void print_map(struct json_writer *w, const struct shape_member *m) {
+    if (m->type & T_NULL) {
+        json_write_null(w);
+        return;
+    }
+    json_write_object_begin(w);
+    if ((m->type & T_TYPE) != T_JSON) {
+        json_write_key(w, m->of ? words_at(m->of, 0) : "implement");
+        print_value(w, m);
+    }
+    json_write_object_end(w);
+}
+
 static void print_members(struct json_writer *w, const struct shape *shape) {
     if (shape->base)
         print_members(w, shape->base);
@@ -305,36 +338,15 @@ static void print_members(struct json_writer *w, const struct shape *shape) {
         if (m->type & T_MAYBE)
             continue;
         json_write_key(w, m->name);
-        if (m->type & T_MAP && m->type & T_NULL) {
-            json_write_null(w);
+        if (m->type & T_MAP) {
+            print_map(w, m);
             continue;
         }
         if (m->type & T_LIST)
             json_write_array_begin(w);
-        else if (m->type & T_MAP)
-            json_write_object_begin(w);
-        if (m->type & T_MAP && (m->type & T_TYPE) != T_JSON)
-            json_write_key(w, m->of ? words_at(m->of, 0) : "implement");
-        if (!(m->type & T_MAP) || (m->type & T_TYPE) != T_JSON) {
-            unsigned type = m->type & T_TYPE;
-            if (m->type & T_NULL && !(type == T_TEXT && m->of)) {
-                json_write_null(w);
-            } else if (type == T_OBJECT) {
-                shape_print_example(m->of, w->out);
-                w->after_key = false;
-            } else if (type == T_WORD) {
-                json_write_string(w, words_at(m->of, 0));
-            } else if (type == T_TEXT) {
-                json_write_string(w, m->of ? m->of : "…");
-            } else {
-                strbuf_puts(w->out, shape_types[type].example);
-                w->after_key = false;
-            }
-        }
+        print_value(w, m);
         if (m->type & T_LIST)
             json_write_array_end(w);
-        else if (m->type & T_MAP)
-            json_write_object_end(w);
     }
 }
 

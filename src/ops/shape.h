@@ -114,8 +114,8 @@ const char *words_at(const struct words *words, int index); /* from 0; NULL: no 
 extern const struct words words_state, words_hold, words_phase, words_outcome, words_scope,
     words_reason, words_limiter;
 extern const struct shape shape_any_run, shape_budget, shape_limit, shape_amount, shape_changed,
-    shape_error, shape_event, shape_group, shape_limiter, shape_message_page, shape_posted,
-    shape_project, shape_run, shape_task, shape_task_budget;
+    shape_error, shape_event, shape_group, shape_hours, shape_limiter, shape_message_page,
+    shape_posted, shape_project, shape_run, shape_task, shape_task_budget;
 
 /* Calls `each` once for every named shape, dependencies first; words_each: for lists of words. */
 void shape_each(void (*each)(const struct shape *shape, void *ctx), void *ctx);

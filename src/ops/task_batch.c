@@ -269,13 +269,12 @@ int submission_check_merge(const struct config *config, const char *project, con
 }
 
 const char *submission_branch_note(const struct config *config, const char *project,
-                                   struct arena *arena) {
+                                   const char *member, struct arena *arena) {
     if (makes_worktrees(config, project))
         return NULL;
     return arena_printf(
-        arena,
-        "'base_branch' has no effect: project '%s' has no worktrees (projects.%s.workspace_mode)",
-        utf8_quote(project).text, utf8_quote(project).text);
+        arena, "'%s' has no effect: project '%s' has no worktrees (projects.%s.workspace_mode)",
+        member, utf8_quote(project).text, utf8_quote(project).text);
 }
 
 /* --- names ----------------------------------------------------------------------------------- */

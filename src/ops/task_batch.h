@@ -90,9 +90,9 @@ void epic_adopt_children(struct op_call *call, const struct batch *batch);
 /* Can work of this project be merged this way? NULL: not given. */
 int submission_check_merge(const struct config *config, const char *project, const char *merge,
                            const char *base_branch, struct error *err);
-/* The warning for a base branch in a project without worktrees, in the arena; or NULL. */
+/* The warning for this member of a task in a project without worktrees, in the arena; or NULL. */
 const char *submission_branch_note(const struct config *config, const char *project,
-                                   struct arena *arena);
+                                   const char *member, struct arena *arena);
 
 /* --- admission ------------------------------------------------------------------------------- */
 

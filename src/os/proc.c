@@ -42,7 +42,7 @@ static char *put_text(char *at, const char *end, const char *text) {
 static const char *proc_path(char path[PATH_BYTES], const char *proc, pid_t pid, const char *rest,
                              pid_t thread, const char *last) {
     char number[NUMBER_TEXT_MAX];
-    const char *end = path + PATH_BYTES - 1;
+    const char *end = &path[PATH_BYTES - 1];
     char *at = put_text(path, end, proc);
     at = put_text(put_text(at, end, "/"), end, number_text(pid, number));
     at = put_text(at, end, rest);
@@ -92,7 +92,7 @@ int proc_read(const char *proc, pid_t pid, struct proc_stat *ret) {
 }
 
 bool proc_has_ended(pid_t pid) {
-    struct proc_stat stat;
+    struct proc_stat stat = { 0 };
     int r = proc_read("/proc", pid, &stat);
     return r < 0 ? r == -ENOENT || r == -ESRCH : stat.state == 'Z' || stat.state == 'X';
 }
@@ -166,7 +166,7 @@ static void search_thread(void *ctx, pid_t thread) {
 
 static void search_process(void *ctx, pid_t pid) {
     const struct search *search = ctx;
-    struct proc_stat stat;
+    struct proc_stat stat = { 0 };
     if (proc_read("/proc", pid, &stat) == 0 && stat.parent == search->parent)
         search->visit(search->ctx, search->parent, pid, search->depth);
 }

@@ -2,9 +2,11 @@
 #include "os/zoneinfo.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/utf8.h"
@@ -37,6 +39,23 @@ static int read_own(struct strbuf *out) {
     if (name && zoneinfo_is_name(name) && zoneinfo_read(name, out, &ignored) == 0)
         return 0;
     return !name && file_read("/etc/localtime", ZONE_FILE_MAX, out, &ignored) == 0 ? 0 : 1;
+}
+
+/* /etc/localtime is usually a link to a file of the zoneinfo folder. */
+bool zoneinfo_own_name(struct strbuf *out) {
+    static const char folder[] = "/zoneinfo/";
+    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
+    const char *name = zone_of_environment(), *path;
+    char target[PATH_MAX] = "";
+    bool is_utc = read_own(&data) != 0;
+    if (!name && readlink("/etc/localtime", target, sizeof(target) - 1) > 0)
+        name = target;
+    path = name ? strstr(name, folder) : NULL;
+    name = is_utc ? "UTC" : path ? path + strlen(folder) : name;
+    if (!name || !zoneinfo_is_name(name))
+        return false;
+    strbuf_puts(out, name);
+    return true;
 }
 
 int zoneinfo_read(const char *name, struct strbuf *out, struct error *err) {

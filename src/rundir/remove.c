@@ -41,7 +41,7 @@ static int open_folder(int parent, const char *name, struct removal *removal) {
         (void)fchmodat(parent, name, 0700, 0);
         fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
-    struct stat st;
+    struct stat st = { 0 };
     int error = fd < 0 || fstat(fd, &st) < 0                        ? errno
                 : removal->top >= 0 && st.st_dev != removal->device ? EXDEV
                                                                     : 0;

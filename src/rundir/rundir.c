@@ -316,6 +316,7 @@ static bool take_started(struct run_started *started, const char *name, const ch
 int rundir_read_started_at(int dir, const struct tag_key *key, struct run_started *ret,
                            struct error *err) {
     char text[RUN_LOCK_END];
+    text[0] = '\0';
     ssize_t size = read_part(dir, "lock", 0, text, sizeof(text), err);
     if (size < 0)
         return (int)size;

@@ -34,6 +34,8 @@ struct forecaster {
     struct timer_heap ends;
     struct order *orders; /* of this turn, to be carried out */
     size_t order_capacity;
+    task_id last_own;  /* tasks after it are coming */
+    uint64_t own_open; /* that are not final */
     int r;
 };
 
@@ -105,7 +107,7 @@ static void end_run(struct forecaster *f, uint32_t handle) {
     f->free_runs = xgrow(f->free_runs, &f->free_capacity, f->free_count + 1, sizeof(*f->free_runs));
     f->free_runs[f->free_count++] = handle;
     f->runs[handle - 1].task = 0;
-    if (f->options->wants_ends && run.outcome == OUTCOME_OK) {
+    if (f->options->wants_ends && run.outcome == OUTCOME_OK && run.task <= f->last_own) {
         result->ends =
             xgrow(result->ends, &f->end_capacity, result->end_count + 1, sizeof(*result->ends));
         result->ends[result->end_count++] = (struct forecast_end){ f->now, run.project };
@@ -123,10 +125,13 @@ static void start_run(struct forecaster *f, const struct order *order) {
     struct task_view view;
     if (order->attempt == 0 || !core_task(f->core, order->task, &view))
         return;
-    result->entries =
-        xgrow(result->entries, &f->entry_capacity, result->count + 1, sizeof(*result->entries));
-    result->entries[result->count] = (struct forecast_entry){ order->task, f->now, result->count };
-    result->count++;
+    if (order->task <= f->last_own) {
+        result->entries =
+            xgrow(result->entries, &f->entry_capacity, result->count + 1, sizeof(*result->entries));
+        result->entries[result->count] =
+            (struct forecast_entry){ order->task, f->now, result->count };
+        result->count++;
+    }
     add_run(f, &view);
     apply(f, &(struct fact){
                  .kind = FACT_RUN_STARTED, .task = order->task, .attempt = order->attempt });
@@ -156,6 +161,9 @@ static void decide(struct forecaster *f) {
     for (size_t i = 0; i < all; i++) {
         if (orders[i].kind == ORDER_START || orders[i].kind == ORDER_STOP)
             f->orders[count++] = orders[i];
+        if (orders[i].kind == ORDER_CHANGE && orders[i].task <= f->last_own)
+            f->own_open += (uint64_t)task_state_is_final(orders[i].from)
+                           - (uint64_t)task_state_is_final(orders[i].to);
     }
     for (size_t i = 0; i < count; i++) {
         if (f->orders[i].kind == ORDER_START)
@@ -165,11 +173,21 @@ static void decide(struct forecaster *f) {
     }
 }
 
+/* A task that is refused, for instance because its agent is not known yet, does not come. */
+static int apply_coming(void *ctx, const struct fact *fact) {
+    struct forecaster *f = ctx;
+    f->result->steps++;
+    (void)core_apply(f->core, fact, NULL);
+    return 0;
+}
+
 /* One point in time. False: nothing happened. */
 static bool turn(struct forecaster *f) {
     uint64_t quiet = f->result->steps + 1; /* only the clock was set */
     apply(f, &(struct fact){ .kind = FACT_CLOCK, .now = f->now });
     uint32_t handle;
+    if (f->options->coming && f->r == 0)
+        f->r = coming_apply(f->options->coming, f->core, f->now, apply_coming, f);
     while ((handle = timer_heap_pop(&f->ends, f->now)))
         end_run(f, handle);
     decide(f);
@@ -185,9 +203,14 @@ static void play(struct forecaster *f) {
         bool happened = turn(f);
         time_ms next = time_min(timer_heap_next(&f->ends), core_next_wakeup(f->core));
         next = time_max(f->now, next);
-        if (next == TIME_NEVER) {
+        /* What is coming starts nothing that waits now. */
+        if (next == TIME_NEVER || (o->coming && f->own_open == 0)) {
             f->result->complete = true;
             return;
+        }
+        if (o->coming) {
+            time_ms coming = time_min(coming_next_task(o->coming), coming_next_change(o->coming));
+            next = time_max(f->now, time_min(next, coming));
         }
         if (next > horizon || f->result->steps >= most)
             return;
@@ -242,7 +265,15 @@ int forecast_run(struct core *copy, const struct forecast_options *options, stru
         .core = copy, .options = options, .result = &result, .now = options->now
     };
     timer_heap_init(&f.ends, run_moved, &f);
+    struct coming *coming = options->coming;
+    struct core_counts counts;
+    core_count(copy, &counts);
+    f.last_own = coming && coming->task_count > 0 ? coming->tasks[0].spec.id - 1 : UINT64_MAX;
+    for (int state = TASK_ABSENT + 1; state < TASK_STATE_MAX; state++)
+        f.own_open += task_state_is_final((enum task_state)state) ? 0 : counts.by_state[state];
     apply(&f, &(struct fact){ .kind = FACT_CLOCK, .now = f.now });
+    if (coming && f.r == 0)
+        f.r = coming_begin(coming, copy, f.now, apply_coming, &f);
     core_each_run(copy, add_running, &f);
     play(&f);
     sort_entries(&result);

@@ -3,8 +3,9 @@
  * Life:      core_copy (where the original is used) → forecast_run (in any thread)
  *            → forecast_start … → forecast_finish, core_free
  * Assumes:   each run takes as long as runs of its project and kind took on average, and succeeds.
- *            Nothing is approved, released, added or canceled. A gate that is open now closes only
- *            because of the runs of the forecast.
+ *            Nothing is approved, released, added or canceled, except by what is coming
+ *            (snapshot/coming.h): hours open and close, and schedules add tasks. Other gates that
+ *            are open now close only because of the runs of the forecast.
  * Result:    the start of each task that starts. TIME_NEVER means "unknown": the task waits for a
  *            person or an artifact, or would start after the last step.
  * Pure:      reads no clock and no globals, changes only the copy and its own memory. */
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/core.h"
+#include "snapshot/coming.h"
 
 /* Averages of the runs of a project and kind. kind 0: runs of all kinds without their own. */
 struct forecast_mean {
@@ -30,6 +32,8 @@ struct forecast_options {
     time_ms horizon;          /* span; 0: unlimited */
     uint64_t max_steps;       /* facts applied + orders given; 0: FORECAST_STEPS */
     bool wants_ends;
+    struct coming *coming; /* NULL: nothing. Its tasks have the highest numbers; they have no entry,
+                              and no end. Changed; the caller frees it */
 };
 
 #define FORECAST_STEPS 1000000u

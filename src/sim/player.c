@@ -38,7 +38,8 @@ struct player {
         int64_t weight;    /* of the projects that compete now */
         uint32_t projects;
     } contest;
-    bool acted; /* a fact was applied after the decision, which must be repeated */
+    bool acted;        /* a fact was applied after the decision, which must be repeated */
+    struct error *err; /* of this turn */
 };
 
 #define STEPS_BASE     50000000u
@@ -384,10 +385,19 @@ static void setup_groups(struct player *p) {
     size_t symbols = (size_t)core_symbols(p->world->core)->count + 1;
     struct group_index projects = { .by_symbol = xcalloc(symbols, sizeof(uint32_t)) };
     struct group_index kinds = { .by_symbol = xcalloc(symbols, sizeof(uint32_t)) };
+    const struct coming *coming = p->world->coming;
+    for (size_t i = 0; coming && i < coming->task_count; i++) {
+        const struct task_spec *spec = &coming->tasks[i].spec;
+        play->tasks[spec->id].arrival = (uint32_t)i + 1;
+    }
     for (size_t i = 1; i <= play->task_count; i++) {
         struct task_view view = { 0 };
         (void)core_task(p->world->core, i, &view); /* unknown: no project, no kind */
         struct sim_task *task = &play->tasks[i];
+        if (coming && task->arrival > 0) {
+            view.project = coming->tasks[task->arrival - 1].spec.project;
+            view.kind = coming->tasks[task->arrival - 1].spec.kind;
+        }
         task->ready_at = task->first_start = TIME_NEVER;
         task->project = group_of(&projects, &play->projects, &play->project_count, view.project);
         task->kind = group_of(&kinds, &play->kinds, &play->kind_count, view.kind);
@@ -431,11 +441,20 @@ static int approve(struct player *p, task_id task, struct error *err) {
     return player_apply(p, &(struct fact){ .kind = FACT_APPROVE, .task = task }, err);
 }
 
+static int apply_coming(void *ctx, const struct fact *fact) {
+    struct player *p = ctx;
+    struct error ignored = { 0 };
+    return player_apply(p, fact, p->err ? p->err : &ignored);
+}
+
 /* One point in time. *ret_happened: something ended, started or changed. */
 static int turn(struct player *p, bool *ret_happened, struct error *err) {
     uint64_t quiet = p->play->steps + 1; /* only the clock was set */
     int r = player_apply(p, &(struct fact){ .kind = FACT_CLOCK, .now = p->now }, err);
     uint32_t handle;
+    p->err = err;
+    if (r >= 0 && p->world->coming)
+        r = coming_apply(p->world->coming, p->world->core, p->now, apply_coming, p);
     while (r >= 0 && (handle = timer_heap_pop(&p->ends, p->now)) != 0)
         r = end_run(p, handle, err);
     while (r >= 0 && (handle = timer_heap_pop(&p->approvals, p->now)) != 0)
@@ -447,6 +466,10 @@ static int turn(struct player *p, bool *ret_happened, struct error *err) {
     } while (r >= 0 && p->acted);
     *ret_happened = p->play->steps != quiet;
     return r;
+}
+
+static time_ms next_arrival(const struct player *p) {
+    return p->world->coming ? coming_next_task(p->world->coming) : TIME_NEVER;
 }
 
 static int play_loop(struct player *p, struct error *err) {
@@ -461,11 +484,14 @@ static int play_loop(struct player *p, struct error *err) {
         if (r < 0)
             return r;
         time_ms next = time_min(timer_heap_next(&p->ends), timer_heap_next(&p->approvals));
-        next = time_max(p->now, time_min(next, core_next_wakeup(p->world->core)));
+        next = time_min(next, core_next_wakeup(p->world->core));
+        next = time_max(p->now, time_min(next, next_arrival(p)));
         if (next == TIME_NEVER && p->play->live == 0) {
             p->play->how = SIM_STUCK; /* or SIM_DRAINED: see play_close */
             return 0;
         }
+        if (p->world->coming) /* hours that only change do not keep a play going */
+            next = time_max(p->now, time_min(next, coming_next_change(p->world->coming)));
         if (next > horizon) {
             p->play->how = SIM_HORIZON;
             p->now = horizon;
@@ -499,6 +525,8 @@ static void play_close(struct player *p) {
     for (size_t i = 1; i <= play->task_count; i++) {
         struct task_view view;
         play->tasks[i].state = core_task(p->world->core, i, &view) ? view.state : TASK_ABSENT;
+        if (play->tasks[i].arrival > 0)
+            play->tasks[i].listed = play->tasks[i].state != TASK_ABSENT;
         if (play->tasks[i].state != TASK_ABSENT && play->tasks[i].state != TASK_DRAFT)
             drained = drained && task_state_is_final(play->tasks[i].state);
     }

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "core/core.h"
+#include "snapshot/coming.h"
 #include "snapshot/snapshot.h"
 
 #define SIM_STOP_DURATION  SECONDS(5) /* from the order to stop a run to its end */
@@ -30,6 +31,7 @@ struct sim_world {
     const void *ctx;
     const char *(*name)(const void *ctx, task_id task);
     void (*hint)(const void *ctx, task_id task, struct sim_hint *ret);
+    struct coming *coming; /* NULL: nothing. Playing changes it */
 };
 
 struct sim_options {
@@ -59,9 +61,10 @@ struct sim_task {
     uint32_t live_run;   /* index of its live run + 1, or 0 */
     uint32_t project;    /* index in projects */
     uint32_t kind;       /* index in kinds */
+    uint32_t arrival;    /* index in the world's coming tasks + 1, or 0 */
     enum task_state state;
     bool is_ready;
-    bool listed; /* neither final nor a draft when the play began */
+    bool listed; /* neither final nor a draft when the play began, or it has arrived since */
 };
 
 /* A project or a kind. */

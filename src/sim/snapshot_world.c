@@ -17,5 +17,6 @@ void world_from_snapshot(struct snapshot *snapshot, struct sim_world *ret_world)
         .ctx = snapshot,
         .name = snapshot_names(snapshot).name,
         .hint = world_hint,
+        .coming = snapshot_coming(snapshot),
     };
 }

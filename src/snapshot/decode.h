@@ -43,6 +43,8 @@ struct task_record {
     uint32_t hint;                  /* in draft.hints, + 1 */
     int8_t parallelizable;
     bool artifact_present;
+    time_ms arrives_at; /* 0, or not after `now`: it is in the queue */
+    sym schedule;
 };
 
 struct project_record {
@@ -87,6 +89,7 @@ struct top_record {
     int64_t budget_usd, usd_used; /* millionths of a dollar */
     int64_t seed;
     uint32_t running, running_roots; /* runs of no project */
+    time_ms clock_offset;
     bool paused;
     bool live;             /* the state is restored as after a restart; else the core computes it */
     struct pace_spec pace; /* last_start: or ABSENT_TIME */
@@ -173,6 +176,7 @@ enum name_role {
     NAME_RESOURCE,
     NAME_WORKSPACE,
     NAME_PHASE,
+    NAME_SCHEDULE,
     NAME_ROLE_MAX,
 };
 

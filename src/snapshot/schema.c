@@ -259,6 +259,8 @@ static const struct field task_fields[] = {
     { KEY("resources"),        FIELD_SYMBOLS },
     { KEY("tokens"),           FIELD_INT64,  AT(task_record, tokens), 0, NUMBER_MOST },
     { KEY("usd"),              FIELD_USD,    AT(task_record, usd), USD },
+    { KEY("arrives_at"),       FIELD_INT64,  AT(task_record, arrives_at), 0, NUMBER_MOST },
+    { KEY("schedule"),         FIELD_SYMBOL, AT(task_record, schedule), .role = NAME_SCHEDULE },
     { KEY("sim"),              FIELD_OBJECT, .object = &object_task_hint },
     { KEY("title"),            FIELD_SKIP },
     { KEY("meta"),             FIELD_SKIP },
@@ -399,6 +401,7 @@ static const struct object object_sim = {
 static const struct field snapshot_fields[] = {
     { KEY("now"),          FIELD_INT64,   AT(top_record, now), 0, NUMBER_MOST },
     { KEY("config"),       FIELD_CONFIG },
+    { KEY("clock_offset"), FIELD_INT64,   AT(top_record, clock_offset), SIGNED },
     { KEY("live"),         FIELD_BOOL,    AT(top_record, live) },
     { KEY("paused"),       FIELD_BOOL,    AT(top_record, paused) },
     { KEY("tokens_used"),  FIELD_INT64,   AT(top_record, tokens_used), 0, NUMBER_MOST },

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 #include "core/task_graph.h"
+#include "snapshot/coming.h"
 #include "snapshot/decode.h"
 
 #define HINT_DURATION MINUTES(5)
@@ -24,6 +25,7 @@ struct snapshot {
     struct config *config;
     struct draft draft;
     uint32_t *hint_of; /* by task number - 1: index in draft.hints + 1; NULL: no task has one */
+    struct coming coming;
 };
 
 /* Which roles a name has, by symbol. */
@@ -44,6 +46,7 @@ struct loader {
     bool no_other_workspaces; /* 0 workspaces without `free_workspaces` (document 004) */
     sym default_project;
     sym only_limiter; /* for tasks that name none; 0: the file lists none, or several */
+    struct coming *coming;
 };
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -701,6 +704,19 @@ static void complete_spec(struct loader *t, const struct task_record *task, stru
         complete_state(ret, d->top.now);
 }
 
+/* It is new when it arrives, whatever the file says. */
+static void add_coming(struct loader *t, const struct task_record *task, struct task_spec *spec) {
+    spec->state = TASK_WAITING;
+    spec->hold = HOLD_NONE;
+    spec->phase = PHASE_WORKING;
+    spec->stop = STOP_NONE;
+    spec->attempt = 0;
+    spec->keeps = 0;
+    spec->created_at = spec->ready_since = task->arrives_at;
+    spec->not_before = spec->ready_clock = spec->enqueued_at = spec->started_at = 0;
+    coming_add_task(t->coming, task->arrives_at, task->schedule, spec);
+}
+
 /* `needs` has room for the dependencies of any task. */
 static int apply_task(struct loader *t, const struct task_record *task, task_id *needs) {
     struct task_spec spec;
@@ -708,6 +724,12 @@ static int apply_task(struct loader *t, const struct task_record *task, task_id 
     for (size_t i = 0; i < spec.depends_on_count; i++)
         needs[i] = t->draft->depends_on.items[task->depends_on + i];
     spec.depends_on = needs;
+    if (task->arrives_at > t->draft->top.now) {
+        add_coming(t, task, &spec);
+        return 0;
+    }
+    if (task->schedule)
+        coming_add_open(t->coming, task->schedule, spec.id);
     struct fact fact = { .kind = FACT_TASK_ADDED, .task = spec.id, .spec = &spec };
     int r = core_apply(t->core, &fact, t->err);
     if (r == -ELOOP) /* draft_resolve finds the other cycles, with their ids */
@@ -789,6 +811,7 @@ struct snapshot *snapshot_free(struct snapshot *snapshot) {
     if (!snapshot)
         return NULL;
     draft_finish(&snapshot->draft);
+    coming_finish(&snapshot->coming);
     if (snapshot->config)
         config_free(snapshot->config);
     if (snapshot->core)
@@ -814,6 +837,25 @@ static void drop_records(struct snapshot *s) {
     d->resources.items = NULL;
 }
 
+static int apply_coming_fact(void *ctx, const struct fact *fact) {
+    return loader_apply(ctx, fact);
+}
+
+/* Hours open and close as the settings say, from now on. */
+static int begin_coming(struct loader *t) {
+    int r = openings_read(t->config, &t->coming->hours, t->err);
+    if (r < 0)
+        return error_prefix(t->err, "%s", t->name);
+    t->coming->offset = t->draft->top.clock_offset;
+    for (size_t i = 0; i < config_schedule_count(t->config); i++) {
+        const char *name = config_schedule_name(t->config, i);
+        int64_t overlap = config_number(t->config, "schedules.S.overlap", name);
+        coming_set_overlap(t->coming, symbol_intern(t->draft->symbols, name, strlen(name)),
+                           (enum schedule_overlap)overlap);
+    }
+    return coming_begin(t->coming, t->core, t->draft->top.now, apply_coming_fact, t);
+}
+
 static int apply_draft(struct snapshot *s, const char *name, const struct snapshot_options *options,
                        struct error *err) {
     int r = apply_config(s, name, options, err);
@@ -825,6 +867,7 @@ static int apply_draft(struct snapshot *s, const char *name, const struct snapsh
         .draft = &s->draft,
         .name = name,
         .err = err,
+        .coming = &s->coming,
     };
     if (s->draft.top.live)
         r = loader_apply(&t, &(struct fact){ .kind = FACT_LOADING });
@@ -834,6 +877,8 @@ static int apply_draft(struct snapshot *s, const char *name, const struct snapsh
         r = apply_tasks(&t);
     if (r == 0 && s->draft.top.live)
         r = loader_apply(&t, &(struct fact){ .kind = FACT_LOADED });
+    if (r == 0)
+        r = begin_coming(&t);
     free(t.known);
     return r;
 }
@@ -858,6 +903,10 @@ int snapshot_read(FILE *in, const char *name, const struct snapshot_options *opt
 
 struct core *snapshot_core(struct snapshot *snapshot) {
     return snapshot->core;
+}
+
+struct coming *snapshot_coming(struct snapshot *snapshot) {
+    return &snapshot->coming;
 }
 
 const struct config *snapshot_config(const struct snapshot *snapshot) {

@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "core/core.h"
 
+struct coming;
 struct snapshot;
 
 /* KEY=VALUE pairs that are set after the file's `config`. */
@@ -30,6 +31,8 @@ struct snapshot *snapshot_free(struct snapshot *snapshot); /* returns NULL */
 
 /* All facts are applied, its clock is at the snapshot's `now`, and nothing is decided yet. */
 struct core *snapshot_core(struct snapshot *snapshot);
+/* What happens to it from now on; its hours are applied. */
+struct coming *snapshot_coming(struct snapshot *snapshot);
 const struct config *snapshot_config(const struct snapshot *snapshot);
 time_ms snapshot_now(const struct snapshot *snapshot);
 

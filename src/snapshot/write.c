@@ -21,6 +21,8 @@
 #include "config/config.h"
 #include "config/settings.h"
 #include "core/core.h"
+#include "os/zoneinfo.h"
+#include "snapshot/coming.h"
 #include "snapshot/decode.h"
 
 #define PIECE ((size_t)64 * 1024)
@@ -54,13 +56,14 @@ static const char *writer_name(struct writer *w, enum name_role role, sym symbol
     static const char *const roles[NAME_ROLE_MAX] = {
         [NAME_PROJECT] = "project", [NAME_KIND] = "kind",         [NAME_AGENT] = "agent",
         [NAME_LIMITER] = "limiter", [NAME_RESOURCE] = "resource", [NAME_WORKSPACE] = "workspace",
-        [NAME_PHASE] = "phase",
+        [NAME_PHASE] = "phase",     [NAME_SCHEDULE] = "schedule",
     };
     if (symbol == 0)
         return NULL;
     const char *name = symbol_name(w->symbols, symbol);
     size_t length = strlen(name);
-    bool is_setting = role <= NAME_RESOURCE; /* it is part of a setting's key */
+    /* it is part of a setting's key */
+    bool is_setting = role <= NAME_RESOURCE || role == NAME_SCHEDULE;
     if (!w->source->anonymous && length > 0 && length <= TEXT_MAX && utf8_is_line(name, length)
         && (!is_setting || utf8_is_name(name, length)))
         return name;
@@ -345,6 +348,44 @@ static int write_fact_settings(struct writer *w, const struct fact *fact) {
     }
 }
 
+static int write_hours(struct writer *w, const struct opening *one) {
+    static const struct {
+        enum name_role role;
+        const char *hours, *timezone;
+    } scopes[] = {
+        [LEASE_PROJECT] = { NAME_PROJECT, "projects.P.hours", "projects.P.timezone" },
+        [LEASE_AGENT] = { NAME_AGENT, "agents.A.hours", "agents.A.timezone" },
+        [LEASE_LIMITER] = { NAME_LIMITER, "limiters.L.hours", "limiters.L.timezone" },
+    };
+    _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT, own = STRBUF_INIT;
+    sym symbol = symbol_find(w->symbols, one->name, strlen(one->name));
+    if (!symbol)
+        return 0;
+    strbuf_puts(&name, writer_name(w, scopes[one->scope].role, symbol));
+    int r = set_text(w, scopes[one->scope].hours, strbuf_text(&name), one->text);
+    if (!*one->zone_name)
+        (void)zoneinfo_own_name(&own);
+    const char *zone = *one->zone_name ? one->zone_name : strbuf_text(&own);
+    return r == 0 && *zone ? set_text(w, scopes[one->scope].timezone, strbuf_text(&name), zone) : r;
+}
+
+static int write_coming_settings(struct writer *w) {
+    const struct coming *coming = w->source->coming;
+    static const char *const words[] = {
+        [OVERLAP_SKIP] = "skip", [OVERLAP_QUEUE] = "queue", [OVERLAP_REPLACE] = "replace"
+    };
+    int r = 0;
+    for (size_t i = 0; r == 0 && coming && i < coming->hours.count; i++)
+        r = write_hours(w, &coming->hours.items[i]);
+    for (size_t i = 0; r == 0 && coming && i < coming->overlap_count; i++) {
+        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+        strbuf_puts(&name, writer_name(w, NAME_SCHEDULE, coming->overlaps[i].schedule));
+        r = set_text(w, "schedules.S.overlap", strbuf_text(&name),
+                     words[coming->overlaps[i].overlap]);
+    }
+    return r;
+}
+
 static int write_config(struct writer *w) {
     json_put_object(&w->json, "config");
     int r = set_text(w, "preset", NULL, w->source->preset);
@@ -352,6 +393,8 @@ static int write_config(struct writer *w) {
         r = write_policy(w);
     for (size_t i = 0; r == 0 && i < w->world_count; i++)
         r = write_fact_settings(w, &w->world[i]);
+    if (r == 0)
+        r = write_coming_settings(w);
     json_write_object_end(&w->json);
     return r;
 }
@@ -473,6 +516,8 @@ static int write_world(struct writer *w) {
     for (size_t i = 0; i < w->world_count; i++)
         if (w->world[i].kind == FACT_CLOCK)
             json_put_int(&w->json, "now", w->world[i].now);
+    if (w->source->coming && w->source->coming->offset)
+        json_put_int(&w->json, "clock_offset", w->source->coming->offset);
     int r = write_config(w);
     if (r < 0)
         return r;
@@ -498,8 +543,13 @@ static int write_world(struct writer *w) {
 /* --- tasks ----------------------------------------------------------------------------------- */
 
 /* Does not write the closing bracket: what its run has reported may follow. */
-static void write_task(struct writer *w, const struct task_spec *spec) {
-    struct task_record task = { .spec = *spec, .tokens = ABSENT, .usd = ABSENT };
+static void write_task(struct writer *w, const struct task_spec *spec, time_ms arrives_at,
+                       sym schedule) {
+    struct task_record task = { .spec = *spec,
+                                .tokens = ABSENT,
+                                .usd = ABSENT,
+                                .arrives_at = arrives_at,
+                                .schedule = schedule };
     bool serial = config_policy(w->config)->serial;
     task.parallelizable = (int8_t)(spec->parallelizable == serial ? spec->parallelizable : ABSENT);
     task.artifact_present = !spec->artifact_missing;
@@ -541,7 +591,8 @@ static int take_fact(void *ctx, const struct fact *fact) {
             return r;
         if (w->task_count > 0)
             json_write_object_end(&w->json);
-        write_task(w, fact->spec);
+        const struct coming *coming = w->source->coming;
+        write_task(w, fact->spec, 0, coming ? coming_schedule_of(coming, fact->spec->id) : 0);
         return 0;
     }
     if (fact->kind == FACT_POLICY) {
@@ -551,6 +602,18 @@ static int take_fact(void *ctx, const struct fact *fact) {
     w->world = xgrow(w->world, &w->world_capacity, w->world_count + 1, sizeof(*w->world));
     w->world[w->world_count++] = *fact;
     return 0;
+}
+
+static int write_coming_tasks(struct writer *w) {
+    const struct coming *coming = w->source->coming;
+    int r = 0;
+    for (size_t i = 0; r == 0 && coming && i < coming->task_count; i++) {
+        if (w->task_count > 0)
+            json_write_object_end(&w->json);
+        write_task(w, &coming->tasks[i].spec, coming->tasks[i].at, coming->tasks[i].schedule);
+        r = flush(w, PIECE);
+    }
+    return r;
 }
 
 int snapshot_write(const struct snapshot_source *source, snapshot_sink sink, void *ctx,
@@ -568,6 +631,8 @@ int snapshot_write(const struct snapshot_source *source, snapshot_sink sink, voi
     int r = core_export(source->core, take_fact, &w);
     if (r == 0 && !w.in_tasks)
         r = write_world(&w);
+    if (r == 0)
+        r = write_coming_tasks(&w);
     if (r == 0) {
         if (w.task_count > 0)
             json_write_object_end(&w.json);

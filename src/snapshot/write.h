@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "core/core.h"
 
+struct coming;
+
 struct snapshot_source {
     struct core *core; /* not changed, except that symbols may be added */
     const char *preset;
@@ -20,6 +22,8 @@ struct snapshot_source {
     /* Appends the unique id of a task, which the core need not know. NULL: task-17. */
     void (*task_name)(const void *ctx, const struct core *core, task_id task, struct strbuf *out);
     const void *ctx;
+    /* Hours and tasks that schedules will add; or NULL. */
+    const struct coming *coming;
 };
 
 /* Returns 0, or <0 to stop; snapshot_write then returns it. */

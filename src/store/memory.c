@@ -621,6 +621,7 @@ static void query_sorted(struct query *query) {
                     [QUERY_EXPIRED] = { ROW_TASK, is_expired, by_change },
                     [QUERY_ENDED] = { ROW_RUN, has_ended_before, by_end } };
     enum store_query_kind kind = query->question->kind;
+    assert(queries[kind].is_wanted && queries[kind].order);
     const struct memory_table *table = &query->data->tables[queries[kind].kind];
     const void **found = arena_alloc(&query->arena, (table->count + 1) * sizeof(*found));
     size_t count = 0;

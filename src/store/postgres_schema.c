@@ -16,7 +16,8 @@
 #include "store/postgres_internal.h"
 
 /* clang-format off */
-static const char *const steps[] = {
+/* One for each version; NULL: columns.h says what it adds. */
+static const char *const steps[STORE_VERSION - PG_FIRST_VERSION + 1] = {
     NULL, /* a new schema has the tables of STORE_VERSION from the start */
     /* 8: the key of a live run, who its shim is, and its cgroup */
     "ALTER TABLE run ADD COLUMN shim_key text, ADD COLUMN shim_pid bigint NOT NULL DEFAULT 0,"
@@ -24,7 +25,6 @@ static const char *const steps[] = {
     " ADD COLUMN shim_space bigint NOT NULL DEFAULT 0, ADD COLUMN cgroup text;",
 };
 /* clang-format on */
-_Static_assert(ARRAY_SIZE(steps) <= STORE_VERSION - PG_FIRST_VERSION + 1, "of a version to come");
 
 #define LAST_BY_HAND 8u /* the last version whose columns are not generated from columns.h */
 
@@ -133,8 +133,7 @@ static int create_tables(struct pg_link *link, struct error *err) {
 static int migrate_to(struct pg_link *link, const struct pg_schema *schema, uint32_t version,
                       struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-    uint32_t n = version - PG_FIRST_VERSION;
-    const char *step = n < ARRAY_SIZE(steps) || schema != &pg_schema ? schema->steps[n] : NULL;
+    const char *step = schema->steps[version - PG_FIRST_VERSION];
     if (version > LAST_BY_HAND)
         sql_add_columns(SQL_POSTGRES, version, &sql);
     strbuf_puts(&sql, step ? step : "");

@@ -320,6 +320,7 @@ static void expand(struct build *b, const char *text) {
                 memcpy(argument, colon + 1, (size_t)(c - colon) - 1);
             b->argument = argument;
             put_word(b, word, (size_t)((colon ? colon : c) - word));
+            b->argument = "";
         } else {
             strbuf_putc(b->out, *c);
         }
@@ -580,7 +581,7 @@ bool sql_query(const struct store_query *q, const struct names *names, struct sq
     *ret = (struct sql_query){ .statement = statement_of(q) };
     unsigned count = sql_columns(ret->statement, params);
     assert(count <= SQL_VALUES_MAX);
-    if (params[0].type != 'L') /* else one row for each of the tasks */
+    if (count > 0 && params[0].type != 'L') /* else one row for each of the tasks */
         for (; ret->count < count; ret->count++)
             ret->values[ret->count] = value_of(q, &params[ret->count], names);
     return q->kind != QUERY_EXTERNAL || (ret->values[0].number && q->key);

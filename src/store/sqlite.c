@@ -95,11 +95,11 @@ int sqlite_damaged(struct store *base, const char *what, struct error *err) {
 
 sqlite3_stmt *sqlite_statement(struct sqlite_store *store, enum statement statement) {
     sqlite3_stmt **stmt = &store->statements[statement];
-    if (*stmt)
-        return *stmt;
-    _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-    sql_build(statement, SQL_SQLITE, SQL_GENERAL, &sql);
-    (void)sqlite3_prepare_v3(store->db, sql.text, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+    if (!*stmt) {
+        _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
+        sql_build(statement, SQL_SQLITE, SQL_GENERAL, &sql);
+        (void)sqlite3_prepare_v3(store->db, sql.text, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+    }
     return *stmt;
 }
 

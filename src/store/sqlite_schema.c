@@ -28,7 +28,8 @@
     " sum(tokens_in < 0 AND tokens_out < 0), sum(cost_micro_usd < 0)"                              \
     " FROM run r JOIN task t ON t.number = r.task WHERE ended = 1 GROUP BY 2, 3, 4;"
 
-static const char *const steps[] = {
+/* One for each version; NULL: columns.h says what it adds. */
+static const char *const steps[STORE_VERSION] = {
     NULL, /* a new file has the tables of STORE_VERSION from the start */
     /* 1 → 2: who paused a project, and when; for the queue it is in `meta` */
     ("ALTER TABLE project ADD COLUMN paused_by INTEGER NOT NULL DEFAULT 0;"
@@ -81,7 +82,6 @@ static const char *const steps[] = {
      "ALTER TABLE run ADD COLUMN cgroup TEXT;"),
 };
 /* clang-format on */
-_Static_assert(ARRAY_SIZE(steps) <= STORE_VERSION, "a step leads to a version to come");
 
 #define LAST_BY_HAND 8u /* the last version whose columns are not generated from columns.h */
 
@@ -130,9 +130,7 @@ static int create_tables(struct sqlite_store *store, struct error *err) {
 static int migrate_to(struct sqlite_store *store, const struct sqlite_schema *schema,
                       uint32_t version, struct error *err) {
     _cleanup_(strbuf_finish) struct strbuf sql = STRBUF_INIT;
-    const char *step = version <= ARRAY_SIZE(steps) || schema != &sqlite_schema
-                           ? schema->steps[version - 1]
-                           : NULL;
+    const char *step = schema->steps[version - 1];
     if (version > LAST_BY_HAND)
         sql_add_columns(SQL_SQLITE, version, &sql);
     strbuf_puts(&sql, step ? step : "");

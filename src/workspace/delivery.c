@@ -27,6 +27,7 @@ int delivery_read(const char *path, struct delivery *ret) {
 #define READ_TEXT(name)   .name = json_record_text(json, #name),
 #define READ_NUMBER(name) .name = json_record_number(changes, #name),
     *ret = (struct delivery){ TEXTS(READ_TEXT).merged = json_record_flag(json, "merged"),
+                              .iterates = json_record_flag(json, "iterates"),
                               .at = json_record_number(json, "at"),
                               .changes = { NUMBERS(READ_NUMBER).known = json_is_object(changes) } };
     json_record_hash(json, "commit", ret->commit);
@@ -39,9 +40,9 @@ int delivery_write(const char *path, const struct delivery *d, struct error *err
 #define WRITE_NUMBER(name) , #name, (json_int_t)d->changes.name
     json_t *changes =
         d->changes.known ? json_pack("{s:I,s:I,s:I,s:I}" NUMBERS(WRITE_NUMBER)) : json_null();
-    json_t *json =
-        json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:I,s:o}" TEXTS(WRITE_TEXT), "commit",
-                  d->commit, "merged", (int)d->merged, "at", (json_int_t)d->at, "changes", changes);
+    json_t *json = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:I,s:o}" TEXTS(WRITE_TEXT),
+                             "commit", d->commit, "merged", (int)d->merged, "iterates",
+                             (int)d->iterates, "at", (json_int_t)d->at, "changes", changes);
     int r = json_record_write(path, json, err);
     if (r == -EILSEQ)
         return error_set(err, r, "'%s' cannot be written: a text is not UTF-8", path);

@@ -25,6 +25,7 @@ struct delivery {
     char *removed;             /* "", "worktree", "worktree and branch" */
     char commit[GIT_HASH_MAX]; /* the tip of the branch at delivery; "": unknown */
     bool merged;               /* it is in the base branch */
+    bool iterates;             /* on_conflict of the task, for a merge on request */
     time_ms at;
     struct delivery_changes changes;
 };

@@ -16,8 +16,9 @@
 #define LISTED_MAX 1000000u /* bound, because a run can create any number */
 
 /* The members of a record; the JSON members have the same names. */
-#define TEXTS(X) X(repository) X(base) X(prefix) X(merge) X(title) X(git_dir) X(common_dir)
-#define FLAGS(X) X(made) X(rebasing) X(removing) X(prepared) X(implied)
+#define TEXTS(X)                                                                                   \
+    X(repository) X(base) X(prefix) X(merge) X(title) X(git_dir) X(common_dir) X(conflict)
+#define FLAGS(X) X(made) X(rebasing) X(removing) X(prepared) X(implied) X(repairing) X(iterates)
 
 void worktree_record_finish(struct worktree_record *record) {
 #define FREE(name) free(record->name);
@@ -55,8 +56,8 @@ int worktree_record_write(const char *home, const char *task, const struct workt
         return error_set_errno(err, "make", folder);
 #define WRITE_TEXT(name) , #name, record->name ? record->name : ""
 #define WRITE_FLAG(name) , #name, (int)record->name
-    json_t *json = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:b,s:b}" TEXTS(WRITE_TEXT)
-                                 FLAGS(WRITE_FLAG));
+    json_t *json = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:b,s:b,s:b,s:b}" TEXTS(
+        WRITE_TEXT) FLAGS(WRITE_FLAG));
     int r = json_record_write(path, json, err);
     if (r == -EILSEQ)
         return error_set(err, r, "'%s' is not UTF-8, which paths of projects must be",

@@ -6,6 +6,8 @@
  *   prepared     its first run reported that the project's `prepare` succeeded: it is not repeated
  *   rebasing     a rebase in it is ours, and its checks have not passed since: after a crash the
  *                rebase is aborted and restarted, or the checks are run again
+ *   conflict     the commit of the base that its work conflicts with: the next run repairs that
+ *   repairing    that commit was merged into the worktree, and the conflicts are left to the run
  *   removing     its contents are saved elsewhere, and git was asked to remove it: after a crash
  *                files may be missing
  * A worktree without a record was not created by this home, and is left alone.
@@ -28,11 +30,14 @@ struct worktree_record {
     char *title;      /* of the task, for commits */
     char *git_dir;    /* of this worktree only; "": not recorded */
     char *common_dir; /* shared by all worktrees of the repository; "": not recorded */
+    char *conflict;   /* "": none */
     bool implied;     /* `merge` is the default: a failed delivery does not fail the task */
     bool made;
     bool rebasing;
     bool prepared; /* `prepare` has succeeded */
     bool removing;
+    bool repairing;
+    bool iterates; /* on_conflict: a conflict begins the next iteration */
 };
 
 void worktree_record_finish(struct worktree_record *record);

@@ -118,6 +118,20 @@ became denied cancelled 'a request without options cannot be allowed'
 talk files --permissions=allow
 became ok '[-32601, -32601, -32601]' 'methods that were not offered are refused'
 
+talk "edit $tmp/file" --permissions=ask
+became ok do-allow_once 'ask: a file in the folder needs no person'
+for variable in SLUICE_TASK SLUICE_TOKEN SLUICE_SOCKET SLUICE_PEERS; do
+    unset $variable
+done
+talk 'run touch made' --permissions=ask
+became denied 'I have done it.' 'ask: outside of a run nobody can be asked'
+logged '{"acp":"denied","tool":"execute","argument":"touch made","message":"this is not a run: SLUICE_TASK, SLUICE_TOKEN or SLUICE_SOCKET is missing"}' \
+    'and the log says why'
+export SLUICE_TASK=web-1 SLUICE_TOKEN=x SLUICE_SOCKET=https://node:1
+talk 'run touch made' --permissions=ask
+became denied 'I have done it.' 'ask: nor over TCP'
+unset SLUICE_TASK SLUICE_TOKEN SLUICE_SOCKET
+
 # --- how else a turn ends --------------------------------------------------------------------------------------
 
 talk 'stop max_turn_requests'
@@ -193,6 +207,10 @@ has 'usage: sluice-acp' --help
 run "$client" --permissions=maybe -- true
 exits 2 'a policy that does not exist: exit code'
 says 'sluice-acp: unknown option: --permissions=maybe' 'a policy that does not exist'
+for word in --ask-wait= --ask-wait=0 --ask-wait=1m --ask-deadline=99999999999; do
+    run "$client" $word -- true
+    exits 2 "$word: exit code"
+done
 run "$client" --permissions=deny
 exits 2 'no command: exit code'
 

@@ -214,8 +214,8 @@ TEST(windows_of_one_model_and_strange_values_are_no_use_of_the_account) {
         WINDOW("\"rateLimitType\":\"five_hour\",\"utilization\":\"0.5\""),
         WINDOW(
             "\"unifiedWindows\":{\"seven_day_opus\":{\"utilization\":1,\"resetsAt\":1795009732}}"),
-        "{\"type\":\"user\",\"rate_limit_info\":{\"rateLimitType\":\"five_hour\",\"utilization\":1}"
-        "}\n",
+        ("{\"type\":\"user\",\"rate_limit_info\":{\"rateLimitType\":\"five_hour\","
+         "\"utilization\":1}}\n"),
     };
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
         struct agent_progress live = fake_progress("claude", lines[i], "");

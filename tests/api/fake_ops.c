@@ -77,6 +77,15 @@ static int run_fail(struct op_call *call) {
     return error_set(&call->err, number, "it failed with '%s'", code);
 }
 
+/* The code "good" is valid. */
+static int run_link(struct op_call *call) {
+    const char *form = json_string_value(json_object_get(call->params, "form"));
+    if (strcmp(json_string_value(json_object_get(call->params, "id")), "good") != 0)
+        return error_set(&call->err, -ENOENT, "this link is not valid");
+    strbuf_printf(&call->answer, "<p>%s</p>", form ? form : "a form");
+    return 0;
+}
+
 static int run_once(struct op_call *call) {
     static char last_key[129];
     call->replayed = call->key && strcmp(call->key, last_key) == 0;
@@ -185,10 +194,14 @@ OP(log, "GET", "/v1/tasks/{id}/log", run_log, .answer = OP_ANSWER_LOG);
 OP(shutdown, "POST", "/v1/shutdown", run_shutdown, .writes = false);
 OP(open, "POST", "/v1/session", run_open, .open = true);
 OP(health, "GET", "/healthz", run_echo, .open = true);
+OP(link, "GET", "/answer/{id}", run_link, .open = true, .form = true, .answer = OP_ANSWER_PAGE);
+OP(link_post, "POST", "/answer/{id}", run_link, .open = true, .form = true, .writes = true,
+   .answer = OP_ANSWER_PAGE);
 
-const struct op *const op_table[] = { &op_big,      &op_echo,  &op_echo_post, &op_events, &op_fail,
-                                      &op_health,   &op_log,   &op_metrics,   &op_once,   &op_open,
-                                      &op_shutdown, &op_tasks, &op_wait,      NULL };
+const struct op *const op_table[] = { &op_big,      &op_echo,    &op_echo_post, &op_events,
+                                      &op_fail,     &op_health,  &op_link,      &op_link_post,
+                                      &op_log,      &op_metrics, &op_once,      &op_open,
+                                      &op_shutdown, &op_tasks,   &op_wait,      NULL };
 
 /* What the protocol of /mcp asks for by name. */
 const struct op *op_find(const char *name) {
@@ -264,6 +277,14 @@ int op_take_body(const struct op *op, const char *body, size_t size, json_t *par
     }
     json_object_update(params, object);
     json_decref(object);
+    return 0;
+}
+
+int op_take_form(const struct op *op, const char *body, size_t size, json_t *params,
+                 struct error *err) {
+    (void)op;
+    (void)err;
+    json_object_set_new(params, "form", json_stringn(body, size));
     return 0;
 }
 
@@ -376,6 +397,11 @@ const char *op_error_word(int code) {
 void op_print_error(const struct error *err, struct strbuf *out) {
     strbuf_printf(out, "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}", op_error_word(err->code),
                   err->text);
+}
+
+void op_print_error_page(const struct error *err, struct strbuf *out) {
+    strbuf_clear(out);
+    strbuf_printf(out, "<p>%s</p>", err->text);
 }
 
 /* --- the engine ---------------------------------------------------------------------------------- */

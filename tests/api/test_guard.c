@@ -102,6 +102,31 @@ TEST(a_person_may_come_to_the_entrance_from_another_page) {
                      403);
 }
 
+#define FORM                                                                                       \
+    "Host: localhost:7700\r\nContent-Length: 2\r\n"                                                \
+    "Content-Type: application/x-www-form-urlencoded\r\n"
+
+TEST(a_link_is_opened_from_another_page_and_takes_its_own_form_alone) {
+    static const char *const origins[] = { "http://localhost:7700", NULL };
+    static const struct guard guard = { .hosts = names, .origins = origins, .link = "/answer/" };
+    assert_int_equal(status_at(&guard, "GET", "/answer/x", VISIT "document\r\n"), 0);
+    assert_int_equal(status_at(&guard, "GET", "/answer/x", VISIT "iframe\r\n"), 403);
+    assert_int_equal(status_at(&guard, "GET", "/answerx", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&guard, "GET", "/answer/x?y=z", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&guard, "POST", "/answer/x", VISIT "document\r\n"), 403);
+    assert_int_equal(status_at(&guard, "POST", "/answer/x", FORM), 0);
+    assert_int_equal(
+        status_at(&guard, "POST", "/answer/x", FORM "Origin: http://localhost:7700\r\n"), 0);
+    assert_int_equal(status_at(&guard, "POST", "/answer/x", FORM "Origin: http://evil.com\r\n"),
+                     403);
+    assert_int_equal(status_at(&guard, "POST", "/answer/x", FORM "Origin: null\r\n"), 403);
+    assert_int_equal(status_at(&guard, "POST", "/answer/x", FORM "Sec-Fetch-Site: same-site\r\n"),
+                     403);
+    assert_int_equal(status_at(&guard, "POST", "/v1/tasks", FORM), 415);
+    assert_int_equal(status_at(&guard, "POST", "/v1/answer/x", FORM), 415);
+    assert_int_equal(status_at(&tcp_listener, "POST", "/answer/x", FORM), 415);
+}
+
 TEST(only_three_methods_are_known) {
     for (size_t m = 0; m < ARRAY_SIZE(methods); m++)
         assert_int_equal(status_of(&socket_guard, methods[m], "Host: a\r\n"), m < 3 ? 0 : 405);

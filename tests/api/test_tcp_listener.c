@@ -332,6 +332,59 @@ TEST(a_late_refusal_comes) {
         assert_int_equal(status_of("GET", "/v1/echo", OWN), 401);
 }
 
+#define FORM OWN "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 6\r\n"
+
+static int post_form(const char *path, const char *lines, struct strbuf *answer) {
+    _cleanup_(strbuf_finish) struct strbuf request = STRBUF_INIT;
+    print_request(&request, "POST", path, lines);
+    strbuf_puts(&request, "text=a");
+    strbuf_clear(answer);
+    ask_raw(strbuf_text(&request), request.length, answer);
+    return status_in(answer);
+}
+
+TEST(an_answer_link_is_a_page_without_a_token) {
+    API(api);
+    open_listener(api);
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    assert_int_equal(ask("GET", "/answer/good", OWN, &text), 200);
+    static const char *const headers[] = {
+        "Content-Type: text/html; charset=utf-8\r\n",
+        "Cache-Control: no-store\r\n",
+        "Referrer-Policy: same-origin\r\n",
+        "X-Frame-Options: DENY\r\n",
+        "X-Content-Type-Options: nosniff\r\n",
+        ("Content-Security-Policy: default-src 'none'; form-action 'self'; base-uri 'none'; "
+         "frame-ancestors 'none'\r\n"),
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+        if (!strstr(strbuf_text(&text), headers[i]))
+            fail_msg("the header '%s' is missing in: %s", headers[i], strbuf_text(&text));
+    assert_int_equal(status_of("HEAD", "/answer/good", OWN), 200);
+    assert_int_equal(post_form("/answer/good", FORM, &text), 200);
+    assert_non_null(strstr(strbuf_text(&text), "<p>text=a</p>"));
+    assert_int_equal(post_form("/answer/good", FORM "Origin: http://evil.example\r\n", &text), 403);
+    assert_int_equal(post_form("/v1/echo", FORM AUTH, &text), 415);
+    assert_int_equal(post_form("/answer/bad", FORM, &text), 404);
+    assert_non_null(strstr(strbuf_text(&text), "<p>this link is not valid</p>"));
+}
+
+TEST(a_wrong_answer_link_is_a_guess) {
+    API(api, .refusal_delay = HOURS(1));
+    open_listener(api);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(status_of(i % 2 ? "HEAD" : "GET", "/answer/bad", OWN), 404);
+    _cleanup_(strbuf_finish) struct strbuf request = STRBUF_INIT;
+    print_request(&request, "GET", "/answer/bad", OWN);
+    int guess = dial();
+    api_send(guess, strbuf_text(&request));
+    API_WAIT_STAT(api, requests, 11);
+    assert_int_equal(status_of("GET", "/answer/good", OWN), 200);
+    char byte;
+    assert_int_equal(recv(guess, &byte, 1, MSG_DONTWAIT), -1); /* still nothing */
+    close(guess);
+}
+
 TEST(a_wrong_code_is_a_guess_and_the_right_one_gets_a_token) {
     API(api, .refusal_delay = 1);
     open_listener(api);

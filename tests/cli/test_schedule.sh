@@ -47,10 +47,20 @@ prints 'often paused' 'pause'
 run sluice schedule set often overlap=skip every=12h
 prints 'often overlap=skip
 often every=12h' 'set'
+run sluice schedule set often every= cron='0 5 * * *'
+exits 0 'set with an empty value: exit code'
+run sluice schedule show often
+has '0 5 * * *' 'an empty value removes a setting'
+run sluice schedule set often cron= every=12h
+exits 0 'set it back'
 run sluice schedule run once
 exits 0 'run: exit code'
 has 't-1 added' 'run'
 rule 'its task runs' becomes t-1 'done'
+run sluice list --all --schedule once --ids
+prints t-1 'list --schedule'
+run sluice list --all --schedule often --ids
+rule 'list --schedule: of another one' [ ! -s out ]
 run sluice down
 start
 run sluice schedule show often
@@ -60,6 +70,34 @@ prints 'often removed' 'remove'
 run sluice schedule show often
 exits 1 'removed: exit code'
 says "sluice: there is no schedule 'often'" 'removed'
+
+# --- formulas ---------------------------------------------------------------------------------------
+
+cat >release.yaml <<'END'
+vars: {version: {required: true}, channel: stable}
+steps:
+  - {id: build, run: "echo build {{version}}"}
+  - {id: publish, needs: build, run: "echo publish {{version}} to {{channel}}"}
+END
+run sluice schedule add release --every 1h --formula release.yaml --var 'version=1.2 beta'
+exits 0 'add --formula: exit code'
+run sluice schedule run release
+exits 0 'run --formula: exit code'
+first=$(sed -n '1s/ .*//p' out) second=$(sed -n '2s/ .*//p' out)
+run sluice wait "$first" "$second"
+run sluice logs "$second"
+prints 'publish 1.2 beta to stable' 'the steps have the values'
+run sluice show --json "$second"
+has '"external_id":"release@run-' 'they have the external id of the firing'
+run sluice schedule show release --json
+has '"vars":["version=1.2 beta"]' 'show has the values'
+sed -i 's/echo publish/echo deliver/' release.yaml
+run sluice schedule run release
+second=$(sed -n '2s/ .*//p' out)
+run sluice wait "$second"
+run sluice logs "$second"
+prints 'deliver 1.2 beta to stable' 'the formula is read at each firing'
+run sluice schedule remove release
 
 # Bad input: one message, nothing stored.
 before=$(cat "$home/sluice.yaml")
@@ -91,6 +129,21 @@ echo '- nonsense: 1' >wrong.yaml
 run sluice schedule add bad --every 1h --file wrong.yaml
 exits 2 'a bad file: exit code'
 rule 'a bad file: with its line' grep -qF 'wrong.yaml:1' err
+echo 'steps: [{id: only, run: "true {{what}}"}]
+vars: {what: {required: true}}' >steps.yaml
+formula() { # 'message' OPTIONS...
+    message=$1
+    shift
+    run sluice schedule add bad --every 1h "$@"
+    exits 2 "$message: exit code"
+    rule "$message: message" grep -qF -e "$message" err
+}
+formula "variable 'what' has no value" --formula steps.yaml
+formula "has no variable 'who'" --formula steps.yaml --var what=1 --var who=2
+formula 'expected words KEY=VALUE' --formula steps.yaml --var what
+formula '--var needs --formula' --var what=1 -- true
+formula '--file and --formula cannot be used together' --file steps.yaml --formula steps.yaml
+formula "does not go with --formula" --formula steps.yaml --var what=1 -- true
 run sluice schedule add bad --every 1h
 exits 2 'no task: exit code'
 rule 'nothing was stored' [ "$before" = "$(cat "$home/sluice.yaml")" ]

@@ -43,7 +43,7 @@ nowhere() {
 spawns='v?fork\(|posix_spawnp?\(|execv[pe]*\(|execl[pe]*\(|clone3?\(|popen\('
 
 only 'f105 all scheduling goes through one door, besides the rows of a restart and the snapshots of plan and sim' \
-    'engine/load.c engine/tasks/add.c snapshot/snapshot.c snapshot/write.c' 'FACT_TASK_ADDED'
+    'engine/load.c engine/tasks/add.c snapshot/coming.c snapshot/snapshot.c snapshot/write.c' 'FACT_TASK_ADDED'
 only 'f105 all dispatch goes through one door, here or to Slurm' 'engine/slurm/executors.c executor/executor.c' 'executor_start\('
 only 'f105 which one place opens' 'engine/launch/launch.c engine/slurm/executors.c' 'executors_launch\('
 only 'f105 the daemon decides in one place, and in one that only says what it would do' \

@@ -5,7 +5,7 @@
 
 # --- the examples: concurrently, each with its own home ---
 
-names='loopr conductor-loop gastown agency agent-queue'
+names='loopr conductor-loop gastown agency agent-queue night-shift'
 mkdir place
 for name in $names; do
     (

@@ -17,8 +17,8 @@ chmod +x ask
 cat >worker <<'END'
 #!/bin/sh
 # An agent: writes a file, and keeps its prompt.
-cat >"$1/prompt.$SLUICE_TASK.$SLUICE_ITERATION"
 cp "${SLUICE_FEEDBACK:-/dev/null}" "$1/feedback.$SLUICE_TASK.$SLUICE_ITERATION"
+cat >"$1/prompt.$SLUICE_TASK.$SLUICE_ITERATION" # the last: the test waits for it
 echo "iteration $SLUICE_ITERATION" >>work
 echo "$SLUICE_TASK $SLUICE_ATTEMPT" >>"$1/worked"
 echo '75 2 pending' >"$1/ci.run" # what it has changed is being tested

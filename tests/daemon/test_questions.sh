@@ -3,28 +3,7 @@
 # crashes in between.
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154 # kit.sh sets home and tmp; $ is for inner shells
 . "$(dirname "$0")/kit.sh"
-mkdir bin plays
-PLAYS=$tmp/plays
-# A fake claude: logs its arguments and its prompt, does what the test says, and reports success.
-cat >bin/claude <<'END'
-#!/bin/sh
-run=$PLAYS/$SLUICE_RUN
-printf '%s\n' "$*" >"$run.argv"
-cat >"$run.prompt"
-session=none
-while [ $# -gt 1 ]; do
-    case $1 in
-    --session-id | --resume) session=$2 ;;
-    esac
-    shift
-done
-printf '{"type":"system","subtype":"init","session_id":"%s","model":"stub-model","claude_code_version":"2.1.325"}\n' "$session"
-[ ! -e "$run.do" ] || . "$run.do"
-printf '{"type":"result","subtype":"success","is_error":false,"session_id":"%s","result":"over","permission_denials":[],"terminal_reason":"completed","total_cost_usd":0.1,"usage":{"input_tokens":12,"output_tokens":25}}\n' "$session"
-END
-chmod +x bin/claude
-PATH=$tmp/bin:$PATH
-export PATH PLAYS
+. "$here/player.sh"
 cat >record.sh <<'END'
 printf '%s %s (%s) %s\n' "$SLUICE_NOTIFY_KIND" "$SLUICE_TASK" "$SLUICE_NOTIFY_REASON" "$SLUICE_NOTIFY_TEXT" >>"$1"
 END
@@ -33,9 +12,7 @@ config "limiter: {margin_s: 0, jitter_s: 0}
 limits: {runs: 1}
 retry: {failed: {delay_s: 0}, lost: {delay_s: 0}}
 notify: {command: 'sh $tmp/record.sh $tmp/told'}
-agents:
-  claude: {env: ['PLAYS=$tmp/plays', 'SLUICE_BIN=$SLUICE'], linger_s: 0.2}
-  plain: {adapter: plain, command: ['sh', '-c', 'cat >\$PLAYS/\$SLUICE_RUN.prompt; [ ! -e \$PLAYS/\$SLUICE_RUN.do ] || . \$PLAYS/\$SLUICE_RUN.do; echo over'], env: ['PLAYS=$tmp/plays', 'SLUICE_BIN=$SLUICE']}"
+$(player_agents)"
 start
 
 asking() { # ARGUMENTS OF ADD...: a task whose first attempt does $play
@@ -197,4 +174,14 @@ for step in asked ended-down ended answered; do
     rule "$step: it goes on" becomes "$id" 'done'
     rule "$step: the answer is used once" [ "$(used "$id" "answer $step")" = 1 ]
 done
+
+play="echo ready >>'$tmp/ready'; read -r word <'$tmp/go'; \"\$SLUICE_BIN\" ask 'Which one?' >/dev/null"
+asking --agent claude 'paint the last door'
+appears ready ready
+crash
+unblock go
+run sluice up
+rule 'a question that is asked while the daemon is being restarted is not lost' soon held "$id"
+rule 'and the run has not failed' [ "$(value "$id" failures)" = 0 ]
+run sluice cancel "$id"
 finish

@@ -62,6 +62,30 @@ for command in "show $id" "show --json $id" "why $id" "logs $id" "bus read --tas
     run sluice $command
     rule "sluice $command" not steers out
 done
+
+# A command, a question and an answer.
+printf '%s ask "%s" >"$1/told"\n' "$SLUICE" "$all" >asks.sh
+add --project web --retries 0 -- sh "$tmp/asks.sh" "$tmp" "$all"
+rule 'a question with them is asked' soon sh -c '"$SLUICE" questions --json | grep -q "\"state\":\"open\""'
+ends_as_held() { [ "$(value "$id" hold)" = question ]; }
+soon ends_as_held
+for command in questions 'questions --json' "show $id" "show --json $id" "why $id" "why --json $id" 'list' 'list --json' 'list --all' status \
+    'status --json' 'events --limit 100' 'events --json --limit 100' digest 'digest --html' "wait --timeout 0 $id" "wait --json --timeout 0 $id"; do
+    # shellcheck disable=SC2086 # words
+    run sluice $command
+    rule "of a question: sluice ${command% "$id"}" not steers out
+done
+run sluice answer "$id" "$all"
+exits 0 'an answer with them is taken'
+rule 'and printed without them' not steers out
+run sluice answer "$id" again
+rule 'a second one is refused without them' not steers err
+ends "$id"
+for command in "show $id" "show --json $id" 'events --json --limit 100' 'events --limit 100'; do
+    # shellcheck disable=SC2086 # words
+    run sluice $command
+    rule "of an answer: sluice ${command% "$id"}" not steers out
+done
 rule 'the log of the daemon is there' [ -s "$home/sluice.log" ]
 rule 'and steers nothing' not steers "$home/sluice.log"
 finish

@@ -15,6 +15,7 @@
 #include "harness/patience.h"
 #include "harness/scratch.h"
 #include "late_store.h"
+#include "os/clock.h"
 
 static void open_store(struct kit *kit) {
     struct error err = { 0 };
@@ -127,7 +128,7 @@ void kit_wait(struct kit *kit, bool (*until)(struct kit *kit, void *ctx), void *
               const char *what) {
     struct wait wait = { .kit = kit, .until = until, .ctx = ctx };
     struct loop_timer *timer = loop_timer_new(kit->loop, give_up, &wait);
-    loop_timer_set(kit->loop, timer, loop_now_steady(kit->loop) + patience_ms());
+    loop_timer_set(kit->loop, timer, clock_read_steady() + patience_ms());
     engine_set_after_turn(kit->engine, look, &wait);
     struct error err = { 0 };
     assert_int_equal(loop_run(kit->loop, &err), 0);
@@ -187,7 +188,7 @@ void kit_settle(struct kit *kit) {
 void kit_wait_broken(struct kit *kit) {
     struct wait wait = { .kit = kit };
     struct loop_timer *timer = loop_timer_new(kit->loop, give_up, &wait);
-    loop_timer_set(kit->loop, timer, loop_now_steady(kit->loop) + patience_ms());
+    loop_timer_set(kit->loop, timer, clock_read_steady() + patience_ms());
     struct error err = { 0 };
     assert_int_equal(loop_run(kit->loop, &err), 0);
     loop_timer_free(kit->loop, timer);

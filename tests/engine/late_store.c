@@ -25,7 +25,8 @@ static struct {
     struct waiting questions[QUESTIONS_MAX];
     size_t count;
     bool hold_commits, hold_answers, broken_load, lost_specs;
-    unsigned commits, failing;
+    unsigned commits, failing, crashing; /* `crashing` counts down */
+    bool crash_stored;
 } now;
 
 static int late_open(const struct store_options *options, struct store **ret_store,
@@ -66,9 +67,28 @@ static void commit_now(const struct store_batch *batch) {
     store_commit(now.store->memory, (struct store_batch *)batch, memory_done, NULL);
 }
 
+static void crash(struct store *base) {
+    struct error err = { 0 };
+    error_set(&err, -EIO, "the test ends the daemon here");
+    store_finish_commit(base, STORE_UNKNOWN, &err);
+}
+
+static void memory_done_then_crash(void *ctx, enum store_outcome outcome, const struct error *err) {
+    (void)outcome;
+    (void)err;
+    crash(ctx);
+}
+
 static void late_commit(struct store *base, const struct store_batch *batch) {
     struct error err = { 0 };
-    if (++now.commits == now.failing) {
+    if (now.crashing > 0 && store_batch_count(batch) > 0 && --now.crashing == 0) {
+        if (!now.crash_stored) {
+            crash(base);
+            return;
+        }
+        ((struct store_batch *)batch)->in_flight = false;
+        store_commit(now.store->memory, (struct store_batch *)batch, memory_done_then_crash, base);
+    } else if (++now.commits == now.failing) {
         error_set(&err, -ENOSPC, "the test lets it fail");
         store_finish_commit(base, STORE_FAILED, &err);
     } else if (now.hold_commits) {
@@ -178,6 +198,11 @@ void late_fail_commit(unsigned number) {
     now.failing = number;
 }
 
+void late_crash_commit(unsigned number, bool stored) {
+    now.crashing = number;
+    now.crash_stored = stored;
+}
+
 unsigned late_commits(void) {
     return now.commits;
 }
@@ -194,5 +219,5 @@ void late_reset(void) {
     now.commit = NULL;
     now.count = 0;
     now.hold_commits = now.hold_answers = now.broken_load = now.lost_specs = false;
-    now.commits = now.failing = 0;
+    now.commits = now.failing = now.crashing = 0;
 }

@@ -22,6 +22,10 @@ void late_fail_answers(void); /* of the pending queries */
 void late_fail_commit(unsigned number);
 unsigned late_commits(void); /* since then */
 
+/* The daemon dies in the commit with this number, counted from now on, before (`stored`: after) it is on disk: its outcome
+ * is UNKNOWN. 0: none. */
+void late_crash_commit(unsigned number, bool stored);
+
 /* Simulates a lost connection, also without a pending query. Pending queries are answered. */
 void late_lose_store(void);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/access.h"
 #include "engine/agents/agents_internal.h"
 #include "engine/alerts/alerts_internal.h"
 #include "engine/budget/budget_internal.h"
@@ -221,6 +222,10 @@ time_ms turn_wall_clock(const struct engine *e) {
     return part_log.wall ? part_log.wall : e->now;
 }
 
+time_ms turn_clock_offset(const struct engine *e) {
+    return turn_wall_clock(e) - e->now;
+}
+
 char *turn_text(struct engine *e, const char *text) {
     return text ? arena_strdup(&e->turn.arena, text) : NULL;
 }
@@ -319,6 +324,13 @@ void store_backup(struct store *store, const char *path, store_copied done, void
 
 void store_backup_cancel(struct store *store) {
     (void)store;
+}
+
+STAND_IN void engine_backup(struct engine *e, const char *path, store_copied done, void *ctx) {
+    (void)e;
+    (void)path;
+    (void)done;
+    (void)ctx;
 }
 
 /* --- other parts ------------------------------------------------------------------------------ */
@@ -557,6 +569,12 @@ STAND_IN bool marker_is_held(const struct task_spec *t) {
 STAND_IN void denied_check_task(struct engine *e, const struct task_spec *t) {
     (void)e;
     (void)t;
+}
+
+/* Codes that differ. */
+STAND_IN void access_make_token(char ret[ACCESS_TOKEN_SIZE]) {
+    static unsigned count;
+    (void)snprintf(ret, ACCESS_TOKEN_SIZE, "sl_code_%u", ++count);
 }
 
 STAND_IN bool hosts_alert_is_over(const struct engine *e, const char *host) {

@@ -76,6 +76,7 @@ void rundir_name(struct strbuf *out, const char *task, uint32_t attempt) {
     strbuf_printf(out, "%s/%u", task, attempt);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the real one changes it
 void engine_redact_in_place(const struct engine *engine, char *text) {
     (void)engine, (void)text;
 }
@@ -203,8 +204,8 @@ TEST(the_exit_code_is_the_answer_and_the_last_line_the_reason) {
 
 TEST(a_long_line_is_cut_between_characters) {
     char output[1001] = { 0 };
-    for (size_t i = 0; i < 500; i++)
-        memcpy(output + 2 * i, "\xc3\xa4", 2);
+    for (size_t i = 0; i < 1000; i++)
+        output[i] = i % 2 == 0 ? '\xc3' : '\xa4';
     struct strbuf reason = STRBUF_INIT;
     struct helper_end end = { .code = 75, .output = output + 1, .size = 999, .why = "" };
     assert_int_equal(probe_answer_of(&end, &reason), PROBE_PENDING);

@@ -157,6 +157,20 @@ TEST(one_question_at_a_time_and_the_same_one_again_is_the_same) {
     part_kit_free(&kit);
 }
 
+TEST(an_attempt_that_asks_what_its_prompt_answers_gets_that_answer) {
+    struct part_kit kit;
+    begin(&kit);
+    (void)ask(&kit, "Which one?", 0, NULL);
+    (void)engine_answer(&kit.engine, 1, "blue", "ann", NULL);
+    end_run(&kit);
+    assert_int_equal(ask(&kit, "Which one?", 0, NULL), 1);
+    assert_string_equal(engine_question(&kit.engine, 1)->answer, "blue");
+    engine_use_answer(&kit.engine, 1);
+    assert_int_equal(ask(&kit, "Which one?", 0, NULL), 0); /* once */
+    assert_int_equal(engine_question_count(&kit.engine), 1);
+    part_kit_free(&kit);
+}
+
 TEST(a_new_session_gets_earlier_questions_and_answers) {
     struct part_kit kit;
     struct strbuf text = STRBUF_INIT;
@@ -285,6 +299,59 @@ TEST(a_question_survives_a_restart) {
     part_kit_step(&kit, STEP_LOADED);
     struct live_run run = { .task = 1, .view = { .attempt = 2 } };
     assert_string_equal(question_answer(&kit.engine, &run), "red");
+    part_kit_free(&kit);
+}
+
+TEST(a_link_answers_its_question_once) {
+    struct part_kit kit;
+    struct error err = { 0 };
+    char code[QUESTION_LINK_SIZE], other[QUESTION_LINK_SIZE];
+    begin(&kit);
+    assert_false(engine_add_link(&kit.engine, 1, kit.engine.now, code));
+    (void)ask(&kit, "Which one?", 0, NULL);
+    time_ms asked_at = engine_question(&kit.engine, 1)->asked_at;
+    assert_false(engine_add_link(&kit.engine, 1, asked_at - 1, code));
+    assert_true(engine_add_link(&kit.engine, 1, asked_at, code));
+    assert_true(engine_add_link(&kit.engine, 1, asked_at, other));
+    assert_null(strstr(part_log.note_text, code));
+    assert_null(strstr(part_log.note_text, other));
+    assert_int_equal(engine_link_question(&kit.engine, code)->task, 1);
+    assert_null(engine_link_question(&kit.engine, ""));
+    assert_null(engine_link_question(&kit.engine, "sl_code"));
+    part_kit_step(&kit, STEP_UNLOAD); /* a restart */
+    part_kit_load_note(&kit);
+    part_kit_step(&kit, STEP_LOADED);
+    assert_non_null(engine_link_question(&kit.engine, other));
+    assert_int_equal(engine_answer_link(&kit.engine, code, "blue", &err), 0);
+    assert_string_equal(engine_question(&kit.engine, 1)->by, QUESTION_BY_LINK);
+    assert_int_equal(engine_answer_link(&kit.engine, code, "red", &err), -ENOENT);
+    assert_int_equal(engine_answer_link(&kit.engine, other, "red", &err), -ENOENT);
+    assert_null(engine_link_question(&kit.engine, other));
+    assert_null(strstr(part_log.note_text, "links"));
+    engine_use_answer(&kit.engine, 1);
+    (void)ask(&kit, "And when?", 0, NULL);
+    assert_null(engine_link_question(&kit.engine, code)); /* not the next question either */
+    part_kit_free(&kit);
+}
+
+TEST(a_question_has_a_few_links_and_they_end_with_it) {
+    struct part_kit kit;
+    char codes[QUESTION_LINKS_MAX + 1][QUESTION_LINK_SIZE];
+    begin(&kit);
+    (void)ask(&kit, "Which one?", 0, NULL);
+    for (unsigned i = 0; i <= QUESTION_LINKS_MAX; i++)
+        assert_true(engine_add_link(&kit.engine, 1, kit.engine.now, codes[i]));
+    assert_null(engine_link_question(&kit.engine, codes[0]));
+    for (unsigned i = 1; i <= QUESTION_LINKS_MAX; i++)
+        assert_non_null(engine_link_question(&kit.engine, codes[i]));
+    engine_end_link(&kit.engine, codes[3]);
+    engine_end_link(&kit.engine, codes[0]);
+    assert_null(engine_link_question(&kit.engine, codes[3]));
+    assert_non_null(engine_link_question(&kit.engine, codes[4]));
+    end_run(&kit);
+    assert_int_equal(part_kit_apply(&kit, FACT_RELEASE, 1), 0);
+    turn(&kit);
+    assert_null(engine_link_question(&kit.engine, codes[4]));
     part_kit_free(&kit);
 }
 

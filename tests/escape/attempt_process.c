@@ -160,7 +160,7 @@ static int survive(void) {
         (void)setsid();
         if (fork() > 0)
             _exit(0);
-        int fd = open("survivor", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        int fd = open("survivor", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         (void)flock(fd, LOCK_EX);
         (void)dprintf(fd, "%d\n", (int)getpid());
         for (int i = 0; i < 3; i++)

@@ -127,7 +127,7 @@ int main(int argc, char **argv) {
     long key = syscall(SYS_add_key, "user", name, secret, strlen(secret), OWNERS_RING);
 
     (void)snprintf(path, sizeof(path), "%s/.ssh/id_ed25519", home);
-    must(open(path, O_RDONLY), path); /* kept open for attempts on descriptors */
+    must(open(path, O_RDONLY | O_CLOEXEC), path); /* kept open for attempts on descriptors */
     print_handle(path);
     printf("ESCAPE_ADDRESS=%llx\nESCAPE_VICTIM=%d\nready\n", (unsigned long long)(uintptr_t)secret,
            (int)getpid());

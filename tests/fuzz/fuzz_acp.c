@@ -46,6 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         size_t length = (size_t)((line_end ? line_end : end) - at);
         if (length == 1 && *at == 0x18)
             acp_session_cancel(&s);
+        else if (length == 1 && *at == 0x19 && s.asks)
+            acp_permission_answer(&s, s.asks->choices[0].name, "ann", NULL);
+        else if (length == 1 && *at == 0x1a && s.phase == ACP_PROMPTED)
+            (void)acp_session_stop_waiting(&s);
         else
             acp_session_take(&s, at, length);
         at += length + 1;

@@ -5,7 +5,8 @@
  * between two tries (poll without descriptors) is skipped in the same way.
  *
  * The program sleeps as usual while something else could wake it or change what it waits for: a child process, a thread,
- * or the peer of a socket. The peer may be a server that another process runs, such as PostgreSQL. */
+ * or the peer of a socket. The peer may be a server that another process runs, such as PostgreSQL. See no_waits.h for
+ * tests that move the clocks themselves. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,17 +19,31 @@
 #include <time.h>
 #include <unistd.h>
 
-static long long skipped; /* ms */
+#include "harness/no_waits.h"
+
+static long long skipped, wall_shift; /* ms */
+
+void clock_skip(long long ms) {
+    skipped += ms;
+}
+
+void clock_shift_wall(long long ms) {
+    wall_shift += ms;
+}
 
 int clock_gettime(clockid_t id, struct timespec *ret) {
     int r = (int)syscall(SYS_clock_gettime, id, ret);
     if (r < 0 || (id != CLOCK_REALTIME && id != CLOCK_MONOTONIC && id != CLOCK_BOOTTIME))
         return r;
-    ret->tv_sec += (time_t)(skipped / 1000);
-    ret->tv_nsec += (long)(skipped % 1000) * 1000000;
+    long long ms = skipped + (id == CLOCK_REALTIME ? wall_shift : 0);
+    ret->tv_sec += (time_t)(ms / 1000);
+    ret->tv_nsec += (long)(ms % 1000) * 1000000;
     if (ret->tv_nsec >= 1000000000) {
         ret->tv_nsec -= 1000000000;
         ret->tv_sec++;
+    } else if (ret->tv_nsec < 0) {
+        ret->tv_nsec += 1000000000;
+        ret->tv_sec--;
     }
     return 0;
 }

@@ -284,10 +284,17 @@ struct reply ops_ask_by(struct ops *o, enum access_scope scope, const char *path
     return ask_question(o, &q);
 }
 
+void ops_begin_keyed(struct ops *o, const char *token, const char *path, const char *body,
+                     const char *key, struct reply *reply) {
+    struct question q = {
+        .method = "POST", .path = path, .body = body, .token = token, .key = key
+    };
+    begin(o, &q, reply);
+}
+
 void ops_begin_as(struct ops *o, const char *token, const char *path, const char *body,
                   struct reply *reply) {
-    struct question q = { .method = "POST", .path = path, .body = body, .token = token };
-    begin(o, &q, reply);
+    ops_begin_keyed(o, token, path, body, NULL, reply);
 }
 
 struct reply ops_ask(struct ops *o, const char *method, const char *path, const char *body,

@@ -60,6 +60,8 @@ struct reply ops_ask_as_key(struct ops *o, const char *token, const char *path, 
                             const char *key);
 void ops_begin_as(struct ops *o, const char *token, const char *path, const char *body,
                   struct reply *reply);
+void ops_begin_keyed(struct ops *o, const char *token, const char *path, const char *body,
+                     const char *key, struct reply *reply);
 /* The same over TCP, with a token of this scope, whose id is "scopescope"; ACCESS_NONE: without a token. */
 struct reply ops_ask_by(struct ops *o, enum access_scope scope, const char *path, const char *body,
                         const char *key);

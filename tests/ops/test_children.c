@@ -66,6 +66,7 @@ static const struct row rows[] = {
     { "nice", "1", COMMAND, NULL },
     { "not_before", "1", ALL, NULL },
     { "on_budget", "\"hold\"", COMMAND, NULL },
+    { "on_conflict", "\"iterate\"", ALL, NULL },
     { "parallelizable", "true", ALL, NULL },
     { "parent", "\"other\"", ALL, NULL },
     { "parent_gate", "\"none\"", ALL, NULL },

@@ -52,8 +52,14 @@ TEST(a_run_asks_and_its_task_goes_on_with_the_answer) {
     assert_int_equal(t.hold, HOLD_QUESTION);
     assert_int_equal(t.failures + t.restarts + t.launch_failures, 0);
 
-    reply_expect(ops_ask(&o, "GET", "/v1/questions", NULL, NULL), 200,
-                 "\"question\":\"Which one?\"");
+    r = ops_ask(&o, "GET", "/v1/questions", NULL, NULL);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(reply_count(&r, "items"), 1);
+    assert_string_equal(reply_text(&r, "items.0.question"), "Which one?");
+    assert_true(reply_is_null(&r, "items.0.agent"));
+    assert_false(reply_is_null(&r, "items.0.title"));
+    reply_finish(&r);
+    reply_expect(ops_ask(&o, "GET", "/v1/status", NULL, NULL), 200, "\"questions\":1");
     reply_expect(ops_ask(&o, "GET", "/v1/tasks/web-1/why", NULL, NULL), 200,
                  "asks: Which one?; answer with: sluice answer web-1 TEXT");
     reply_expect(ops_ask(&o, "GET", "/v1/tasks/web-1", NULL, NULL), 200, "\"state\":\"open\"");
@@ -125,6 +131,32 @@ TEST(a_call_that_waits_ends_with_the_daemon) {
     assert_true(r.answered);
     assert_int_equal(r.status, 503);
     reply_finish(&r);
+}
+
+/* The daemon is killed after the answer was marked as used, and before it was sent. */
+TEST(a_request_with_the_same_key_gets_its_answer_again) {
+    static const char body[] = "{\"question\":\"Which one?\",\"wait_s\":600}";
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    (void)given_run(&o);
+    char token[40];
+    (void)snprintf(token, sizeof(token), "%s", fake_run_find(1)->token);
+    struct reply r = { 0 };
+    ops_begin_keyed(&o, token, "/v1/tasks/web-1/question", body, "ask-key-0001", &r);
+    some_turns(&o);
+    ops_expect(&o, 200, "POST", "/v1/tasks/web-1/answer", "{\"text\":\"blue\"}");
+    some_turns(&o);
+    assert_string_equal(reply_text(&r, "answer"), "blue");
+    reply_finish(&r);
+    assert_true(engine_question(o.engine, 1)->is_used);
+    struct reply again = { 0 };
+    ops_begin_keyed(&o, token, "/v1/tasks/web-1/question", body, "ask-key-0001", &again);
+    some_turns(&o);
+    assert_true(again.answered);
+    assert_true(again.replayed);
+    assert_string_equal(reply_text(&again, "answer"), "blue");
+    reply_finish(&again);
+    assert_int_equal(engine_question_count(o.engine), 0);
 }
 
 TEST(the_same_question_again_returns_its_answer) {
@@ -211,4 +243,78 @@ TEST(bad_input_has_one_message_and_stores_nothing) {
     run_ends(&o);
     ops_refused(&o, 409, "/v1/tasks/web-1/question", "{\"question\":\"y\"}",
                 "task 'web-1' does not run: only a run can ask");
+}
+
+TEST(of_two_answers_at_once_one_counts) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    (void)given_run(&o);
+    reply_expect(ask(&o, "{\"question\":\"Which one?\"}"), 200, NULL);
+    struct reply first = { 0 }, second = { 0 };
+    ops_begin(&o, "/v1/tasks/web-1/answer", "{\"text\":\"blue\"}", NULL, &first);
+    ops_begin(&o, "/v1/tasks/web-1/answer", "{\"text\":\"red\"}", NULL, &second);
+    some_turns(&o); /* both are in the same turn */
+    assert_int_equal(first.status, 200);
+    assert_int_equal(second.status, 409);
+    assert_non_null(strstr(second.text, "is answered already, by ann: 'blue'"));
+    reply_finish(&first);
+    reply_finish(&second);
+    assert_string_equal(engine_question(o.engine, 1)->answer, "blue");
+}
+
+TEST(an_answer_that_meets_the_end_of_the_run_is_used) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    (void)given_run(&o);
+    reply_expect(ask(&o, "{\"question\":\"Which one?\"}"), 200, NULL);
+    struct reply r = { 0 };
+    fake_run_ends(1, 0);
+    ops_begin(&o, "/v1/tasks/web-1/answer", "{\"text\":\"blue\"}", NULL, &r);
+    some_turns(&o); /* end and answer are in the same turn */
+    assert_int_equal(r.status, 200);
+    reply_finish(&r);
+    assert_int_equal(seen(&o, 1).attempt, 2);
+    fake_run_starts(1);
+    run_ends(&o);
+    assert_int_equal(seen(&o, 1).state, TASK_DONE);
+}
+
+TEST(a_task_that_is_held_manually_keeps_its_answer) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    (void)given_run(&o);
+    reply_expect(ask(&o, "{\"question\":\"Which one?\"}"), 200, NULL);
+    run_ends(&o);
+    ops_expect(&o, 200, "POST", "/v1/tasks/hold", "{\"tasks\":[\"web-1\"]}");
+    ops_expect(&o, 200, "POST", "/v1/tasks/web-1/answer", "{\"text\":\"blue\"}");
+    some_turns(&o);
+    assert_int_equal(seen(&o, 1).state, TASK_HELD);
+    assert_int_equal(seen(&o, 1).attempt, 1);
+    ops_expect(&o, 200, "POST", "/v1/tasks/release", "{\"tasks\":[\"web-1\"]}");
+    some_turns(&o);
+    assert_int_equal(seen(&o, 1).attempt, 2);
+    assert_int_equal(engine_question(o.engine, 1)->state, QUESTION_ANSWERED);
+    fake_run_starts(1);
+    run_ends(&o);
+    assert_int_equal(seen(&o, 1).state, TASK_DONE);
+}
+
+TEST(a_deleted_task_has_no_question) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    (void)given_run(&o);
+    reply_expect(ask(&o, "{\"question\":\"Which one?\"}"), 200, NULL);
+    run_ends(&o);
+    ops_refused(&o, 409, "/v1/tasks/delete", "{\"tasks\":[\"web-1\"]}",
+                "task 'web-1' is held: cancel it first");
+    ops_expect(&o, 200, "POST", "/v1/tasks/cancel", "{\"tasks\":[\"web-1\"]}");
+    ops_refused(&o, 409, "/v1/tasks/web-1/answer", "{\"text\":\"x\"}",
+                "task 'web-1' has no open question");
+    ops_expect(&o, 200, "POST", "/v1/tasks/delete", "{\"tasks\":[\"web-1\"]}");
+    some_turns(&o);
+    assert_int_equal(engine_question_count(o.engine), 0);
+    reply_expect(ops_ask(&o, "POST", "/v1/tasks/web-1/answer", "{\"text\":\"x\"}", NULL), 404,
+                 NULL);
+    ops_restart(&o);
+    assert_int_equal(engine_question_count(o.engine), 0);
 }

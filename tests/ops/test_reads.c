@@ -517,6 +517,12 @@ TEST(an_account_has_its_windows_with_use_reserve_and_end) {
     assert_true(reply_is_null(&l, "windows.1.used_percent"));
     assert_int_equal(reply_int(&l, "windows.1.reserve_percent"), 5);
     assert_false(reply_bool(&l, "windows.1.reserved"));
+    _cleanup_(reply_finish) struct reply t = ops_ask(
+        &o, "POST", "/v1/tasks", "{\"tasks\":[{\"agent\":\"claude\",\"prompt\":\"x\"}]}", NULL);
+    char path[128];
+    (void)snprintf(path, sizeof(path), "/v1/tasks/%s/why", reply_text(&t, "tasks.0.id"));
+    _cleanup_(reply_finish) struct reply why = get(&o, path);
+    assert_non_null(strstr(why.text, "\"limiter\":\"anthropic\""));
     _cleanup_(reply_finish) struct reply m = get(&o, "/metrics");
     assert_non_null(strstr(m.text, "sluice_limiter_open{limiter=\"anthropic\"} 0\n"));
     assert_non_null(strstr(m.text, "sluice_limiter_window_used_ratio{limiter=\"anthropic\","

@@ -76,10 +76,12 @@ TEST(a_pause_is_kept) {
     ops_restart(&o);
     struct reply r = ops_ask(&o, "GET", "/v1/schedules/nightly", NULL, NULL);
     assert_true(reply_bool(&r, "paused"));
+    assert_string_equal(reply_text(&r, "actions.0"), "resume");
     assert_true(reply_is_null(&r, "next_at"));
     reply_finish(&r);
     r = ops_ask(&o, "POST", "/v1/schedules/nightly/resume", NULL, NULL);
     assert_false(reply_bool(&r, "paused"));
+    assert_string_equal(reply_text(&r, "actions.0"), "pause");
     assert_false(reply_is_null(&r, "next_at"));
     reply_finish(&r);
 }
@@ -102,7 +104,7 @@ TEST(bad_definitions_are_refused_and_change_nothing) {
     static const struct {
         const char *members, *says;
     } bad[] = {
-        { "\"cron\":\"0 2 * * *\"", "'task' or 'file' is required" },
+        { "\"cron\":\"0 2 * * *\"", "'task', 'file', 'formula' or 'backup' is required" },
         { TASK, "exactly one of" },
         { "\"cron\":\"0 2 * * *\",\"every\":\"1h\"," TASK, "exactly one of" },
         { "\"cron\":\"0 99 * * *\"," TASK, "hour 99 is out of range" },
@@ -144,10 +146,107 @@ TEST(bad_definitions_are_refused_and_change_nothing) {
     assert_int_equal(engine_last_task(o.engine), 0);
 }
 
-TEST(schedules_cannot_be_added_over_tcp) {
+TEST(a_dry_run_shows_due_times_and_changes_nothing) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    _cleanup_(freep) char *before = xstrdup(file_text(&o));
+    struct reply r = ops_ask(&o, "POST", "/v1/schedules",
+                             "{\"name\":\"new\",\"dry_run\":true,\"every\":\"6h\",\"timezone\":"
+                             "\"Asia/Tokyo\",\"task\":\"{\\\"argv\\\":[\\\"true\\\"]}\"}",
+                             "dry-run-1");
+    assert_int_equal(r.status, 200);
+    assert_int_equal(reply_count(&r, "due"), 10);
+    assert_int_equal(reply_int(&r, "due.1") - reply_int(&r, "due.0"), HOURS(6));
+    assert_int_equal(reply_int(&r, "next_due"), reply_int(&r, "due.0"));
+    assert_string_equal(reply_text(&r, "zone"), "Asia/Tokyo");
+    assert_true(reply_is_null(&r, "last_task"));
+    reply_finish(&r);
+    r = ops_ask(&o, "POST", "/v1/schedules",
+                "{\"name\":\"new\",\"dry_run\":true,\"every\":\"6h\",\"timezone\":"
+                "\"Asia/Tokyo\",\"task\":\"{\\\"argv\\\":[\\\"true\\\"]}\"}",
+                "dry-run-1"); /* sent again */
+    assert_int_equal(r.status, 200);
+    assert_int_equal(reply_count(&r, "due"), 10);
+    reply_finish(&r);
+    reply_expect(ops_ask(&o, "POST", "/v1/schedules",
+                         "{\"name\":\"new\",\"dry_run\":true,\"every\":\"6h\",\"task\":\"{}\"}",
+                         NULL),
+                 400, "argv");
+    assert_string_equal(before, file_text(&o));
+    assert_int_equal(engine_schedule_count(o.engine), 0);
+
+    ops_expect(&o, 200, "POST", "/v1/schedules", NIGHTLY);
+    ops_expect(&o, 200, "POST", "/v1/schedules/nightly/run", NULL);
+    r = ops_ask(&o, "POST", "/v1/schedules/nightly/set",
+                "{\"dry_run\":true,\"cron\":\"\",\"every\":\"1h\"}", NULL);
+    assert_int_equal(r.status, 200);
+    assert_true(reply_is_null(&r, "cron"));
+    assert_int_equal(reply_int(&r, "due.1") - reply_int(&r, "due.0"), HOURS(1));
+    assert_string_equal(reply_text(&r, "last_task"), "web-1");
+    reply_finish(&r);
+    r = ops_ask(&o, "GET", "/v1/schedules/nightly", NULL, NULL);
+    assert_string_equal(reply_text(&r, "cron"), "0 2 * * *");
+    reply_finish(&r);
+}
+
+TEST(an_empty_text_removes_a_setting) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);
-    struct reply r = ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules", NIGHTLY, NULL);
-    assert_int_equal(r.status, 403);
+    ops_expect(&o, 200, "POST", "/v1/schedules", NIGHTLY);
+    struct reply r = ops_ask(&o, "POST", "/v1/schedules/nightly/set",
+                             "{\"cron\":\"\",\"at\":\"\",\"every\":\"2h\"}", NULL);
+    assert_int_equal(r.status, 200);
+    assert_true(reply_is_null(&r, "cron"));
+    assert_int_equal(reply_int(&r, "every"), HOURS(2));
     reply_finish(&r);
+    assert_null(strstr(file_text(&o), "cron"));
+    reply_expect(ops_ask(&o, "POST", "/v1/schedules/nightly/set", "{\"every\":\"\"}", NULL), 400,
+                 "exactly one of");
+}
+
+TEST(tasks_are_listed_by_their_schedule) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_SQLITE, NULL);
+    ops_expect(&o, 200, "POST", "/v1/schedules", NIGHTLY);
+    ops_expect(&o, 200, "POST", "/v1/schedules",
+               "{\"name\":\"by-nightly\",\"every\":\"1h\",\"overlap\":\"queue\","
+               "\"task\":\"{\\\"argv\\\":[\\\"true\\\"],\\\"project\\\":\\\"web\\\"}\"}");
+    ops_expect(&o, 200, "POST", "/v1/schedules/nightly/run", NULL);
+    ops_expect(&o, 200, "POST", "/v1/schedules/by-nightly/run", NULL);
+    (void)ops_add(&o, "\"project\":\"web\",");
+    struct reply r = ops_ask(&o, "GET", "/v1/tasks?state=all&schedule=nightly", NULL, NULL);
+    assert_int_equal(reply_count(&r, "items"), 1);
+    assert_string_equal(reply_text(&r, "items.0.id"), "web-1");
+    reply_finish(&r);
+    r = ops_ask(&o, "GET", "/v1/tasks?state=all&schedule=night", NULL, NULL);
+    assert_int_equal(reply_count(&r, "items"), 0);
+    reply_finish(&r);
+}
+
+/* The scope `admin` may add any task, so it may add a schedule of one. A file is read as the owner. */
+TEST(over_tcp_admins_alone_change_schedules_but_not_their_files) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_SUBMIT, "/v1/schedules", NIGHTLY, NULL), 403,
+                 "needs 'admin'");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules",
+                            "{\"name\":\"x\",\"every\":\"1h\",\"file\":\"/tmp/t.yaml\"}", NULL),
+                 403, "is not changed by TCP");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules", NIGHTLY, NULL), 200, NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules/nightly/set",
+                            "{\"file\":\"/tmp/t.yaml\",\"task\":\"\"}", NULL),
+                 403, "is not changed by TCP");
+    reply_expect(
+        ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules/nightly/set", "{\"cron\":\"0 3 * * *\"}", NULL),
+        200, "0 3 * * *");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules/nightly/pause", "{}", NULL), 200,
+                 NULL);
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/config", "{\"unset\":[\"schedules\"]}", NULL),
+                 403, "is not changed by TCP");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/config",
+                            "{\"set\":{\"timezone\":\"Europe/Paris\"}}", NULL),
+                 403, "is not changed by TCP");
+    reply_expect(ops_ask_by(&o, ACCESS_ADMIN, "/v1/schedules/nightly/remove", "{}", NULL), 200,
+                 NULL);
+    assert_int_equal(engine_schedule_count(o.engine), 0);
 }

@@ -24,6 +24,8 @@ Scenes:
   bad              the request is refused as wrong (400): it is not tried again
   spend TOKENS     an answer that is charged that many tokens in, of which none came from a cache
   spend TOKENS COMMAND  the same, and the agent is asked to run a command
+  used PERCENT [SECONDS]  an answer that reports how much of the 5-hour window of the plan is used, and when it ends: in that many
+                   seconds, or when the scene before said
   agent            the agent is asked to start another one, whose prompt has the word CHILD in it
   await            and to wait for it; only where it does not do so by itself
   nest             the agent is asked to start one that starts another
@@ -99,6 +101,7 @@ def texts(content):
 class Handler(BaseHTTPRequestHandler):
     scenes = None
     number = 0
+    window_ends = 0  # of the plan
 
     def log_message(self, *_):
         pass
@@ -172,10 +175,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def begin_stream(self):
+    def begin_stream(self, headers=None):
         """Its end is the end of the connection."""
         self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
+        for name, told in {"content-type": "text/event-stream", **(headers or {})}.items():
+            self.send_header(name, told)
         self.end_headers()
         self.close_connection = True
 
@@ -198,6 +202,7 @@ class Turn:
         self.http = http
         self.asked = asked
         self.tokens_in, self.cached = IN, CACHED
+        self.headers = None  # of an answer
         with Handler.scenes.lock:
             Handler.number += 1
             self.number = Handler.number
@@ -214,15 +219,23 @@ class Turn:
             name, rest, reset_at = ("agent", "await", "child")[min(self.turns(), 2)], "It has looked around.", 0
         else:
             name, rest, reset_at = Handler.scenes.take()
-        charged = name in ("ok", "child", "tool", "mcp", "hang", "spend", "agent", "nest", "await")
+        charged = name in ("ok", "child", "tool", "mcp", "hang", "spend", "used", "agent", "nest", "await")
         if name == "spend":
             tokens, _, command = rest.partition(" ")
             self.tokens_in, self.cached = int(tokens), 0
+        if name == "used":
+            percent, _, seconds = rest.partition(" ")
+            if seconds:
+                Handler.window_ends = int(time.time() + float(seconds))
+            reset_at = Handler.window_ends
+            self.headers = self.usage_headers(int(percent), reset_at)
         Handler.scenes.note(scene=name, rest=rest, turns=self.turns(), prompt=self.prompt()[-2000:],
                             reset_at=reset_at or None, tokens_in=self.tokens_in if charged else 0,
                             tokens_out=OUT if charged else 0)
         if name in ("ok", "child"):
             return self.say(rest or "Hello from the stub.")
+        if name == "used":
+            return self.say("That was a part of the plan.")
         if name == "spend":
             return self.call(command) if command else self.say("That was much.")
         if name in ("agent", "nest"):
@@ -265,8 +278,14 @@ class Messages(Turn):
         message = {"id": f"msg_{self.number}", "type": "message", "role": "assistant",
                    "model": self.asked.get("model"), "content": [], "stop_reason": None,
                    "stop_sequence": None, "usage": usage}
-        self.http.begin_stream()
+        self.http.begin_stream(self.headers)
         self.http.event("message_start", message=message)
+
+    def usage_headers(self, percent, reset_at):
+        unified = {"status": "allowed", "reset": str(reset_at), "representative-claim": "five_hour",
+                   "5h-status": "allowed", "5h-reset": str(reset_at), "5h-utilization": str(percent / 100),
+                   "7d-status": "allowed", "7d-reset": str(reset_at + 300000), "7d-utilization": "0.41"}
+        return {"anthropic-ratelimit-unified-" + name: value for name, value in unified.items()}
 
     def block(self, block, delta):
         self.http.event("content_block_start", index=0, content_block=block)
@@ -345,8 +364,13 @@ class Responses(Turn):
                 "model": self.asked.get("model"), "output": list(output), "tools": [], **more}
 
     def begin(self):
-        self.http.begin_stream()
+        self.http.begin_stream(self.headers)
         self.http.event("response.created", response=self.response("in_progress"))
+
+    def usage_headers(self, percent, reset_at):
+        left = max(1, int(reset_at - time.time()))
+        return {"x-codex-primary-used-percent": str(percent), "x-codex-primary-window-minutes": "300",
+                "x-codex-primary-reset-at": str(reset_at), "x-codex-primary-reset-after-seconds": str(left)}
 
     def end(self, item):
         usage = {"input_tokens": self.tokens_in, "input_tokens_details": {"cached_tokens": self.cached},

@@ -9,6 +9,8 @@ agents:
   worker: {adapter: acp, command: [codex-acp, -c, sandbox_mode=danger-full-access], limiter: codex}
   asker: {adapter: acp, command: [codex-acp, -c, approval_policy=untrusted, -c, sandbox_mode=danger-full-access], limiter: codex, permissions: deny}
   asked: {adapter: acp, command: [codex-acp, -c, approval_policy=untrusted, -c, sandbox_mode=danger-full-access], limiter: codex, permissions: allow}
+  waiter: {adapter: acp, command: [codex-acp, -c, approval_policy=untrusted, -c, sandbox_mode=danger-full-access], limiter: codex, permissions: ask}
+  leaver: {adapter: acp, command: [codex-acp, -c, approval_policy=untrusted, -c, sandbox_mode=danger-full-access], limiter: codex, permissions: ask, ask_wait_s: 1}
   other: {adapter: acp, command: [codex-acp], limiter: nobody, env: [CODEX_HOME=$HOME/none]}"
 mkdir -p "$HOME/none"
 start
@@ -33,6 +35,32 @@ scenes 'tool touch allowed' 'ok Done.'
 add --agent asked --cwd "$work" 'Make a file.'
 rule 'what it may do is done' becomes "$id" 'done'
 rule 'after it has asked' grep -q '"acp":"allowed","tool":"execute","argument":"touch allowed"' "$home/runs/$id/1/out.log"
+
+# A person decides: first while the agent waits, then when it has ended its turn and its session is resumed.
+open_question() { "$SLUICE" questions | grep -q "^  $id .*touch $1"; }
+scenes 'tool touch waited-for' 'ok Done.'
+add --agent waiter --retries 0 --cwd "$work" 'Make a file.'
+rule 'its request for permission is a question' soon open_question waited-for
+yes=$("$SLUICE" questions --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["items"][0]["choices"][0])')
+no=$("$SLUICE" questions --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["items"][0]["default"])')
+printf '# %s\n' "$("$SLUICE" questions --json)"
+run sluice answer "$id" "$yes"
+rule 'the agent that waits goes on' becomes "$id" 'done'
+rule 'and does it' [ -e "$work/waited-for" ]
+scenes 'tool touch rejected' 'ok Done.'
+add --agent waiter --retries 0 --cwd "$work" 'Make a file.'
+soon open_question rejected
+run sluice answer "$id" "$no"
+ends "$id"
+rule 'what the person denies is not done' [ ! -e "$work/rejected" ]
+scenes 'tool touch resumed' 'tool touch resumed' 'ok Done.'
+add --agent leaver --retries 0 --cwd "$work" 'Make a file.'
+held() { [ "$(value "$id" hold)" = question ]; }
+rule 'an agent that has waited long enough ends its turn' soon held
+run sluice answer "$id" "$yes"
+rule 'its session is resumed' becomes "$id" 'done'
+rule 'where the answer counts' [ -e "$work/resumed" ]
+rule 'it is the same session' [ "$(of "$id" "[len(t['runs']), len({run['session'] for run in t['runs']}), t['runs'][0]['outcome']]")" = "[2, 1, 'asked']" ]
 
 scenes minute 'ok Done.'
 add --agent worker --cwd "$work" 'Remember this.'

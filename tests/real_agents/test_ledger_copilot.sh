@@ -18,6 +18,12 @@ succeeds
 rule "$name: it was" [ "$(asked "len(r)")" -gt 4 ]
 scene 'copilot, refused' copilot 'tool echo one' bad
 fails
+# A call that is not in the file of its session yet is lost when it is stopped.
+begun() {
+    [ -n "$(tools)" ] && session=$(of "$id" "t['runs'][-1]['session']") &&
+        [ "$(grep -c '"session.usage_record"' "$HOME/.copilot/session-state/$session/events.jsonl")" = \
+            "$(asked 'sum(one.get("tokens_in", 0) > 0 for one in r)')" ]
+}
 scene 'copilot, canceled' copilot 'tool echo one' "tool tail -f $wait_for" ok
 canceled
 scene 'copilot, ended by SIGTERM, and resumed' copilot agent "tool tail -f $wait_for" 'ok The end.'

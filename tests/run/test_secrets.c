@@ -205,18 +205,22 @@ static void refused(const struct stage *stage, const char *const *secrets, const
     assert_null(strstr(err.text, "vvvv"));
 }
 
+/* NAME=vvv…, with a NUL at the end. */
+static void fill_pair(char *pair, size_t size, const char *name) {
+    int length = snprintf(pair, size, "%s=", name);
+    memset(pair + length, 'v', size - 1 - (size_t)length);
+    pair[size - 1] = '\0';
+}
+
 ONE_WAY(there_are_limits) {
     struct stage *stage = STAGE(state);
     static char large[RUN_SECRET_BYTES + 1], small[64], half[RUN_SECRET_BYTES - 8];
     const char *many[RUN_SECRETS_MAX + 2] = { NULL };
-    memset(large, 'v', sizeof(large) - 1);
-    memcpy(large, "LARGE=", 6);
+    fill_pair(large, sizeof(large), "LARGE");
     refused(stage, SECRETS(large), "secret 'LARGE' has more than 16384 bytes");
-    memset(half, 'v', sizeof(half) - 1);
-    memcpy(half, "HALF=", 5);
+    fill_pair(half, sizeof(half), "HALF");
     refused(stage, SECRETS(half, half, half, half, half), "too many secrets");
-    memset(small, 'v', sizeof(small) - 1);
-    memcpy(small, "SMALL=", 6);
+    fill_pair(small, sizeof(small), "SMALL");
     for (size_t i = 0; i <= RUN_SECRETS_MAX; i++)
         many[i] = small;
     refused(stage, many, "too many secrets");
@@ -227,8 +231,7 @@ ONE_WAY(there_are_limits) {
 ONE_WAY(the_largest_arrive) {
     struct stage *stage = STAGE(state);
     static char large[RUN_SECRET_BYTES];
-    memset(large, 'v', sizeof(large) - 1);
-    memcpy(large, "LARGE=", 6);
+    fill_pair(large, sizeof(large), "LARGE");
     struct run_spec spec =
         stage_spec(stage, ARGV("sh", "-c", "echo ${#LARGE}; echo \"$LARGE\"; echo end"));
     spec.secrets = SECRETS(large, PAIR);

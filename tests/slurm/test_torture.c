@@ -6,11 +6,15 @@
  * returned is on record; no cap was exceeded at any instant, by the runs' own diary.
  *
  * test_torture [FAULTS [SEED]]: 24 faults by default; the seed is printed. Run by `make test-slurm`. */
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "torture/acked.h"
@@ -67,6 +71,24 @@ static void cluster(const char *verb, const char *part) {
     int code =
         shell("'%s' %s '%s' %s", getenv("SLURM_CLUSTER"), verb, getenv("SLUICE_TEST_SLURM"), part);
     rig_expect(code == 0, "slurm-cluster %s %s ended with %d", verb, part, code);
+}
+
+/* A killed controller gives the numbers of forgotten jobs to others, and the nodes that remember them are drained; an
+ * administrator gives them back. */
+static pid_t administrator_start(void) {
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        (void)shell("'%s' resume '%s'", getenv("SLURM_CLUSTER"), getenv("SLUICE_TEST_SLURM"));
+        (void)poll(NULL, 0, 1000);
+    }
+}
+
+static void administrator_end(pid_t pid) {
+    rig_expect(pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid,
+               "the administrator ended by itself");
 }
 
 /* To one of the jobs that run now, if there is one. */
@@ -176,7 +198,9 @@ int main(int argc, char **argv) {
     rig_open(&t.rig, config);
     for (int i = 0; i < faults && rig_failures() < 20; i++)
         one_fault(&t, i < FAULT_MAX ? (enum fault)i : (enum fault)rng_below(&t.rng, FAULT_MAX));
+    pid_t administrator = administrator_start();
     rig_expect(rig_wait_drained(&t.rig), "not everything ended");
+    administrator_end(administrator);
     for (int i = 0; i < FAULT_MAX; i++)
         printf("  %d times: %s\n", t.faults[i], fault_names[i]);
     acked_check(&t.acked, &t.rig, RUNS_MAX);

@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DAG_PROJECTS 5
-#define DAG_KINDS    4
-#define DAG_PHASES   3
-#define DAG_DEPENDS  3
+#define DAG_PROJECTS     5
+#define DAG_KINDS        4
+#define DAG_PHASES       3
+#define DAG_DEPENDS      3
+#define DAG_RESOURCE_CAP 2 /* limits.resource.db */
 
 enum dag_end { END_EXIT, END_DONE, END_VALIDATE };
 

@@ -232,14 +232,12 @@ static void check_cap(unsigned peak, unsigned cap, const char *what, int index) 
                cap);
 }
 
-unsigned history_check_limits(const struct dag *dag, const struct diary *diary) {
+struct history_peaks history_check_limits(const struct dag *dag, const struct diary *diary) {
     const struct dag_rules *rules = dag->rules;
     struct key all = { -1, -1, -1, false, false }, db = { -1, -1, -1, false, true };
-    unsigned peak = peak_at(dag, diary, &all);
-    check_cap(peak, rules->runs, "runs", 0);
-    unsigned held = peak_at(dag, diary, &db);
-    check_cap(held, 2, "the resource", 0);
-    rig_expect(held >= 2, "at most %u with the resource: no task has waited for it", held);
+    struct history_peaks peaks = { peak_at(dag, diary, &all), peak_at(dag, diary, &db) };
+    check_cap(peaks.runs, rules->runs, "runs", 0);
+    check_cap(peaks.resource, DAG_RESOURCE_CAP, "the resource", 0);
     check_cap(roots_peak(dag, diary), rules->roots, "roots", 0);
     for (int i = 0; i < DAG_KINDS; i++) {
         struct key key = { -1, i, -1, false, false };
@@ -250,7 +248,7 @@ unsigned history_check_limits(const struct dag *dag, const struct diary *diary) 
         check_cap(peak_at(dag, diary, &key), rules->project_cap[i], "project", i);
     }
     check_serial(dag, diary);
-    return peak;
+    return peaks;
 }
 
 /* --- order ----------------------------------------------------------------------------------- */

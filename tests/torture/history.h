@@ -16,8 +16,12 @@ void history_find_spawned(struct client *client, struct dag *dag);
 /* Checks that every task exists and has ended as expected, and that each of its attempts ran once. */
 void history_check_tasks(struct client *client, const struct dag *dag, const struct diary *diary);
 /* Checks that no cap was exceeded at any instant: of all runs, of a kind, a project, a phase, a
- * resource, or of started tasks without a parent. Returns the largest number of concurrent runs. */
-unsigned history_check_limits(const struct dag *dag, const struct diary *diary);
+ * resource, or of started tasks without a parent. */
+struct history_peaks {
+    unsigned runs,
+        resource; /* the largest number at once: of all runs, of those with the resource */
+};
+struct history_peaks history_check_limits(const struct dag *dag, const struct diary *diary);
 /* Checks that no task began before its dependencies and its parent had ended. */
 void history_check_order(const struct dag *dag, const struct diary *diary);
 /* Checks that sequence numbers have no gaps, that state changes of each task follow each other, that each attempt

@@ -84,7 +84,7 @@ TEST(a_damaged_file_is_refused) {
     FILE *file = fopen("/usr/share/zoneinfo/Europe/Berlin", "re");
     assert_non_null(file);
     size_t size = fread(data, 1, sizeof(data), file);
-    fclose(file);
+    (void)fclose(file);
     for (size_t cut = 0; cut < size; cut++)
         assert_true(zone_parse("Europe/Berlin", data, cut, &zone, &err) < 0);
     assert_string_equal(err.text, "the zoneinfo file of time zone 'Europe/Berlin' is damaged");

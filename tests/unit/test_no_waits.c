@@ -1,6 +1,7 @@
 /* test_no_waits.c: harness/no_waits.c skips a sleep only if nothing outside the single thread of the test can end it.
  *
  * The clocks of this program can jump, so the tests compare them with those of the kernel. */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -79,7 +80,7 @@ TEST(a_socket_may_be_answered) {
 TEST(a_child_process_may_do_something) {
     int fds[2];
     char byte;
-    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -105,7 +106,7 @@ TEST(a_thread_may_do_something) {
     int fds[2];
     pthread_t thread;
     void *end = NULL;
-    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
     assert_int_equal(pthread_create(&thread, NULL, read_byte, &fds[0]), 0);
     expect_slept();
     close(fds[1]);

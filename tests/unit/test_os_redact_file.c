@@ -105,6 +105,12 @@ TEST(a_single_read_leaves_out_no_more_than_it_must) {
 }
 
 /* Values at every offset around the window boundaries, and chains of values across them. */
+/* Without its NUL. */
+static void put(char *at, const char *word) {
+    while (*word)
+        *at++ = *word++;
+}
+
 TEST(a_file_is_replaced_in_place) {
     size_t space_size = REDACT_FILE_SPACE(1), size = 3 * space_size;
     char *space = xmalloc(space_size), *text = xmalloc(size + 1);
@@ -112,8 +118,8 @@ TEST(a_file_is_replaced_in_place) {
         struct stat st;
         memset(text, '.', size);
         for (size_t at = shift; at + 100 < size; at += space_size / 2 - 7) {
-            memcpy(text + at, "hunter2-hunter2-xyzabc", 22);
-            memcpy(text + at + 50, "hunter2-hunter2", 15);
+            put(text + at, "hunter2-hunter2-xyzabc");
+            put(text + at + 50, "hunter2-hunter2");
         }
         _cleanup_(fd_closep) int fd = file_with(text, size);
         assert_int_equal(redact_file(&index_, fd, space, space_size), 0);

@@ -1,6 +1,7 @@
 /* test_os_tcp.c: parses addresses, and finds the process at the other end of a connection. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -130,8 +131,8 @@ static void put_in_thread(int fd) {
     static int go[4];
     pthread_t thread;
     char byte;
-    if (pipe(go) < 0 || pipe(go + 2) < 0 || pthread_create(&thread, NULL, keep_alone, go) != 0
-        || read(go[0], &byte, 1) != 1)
+    if (pipe2(go, O_CLOEXEC) < 0 || pipe2(go + 2, O_CLOEXEC) < 0
+        || pthread_create(&thread, NULL, keep_alone, go) != 0 || read(go[0], &byte, 1) != 1)
         _exit(1);
     close(fd);
 }
@@ -142,7 +143,7 @@ static void hold(struct held *h, enum hide hide) {
     char byte = 0;
     assert_int_equal(tcp_listen(&address, 1, &h->listener, NULL), 0);
     assert_int_equal(tcp_local(h->listener, &address), 0);
-    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
     h->child = fork();
     if (h->child == 0) {
         int client = socket(AF_INET, SOCK_STREAM, 0);

@@ -46,3 +46,18 @@ TEST(the_own_zone_comes_from_the_environment_first) {
     setenv("TZ", "Nowhere/At_all", 1);
     assert_int_equal(zoneinfo_read("", &own, NULL), 1); /* UTC */
 }
+
+TEST(the_own_zone_has_a_name) {
+    static const char *const names[][2] = {
+        { ":Asia/Kolkata", "Asia/Kolkata" },
+        { "/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin" },
+        { "Nowhere/At_all", "UTC" },
+        { "EST5EDT4,M3.2.0,M11.1.0", "UTC" }, /* rules are not read: zoneinfo_read */
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        _cleanup_(strbuf_finish) struct strbuf name = STRBUF_INIT;
+        setenv("TZ", names[i][0], 1);
+        assert_true(zoneinfo_own_name(&name));
+        assert_string_equal(strbuf_text(&name), names[i][1]);
+    }
+}

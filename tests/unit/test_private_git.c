@@ -141,7 +141,7 @@ FIXTURE_TEST(what_a_run_puts_in_place_of_a_branch_is_not_believed) {
                                          "ref: \n",
                                          "",
                                          "-x\n",
-                                         ONE ONE "\n" };
+                                         (ONE ONE "\n") };
     const char *file = "data/web-1/common/refs/heads/" BRANCH;
     put("outside", ONE "\n");
     assert_int_equal(make(NULL), 0);

@@ -250,3 +250,43 @@ TEST(a_project_without_a_mean_takes_the_default) {
     core_free(copy);
     core_free(core);
 }
+
+TEST(a_coming_task_is_in_the_way_and_has_no_entry) {
+    struct core *core = core_with(1);
+    struct coming coming = { 0 };
+    add(core, task(1, FIX));
+    struct task_spec later = task(2, FIX), urgent = task(3, FIX);
+    later.state = TASK_HELD;
+    later.hold = HOLD_BACKOFF;
+    later.not_before = NOW + MINUTES(15);
+    add(core, later);
+    urgent.created_at = urgent.ready_since = NOW + MINUTES(8);
+    coming_add_task(&coming, NOW + MINUTES(8), FIX, &urgent);
+    struct forecast f = run_with(core, (struct forecast_options){ .coming = &coming });
+    assert_int_equal(forecast_start(&f, 1), NOW);
+    assert_int_equal(forecast_start(&f, 2), NOW + MINUTES(20)); /* after that of the schedule */
+    assert_int_equal(forecast_start(&f, 3), TIME_NEVER);
+    assert_int_equal(f.count, 2);
+    assert_true(f.complete);
+    forecast_finish(&f);
+    coming_finish(&coming);
+    core_free(core);
+}
+
+/* A schedule that never ends does not keep a forecast going. */
+TEST(a_forecast_ends_with_the_last_own_task) {
+    struct core *core = core_with(1);
+    struct coming coming = { 0 };
+    add(core, task(1, FIX));
+    for (task_id id = 2; id < 500; id++) {
+        struct task_spec spec = task(id, FIX);
+        coming_add_task(&coming, NOW + (time_ms)id * MINUTES(1), FIX, &spec);
+    }
+    coming_set_overlap(&coming, FIX, OVERLAP_QUEUE);
+    struct forecast f = run_with(core, (struct forecast_options){ .coming = &coming });
+    assert_true(f.complete);
+    assert_int_equal(f.end, NOW + MINUTES(10));
+    forecast_finish(&f);
+    coming_finish(&coming);
+    core_free(core);
+}

@@ -338,3 +338,86 @@ TEST(another_setting_does_not_change_the_random_outcomes_of_a_task) {
     sim_test_finish(&t);
     free(json);
 }
+
+/* --- what is coming -------------------------------------------------------------------------- */
+
+#define HALF_HOURS "\"sim\": {\"kinds\": {\"*\": {\"duration_s\": 1800, \"tokens\": 1000}}}"
+/* 1970-01-01 is a Thursday. */
+#define NIGHT                                                                                      \
+    "{\"now\": 0, \"config\": {\"limits\": {\"runs\": 1}, \"timezone\": \"UTC\", \"projects\": "   \
+    "{\"web\": {\"hours\": \"02:00-03:00\"}}}, " HALF_HOURS ", \"tasks\": ["                       \
+    "{\"id\": \"a-1\", \"project\": \"web\"}, {\"id\": \"a-2\", \"project\": \"web\"},"            \
+    "{\"id\": \"a-3\", \"project\": \"web\"}]}"
+
+TEST(hours_open_and_close_during_a_play) {
+    struct sim_test t;
+    sim_test_play(&t, NIGHT, NULL, NULL);
+    assert_int_equal(sim_test_start(&t, "a-1", 1), HOURS(2));
+    assert_int_equal(sim_test_start(&t, "a-2", 1), HOURS(2) + MINUTES(30));
+    assert_int_equal(sim_test_start(&t, "a-3", 1), HOURS(26)); /* the next night */
+    assert_int_equal(t.result.how, SIM_DRAINED);
+    assert_int_equal(t.result.makespan, HOURS(26) + MINUTES(30));
+    sim_test_finish(&t);
+}
+
+TEST(other_hours_can_be_tried) {
+    struct sim_test t;
+    sim_test_play(&t, NIGHT, "projects.web.hours=fri", NULL);
+    assert_int_equal(sim_test_start(&t, "a-1", 1), HOURS(24));
+    assert_int_equal(sim_test_start(&t, "a-3", 1), HOURS(25));
+    sim_test_finish(&t);
+    sim_test_play(&t, NIGHT, "projects.web.hours=", NULL);
+    assert_int_equal(sim_test_start(&t, "a-1", 1), 0);
+    sim_test_finish(&t);
+}
+
+TEST(hours_of_an_idle_project_do_not_keep_a_play_going) {
+    struct sim_test t;
+    sim_test_play(&t,
+                  "{\"now\": 0, \"config\": {\"timezone\": \"UTC\", \"projects\": {\"web\": "
+                  "{\"hours\": \"02:00-03:00\"}, \"api\": {\"weight\": 1}}}, " HALF_HOURS
+                  ", \"tasks\": [{\"id\": \"a-1\", \"project\": \"api\", \"state\": \"held\"}]}",
+                  NULL, NULL);
+    assert_int_equal(t.result.how, SIM_STUCK);
+    sim_test_finish(&t);
+}
+
+/* Firings at 1:00, 1:10 and 2:00; each task takes half an hour. */
+#define FIRINGS(overlap)                                                                           \
+    "{\"now\": 0, \"config\": {\"limits\": {\"runs\": 4}, \"schedules\": {\"nightly\": "           \
+    "{\"overlap\": \"" overlap "\"}}}, " HALF_HOURS ", \"tasks\": ["                               \
+    "{\"id\": \"c\", \"arrives_at\": 7200000, \"schedule\": \"nightly\"},"                         \
+    "{\"id\": \"a\", \"arrives_at\": 3600000, \"schedule\": \"nightly\"},"                         \
+    "{\"id\": \"b\", \"arrives_at\": 4200000, \"schedule\": \"nightly\"},"                         \
+    "{\"id\": \"other\", \"arrives_at\": 4200000}]}"
+
+TEST(tasks_arrive_and_overlap_as_their_schedule_says) {
+    struct sim_test t;
+    sim_test_play(&t, FIRINGS("skip"), NULL, NULL);
+    assert_int_equal(sim_test_start(&t, "a", 1), HOURS(1));
+    assert_int_equal(sim_test_start(&t, "c", 1), HOURS(2));
+    assert_int_equal(sim_test_start(&t, "other", 1), MINUTES(70));
+    assert_int_equal(t.play.run_count, 3); /* b is skipped */
+    assert_int_equal(t.result.how, SIM_DRAINED);
+    sim_test_finish(&t);
+    sim_test_play(&t, FIRINGS("queue"), NULL, NULL);
+    assert_int_equal(sim_test_start(&t, "b", 1), MINUTES(70));
+    assert_int_equal(t.play.run_count, 4);
+    assert_int_equal(t.result.by_state[TASK_DONE], 4);
+    sim_test_finish(&t);
+    sim_test_play(&t, FIRINGS("replace"), NULL, NULL);
+    assert_int_equal(sim_test_start(&t, "b", 1), MINUTES(70));
+    assert_int_equal(t.result.by_state[TASK_CANCELED], 1);
+    assert_int_equal(t.result.by_state[TASK_DONE], 3);
+    sim_test_finish(&t);
+}
+
+TEST(a_task_of_the_last_firing_is_open) {
+    struct sim_test t;
+    sim_test_play(&t,
+                  "{\"now\": 0, " HALF_HOURS ", \"tasks\": [{\"id\": \"a\", \"schedule\": \"s\"},"
+                  "{\"id\": \"b\", \"schedule\": \"s\", \"arrives_at\": 60000}]}",
+                  NULL, NULL);
+    assert_int_equal(t.play.run_count, 1);
+    sim_test_finish(&t);
+}

@@ -24,7 +24,7 @@ static inline struct zone *kit_zone(const char *name) {
     FILE *file = fopen(path, "re");
     assert_non_null(file);
     size_t size = fread(data, 1, sizeof(data), file);
-    fclose(file);
+    (void)fclose(file);
     assert_int_equal(zone_parse(name, data, size, &zone, &err), 0);
     setenv("TZ", name, 1);
     tzset();

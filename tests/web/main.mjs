@@ -7,6 +7,8 @@ import { many } from './test_many.mjs';
 import { served } from './test_served.mjs';
 import { news } from './test_news.mjs';
 import { parts } from './test_parts.mjs';
+import { questions } from './test_questions.mjs';
+import { schedules } from './test_schedules.mjs';
 import { views } from './test_views.mjs';
 import { World } from './world.mjs';
 
@@ -25,6 +27,8 @@ try {
     await hostile(world);
     await served(world);
     await news();
+    await questions();
+    await schedules();
     await many(world);
     code = finish();
     await done();

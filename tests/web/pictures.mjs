@@ -11,6 +11,8 @@ const PICTURES = [
     ['board', 'board', WIDE],
     ['task', 'task', WIDE],
     ['graph', 'graph', WIDE],
+    ['question', 'question', WIDE],
+    ['schedule', 'schedule', WIDE],
     ['now-dark', 'now', DARK],
     ['now-phone', 'now', PHONE],
 ];

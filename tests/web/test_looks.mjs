@@ -16,6 +16,8 @@ export const views = (night) => ({
     now: [
         '#/now',
         '.now',
+        '.question .option',
+        '.windows .reserved',
         '.rows.running .said',
         '.rows.next li',
         '.rows.gates li',
@@ -39,6 +41,11 @@ export const views = (night) => ({
     ],
     graph: ['#/graph', '.graph', '.graph-canvas canvas', '.legend'],
     timeline: ['#/timeline', '.timeline', '.timeline-box canvas'],
+    question: [`#/task/${night.asks}`, '.task', '.question .option', '.history li'],
+    reserved: [`#/task/${night.reserved}`, '.task', '.gate-why .windows', '.history li'],
+    schedules: ['#/schedules', '.schedules', '.schedule-rows li'],
+    schedule: ['#/schedules/nightly', '.schedules', '.coming li', '.past li'],
+    form: ['#/schedules/nightly?form=1', '.schedules', '.schedule-form'],
     share: ['#/share', '.share-view', '.uplot canvas', '.share-now li'],
     cost: ['#/cost', '.cost', '.uplot canvas', 'td'],
     whatif: ['#/whatif', '.whatif', '.setting', '.sums', '.uplot canvas', 'td'],
@@ -54,11 +61,26 @@ export async function show(page, [hash, view, ...ready]) {
 }
 
 const SHOTS = [
-    ...['now', 'board', 'task', 'graph', 'timeline', 'share', 'cost', 'whatif', 'events'].map(
-        (view) => [view, view, WIDE],
+    ...[
+        'now',
+        'board',
+        'task',
+        'question',
+        'reserved',
+        'graph',
+        'timeline',
+        'schedules',
+        'schedule',
+        'form',
+        'share',
+        'cost',
+        'whatif',
+        'events',
+    ].map((view) => [view, view, WIDE]),
+    ...['now', 'board', 'task', 'graph', 'schedule'].map((view) => [`${view}, dark`, view, DARK]),
+    ...['now', 'board', 'task', 'events', 'question', 'schedules', 'schedule', 'form'].map(
+        (view) => [`${view}, on a phone`, view, PHONE],
     ),
-    ...['now', 'board', 'task', 'graph'].map((view) => [`${view}, dark`, view, DARK]),
-    ...['now', 'board', 'task', 'events'].map((view) => [`${view}, on a phone`, view, PHONE]),
 ];
 
 // Errors in a style sheet that must be detected: the change, and the view that shows it.

@@ -1,4 +1,6 @@
 // test_news.mjs: children, lent slots and budgets. Uses a separate world: two slots, a rate-limited account, small budgets.
+import fs from 'node:fs';
+import path from 'node:path';
 import { check, equal, ok, open, says, text, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 
@@ -200,6 +202,52 @@ export async function news() {
                     (await web.innerText()).includes('of unknown cost'),
                     'runs that told no cost are counted apart',
                 );
+            },
+        );
+
+        await check(
+            'a closed gate and a pending check say what they wait for, and end by themselves',
+            async () => {
+                const flag = path.join(world.home, 'merged');
+                const probe = `test -e ${flag} || { echo "review is open"; exit 75; }`;
+                const [gated, checked] = await world.add(
+                    {
+                        title: 'behind a gate',
+                        project: 'web',
+                        argv: ['true'],
+                        gate: { run: probe, every_s: 1 },
+                    },
+                    {
+                        title: 'waits for CI',
+                        project: 'web',
+                        argv: ['true'],
+                        until: 'validate',
+                        checks: [{ run: probe, every_s: 1 }],
+                    },
+                );
+                await world.state(checked, 'held');
+                await world.until('the gate has answered', async () =>
+                    (await world.api('GET', `/v1/tasks/${gated}`)).why?.includes('review is open'),
+                );
+                const page = await open(world);
+                const waiting = page.locator('.gates li', { hasText: 'Closed gates' });
+                await waiting.getByText('its gate says not yet: review is open').waitFor();
+                await to(page, `#/task/${gated}`);
+                await page
+                    .locator('.is-closed', { hasText: 'Its gate' })
+                    .getByText('review is open')
+                    .waitFor();
+                await to(page, `#/task/${checked}`);
+                await page.locator('.state', { hasText: 'waits for a check' }).waitFor();
+                await page
+                    .locator('.why-first', { hasText: 'check 1 has no result yet: review is open' })
+                    .waitFor();
+                await page
+                    .locator('section[aria-label=Attempts] td', { hasText: 'pending' })
+                    .waitFor();
+                fs.writeFileSync(flag, '');
+                await page.locator('.state', { hasText: 'done' }).waitFor();
+                await world.state(gated, 'done');
             },
         );
 

@@ -5,7 +5,20 @@ import path from 'node:path';
 import { check, close, drawn, equal, has, ok, open, text, to, until } from './kit.mjs';
 import { World } from './world.mjs';
 
-const VIEWS = ['now', 'board', 'graph', 'timeline', 'share', 'cost', 'whatif', 'events'];
+const VIEWS = [
+    'now',
+    'board',
+    'graph',
+    'timeline',
+    'schedules',
+    'schedules/nightly',
+    'schedules/nightly?form=1',
+    'schedules?form=1',
+    'share',
+    'cost',
+    'whatif',
+    'events',
+];
 
 /** Elements without a name for screen readers. */
 function nameless() {
@@ -153,6 +166,24 @@ export async function views(world, night) {
                 'the rate limit counts down',
             );
             ok((await page.locator('[role=meter]').count()) > 5, 'limits are bars');
+        },
+    );
+
+    await check(
+        'the windows of an account show use, reserve and reset, also where a task waits for it',
+        async () => {
+            const seen =
+                /5-hour window\s+83 % used\s+20 % reserved, resets in 1:\d\d:\d\d, at .*weekly window\s+41 % used/s;
+            for (const hash of ['#/now', `#/task/${night.reserved}`]) {
+                await to(page, hash);
+                await page.locator('.windows').waitFor();
+                ok(
+                    seen.test(await text(page, '.windows')),
+                    `${hash}: ${await text(page, '.windows')}`,
+                );
+            }
+            await page.locator('.is-closed', { hasText: '20 % is reserved for you' }).waitFor();
+            await to(page, '#/now');
         },
     );
 
@@ -307,7 +338,12 @@ export async function views(world, night) {
     ]) {
         await check(`every view fits its screen, has names and contrast (${what})`, async () => {
             const small = await open(world, '#/now', options);
-            for (const view of [...VIEWS, `task/${night.parser[0]}`, `task/${night.parser[2]}`]) {
+            for (const view of [
+                ...VIEWS,
+                ...[night.parser[0], night.parser[2], night.asks, night.reserved].map(
+                    (id) => `task/${id}`,
+                ),
+            ]) {
                 await to(small, `#/${view}`);
                 await drawn(small);
                 equal(

@@ -39,6 +39,15 @@ tail -f /dev/null &
 exit 0
 `;
 
+// Prints what Claude Code prints, with the use of its account.
+const PLANNER = String.raw`
+cat >/dev/null
+printf '{"type":"system","subtype":"init","session_id":"%s"}\n' "$SLUICE_SESSION"
+printf '{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","unifiedWindows":{"five_hour":{"utilization":0.83,"resetsAt":%s},"seven_day":{"utilization":0.41,"resetsAt":%s}}}}\n' \
+    "$(($(date +%s) + 7200))" "$(($(date +%s) + 300000))"
+printf '{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"%s"}\n' "$SLUICE_SESSION"
+`;
+
 const CONFIG = `
 limits: {runs: 6, resource.gpu: 1}
 tasks.sandbox: none # agents are scripts beside the home, and their folder has it in it
@@ -56,9 +65,21 @@ agents:
   claude: {command: [sh, -c, 'exec sh "$AGENT_SCRIPT"'], limiter: anthropic, slots: 4}
   strict: {adapter: claude} # a program of its task
   codex: {command: [sh, -c, 'exec sh "$AGENT_SCRIPT"'], limiter: openai, slots: 2}
+  planner: {command: [sh, -c, 'exec sh "$AGENT_SCRIPT"'], adapter: claude, limiter: plan}
 limiters:
   anthropic: {max_running: 4}
   openai: {max_running: 2, initial_s: 600, max_s: 3600}
+  plan: {reserve: 20}
+schedules:
+  nightly:
+    cron: "0 2 * * 1-5"
+    timezone: Europe/Berlin
+    task: '{"project": "web", "agent": "claude", "prompt": "Update the dependencies and run the tests.", "title": "update the dependencies", "hold": true}'
+  poll:
+    every: 6h
+    timezone: UTC
+    paused: true
+    task: '{"project": "api", "argv": ["true"]}'
 `;
 
 export class World {
@@ -73,6 +94,7 @@ export class World {
         world.home = fs.mkdtempSync(path.join(os.tmpdir(), 'web-'));
         worlds.add(world);
         fs.writeFileSync(path.join(world.home, 'agent.sh'), AGENT);
+        fs.writeFileSync(path.join(world.home, 'planner.sh'), PLANNER);
         fs.writeFileSync(
             path.join(world.home, 'sluice.yaml'),
             (typeof config === 'function' ? config(world.home) : config).trimStart(),
@@ -211,6 +233,18 @@ export class World {
         };
     }
 
+    /** A command that asks once, and prints the answer in its next attempt. `then`: what that does before it ends. */
+    asking(options, question, then = ':') {
+        return {
+            env: { BIN: this.bin, QUESTION: question },
+            argv: [
+                'sh',
+                '-c',
+                `[ -z "$SLUICE_ANSWER" ] || { echo "got: $SLUICE_ANSWER"; ${then}; exit 0; }; "$BIN" ask ${options} "$QUESTION"`,
+            ],
+        };
+    }
+
     async night() {
         const a = (title, more) => this.agentTask(title, more);
         const past = await this.add(
@@ -240,6 +274,23 @@ export class World {
             review: true,
         });
         await this.state(review, 'held');
+        const [asks] = await this.add({
+            project: 'web',
+            title: 'choose the database of the new tests',
+            ...this.asking(
+                '--choice sqlite --choice postgres --deadline 8h --default sqlite',
+                'Which database shall the tests use?',
+            ),
+        });
+        await this.state(asks, 'held');
+        const planner = (title) => ({
+            ...a(title, { project: 'docs', agent: 'planner' }),
+            env: { AGENT_SCRIPT: path.join(this.home, 'planner.sh') },
+        });
+        const [planned] = await this.add(planner('plan the next month'));
+        await this.state(planned, 'done');
+        const [reserved] = await this.add(planner('plan the month after that'));
+        await this.api('POST', '/v1/schedules/nightly/run');
         const stay = { stay: '1' };
         const batch = await this.api('POST', '/v1/tasks', {
             group: 'parser',
@@ -323,7 +374,7 @@ export class World {
                 limiters.find((one) => one.name === 'openai').state === 'backoff'
             );
         });
-        return { past, broken, review, parser: ids };
+        return { past, broken, review, asks, reserved, parser: ids };
     }
 
     stop() {

@@ -128,6 +128,21 @@ static int64_t money_of(int64_t tokens) {
     return tokens < 0 || tokens % 7 == 3 ? -1 : tokens * 3;
 }
 
+static void put_end(struct world *w, const struct event *e, struct fact *fact) {
+    fact->kind = FACT_RUN_ENDED;
+    fact->ended.outcome = e->outcome;
+    fact->ended.tokens = e->tokens;
+    fact->ended.money = money_of(e->tokens);
+    fact->ended.output = e->outcome != OUTCOME_LAUNCH || world_chance(w, 20);
+    fact->ended.before_agent = e->outcome == OUTCOME_LAUNCH && world_chance(w, 20);
+    fact->ended.iterates = e->outcome == OUTCOME_CONFLICT && e->attempt % 2 == 1;
+    fact->ended.pause = e->attempt % 3 == 2 ? SECONDS(e->attempt) : 0;
+    if (e->outcome == OUTCOME_LIMITED && world_chance(w, 30))
+        fact->ended.retry_after = world_span(w, 1, MINUTES(5));
+    if ((e->outcome == OUTCOME_LIMITED || e->outcome == OUTCOME_BUDGET) && world_chance(w, 30))
+        fact->ended.reset_at = w->now + world_span(w, 1, MINUTES(30));
+}
+
 static struct fact message(struct world *w, const struct event *e) {
     struct fact fact = { .task = e->task, .attempt = e->attempt };
     if (e->what == HAPPENS_ORDER_REFUSED) {
@@ -149,18 +164,7 @@ static struct fact message(struct world *w, const struct event *e) {
         fact.limited.retry_after = world_chance(w, 30) ? world_span(w, 1, MINUTES(5)) : 0;
         fact.limited.reset_at = world_chance(w, 20) ? w->now + world_span(w, 1, MINUTES(9)) : 0;
     } else {
-        fact.kind = FACT_RUN_ENDED;
-        fact.ended.outcome = e->outcome;
-        fact.ended.tokens = e->tokens;
-        fact.ended.money = money_of(e->tokens);
-        fact.ended.output = e->outcome != OUTCOME_LAUNCH || world_chance(w, 20);
-        fact.ended.before_agent = e->outcome == OUTCOME_LAUNCH && world_chance(w, 20);
-        fact.ended.iterates = e->outcome == OUTCOME_CONFLICT && e->attempt % 2 == 1;
-        fact.ended.pause = e->attempt % 3 == 2 ? SECONDS(e->attempt) : 0;
-        if (e->outcome == OUTCOME_LIMITED && world_chance(w, 30))
-            fact.ended.retry_after = world_span(w, 1, MINUTES(5));
-        if ((e->outcome == OUTCOME_LIMITED || e->outcome == OUTCOME_BUDGET) && world_chance(w, 30))
-            fact.ended.reset_at = w->now + world_span(w, 1, MINUTES(30));
+        put_end(w, e, &fact);
     }
     return fact;
 }

@@ -98,14 +98,22 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
     return (await answer.json()) as T;
 }
 
-/** Each call has its own key, and the same one when it is tried again: nothing is done twice. */
-export async function post<T>(path: string, body: unknown = {}): Promise<T> {
-    const key = crypto.randomUUID();
-    const init: RequestInit = {
+function posted(body: unknown, more: Record<string, string> = {}): RequestInit {
+    return {
         method: 'POST',
-        headers: headers({ 'Content-Type': 'application/json', 'Idempotency-Key': key }),
+        headers: headers({ 'Content-Type': 'application/json', ...more }),
         body: JSON.stringify(body),
     };
+}
+
+/** A request that only checks: it changes nothing, so it needs no key. */
+export async function tryPost<T>(path: string, body: unknown, signal: AbortSignal): Promise<T> {
+    return (await (await send(path, { ...posted(body), signal })).json()) as T;
+}
+
+/** Each call has its own key, and the same one when it is tried again: nothing is done twice. */
+export async function post<T>(path: string, body: unknown = {}): Promise<T> {
+    const init = posted(body, { 'Idempotency-Key': crypto.randomUUID() });
     try {
         return (await (await send(path, init)).json()) as T;
     } catch (error) {

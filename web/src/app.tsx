@@ -1,6 +1,6 @@
 // app.tsx: the frame around the views: where to go, whether the daemon is there, light or dark.
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { pause } from './actions';
 import { access, lockedBecause, scope } from './api';
 import { addShown, helpShown, keys, VIEWS } from './keys';
@@ -19,6 +19,7 @@ const LAZY: Record<string, () => Promise<ComponentType>> = {
     task: () => import('./views/task').then((m) => m.TaskView),
     graph: () => import('./views/graph').then((m) => m.Graph),
     timeline: () => import('./views/timeline').then((m) => m.Timeline),
+    schedules: () => import('./views/schedules').then((m) => m.Schedules),
     share: () => import('./views/share').then((m) => m.Share),
     cost: () => import('./views/cost').then((m) => m.Cost),
     whatif: () => import('./views/whatif').then((m) => m.WhatIf),
@@ -28,13 +29,16 @@ const ready: Record<string, ComponentType> = { now: Now };
 
 function View() {
     const name = route.value.view;
+    const questions = status.value?.questions ?? 0;
     const [, arrived] = useState(0);
     useEffect(() => {
         const shown =
             name === 'task'
                 ? route.value.id
                 : (VIEWS.find((view) => view.name === name)?.label ?? 'Sluice');
-        document.title = `${line(shown)} · Sluice`;
+        document.title = `${questions ? `(${questions}) ` : ''}${line(shown)} · Sluice`;
+    }, [name, route.value.id, questions]);
+    useEffect(() => {
         const load = LAZY[name];
         if (ready[name] || !load) return;
         load().then(
@@ -79,8 +83,14 @@ function Nav() {
             : undefined,
     };
     const here = route.value.view;
+    const nav = useRef<HTMLElement>(null);
+    // On a phone the views are one line that scrolls.
+    useEffect(() => {
+        const current = nav.current?.querySelector('[aria-current]');
+        current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    }, [here]);
     return (
-        <nav aria-label="Views">
+        <nav ref={nav} aria-label="Views">
             {VIEWS.map((view) => (
                 <a
                     key={view.name}

@@ -12,6 +12,7 @@ export const VIEWS: { name: string; label: string; key: string }[] = [
     { name: 'board', label: 'Board', key: 'b' },
     { name: 'graph', label: 'Graph', key: 'g' },
     { name: 'timeline', label: 'Timeline', key: 't' },
+    { name: 'schedules', label: 'Schedules', key: 'd' },
     { name: 'share', label: 'Fair share', key: 's' },
     { name: 'cost', label: 'Cost', key: 'c' },
     { name: 'whatif', label: 'What if', key: 'w' },

@@ -93,6 +93,60 @@ export function clock(ms: number | null | undefined, seconds = false): string {
     return `${at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`;
 }
 
+const zones = new Map<string, Intl.DateTimeFormat>();
+
+function formatter(zone: string | null): Intl.DateTimeFormat {
+    const known = zones.get(zone ?? '');
+    if (known) return known;
+    const made = new Intl.DateTimeFormat('en-GB', {
+        ...(zone ? { timeZone: zone } : {}),
+        weekday: 'short',
+        day: 'numeric',
+        month: 'short',
+        year: 'numeric',
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+    });
+    zones.set(zone ?? '', made);
+    return made;
+}
+
+/** Whether this browser knows the zone; without it, times are those of the browser. */
+export function knowsZone(zone: string | null): zone is string {
+    try {
+        return !!zone && !!formatter(zone);
+    } catch {
+        return false;
+    }
+}
+
+/** Thu 19 Nov, 02:00: in a time zone; with the year when it is another one, and with seconds when there are any. */
+export function inZone(ms: number, zone: string | null, now: number): string {
+    const known = knowsZone(zone) ? zone : null;
+    const parts = (at: number) =>
+        Object.fromEntries(
+            formatter(known)
+                .formatToParts(at)
+                .map((part) => [part.type, part.value]),
+        );
+    const t = parts(ms);
+    const year = t.year === parts(now).year ? '' : ` ${t.year}`;
+    const seconds = t.second === '00' ? '' : `:${t.second}`;
+    return `${t.weekday} ${t.day} ${t.month}${year}, ${t.hour}:${t.minute}${seconds}`;
+}
+
+/** As the configuration takes it: 90s, 15m, 6h, 2d. */
+export function spanWord(ms: number): string {
+    for (const [size, unit] of [
+        [86400000, 'd'],
+        [3600000, 'h'],
+        [60000, 'm'],
+    ] as const)
+        if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
+    return `${ms / 1000}s`;
+}
+
 const HOLD: Record<string, string> = {
     person: 'held by hand',
     backoff: 'before the next attempt',
@@ -102,7 +156,7 @@ const HOLD: Record<string, string> = {
     review: 'waits for review',
     external: 'waits to be closed',
     denied: 'its agent was not permitted to do something',
-    check: 'waits for the result of a check',
+    check: 'waits for a check',
     question: 'waits for an answer',
 };
 
@@ -155,8 +209,10 @@ export function gateWords(gate: string): string {
         dependency: 'Unfinished dependencies',
         parent: 'Unfinished parents',
         artifact: 'Missing files',
+        probe: 'Closed gates',
+        hours: 'Opening hours',
         breaker: 'Failed launches',
-        limiter: 'Rate limits',
+        limiter: 'Accounts',
         host: 'This machine',
         budget: 'Budget of everything',
         'project-budget': 'Budgets of projects',
@@ -173,8 +229,10 @@ const GATES: Record<string, string> = {
     dependency: 'What it waits for',
     parent: 'Its parent',
     artifact: 'Files it needs',
+    hours: 'Opening hours',
+    probe: 'Its gate',
     breaker: 'Launches',
-    limiter: 'Rate limit',
+    limiter: 'Account',
     'project-budget': 'Budget of its project',
 };
 

@@ -16,7 +16,7 @@ export type Reason = 'none' | 'first-in-order' | 'prerequisites' | 'executed' | 
 
 export type Phase = 'starting' | 'working' | 'waiting' | 'validating' | 'draining' | 'stopping';
 
-export type LimiterState = 'open' | 'backoff' | 'probing' | 'ramping' | 'reserved' | 'closed';
+export type LimiterState = 'open' | 'backoff' | 'probing' | 'ramping' | 'reserved' | 'off_hours' | 'closed';
 
 export type WindowName = 'five_hour' | 'weekly';
 
@@ -53,6 +53,18 @@ export const LOOKS: Record<State, Look> = {
     invalidated: { outline: 'M3 9.5c1.7-3 3.3-3 5-1.5s3.3 1.5 5-1.5', solid: '', heavy: true, dashed: false },
 };
 
+/** opening hours: outside them nothing starts */
+export interface Hours {
+    /** the setting `hours` */
+    when: string;
+    /** its time zone; null: that of the system */
+    timezone: string | null;
+    /** now is inside them */
+    open: boolean;
+    /** when they close, or open; null: never */
+    until: number | null;
+}
+
 /** an agent */
 export interface Agent {
     /** its name */
@@ -77,6 +89,8 @@ export interface Agent {
     used: number;
     /** the provider account it uses */
     limiter: string | null;
+    /** its opening hours; null: none */
+    hours: Hours | null;
     /** several launches in a row failed: nothing is given to it before */
     closed_until: number | null;
 }
@@ -329,10 +343,12 @@ export interface QuotaWindow {
 export interface Limiter {
     /** its name */
     name: string;
-    /** `backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `reserved`: no more than the reserve is left of a window; `closed`: a person must act, then clear it */
+    /** `backoff`: the provider said wait; `probing`: one run goes first; `ramping`: slots come back step by step; `reserved`: no more than the reserve is left of a window; `off_hours`: outside its opening hours; `closed`: a person must act, then clear it */
     state: LimiterState;
-    /** when the backoff or the reserved window ends */
+    /** when the backoff or the reserved window ends, and its hours open */
     opens_at: number | null;
+    /** its opening hours; null: none */
+    hours: Hours | null;
     /** limits hit in a row */
     hits: number;
     /** when a run that used it last ended well */
@@ -349,6 +365,14 @@ export interface Limiter {
     said?: string | null;
     /** what to do */
     fix?: string | null;
+}
+
+/** the opening hours of a project, an agent or an account */
+export interface NamedHours extends Hours {
+    /** `project`, `agent` or `limiter` */
+    scope: string;
+    /** its name */
+    name: string;
 }
 
 /** a budget, and what is used of it */
@@ -407,6 +431,8 @@ export interface Project {
     pause_reason: string | null;
     /** it takes part in shares */
     active: boolean;
+    /** its opening hours; null: none */
+    hours: Hours | null;
     /** its tasks are never slung */
     coordination: boolean;
     /** tokens used in the window */
@@ -505,6 +531,8 @@ export interface Status {
     ready: number;
     /** tasks that wait for one that failed or was canceled or invalidated */
     blocked_dependencies: number;
+    /** questions of runs without an answer */
+    questions: number;
     /** the queue */
     queue: Queue;
     /** waiting tasks by the first gate that stops them */
@@ -523,6 +551,8 @@ export interface Status {
     limits: Limit[];
     /** provider accounts */
     limiters: Limiter[];
+    /** all opening hours; up to 1,000 */
+    hours: NamedHours[];
     /** budgets */
     budgets: Budget[];
     /** projects */
@@ -683,6 +713,8 @@ export interface Question {
     task: string;
     /** the attempt that asked */
     attempt: number;
+    /** the agent of the task; null: a command */
+    agent: string | null;
     /** the question */
     question: string;
     /** the allowed answers; empty: any text */
@@ -697,10 +729,16 @@ export interface Question {
     state: QuestionState;
     /** the answer */
     answer: string | null;
-    /** who answered; `deadline`: the default was used */
+    /** who answered; `deadline`: the default was used; `link`: by a link */
     by: string | null;
     /** when it was answered */
     answered_at: number | null;
+}
+
+/** a question without an answer */
+export interface OpenQuestion extends Question {
+    /** the title of the task */
+    title: string | null;
 }
 
 /** tokens, or dollars */
@@ -839,10 +877,20 @@ export interface Schedule {
     at: string | null;
     /** its time zone; null: that of the system */
     timezone: string | null;
+    /** the name of the time zone in use; null: that of the system has none */
+    zone: string | null;
     /** the task that it adds, as JSON text */
     task: string | null;
     /** the task file that it adds */
     file: string | null;
+    /** the formula whose steps it adds */
+    formula: string | null;
+    /** the directory into which it writes backups, instead of adding tasks */
+    backup: string | null;
+    /** how many backups are kept */
+    keep: number;
+    /** its last backup */
+    last_backup: string | null;
     /** `skip`, `queue` or `replace` */
     overlap: string;
     /** `last`, `all` or `none` */
@@ -869,10 +917,16 @@ export interface Schedule {
     fired: number;
     /** how many due times were skipped */
     skipped: number;
-    /** why its last task was refused; null: it was not */
+    /** why its last task was refused, or its last backup failed; null: it was not */
     error: string | null;
+    /** values for the variables of the formula */
+    vars: string[];
     /** the last records of skipped due times, newest first */
     skips: ScheduleSkip[];
+    /** what can be done to it now: operations `schedule.ACTION` */
+    actions: string[];
+    /** with `dry_run`: its next due times, without jitter; at most 10 */
+    due?: number[];
 }
 
 /** a task that was to be added */
@@ -1031,6 +1085,10 @@ export interface Workspace {
     base: string | null;
     /** how its work is brought in */
     merge: string | null;
+    /** what follows a conflict: `fail` or `iterate` */
+    on_conflict: string | null;
+    /** the commit of `base` that its work conflicts with, until that is repaired */
+    conflict: string | null;
 }
 
 /** what became of the work of a task */
@@ -1155,6 +1213,8 @@ export interface Gate {
     reason: string | null;
     /** when it opens, if it is known */
     opens_at: number | null;
+    /** of the gate `limiter`: the account */
+    limiter: string | null;
     /** when it was paused */
     since: number | null;
 }
@@ -1526,7 +1586,7 @@ export interface ProjectList {
 /** GET /v1/questions */
 export interface QuestionList {
     /** this page */
-    items: Question[];
+    items: OpenQuestion[];
     /** the cursor of the next page; null after the last */
     next: string | null;
 }

@@ -23,6 +23,11 @@ function reason(d: Data): string {
     return d.reason ? `: ${text(d.reason)}` : '';
 }
 
+function hoursOf(d: Data): string {
+    if (d.project) return `project ${text(d.project)}`;
+    return d.agent ? `agent ${text(d.agent)}` : `account ${text(d.limiter)}`;
+}
+
 function stateChange(d: Data): string {
     const known = d.reason && d.reason !== 'none';
     const why = known ? `, ${REASONS[text(d.reason)] ?? text(d.reason)}` : '';
@@ -37,6 +42,8 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
     'run.started': (_, attempt) => `${attempt}started`,
     'run.ended': (d, attempt) =>
         `${attempt}ended: ${text(d.outcome ?? d.how)}${d.exit_code ? `, exit ${text(d.exit_code)}` : ''}`,
+    'run.merge': (d, attempt) =>
+        `${attempt}${text(d.message ?? d.result)}${d.iterates ? '; the next iteration repairs it' : ''}`,
     'run.stopping': (d, attempt) => `${attempt}is told to stop${reason(d)}`,
     'task.asked': (d) => `asks: ${text(d.question)}`,
     'task.answered': (d) => `answered${by(d)}: ${text(d.answer)}`,
@@ -53,9 +60,15 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
     'limiter.limited': (d) => `account ${text(d.limiter ?? d.name)} is rate limited`,
     'limiter.used': (d) =>
         `account ${text(d.limiter)} has used ${text(d.used)} % of its ${d.window === 'weekly' ? 'weekly' : '5-hour'} window${d.reserved ? '; the rest is reserved' : ''}`,
+    'hours.opened': (d) => `${hoursOf(d)} is inside its opening hours`,
+    'hours.closed': (d) => `${hoursOf(d)} is outside its opening hours`,
     'config.changed': () => 'the configuration changed',
-    'schedule.fired': (d) => `schedule ${text(d.schedule)} added ${text(d.tasks)} task${d.tasks === 1 ? '' : 's'}`,
-    'schedule.skipped': (d) => `schedule ${text(d.schedule)} skipped ${text(d.count)}: ${text(d.reason)}`,
+    'schedule.fired': (d) =>
+        d.backup
+            ? `schedule ${text(d.schedule)} wrote the backup ${text(d.backup)}`
+            : `schedule ${text(d.schedule)} added ${text(d.tasks)} task${d.tasks === 1 ? '' : 's'}`,
+    'schedule.skipped': (d) =>
+        `schedule ${text(d.schedule)} skipped ${text(d.count)}: ${text(d.reason)}`,
 };
 
 export function eventWords(event: Event): string {

@@ -237,6 +237,14 @@ static void make_id(char ret[ACCESS_ID_SIZE]) {
     ret[ACCESS_ID_SIZE - 1] = '\0';
 }
 
+void access_make_token(char ret[ACCESS_TOKEN_SIZE]) {
+    char id[ACCESS_ID_SIZE], secret[ACCESS_SECRET_SIZE];
+    make_id(id);
+    access_make_secret(secret);
+    (void)snprintf(ret, ACCESS_TOKEN_SIZE, PREFIX "%s_%s", id, secret);
+    explicit_bzero(secret, sizeof(secret));
+}
+
 static void write_event(struct engine *e, const char *kind, const struct engine_access *view,
                         const char *by) {
     struct event_data data;

@@ -10,10 +10,11 @@
 /* What is remembered of a task's agent between attempts. The session that can be resumed and its
  * usage so far, the last failure message, denied permissions, and how many runs in a row ended
  * quickly. One note per task that has any, written in the commit that holds the end of the run.
- * Deleted when the task is final. */
+ * Deleted when the task is final, unless a retry continues it. */
 
 /* Before the launch: sets run->session and run->resumes to the session to resume (if it can), or to
- * a new id (if the agent takes one from us). */
+ * a new id (if the agent takes one from us). A session that was interrupted is resumed, and so is
+ * one whose result was not accepted: run->gets_feedback. */
 void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bool takes_id);
 
 /* Gives the reader the usage of this run's sessions before it. */
@@ -34,6 +35,7 @@ struct session_end {
      * later; else the conversation is over. */
     bool interrupted;
     bool resumable; /* with this very session */
+    bool complete;  /* the agent ended its turn: feedback on the result may continue the session */
 };
 /* `booked`: what was booked for it, if its agent has not reported everything. */
 void session_ended(struct engine *e, const struct live_run *run,

@@ -69,8 +69,7 @@ static bool find_name(struct search *s, const char *name, const char *rest) {
     strbuf_printf(&s->path, "/%s", name);
     if (*rest ? find_path(s, rest) : access(strbuf_text(&s->path), F_OK) == 0)
         return true;
-    s->path.length = length;
-    s->path.text[length] = '\0';
+    strbuf_cut(&s->path, length);
     return false;
 }
 
@@ -179,8 +178,9 @@ void session_files_read(struct engine *e, const struct live_run *run,
 
 /* With one agent. */
 struct talk {
-    char *agent, *session; /* NULL: none */
-    bool resumable;
+    char *agent, *session;  /* NULL: none */
+    bool resumable;         /* it was interrupted, and continues */
+    bool is_complete;       /* its agent ended its turn: it can get feedback on the result */
     bool is_short;          /* its last run ended before it had reported all its usage */
     struct agent_usage had; /* total of that session; -1: not reported */
 };
@@ -277,6 +277,7 @@ static void write_talk(struct json_writer *w, const struct talk *t) {
     put_text(w, "agent", t->agent);
     put_text(w, "session", t->session);
     put_number(w, "resumable", t->resumable ? 1 : -1);
+    put_number(w, "complete", t->is_complete ? 1 : -1);
     put_number(w, "short", t->is_short ? 1 : -1);
     put_number(w, "in", t->had.in);
     put_number(w, "out", t->had.out);
@@ -325,6 +326,7 @@ static void load_talk(struct memory *m, const json_t *note) {
     *t = (struct talk){ .agent = note_text(note, "agent"),
                         .session = note_text(note, "session"),
                         .resumable = number_of(note, "resumable") == 1,
+                        .is_complete = number_of(note, "complete") == 1,
                         .is_short = number_of(note, "short") == 1,
                         .had = { .in = number_of(note, "in"),
                                  .out = number_of(note, "out"),
@@ -410,8 +412,12 @@ static struct talk *talk_with(const struct memory *m, const char *agent) {
 
 void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bool takes_id) {
     const struct talk *t = talk_with(find_memory(e, run->task), run->agent);
-    char id[40];
-    run->resumes = can_resume && t && t->session && t->resumable;
+    char id[40], task[ENGINE_ID_MAX];
+    bool is_known = can_resume && t && t->session;
+    run->gets_feedback =
+        is_known && !t->resumable && t->is_complete
+        && iteration_has_feedback(e, engine_task_id(e, run->task, task), run->iteration);
+    run->resumes = (is_known && t->resumable) || run->gets_feedback;
     if (!run->resumes)
         make_id(e, run, id);
     set_text(&run->session, run->resumes ? t->session : takes_id ? id : NULL);
@@ -497,6 +503,7 @@ void session_ended(struct engine *e, const struct live_run *run,
         t->had = run->resumes ? (struct agent_usage){ -1, -1, -1, -1 } : (struct agent_usage){ 0 };
     }
     t->resumable = end->resumable && session && !reported->session_is_lost;
+    t->is_complete = end->complete && session && !reported->session_is_lost;
     t->is_short = reported->is_short;
     add_up(&t->had, &reported->session_usage, booked);
     free(m->denial);
@@ -577,9 +584,11 @@ static void sessions_applied(struct engine *e, const struct fact *fact) {
         session_drop(e, fact->task);
 }
 
+/* A retry after a conflict repairs it in the same session. */
 static void sessions_ordered(struct engine *e, const struct order *order, size_t count) {
     (void)count;
-    if (order->kind == ORDER_CHANGE && task_state_is_final(order->to))
+    if (order->kind == ORDER_CHANGE && task_state_is_final(order->to)
+        && order->reason != REASON_CONFLICT)
         session_drop(e, order->task);
 }
 

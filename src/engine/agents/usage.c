@@ -286,8 +286,12 @@ void usage_book_end(struct engine *e, struct live_run *run, const struct run_end
     /* An unreported session may never have begun; only a lost run may have lost its log. */
     bool has_session = reported->session[0] || end->kind == RUN_END_LOST;
     bool goes_on = can_resume(reported->result, has_asked);
-    struct session_end left = { .interrupted = goes_on, .resumable = goes_on && has_session };
-    session_ended(e, run, &believed, &booked, &left);
+    struct session_end left = { .interrupted = goes_on,
+                                .resumable = goes_on && has_session,
+                                .complete = reported->result == AGENT_OK && reported->session[0] };
+    /* A run whose launch was interrupted has neither begun nor resumed a session. */
+    if (run->session || reported->session[0] || run->view.started_at || end->started_at)
+        session_ended(e, run, &believed, &booked, &left);
     set_text(&run->session, reported->session);
     set_text(&run->model, model);
     run->result = agent_result_name(reported->result);

@@ -312,10 +312,10 @@ static void check_runs(struct engine *e, time_ms limit) {
     }
 }
 
-/* A person stopped it, or another alert covers it: one cause, one alert. */
+/* A person stopped it, it opens at a configured time, or another alert covers it: one cause, one alert. */
 static bool needs_no_alert(const struct engine *e, const struct verdict *v) {
     if (v->gate == GATE_PAUSED || v->gate == GATE_PROJECT || v->gate == GATE_HELD
-        || v->gate == GATE_HOST || v->gate == GATE_BREAKER)
+        || v->gate == GATE_HOURS || v->gate == GATE_HOST || v->gate == GATE_BREAKER)
         return true;
     struct limiter_view account;
     if (v->gate == GATE_LIMITER && core_limiter(e->core, v->key, &account) && account.closed)

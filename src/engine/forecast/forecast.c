@@ -13,6 +13,7 @@
 
 #include "engine/engine_internal.h"
 #include "engine/outlook.h"
+#include "engine/schedules.h"
 #include "os/worker.h"
 #include "sim/forecast.h"
 
@@ -53,6 +54,7 @@ struct engine_forecast_state {
     struct core *copy;
     struct moment copied;
     struct forecast_options options;
+    struct coming coming;
     struct forecast made;
     int result;
 };
@@ -65,6 +67,7 @@ static void drop_copy(struct engine_forecast_state *f) {
     free((void *)(uintptr_t)f->options.means);
     f->options.means = NULL;
     f->copy = NULL;
+    coming_finish(&f->coming);
 }
 
 static void notify_waiters(struct engine_forecast_state *f) {
@@ -175,12 +178,23 @@ time_ms engine_expected_run(const struct engine *e, sym project, sym kind) {
     return found ? found : f->mean_of_all ? f->mean_of_all : DEFAULT_DURATION;
 }
 
+int engine_coming(struct engine *e, const struct config *config, time_ms horizon,
+                  struct coming *ret, struct error *err) {
+    int r = openings_read(config, &ret->hours, err);
+    if (r < 0)
+        return r;
+    ret->offset = turn_clock_offset(e);
+    schedules_add_coming(e, horizon, ret);
+    return 0;
+}
+
 static bool begin(struct engine *e) {
     struct engine_forecast_state *f = forecast_of(e);
     struct core_counts counts;
     core_count(e->core, &counts);
     if (counts.bytes > COPY_MAX || worker_start(f->worker) < 0)
         return false;
+    (void)engine_coming(e, e->config, HORIZON, &f->coming, NULL);
     f->copy = core_copy(e->core);
     f->copied = (struct moment){ .event = e->last_event,
                                  .config = e->config,
@@ -189,6 +203,7 @@ static bool begin(struct engine *e) {
     if (f->copied.paused)
         (void)core_apply(f->copy, &(struct fact){ .kind = FACT_RESUME }, NULL);
     forecast_expect(e, &f->options);
+    f->options.coming = &f->coming;
     f->options.horizon = HORIZON;
     f->options.max_steps = STEPS_MAX;
     f->running = worker_submit(f->worker, &f->job) == 0;
@@ -266,6 +281,7 @@ const struct engine_part forecast_part = {
 
 struct play {
     struct core *copy;
+    struct coming coming;
     struct forecast made;
     struct outlook outlook;
     int result;
@@ -286,6 +302,7 @@ PART_STATE(outlook, struct engine_outlook_state, outlook_of)
 
 static void play_finish(struct play *play) {
     core_free(play->copy);
+    coming_finish(&play->coming);
     forecast_finish(&play->made);
     for (size_t i = 0; i < play->outlook.project_count; i++)
         free(play->outlook.projects[i].name);
@@ -360,6 +377,7 @@ static void outlook_compute(void *ctx, struct worker_job *job) {
     (void)ctx;
     for (size_t i = 0; i < ARRAY_SIZE(o->plays); i++) {
         struct play *play = &o->plays[i];
+        o->options.coming = &play->coming;
         play->result = forecast_run(play->copy, &o->options, &play->made);
         sum_up(play, o->options.now);
     }
@@ -396,9 +414,16 @@ static int outlook_begin(struct engine *e, struct config *config, uint32_t open,
     struct engine_outlook_state *o = outlook_of(e);
     for (size_t i = 0; i < config_agent_count(e->config); i++)
         config_add_builtin_agent(config, config_agent_name(e->config, i));
-    for (size_t i = 0; i < ARRAY_SIZE(o->plays); i++)
-        o->plays[i] = (struct play){ .copy = core_copy(e->core), .open = open };
-    int r = configure_copy(e, config, o->plays[1].copy, err);
+    /* Before the copies: it may add names to the core. */
+    int r = engine_coming(e, e->config, OUTLOOK_HORIZON, &o->plays[0].coming, err);
+    if (r == 0)
+        r = engine_coming(e, config, OUTLOOK_HORIZON, &o->plays[1].coming, err);
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(o->plays); i++) {
+        o->plays[i].copy = core_copy(e->core);
+        o->plays[i].open = open;
+    }
+    if (r == 0)
+        r = configure_copy(e, config, o->plays[1].copy, err);
     if (r < 0)
         return r;
     forecast_expect(e, &o->options);

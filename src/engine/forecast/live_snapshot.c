@@ -14,9 +14,11 @@
 #include "os/outside.h"
 #include "os/private_file.h"
 #include "os/worker.h"
+#include "snapshot/coming.h"
 #include "snapshot/write.h"
 
-#define COPY_MAX ((size_t)1 << 30) /* bytes of a core: about 3 million tasks */
+#define COMING_HORIZON DAYS(30)          /* the default of `sim` */
+#define COPY_MAX       ((size_t)1 << 30) /* bytes of a core: about 3 million tasks */
 
 struct live_snapshot {
     struct worker_job job;
@@ -27,6 +29,7 @@ struct live_snapshot {
     void *ctx;
     /* Owned by the thread while it runs. */
     struct core *copy;
+    struct coming coming;
     char **prefixes; /* of ids, by the symbol of their project; NULL: none */
     size_t prefix_count;
     char *preset, *path;
@@ -46,6 +49,7 @@ static void clear(struct live_snapshot *s) {
     for (size_t i = 0; i < s->prefix_count; i++)
         free(s->prefixes[i]);
     free(s->prefixes);
+    coming_finish(&s->coming);
     free(TAKE_PTR(s->preset));
     free(TAKE_PTR(s->path));
     s->copy = NULL;
@@ -70,10 +74,21 @@ static int write_piece(void *ctx, const char *bytes, size_t size) {
     return 0;
 }
 
+/* "nightly@1794970800#3": it has no id yet. */
+static void print_coming_id(const struct live_snapshot *s, task_id task, struct strbuf *out) {
+    const struct coming_task *one = &s->coming.tasks[task - s->coming.tasks[0].spec.id];
+    strbuf_printf(out, "%s@%" PRId64 "#%" PRIu64, symbol_name(core_symbols(s->copy), one->schedule),
+                  one->at / 1000, task);
+}
+
 /* As engine_task_id. */
 static void print_id(const void *ctx, const struct core *core, task_id task, struct strbuf *out) {
     const struct live_snapshot *s = ctx;
     struct task_view view;
+    if (s->coming.task_count > 0 && task >= s->coming.tasks[0].spec.id) {
+        print_coming_id(s, task, out);
+        return;
+    }
     const char *prefix = NULL;
     if (core_task(core, task, &view) && view.project < s->prefix_count)
         prefix = s->prefixes[view.project];
@@ -90,7 +105,8 @@ static void write_snapshot(void *ctx, struct worker_job *job) {
                                       .preset = s->preset,
                                       .anonymous = s->anonymous,
                                       .task_name = print_id,
-                                      .ctx = s };
+                                      .ctx = s,
+                                      .coming = &s->coming };
     s->fd = outside_create(AT_FDCWD, s->path, &s->err);
     if (s->fd >= 0) {
         (void)snapshot_write(&source, write_piece, s, &s->err);
@@ -158,6 +174,11 @@ int engine_snapshot(struct engine *e, bool anonymous, live_snapshot_ready ready,
     s->anonymous = anonymous;
     s->err = (struct error){ 0 };
     take_prefixes(e, s);
+    r = engine_coming(e, e->config, COMING_HORIZON, &s->coming, err);
+    if (r < 0) {
+        clear(s);
+        return r;
+    }
     s->copy = core_copy(e->core);
     r = worker_submit(s->worker, &s->job);
     if (r < 0) {

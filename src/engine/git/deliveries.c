@@ -113,6 +113,10 @@ static void write_event(struct job *job) {
     json_write_object_begin(&w);
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         json_put_string(&w, members[i][0], members[i][1]);
+    if (job->has_conflict) {
+        json_put_bool(&w, "iterates", job->record.iterates);
+        json_put_string(&w, "commit", job->record.conflict);
+    }
     if (job->changes.known) {
         json_put_object(&w, "changes");
         json_put_int(&w, "commits", job->changes.commits);
@@ -141,6 +145,7 @@ static void write_file(const struct job *job) {
         .branch = job->branch,
         .base = job->record.base,
         .merged = job->is_merged,
+        .iterates = job->record.iterates,
         .at = job->e->now,
         .changes = job->changes,
     };

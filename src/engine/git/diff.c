@@ -274,6 +274,8 @@ static void base_found(struct job *job) {
         record_unknown(job, "git rev-parse");
         return;
     }
+    if (conflict_is_open(&job->record)) /* the files are on top of the commit that is merged */
+        snprintf(work->all.from, sizeof(work->all.from), "%s", job->record.conflict);
     bool is_merged = strcmp(head, work->all.from) == 0 && diff_find_record(job, 0, &old)
                      && strcmp(old.to, head) == 0 && strcmp(old.from, head) != 0;
     if (is_merged) {
@@ -326,10 +328,10 @@ void diff_keep_merge(struct job *job) {
         write_record(job, 0, &record);
 }
 
-void diff_keep_rebase(struct job *job) {
+void diff_keep_rebase(struct job *job, const char *commit) {
     struct diff_record record = { 0 };
     struct error err = { 0 };
-    memcpy(record.from, job->head, sizeof(record.from));
+    snprintf(record.from, sizeof(record.from), "%s", commit);
     if (job->diff && iteration_prepare(job->e, job->id, job->diff->iteration + 1, &err) == 0)
         write_record(job, job->diff->iteration + 1, &record);
 }
@@ -456,6 +458,8 @@ static void live_base_found(struct job *job) {
         job_end(job);
         return;
     }
+    if (conflict_is_open(&job->record)) /* the files are on top of the commit that is merged */
+        snprintf(from, sizeof(from), "%s", job->record.conflict);
     /* The base has it all: the change is what was merged, and what came after. */
     bool is_merged = work->question.iteration == 0 && strcmp(head, from) == 0 && work->all.from[0]
                      && strcmp(work->all.to, head) == 0;

@@ -26,6 +26,7 @@
  *   worktree_import.c git in the sandbox of a run, and the import of its commits
  *   worktree_end.c    after the run: work is saved, committed, delivered
  *   merge.c           merge: direct, and merges on request
+ *   conflict.c        conflicts that the next iteration repairs
  *   deliveries.c      the record of what became of the work
  *   diff.c            what a task changed: recorded at the end of a run, or compared on request
  *   worktree_clean.c  worktrees that are no longer needed
@@ -160,7 +161,7 @@ struct job {
     char note[256];                  /* what became of a successful result */
     struct delivery_changes changes; /* of the task */
     const char *message;             /* of a commit */
-    job_step after_commit, after_abandon, after_discard;
+    job_step after_commit, after_abandon, after_discard, after_conflict, after_repair;
     time_ms lock_until;
     unsigned tries;      /* how often the base moved during this attempt */
     unsigned deliveries; /* failed deliveries */
@@ -169,6 +170,11 @@ struct job {
     char head[GIT_HASH_MAX], base_hash[GIT_HASH_MAX];
     size_t check;
     struct strbuf output; /* shown to users */
+
+    /* A conflict with the base (conflict.c). */
+    const char *conflict_files, *their_commits; /* lines of git */
+    const char *conflict_text;                  /* for the next run */
+    const char *merge_error; /* of a rebase or merge that failed without a conflict */
 
     /* Commits of the run in its sandbox, during their import (worktree_import.c). */
     struct private_git_tips tips;
@@ -195,6 +201,7 @@ struct job {
     bool is_stopped;   /* end the job when its command has ended */
     bool is_rebased;   /* it has a new base: its checks must pass again */
     bool is_merged;    /* the base has it */
+    bool has_conflict; /* that a run can repair: `conflict_text` */
     bool was_merged;   /* the base had it before */
     bool skips_checks; /* even after a rebase */
     bool needs_branch; /* JOB_MAKE: fail if its branch was deleted */
@@ -309,6 +316,22 @@ void worktree_end_again(struct job *job, const char *format, ...) _printf_(2, 3)
 #define WORKTREE_END_EXPLAIN(job_, ...)                                                            \
     ((void)snprintf((job_)->end.message, sizeof((job_)->end.message), __VA_ARGS__))
 
+/* --- conflict.c ------------------------------------------------------------------------------- */
+
+/* The work conflicts, and no run has repaired it yet. */
+bool conflict_is_known(const struct worktree_record *record);
+/* The merge that a run should conclude is unfinished. */
+bool conflict_is_open(const struct worktree_record *record);
+/* A rebase onto job->base_hash has conflicts, and was abandoned. Ends the job with OUTCOME_CONFLICT,
+ * and the description for the next run; `merged`: a merge had none, and the branch is rebased. */
+void conflict_describe(struct job *job, job_step merged);
+/* JOB_MAKE: leaves the conflicts in the worktree, if there are any, then calls `then`. */
+void conflict_place(struct job *job, job_step then);
+/* Ends the job with OUTCOME_CONFLICT if files have markers of the merge that was left there. */
+void conflict_check_markers(struct job *job, job_step then);
+/* The branch is checked out: commits the repaired files, on top of the base. */
+void conflict_conclude(struct job *job, job_step then);
+
 /* --- deliveries.c: what became of the work ---------------------------------------------------- */
 
 /* Counts changed files and lines of the task, from the records of diff_keep. */
@@ -366,5 +389,5 @@ void diff_git(struct job *job, const char *const *words, size_t most, job_step t
 void diff_keep(struct job *job, job_step after);
 /* job->base_hash is about to move to job->head. */
 void diff_keep_merge(struct job *job);
-/* The next iteration begins on a new base, at job->head. */
-void diff_keep_rebase(struct job *job);
+/* The next iteration begins on a new base: at this commit. */
+void diff_keep_rebase(struct job *job, const char *commit);

@@ -270,12 +270,13 @@ static uint32_t last_attempt(const struct job *job) {
 int job_run_spec(struct job *job, const struct run_spec **ret, struct error *err) {
     struct error why = { 0 };
     *ret = NULL;
-    uint32_t attempt = job->kind == JOB_MAKE ? 0 : last_attempt(job);
+    bool is_new = job->kind == JOB_MAKE && !conflict_is_known(&job->record);
+    uint32_t attempt = is_new ? 0 : last_attempt(job);
     if (attempt == 0)
         return 0;
     int r = job_read_spec(job, attempt, &why);
-    if (r == -ENOENT && attempt > 1 && job->kind != JOB_FINISH) /* it could not be launched */
-        r = job_read_spec(job, attempt - 1, &why);
+    while (r == -ENOENT && attempt > 1 && job->kind != JOB_FINISH) /* it could not be launched */
+        r = job_read_spec(job, --attempt, &why);
     if (r < 0)
         return error_set(err, r, "it is not known in which sandbox its run was: %.150s", why.text);
     *ret = &job->shim_spec->spec;

@@ -199,7 +199,7 @@ static void check_ended(struct job *job) {
     job->end.signal = job->result.signal;
     job->record.rebasing = false; /* the next iteration works on the new base */
     (void)job_write_record(job, NULL);
-    diff_keep_rebase(job);
+    diff_keep_rebase(job, job->head);
     WORKTREE_END_EXPLAIN(job, "not merged: on top of '%s' its check %zu fails%s", job->record.base,
                          job->check + 1, job->result.timed_out ? " (it took too long)" : "");
     worktree_import_discard(job, worktree_end_finish); /* with the commits of its checks */
@@ -244,24 +244,24 @@ static void check_again(struct job *job) {
 static void rebase_abandoned(struct job *job) {
     if (!job_worked(job, "git checkout", try_merge_again)) /* started over, it is aborted again */
         return;
+    if (job->conflict_files) {
+        conflict_describe(job, compare_with_base);
+        return;
+    }
     job->record.rebasing = false;
     (void)job_write_record(job, NULL);
-    if (job->output.length > 0)
-        worktree_end_fail(job, OUTCOME_CONFLICT,
-                          "conflicts with '%s' in %.150s; branch '%s' is kept", job->record.base,
-                          strbuf_text(&job->output), job->branch);
-    else
-        try_merge_again(job);
+    worktree_end_again(job, "%s", job->merge_error);
 }
 
 static void conflicts_listed(struct job *job) {
-    strbuf_clear(&job->output);
-    if (job->result.code == 0)
-        (void)git_names(job->result.output, NAMES_SHOWN, &job->output);
+    bool are_there = job->result.code == 0 && *job->result.output;
+    job->conflict_files = are_there ? job_text(job, "%s", job->result.output) : NULL;
     worktree_abandon_rebase(job, rebase_abandoned);
 }
 
+/* The commands that follow replace the error of the rebase. */
 static void list_conflicts(struct job *job) {
+    job->merge_error = job_text(job, "%s", job->err.text);
     job_git_in_worktree(
         job, WORDS("diff", "--no-ext-diff", "--no-textconv", "--name-only", "--diff-filter=U"),
         conflicts_listed);
@@ -449,6 +449,61 @@ static void answer_merge(struct job *job) {
     ready(m->ctx, &what);
 }
 
+/* --- repairs ---------------------------------------------------------------------------------- */
+
+/* A conflict found by a merge on request begins the next iteration of its task, in a turn. */
+struct repair {
+    struct engine_request request; /* must be first */
+    task_id task;
+    char *conflict;
+};
+
+/* The fact that begins it; FACT_KIND_MAX: none may. The children of a finished task would be
+ * invalidated, so only a person can do that. */
+static enum fact_kind repair_fact(const struct engine *e, task_id task) {
+    struct task_view view;
+    task_id child;
+    if (!core_task(e->core, task, &view))
+        return FACT_KIND_MAX;
+    if (view.state == TASK_HELD && (view.hold == HOLD_REVIEW || view.hold == HOLD_EXTERNAL))
+        return FACT_REJECT;
+    return view.state == TASK_DONE && core_task_children(e->core, task, &child, 1) == 0
+               ? FACT_AGAIN
+               : FACT_KIND_MAX;
+}
+
+static int begin_repair(struct engine *e, struct engine_request *request) {
+    const struct repair *repair = (const struct repair *)request;
+    struct fact fact = { .kind = repair_fact(e, repair->task), .task = repair->task };
+    if (fact.kind != FACT_KIND_MAX && engine_apply(e, &fact, NULL) == 0)
+        feedback_write_conflict(e, repair->task, repair->conflict);
+    return 0;
+}
+
+static void repair_begun(struct engine *e, struct engine_request *request,
+                         enum store_outcome outcome, const struct error *err) {
+    (void)e;
+    (void)outcome;
+    (void)err;
+    free(((struct repair *)request)->conflict);
+    free(request);
+}
+
+/* A merge into another branch than its base is not repaired: the worktree belongs to the base. */
+static bool repair_conflict(struct job *job) {
+    enum fact_kind fact = repair_fact(job->e, job->key.task);
+    if (!job->has_conflict || !job->record.iterates || fact == FACT_KIND_MAX)
+        return false;
+    struct repair *repair = xcalloc(1, sizeof(*repair));
+    *repair = (struct repair){ .request = { .run = begin_repair, .done = repair_begun },
+                               .task = job->key.task,
+                               .conflict = xstrdup(job->conflict_text) };
+    engine_request(job->e, &repair->request);
+    WORKTREE_END_NOTE(job, "%.150s; its next iteration repairs that%s", job->end.message,
+                      fact == FACT_REJECT ? ", then it waits for approval again" : "");
+    return true;
+}
+
 static enum merge_result result_of(const struct job *job) {
     if (job->is_forced)
         return job->outcome == OUTCOME_CONFLICT ? MERGE_CONFLICT : MERGE_FAILED;
@@ -473,12 +528,19 @@ static void merge_done(struct job *job) {
     if (!job->is_merged && m->old_base) { /* its base is the one it was made from */
         free(job->record.base);
         job->record.base = TAKE_PTR(m->old_base);
+        if (job->has_conflict) {
+            freep(&job->record.conflict);
+            job->record.conflict = NULL;
+        }
+        job->has_conflict = false;
         (void)worktree_record_write(job->e->data, job->id, &job->record, NULL);
     }
     delivery_keep_merge(job);
+    bool is_repaired = repair_conflict(job);
     m->result = result_of(job);
     answer_merge(job);
-    resume_task(job->e, job->key.task);
+    if (!is_repaired) /* else its worktree is needed */
+        resume_task(job->e, job->key.task);
 }
 
 /* --- a worktree to merge from ----------------------------------------------------------------- */
@@ -598,6 +660,7 @@ static void fill_record(struct engine *e, struct job *job) {
         .title = xstrdup(job->id),
         .git_dir = xstrdup(""),
         .common_dir = xstrdup(""),
+        .iterates = delivery.iterates,
     };
     delivery_finish(&delivery);
     diff_record_finish(&diff);

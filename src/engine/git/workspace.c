@@ -516,6 +516,15 @@ static const char *merge_of(const struct engine *e, const struct engine_project 
     return merge ? merge : engine_project_merge(e->config, project->name);
 }
 
+/* Whether a conflict begins the next iteration. */
+static bool conflict_iterates(const struct engine *e, const struct engine_project *project,
+                              const json_t *spec) {
+    const char *way = text_member(spec, "on_conflict");
+    if (!way)
+        way = config_text(e->config, "projects.P.on_conflict", project->name);
+    return strcmp(way, "iterate") == 0;
+}
+
 static int prepare_worktree(struct engine *e, const struct live_run *run, const json_t *spec,
                             const char *title, struct error *err) {
     const struct engine_project *project = project_of_task(e, run->task);
@@ -544,6 +553,7 @@ static int prepare_worktree(struct engine *e, const struct live_run *run, const 
         .title = xstrndup(title ? title : id, strcspn(title ? title : id, "\n")),
         .git_dir = xstrdup(""),
         .common_dir = xstrdup(""),
+        .iterates = conflict_iterates(e, project, spec),
     };
     job_set_lane(job, "worktrees", project->path);
     job_begin(job);
@@ -607,7 +617,10 @@ static void work_delivered(struct job *job) {
                                            .is_failed = job->is_forced,
                                            .outcome = job->outcome,
                                            .note = job->note,
-                                           .changed_nothing = delivery_is_empty(&job->changes) };
+                                           .changed_nothing = delivery_is_empty(&job->changes),
+                                           .conflict = job->conflict_text,
+                                           .conflict_iterates =
+                                               job->has_conflict && job->record.iterates };
     run_end_continue(job->e, job->key, END_DELIVERY, &(struct end_result){ .delivery = &delivery });
 }
 
@@ -839,6 +852,8 @@ void engine_workspace(const struct engine *e, task_id task, struct engine_worksp
         ret->branch = git_branch_of_task(id);
         ret->base = xstrdup(record.base);
         ret->merge = xstrdup(record.merge);
+        ret->conflict = conflict_is_known(&record) ? xstrdup(record.conflict) : NULL;
+        ret->iterates = record.iterates;
         worktree_record_finish(&record);
     } else if (place) {
         ret->path = xstrdup(place->path);
@@ -871,6 +886,7 @@ void engine_workspace_finish(struct engine_workspace *workspace) {
     free(workspace->branch);
     free(workspace->base);
     free(workspace->merge);
+    free(workspace->conflict);
     *workspace = (struct engine_workspace){ 0 };
 }
 

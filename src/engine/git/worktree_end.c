@@ -21,7 +21,6 @@
 void worktree_end_fail(struct job *job, enum outcome outcome, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
     (void)vsnprintf(job->end.message, sizeof(job->end.message), format, args);
     va_end(args);
     job->outcome = outcome;
@@ -41,7 +40,6 @@ void worktree_end_again(struct job *job, const char *format, ...) {
     char why[200];
     va_list args;
     va_start(args, format);
-    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line above
     (void)vsnprintf(why, sizeof(why), format, args);
     va_end(args);
     unlock_merges(job);
@@ -126,7 +124,8 @@ static void index_imported(struct job *job) {
 }
 
 static void index_compared(struct job *job) {
-    if (job->result.code == 1)
+    bool is_clean = job->result.code == 0;
+    if (job->result.code == 1 || (is_clean && conflict_is_open(&job->record)))
         try_commit(job);
     else if (job_worked(job, "git diff", commit_failed)) /* nothing to commit */
         worktree_import(job, index_imported);
@@ -235,6 +234,18 @@ static void left_elsewhere(struct job *job) {
     worktree_end_finish(job);
 }
 
+static void commit_and_deliver(struct job *job) {
+    const char *message = job_text(job, "%s\n\nSluice-Task: %s",
+                                   *job->record.title ? job->record.title : job->id, job->id);
+    bool is_direct = strcmp(job->record.merge, "direct") == 0
+                     && !merge_waits_for_person(job->e, job->key.task, job->record.merge);
+    if (job->merging || is_direct)
+        merge_begin(job);
+    else
+        worktree_commit(job, message,
+                        strcmp(job->record.merge, "mr") == 0 ? hand_over : left_on_branch);
+}
+
 static void head_read(struct job *job) {
     _cleanup_(strbuf_finish) struct strbuf head = STRBUF_INIT;
     if (job->result.code != 1 && !job_worked(job, "git symbolic-ref", try_delivery_again))
@@ -254,17 +265,17 @@ static void head_read(struct job *job) {
                           job->result.code == 0 ? strbuf_text(&head) : "no branch", job->branch);
         return;
     }
-    bool is_direct = strcmp(job->record.merge, "direct") == 0
-                     && !merge_waits_for_person(job->e, job->key.task, job->record.merge);
-    if (job->merging || is_direct)
-        merge_begin(job);
-    else
-        worktree_commit(job, message,
-                        strcmp(job->record.merge, "mr") == 0 ? hand_over : left_on_branch);
+    conflict_conclude(job, commit_and_deliver);
+}
+
+static void read_head(struct job *job) {
+    job->doing = "commits its work";
+    job_git_in_worktree(job, WORDS("symbolic-ref", "--quiet", "--short", "HEAD"), head_read);
 }
 
 void worktree_deliver(struct job *job) {
-    const char *busy = worktree_in_progress(job->record.git_dir);
+    bool is_ours = conflict_is_open(&job->record);
+    const char *busy = is_ours ? NULL : worktree_in_progress(job->record.git_dir);
     if (busy && job->record.implied && !job->merging) {
         WORKTREE_END_NOTE(job, "not committed: a %s is unfinished in its worktree '%s'", busy,
                           job->path);
@@ -276,8 +287,7 @@ void worktree_deliver(struct job *job) {
                           job->path);
         return;
     }
-    job->doing = "commits its work";
-    job_git_in_worktree(job, WORDS("symbolic-ref", "--quiet", "--short", "HEAD"), head_read);
+    conflict_check_markers(job, read_head);
 }
 
 static void continue_with_outcome(struct job *job) {
@@ -311,13 +321,20 @@ static void rebase_abandoned(struct job *job) {
     diff_keep(job, count_changes);
 }
 
+/* A killed daemon was about to launch it: the next launch aborts what that left half done. */
+static bool was_launched(struct job *job) {
+    return job->outcome == OUTCOME_OK || job_read_spec(job, job->key.attempt, NULL) != -ENOENT;
+}
+
 static void commits_imported(struct job *job) {
     if (job->err.code < 0 && job->outcome == OUTCOME_OK)
         try_delivery_again(job);
     else if (job->err.code < 0) { /* not lost: the next run of the task continues with it */
         log_warning("what '%s' has committed is not saved: %s", job->id, job->err.text);
         worktree_end_finish(job);
-    } else if (job->record.rebasing)
+    } else if (job->record.rebasing && !was_launched(job))
+        worktree_end_finish(job);
+    else if (job->record.rebasing)
         worktree_abandon_rebase(job, rebase_abandoned);
     else
         diff_keep(job, count_changes);

@@ -27,7 +27,7 @@ static const char *lock_reason(struct job *job) {
 static void set_made(struct job *job) {
     job->record.made = true;
     if (job_write_record(job, job_end))
-        job_end(job);
+        conflict_place(job, job_end);
 }
 
 /* In a new worktree only what was just copied can be untracked. Work is saved with `git add --all`,
@@ -194,9 +194,9 @@ static void lock_worktree(struct job *job) {
 static void rebase_abandoned(struct job *job) {
     if (!job_worked(job, "git checkout", make_failed))
         return;
-    job->record.rebasing = job->record.removing = false;
+    job->record.rebasing = job->record.removing = job->record.repairing = false;
     if (job_write_record(job, job_end))
-        lock_worktree(job);
+        conflict_place(job, lock_worktree);
 }
 
 static void reuse_worktree(struct job *job) {
@@ -204,7 +204,7 @@ static void reuse_worktree(struct job *job) {
     if (job->record.rebasing || job->record.removing) /* of the latter files may be missing */
         worktree_abandon_rebase(job, rebase_abandoned);
     else if (job_write_record(job, job_end)) /* the merge mode may have changed */
-        lock_worktree(job);
+        conflict_place(job, lock_worktree);
 }
 
 /* The record has the current settings; for an existing worktree its origin takes precedence. */
@@ -212,7 +212,7 @@ static void keep_origin(struct worktree_record *record, struct worktree_record *
     char **const texts[][2] = {
         { &record->repository, &old->repository }, { &record->base, &old->base },
         { &record->prefix, &old->prefix },         { &record->git_dir, &old->git_dir },
-        { &record->common_dir, &old->common_dir },
+        { &record->common_dir, &old->common_dir }, { &record->conflict, &old->conflict },
     };
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         free(*texts[i][0]);
@@ -222,6 +222,7 @@ static void keep_origin(struct worktree_record *record, struct worktree_record *
     record->rebasing = old->rebasing;
     record->prepared = old->prepared;
     record->removing = old->removing;
+    record->repairing = old->repairing;
 }
 
 /* 0: the folder is missing, or an unfinished worktree of ours. `found`: of worktree_find. */
@@ -251,6 +252,11 @@ void worktree_make_begin(struct job *job) {
     bool is_made = job->has_record && old.made && found == 0;
     if (is_made)
         keep_origin(&job->record, &old);
+    else if (job->has_record) { /* a new one from its branch needs the merge again */
+        freep(&job->record.conflict);
+        job->record.conflict = TAKE_PTR(old.conflict);
+        job->record.repairing = false;
+    }
     worktree_record_finish(&old);
     if (is_made)
         reuse_worktree(job);

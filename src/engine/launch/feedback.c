@@ -17,11 +17,10 @@
 #include "os/log.h"
 #include "os/outside.h"
 
-#define TAIL_MAX       8192u
-#define HISTORY_SHOWN  5u
-#define HISTORY_MAX    500u
-#define FEEDBACK_MAX   (64u * 1024u)
-#define HISTORY_BEGINS "\n## Earlier iterations\n"
+#define TAIL_MAX      8192u
+#define HISTORY_SHOWN 5u
+#define HISTORY_MAX   500u
+#define FEEDBACK_MAX  (64u * 1024u)
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
@@ -103,9 +102,22 @@ static void add_how(struct strbuf *out, const struct run_end *end, const char *m
     strbuf_puts(out, ".\n");
 }
 
+static void add_conflict(const struct engine *e, const char *text, struct strbuf *out) {
+    _cleanup_(strbuf_finish) struct strbuf shown = STRBUF_INIT;
+    if (engine_redact(e, text, strlen(text), &shown)) /* subjects of commits */
+        text = strbuf_text(&shown);
+    add_clean(out, text, strlen(text));
+}
+
 static void add_problem(const struct engine *e, const struct live_run *run,
-                        const struct run_end *end, const char *of_check, struct strbuf *out) {
+                        const struct feedback *feedback, struct strbuf *out) {
+    const struct run_end *end = feedback->end;
+    const char *of_check = feedback->of_check;
     strbuf_printf(out, "# Feedback on iteration %" PRIu32 "\n\n", run->iteration);
+    if (feedback->outcome == OUTCOME_CONFLICT && feedback->conflict) {
+        add_conflict(e, feedback->conflict, out);
+        return;
+    }
     if (end->kind == RUN_END_CHECK) {
         strbuf_puts(out, "The check ");
         add_check_name(e, run, end->check, out);
@@ -131,7 +143,7 @@ static void add_earlier(const struct engine *e, const char *id, uint32_t iterati
     _cleanup_(freep) char *path = iteration_path(e, id, iteration, ITERATION_FEEDBACK);
     if (outside_read(AT_FDCWD, path, 0, FEEDBACK_MAX, &text, NULL) < 0 || text.length == 0)
         return;
-    const char *end = strstr(strbuf_text(&text), HISTORY_BEGINS);
+    const char *end = strstr(strbuf_text(&text), FEEDBACK_HISTORY);
     size_t size = end ? (size_t)(end - text.text) : text.length;
     while (size > 0 && text.text[size - 1] == '\n')
         size--;
@@ -148,7 +160,7 @@ static void add_history(const struct engine *e, const char *id, uint32_t iterati
     for (uint32_t i = 0; i < HISTORY_SHOWN && iteration > i + 1; i++)
         add_earlier(e, id, iteration - i, &history);
     if (history.length > 0)
-        strbuf_printf(out, "%s%s", HISTORY_BEGINS, strbuf_text(&history));
+        strbuf_printf(out, "%s%s", FEEDBACK_HISTORY, strbuf_text(&history));
     strbuf_finish(&history);
 }
 
@@ -166,18 +178,33 @@ static void write_for(struct engine *e, const char *id, uint32_t iteration,
 /* --- when ------------------------------------------------------------------------------------ */
 
 /* The core has decided whether another iteration follows; an unfinished one gets no feedback. */
-void feedback_write(struct engine *e, const struct live_run *run, const struct run_end *end,
-                    const char *of_check, enum outcome outcome) {
+void feedback_write(struct engine *e, const struct live_run *run, const struct feedback *feedback) {
     struct task_view view;
     char id[ENGINE_ID_MAX];
-    if (outcome == OUTCOME_OK || outcome == OUTCOME_UNFINISHED
-        || !core_task(e->core, run->task, &view) || view.iteration != run->iteration + 1)
+    if (feedback->outcome == OUTCOME_OK || feedback->outcome == OUTCOME_UNFINISHED
+        || !core_task(e->core, run->task, &view))
+        return;
+    bool follows = view.iteration == run->iteration + 1;
+    if (!follows && !(feedback->outcome == OUTCOME_CONFLICT && feedback->conflict))
         return;
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     engine_task_id(e, run->task, id);
-    add_problem(e, run, end, of_check, &text);
+    add_problem(e, run, feedback, &text);
     add_history(e, id, run->iteration, &text);
-    write_for(e, id, run->iteration + 1, &text);
+    write_for(e, id, view.iteration, &text);
+}
+
+void feedback_write_conflict(struct engine *e, task_id task, const char *conflict) {
+    struct task_view view;
+    char id[ENGINE_ID_MAX];
+    if (!core_task(e->core, task, &view))
+        return;
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    engine_task_id(e, task, id);
+    strbuf_printf(&text, "# Feedback on iteration %" PRIu32 "\n\n", view.iteration - 1);
+    add_conflict(e, conflict, &text);
+    add_history(e, id, view.iteration - 1, &text);
+    write_for(e, id, view.iteration, &text);
 }
 
 void engine_give_feedback(struct engine *e, task_id task, const char *reason) {

@@ -1,6 +1,7 @@
 /* launch.c: what a run gets: its command, its checks, its environment and its limits. All from the
  * task's spec as submitted; the submitter's environment is not needed. The environment is built
  * from an allow-list, never inherited. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -347,16 +348,19 @@ static int end_words(struct launch *l, const char *setting, struct error *err) {
                            setting, RUN_ARGS_MAX);
 }
 
-/* The prompt of this attempt. A session that asked a question has the task: it gets the answer. A
- * new session gets the task, and what was asked before. */
+/* The prompt of this attempt. A session that is resumed has the task: if it asked a question, it
+ * gets the answer; if its result was not accepted, the feedback. A new session gets the task, with
+ * feedback and what was asked before. */
 static const char *session_prompt(struct launch *l, const char *prompt, bool is_allowed) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (l->run->resumes && is_allowed)
         strbuf_puts(&text, ALLOWED_PROMPT);
     if (!l->run->resumes || !question_prompt(l->e, l->run, &text)) {
-        if (l->run->resumes)
-            strbuf_puts(&text, RESUME_PROMPT);
-        strbuf_puts(&text, prompt);
+        if (!l->run->gets_feedback || !iteration_feedback_prompt(l->e, l->run, &text)) {
+            if (l->run->resumes)
+                strbuf_puts(&text, RESUME_PROMPT);
+            strbuf_puts(&text, prompt);
+        }
         question_context(l->e, l->run, l->run->resumes, &text);
     }
     return arena_strdup(&l->arena, strbuf_text(&text));
@@ -365,6 +369,7 @@ static const char *session_prompt(struct launch *l, const char *prompt, bool is_
 /* The adapter's arguments: unattended, output as events, the prompt where it belongs. */
 static int take_adapter_command(struct launch *l, const char *prompt, struct error *err) {
     struct engine *e = l->e;
+    assert(l->adapter);
     const char *model = config_text(e->config, "agents.A.model", l->run->agent);
     const char *usage = l->adapter->usage_file_name;
     struct agent_launch launch = { .model = *model ? model : NULL };
@@ -431,6 +436,13 @@ static int check_installed(const struct launch *l, struct error *err) {
     return error_set(err, -ENOENT, "cannot run '%.120s': %s", name, strerror(ENOENT));
 }
 
+/* A setting of the agent, in seconds: at least one, and no more than a question may take. */
+static const char *agent_seconds(struct launch *l, const char *key) {
+    time_ms span = config_number(l->e->config, key, l->run->agent);
+    span = time_min(time_max(span, SECONDS(1)), DAYS(365));
+    return format(l, "%" PRId64, span / SECONDS(1));
+}
+
 /* An agent that speaks a protocol is run by our client, which is installed beside the shim. The
  * client is part of the run: it is in the sandbox, outlives the daemon, and is killed with the run.
  * Fails if the agent is not installed: the client would only exit early. */
@@ -453,6 +465,10 @@ static int take_client_command(struct launch *l, const char *prompt, struct erro
         .model = config_text(config, "agents.A.model", agent),
         .auth_method = config_text(config, "agents.A.auth_method", agent),
     };
+    if (strcmp(client.permissions, "ask") == 0) {
+        client.ask_wait = agent_seconds(l, "agents.A.ask_wait_s");
+        client.ask_deadline = agent_seconds(l, "agents.A.ask_deadline_s");
+    }
     if (strcmp(client.permissions, "auto") == 0) /* in a sandbox everything may be permitted */
         client.permissions = l->box.kind == SANDBOX_NONE ? "edits" : "allow";
     client.count = config_words(config, "agents.A.command", agent, &client.words);

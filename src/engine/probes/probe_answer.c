@@ -28,8 +28,7 @@ static void put_last_line(const char *text, size_t size, struct strbuf *out) {
     size_t length = PROBE_LINE_MAX;
     while (length > 0 && ((unsigned char)out->text[length] & 0xC0) == 0x80)
         length--; /* never inside a character */
-    out->length = length;
-    out->text[length] = '\0';
+    strbuf_cut(out, length);
 }
 
 enum probe_answer probe_answer_of(const struct helper_end *end, struct strbuf *reason) {

@@ -312,7 +312,9 @@ static struct probe *make_gate(const struct engine *e, const json_t *task, task_
     if (json_array_size(words) == 0 || !project)
         return NULL;
     struct probe *probe = xcalloc(1, sizeof(*probe));
-    json_array_foreach(words, index, word) put_pair(&key, json_string_value(word));
+    json_array_foreach(words, index, word) {
+        put_pair(&key, json_string_value(word));
+    }
     argv_size = key.length;
     put_pair(&key, cwd ? cwd : project->path ? project->path : e->data);
     folder_size = key.length - argv_size;

@@ -134,6 +134,11 @@ bool iteration_has_feedback(const struct engine *e, const char *id, uint32_t ite
 
 /* --- the prompt ------------------------------------------------------------------------------ */
 
+#define FEEDBACK_PROMPT                                                                            \
+    "You have ended your turn, but your result is not accepted yet. Repair what is wrong, then "   \
+    "end "                                                                                         \
+    "your turn again.\n\n"
+
 static int add_feedback(const struct engine *e, const char *id, uint32_t iteration,
                         struct strbuf *out, struct error *err) {
     if (!iteration_has_feedback(e, id, iteration)
@@ -187,6 +192,39 @@ int iteration_prompt(const struct engine *e, const struct live_run *run, const c
         return r;
     _cleanup_(freep) char *path = iteration_path(e, id, run->iteration, ITERATION_PROMPT);
     return write_plainly(path, out, err);
+}
+
+/* The session has had the earlier ones. */
+static void cut_history(struct strbuf *text) {
+    const char *history = strstr(strbuf_text(text), FEEDBACK_HISTORY);
+    if (!history)
+        return;
+    text->length = (size_t)(history - text->text);
+    text->text[text->length] = '\0';
+}
+
+bool iteration_feedback_prompt(const struct engine *e, const struct live_run *run,
+                               struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    const char *done_line = config_text(e->config, "loop.done_line", NULL);
+    struct task_spec spec = { 0 };
+    (void)core_task_spec(e->core, run->task, &spec);
+    engine_task_id(e, run->task, id);
+    _cleanup_(freep) char *path = iteration_path(e, id, run->iteration, ITERATION_FEEDBACK);
+    if (outside_read(AT_FDCWD, path, 0, FEEDBACK_MAX, &text, NULL) < 0 || text.length == 0)
+        return false;
+    strbuf_puts(out, FEEDBACK_PROMPT);
+    if (strcmp(config_text(e->config, "loop.feedback", NULL), "prompt") == 0) {
+        cut_history(&text);
+        strbuf_puts(out, strbuf_text(&text));
+    } else
+        strbuf_printf(out, "Read what is wrong: %s\n", path);
+    if (spec.until == UNTIL_DONE && done_line && *done_line)
+        strbuf_printf(out, "\n%s\n", done_line);
+    _cleanup_(freep) char *copy = iteration_path(e, id, run->iteration, ITERATION_PROMPT);
+    (void)write_plainly(copy, out, NULL); /* for people; the agent gets it from the spec */
+    return true;
 }
 
 char *iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,

@@ -42,6 +42,8 @@ struct run_ending {
     enum outcome delivery_outcome;
     bool changed_nothing;
     char delivery_note[256]; /* or "" */
+    char *conflict;          /* what must be repaired; or NULL */
+    bool conflict_iterates;
 };
 
 enum report_kind { REPORT_STARTED, REPORT_VALIDATING, REPORT_ENDED };
@@ -64,6 +66,7 @@ static void ending_free(struct run_ending *ending) {
     if (!ending)
         return;
     free(ending->reported);
+    free(ending->conflict);
     free(ending);
 }
 
@@ -137,6 +140,7 @@ static void collect_facts(const struct engine *e, const struct live_run *run,
         .delivery_outcome = ending->delivery_outcome,
         .delivery_note = ending->delivery_note,
         .changed_nothing = ending->changed_nothing,
+        .conflict_iterates = ending->conflict_iterates,
         .check_expired = probe_has_expired(e, run->task, ending->end.check),
     };
     if (f->until == UNTIL_DONE)
@@ -286,6 +290,9 @@ void run_end_continue(struct engine *e, struct run_key run, enum end_stage stage
         ending->changed_nothing = result->delivery->changed_nothing;
         snprintf(ending->delivery_note, sizeof(ending->delivery_note), "%s",
                  result->delivery->note);
+        free(ending->conflict);
+        ending->conflict = result->delivery->conflict ? xstrdup(result->delivery->conflict) : NULL;
+        ending->conflict_iterates = result->delivery->conflict_iterates;
     }
     complete(e, ending);
     if (!ending->is_advancing)
@@ -447,6 +454,7 @@ static void conclude(struct engine *e, struct live_run *run, struct run_ending *
         session_count_failure(e, run->task, verdict->failure);
     struct fact fact = { .kind = FACT_RUN_ENDED, .task = run->task, .attempt = run->view.attempt };
     fact.ended.outcome = verdict->outcome;
+    fact.ended.iterates = verdict->outcome == OUTCOME_CONFLICT && facts->conflict_iterates;
     fact.ended.limit_reported = run->limited_until > 0;
     fact.ended.output = run_end_showed_life(end);
     fact.ended.before_agent = ended_before_agent(e, run, end);
@@ -495,11 +503,13 @@ static bool apply_end(struct engine *e, struct live_run *run, const struct run_e
         apply_started(e, run, end->started_at); /* it ended before its start was reported */
     bool had_command = !probe_skips_command(e, run->task, run->iteration);
     conclude(e, run, &ending, &facts, &verdict);
-    feedback_write(e, run, end, verdict.own_message, verdict.outcome);
+    const struct feedback feedback = { end, verdict.own_message, verdict.outcome, ending.conflict };
+    feedback_write(e, run, &feedback);
     if (task_state_is_final(state_of(e, run->task)))
         iteration_tidy(e, run->task, run->iteration);
     iterations_keep_newest(e, run);
-    if (verdict.outcome == OUTCOME_ASKED) /* a marker would end it before the answer is used */
+    /* A marker would end it before the answer is used, or the conflict repaired. */
+    if (verdict.outcome == OUTCOME_ASKED || verdict.outcome == OUTCOME_CONFLICT)
         remove_marker(e, run->task);
     else if (verdict.outcome != OUTCOME_OK)
         watch_note_marker(e, run->task);

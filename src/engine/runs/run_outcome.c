@@ -176,7 +176,7 @@ static void explain_end(const struct end_facts *f, struct end_verdict *v) {
 static void explain_report(const struct end_facts *f, struct end_verdict *v) {
     if (v->outcome == OUTCOME_DENIED && f->denial)
         set_text(v->message, sizeof(v->message), f->denial);
-    else if (v->outcome == OUTCOME_ASKED)
+    else if (v->outcome == OUTCOME_ASKED && f->question)
         set_text(v->message, sizeof(v->message), f->question);
     else if (f->reported && !v->message[0] && !f->spawn_error && !f->delivery_failed)
         set_text(v->message, sizeof(v->message), f->reported->message);
@@ -200,7 +200,8 @@ static void explain_delivery(const struct end_facts *f, struct end_verdict *v) {
 /* `loop.stuck_iterations` iterations in a row left the work tree as it was. */
 static void rule_same_tree(const struct end_facts *f, struct end_verdict *v) {
     v->counts_tree = f->most_same_trees > 0 && f->tree
-                     && (v->outcome == OUTCOME_UNFINISHED || v->outcome == OUTCOME_INVALID);
+                     && (v->outcome == OUTCOME_UNFINISHED || v->outcome == OUTCOME_INVALID
+                         || (v->outcome == OUTCOME_CONFLICT && f->conflict_iterates));
     if (!v->counts_tree || (int64_t)f->same_trees < f->most_same_trees)
         return;
     v->outcome = OUTCOME_STUCK;
@@ -236,10 +237,10 @@ static void rule_same_failure(const struct end_facts *f, struct end_verdict *v) 
 /* --- questions -------------------------------------------------------------------------------- */
 
 /* The agent ended by itself. A question does not outweigh what others have done to the run: a
- * cancel, a limit, a loss. */
+ * cancel, a limit, a loss. It outweighs a denied permission: the person who answers may help. */
 static bool ends_turn(enum outcome outcome) {
     return outcome == OUTCOME_OK || outcome == OUTCOME_UNFINISHED || outcome == OUTCOME_INVALID
-           || outcome == OUTCOME_FAILED;
+           || outcome == OUTCOME_FAILED || outcome == OUTCOME_DENIED;
 }
 
 /* --- the rules -------------------------------------------------------------------------------- */

@@ -61,7 +61,9 @@ struct end_delivery {
     bool is_failed;            /* with `outcome` */
     enum outcome outcome;
     const char *note;
-    bool changed_nothing; /* its task changed no file */
+    bool changed_nothing;   /* its task changed no file */
+    const char *conflict;   /* with OUTCOME_CONFLICT: what a run must repair; or NULL */
+    bool conflict_iterates; /* the next iteration repairs it */
 };
 /* One member, by the stage; END_LOG and END_CHILDREN have none. */
 struct end_result {
@@ -109,7 +111,8 @@ struct end_facts {
     enum outcome delivery_outcome;
     const char *delivery_note;
     bool changed_nothing;
-    bool check_expired; /* its check was pending for longer than it may be */
+    bool conflict_iterates; /* with OUTCOME_CONFLICT: the next iteration repairs it */
+    bool check_expired;     /* its check was pending for longer than it may be */
 
     /* Known when the end is applied. */
     const char *marker_message;                  /* with MARKER_NO_FILE */
@@ -175,6 +178,10 @@ bool iteration_has_feedback(const struct engine *e, const char *id, uint32_t ite
 /* Appends the submitted prompt with the configured additions to `out`; also writes prompt.md. */
 int iteration_prompt(const struct engine *e, const struct live_run *run, const char *prompt,
                      struct strbuf *out, struct error *err);
+/* The prompt of a session that is resumed because its result was not accepted: the feedback. Also
+ * writes prompt.md. False: no feedback exists. */
+bool iteration_feedback_prompt(const struct engine *e, const struct live_run *run,
+                               struct strbuf *out);
 /* Where the run writes the tasks that shall follow it. */
 char *iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,
                            const char *spawn);
@@ -188,7 +195,17 @@ void iteration_forget(const struct engine *e, const char *id);
 
 /* --- feedback.c ------------------------------------------------------------------------------ */
 
-/* The run has ended and another iteration follows: writes what was wrong. */
-/* `of_check`: the message of the end without the agent's text. */
-void feedback_write(struct engine *e, const struct live_run *run, const struct run_end *end,
-                    const char *of_check, enum outcome outcome);
+#define FEEDBACK_HISTORY "\n## Earlier iterations\n" /* what follows is about earlier ones */
+
+/* What was wrong with an iteration. */
+struct feedback {
+    const struct run_end *end;
+    const char *of_check; /* the message of the end without the agent's text */
+    enum outcome outcome;
+    const char *conflict; /* with OUTCOME_CONFLICT: what must be repaired; or NULL */
+};
+/* The run has ended: writes what was wrong if another iteration follows. A conflict is written in any
+ * case: a retry of the task repairs it, too. */
+void feedback_write(struct engine *e, const struct live_run *run, const struct feedback *feedback);
+/* A finished task begins an iteration that repairs a conflict. */
+void feedback_write_conflict(struct engine *e, task_id task, const char *conflict);

@@ -17,10 +17,12 @@
 #include "base/timer_heap.h"
 #include "base/utf8.h"
 #include "calendar/schedule.h"
+#include "config/zones.h"
 #include "engine/alert.h"
 #include "engine/descendants.h"
 #include "engine/note.h"
-#include "os/zoneinfo.h"
+#include "engine/schedules/backup_files.h"
+#include "snapshot/coming.h"
 
 #define NOTE           "schedule:"
 #define STEPS_PER_TURN 1000u /* firings and skips; the others follow in the next turn */
@@ -38,6 +40,8 @@ struct definition {
     struct schedule when;
     uint64_t timing; /* a hash of the settings that determine the due times */
     bool paused;
+    char *backup; /* the directory of its backups; NULL: it adds tasks */
+    size_t keep;
 };
 
 /* What happened; the note. */
@@ -59,6 +63,8 @@ struct entry {
     struct history past;
     bool known;   /* it has a history */
     bool changed; /* the note must be written */
+    bool waits;   /* for the backup of another schedule */
+    int64_t wake; /* when it must be looked at; INT64_MAX: never */
     uint32_t position;
 };
 
@@ -67,24 +73,29 @@ struct loaded {
     struct history past;
 };
 
-struct cached_zone {
-    char *name;
-    struct zone *zone;
+/* The store makes one backup at a time, between turns. */
+struct backup {
+    enum { BACKUP_NONE, BACKUP_RUNNING, BACKUP_OVER } state;
+    char *schedule;
+    int64_t due;
+    struct error err; /* with BACKUP_OVER; code 0: it is there */
 };
 
 struct schedules {
     LIST(struct entry) all;          /* handle - 1; in the order of the configuration */
     LIST(struct definition) checked; /* the last configuration that was checked */
     LIST(struct loaded) loaded;      /* notes of schedules that are not in `all` yet */
-    LIST(struct cached_zone) zones;
+    struct zones zones;
     struct id_map by_name; /* of `all` */
     struct timer_heap due;
     bool is_new; /* the definitions were replaced; look at all of them */
+    struct backup backup;
 };
 
 PART_STATE(schedules, struct schedules, schedules_of)
 
 static void definition_finish(struct definition *def) {
+    free(def->backup);
     free(def->name);
 }
 
@@ -92,38 +103,27 @@ static void history_finish(struct history *past) {
     free(past->error);
 }
 
-/* --- time zones ------------------------------------------------------------------------------- */
-
-static int find_zone(struct schedules *s, const char *name, const struct zone **ret,
-                     struct error *err) {
-    for (size_t i = 0; i < s->zones.count; i++)
-        if (strcmp(s->zones.items[i].name, name) == 0) {
-            *ret = s->zones.items[i].zone;
-            return 0;
-        }
-    _cleanup_(strbuf_finish) struct strbuf data = STRBUF_INIT;
-    struct zone *zone = NULL;
-    int r = zoneinfo_read(name, &data, err);
-    if (r < 0)
-        return r;
-    if (r == 1)
-        zone = zone_new_utc();
-    else if ((r = zone_parse(*name ? name : "of the system", strbuf_text(&data), data.length, &zone,
-                             err))
-             < 0)
-        return r;
-    *LIST_ADD(&s->zones) = (struct cached_zone){ .name = xstrdup(name), .zone = zone };
-    *ret = zone;
-    return 0;
-}
-
 /* --- definitions ------------------------------------------------------------------------------ */
 
-static int check_task(const char *task, const char *file, struct error *err) {
-    if (!*task == !*file)
-        return error_set(err, -EINVAL, "%s",
-                         *task ? "'task' and 'file' cannot be used together"
-                               : "'task' or 'file' is required");
+static int check_task(const struct config *config, const char *name, struct error *err) {
+    static const char *const keys[] = { "schedules.S.task", "schedules.S.file",
+                                        "schedules.S.formula", "schedules.S.backup" };
+    const char *first = NULL, *task = config_text(config, keys[0], name), *const * vars;
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const char *own = keys[i] + strlen("schedules.S.");
+        if (!*config_text(config, keys[i], name))
+            continue;
+        if (first)
+            return error_set(err, -EINVAL, "'%s' and '%s' cannot be used together", first, own);
+        first = own;
+    }
+    if (!first)
+        return error_set(err, -EINVAL, "'task', 'file', 'formula' or 'backup' is required");
+    if (strcmp(first, "formula") != 0 && config_words(config, "schedules.S.vars", name, &vars) > 0)
+        return error_set(err, -EINVAL, "'vars' needs 'formula', which has the variables");
+    if (strcmp(first, "backup") == 0 && strchr(name, '/'))
+        return error_set(err, -EINVAL,
+                         "its files have its name, so with 'backup' it cannot contain '/'");
     if (!*task)
         return 0;
     json_error_t why;
@@ -147,7 +147,7 @@ static int read_times(struct schedules *s, const struct config *config, struct d
         return error_set(err, -EINVAL, "exactly one of 'cron', 'every' and 'at' is required");
     if (has_every && every % 1000 != 0)
         return error_set(err, -EINVAL, "'every' must be a number of whole seconds");
-    int r = find_zone(s, zone, &def->when.zone, err);
+    int r = zones_find(&s->zones, zone, &def->when.zone, err);
     if (r == 0 && *cron)
         r = cron_parse(cron, &def->when.cron, err);
     if (r == 0 && *at)
@@ -166,10 +166,12 @@ static int64_t seconds_of(const struct config *config, const char *pattern, cons
 
 static int read_definition(struct schedules *s, const struct config *config, struct definition *def,
                            struct error *err) {
+    const char *backup = config_text(config, "schedules.S.backup", def->name);
     int r = read_times(s, config, def, err);
+    def->backup = *backup ? xstrdup(backup) : NULL;
+    def->keep = (size_t)config_number(config, "schedules.S.keep", def->name);
     if (r == 0)
-        r = check_task(config_text(config, "schedules.S.task", def->name),
-                       config_text(config, "schedules.S.file", def->name), err);
+        r = check_task(config, def->name, err);
     struct schedule *when = &def->when;
     when->overlap = (enum schedule_overlap)config_number(config, "schedules.S.overlap", def->name);
     when->catch_up =
@@ -199,12 +201,22 @@ int engine_check_schedules(struct engine *e, const struct config *config, struct
     return r;
 }
 
-bool engine_checked_is_due(const struct engine *e, const char *name) {
-    const struct schedules *s = schedules_of(e);
-    for (size_t i = 0; i < s->checked.count; i++)
-        if (strcmp(s->checked.items[i].name, name) == 0)
-            return schedule_next(&s->checked.items[i].when, turn_wall_clock(e) / 1000) != INT64_MAX;
-    return false;
+static time_ms in_ms(int64_t seconds) {
+    return seconds > TIME_NEVER / 1000 ? TIME_NEVER : seconds * 1000;
+}
+
+/* NULL: it has no name. */
+static const char *zone_label(const struct definition *def) {
+    const char *name = zone_name(def->when.zone);
+    return strcmp(name, ZONE_UNNAMED) == 0 ? NULL : name;
+}
+
+static size_t list_due(const struct definition *def, int64_t after, time_ms *ret, size_t max) {
+    size_t count = 0;
+    while (count < max && after != INT64_MAX
+           && (after = schedule_next(&def->when, after)) != INT64_MAX)
+        ret[count++] = in_ms(after);
+    return count;
 }
 
 static int schedules_check(struct engine *e, struct error *err) {
@@ -236,6 +248,7 @@ static void moved(void *ctx, uint32_t handle, uint32_t position) {
 /* `at` in seconds; INT64_MAX: never. */
 static void wake_at(struct schedules *s, struct entry *one, int64_t at) {
     timer_heap_remove(&s->due, one->position);
+    one->wake = at;
     if (at < INT64_MAX / 1000)
         timer_heap_add(&s->due, at * 1000, 0, (uint32_t)(one - s->all.items) + 1);
 }
@@ -367,11 +380,10 @@ static int schedules_take(struct engine *e, struct error *err) {
 
 /* --- skips ------------------------------------------------------------------------------------ */
 
-static void announce(struct engine *e, const struct entry *one, struct skip *skip,
-                     const char *why) {
+static void announce(struct engine *e, const char *name, struct skip *skip, const char *why) {
     struct event_data data;
     struct json_writer *w = event_begin(&data);
-    json_put_string(w, "schedule", one->def.name);
+    json_put_string(w, "schedule", name);
     json_put_string(w, "reason", schedule_skip_names[skip->reason]);
     json_put_int(w, "first", skip->first * 1000);
     json_put_int(w, "last", skip->last * 1000);
@@ -382,10 +394,9 @@ static void announce(struct engine *e, const struct entry *one, struct skip *ski
 }
 
 /* The event of a record is written when it begins and, if it grew, again when it ends. */
-static void end_skips(struct engine *e, struct entry *one) {
-    struct history *past = &one->past;
+static void end_skips(struct engine *e, const char *name, struct history *past) {
     if (past->skipping && past->skip_count > 0 && !past->skips[0].announced)
-        announce(e, one, &past->skips[0], NULL);
+        announce(e, name, &past->skips[0], NULL);
     past->skipping = false;
 }
 
@@ -402,7 +413,7 @@ static void record_skip(struct engine *e, struct entry *one, const struct schedu
         newest->announced = false;
         return;
     }
-    end_skips(e, one);
+    end_skips(e, one->def.name, past);
     memmove(past->skips + 1, past->skips, (ENGINE_SKIPS_KEPT - 1) * sizeof(*past->skips));
     if (past->skip_count < ENGINE_SKIPS_KEPT)
         past->skip_count++;
@@ -410,7 +421,7 @@ static void record_skip(struct engine *e, struct entry *one, const struct schedu
         .first = step->first, .last = step->last, .count = step->count, .reason = step->reason
     };
     past->skipping = true;
-    announce(e, one, newest, why);
+    announce(e, one->def.name, newest, why);
 }
 
 /* --- firing ----------------------------------------------------------------------------------- */
@@ -444,8 +455,7 @@ static int add_tasks(struct engine *e, struct entry *one, const char *external_i
     uint64_t count = 0;
     struct engine_firing firing = {
         .schedule = one->def.name,
-        .task = config_text(e->config, "schedules.S.task", one->def.name),
-        .file = config_text(e->config, "schedules.S.file", one->def.name),
+        .config = e->config,
         .external_id = external_id,
         .ret_first = &first,
         .ret_count = &count,
@@ -479,27 +489,104 @@ static void print_utc(int64_t utc, char *out, size_t size) {
                    t.hour, t.minute, t.second);
 }
 
+/* Recorded as skipped, with an alert. */
+static void refuse(struct engine *e, struct entry *one, const struct schedule_step *step,
+                   const struct error *err) {
+    _cleanup_(freep) char *alert = xasprintf("schedule:%s", one->def.name);
+    struct schedule_step refused = *step;
+    refused.reason = SKIP_REFUSED;
+    record_skip(e, one, &refused, err->text);
+    free(one->past.error);
+    one->past.error = xstrdup(err->text);
+    _cleanup_(freep) char *text =
+        xasprintf("schedule '%s' could not %s: %s; change it with 'sluice schedule set', or pause "
+                  "it",
+                  utf8_quote(one->def.name).text,
+                  one->def.backup ? "make its backup" : "add its task", err->text);
+    engine_alert_raise(e, alert, text);
+}
+
 static void fire(struct engine *e, struct entry *one, const struct schedule_step *step) {
     char time[40];
     struct error err = { 0 };
     print_utc(step->first, time, sizeof(time));
     _cleanup_(freep) char *id = xasprintf("%s@%s", one->def.name, time);
     if (add_tasks(e, one, id, step->first, &err) < 0) {
-        _cleanup_(freep) char *alert = xasprintf("schedule:%s", one->def.name);
-        struct schedule_step refused = *step;
-        refused.reason = SKIP_REFUSED;
-        record_skip(e, one, &refused, err.text);
-        free(one->past.error);
-        one->past.error = xstrdup(err.text);
-        _cleanup_(freep) char *text =
-            xasprintf("schedule '%s' could not add its task: %s; change it with 'sluice schedule "
-                      "set', or pause it",
-                      utf8_quote(one->def.name).text, err.text);
-        engine_alert_raise(e, alert, text);
+        refuse(e, one, step, &err);
         return;
     }
     one->past.cursor = step->last;
-    end_skips(e, one);
+    end_skips(e, one->def.name, &one->past);
+}
+
+/* --- backups ---------------------------------------------------------------------------------- */
+
+#define BACKUP_AGAIN 10 /* seconds: another backup, which a person has asked for, is being made */
+
+static void backup_is_over(void *ctx, const struct error *err) {
+    struct engine *e = ctx;
+    struct backup *backup = &schedules_of(e)->backup;
+    backup->err = err ? *err : (struct error){ 0 };
+    backup->state = BACKUP_OVER;
+    if (backup->err.code == -ESHUTDOWN) /* the next daemon makes it: its due time is not handled */
+        backup->state = BACKUP_NONE;
+    else
+        turn_wake(e);
+}
+
+/* The file is there. */
+static void record_backup(struct engine *e, struct entry *one, const struct schedule_step *step,
+                          const char *path) {
+    struct history *past = &one->past;
+    past->cursor = step->last;
+    past->last_due = step->first;
+    past->last_task = 0;
+    past->last_count = 0;
+    past->fired++;
+    free(past->error);
+    past->error = NULL;
+    one->changed = true;
+    struct event_data data;
+    struct json_writer *w = event_begin(&data);
+    json_put_string(w, "schedule", one->def.name);
+    json_put_int(w, "due_at", step->first * 1000);
+    json_put_int(w, "tasks", 0);
+    json_put_string(w, "backup", path);
+    event_end(e, &data, "schedule.fired", 0, 0);
+    end_skips(e, one->def.name, &one->past);
+    backup_files_prune(one->def.backup, one->def.name, one->def.keep);
+}
+
+/* The file of a due time appears when it is complete: if it exists, it was made before a crash. False:
+ * the due time is not handled yet; *ret_wake: when it must be looked at again. */
+static bool fire_backup(struct engine *e, struct entry *one, const struct schedule_step *step,
+                        int64_t now, int64_t *ret_wake) {
+    struct backup *backup = &schedules_of(e)->backup;
+    _cleanup_(freep) char *path = backup_files_path(one->def.backup, one->def.name, step->first);
+    *ret_wake = INT64_MAX;
+    if (backup->state == BACKUP_NONE && !backup_files_exist(path)) {
+        free(backup->schedule);
+        *backup = (struct backup){ .state = BACKUP_RUNNING,
+                                   .schedule = xstrdup(one->def.name),
+                                   .due = step->first };
+        engine_backup(e, path, backup_is_over, e); /* calls it at once if it cannot begin */
+    }
+    bool own = backup->state != BACKUP_NONE && strcmp(backup->schedule, one->def.name) == 0
+               && backup->due == step->first;
+    one->waits = backup->state != BACKUP_NONE && !own;
+    if (one->waits || backup->state == BACKUP_RUNNING)
+        return false;
+    struct error err = own ? backup->err : (struct error){ 0 };
+    backup->state = BACKUP_NONE;
+    if (err.code == -EBUSY) {
+        *ret_wake = now + BACKUP_AGAIN;
+        return false;
+    }
+    if (err.code < 0)
+        refuse(e, one, step, &err);
+    else
+        record_backup(e, one, step, path);
+    return true;
 }
 
 bool schedules_alert_is_over(const struct engine *e, const char *name) {
@@ -514,7 +601,7 @@ static void begin_entry(struct engine *e, struct entry *one, int64_t now) {
     struct history *past = &one->past;
     if (!one->known || past->timing != one->def.timing) {
         if (one->known)
-            end_skips(e, one);
+            end_skips(e, one->def.name, past);
         past->cursor = now;
         past->timing = one->def.timing;
         past->paused = one->def.paused;
@@ -539,6 +626,12 @@ static void look_at(struct engine *e, struct entry *one, int64_t now, unsigned *
                          : schedule_decide(&one->def.when, past->cursor, now, is_open(e, past));
         if (step.action == SCHEDULE_SKIP) {
             record_skip(e, one, &step, NULL);
+        } else if (step.action == SCHEDULE_FIRE && one->def.backup) {
+            int64_t wake;
+            if (!fire_backup(e, one, &step, now, &wake)) {
+                wake_at(s, one, wake);
+                return;
+            }
         } else if (step.action == SCHEDULE_FIRE) {
             fire(e, one, &step);
         } else if (past->paused) { /* the pause is over */
@@ -562,6 +655,7 @@ static void take_histories(struct engine *e) {
             one->past = old->past;
             one->known = true;
         } else {
+            end_skips(e, old->name, &old->past);
             note_put(e, NOTE, old->name, NULL);
             turn_wrote(e);
             history_finish(&old->past);
@@ -569,6 +663,25 @@ static void take_histories(struct engine *e) {
         free(old->name);
     }
     s->loaded.count = 0;
+}
+
+static void look_and_write(struct engine *e, struct entry *one, int64_t now, unsigned *left) {
+    look_at(e, one, now, left);
+    if (one->changed)
+        write_note(e, one);
+}
+
+/* Records it; then it is the turn of those that waited. */
+static void take_backup(struct engine *e, int64_t now, unsigned *left) {
+    struct schedules *s = schedules_of(e);
+    struct entry *one = entry_find(e, s->backup.schedule);
+    if (one)
+        look_and_write(e, one, now, left);
+    if (s->backup.state == BACKUP_OVER) /* the schedule was removed or changed meanwhile */
+        s->backup.state = BACKUP_NONE;
+    for (size_t i = 0; s->all.items && i < s->all.count; i++)
+        if (s->all.items[i].waits)
+            look_and_write(e, &s->all.items[i], now, left);
 }
 
 static void schedules_turn(struct engine *e) {
@@ -583,21 +696,19 @@ static void schedules_turn(struct engine *e) {
         take_histories(e);
         for (size_t i = 0; i < s->all.count; i++) {
             begin_entry(e, &s->all.items[i], now);
-            look_at(e, &s->all.items[i], now, &left);
-            if (s->all.items[i].changed)
-                write_note(e, &s->all.items[i]);
+            look_and_write(e, &s->all.items[i], now, &left);
         }
     }
+    if (s->backup.state == BACKUP_OVER)
+        take_backup(e, now, &left);
     while (left > 0 && (handle = timer_heap_pop(&s->due, now * 1000)) > 0) {
-        struct entry *one = &s->all.items[handle - 1];
-        look_at(e, one, now, &left);
-        if (one->changed)
-            write_note(e, one);
+        look_and_write(e, &s->all.items[handle - 1], now, &left);
     }
 }
 
 static bool schedules_have_work(const struct engine *e) {
-    return schedules_of(e)->is_new && e->retry_at <= e->now;
+    const struct schedules *s = schedules_of(e);
+    return (s->is_new || s->backup.state == BACKUP_OVER) && e->retry_at <= e->now;
 }
 
 /* The wall clock and that of the turn may differ. */
@@ -621,13 +732,10 @@ static void schedules_free(struct engine *e) {
     struct schedules *s = schedules_of(e);
     drop_all(s);
     drop_checked(s);
-    for (size_t i = 0; i < s->zones.count; i++) {
-        free(s->zones.items[i].name);
-        zone_free(s->zones.items[i].zone);
-    }
+    free(s->backup.schedule);
     id_map_finish(&s->by_name);
     timer_heap_finish(&s->due);
-    free(s->zones.items);
+    zones_finish(&s->zones);
     free(s->all.items);
     free(s->checked.items);
     free(s->loaded.items);
@@ -639,27 +747,26 @@ size_t engine_schedule_count(const struct engine *e) {
     return schedules_of(e)->all.count;
 }
 
-static time_ms in_ms(int64_t seconds) {
-    return seconds > TIME_NEVER / 1000 ? TIME_NEVER : seconds * 1000;
-}
-
-void engine_schedule_at(const struct engine *e, size_t index, struct engine_schedule *ret) {
-    const struct entry *one = &schedules_of(e)->all.items[index];
-    const struct history *past = &one->past;
-    int64_t due = schedule_next(&one->def.when, past->cursor);
+static void view_schedule(const struct engine *e, const struct config *config,
+                          const struct definition *def, const struct history *past,
+                          struct engine_schedule *ret) {
+    int64_t due = schedule_next(&def->when, past->cursor);
     *ret = (struct engine_schedule){
-        .name = one->def.name,
-        .timezone = config_text(e->config, "schedules.S.timezone", one->def.name),
-        .paused = one->def.paused,
+        .name = def->name,
+        .timezone = config_text(config, "schedules.S.timezone", def->name),
+        .zone = zone_label(def),
+        .paused = def->paused,
         .open = is_open(e, past),
         .next_due = in_ms(due),
-        .next_at = one->def.paused ? TIME_NEVER : in_ms(schedule_fires_at(&one->def.when, due)),
+        .next_at = def->paused ? TIME_NEVER : in_ms(schedule_fires_at(&def->when, due)),
         .cursor = in_ms(past->cursor),
         .last_due = in_ms(past->last_due),
         .last_task = past->last_task,
         .last_count = past->last_count,
         .fired = past->fired,
         .skipped = past->skipped,
+        .backup = def->backup,
+        .keep = def->keep,
         .error = past->error,
         .skip_count = past->skip_count,
     };
@@ -671,6 +778,30 @@ void engine_schedule_at(const struct engine *e, size_t index, struct engine_sche
                                   .reason = schedule_skip_names[past->skips[i].reason] };
 }
 
+void engine_schedule_at(const struct engine *e, size_t index, struct engine_schedule *ret) {
+    const struct entry *one = &schedules_of(e)->all.items[index];
+    view_schedule(e, e->config, &one->def, &one->past, ret);
+}
+
+size_t engine_checked_schedule(const struct engine *e, const struct config *config,
+                               const char *name, struct engine_schedule *ret, time_ms *ret_due,
+                               size_t max) {
+    const struct schedules *s = schedules_of(e);
+    const struct entry *one = entry_find(e, name);
+    const struct definition *def = NULL;
+    for (size_t i = 0; i < s->checked.count; i++)
+        if (strcmp(s->checked.items[i].name, name) == 0)
+            def = &s->checked.items[i];
+    if (!def)
+        return 0;
+    struct history past = one ? one->past : (struct history){ 0 };
+    int64_t now = turn_wall_clock(e) / 1000;
+    if (!one || past.timing != def->timing)
+        past.cursor = now;
+    view_schedule(e, config, def, &past, ret);
+    return list_due(def, time_max(past.cursor, now), ret_due, max);
+}
+
 bool engine_find_schedule(const struct engine *e, const char *name, struct engine_schedule *ret) {
     const struct entry *one = entry_find(e, name);
     if (one)
@@ -680,12 +811,14 @@ bool engine_find_schedule(const struct engine *e, const char *name, struct engin
 
 size_t engine_schedule_coming(const struct engine *e, const char *name, time_ms *ret, size_t max) {
     const struct entry *one = entry_find(e, name);
-    int64_t due = one ? time_max(one->past.cursor, turn_wall_clock(e) / 1000) : INT64_MAX;
-    size_t count = 0;
-    while (count < max && due != INT64_MAX
-           && (due = schedule_next(&one->def.when, due)) != INT64_MAX)
-        ret[count++] = in_ms(due);
-    return count;
+    return one ? list_due(&one->def, time_max(one->past.cursor, turn_wall_clock(e) / 1000), ret,
+                          max)
+               : 0;
+}
+
+char *engine_schedule_backup(const struct engine_schedule *s) {
+    return s->backup && s->last_due > 0 ? backup_files_path(s->backup, s->name, s->last_due / 1000)
+                                        : NULL;
 }
 
 int engine_run_schedule(struct engine *e, const char *name, task_id *ret_first, struct error *err) {
@@ -694,6 +827,10 @@ int engine_run_schedule(struct engine *e, const char *name, task_id *ret_first, 
     char time[40];
     if (!one)
         return error_set(err, -ENOENT, "there is no schedule '%s'", utf8_quote(name).text);
+    if (one->def.backup)
+        return error_set(err, -EINVAL,
+                         "schedule '%s' makes backups: 'sluice backup FILE' makes one now",
+                         utf8_quote(name).text);
     if (schedules_of(e)->is_new)
         return error_set(err, -EAGAIN, "the configuration has just changed; try again");
     print_utc(now / 1000, time, sizeof(time));
@@ -704,6 +841,135 @@ int engine_run_schedule(struct engine *e, const char *name, task_id *ret_first, 
     *ret_first = one->past.last_task;
     write_note(e, one);
     return 0;
+}
+
+/* --- forecasts -------------------------------------------------------------------------------- */
+
+#define COMING_SCHEDULES 100u
+#define COMING_TASKS     2000u
+
+struct samples {
+    LIST(struct task_spec) specs; /* with copies of their lists */
+};
+
+static void take_sample(void *ctx, const struct task_spec *spec) {
+    struct samples *samples = ctx;
+    struct task_spec *copy = LIST_ADD(&samples->specs);
+    task_id *depends_on = xcalloc(spec->depends_on_count + 1, sizeof(*depends_on));
+    sym *resources = xcalloc(spec->resource_count + 1, sizeof(*resources));
+    for (size_t i = 0; i < spec->depends_on_count; i++)
+        depends_on[i] = spec->depends_on[i];
+    for (size_t i = 0; i < spec->resource_count; i++)
+        resources[i] = spec->resources[i];
+    *copy = *spec;
+    copy->depends_on = depends_on;
+    copy->resources = resources;
+}
+
+static void samples_finish(struct samples *samples) {
+    for (size_t i = 0; i < samples->specs.count; i++) {
+        free((void *)(uintptr_t)samples->specs.items[i].depends_on);
+        free((void *)(uintptr_t)samples->specs.items[i].resources);
+    }
+    free(samples->specs.items);
+}
+
+/* None, if the tasks would be refused. */
+static void sample_tasks(struct engine *e, const struct entry *one, struct samples *ret) {
+    struct error ignored = { 0 };
+    task_id first = 0;
+    uint64_t count = 0;
+    _cleanup_(freep) char *id = xasprintf("%s@forecast", one->def.name);
+    struct engine_firing firing = {
+        .schedule = one->def.name,
+        .config = e->config,
+        .external_id = id,
+        .check_only = true,
+        .sample = take_sample,
+        .sample_ctx = ret,
+        .ret_first = &first,
+        .ret_count = &count,
+    };
+    if (!e->fire || e->fire(e->fire_ctx, e, &firing, &ignored) < 0) {
+        samples_finish(ret);
+        *ret = (struct samples){ 0 };
+    }
+}
+
+/* The tasks get new numbers, also where one needs another. */
+static void add_firing(struct samples *samples, time_ms at, sym schedule, task_id *next,
+                       struct coming *ret) {
+    task_id was = samples->specs.items[0].id, shift = *next - was;
+    for (size_t i = 0; i < samples->specs.count; i++) {
+        struct task_spec *spec = &samples->specs.items[i];
+        task_id *depends_on = (task_id *)(uintptr_t)spec->depends_on;
+        spec->id += shift;
+        spec->parent += spec->parent >= was ? shift : 0;
+        for (size_t k = 0; k < spec->depends_on_count; k++)
+            depends_on[k] += depends_on[k] >= was ? shift : 0;
+        spec->created_at = spec->ready_since = at;
+        coming_add_task(ret, at, schedule, spec);
+    }
+    *next += samples->specs.count;
+}
+
+static int by_wake(const void *a, const void *b) {
+    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+    return x->wake < y->wake ? -1 : x->wake > y->wake;
+}
+
+/* The schedules that fire next; returns their number. */
+static size_t choose_coming(struct schedules *s, int64_t until, struct entry **ret) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->all.count; i++)
+        if (!s->all.items[i].def.paused && !s->all.items[i].def.backup
+            && s->all.items[i].wake <= until)
+            ret[count++] = &s->all.items[i];
+    if (count > 1)
+        qsort((void *)ret, count, sizeof(struct entry *), by_wake);
+    return count < COMING_SCHEDULES ? count : COMING_SCHEDULES;
+}
+
+void schedules_add_coming(struct engine *e, time_ms horizon, struct coming *ret) {
+    struct schedules *s = schedules_of(e);
+    time_ms offset = turn_clock_offset(e);
+    int64_t now = turn_wall_clock(e) / 1000, until = now + horizon / 1000;
+    if (s->is_new || s->all.count == 0)
+        return;
+    struct entry **chosen = xcalloc(s->all.count, sizeof(struct entry *));
+    size_t count = choose_coming(s, until, chosen);
+    struct samples *samples = xcalloc(count + 1, sizeof(*samples));
+    int64_t *dues = xcalloc(count + 1, sizeof(*dues));
+    struct timer_heap heap;
+    timer_heap_init(&heap, NULL, NULL);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *one = chosen[i];
+        sym name = symbol_of(e, one->def.name);
+        coming_set_overlap(ret, name, one->def.when.overlap);
+        for (uint64_t k = 0; k < one->past.last_count && is_open(e, &one->past); k++)
+            coming_add_open(ret, name, one->past.last_task + k);
+        sample_tasks(e, one, &samples[i]);
+        dues[i] = schedule_next(&one->def.when, one->past.cursor);
+        if (samples[i].specs.count > 0 && dues[i] != INT64_MAX)
+            timer_heap_add(&heap, schedule_fires_at(&one->def.when, dues[i]), i, (uint32_t)i + 1);
+    }
+    task_id next = e->last_task + 1;
+    uint32_t handle;
+    while (ret->task_count < COMING_TASKS && (handle = timer_heap_pop(&heap, until)) > 0) {
+        size_t i = handle - 1;
+        const struct schedule *when = &chosen[i]->def.when;
+        int64_t at = time_max(schedule_fires_at(when, dues[i]), now);
+        add_firing(&samples[i], at * 1000 - offset, symbol_of(e, chosen[i]->def.name), &next, ret);
+        dues[i] = schedule_next(when, dues[i]);
+        if (dues[i] != INT64_MAX)
+            timer_heap_add(&heap, schedule_fires_at(when, dues[i]), i, handle);
+    }
+    for (size_t i = 0; i < count; i++)
+        samples_finish(&samples[i]);
+    timer_heap_finish(&heap);
+    free((void *)chosen);
+    free(samples);
+    free(dues);
 }
 
 const struct engine_part schedules_part = {

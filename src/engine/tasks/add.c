@@ -16,18 +16,13 @@
 /* This many events are worth a statement of their own, which the store can start early. */
 #define AHEAD 256u
 
-static int add_one(struct engine *e, struct submission *s, task_id id, struct error *err) {
-    sym resources[RESOURCES_MAX];
+int engine_complete_spec(struct engine *e, struct submission *s, sym resources[RESOURCES_MAX],
+                         struct error *err) {
     struct task_spec *spec = &s->spec;
-    int r = s->agent ? engine_know_agent(e, s->agent, err) : 0;
-    if (r < 0)
-        return r;
-    if (s->resource_names.count > ARRAY_SIZE(resources))
-        return error_set(err, -E2BIG, "more than %zu resources", ARRAY_SIZE(resources));
+    if (s->resource_names.count > RESOURCES_MAX)
+        return error_set(err, -E2BIG, "more than %d resources", RESOURCES_MAX);
     for (size_t i = 0; i < s->resource_names.count; i++)
         resources[i] = symbol_of(e, s->resource_names.items[i]);
-    assert(spec->id == 0 || spec->id == id);
-    spec->id = id;
     spec->project = symbol_of(e, s->project);
     spec->kind = symbol_of(e, s->kind);
     spec->agent = symbol_of(e, s->agent);
@@ -38,6 +33,19 @@ static int add_one(struct engine *e, struct submission *s, task_id id, struct er
     spec->resource_count = s->resource_names.count;
     spec->artifact_missing = s->artifact && !artifact_is_there(e, s->artifact, spec->parent);
     spec->probe_closed = s->gate != NULL;
+    return 0;
+}
+
+static int add_one(struct engine *e, struct submission *s, task_id id, struct error *err) {
+    sym resources[RESOURCES_MAX];
+    struct task_spec *spec = &s->spec;
+    int r = s->agent ? engine_know_agent(e, s->agent, err) : 0;
+    if (r == 0)
+        r = engine_complete_spec(e, s, resources, err);
+    if (r < 0)
+        return r;
+    assert(spec->id == 0 || spec->id == id);
+    spec->id = id;
     struct fact fact = { .kind = FACT_TASK_ADDED, .spec = spec };
     r = core_apply(e->core, &fact, err);
     spec->resources = NULL;

@@ -196,6 +196,14 @@ static bool is_over(const struct engine_await *a) {
            || view.borrower == 0 || still_waits(e, a->run, a->attempt);
 }
 
+static struct engine_await *find_over(const struct awaits *w) {
+    for (size_t i = 0; i < w->all.count; i++)
+        // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): engine_await_end takes it out of the list
+        if (w->all.items[i]->late || is_over(w->all.items[i]))
+            return w->all.items[i];
+    return NULL;
+}
+
 static void report_satisfied(struct engine *e) {
     struct awaits *w = awaits_of(e);
     if (e->committing || e->broken.code)
@@ -207,15 +215,9 @@ static void report_satisfied(struct engine *e) {
             turn_wake(e);
         }
     }
-    for (size_t i = 0; i < w->all.count;) {
-        struct engine_await *a = w->all.items[i];
-        if (!a->late && !is_over(a)) {
-            i++;
-            continue;
-        }
-        end_and_report(e, a);
-        i = 0; /* the callback may have ended others */
-    }
+    struct engine_await *over;
+    while ((over = find_over(w))) /* from the start: the callback may have ended others */
+        end_and_report(e, over);
 }
 
 const struct engine_part await_part = {

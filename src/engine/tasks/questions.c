@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/number.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "engine/note.h"
 
@@ -27,6 +28,8 @@ struct question {
     char *earlier;               /* questions and answers of the task before this one; NULL: none */
     uint32_t carrier;            /* the attempt that is given the answer; 0: none yet */
     bool is_held;                /* the task is held for it, by its last row */
+    unsigned link_count;
+    uint8_t links[QUESTION_LINKS_MAX][SHA256_SIZE]; /* hashes of the codes, oldest first */
 };
 
 struct engine_answer_wait {
@@ -81,6 +84,7 @@ static void clear_question(struct question *q) {
     for (size_t i = 0; i < QUESTION_CHOICES_MAX; i++)
         free(q->view.choices[i]);
     q->view = (struct engine_question){ .task = q->view.task };
+    q->link_count = 0;
 }
 
 static void questions_free_records(struct engine *e) {
@@ -152,6 +156,19 @@ static void put_choices(struct json_writer *w, const struct engine_question *vie
     json_write_array_end(w);
 }
 
+/* Hashes only. A question that is not open has no links. */
+static void put_links(struct json_writer *w, const struct question *q) {
+    if (q->link_count == 0 || q->view.state != QUESTION_OPEN)
+        return;
+    json_put_array(w, "links");
+    for (unsigned i = 0; i < q->link_count; i++) {
+        char hex[SHA256_HEX_SIZE];
+        sha256_hex(q->links[i], hex);
+        json_write_string(w, hex);
+    }
+    json_write_array_end(w);
+}
+
 static void write_note(struct engine *e, const struct question *q) {
     const struct engine_question *v = &q->view;
     struct event_data data;
@@ -169,6 +186,7 @@ static void write_note(struct engine *e, const struct question *q) {
     json_put_int(w, "carrier", q->carrier);
     json_put_bool(w, "used", v->is_used);
     put_text(w, "earlier", q->earlier);
+    put_links(w, q);
     note_end_task(e, &data, NOTE, v->task);
     turn_wrote(e);
 }
@@ -182,6 +200,14 @@ static enum question_state state_of_name(const char *name) {
         if (strcmp(name, question_state_name(i)) == 0)
             return i;
     return QUESTION_WITHDRAWN;
+}
+
+static void read_links(const json_t *list, struct question *q) {
+    for (size_t i = 0; i < json_array_size(list) && q->link_count < QUESTION_LINKS_MAX; i++) {
+        const char *hex = json_string_value(json_array_get(list, i));
+        if (hex && sha256_from_hex(hex, q->links[q->link_count]))
+            q->link_count++;
+    }
 }
 
 static void read_note(const json_t *note, struct question *q) {
@@ -203,6 +229,7 @@ static void read_note(const json_t *note, struct question *q) {
     v->is_used = json_is_true(json_object_get(note, "used"));
     q->carrier = (uint32_t)number_of(note, "carrier");
     q->earlier = note_text(note, "earlier");
+    read_links(json_object_get(note, "links"), q);
 }
 
 /* An unreadable note was not written by us. */
@@ -336,8 +363,11 @@ static int refuse_second(const struct engine *e, const struct question *q, struc
 
 int engine_ask(struct engine *e, const struct engine_question *asked, struct error *err) {
     struct question *q = find_question(e, asked->task);
+    bool is_same = q && strcmp(q->view.text, asked->text) == 0;
     if (q && is_pending(q, asked->attempt))
-        return strcmp(q->view.text, asked->text) == 0 ? 1 : refuse_second(e, q, err);
+        return is_same ? 1 : refuse_second(e, q, err);
+    if (is_same && q->view.state == QUESTION_ANSWERED && !q->view.is_used)
+        return 1; /* its prompt has the answer, but it asks all the same */
     if (q)
         keep_exchange(q);
     else
@@ -370,6 +400,7 @@ static void release(struct engine *e, task_id task) {
 static void set_answer(struct engine *e, struct question *q, const char *answer, const char *by) {
     remove_open(e, q);
     q->view.state = QUESTION_ANSWERED;
+    q->link_count = 0;
     q->view.answer = xstrdup(answer);
     q->view.by = by ? xstrdup(by) : NULL;
     q->view.answered_at = e->now;
@@ -398,9 +429,9 @@ int engine_answer(struct engine *e, task_id task, const char *answer, const char
     char id[ENGINE_ID_MAX];
     engine_task_id(e, task, id);
     if (q && q->view.state == QUESTION_ANSWERED)
-        return error_set(err, -EBUSY,
-                         "the question of task '%s' is answered already, by %s: %.200s", id,
-                         q->view.by ? q->view.by : "an unknown user", q->view.answer);
+        return error_set(err, -EBUSY, "the question of task '%s' is answered already, by %s: '%s'",
+                         id, q->view.by ? q->view.by : "an unknown user",
+                         utf8_quote(q->view.answer).text);
     if (!q || q->view.state != QUESTION_OPEN)
         return error_set(err, -EBUSY, "task '%s' has no open question", id);
     int r = check_choice(q, answer, err);
@@ -414,6 +445,69 @@ void engine_use_answer(struct engine *e, task_id task) {
     if (!q || q->view.state != QUESTION_ANSWERED || q->view.is_used)
         return;
     q->view.is_used = true;
+    write_note(e, q);
+}
+
+/* --- links ----------------------------------------------------------------------------------- */
+
+/* The links are one more way to name an open question: they end with it. A table of their own would
+ * have to follow it. */
+static struct question *find_link(const struct engine *e, const char *code, unsigned *ret_index) {
+    const struct questions *s = questions_of(e);
+    struct question *found = NULL;
+    uint8_t hash[SHA256_SIZE];
+    sha256_of(code, strlen(code), hash);
+    for (size_t i = 0; i < s->open.count; i++)
+        for (unsigned k = 0; k < s->open.items[i]->link_count; k++)
+            if (sha256_same(s->open.items[i]->links[k], hash)) {
+                found = s->open.items[i];
+                *ret_index = k;
+            }
+    return found;
+}
+
+static void remove_link(struct question *q, unsigned index) {
+    memmove(q->links[index], q->links[index + 1],
+            (q->link_count - index - 1) * sizeof(q->links[0]));
+    q->link_count--;
+}
+
+bool engine_add_link(struct engine *e, task_id task, time_ms asked_at,
+                     char ret_code[QUESTION_LINK_SIZE]) {
+    struct question *q = find_question(e, task);
+    if (!q || q->view.state != QUESTION_OPEN || q->view.asked_at != asked_at)
+        return false;
+    if (q->link_count == QUESTION_LINKS_MAX)
+        remove_link(q, 0);
+    access_make_token(ret_code);
+    sha256_of(ret_code, strlen(ret_code), q->links[q->link_count++]);
+    write_note(e, q);
+    return true;
+}
+
+const struct engine_question *engine_link_question(const struct engine *e, const char *code) {
+    unsigned index;
+    const struct question *q = find_link(e, code, &index);
+    return q ? &q->view : NULL;
+}
+
+int engine_answer_link(struct engine *e, const char *code, const char *answer, struct error *err) {
+    unsigned index;
+    struct question *q = find_link(e, code, &index);
+    if (!q)
+        return error_set(err, -ENOENT, "this link is not valid, or not any more");
+    int r = check_choice(q, answer, err);
+    if (r == 0)
+        set_answer(e, q, answer, QUESTION_BY_LINK);
+    return r;
+}
+
+void engine_end_link(struct engine *e, const char *code) {
+    unsigned index;
+    struct question *q = find_link(e, code, &index);
+    if (!q)
+        return;
+    remove_link(q, index);
     write_note(e, q);
 }
 
@@ -516,6 +610,7 @@ static void drop(struct engine *e, struct question *q) {
 static void withdraw(struct engine *e, struct question *q, const struct task_spec *spec) {
     remove_open(e, q);
     q->view.state = QUESTION_WITHDRAWN;
+    q->link_count = 0;
     if (spec->state == TASK_STARTING)
         q->carrier = spec->attempt;
     write_note(e, q);
@@ -644,9 +739,10 @@ bool question_prompt(const struct engine *e, const struct live_run *run, struct 
     else if (v->by && strcmp(v->by, QUESTION_BY_DEADLINE) == 0)
         strbuf_printf(out, "It was not answered in time, so your default is the answer: %s\n",
                       v->answer);
+    else if (v->by && strcmp(v->by, QUESTION_BY_LINK) != 0)
+        strbuf_printf(out, "The answer of %s: %s\n", v->by, v->answer);
     else
-        strbuf_printf(out, "The answer%s%s: %s\n", v->by ? " of " : "", v->by ? v->by : "",
-                      v->answer);
+        strbuf_printf(out, "The answer: %s\n", v->answer);
     strbuf_puts(out, "\nGo on with your task.\n");
     return true;
 }

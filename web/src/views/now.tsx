@@ -6,8 +6,10 @@ import { type Loaded, useLoad, useThrottle } from '../load';
 import { onEvents, status } from '../live';
 import { Instead, Lends } from '../parts/agent';
 import { AmountBar, unknownRuns } from '../parts/amount';
+import { Inbox } from '../parts/inbox';
 import { Mark } from '../parts/mark';
 import { Ago, Countdown, Elapsed, Empty, Meter, Problem, Section, Text, Tid } from '../parts/small';
+import { Windows } from '../parts/windows';
 import { href } from '../route';
 import {
     clock,
@@ -20,11 +22,11 @@ import {
     percent,
     short,
 } from '../text';
-import type { Agent, Page, Status, Task, TaskWhy, WindowName } from '../types';
+import type { Agent, Page, Status, Task, TaskWhy } from '../types';
 
 const SHOWN_READY = 12;
 const GATES_ASKED = 12;
-const TIMED = /^(limiter|held|breaker|pace|budget|project-budget)/;
+const TIMED = /^(hours|limiter|held|breaker|pace|budget|project-budget)/;
 
 /** The sums, each with the way to its tasks. */
 function Headline({ s }: { s: Status }) {
@@ -96,6 +98,14 @@ function Alerts({ s }: { s: Status }) {
                     <span class="faint">
                         <Ago at={alert.since} />
                     </span>
+                    {alert.key.startsWith('schedule:') && (
+                        <a
+                            class="button"
+                            href={href('schedules', alert.key.slice('schedule:'.length))}
+                        >
+                            Look
+                        </a>
+                    )}
                     {alert.task && (
                         <a class="button" href={href('task', alert.task)}>
                             {alert.key.startsWith('budget:') ? 'Raise its budget' : 'Look'}
@@ -375,12 +385,8 @@ const LIMITER: Record<string, string> = {
     probing: 'one run goes first',
     ramping: 'coming back',
     reserved: 'only the reserve is left',
+    off_hours: 'outside its opening hours',
     closed: 'closed: a person must act',
-};
-
-const WINDOW: Record<WindowName, string> = {
-    five_hour: '5-hour window',
-    weekly: 'weekly window',
 };
 
 /** Who takes the tasks of this account meanwhile; asked for when one is closed. */
@@ -441,24 +447,7 @@ function Accounts({ s }: { s: Status }) {
                                 )}
                             </p>
                         )}
-                        {limiter.windows.map((window) => (
-                            <p class="under plainly" key={window.window}>
-                                <span>
-                                    {WINDOW[window.window]}:{' '}
-                                    {window.used_percent === null
-                                        ? 'use unknown'
-                                        : `${window.used_percent} % used`}
-                                    {window.reserve_percent > 0
-                                        ? `, ${window.reserve_percent} % reserved`
-                                        : ''}
-                                    {window.resets_at ? (
-                                        <>
-                                            , resets <Countdown to={window.resets_at} />
-                                        </>
-                                    ) : null}
-                                </span>
-                            </p>
-                        ))}
+                        <Windows of={limiter} />
                         {limiter.state !== 'open' &&
                             standIns(limiter.name).map((agent) => (
                                 <p class="under plainly" key={agent.name}>
@@ -661,6 +650,7 @@ export function Now() {
     return (
         <div class="view now">
             <h1 class="sr">Now</h1>
+            <Inbox />
             <Headline s={s} />
             <Alerts s={s} />
             <div class="columns">

@@ -11,14 +11,30 @@ import { Budget } from '../parts/budget';
 import { Changes } from '../parts/diff';
 import { Log } from '../parts/log';
 import { Mark } from '../parts/mark';
+import { draftKey, QuestionCard } from '../parts/question';
 import { Ago, Countdown, Elapsed, Empty, Problem, Section, Text, Tid } from '../parts/small';
 import { say } from '../parts/toast';
+import { Windows } from '../parts/windows';
+import { questionsOf } from '../questions';
 import { go, href, route } from '../route';
 import { clock, count, gateName, holdWords, line, money, short, span, visible } from '../text';
-import type { Event, Message, Page, Run, Task, TaskFull, TaskWhy } from '../types';
+import type {
+    AgentChoice,
+    Event,
+    Gate,
+    Limiter,
+    Message,
+    Page,
+    Run,
+    Task,
+    TaskFull,
+    TaskWhy,
+} from '../types';
 import { eventWords } from '../words';
 
 const LIVE = new Set(['starting', 'running']);
+/** Outcomes that are neither success nor failure: the task continues. */
+const PAUSES = new Set(['unfinished', 'limited', 'afresh', 'asked', 'pending']);
 
 export function ActionButtons({ task, after }: { task: Task; after?: () => void }) {
     const [busy, setBusy] = useState(false);
@@ -50,6 +66,29 @@ export function ActionButtons({ task, after }: { task: Task; after?: () => void 
                 </button>
             ))}
         </div>
+    );
+}
+
+/** The account that a gate is about, as it is now. */
+function account(gate: Gate): Limiter | undefined {
+    return status.value?.limiters.find((one) => one.name === gate.limiter);
+}
+
+/** Its agent and those that may take over from it. */
+function Choice({ of: agents }: { of: AgentChoice[] }) {
+    return (
+        <ul class="agent-choice">
+            {agents.map((agent) => (
+                <li key={agent.name}>
+                    <Text of={agent.name} />: {agent.state}
+                    {agent.opens_at ? (
+                        <>
+                            , opens <Countdown to={agent.opens_at} />
+                        </>
+                    ) : null}
+                </li>
+            ))}
+        </ul>
     );
 }
 
@@ -110,10 +149,17 @@ function WhySection({ why, task }: { why: TaskWhy; task: TaskFull }) {
                                 </>
                             ) : null}
                             {gate.since ? <>, since {clock(gate.since)}</> : null}
+                            {!gate.open && account(gate) && <Windows of={account(gate)!} />}
                         </span>
                     </li>
                 ))}
             </ul>
+            {why.agents.length > 0 && (
+                <>
+                    <h3>agents it may use, in this order</h3>
+                    <Choice of={why.agents} />
+                </>
+            )}
         </Section>
     );
 }
@@ -122,8 +168,7 @@ function outcomeState(run: Run): Task['state'] {
     if (!run.ended_at && !run.outcome) return 'running';
     if (run.outcome === 'ok') return 'done';
     if (run.outcome === 'canceled') return 'canceled';
-    if (run.outcome === 'unfinished' || run.outcome === 'limited' || run.outcome === 'afresh')
-        return 'ready';
+    if (PAUSES.has(run.outcome ?? '')) return 'ready';
     return 'failed';
 }
 
@@ -330,22 +375,53 @@ function Messages({ id }: { id: string }) {
     );
 }
 
-function History({ id, tick }: { id: string; tick: number }) {
+const EVENTS = 100;
+const SHOWN_EVENTS = 30;
+
+/** Its last events, oldest first. */
+function useEvents(id: string, tick: number): Event[] {
     const page = useLoad(`history ${id} ${tick}`, (signal) =>
-        get<Page<Event>>(`/v1/events`, { task: id, limit: 30 }, signal),
+        get<Page<Event>>(`/v1/events`, { task: id, limit: EVENTS }, signal),
     );
-    const kept = useRef<Event[]>([]);
-    if (page.data) kept.current = page.data.items;
+    const kept = useRef<{ id: string; events: Event[] }>({ id, events: [] });
+    if (page.data) kept.current = { id, events: page.data.items };
+    return kept.current.id === id ? kept.current.events : [];
+}
+
+function History({ of: events }: { of: Event[] }) {
     return (
         <Section title="History">
             <ol class="history">
-                {[...kept.current].reverse().map((event) => (
-                    <li key={event.seq}>
-                        <time class="num faint">{clock(event.at, true)}</time>
-                        <span>{line(eventWords(event))}</span>
-                    </li>
-                ))}
+                {events
+                    .slice(-SHOWN_EVENTS)
+                    .reverse()
+                    .map((event) => (
+                        <li key={event.seq}>
+                            <time class="num faint">{clock(event.at, true)}</time>
+                            <span>{line(eventWords(event))}</span>
+                        </li>
+                    ))}
             </ol>
+        </Section>
+    );
+}
+
+/** The question it has now, and what was asked before; newest first. */
+function Asked({ task, of: events, after }: { task: TaskFull; of: Event[]; after: () => void }) {
+    // The events may be older than the task, or newer.
+    const all = new Map(
+        questionsOf(task.id, task.agent, events).map((q) => [q.asked_at, q] as const),
+    );
+    const last = task.question;
+    if (last && (all.get(last.asked_at)?.state ?? 'open') === 'open') all.set(last.asked_at, last);
+    if (all.size === 0) return null;
+    return (
+        <Section title={all.size === 1 ? 'Question' : 'Questions'}>
+            {[...all.values()]
+                .sort((a, b) => b.asked_at - a.asked_at)
+                .map((q) => (
+                    <QuestionCard key={draftKey(q)} q={q} after={after} />
+                ))}
         </Section>
     );
 }
@@ -612,6 +688,7 @@ export function TaskView() {
     const id = route.value.id;
     const [chosen, choose] = useState<number | null>(null);
     const { task, why, tick, again } = useTask(id);
+    const events = useEvents(id, tick);
     useEffect(() => choose(null), [id]);
     const t = task.data;
     if (!t)
@@ -635,6 +712,7 @@ export function TaskView() {
             <Head t={t} run={run} live={live} doing={fresh?.run?.doing} after={again} />
             <div class="columns">
                 <div class="main">
+                    <Asked task={t} of={events} after={again} />
                     {why.data && explains(why.data, t) && <WhySection why={why.data} task={t} />}
                     {overBudget && <Budget task={t} after={again} />}
                     {attempt !== null && (
@@ -662,7 +740,7 @@ export function TaskView() {
                     {!overBudget && <Budget task={t} after={again} />}
                     <Depends task={t} />
                     <Messages id={id} />
-                    <History id={id} tick={tick} />
+                    <History of={events} />
                 </div>
             </div>
         </div>
