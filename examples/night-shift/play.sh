@@ -43,6 +43,12 @@ set_clock() { # EPOCH
     mv "$SLUICE_TEST_CLOCK/.ahead" "$SLUICE_TEST_CLOCK/ahead"
 }
 
+# plan_window USED RESET: what the agent reports about the plan. Replaced as a whole: an agent may read it at any time.
+plan_window() {
+    echo "$1 $2" >.window
+    mv .window window
+}
+
 # at DAY TIME: the clock shows this time.
 at() {
     say "$2" "$3"
@@ -114,10 +120,10 @@ fi
 if [ -n "$evening" ]; then
     morning=$(date -d "$evening + 1 day" +%Y-%m-%d)
     [ $hours = no ] || sed -i 's/    merge: direct/&\n    hours: "22:30-06:00"/' ../sluice.yaml
-    echo "0.85 $(epoch "$morning 01:00")" >window
+    plan_window 0.85 "$(epoch "$morning 01:00")"
 else
     sed -i 's/every: 2m/every: 1s/' night.yaml
-    echo "0.85 $(($(date +%s) + 6))" >window
+    plan_window 0.85 $(($(date +%s) + 6))
 fi
 command sluice up >/dev/null 2>&1 || sluice status >/dev/null
 
@@ -148,12 +154,15 @@ show answer "$guide" tea
 [ -z "$evening" ] || check 'the answer waits for the plan' [ "$(field "$guide" state)" = ready ]
 
 at "$morning" 01:00 'The window of the plan is over.'
-[ -z "$evening" ] || echo "0.1 $(epoch "$morning 06:00")" >window
-[ -n "$evening" ] || echo "0.1 $(($(date +%s) + 18000))" >window
+[ -z "$evening" ] || plan_window 0.1 "$(epoch "$morning 06:00")"
+[ -n "$evening" ] || plan_window 0.1 $(($(date +%s) + 18000))
 pass all_done || :
 
 at "$morning" 06:30 'You get up.'
 show list --state all --order old
+for id in $(sluice list --ids --state all); do
+    [ "$(field "$id" state)" = 'done' ] || { show show "$id" && show logs "$id"; }
+done
 check 'the guide is about what you answered' [ "$(in_main guide.md)" = '# How to make tea' ]
 check 'the answer was used once' [ "$(grep -l -e '^The answer' -e '^Answer: ' prompts/guide.* | wc -l)" = 1 ]
 check 'CI was red, then green' [ "$(field "$total" iteration)" = 2 ]
