@@ -7,6 +7,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -97,6 +99,17 @@ static bool is_plain(unsigned char c) {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* True if all eight bytes are plain; may be false for some that are. */
+static bool are_plain(const unsigned char *at) {
+    static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
+    return ((word | (word - ones * 0x20) | (word + ones) | (quote - ones) | (backslash - ones))
+            & tops)
+           == 0;
+}
+
 /* U+0080 … U+FFFF, of two or three bytes. */
 static void write_wide_escape(struct strbuf *out, const unsigned char *at, size_t size) {
     unsigned c = size == 2 ? (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu)
@@ -125,11 +138,13 @@ void json_escape_controls(const char *json, size_t size, struct strbuf *out) {
 }
 
 static void write_text(struct strbuf *out, const char *text) {
-    const unsigned char *at = (const unsigned char *)text;
+    const unsigned char *at = (const unsigned char *)text, *end = at + strlen(text);
     strbuf_putc(out, '"');
     while (*at) {
         const unsigned char *start = at;
         size_t size;
+        while (end - at >= (ptrdiff_t)sizeof(uint64_t) && are_plain(at))
+            at += sizeof(uint64_t);
         while (is_plain(*at))
             at++;
         strbuf_add(out, (const char *)start, (size_t)(at - start));
@@ -138,7 +153,7 @@ static void write_text(struct strbuf *out, const char *text) {
         if (*at < 0x80) {
             char escape[JSON_ESCAPE_MAX];
             strbuf_add(out, escape, json_escape(*at++, escape));
-        } else if ((size = utf8_length((const char *)at, strnlen((const char *)at, 4))) > 0) {
+        } else if ((size = utf8_length((const char *)at, (size_t)(end - at))) > 0) {
             if (utf8_is_control((const char *)at, size))
                 write_wide_escape(out, at, size);
             else

@@ -41,6 +41,10 @@ bool utf8_is_control(const char *text, size_t length) {
 
 bool utf8_is_line(const char *text, size_t size) {
     for (size_t i = 0; i < size;) {
+        if (text[i] >= ' ' && text[i] < 0x7f) { /* nearly every byte of an id or a title */
+            i++;
+            continue;
+        }
         size_t length = utf8_length(text + i, size - i);
         if (length == 0 || utf8_is_control(text + i, length))
             return false;

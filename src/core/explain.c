@@ -379,8 +379,9 @@ static void put_hold(const struct verdict *v, struct strbuf *out) {
  * otherwise. */
 static void put_other_task(const struct verdict *v, const struct task_names *names,
                            struct strbuf *out) {
-    strbuf_printf(out, "waits for %s'%s', which ", v->gate == GATE_PARENT ? "its parent " : "",
-                  v->about ? task_name(names, v->about) : "");
+    strbuf_puts(out, v->gate == GATE_PARENT ? "waits for its parent '" : "waits for '");
+    strbuf_puts(out, v->about ? task_name(names, v->about) : "");
+    strbuf_puts(out, "', which ");
     switch ((int)v->about_state) {
     case TASK_ABSENT:
         strbuf_puts(out, "does not exist; cancel and retry this task to run it without");
@@ -393,7 +394,8 @@ static void put_other_task(const struct verdict *v, const struct task_names *nam
         strbuf_printf(out, "is %s; retry it", task_state_name(v->about_state));
         break;
     default:
-        strbuf_printf(out, "is %s", task_state_name(v->about_state));
+        strbuf_puts(out, "is ");
+        strbuf_puts(out, task_state_name(v->about_state));
         break;
     }
     if (v->count > 1)
@@ -420,6 +422,16 @@ void verdict_account(const struct verdict *v, const struct symbol_table *symbols
         strbuf_printf(out, v->closed ? "account '%s' is closed" : "account '%s' is rate limited",
                       name);
     put_failover_count(v, out);
+}
+
+/* `plan` explains every task, and printf takes most of the time of these texts. */
+static void put_in_use(const struct verdict *v, struct strbuf *out) {
+    char text[NUMBER_TEXT_MAX];
+    strbuf_puts(out, " (");
+    strbuf_puts(out, number_text(v->used, text));
+    strbuf_puts(out, " of ");
+    strbuf_puts(out, number_text(v->cap, text));
+    strbuf_puts(out, " in use)");
 }
 
 static void put_lease(const struct verdict *v, const struct symbol_table *symbols,
@@ -456,7 +468,7 @@ static void put_lease(const struct verdict *v, const struct symbol_table *symbol
         after = "' comes back slowly after a rate limit";
     if (v->lease == LEASE_SERIAL && !v->key)
         key = "-";
-    strbuf_puts(out, texts[v->lease].before); /* faster than printf: `plan` explains every task */
+    strbuf_puts(out, texts[v->lease].before);
     if (after) {
         strbuf_puts(out, key);
         strbuf_puts(out, after);
@@ -469,7 +481,7 @@ static void put_lease(const struct verdict *v, const struct symbol_table *symbol
     if (v->about && v->used < v->cap)
         strbuf_printf(out, "; the free place is reserved for '%s'", task_name(names, v->about));
     else
-        strbuf_printf(out, " (%" PRId64 " of %" PRId64 " in use)", v->used, v->cap);
+        put_in_use(v, out);
 }
 
 static void put_budget(const struct verdict *v, const char *project, struct strbuf *out) {

@@ -8,8 +8,11 @@
 
 #include <jansson.h>
 
+#include "base/error.h"
 #include "base/json_span.h"
 #include "core/fact.h"
+
+struct engine;
 
 #define SUBMISSION_NOT_GIVEN INT64_MIN
 

@@ -32,8 +32,8 @@ run sluice schedule show backup
 has "$tmp/kept" 'the schedule shows its directory'
 last=$(number last_backup)
 rule 'and its last backup' [ -s "$last" ]
-"$SLUICE" events --json --after 0 --limit 10000 | tr '{' '\n' | grep '"backup":' | first due_at >times
-rule 'each due time has one backup, over a kill of the daemon' [ "$(sort times | uniq -d | wc -l)" = 0 ]
+"$SLUICE" events --json --after 0 --limit 10000 | tr '{' '\n' | grep '"backup":' | first due_at >due_times
+rule 'each due time has one backup, over a kill of the daemon' [ "$(sort due_times | uniq -d | wc -l)" = 0 ]
 run sluice schedule run backup
 exits 2 'it cannot be run by hand'
 complains "makes backups: 'sluice backup FILE' makes one now" 'and says what to use instead'

@@ -24,7 +24,7 @@ reload() {
     "$SLUICE" config reload >/dev/null
 }
 is_done() {
-    [ "$("$SLUICE" show "$1" --json 2>/dev/null | first state)" = done ]
+    [ "$("$SLUICE" show "$1" --json 2>/dev/null | first state)" = 'done' ]
 }
 
 settings "hours: '$far 10:00-12:00'" 'timeout_s: 60' 'max_running: 4'

@@ -199,22 +199,25 @@ export async function schedules() {
             equal((await schedule('nightly')).task, now.task, 'saved without a change');
         });
 
-        await check('the times of a schedule of backups are changed, not its directory', async () => {
-            const folder = `${world.home}/backups`;
-            mkdirSync(folder);
-            world.sluice('schedule', 'add', 'copies', '--every', '1d', '--backup', folder);
-            const page = await open(world, '#/schedules/copies');
-            await page.locator('section', { hasText: 'Backups' }).getByText(folder).waitFor();
-            equal(await page.getByRole('button', { name: 'Run now' }).count(), 0, 'run');
-            await page.getByRole('link', { name: 'Edit' }).click();
-            await form(page).getByText('change it with sluice schedule set').waitFor();
-            await page.getByLabel('The time between two due times').fill('2d');
-            await page.getByRole('button', { name: 'Save' }).click();
-            await page.locator('.coming li').first().waitFor();
-            const now = await schedule('copies');
-            equal(now.every, 2 * DAY, 'every');
-            equal(now.backup, folder, 'the directory');
-        });
+        await check(
+            'the times of a schedule of backups are changed, not its directory',
+            async () => {
+                const folder = `${world.home}/backups`;
+                mkdirSync(folder);
+                world.sluice('schedule', 'add', 'copies', '--every', '1d', '--backup', folder);
+                const page = await open(world, '#/schedules/copies');
+                await page.locator('section', { hasText: 'Backups' }).getByText(folder).waitFor();
+                equal(await page.getByRole('button', { name: 'Run now' }).count(), 0, 'run');
+                await page.getByRole('link', { name: 'Edit' }).click();
+                await form(page).getByText('change it with sluice schedule set').waitFor();
+                await page.getByLabel('The time between two due times').fill('2d');
+                await page.getByRole('button', { name: 'Save' }).click();
+                await page.locator('.coming li').first().waitFor();
+                const now = await schedule('copies');
+                equal(now.every, 2 * DAY, 'every');
+                equal(now.backup, folder, 'the directory');
+            },
+        );
 
         await check(
             'over TCP an admin changes schedules, but not their files; others only look',
