@@ -71,10 +71,22 @@ void submission_add_resource(struct submission *s, const char *key, struct arena
     names->items = items;
 }
 
-static int choose_executor(const struct batch *batch, struct submission *s, struct error *err) {
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Looked up once for consecutive tasks of one project and agent. */
+static const char *configured_executor(struct batch *batch, const struct submission *s) {
+    const struct submission *last = batch->executor_of;
+    if (!last || !same_text(last->project, s->project) || !same_text(last->agent, s->agent))
+        batch->executor = config_executor(engine_config(batch->engine), s->project, s->agent);
+    batch->executor_of = s;
+    return batch->executor;
+}
+
+static int choose_executor(struct batch *batch, struct submission *s, struct error *err) {
     const struct config *config = engine_config(batch->engine);
-    const char *executor =
-        s->executor ? s->executor : config_executor(config, s->project, s->agent);
+    const char *executor = s->executor ? s->executor : configured_executor(batch, s);
     bool in_slurm = strcmp(executor, "slurm") == 0;
     int r = check_slurm_use(s, in_slurm, err);
     if (r < 0 || !in_slurm)
@@ -298,16 +310,16 @@ static int refuse_unknown(const struct engine *engine, const char *what, const c
 static int check_project(struct batch *batch, struct submission *s, struct error *err) {
     const char *name = s->project;
     const struct submission *before = batch->index > 0 ? s - 1 : NULL;
-    if (before && before->project_row && strcmp(before->project_row->name, name) == 0)
+    if (before && before->project_row && strcmp(before->project_row->name, name) == 0) {
         s->project_row = before->project_row; /* most batches have one project */
-    else
-        s->project_row = engine_find_project(batch->engine, name);
-    if (s->project_row)
         return 0;
-    if (strcmp(name, DEFAULT_PROJECT) != 0)
+    }
+    s->project_row = engine_find_project(batch->engine, name);
+    if (!s->project_row && strcmp(name, DEFAULT_PROJECT) != 0)
         return refuse_unknown(batch->engine, "project", name, op_project_at, "project add %s", err);
-    batch->makes_default = true;
-    return 0;
+    if (!s->project_row)
+        batch->makes_default = true;
+    return engine_check_worktrees(batch->engine, name, err);
 }
 
 static int check_names(const struct batch *batch, const struct submission *s, struct error *err) {
@@ -377,8 +389,6 @@ static int submission_check(struct batch *batch, struct submission *s, struct er
         s->workspace = engine_task_folder(batch->engine, s->project, s->agent, s->cwd);
     if (s->workspace)
         r = check_pool(config, s->project, s->workspace, err);
-    if (r == 0)
-        r = engine_check_worktrees(batch->engine, s->project, err);
     if (r == 0)
         r = submission_check_merge(config, s->project, s->merge, s->base_branch, err);
     return r < 0 ? r : check_prefix(batch, s, err);

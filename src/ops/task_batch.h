@@ -55,6 +55,8 @@ struct batch {
     bool partial;     /* add as many as `room` allows, and defer the others */
     amount room;
     bool makes_default; /* one is for the project "default", which does not exist yet */
+    const struct submission *executor_of; /* the last one whose executor was looked up; or NULL */
+    const char *executor;                 /* for its project and agent */
     struct id_map names;
     struct id_map externals; /* of numbered submissions, by project and external id */
 };

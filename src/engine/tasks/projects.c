@@ -75,10 +75,13 @@ struct engine_project *project_of_task(const struct engine *e, task_id task) {
 
 const char *engine_task_id(const struct engine *e, task_id task, char buf[ENGINE_ID_MAX]) {
     const struct engine_project *project = project_of_task(e, task);
+    char number[NUMBER_TEXT_MAX];
+    const char *digits = number_text((int64_t)task, number);
+    size_t length = project ? strnlen(project->prefix, ENGINE_ID_MAX - NUMBER_TEXT_MAX - 1) : 0;
     if (project)
-        snprintf(buf, ENGINE_ID_MAX, "%s-%" PRIu64, project->prefix, task);
-    else
-        snprintf(buf, ENGINE_ID_MAX, "#%" PRIu64, task);
+        memcpy(buf, project->prefix, length);
+    buf[length++] = project ? '-' : '#';
+    memcpy(buf + length, digits, strlen(digits) + 1);
     return buf;
 }
 
