@@ -89,6 +89,49 @@ const char *change_value(struct op_call *call, const json_t *value) {
     return arena_strdup(op_arena(call), text);
 }
 
+const char *section_key(struct op_call *call, const char *pattern, const char *name,
+                        const char *own) {
+    return arena_printf(op_arena(call), "%.*s%s.%s", (int)(strchr(pattern, '.') - pattern) + 1,
+                        pattern, name, own);
+}
+
+size_t section_changes(struct op_call *call, const char *pattern, const char *name,
+                       bool empty_removes, struct config_change **ret_items) {
+    const char *own;
+    json_t *value;
+    size_t count = 0;
+    *ret_items =
+        arena_alloc(op_arena(call), (json_object_size(call->params) + 1) * sizeof(**ret_items));
+    json_object_foreach(call->params, own, value) {
+        const struct op_param *p = op_find_param(call->op, own);
+        if (!p || p->type != OP_SETTINGS)
+            continue;
+        const char *text = change_value(call, value);
+        (*ret_items)[count++] =
+            (struct config_change){ .key = section_key(call, pattern, name, own),
+                                    .value = empty_removes && !*text ? NULL : text };
+    }
+    return count;
+}
+
+size_t section_removal(struct op_call *call, const char *pattern, const char *name,
+                       struct config_change **ret_items) {
+    size_t count = 0;
+    *ret_items = arena_alloc(op_arena(call), (settings_count + 1) * sizeof(**ret_items));
+    for (size_t i = 0; i < settings_count; i++) {
+        const char *key = settings[i].key;
+        if (strncmp(key, pattern, strlen(pattern)) == 0
+            && config_is_set(engine_config(call->engine), key, name))
+            (*ret_items)[count++] =
+                (struct config_change){ .key = section_key(call, pattern, name,
+                                                           key + strlen(pattern)) };
+    }
+    const char *section = arena_printf(op_arena(call), "%.*s%s",
+                                       (int)(strchr(pattern, '.') - pattern) + 1, pattern, name);
+    (*ret_items)[count++] = (struct config_change){ .key = section, .is_section = true };
+    return count;
+}
+
 int change_prepare_params(struct op_call *call, struct change *ret) {
     const json_t *set = op_json(call, "set"), *unset = op_json(call, "unset");
     size_t count = 0, most = json_object_size(set) + json_array_size(unset);

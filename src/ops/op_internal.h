@@ -198,4 +198,16 @@ int change_prepare_params(struct op_call *call, struct change *ret);
 /* A parameter of type OP_VALUE in configuration syntax; in the arena. NULL: not given. */
 const char *change_value(struct op_call *call, const json_t *value);
 
+/* A named section, such as projects.NAME: pattern "projects.P." Keys and items are in the arena. */
+const char *section_key(struct op_call *call, const char *pattern, const char *name,
+                        const char *own);
+/* The parameters of type OP_SETTINGS as changes of the section. `empty_removes`: an empty text
+ * removes its setting. */
+size_t section_changes(struct op_call *call, const char *pattern, const char *name,
+                       bool empty_removes, struct config_change **ret_items);
+/* Removes every setting of the section, then the section. The editor refuses a name with a dot that
+ * reads as another key. */
+size_t section_removal(struct op_call *call, const char *pattern, const char *name,
+                       struct config_change **ret_items);
+
 extern const struct op op_task_cancel; /* op_actions.c: may have to say when it takes effect */

@@ -42,29 +42,6 @@ static int run_show(struct op_call *call) {
 
 #define PROJECT_SETTINGS "projects.P."
 
-/* "projects.NAME.OWN", or "projects.NAME" if `own` is NULL; in the arena. */
-static const char *project_key(struct op_call *call, const char *name, const char *own) {
-    _cleanup_(freep) char *key = xasprintf("projects.%s%s%s", name, own ? "." : "", own ? own : "");
-    return arena_strdup(op_arena(call), key);
-}
-
-/* Parameters that are project settings become changes of projects.NAME.*; parameters of the
- * operation itself (`prefix`) do not. */
-static size_t collect(struct op_call *call, const char *name, struct config_change **ret_items) {
-    const char *own;
-    json_t *value;
-    size_t count = 0;
-    *ret_items =
-        arena_alloc(op_arena(call), (json_object_size(call->params) + 1) * sizeof(**ret_items));
-    json_object_foreach(call->params, own, value) {
-        const struct op_param *p = op_find_param(call->op, own);
-        if (p && p->type == OP_SETTINGS)
-            (*ret_items)[count++] = (struct config_change){ .key = project_key(call, name, own),
-                                                            .value = change_value(call, value) };
-    }
-    return count;
-}
-
 /* A missing folder would otherwise be found only at launch. "": removes the folder. */
 static int check_path(struct op_call *call) {
     const char *path = op_text(call, "path");
@@ -97,7 +74,7 @@ static int run_change(struct op_call *call) {
         return op_fail(call, -EEXIST, "project '%s' is there already", utf8_quote(name).text);
     if (!adds && !op_project(call, name))
         return call->err.code;
-    size_t count = collect(call, name, &items);
+    size_t count = section_changes(call, PROJECT_SETTINGS, name, false, &items);
     if (!adds && count == 0)
         return op_fail(call, -EINVAL, "nothing to change: give a setting, such as weight");
     int r = check_path(call);
@@ -111,26 +88,6 @@ static int run_change(struct op_call *call) {
 }
 
 /* --- deleting -------------------------------------------------------------------------------- */
-
-/* Removes every setting under projects.NAME, then the section. The editor refuses a name with a dot
- * that reads as another key. */
-static size_t collect_section(struct op_call *call, const char *name,
-                              struct config_change **ret_items) {
-    size_t count = 0;
-    *ret_items = arena_alloc(op_arena(call), (settings_count + 1) * sizeof(**ret_items));
-    for (size_t i = 0; i < settings_count; i++) {
-        const char *pattern = settings[i].key;
-        if (strncmp(pattern, PROJECT_SETTINGS, strlen(PROJECT_SETTINGS)) == 0
-            && config_is_set(engine_config(call->engine), pattern, name))
-            (*ret_items)[count++] =
-                (struct config_change){ .key = project_key(call, name,
-                                                           pattern + strlen(PROJECT_SETTINGS)) };
-    }
-    if (config_has_project(engine_config(call->engine), name))
-        (*ret_items)[count++] =
-            (struct config_change){ .key = project_key(call, name, NULL), .is_section = true };
-    return count;
-}
 
 /* Counts unfinished tasks; `cancel`: cancels them. Walks all task numbers, once in the life of a
  * project. */
@@ -165,7 +122,9 @@ static int run_delete(struct op_call *call) {
             call, -EBUSY,
             "project '%s' has %zu unfinished task%s: wait for them, or cancel them with --cancel",
             utf8_quote(name).text, unfinished, unfinished == 1 ? "" : "s");
-    size_t count = collect_section(call, name, &items);
+    size_t count = config_has_project(engine_config(call->engine), name)
+                       ? section_removal(call, PROJECT_SETTINGS, name, &items)
+                       : 0;
     int r = count > 0 ? change_prepare(call, items, count, &change) : 0;
     if (r == 0 && count > 0 && config_has_project(change.config, name))
         r = op_fail(call, -EINVAL,

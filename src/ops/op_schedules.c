@@ -165,29 +165,6 @@ static int run_next(struct op_call *call) {
 
 /* --- changing -------------------------------------------------------------------------------- */
 
-/* "schedules.NAME.OWN", or "schedules.NAME" if `own` is NULL; in the arena. */
-static const char *schedule_key(struct op_call *call, const char *name, const char *own) {
-    return arena_printf(op_arena(call), "schedules.%s%s%s", name, own ? "." : "", own ? own : "");
-}
-
-/* An empty text removes a setting. */
-static size_t collect(struct op_call *call, const char *name, struct config_change **ret_items) {
-    const char *own;
-    json_t *value;
-    size_t count = 0;
-    *ret_items =
-        arena_alloc(op_arena(call), (json_object_size(call->params) + 1) * sizeof(**ret_items));
-    json_object_foreach(call->params, own, value) {
-        const struct op_param *p = op_find_param(call->op, own);
-        if (!p || p->type != OP_SETTINGS)
-            continue;
-        const char *text = change_value(call, value);
-        (*ret_items)[count++] = (struct config_change){ .key = schedule_key(call, name, own),
-                                                        .value = *text ? text : NULL };
-    }
-    return count;
-}
-
 extern const struct op op_schedule_add;
 
 /* A due time would find it later, and raise an alert. */
@@ -258,7 +235,7 @@ static int run_change(struct op_call *call) {
     if (adds && config_has_schedule(engine_config(call->engine), name))
         return op_fail(call, -EEXIST, "schedule '%s' already exists", utf8_quote(name).text);
     int r = adds ? 0 : find(call, &s);
-    size_t count = r == 0 ? collect(call, name, &items) : 0;
+    size_t count = r == 0 ? section_changes(call, SCHEDULE_SETTINGS, name, true, &items) : 0;
     if (r == 0 && count == 0)
         r = op_fail(call, -EINVAL, "nothing to change: give a setting, such as cron");
     if (r == 0)
@@ -279,7 +256,8 @@ static int set_paused(struct op_call *call, bool paused) {
     int r = find(call, &s);
     if (r < 0 || s.paused == paused)
         return r;
-    struct config_change item = { .key = schedule_key(call, op_text(call, "name"), "paused"),
+    struct config_change item = { .key = section_key(call, SCHEDULE_SETTINGS, op_text(call, "name"),
+                                                     "paused"),
                                   .value = paused ? "true" : "false" };
     r = change_prepare(call, &item, 1, &change);
     return r < 0 ? r : change_apply(call, &change);
@@ -333,20 +311,8 @@ static int run_remove(struct op_call *call) {
     if (r < 0)
         return r;
     const char *name = op_keep(call, op_text(call, "name"));
-    const struct config *config = engine_config(call->engine);
-    struct config_change *items =
-        arena_alloc(op_arena(call), (settings_count + 1) * sizeof(*items));
-    size_t count = 0;
-    for (size_t i = 0; i < settings_count; i++) {
-        const char *pattern = settings[i].key;
-        if (strncmp(pattern, SCHEDULE_SETTINGS, strlen(SCHEDULE_SETTINGS)) == 0
-            && config_is_set(config, pattern, name))
-            items[count++] =
-                (struct config_change){ .key = schedule_key(call, name,
-                                                            pattern + strlen(SCHEDULE_SETTINGS)) };
-    }
-    items[count++] =
-        (struct config_change){ .key = schedule_key(call, name, NULL), .is_section = true };
+    struct config_change *items = NULL;
+    size_t count = section_removal(call, SCHEDULE_SETTINGS, name, &items);
     r = change_prepare(call, items, count, &change);
     if (r == 0 && config_has_schedule(change.config, name))
         r = op_fail(call, -EINVAL,
