@@ -45,9 +45,11 @@ static void put_text(struct binder *b, const char *text, size_t size) {
 
 static void put_row(struct binder *b, const struct row_type *type, const void *row) {
     ROW_COLUMNS(c, type) {
-        if (!column_is_written(c))
+        if (c->type == COLUMN_NUMBER && !(c->flags & (COLUMN_DERIVED | COLUMN_OPTIONAL))) {
+            put_int(b, column_number(c, row)); /* most columns of a task */
+        } else if (!column_is_written(c)) {
             continue;
-        if (column_is_null(c, row)) {
+        } else if (column_is_null(c, row)) {
             put_text(b, NULL, 0);
         } else if (column_is_text(c)) {
             const char *text = column_text(c, row);
