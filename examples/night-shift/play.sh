@@ -38,9 +38,15 @@ is_quiet() {
     curl -s --unix-socket "$SLUICE_HOME/sluice.sock" http://sluice/metrics | grep -q '^sluice_probes_running 0'
 }
 
+knows() { # EPOCH
+    [ "$(sluice status --json | member now)" -ge $(($1 * 1000)) ]
+}
+
+# The daemon knows the time, and has decided what starts then, before is_quiet looks.
 set_clock() { # EPOCH
     echo $((($1 - $(date +%s)) * 1000)) >"$SLUICE_TEST_CLOCK/.ahead"
     mv "$SLUICE_TEST_CLOCK/.ahead" "$SLUICE_TEST_CLOCK/ahead"
+    until_true knows "$1"
 }
 
 # plan_window USED RESET: what the agent reports about the plan. Replaced as a whole: an agent may read it at any time.
