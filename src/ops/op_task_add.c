@@ -161,9 +161,14 @@ static int run(struct op_call *call) {
     a->batch.force = op_flag(call, "force");
     a->batch.draft = op_flag(call, "draft");
     a->batch.partial = op_flag(call, "partial");
+    a->batch.makes_group = op_flag(call, "new_group");
     int r = call->run.token[0] ? children_complete(call) : 0;
     if (r == 0 && call->run.token[0] && (a->batch.partial || op_flag(call, "dry_run")))
         r = op_fail(call, -EACCES, "'partial' and 'dry_run' are not for runs");
+    if (r == 0 && a->batch.makes_group && call->run.token[0])
+        r = op_fail(call, -EACCES, "'new_group': children of a run are in its own group");
+    if (r == 0 && a->batch.makes_group && op_text(call, "group"))
+        r = op_fail(call, -EINVAL, "'group' and 'new_group' cannot be used together");
     if (r < 0)
         return r;
     r = batch_read(&a->batch, json_object_get(call->params, "tasks"), op_text(call, OP_BODY),
@@ -263,6 +268,8 @@ const struct op op_task_add = {
                PARAM(TEXT, BODY, "group",
                      .text = "the group they belong to; made if there is none of this name",
                      .min = 1, .max = 128),
+               PARAM(BOOLEAN, BODY, "new_group",
+                     .text = "they belong to a new group, whose name is made up; not with `group`"),
                PARAM(BOOLEAN, BODY, "draft", .text = "all of them are drafts"),
                PARAM(BOOLEAN, BODY, "force",
                      .text = "lets a dependency be missing and a prefix be another project's"),

@@ -812,8 +812,9 @@ bool submission_has_limits(const struct engine_limits *limits) {
 
 int batch_add(struct batch *batch, const char *group, struct error *err) {
     struct engine *engine = batch->engine;
-    bool made = group && !engine_find_group(engine, group);
-    int r = group ? engine_open_group(engine, group, false, &batch->group, err) : 0;
+    bool unnamed = !group && batch->makes_group && batch->added > 0;
+    bool made = unnamed || (group && !engine_find_group(engine, group));
+    int r = group || unnamed ? engine_open_group(engine, group, false, &batch->group, err) : 0;
     for (size_t i = 0; batch->group && i < batch->count; i++)
         batch->entries[i].spec.group = batch->group;
     if (r == 0 && batch->makes_default)

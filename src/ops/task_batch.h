@@ -54,6 +54,7 @@ struct batch {
     bool keeps_links; /* the caller sets parents and dependencies after batch_check */
     bool partial;     /* add as many as `room` allows, and defer the others */
     amount room;
+    bool makes_group;   /* opens a group with a generated name, unless nothing is added */
     bool makes_default; /* one is for the project "default", which does not exist yet */
     const struct submission *executor_of; /* the last one whose executor was looked up; or NULL */
     const char *executor;                 /* for its project and agent */
@@ -71,7 +72,7 @@ int batch_check(struct batch *batch, struct error *err);
 /* The submission that this number is assigned to, or NULL. */
 const struct submission *batch_entry_of(const struct batch *batch, task_id task);
 /* Adds the new tasks, all or none, with their budgets; first the project "default" and the group
- * (NULL: none is named) if they do not exist. */
+ * (NULL: none is named; see makes_group) if they do not exist. */
 int batch_add(struct batch *batch, const char *group, struct error *err);
 /* `word`: the member `on_budget`; or NULL. */
 enum engine_on_budget submission_on_budget(const char *word);

@@ -69,6 +69,33 @@ TEST(f010_f115_a_batch_is_added_whole_or_not_at_all) {
     assert_memory_equal(&before, &after, sizeof(after));
 }
 
+TEST(a_batch_can_have_a_new_group_whose_name_is_made_up) {
+    _cleanup_(ops_close) struct ops o = { 0 };
+    ops_open(&o, OPS_MEMORY, NULL);
+    static const char two[] = "{\"new_group\":true,\"tasks\":[{\"argv\":[\"a\"],\"external_id\":"
+                              "\"x\"},{\"argv\":[\"b\"],\"external_id\":\"y\"}]}";
+    _cleanup_(reply_finish) struct reply r = add(&o, two);
+    assert_string_equal(reply_text(&r, "group"), "group-1");
+    _cleanup_(reply_finish) struct reply shown =
+        ops_ask(&o, "GET", "/v1/groups/group-1", NULL, NULL);
+    assert_int_equal(reply_int(&shown, "total"), 2);
+    /* Nothing is added, so there is no group. */
+    struct ops_trace before, after;
+    ops_trace(&o, &before);
+    _cleanup_(reply_finish) struct reply again = add(&o, two);
+    assert_true(reply_is_null(&again, "group"));
+    _cleanup_(reply_finish) struct reply refused =
+        add(&o, "{\"new_group\":true,\"tasks\":[{\"argv\":[\"a\"],\"agent\":\"clade\"}]}");
+    assert_int_equal(refused.status, 404);
+    _cleanup_(reply_finish) struct reply both =
+        add(&o, "{\"new_group\":true,\"group\":\"g\",\"tasks\":[{\"argv\":[\"a\"]}]}");
+    assert_int_equal(both.status, 400);
+    assert_string_equal(reply_text(&both, "error.message"),
+                        "'group' and 'new_group' cannot be used together");
+    ops_trace(&o, &after);
+    assert_memory_equal(&before, &after, sizeof(after));
+}
+
 TEST(f019_dependencies_are_trimmed_split_and_each_once) {
     _cleanup_(ops_close) struct ops o = { 0 };
     ops_open(&o, OPS_MEMORY, NULL);

@@ -285,6 +285,8 @@ TEST(what_a_run_may_not_choose_is_refused) {
     refused(&o, task, "/v1/tasks", body, "'force'");
     (void)snprintf(body, sizeof(body), "{\"group\":\"night\",\"tasks\":%s}", one);
     refused(&o, task, "/v1/tasks", body, "'group'");
+    (void)snprintf(body, sizeof(body), "{\"new_group\":true,\"tasks\":%s}", one);
+    refused(&o, task, "/v1/tasks", body, "'new_group'");
     assert_int_equal(engine_last_task(o.engine), 2);
 }
 
