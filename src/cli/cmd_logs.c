@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/follow.h"
+#include "cli/logs_follow.h"
 #include "cli/request.h"
 #include "os/terminal.h"
 
@@ -17,6 +18,7 @@
 
 struct logs {
     const struct cmd_call *call;
+    const char *task; /* its id; borrowed */
     struct follow follow;
     struct request req;
     int64_t attempt; /* 0: the latest */
@@ -35,7 +37,7 @@ static void logs_finish(struct logs *l) {
 static void add_log(struct logs *l, const char *name, FILE *to) {
     l->follow.logs[l->follow.log_count++] = (struct log_stream){
         .name = name,
-        .to = to,
+        .to = l->call->json ? NULL : to,
         .raw = cmd_has(l->call, "raw"),
         .text = !cmd_has(l->call, "raw") && !l->call->json,
     };
@@ -126,6 +128,11 @@ static int seek_tail(struct log_stream *log, int64_t lines, struct error *err) {
 
 /* --- running --------------------------------------------------------------------------------- */
 
+/* A run that is ordered but not running yet has nothing to show. */
+static int64_t last_attempt(const json_t *task) {
+    return get_int(task, "attempt", 0) - (int64_t)member_is(task, "state", "starting");
+}
+
 static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
     bool follows = cmd_has(l->call, "follow");
     if (follows && follow_connect(&l->follow, &l->err) < 0) {
@@ -133,20 +140,18 @@ static int wait_for_attempt(struct logs *l, int64_t *ret_attempt) {
         return request_failed(&l->req);
     }
     for (;;) {
-        if (request_try_task(&l->req, l->call->args[0]) != 0)
+        if (request_try_task(&l->req, l->task) != 0)
             return request_failed(&l->req);
-        /* A run that is ordered but not running yet has nothing to show. */
-        int64_t last = get_int(l->req.answer, "attempt", 0)
-                       - (int64_t)member_is(l->req.answer, "state", "starting");
+        int64_t last = last_attempt(l->req.answer);
         int64_t wanted = l->attempt > 0 ? l->attempt : last;
         if (wanted > 0 && wanted <= last) {
             *ret_attempt = wanted;
             return CMD_OK;
         }
         if (!follows && l->attempt > 0)
-            cmd_warn("'%s' has no attempt %" PRId64, l->call->args[0], l->attempt);
+            cmd_warn("'%s' has no attempt %" PRId64, l->task, l->attempt);
         else if (!follows)
-            cmd_warn("'%s' has not run yet; --follow waits for it", l->call->args[0]);
+            cmd_warn("'%s' has not run yet; --follow waits for it", l->task);
         if (!follows)
             return CMD_FAILED;
         int r = follow_wait(&l->follow, &l->err);
@@ -161,7 +166,7 @@ static int print_logs(struct logs *l, int64_t attempt) {
     struct follow *f = &l->follow;
     for (size_t i = 0; i < f->log_count; i++) {
         struct log_stream *log = &f->logs[i];
-        log->task = l->call->args[0];
+        log->task = l->task;
         log->attempt = (uint32_t)attempt;
         log->follow = cmd_has(l->call, "follow");
         int r = l->tail >= 0 ? seek_tail(log, l->tail, &l->err) : 0;
@@ -191,7 +196,7 @@ static int follow_logs(struct logs *l) {
 }
 
 static const char *message_of(struct logs *l, int64_t attempt) {
-    if (request_try_task(&l->req, l->call->args[0]) != 0)
+    if (request_try_task(&l->req, l->task) != 0)
         return NULL;
     EACH_ITEM(run, json_object_get(l->req.answer, "runs")) {
         if (get_int(run, "attempt", 0) == attempt)
@@ -203,24 +208,19 @@ static const char *message_of(struct logs *l, int64_t attempt) {
 /* A log that is missing here is not an empty one. */
 static int explain_missing(struct logs *l, int64_t attempt) {
     _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
-    request_path(&path, "/v1/tasks/", l->call->args[0], "/log");
+    request_path(&path, "/v1/tasks/", l->task, "/log");
     strbuf_printf(&path, "?attempt=%" PRId64, attempt);
     if (request_try_get(&l->req, strbuf_text(&path)) != 0
         && strstr(l->req.err.text, "retention.iterations")) /* the setting that deleted it */
         return cmd_fail(&l->req.err);
     const char *message = message_of(l, attempt);
-    cmd_warn("there is no log of attempt %" PRId64 " of '%s' here%s%s", attempt, l->call->args[0],
+    cmd_warn("there is no log of attempt %" PRId64 " of '%s' here%s%s", attempt, l->task,
              message ? ": " : "; it was removed, or is with the host that ran it",
              message ? message : "");
     return CMD_FAILED;
 }
 
-static int print_json(struct logs *l, int64_t attempt) {
-    struct log_stream *log = &l->follow.logs[0];
-    log->to = NULL;
-    int code = print_logs(l, attempt);
-    if (code != CMD_OK || l->missing)
-        return code != CMD_OK ? code : explain_missing(l, attempt);
+static json_t *text_of(const struct log_stream *log) {
     _cleanup_(strbuf_finish) struct strbuf safe = STRBUF_INIT;
     const char *text = strbuf_text(&log->kept);
     json_t *value = json_stringn(text, log->kept.length);
@@ -230,14 +230,22 @@ static int print_json(struct logs *l, int64_t attempt) {
         sanitizer_finish(&sanitizer, &safe);
         value = json_stringn(strbuf_text(&safe), safe.length);
     }
-    return output_json(json_pack("{s:s, s:I, s:s, s:I, s:o}", "task", l->call->args[0], "attempt",
+    return value;
+}
+
+static int print_json(struct logs *l, int64_t attempt) {
+    const struct log_stream *log = &l->follow.logs[0];
+    int code = print_logs(l, attempt);
+    if (code != CMD_OK || l->missing)
+        return code != CMD_OK ? code : explain_missing(l, attempt);
+    return output_json(json_pack("{s:s, s:I, s:s, s:I, s:o}", "task", l->task, "attempt",
                                  (json_int_t)attempt, "stream", log->name, "end",
-                                 (json_int_t)log->offset, "text", value));
+                                 (json_int_t)log->offset, "text", text_of(log)));
 }
 
 static bool has_bytes(const struct logs *l, int64_t attempt, const char *name) {
     struct log_stream end = {
-        .task = l->call->args[0], .attempt = (uint32_t)attempt, .name = name, .raw = true, .tail = 1
+        .task = l->task, .attempt = (uint32_t)attempt, .name = name, .raw = true, .tail = 1
     };
     struct error err = { 0 };
     bool some =
@@ -249,7 +257,7 @@ static bool has_bytes(const struct logs *l, int64_t attempt, const char *name) {
 /* Empty output looks like an error: usually the other log has the output, or it never ran. */
 static bool explain_nothing(struct logs *l, int64_t attempt, bool over) {
     const struct log_stream *log = &l->follow.logs[0];
-    const char *id = l->call->args[0];
+    const char *id = l->task;
     if (l->follow.log_count != 1 || log->received > 0 || l->tail == 0)
         return true;
     bool errors = strcmp(log->name, "err") == 0, checks = strcmp(log->name, "check") == 0;
@@ -271,37 +279,136 @@ static bool explain_nothing(struct logs *l, int64_t attempt, bool over) {
     return false;
 }
 
-static int cmd_logs_run(const struct cmd_call *call) {
-    _cleanup_(logs_finish) struct logs l = { .call = call };
-    follow_init(&l.follow, call->args[0]);
-    l.follow.reader_fd = STDOUT_FILENO;
+static int print_task(struct logs *l) {
+    const struct cmd_call *call = l->call;
     int64_t attempt = 0;
-    int code = read_call(&l);
-    if (code == CMD_OK)
-        code = request_check_name(call, call->args[0]);
-    if (code == CMD_OK)
-        code = request_open(&l.req, REQUEST_RUNNING);
-    if (code == CMD_OK)
-        code = wait_for_attempt(&l, &attempt);
+    int code = wait_for_attempt(l, &attempt);
     if (code != CMD_OK || attempt == 0)
         return code;
     if (call->json)
-        return print_json(&l, attempt);
-    code = print_logs(&l, attempt);
-    if (code != CMD_OK || l.missing)
-        return code != CMD_OK ? code : explain_missing(&l, attempt);
-    bool follows = cmd_has(call, "follow"), explained = explain_nothing(&l, attempt, !follows);
+        return print_json(l, attempt);
+    code = print_logs(l, attempt);
+    if (code != CMD_OK || l->missing)
+        return code != CMD_OK ? code : explain_missing(l, attempt);
+    bool follows = cmd_has(call, "follow"), explained = explain_nothing(l, attempt, !follows);
     if (follows)
-        code = follow_logs(&l);
+        code = follow_logs(l);
     if (follows && code == CMD_OK && !explained)
-        (void)explain_nothing(&l, attempt, true);
+        (void)explain_nothing(l, attempt, true);
     return code;
+}
+
+/* --- the tasks of a group --------------------------------------------------------------------- */
+
+/* "==> web-3 title <==", with the state of a task that is not done: its log may be incomplete. */
+static void print_header(const json_t *task, bool first, struct strbuf *out) {
+    const char *state = get_text(task, "state", "?");
+    bool is_done = strcmp(state, "done") == 0;
+    if (!first)
+        strbuf_putc(out, '\n');
+    cmd_put_line(out, "==> %s %s%s%s%s <==", get_text(task, "id", "?"), get_text(task, "title", ""),
+                 is_done ? "" : " (", is_done ? "" : state, is_done ? "" : ")");
+}
+
+/* Prepares the streams for another task. */
+static void restart_logs(struct logs *l, const json_t *task) {
+    l->task = get_text(task, "id", "?");
+    l->missing = false;
+    for (size_t i = 0; i < l->follow.log_count; i++) {
+        struct log_stream *log = &l->follow.logs[i];
+        log_stream_restart(log);
+        strbuf_clear(&log->kept);
+        log->leave = 0;
+        log->last = '\n';
+    }
+}
+
+static int print_member(struct logs *l, const json_t *task, bool first) {
+    struct strbuf out = STRBUF_INIT;
+    int64_t attempt = last_attempt(task);
+    restart_logs(l, task);
+    print_header(task, first, &out);
+    output_finish(&out);
+    int code = attempt > 0 ? print_logs(l, attempt) : CMD_OK;
+    if (l->follow.logs[0].last != '\n')
+        (void)putc('\n', stdout);
+    return code == CMD_OK && l->missing ? explain_missing(l, attempt) : code;
+}
+
+static int add_member(struct logs *l, const json_t *task, json_t *all) {
+    const struct log_stream *log = &l->follow.logs[0];
+    int64_t attempt = last_attempt(task);
+    restart_logs(l, task);
+    int code = attempt > 0 ? print_logs(l, attempt) : CMD_OK;
+    bool is_there = code == CMD_OK && attempt > 0 && !l->missing;
+    json_t *entry = json_pack("{s:s, s:O*, s:O*, s:s}", "task", l->task, "title",
+                              json_object_get(task, "title"), "state",
+                              json_object_get(task, "state"), "stream", log->name);
+    json_object_set_new(entry, "attempt", attempt > 0 ? json_integer(attempt) : json_null());
+    json_object_set_new(entry, "end",
+                        is_there ? json_integer((json_int_t)log->offset) : json_null());
+    json_object_set_new(entry, "text", is_there ? text_of(log) : json_null());
+    json_array_append_new(all, entry);
+    return code == CMD_OK && l->missing ? explain_missing(l, attempt) : code;
+}
+
+static int print_group(struct logs *l, const char *group) {
+    json_auto_t *tasks = json_array(), *all = json_array();
+    int result = request_group(&l->req, group, tasks);
+    bool first = true;
+    if (result != CMD_OK)
+        return result;
+    EACH_ITEM(task, tasks) {
+        int code = l->call->json ? add_member(l, task, all) : print_member(l, task, first);
+        if (code == CMD_NO_DAEMON)
+            return code;
+        result = code != CMD_OK ? code : result; /* the others are printed all the same */
+        first = false;
+    }
+    if (l->call->json)
+        (void)output_json(json_pack("{s:s, s:O}", "group", group, "logs", all));
+    else if (first)
+        cmd_warn("group '%s' has no tasks", group);
+    return result;
+}
+
+static int check_source(const struct logs *l) {
+    const struct cmd_call *call = l->call;
+    bool by_group = cmd_has(call, "group");
+    if (by_group && call->arg_count > 0)
+        return cmd_usage_error(call->cmd, "'%s' and '--group' cannot be used together",
+                               call->args[0]);
+    if (!by_group && call->arg_count == 0)
+        return cmd_usage_error(call->cmd, "'logs' needs the ID of a task, or --group NAME");
+    if (by_group && cmd_has(call, "attempt"))
+        return cmd_usage_error(call->cmd, "'--attempt' and '--group' cannot be used together");
+    if (by_group && cmd_has(call, "follow") && (cmd_has(call, "tail") || cmd_has(call, "both")))
+        return cmd_usage_error(call->cmd, "'--%s' cannot be used with '--follow' and '--group'",
+                               cmd_has(call, "tail") ? "tail" : "both");
+    return request_check_name(call, by_group ? cmd_value(call, "group") : call->args[0]);
+}
+
+static int cmd_logs_run(const struct cmd_call *call) {
+    const char *group = cmd_value(call, "group");
+    _cleanup_(logs_finish) struct logs l = { .call = call, .task = group ? "" : call->args[0] };
+    follow_init(&l.follow, l.task);
+    l.follow.reader_fd = STDOUT_FILENO;
+    int code = check_source(&l);
+    if (code == CMD_OK)
+        code = read_call(&l);
+    if (code == CMD_OK)
+        code = request_open(&l.req, REQUEST_RUNNING);
+    if (code != CMD_OK || !group)
+        return code != CMD_OK ? code : print_task(&l);
+    return cmd_has(call, "follow") ? logs_follow_group(group, &l.follow.logs[0])
+                                   : print_group(&l, group);
 }
 
 const struct cmd cmd_logs = {
     "logs",
     .options =
-        CMD_OPTIONS({ "follow", 'f', NULL, "wait for its start, and go on until its end" },
+        CMD_OPTIONS({ "group", 'g', "NAME", "of all tasks of this group, in their order" },
+                    { "follow", 'f', NULL, "wait for its start, and go on until its end" },
                     { "err", 'e', NULL, "what it wrote on its standard error" },
                     { "check", 'c', NULL, "what its check commands wrote" },
                     { "prepare", 'p', NULL, "output of the command that prepares its worktree" },
@@ -309,5 +416,5 @@ const struct cmd cmd_logs = {
                     { "attempt", 'n', "N", "of this attempt; of the last one if not given" },
                     { "tail", 't', "N", "only the last N lines" },
                     { "raw", 0, NULL, "byte by byte: an agent's own events, terminal escapes" }),
-    .min_args = 1, .max_args = 1, .run = cmd_logs_run
+    .max_args = 1, .run = cmd_logs_run
 };

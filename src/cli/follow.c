@@ -15,6 +15,30 @@
 #include "os/clock.h"
 #include "os/terminal.h"
 
+#define LINE_MAX_BYTES 65536u /* a longer line is written in parts */
+
+static void write_line(struct log_stream *log, const char *line, size_t size) {
+    (void)fputs(log->prefix, log->to);
+    (void)!fwrite(line, 1, size, log->to);
+    (void)putc('\n', log->to);
+    (void)fflush(log->to);
+}
+
+/* Lines of several logs must not be mixed. */
+static void write_prefixed(struct log_stream *log, const char *bytes, size_t size) {
+    strbuf_add(&log->kept, bytes, size);
+    const char *at = strbuf_text(&log->kept), *end = at + log->kept.length, *stop;
+    for (; (stop = memchr(at, '\n', (size_t)(end - at))); at = stop + 1)
+        write_line(log, at, (size_t)(stop - at));
+    size_t left = (size_t)(end - at);
+    if (left >= LINE_MAX_BYTES) {
+        write_line(log, at, left);
+        left = 0;
+    }
+    memmove(log->kept.text, end - left, left);
+    strbuf_cut(&log->kept, left);
+}
+
 static void write_out(struct log_stream *log, const char *bytes, size_t size) {
     if (log->only_counts || size == 0)
         return;
@@ -22,8 +46,13 @@ static void write_out(struct log_stream *log, const char *bytes, size_t size) {
         strbuf_add(&log->kept, bytes, size);
         return;
     }
+    if (log->prefix) {
+        write_prefixed(log, bytes, size);
+        return;
+    }
     /* A failed write to stdout is reported at exit (output.h); to stderr it is ignored. */
     (void)!fwrite(bytes, 1, size, log->to);
+    log->last = bytes[size - 1];
     (void)fflush(log->to);
 }
 
@@ -129,6 +158,8 @@ int log_stream_pump(struct log_stream *log, struct error *err) {
         sanitizer_finish(&log->sanitizer, &safe);
         write_out(log, strbuf_text(&safe), safe.length);
     }
+    if (r == 0 && log->prefix && log->kept.length > 0)
+        write_out(log, "\n", 1);
     if (r <= 0)
         log_stream_close(log);
     return r;
@@ -208,10 +239,17 @@ int follow_connect(struct follow *f, struct error *err) {
 static int open_logs(struct follow *f, struct error *err) {
     f->logs_open = true;
     for (size_t i = 0; i < f->log_count; i++) {
-        int r = log_stream_begin(&f->logs[i], err);
+        int r = f->logs[i].task ? log_stream_begin(&f->logs[i], err) : 0;
         if (r < 0 && r != -ENODATA)
             return r;
     }
+    return 0;
+}
+
+static int not_if_stopping(struct follow *f, int r) {
+    if (!client_is_absent(r) && r != -ECONNRESET)
+        return r;
+    f->events = client_close(f->events); /* shutting down: follow_wait reconnects */
     return 0;
 }
 
@@ -224,11 +262,12 @@ int follow_attempt(struct follow *f, uint32_t attempt, struct error *err) {
         log_stream_restart(log);
     }
     f->attempt = attempt;
-    int r = open_logs(f, err);
-    if (!client_is_absent(r) && r != -ECONNRESET)
-        return r;
-    f->events = client_close(f->events); /* shutting down: follow_wait reconnects */
-    return 0;
+    return not_if_stopping(f, open_logs(f, err));
+}
+
+int follow_open_log(struct follow *f, struct log_stream *log, struct error *err) {
+    f->logs_open = true;
+    return not_if_stopping(f, log_stream_begin(log, err));
 }
 
 bool follow_has_logs(const struct follow *f) {
@@ -265,7 +304,8 @@ static int wait_signal(const struct follow *f, int timeout) {
 /* Until a daemon answers. 1: interrupted by a signal, or the reader closed. */
 static int reconnect(struct follow *f, struct error *err) {
     struct daemon_lost lost = { .since = clock_read_steady() };
-    _cleanup_(freep) char *continues = xasprintf("%s goes on", f->task);
+    _cleanup_(freep) char *continues =
+        f->task ? xasprintf("%s goes on", f->task) : xstrdup("the tasks go on");
     for (;;) {
         int r = follow_connect(f, err);
         if (r >= 0 && f->logs_open)
@@ -304,9 +344,17 @@ static void poll_all(const struct follow *f) {
     (void)poll(fds, 3 + f->log_count, -1);
 }
 
+static size_t count_open(const struct follow *f) {
+    size_t count = 0;
+    for (size_t i = 0; i < f->log_count; i++)
+        count += log_stream_is_open(&f->logs[i]);
+    return count;
+}
+
 int follow_wait(struct follow *f, struct error *err) {
     for (;;) {
         int seen = 0;
+        size_t before = count_open(f);
         int r = pump_all(f, err);
         if (r < 0 && r != -EINTR) {
             r = reconnect(f, err);
@@ -314,10 +362,10 @@ int follow_wait(struct follow *f, struct error *err) {
                 return r;
         }
         seen |= wait_signal(f, 0);
-        bool over = f->events && f->logs_open;
-        for (size_t i = 0; i < f->log_count; i++)
-            over = over && !log_stream_is_open(&f->logs[i]);
-        if (over) {
+        size_t open = count_open(f);
+        if (open < before)
+            seen |= FOLLOW_CLOSED;
+        if (f->events && f->logs_open && open == 0) {
             f->logs_open = false;
             seen |= FOLLOW_ENDED;
         }

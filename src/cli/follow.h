@@ -34,17 +34,19 @@
  * For agents that print events, `text` shows the transcript (agent/transcript.h): the daemon names
  * the adapter. Offsets refer to the log. */
 struct log_stream {
-    const char *task; /* its id; borrowed */
-    uint32_t attempt; /* 0: the latest, which begin fills in */
-    const char *name; /* "out", "err", "check" or "prepare" */
-    FILE *to;         /* NULL: into `kept` */
-    bool raw;         /* unchanged; else sanitized for a terminal */
-    bool text;        /* agent events as a transcript, even if `raw` */
-    bool follow;      /* until the run has ended */
-    uint64_t offset;  /* of the next byte */
-    uint64_t tail;    /* start this many bytes before the end; 0: at `offset` */
-    uint64_t leave;   /* lines to skip at the start of a transcript */
-    bool only_counts; /* prints nothing */
+    const char *task;   /* its id; borrowed */
+    uint32_t attempt;   /* 0: the latest, which begin fills in */
+    const char *name;   /* "out", "err", "check" or "prepare" */
+    FILE *to;           /* NULL: into `kept` */
+    bool raw;           /* unchanged; else sanitized for a terminal */
+    bool text;          /* agent events as a transcript, even if `raw` */
+    bool follow;        /* until the run has ended */
+    uint64_t offset;    /* of the next byte */
+    uint64_t tail;      /* start this many bytes before the end; 0: at `offset` */
+    uint64_t leave;     /* lines to skip at the start of a transcript */
+    bool only_counts;   /* prints nothing */
+    const char *prefix; /* before each line, which is written when it is complete; or NULL */
+    char last;          /* the last byte that was written to `to` */
 
     /* Private: */
     struct client *client; /* NULL: not begun, or ended */
@@ -79,7 +81,7 @@ int follow_note_event(void *ctx, const struct client_event *event);
 
 /* --- following -------------------------------------------------------------------------------- */
 
-#define FOLLOW_LOGS_MAX 2
+#define FOLLOW_LOGS_MAX 32
 
 /* Results of follow_wait. */
 enum {
@@ -87,13 +89,14 @@ enum {
     FOLLOW_ENDED = 1u << 1,  /* the logs of this attempt have ended */
     FOLLOW_SIGNAL = 1u << 2, /* `signal_fd` is readable */
     FOLLOW_UNREAD = 1u << 3, /* the reader of `reader_fd` has closed it */
+    FOLLOW_CLOSED = 1u << 4, /* at least one log has ended */
 };
 
 struct follow {
-    const char *task;                        /* its id; borrowed */
+    const char *task;                        /* its id; borrowed. NULL: events of all tasks */
     struct log_stream logs[FOLLOW_LOGS_MAX]; /* the caller sets name, to and raw */
-    size_t log_count;
-    int signal_fd;    /* also watched; -1: none */
+    size_t log_count;                        /* one without a task is not in use */
+    int signal_fd;                           /* also watched; -1: none */
     int reader_fd;    /* closing of its other end is also watched; -1: none */
     uint32_t attempt; /* whose logs are followed; 0: none yet */
 
@@ -109,6 +112,9 @@ void follow_finish(struct follow *f);
 int follow_connect(struct follow *f, struct error *err);
 /* Opens the logs of an attempt from their start. */
 int follow_attempt(struct follow *f, uint32_t attempt, struct error *err);
+/* Opens the log that the caller has prepared. -ENODATA: it does not exist. If the daemon is shutting
+ * down, follow_wait opens it. */
+int follow_open_log(struct follow *f, struct log_stream *log, struct error *err);
 bool follow_has_logs(const struct follow *f);
 /* Waits for any event. Returns the bits above, or <0 on a permanent failure. */
 int follow_wait(struct follow *f, struct error *err);

@@ -232,14 +232,14 @@ void request_append(void *array, const json_t *item) {
     json_array_append(array, (json_t *)(uintptr_t)item);
 }
 
-int request_pages(struct request *req, const char *path, size_t most, request_each each,
-                  void *ctx) {
+static int read_pages(struct request *req, const char *path, size_t most, request_each each,
+                      void *ctx) {
     _cleanup_(strbuf_finish) struct strbuf page = STRBUF_INIT;
     strbuf_puts(&page, path);
     for (size_t seen = 0; seen < most;) {
-        int code = request_get(req, strbuf_text(&page));
-        if (code != CMD_OK)
-            return code;
+        int r = request_try_get(req, strbuf_text(&page));
+        if (r != 0)
+            return r;
         EACH_ITEM(item, json_object_get(req->answer, "items")) {
             if (seen++ < most)
                 each(ctx, item);
@@ -251,7 +251,26 @@ int request_pages(struct request *req, const char *path, size_t most, request_ea
         strbuf_puts(&page, path);
         client_query(&page, "cursor", next);
     }
-    return CMD_OK;
+    return 0;
+}
+
+int request_pages(struct request *req, const char *path, size_t most, request_each each,
+                  void *ctx) {
+    int code = request_open(req, REQUEST_RUNNING);
+    return code != CMD_OK || read_pages(req, path, most, each, ctx) == 0 ? code
+                                                                         : request_failed(req);
+}
+
+int request_try_group(struct request *req, const char *group, json_t *tasks) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    strbuf_puts(&path, "/v1/tasks?limit=1000&state=all&order=old");
+    client_query(&path, "group", group);
+    return read_pages(req, strbuf_text(&path), SIZE_MAX, request_append, tasks);
+}
+
+int request_group(struct request *req, const char *group, json_t *tasks) {
+    int code = request_open(req, REQUEST_RUNNING);
+    return code != CMD_OK || request_try_group(req, group, tasks) == 0 ? code : request_failed(req);
 }
 
 const json_t *request_items(const struct request *req) {

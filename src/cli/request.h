@@ -110,5 +110,10 @@ typedef void (*request_each)(void *ctx, const json_t *item);
 int request_pages(struct request *req, const char *path, size_t most, request_each each, void *ctx);
 void request_append(void *array, const json_t *item); /* collects all items */
 
+/* Appends all tasks of a group, as GET /v1/tasks has them, in the order of submission. */
+int request_group(struct request *req, const char *group, json_t *tasks);
+int request_try_group(struct request *req, const char *group,
+                      json_t *tasks); /* as request_try_get */
+
 /* The list of the last answer, either top-level or in "items". */
 const json_t *request_items(const struct request *req);

@@ -130,6 +130,38 @@ done
 run sluice logs --check "$id"
 exits 0 'of checks that there were none'
 
+# The tasks of a group, in the order of submission; tests/daemon/test_lists.sh has more.
+add --group two --title first -- sh -c 'echo 1; echo wrong >&2'
+first=$id
+add --group two --title second -- printf 2
+second=$id
+ends "$first"
+ends "$second"
+becomes "$second" 'done'
+becomes "$first" 'done'
+run sluice logs --group two
+prints "==> $first first <==
+1
+
+==> $second second <==
+2" '--group: each with a header'
+run sluice logs --err --group two
+prints "==> $first first <==
+wrong
+
+==> $second second <==" '--group: the chosen log of each'
+run sluice logs --json --group two
+prints "{\"group\":\"two\",\"logs\":[{\"task\":\"$first\",\"title\":\"first\",\"state\":\"done\",\"stream\":\"out\",\"attempt\":1,\"end\":2,\"text\":\"1\\n\"},\
+{\"task\":\"$second\",\"title\":\"second\",\"state\":\"done\",\"stream\":\"out\",\"attempt\":1,\"end\":1,\"text\":\"2\"}]}" '--group as JSON'
+run sluice logs --follow --group two
+sort out >lines
+printf '%s\n' "$first: 1" "$second: 2" | sort >want
+compare want lines '--follow --group: the id of the task before each line'
+rm -r "$home/runs/$first"
+run sluice logs --group two
+exits 1 '--group: a log that is gone: exit code'
+rule '--group: a log that is gone: the others are printed' grep -qx 2 out
+
 bad() { # MESSAGE ARGS...
     want=$1
     shift
@@ -138,7 +170,7 @@ bad() { # MESSAGE ARGS...
     grep -qF -e "sluice: $want" err && [ ! -s out ]
     report $? "logs $*"
 }
-bad "'logs' needs 1 argument"
+bad "'logs' needs the ID of a task, or --group NAME"
 bad "only one of '--err', '--check', '--prepare' and '--both' can be used" --err --both x
 bad "only one of '--err', '--check', '--prepare' and '--both' can be used" --check --prepare x
 bad "option '--attempt': expected a whole number from 1 on, got '0'" --attempt 0 x

@@ -49,6 +49,16 @@ timeout "$patience" sh -c 'echo >go'
 rule 'it is told when the task ends' wait $waiter
 rule 'and says so' [ "$(cat waited)" = "$slow is done" ]
 
+add --group two -- true
+first=$id
+add --group two -- true
+run sluice wait --group two
+exits 0 'a group: exit code'
+prints "$first is done
+$id is done" 'a group: each of its tasks'
+run sluice wait --group nothing
+exits 1 'no such group: exit code'
+
 run sluice wait nothing-99
 exits 1 'no such task: exit code'
 [ "$(wc -l <err)" = 1 ] && [ ! -s out ]
