@@ -166,8 +166,8 @@ extern const char cmd_exits[]; /* shared by all commands */
 void cmd_print_help(const struct cmd *cmd, struct strbuf *out);
 
 /* Parses the words after the command's name: --name VALUE, --name=VALUE, -x VALUE, -xVALUE,
- * switches as -xy, options and arguments mixed; after `--` everything is an argument; so is `-`
- * alone. 0, or -EINVAL with a message. The call borrows the words; end it with options_finish. */
+ * switches as -xy, options and arguments mixed; after `--`, and after the `:::` of a list of inputs
+ * (cli/inputs.h), everything is an argument; so is `-` alone. 0, or -EINVAL with a message. The call borrows the words; end it with options_finish. */
 int options_parse(const struct cmd *cmd, int count, char **words, struct cmd_call *ret_call,
                   struct error *err);
 void options_finish(struct cmd_call *call);

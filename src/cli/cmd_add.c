@@ -1,4 +1,5 @@
-/* cmd_add.c: submits one task from the options, or the tasks of a file or formula.
+/* cmd_add.c: submits one task from the options, one per input of a list, or the tasks of a file or
+ * formula.
  *
  * The answer comes when the tasks are on disk. A file is added completely or not at all. Paths and
  * variables are resolved here, because the daemon has another working directory and environment. */
@@ -212,50 +213,6 @@ int submit_task(const struct cmd_call *call, json_t **ret_task, struct error *er
     return 0;
 }
 
-DEFINE_FREEP(struct config, config_free);
-
-json_t *agent_warning_names(const json_t *tasks) {
-    json_t *names = json_object();
-    EACH_ITEM(task, tasks) {
-        const char *agent = get_text(task, "agent", NULL), *box = get_text(task, "sandbox", NULL);
-        if (agent && !json_object_get(names, agent))
-            json_object_set_new(names, agent, box ? json_text(box) : json_null());
-    }
-    return names;
-}
-
-/* Silent if the daemon does not know the agent: it has refused the task. */
-static void warn_of_agent(const struct home *home, const json_t *items, bool box, const char *agent,
-                          const char *sandbox) {
-    _cleanup_(config_freep) struct config *config = config_new();
-    _cleanup_(strbuf_finish) struct strbuf problem = STRBUF_INIT, fix = STRBUF_INIT;
-    const json_t *found = preflight_find_listed(items, agent);
-    struct preflight p;
-    (void)config_read_file(config, home->config_file, NULL);
-    _cleanup_(freep) char *key = xasprintf("agents.%s.sandbox", agent);
-    if (sandbox)
-        (void)config_set(config, key, sandbox, "sandbox", NULL);
-    preflight_check(&p, agent, config, found, box);
-    if (found && preflight_problem(&p, &problem, &fix))
-        cmd_warn("agent '%s': %s; %s", agent, strbuf_text(&problem), strbuf_text(&fix));
-    preflight_finish(&p);
-}
-
-void agent_warning_print(struct request *req, json_t *names) {
-    _cleanup_(home_finish) struct home home = { 0 };
-    bool silent = json_object_size(names) == 0 || getenv("SLUICE_TASK") || daemon_has_peers()
-                  || home_find(&home, NULL) < 0;
-    bool box = true;
-    if (!silent && request_try_get(req, "/v1/status") == 0)
-        box =
-            strcmp(get_text(json_object_get(req->answer, "sandbox"), "auto", "none"), "none") != 0;
-    if (!silent && request_try_get(req, "/v1/agents") == 0)
-        EACH_MEMBER(agent, sandbox, names) {
-            warn_of_agent(&home, request_items(req), box, agent, json_string_value(sandbox));
-        }
-    json_decref(names);
-}
-
 /* `source`: "file" or "formula". `but`: a task option that is allowed with it; or NULL. */
 static int check_alone(const struct cmd_call *call, const char *source, const char *but) {
     for (const struct cmd_option *o = call->cmd->options; o->name; o++)
@@ -264,56 +221,28 @@ static int check_alone(const struct cmd_call *call, const char *source, const ch
                                    o->name, source);
     if (call->arg_count > 0)
         return cmd_usage_error(call->cmd, "'%s' does not go with --%s", call->args[0], source);
+    if (submit_has_lists(call))
+        return cmd_usage_error(call->cmd, "lists of inputs do not go with --%s", source);
     return CMD_OK;
 }
 
-static void print_task_line(const json_t *task, struct strbuf *out) {
-    const char *result = get_text(task, "result", "queued"), *name = get_text(task, "name", NULL);
-    int64_t position = get_int(task, "queue_position", 0);
-    _cleanup_(strbuf_finish) struct strbuf more = STRBUF_INIT;
-    if (get_true(task, "already"))
-        strbuf_printf(&more, ": %s", get_text(task, "state", "?"));
-    else if (strcmp(result, "queued") == 0 && position > 0)
-        strbuf_printf(&more, ", position %lld", (long long)position);
-    if (name)
-        strbuf_printf(&more, " (%s)", name);
-    cmd_put_line(out, "%s %s%s", get_text(task, "id", "?"), result, strbuf_text(&more));
+/* For submit.locate. */
+static void locate_in_file(const void *file, size_t index, struct error *err) {
+    (void)taskfile_locate(file, index, err);
 }
 
-/* Takes `body`. `file`, `formula`: source of the tasks, for error messages; or NULL. */
-static int send(const struct cmd_call *call, json_t *body, const struct taskfile *file,
-                const struct formula *formula) {
-    _cleanup_(request_finish) struct request req = { 0 };
-    int code = request_open(&req, REQUEST_START);
-    if (code != CMD_OK) {
+static void locate_in_formula(const void *formula, size_t index, struct error *err) {
+    (void)formula_locate(formula, index, err);
+}
+
+/* Takes `body`. */
+static int send_once(struct submit *submit, json_t *body) {
+    int code = submit_open(submit);
+    if (code == CMD_OK)
+        code = submit_send(submit, body);
+    else
         json_decref(body);
-        return code;
-    }
-    json_t *agents = agent_warning_names(json_object_get(body, "tasks"));
-    if (request_try_post(&req, body, "/v1/tasks") != 0) {
-        json_decref(agents);
-        if (file && req.index >= 0)
-            taskfile_locate(file, (size_t)req.index, &req.err);
-        if (formula && req.index >= 0)
-            formula_locate(formula, (size_t)req.index, &req.err);
-        /* An unknown name in a task is an error in the task. */
-        bool unknown = request_was_answered(&req) && req.err.code == -ENOENT;
-        code = request_refused(call, &req);
-        return unknown ? CMD_USAGE : code;
-    }
-    _cleanup_(output_finish) struct strbuf out = STRBUF_INIT;
-    EACH_ITEM(task, call->json ? NULL : json_object_get(req.answer, "tasks")) {
-        print_task_line(task, &out);
-        output_some(&out);
-    }
-    if (call->json)
-        (void)request_print(&req);
-    else if (get_text(req.answer, "warning", NULL))
-        cmd_warn("%s", get_text(req.answer, "warning", ""));
-    if (get_true(req.answer, "refused"))
-        code = CMD_REFUSED;
-    agent_warning_print(&req, agents);
-    return code;
+    return submit_end(submit, code);
 }
 
 static int add_formula(const struct cmd_call *call, const char *name) {
@@ -341,7 +270,8 @@ static int add_formula(const struct cmd_call *call, const char *name) {
             set_text(task, "project", cmd_value(call, "project"));
     }
     request_take_options(call, submit_batch_options, body);
-    return send(call, body, NULL, formula);
+    struct submit submit = { .call = call, .locate = locate_in_formula, .ctx = formula };
+    return send_once(&submit, body);
 }
 
 static int add_file(const struct cmd_call *call, const char *path) {
@@ -354,7 +284,8 @@ static int add_file(const struct cmd_call *call, const char *path) {
         return cmd_error(&err);
     json_t *body = taskfile_body(file);
     request_take_options(call, submit_batch_options, body);
-    return send(call, body, file, NULL);
+    struct submit submit = { .call = call, .locate = locate_in_file, .ctx = file };
+    return send_once(&submit, body);
 }
 
 static int cmd_add_run(const struct cmd_call *call) {
@@ -365,6 +296,8 @@ static int cmd_add_run(const struct cmd_call *call) {
         return cmd_usage_error(call->cmd, "option '--var' needs --formula");
     if (file)
         return add_file(call, file);
+    if (submit_has_lists(call))
+        return submit_lists(call);
     struct error err = { 0 };
     json_t *task = NULL;
     if (submit_task(call, &task, &err) < 0) {
@@ -377,7 +310,8 @@ static int cmd_add_run(const struct cmd_call *call) {
         cmd_warn("there is no folder '%s' yet: without it, it cannot start", folder);
     json_t *body = json_pack("{s:[o]}", "tasks", task);
     request_take_options(call, submit_batch_options, body);
-    return send(call, body, NULL, NULL);
+    struct submit submit = { .call = call };
+    return send_once(&submit, body);
 }
 
 static const struct cmd_option add_options[] = {
@@ -389,6 +323,9 @@ static const struct cmd_option add_options[] = {
     { "group", 'g', "NAME", "follow it together with others" },
     { "draft", 'D', NULL, "add it as a draft: it waits for 'sluice sling'" },
     { "force", 0, NULL, "add it although a guard says no" },
+    { "arg-file", 0, "FILE", "a list of inputs, one per line; - is stdin; repeatable" },
+    { "null", '0', NULL, "inputs in files are separated by NUL, not by line ends" },
+    { "dry-run", 'n', NULL, "print what would be added, and add nothing" },
     { NULL },
 };
 

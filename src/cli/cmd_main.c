@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "base/time_ms.h"
 #include "cli/cmd.h"
+#include "cli/inputs.h"
 #include "os/files.h"
 
 const char *cmd_name(const struct cmd *cmd) {
@@ -144,6 +145,11 @@ static bool is_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* From here on, every word is an argument. */
+static bool begins_args(const char *word) {
+    return strcmp(word, "--") == 0 || inputs_is_mark(word);
+}
+
 static int check_args(const struct cmd_call *call) {
     const struct cmd *cmd = call->cmd;
     if (call->arg_count < cmd->min_args)
@@ -171,7 +177,7 @@ static int run_command(const struct cmd *cmd, int count, char **words) {
         count--;
         words++;
     }
-    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
+    for (int i = 0; i < count && !begins_args(words[i]); i++)
         if (is_help(words[i]))
             return print_help(cmd);
     struct error err = { 0 };
@@ -298,6 +304,7 @@ int options_parse(const struct cmd *cmd, int count, char **words, struct cmd_cal
     int r = 0;
     for (; p.at < count && r == 0; p.at++) {
         const char *word = words[p.at];
+        only_args |= inputs_is_mark(word);
         if (only_args || word[0] != '-' || word[1] == '\0')
             call.args[call.arg_count++] = word;
         else if (strcmp(word, "--") == 0)

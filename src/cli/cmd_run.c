@@ -245,6 +245,10 @@ static void prepare_logs(struct run *run) {
 static int cmd_run_run(const struct cmd_call *call) {
     _cleanup_(run_finish) struct run run = { .call = call, .follow.signal_fd = -1 };
     json_t *task = NULL;
+    if (submit_has_lists(call))
+        return cmd_usage_error(call->cmd,
+                               "'run' follows one task; 'sluice add' takes lists of inputs (:::). "
+                               "For a command that has ::: itself, use sh -c");
     if (submit_task(call, &task, &run.err) < 0) {
         if (run.err.code == -EINVAL)
             return cmd_usage_error(call->cmd, "%s", run.err.text);

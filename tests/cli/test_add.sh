@@ -150,7 +150,7 @@ exits 2 'no such file'
 run sluice add -f tasks.yaml --kind x
 exits 2 'options of one task do not go with a file: exit code'
 says "sluice: option '--kind' does not go with --file: write it there
-usage: sluice add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE|--formula NAME" 'options of one task do not go with a file'
+usage: sluice add [OPTIONS] -- COMMAND...|--agent NAME PROMPT|--file FILE|--formula NAME [::: INPUT...]" 'options of one task do not go with a file'
 run sluice add -f tasks.yaml -- true
 exits 2 'nor does a command'
 
