@@ -38,11 +38,19 @@ void import_init(struct import *im, const struct cmd_call *call) {
     im->deferred = add_list(im, "deferred", json_array());
 }
 
+void import_init_counts(struct import *im) {
+    im->counts = add_list(im, "counts",
+                          json_pack("{s:i, s:i, s:i, s:i}", "updated", 0, "canceled", 0,
+                                    "changed_after_start", 0, "not_updated", 0));
+    im->places = json_array();
+}
+
 void import_finish(struct import *im) {
     json_decref(im->tasks);
     json_decref(im->sources);
     json_decref(im->report);
     json_decref(im->warning);
+    json_decref(im->places);
 }
 
 static void add_remark(json_t *list, const char *source, const char *member, const char *text) {
@@ -71,6 +79,10 @@ void import_add(struct import *im, const char *source, json_t *task) {
 void import_skip(struct import *im, const char *source, const char *why) {
     if (!is_state(im)) /* otherwise it is in the report */
         cmd_warn("%s skipped: %s", source, why);
+    import_leave_out(im, source, why);
+}
+
+void import_leave_out(struct import *im, const char *source, const char *why) {
     add_remark(im->skipped, source, "why", why);
 }
 
@@ -163,7 +175,9 @@ static int send_batch(struct import *im, struct request *req, size_t from, size_
             return refused(im, req);
         size_t wrong = (size_t)req->index;
         const char *source = json_string_value(json_array_get(im->sources, from + wrong));
-        (void)error_prefix(&req->err, "%.160s", source);
+        const char *place = json_string_value(json_array_get(im->places, from + wrong));
+        (void)error_prefix(&req->err, place ? "%.160s ('%.160s')" : "%.160s",
+                           place ? place : source, source);
         /* An unknown name in a task is an error in the task. */
         if (req->err.code == -ENOENT)
             req->err.code = -EINVAL;
@@ -174,6 +188,7 @@ static int send_batch(struct import *im, struct request *req, size_t from, size_
             unlink_refused(im, get_text(json_array_get(im->tasks, from + wrong), "name", ""));
         json_array_remove(im->tasks, from + wrong);
         json_array_remove(im->sources, from + wrong);
+        json_array_remove(im->places, from + wrong);
         --*to;
     }
     return CMD_OK;
@@ -185,9 +200,9 @@ static size_t batch_size(const struct import *im, size_t from) {
     /* Each request of a dry run would see the same free capacity. */
     if (cmd_has(im->call, "dry-run") || !skips_invalid(im))
         return count < BATCH_MAX ? count : BATCH_MAX;
-    if (!is_state(im))
-        return count < BATCH ? count : BATCH;
-    for (; n < count && n < BATCH_MAX && bytes < STATE_BYTES; n++)
+    /* Ids of trackers (17, WEB-17) may look like tasks of here: names of a batch come first. */
+    size_t most = is_state(im) || im->places ? BATCH_MAX : BATCH;
+    for (; n < count && n < most && bytes < STATE_BYTES; n++)
         bytes += json_dumpb(json_array_get(im->tasks, from + n), NULL, 0, JSON_COMPACT);
     return n;
 }
@@ -232,6 +247,19 @@ static void print_state(const struct import *im, struct strbuf *out) {
     }
 }
 
+/* "changed_after_start": 2 as ", 2 changed after start". */
+static void print_counts(const struct import *im, struct strbuf *out) {
+    bool dry = cmd_has(im->call, "dry-run");
+    EACH_MEMBER(what, count, im->counts) {
+        if (json_integer_value(count) == 0)
+            continue;
+        strbuf_printf(out, ", %" JSON_INTEGER_FORMAT " %s", json_integer_value(count),
+                      dry && word_in(what, "updated canceled") ? "would be " : "");
+        for (const char *at = what; *at; at++)
+            strbuf_putc(out, *at == '_' ? ' ' : *at);
+    }
+}
+
 static void print_text(const struct import *im, struct strbuf *out) {
     size_t added = 0, already = 0;
     bool dry = cmd_has(im->call, "dry-run");
@@ -262,14 +290,43 @@ static void print_text(const struct import *im, struct strbuf *out) {
                   json_array_size(im->refused));
     if (json_array_size(im->deferred) > 0)
         strbuf_printf(out, ", %zu deferred", json_array_size(im->deferred));
+    print_counts(im, out);
     strbuf_putc(out, '\n');
 }
 
+int import_submit(struct import *im) {
+    return json_array_size(im->tasks) > 0 ? send_all(im) : CMD_OK;
+}
+
 int import_send(struct import *im) {
+    return import_report(im, import_submit(im));
+}
+
+const json_t *import_known(struct request *req, json_t *cache, const char *project,
+                           const char *id) {
+    const json_t *known = json_object_get(cache, id);
+    if (!known) {
+        _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+        strbuf_puts(&path, "/v1/tasks?state=all&limit=1");
+        client_query(&path, "external_id", id);
+        client_query(&path, "project", project);
+        json_t *found = json_null();
+        if (request_try_get(req, strbuf_text(&path)) == 0) {
+            const json_t *task = json_array_get(json_object_get(req->answer, "items"), 0);
+            const char *name = get_text(task, "id", NULL), *dash = name ? strrchr(name, '-') : NULL;
+            if (name)
+                found = json_pack("{s:s, s:s+, s:s, s:I}", "id", name, "ref", "#",
+                                  dash ? dash + 1 : name, "state", get_text(task, "state", ""),
+                                  "attempt", (json_int_t)get_int(task, "attempt", 0));
+        }
+        json_object_set_new(cache, id, found);
+        known = json_object_get(cache, id);
+    }
+    return json_is_object(known) ? known : NULL;
+}
+
+int import_report(struct import *im, int code) {
     _cleanup_(strbuf_finish) struct strbuf out = STRBUF_INIT;
-    int code = CMD_OK;
-    if (json_array_size(im->tasks) > 0)
-        code = send_all(im);
     if (code != CMD_OK && json_array_size(im->done) + json_array_size(im->deferred) == 0)
         return code;
     if (im->call->json) {
@@ -893,5 +950,5 @@ int state_usage_error(const struct state *s, const char *what) {
 
 const struct cmd cmd_import = {
     "import", .subs = CMD_LIST(&import_agency, &import_agent_queue, &import_beads, &import_cards,
-                               &import_conductor, &import_gastown, &import_loopr)
+                               &import_command, &import_conductor, &import_gastown, &import_loopr)
 };

@@ -28,6 +28,8 @@ struct import {
     json_t *refused;         /* {"source","error"} */
     json_t *deferred;        /* {"source"}: the queue is full */
     json_t *warning;         /* the daemon's last one; or NULL */
+    json_t *counts; /* of an import that changes tasks, WORD: number; in `report`; or NULL */
+    json_t *places; /* where each task is in the input ("line 3"), for errors; or NULL */
     /* For the state of another scheduler; else NULL, like `notes`. */
     json_t *settings;     /* KEY: VALUE, as 'sluice config set' takes them */
     json_t *new_projects; /* NAME: settings, added before the tasks */
@@ -35,21 +37,33 @@ struct import {
 };
 
 void import_init(struct import *import, const struct cmd_call *call);
+/* Of an import that also changes tasks that are there already: `counts` and `places`. */
+void import_init_counts(struct import *import);
 void import_finish(struct import *import);
 
 /* Takes `task`. Project, agent, kind and draft come from the options, unless it has its own. */
 void import_add(struct import *import, const char *source, json_t *task);
 /* Not added, for a reason that is not an error; printed as a warning. */
 void import_skip(struct import *import, const char *source, const char *why);
+/* The same without a warning: routine. */
+void import_leave_out(struct import *import, const char *source, const char *why);
 /* An item is invalid: CMD_OK with --keep-going; otherwise the exit code. */
 int import_refuse(struct import *import, const char *source, const struct error *err);
 /* On a terminal, periodically: "123 of 4567". */
 void import_progress(size_t done, size_t count);
 
 int import_send(struct import *import);
+/* The same in two steps: adds the tasks; prints, and returns the exit code for both. */
+int import_submit(struct import *import);
+int import_report(struct import *import, int code);
+
+/* The task that has this external id in the project (NULL: any), from `cache` (an object) or from
+ * the daemon: {"id", "ref": "#17", "state", "attempt"}; NULL: none. Valid as long as the cache. */
+struct request;
+const json_t *import_known(struct request *req, json_t *cache, const char *project, const char *id);
 
 extern const struct cmd import_cards, import_beads, import_agency, import_agent_queue,
-    import_conductor, import_gastown, import_loopr;
+    import_command, import_conductor, import_gastown, import_loopr;
 
 /* The prompt of a bead: its title and sections. */
 void import_bead_prompt(const json_t *bead, struct strbuf *out);

@@ -59,7 +59,7 @@ struct beads {
     json_t *projects;  /* the daemon's; empty with --project */
     json_t *positions; /* id → position in `issues` */
     json_t *reasons;   /* id → why it is skipped, or "" */
-    json_t *known;     /* id → its existing task in the daemon, or null */
+    json_t *known;     /* of import_known */
     struct request *req;
 };
 
@@ -80,23 +80,8 @@ static const json_t *project_of(const json_t *projects, const char *id) {
 
 /* The task of an earlier import of the bead, as "#17"; NULL: none. */
 static const char *known_task(struct beads *b, const char *id) {
-    const json_t *known = json_object_get(b->known, id);
-    if (known)
-        return json_string_value(known);
-    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT, task = STRBUF_INIT;
-    strbuf_puts(&path, "/v1/tasks?state=all&limit=1");
-    client_query(&path, "external_id", id);
-    client_query(&path, "project", cmd_value(b->import->call, "project"));
-    if (request_try_get(b->req, strbuf_text(&path)) == 0) {
-        const json_t *items = json_object_get(b->req->answer, "items");
-        const char *found = get_text(json_array_get(items, 0), "id", NULL);
-        const char *dash = found ? strrchr(found, '-') : NULL;
-        if (found)
-            strbuf_printf(&task, "#%s", dash ? dash + 1 : found);
-    }
-    json_object_set_new(b->known, id,
-                        task.length > 0 ? json_text(strbuf_text(&task)) : json_null());
-    return json_string_value(json_object_get(b->known, id));
+    const json_t *known = import_known(b->req, b->known, cmd_value(b->import->call, "project"), id);
+    return get_text(known, "ref", NULL);
 }
 
 struct link {

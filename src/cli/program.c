@@ -101,6 +101,150 @@ int program_run(const char *path, const char *const *argv, enum program_take tak
     return 0;
 }
 
+/* --- a program that prints lines -------------------------------------------------------------- */
+
+struct line_reader {
+    const struct program_lines *lines;
+    struct strbuf pending; /* the beginning of a line */
+    struct strbuf *tail;
+    size_t number;
+    int out, errors; /* -1: closed */
+    struct error *err;
+};
+
+static void close_end(int *fd) {
+    fd_closep(fd);
+    *fd = -1;
+}
+
+static int hand_line(struct line_reader *r, char *text, size_t size) {
+    r->number++;
+    if (size > r->lines->line_max)
+        return error_set(r->err, -E2BIG, "line %zu has more than %zu bytes", r->number,
+                         r->lines->line_max);
+    return r->lines->line(r->lines->ctx, text, size, r->err);
+}
+
+/* Hands out the complete lines of `pending`, at the end also the last one. */
+static int hand_lines(struct line_reader *r, bool at_end) {
+    char *at = r->pending.text;
+    size_t left = r->pending.length;
+    int result = 0;
+    for (char *newline; result == 0 && left > 0 && (newline = memchr(at, '\n', left));) {
+        size_t size = (size_t)(newline - at);
+        result = hand_line(r, at, size);
+        at = newline + 1;
+        left -= size + 1;
+    }
+    if (result == 0 && left > 0 && (at_end || left > r->lines->line_max)) {
+        result = hand_line(r, at, left);
+        left = 0;
+    }
+    if (left > 0)
+        memmove(r->pending.text, at, left);
+    r->pending.length = left;
+    return result;
+}
+
+static int read_output(struct line_reader *r) {
+    char piece[65536];
+    ssize_t n = read(r->out, piece, sizeof(piece));
+    if (n > 0) {
+        strbuf_add(&r->pending, piece, (size_t)n);
+        return hand_lines(r, false);
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        close_end(&r->out);
+    return 0;
+}
+
+/* Passes it on, and keeps the end of it. */
+static void read_errors(struct line_reader *r) {
+    char piece[4096];
+    ssize_t n = read(r->errors, piece, sizeof(piece));
+    if (n > 0) {
+        (void)fwrite(piece, 1, (size_t)n, stderr);
+        strbuf_add(r->tail, piece, (size_t)n);
+        if (r->tail->length > 2 * sizeof(piece)) {
+            size_t drop = r->tail->length - sizeof(piece);
+            memmove(r->tail->text, r->tail->text + drop, sizeof(piece));
+            r->tail->length = sizeof(piece);
+        }
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        close_end(&r->errors);
+    }
+}
+
+static void keep_last_line(struct strbuf *tail) {
+    size_t end = tail->length;
+    while (end > 0 && (unsigned char)tail->text[end - 1] <= ' ')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && tail->text[begin - 1] != '\n')
+        begin--;
+    char *line = end > begin ? xstrndup(tail->text + begin, end - begin) : NULL;
+    strbuf_clear(tail);
+    if (line)
+        strbuf_puts(tail, line);
+    free(line);
+}
+
+/* Until it has exited and its output is read, or a line is refused. */
+static int read_until_exit(struct line_reader *r, int pidfd) {
+    int result = 0;
+    for (bool exited = false; result == 0;) {
+        struct pollfd fds[] = { { .fd = r->out, .events = POLLIN },
+                                { .fd = r->errors, .events = POLLIN },
+                                { .fd = exited ? -1 : pidfd, .events = POLLIN } };
+        int ready = poll(fds, 3, exited ? 0 : -1);
+        if (ready < 0 && errno != EINTR)
+            return error_set_errno(r->err, "wait for", "the program");
+        if (ready <= 0 && exited)
+            return hand_lines(r, true);
+        if (ready > 0 && fds[1].revents)
+            read_errors(r);
+        if (ready > 0 && fds[0].revents)
+            result = read_output(r);
+        if (ready > 0 && fds[2].revents)
+            exited = true;
+    }
+    return result;
+}
+
+int program_read_lines(const char *path, const char *const *argv, const struct program_lines *lines,
+                       struct strbuf *tail, int *ret_status, struct error *err) {
+    int out[2] = { -1, -1 }, errors[2] = { -1, -1 }, status = 0;
+    pid_t pid = 0;
+    int r = pipe2(out, O_CLOEXEC) < 0 || pipe2(errors, O_CLOEXEC) < 0 ? errno : 0;
+    (void)fflush(NULL);
+    const struct program_streams streams = { { -1, out[1], errors[1], -1 } };
+    if (r == 0)
+        r = program_spawn(path, argv, &streams, &pid);
+    fd_closep(&out[1]);
+    fd_closep(&errors[1]);
+    struct line_reader reader = {
+        .lines = lines, .tail = tail, .out = out[0], .errors = errors[0], .err = err
+    };
+    _cleanup_(fd_closep) int pidfd = r == 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    int result = r == 0 ? 0 : cannot_run(path, r, err);
+    if (result == 0) {
+        (void)fcntl(reader.out, F_SETFL, O_NONBLOCK);
+        (void)fcntl(reader.errors, F_SETFL, O_NONBLOCK);
+        result = read_until_exit(&reader, pidfd);
+        if (result < 0)
+            (void)kill(pid, SIGTERM);
+    }
+    fd_closep(&reader.out);
+    fd_closep(&reader.errors);
+    strbuf_finish(&reader.pending);
+    keep_last_line(tail);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return result < 0 ? result : cannot_run(path, errno, err);
+    *ret_status = exit_code_of(status);
+    return result;
+}
+
 int program_leave(const char *path, const char *const *argv, struct error *err) {
     const struct program_streams streams = { { PROGRAM_NULL, PROGRAM_NULL, PROGRAM_NULL, -1 },
                                              .own_session = true };

@@ -19,6 +19,19 @@ enum program_take { PROGRAM_TAKE_NOTHING, PROGRAM_TAKE_OUTPUT, PROGRAM_TAKE_BOTH
 int program_run(const char *path, const char *const *argv, enum program_take take,
                 struct strbuf *out, int *ret_status, struct error *err);
 
+/* Runs a program of the user and calls `line` for each line of its standard output, without the
+ * newline, as it comes. What it prints on standard error is passed on; `tail` gets the last line of
+ * it. It may run as long as it likes; Ctrl-C ends both. A line longer than `line_max`, or a negative
+ * result of `line`, ends the program and is the result here. Its exit counts, not the end of its
+ * output: a child that it left behind is not waited for. */
+struct program_lines {
+    int (*line)(void *ctx, char *text, size_t size, struct error *err);
+    void *ctx;
+    size_t line_max;
+};
+int program_read_lines(const char *path, const char *const *argv, const struct program_lines *lines,
+                       struct strbuf *tail, int *ret_status, struct error *err);
+
 /* Starts it without a terminal and our outputs, and does not wait: a browser may run for days. */
 int program_leave(const char *path, const char *const *argv, struct error *err);
 

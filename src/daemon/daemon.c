@@ -159,6 +159,7 @@ struct daemon {
     struct bus_poster *bus;
     struct lifecycle *lifecycle;
     struct notify *notify;
+    struct write_back *write_back;
     struct telemetry *telemetry;
     struct collector *collector;
     struct mirror *mirror;
@@ -399,6 +400,7 @@ static int start_engine(struct daemon *d, struct error *err) {
     engine_set_spawner(d->engine, spawn_tasks, NULL);
     engine_set_firing(d->engine, fire_tasks, NULL);
     d->notify = notify_new(d->engine, d->loop);
+    d->write_back = write_back_new(d->engine, d->loop);
     d->telemetry = telemetry_new(d->engine, d->loop);
     d->collector = collector_new(d->engine, d->loop);
     d->mirror = mirror_new(d->engine, d->loop);
@@ -607,6 +609,7 @@ static int finish(struct daemon *d) {
     server_free(d->server);
     standby_free(d->standby);
     notify_free(d->notify);
+    write_back_free(d->write_back);
     telemetry_free(d->telemetry);
     collector_free(d->collector);
     mirror_free(d->mirror);

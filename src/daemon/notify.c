@@ -11,7 +11,6 @@
  * events, for example after a night without a daemon. Commands get everything. */
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,16 +18,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/json_write.h"
 #include "base/queue.h"
 #include "daemon/notify_news.h"
 #include "daemon/services.h"
+#include "daemon/user_command.h"
 #include "daemon/webhook.h"
-#include "engine/data_folder.h"
 #include "engine/engine.h"
 #include "engine/follow.h"
-#include "engine/redaction.h"
 #include "executor/helper_process.h"
 #include "os/log.h"
 #include "os/loop.h"
@@ -36,10 +33,7 @@
 #define STALE           MINUTES(10) /* nothing this old is shown on a desktop */
 #define TIMEOUT         MINUTES(1)
 #define DESKTOP_TIMEOUT SECONDS(5)
-#define OUTPUT_MAX      2000u
-#define SHOWN_MAX       200u /* bytes of a failed command's output in the log */
 #define DESKTOP_WORDS   8u
-#define VARIABLES_MAX   256u
 
 enum channel {
     CHANNEL_ALERTS,  /* alerts.notify: an alert is raised or cleared */
@@ -116,82 +110,43 @@ static void notice_finish(struct notice *n) {
 
 /* --- the environment of a command ------------------------------------------------------------- */
 
-/* The command gets only the named variables of the daemon's environment: no secrets. */
-struct environment {
-    struct arena arena;
-    const char *pairs[VARIABLES_MAX + 1]; /* NULL-terminated */
-    size_t count;
-};
-
-/* The pair is in the arena. */
-static void add_pair(struct environment *env, const char *pair) {
-    if (env->count < VARIABLES_MAX)
-        env->pairs[env->count++] = pair;
-}
-
-static void put(struct environment *env, const char *name, const char *value) {
-    add_pair(env, arena_printf(&env->arena, "%s=%s", name, value ? value : ""));
-}
-
-static void put_number(struct environment *env, const char *name, int64_t number) {
-    add_pair(env, arena_printf(&env->arena, "%s=%" PRId64, name, number));
-}
-
-static void pass(struct environment *env, const char *name) {
-    if (getenv(name))
-        put(env, name, getenv(name));
-}
-
 static const char *text_of(const struct notice *n, const char *name) {
     return json_string_value(json_object_get(n->data, name));
 }
 
-static void put_alert(struct environment *env, const struct notice *n) {
-    put(env, "SLUICE_ALERT", n->is_cleared ? "cleared" : "raised");
-    put(env, "SLUICE_ALERT_KEY", text_of(n, "key"));
-    put(env, "SLUICE_ALERT_TEXT", text_of(n, "text"));
-    put_number(env, "SLUICE_ALERT_SEQ", (int64_t)n->seq);
-    put(env, "SLUICE_TASK", n->task);
+static void put_alert(struct user_environment *env, const struct notice *n) {
+    user_environment_put(env, "SLUICE_ALERT", n->is_cleared ? "cleared" : "raised");
+    user_environment_put(env, "SLUICE_ALERT_KEY", text_of(n, "key"));
+    user_environment_put(env, "SLUICE_ALERT_TEXT", text_of(n, "text"));
+    user_environment_put_number(env, "SLUICE_ALERT_SEQ", (int64_t)n->seq);
+    user_environment_put(env, "SLUICE_TASK", n->task);
 }
 
-static void put_group(struct environment *env, const struct notice *n) {
+static void put_group(struct user_environment *env, const struct notice *n) {
     int64_t total = json_integer_value(json_object_get(n->data, "total"));
     int64_t open = json_integer_value(json_object_get(n->data, "open"));
     int64_t failed = json_integer_value(json_object_get(n->data, "failed"));
-    put(env, "SLUICE_GROUP", text_of(n, "group"));
-    put_number(env, "SLUICE_GROUP_SEQ", (int64_t)n->seq);
-    put_number(env, "SLUICE_GROUP_TOTAL", total);
-    put_number(env, "SLUICE_GROUP_DONE", total - open - failed);
-    put_number(env, "SLUICE_GROUP_FAILED", failed);
-    put_number(env, "SLUICE_GROUP_OPEN", open);
+    user_environment_put(env, "SLUICE_GROUP", text_of(n, "group"));
+    user_environment_put_number(env, "SLUICE_GROUP_SEQ", (int64_t)n->seq);
+    user_environment_put_number(env, "SLUICE_GROUP_TOTAL", total);
+    user_environment_put_number(env, "SLUICE_GROUP_DONE", total - open - failed);
+    user_environment_put_number(env, "SLUICE_GROUP_FAILED", failed);
+    user_environment_put_number(env, "SLUICE_GROUP_OPEN", open);
 }
 
-static void put_news(struct environment *env, const struct news *news) {
+static void put_news(struct user_environment *env, const struct news *news) {
     _cleanup_(strbuf_finish) struct strbuf body = STRBUF_INIT;
     assert(news);                   /* its channel is only for news */
     news_print(news, false, &body); /* other processes can read an environment */
-    put(env, "SLUICE_NOTIFY_URL", news->url);
-    put(env, "SLUICE_NOTIFY_KIND", news_kind_name(news->kind));
-    put(env, "SLUICE_NOTIFY_ID", news->id);
-    put(env, "SLUICE_NOTIFY_TEXT", news->text);
-    put(env, "SLUICE_NOTIFY_REASON", news->reason);
-    put(env, "SLUICE_NOTIFY_PROJECT", news->project);
-    put(env, "SLUICE_NOTIFY_TITLE", news->title);
-    put(env, "SLUICE_NOTIFY_JSON", strbuf_text(&body));
-    put(env, "SLUICE_TASK", news->task);
-}
-
-/* The mark by which the next daemon finds a command that outlived this one, the socket, and the
- * variables of tasks.env. Comes last: if there are too many variables, these are dropped. */
-static void put_common(struct environment *env, const struct engine *engine) {
-    _cleanup_(strbuf_finish) struct strbuf mark = STRBUF_INIT;
-    const char *const *names = NULL;
-    put(env, "SLUICE_SOCKET", engine_socket_path(engine));
-    helper_mark(engine_data(engine), &mark);
-    add_pair(env, arena_strdup(&env->arena, strbuf_text(&mark)));
-    size_t count = config_words(engine_config(engine), "tasks.env", NULL, &names);
-    for (size_t i = 0; i < count; i++)
-        pass(env, names[i]);
+    user_environment_put(env, "SLUICE_NOTIFY_URL", news->url);
+    user_environment_put(env, "SLUICE_NOTIFY_KIND", news_kind_name(news->kind));
+    user_environment_put(env, "SLUICE_NOTIFY_ID", news->id);
+    user_environment_put(env, "SLUICE_NOTIFY_TEXT", news->text);
+    user_environment_put(env, "SLUICE_NOTIFY_REASON", news->reason);
+    user_environment_put(env, "SLUICE_NOTIFY_PROJECT", news->project);
+    user_environment_put(env, "SLUICE_NOTIFY_TITLE", news->title);
+    user_environment_put(env, "SLUICE_NOTIFY_JSON", strbuf_text(&body));
+    user_environment_put(env, "SLUICE_TASK", news->task);
 }
 
 /* --- the desktop ------------------------------------------------------------------------------ */
@@ -227,7 +182,7 @@ static void escape(const char *text, struct strbuf *out) {
     }
 }
 
-static void fill_desktop(const struct news *news, struct environment *env, const char **argv) {
+static void fill_desktop(const struct news *news, struct user_environment *env, const char **argv) {
     static const char *const session[] = { "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
                                            "XDG_RUNTIME_DIR" };
     _cleanup_(strbuf_finish) struct strbuf bus = STRBUF_INIT, body = STRBUF_INIT;
@@ -242,9 +197,9 @@ static void fill_desktop(const struct news *news, struct environment *env, const
                                          arena_strdup(&env->arena, strbuf_text(&body)) };
     memcpy(argv, words, sizeof(words));
     (void)find_bus(&bus);
-    put(env, "DBUS_SESSION_BUS_ADDRESS", strbuf_text(&bus));
+    user_environment_put(env, "DBUS_SESSION_BUS_ADDRESS", strbuf_text(&bus));
     for (size_t i = 0; i < ARRAY_SIZE(session); i++)
-        pass(env, session[i]);
+        user_environment_pass(env, session[i]);
 }
 
 /* --- one command ------------------------------------------------------------------------------ */
@@ -287,7 +242,7 @@ static int command_start(const struct notify *n, const struct command *c,
     const char *desktop[DESKTOP_WORDS] = { NULL };
     if (!channel_is_on(n, c->channel, NULL))
         return 1;
-    struct environment env = { .count = 0 };
+    struct user_environment env = { .count = 0 };
     if (c->channel == CHANNEL_ALERTS)
         put_alert(&env, c->notice);
     else if (c->channel == CHANNEL_GROUPS)
@@ -296,7 +251,7 @@ static int command_start(const struct notify *n, const struct command *c,
         put_news(&env, c->notice->news);
     else
         fill_desktop(c->notice->news, &env, desktop);
-    put_common(&env, n->engine);
+    user_environment_put_common(&env, n->engine);
     if (c->channel != CHANNEL_DESKTOP)
         (void)config_words(engine_config(n->engine), channel_names[c->channel], NULL, &words);
     _cleanup_(strbuf_finish) struct strbuf input = STRBUF_INIT;
@@ -309,7 +264,7 @@ static int command_start(const struct notify *n, const struct command *c,
                                 .env = env.pairs,
                                 .input = input.length > 0 ? strbuf_text(&input) : NULL,
                                 .timeout = channel_timeout(n, c->channel),
-                                .output_max = OUTPUT_MAX };
+                                .output_max = USER_COMMAND_OUTPUT };
     int r = helper_start(n->loop, &spec, c->ended, c->ctx, ret_helper, err);
     arena_finish(&env.arena);
     return r;
@@ -318,31 +273,12 @@ static int command_start(const struct notify *n, const struct command *c,
 /* Did the command succeed? `out`: a message that begins with the setting. */
 static bool describe_end(const struct notify *n, enum channel channel, const struct helper_end *end,
                          struct strbuf *out) {
+    const struct user_command command = {
+        .program = channel == CHANNEL_DESKTOP ? "the program 'notify-send' cannot be run: " : "",
+        .timeout = channel_timeout(n, channel),
+    };
     strbuf_puts(out, channel_names[channel]);
-    if (end->error)
-        strbuf_printf(out, ": %s%s",
-                      channel == CHANNEL_DESKTOP ? "the program 'notify-send' cannot be run: " : "",
-                      strerror(end->error));
-    else if (end->timed_out)
-        strbuf_printf(out, " took longer than %" PRId64 " ms and was stopped",
-                      channel_timeout(n, channel));
-    else if (end->signal)
-        strbuf_printf(out, " was killed by signal %d", end->signal);
-    else
-        strbuf_printf(out, " ended with exit code %d", end->code);
-    bool has_failed = !end->error && !end->timed_out && end->code != 0;
-    _cleanup_(strbuf_finish) struct strbuf output = STRBUF_INIT;
-    if (has_failed) /* with the end of its output, which may have an answer link */
-        strbuf_puts(&output, end->output);
-    if (output.length > 0)
-        engine_redact_in_place(n->engine, output.text);
-    size_t size = output.length;
-    while (size > 0 && (unsigned char)output.text[size - 1] <= ' ')
-        size--;
-    size_t from = size > SHOWN_MAX ? size - SHOWN_MAX : 0;
-    if (size > 0)
-        strbuf_printf(out, ": %.*s", (int)(size - from), output.text + from);
-    return !end->error && !end->timed_out && end->code == 0;
+    return user_command_describe(n->engine, &command, end, out);
 }
 
 /* --- the queue -------------------------------------------------------------------------------- */

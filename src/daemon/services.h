@@ -16,6 +16,11 @@ struct notify *notify_new(struct engine *engine, struct loop *loop);
 void notify_check_config(struct notify *notify);
 struct notify *notify_free(struct notify *notify);
 
+/* The user's command at the end of each task: tasks.on_end, projects.P.on_end (write_back.c). */
+struct write_back;
+struct write_back *write_back_new(struct engine *engine, struct loop *loop);
+struct write_back *write_back_free(struct write_back *write_back);
+
 /* Usage that the agents of live runs report over OpenTelemetry: otel.listen (telemetry.c). */
 struct telemetry;
 struct telemetry *telemetry_new(struct engine *engine, struct loop *loop);

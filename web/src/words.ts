@@ -48,6 +48,10 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
     'task.asked': (d) => `asks: ${text(d.question)}`,
     'task.answered': (d) => `answered${by(d)}: ${text(d.answer)}`,
     'task.question_withdrawn': () => 'its question was withdrawn',
+    'task.on_end': (d) =>
+        d.result === 'delivered'
+            ? 'on_end ran'
+            : `on_end was given up after ${text(d.tries)} tries`,
     'task.approved': (d) => `approved${by(d)}${reason(d)}`,
     'task.rejected': (d) => `rejected${by(d)}${reason(d)}`,
     'daemon.started': () => 'the daemon started',

@@ -1,0 +1,14 @@
+#!/bin/sh
+# docs/import.md: issues as tasks, importing again, and the result on the standard input of on_end.
+# shellcheck disable=SC1091,SC2154 # kit.sh sets bin and root
+. "$(dirname "$0")/kit.sh"
+document docs/import.md
+ln -s "$root/contrib" "$HOME/work/contrib"
+printf '%s\n' '#!/bin/sh' 'echo "[]"' >"$bin/gh"
+chmod +x "$bin/gh"
+play
+rule 'the result of a canceled task was delivered' appears '"external_id":"acme/shop#8"' "$HOME/ended.jsonl"
+sed 's/^{//' "$HOME/ended.jsonl" | tr ',' '\n' | sed 's/[:{].*//' >delivered
+sed -n 's/^{"schema_version/"schema_version/p' "$root/docs/import.md" | tr ',' '\n' | sed 's/[:{].*//' >documented
+rule 'with the members that the document shows' cmp documented delivered
+played
