@@ -37,4 +37,15 @@ says "sluice: bad.json: expected a list of issues, or an object with 'issues'" '
 mkdir bin
 run env PATH="$tmp/bin" "$SLUICE" import beads --agent claude
 says "sluice: there is no program 'bd' in PATH; give a file: bd ready --json > FILE" 'no bd'
+run sluice import command --agent claude
+exits 2 'command without a program: exit code'
+run sluice import command --agent claude -- nowhere-at-all
+exits 2 'no such program: exit code'
+run sluice import command --agent claude --project gt --dry-run -- echo '{"id":"x","title":"y"}'
+exits 0 'command: exit code'
+has '1 would be added' 'command: a dry run'
+run sluice import command --agent claude --project gt -- echo '{"title":"y"}'
+exits 2 'a bad line: exit code'
+says "sluice: line 1: it has no 'id'
+sluice: nothing was imported: 1 bad line; use --keep-going to leave it out" 'a bad line'
 finish

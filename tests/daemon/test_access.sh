@@ -57,6 +57,10 @@ has '"paused_by":"token boss"' 'who did it is told'
 "$SLUICE" resume >/dev/null
 ask -H "Authorization: Bearer $admin_token" --json '{"set":{"agents.claude.command":"sh -c true"}}' "$here_url/v1/config"
 is 403 'admin: no command of an agent'
+for key in tasks.on_end projects.default.on_end; do
+    ask -H "Authorization: Bearer $admin_token" --json "{\"set\":{\"$key\":\"sh -c true\"}}" "$here_url/v1/config"
+    is 403 "admin: not $key, which decides what program runs"
+done
 ask -H "Authorization: Bearer $admin_token" --json '{"name":"another","scope":"admin"}' "$here_url/v1/tokens"
 is 403 'admin: no tokens'
 
