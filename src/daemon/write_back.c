@@ -521,17 +521,20 @@ static bool is_final_name(const char *state) {
     return false;
 }
 
-static struct item *item_new(struct write_back *w, const struct event_row *event,
-                             const json_t *data) {
-    char id[ENGINE_ID_MAX];
+/* The project of a task that has a command; *ret_project: NULL for none. False: there is nothing to do. */
+static bool is_wanted(const struct write_back *w, task_id task, const char **ret_project) {
     struct task_view view;
     const char *const *words = NULL;
-    if (!core_task(engine_core(w->engine), event->task, &view))
-        return NULL; /* deleted */
+    if (!core_task(engine_core(w->engine), task, &view))
+        return false; /* deleted */
     const struct symbol_table *symbols = core_symbols((struct core *)engine_core(w->engine));
-    const char *project = view.project ? symbol_name(symbols, view.project) : NULL;
-    if (command_of(w, project, &words) == 0)
-        return NULL;
+    *ret_project = view.project ? symbol_name(symbols, view.project) : NULL;
+    return command_of(w, *ret_project, &words) > 0;
+}
+
+static struct item *item_new(struct write_back *w, const struct event_row *event,
+                             const char *project, const json_t *data) {
+    char id[ENGINE_ID_MAX];
     struct item *item = xcalloc(1, sizeof(*item));
     item->owner = w;
     item->task = event->task;
@@ -547,13 +550,16 @@ static struct item *item_new(struct write_back *w, const struct event_row *event
     return item;
 }
 
+/* Most daemons have no such command: nothing is parsed for them. */
 static void handle(void *ctx, const struct event_row *event) {
     struct write_back *w = ctx;
+    const char *project = NULL;
     json_t *data = event->task && event->data && strcmp(event->kind, "task.state") == 0
+                           && is_wanted(w, event->task, &project)
                        ? json_loads(event->data, 0, NULL)
                        : NULL;
     const char *to = json_string_value(json_object_get(data, "to"));
-    struct item *item = to && is_final_name(to) ? item_new(w, event, data) : NULL;
+    struct item *item = to && is_final_name(to) ? item_new(w, event, project, data) : NULL;
     json_decref(data);
     if (!item) {
         follower_done(w->follower, event->seq);
