@@ -94,6 +94,12 @@ void store_put_context(struct store_batch *batch, task_id task, const char *cont
     store_write_row(batch, ROW_SPEC, &row)->kind = WRITE_CONTEXT;
 }
 
+void store_edit_spec(struct store_batch *batch, task_id task, const char *title, const char *json) {
+    assert(is_number(task) && title && json);
+    struct spec_row row = { .id = task, .title = title, .json = json, .json_size = strlen(json) };
+    store_write_row(batch, ROW_SPEC, &row)->kind = WRITE_EDIT;
+}
+
 void store_put_note(struct store_batch *batch, const struct note_row *row) {
     assert(is_text(row->name));
     store_write_row(batch, ROW_NOTE, row)->kind = row->text ? WRITE_ROW : WRITE_DELETE;

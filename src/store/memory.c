@@ -398,6 +398,20 @@ static int put_context(void *ctx, const struct store_write *write, struct error 
     return 0;
 }
 
+static int edit_spec(void *ctx, const struct store_write *write, struct error *err) {
+    struct memory_store *store = ctx;
+    const struct spec_row *old = find(store->data, ROW_SPEC, write->spec->id);
+    (void)err;
+    if (!old)
+        return 0;
+    struct spec_row row = *old;
+    row.title = write->spec->title;
+    row.json = write->spec->json;
+    row.json_size = write->spec->json_size;
+    set(store, ROW_SPEC, key_of(row.id), row_clone(ROW_SPEC, &row));
+    return 0;
+}
+
 static void delete_task(struct memory_store *store, task_id id) {
     const struct task_row *task = find(store->data, ROW_TASK, id);
     const struct spec_row *spec = find(store->data, ROW_SPEC, id);
@@ -463,8 +477,9 @@ static int prune(void *ctx, const struct store_write *write, struct error *err) 
 
 static void memory_commit(struct store *base, const struct store_batch *batch) {
     static const store_writer writers[] = {
-        [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
-        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = NULL,
+        [WRITE_ROW] = write_row,  [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
+        [WRITE_PRUNE] = prune,    [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = NULL,
+        [WRITE_EDIT] = edit_spec,
     };
     struct memory_store *store = (struct memory_store *)base;
     struct error err = { 0 };

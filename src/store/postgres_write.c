@@ -100,7 +100,7 @@ static void send(struct pg_store *store, enum statement statement) {
 
 /* Sends everything collected, in the order of the kinds. */
 static void flush(struct pg_store *store) {
-    for (enum statement statement = STATEMENT_WRITE_TASK; statement <= STATEMENT_PUT_CONTEXT;
+    for (enum statement statement = STATEMENT_WRITE_TASK; statement <= STATEMENT_EDIT_SPEC;
          statement++)
         if (store->bulks[statement].rows > 0)
             send(store, statement);
@@ -111,7 +111,8 @@ static void flush(struct pg_store *store) {
 static void send_large(struct pg_store *store) {
     static const enum statement kinds[] = { STATEMENT_WRITE_RUN,       STATEMENT_WRITE_EVENT,
                                             STATEMENT_WRITE_KEY,       STATEMENT_WRITE_SPEC,
-                                            STATEMENT_WRITE_LATE_SPEC, STATEMENT_PUT_CONTEXT };
+                                            STATEMENT_WRITE_LATE_SPEC, STATEMENT_PUT_CONTEXT,
+                                            STATEMENT_EDIT_SPEC };
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (store->bulks[kinds[i]].size >= LARGE)
             send(store, kinds[i]);
@@ -172,6 +173,15 @@ static void put_context(struct pg_store *store, const struct store_write *write)
     struct pg_bulk *b = bulk_of(store, STATEMENT_PUT_CONTEXT);
     pg_put_int(b, (int64_t)row->id);
     pg_put_text(b, row->context);
+}
+
+static void edit_spec(struct pg_store *store, const struct store_write *write) {
+    const struct spec_row *row = write->spec;
+    make_room(store, row->id, CHANGED, CHANGED);
+    struct pg_bulk *b = bulk_of(store, STATEMENT_EDIT_SPEC);
+    pg_put_int(b, (int64_t)row->id);
+    pg_put_text(b, row->title);
+    pg_put_text(b, row->json);
 }
 
 static void write_row(struct pg_store *store, const struct store_write *write) {
@@ -249,9 +259,9 @@ static void begin(struct pg_store *store) {
 static void write_round(struct pg_store *store, const struct store_batch *batch, unsigned round,
                         bool one_by_one) {
     static void (*const writers[])(struct pg_store * store, const struct store_write *write) = {
-        [WRITE_ROW] = write_row,       [WRITE_CHANGE] = change_task,
-        [WRITE_DELETE] = delete_row,   [WRITE_PRUNE] = prune,
-        [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = NULL, /* included in STATEMENT_EPOCH */
+        [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
+        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_EDIT] = edit_spec,
+        [WRITE_NUMBERS] = NULL, /* included in STATEMENT_EPOCH */
     };
     for (size_t i = round == 0 ? store->commit.written : 0; i < batch->count; i++) {
         if (store_write_round(&batch->writes[i]) != round || !writers[batch->writes[i].kind])

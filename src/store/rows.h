@@ -9,7 +9,7 @@
 
 #include "core/fact.h"
 
-/* Scheduling state of one task. The submission is in its spec row and never changes. */
+/* Scheduling state of one task. The submission is in its spec row. */
 struct task_row {
     task_id id;
     const char *project, *kind, *agent, *limiter, *workspace, *serial;
@@ -23,8 +23,8 @@ struct task_row {
     struct task_spec spec;
 };
 
-/* The submission as JSON, and what lists show of it. It never changes, except for the context
- * beside it. */
+/* The submission as JSON, and what lists show of it. Only an edit (store_edit_spec) changes it; what
+ * a sling sets is in the context beside it. */
 struct spec_row {
     task_id id;
     const char *title;

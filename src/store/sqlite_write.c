@@ -153,6 +153,16 @@ static int put_context(void *ctx, const struct store_write *write, struct error 
     return finish(&b);
 }
 
+static int edit_spec(void *ctx, const struct store_write *write, struct error *err) {
+    const struct spec_row *row = write->spec;
+    struct binder b = bind(ctx, STATEMENT_EDIT_SPEC);
+    (void)err;
+    put_int(&b, (int64_t)row->id);
+    put_text(&b, row->title, strlen(row->title));
+    put_text(&b, row->json, strlen(row->json));
+    return finish(&b);
+}
+
 static int put_last_task(struct sqlite_store *store) {
     return sqlite_put_meta(store, "last_task", (int64_t)store->base.next.task);
 }
@@ -218,8 +228,9 @@ int sqlite_names_write(struct sqlite_store *store) {
 static int write_all(struct sqlite_store *store, const struct store_batch *batch,
                      struct error *err) {
     static const store_writer writers[] = {
-        [WRITE_ROW] = write_row, [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
-        [WRITE_PRUNE] = prune,   [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = assign_numbers,
+        [WRITE_ROW] = write_row,  [WRITE_CHANGE] = change_task,  [WRITE_DELETE] = delete_row,
+        [WRITE_PRUNE] = prune,    [WRITE_CONTEXT] = put_context, [WRITE_NUMBERS] = assign_numbers,
+        [WRITE_EDIT] = edit_spec,
     };
     int rc = sqlite_run(store, STATEMENT_BEGIN);
     if (rc == SQLITE_OK)

@@ -145,6 +145,8 @@ void store_change_task(struct store_batch *batch, const struct task_row *row, un
 void store_add_spec(struct store_batch *batch, const struct spec_row *row);
 /* Replaces the context of a task; NULL: removes it. Ignored if its task does not exist. */
 void store_put_context(struct store_batch *batch, task_id task, const char *context);
+/* Replaces the title and the submission of a task. Ignored if its task does not exist. */
+void store_edit_spec(struct store_batch *batch, task_id task, const char *title, const char *json);
 /* Deletes the task, its spec, dependencies, runs and the link from its events. A no-op if
  * missing. */
 void store_delete_task(struct store_batch *batch, task_id task);

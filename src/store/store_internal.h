@@ -17,6 +17,7 @@ enum write_kind {
     WRITE_DELETE,  /* a task or group: number; a note: its row */
     WRITE_PRUNE,   /* events below `number`, others before `time`; flags: sums of days */
     WRITE_CONTEXT, /* of a spec: its id and context */
+    WRITE_EDIT,    /* of a spec: its id, title and JSON */
     WRITE_NUMBERS, /* up to `number` are assigned */
     WRITE_KIND_MAX,
 };
@@ -44,10 +45,12 @@ static inline bool store_writes(const struct store_write *write, enum row_kind o
 }
 
 /* Writes happen in this many rounds: specs after all tasks, which may follow them in the batch, and
- * contexts after the specs. */
+ * changes of specs after the specs. */
 #define STORE_ROUNDS 3u
 static inline unsigned store_write_round(const struct store_write *write) {
-    return write->kind == WRITE_CONTEXT ? 2 : store_writes(write, ROW_SPEC);
+    return write->kind == WRITE_CONTEXT || write->kind == WRITE_EDIT
+               ? 2
+               : store_writes(write, ROW_SPEC);
 }
 
 enum row_kind store_table_kind(enum store_table table);

@@ -242,6 +242,37 @@ SUITE_RULE(a_context_stands_beside_the_spec) {
     suite_expect_context(suite, 1, NULL);
 }
 
+static void compare_edited(void *ctx, const struct store_answer *answer, const struct error *err) {
+    const char *const *expected = ctx; /* title, JSON */
+    assert_null(err);
+    assert_int_equal(answer->count, 1);
+    assert_string_equal(answer->specs[0].title, expected[0]);
+    assert_int_equal(answer->specs[0].json_size, strlen(expected[1]));
+    assert_memory_equal(answer->specs[0].json, expected[1], strlen(expected[1]));
+    assert_string_equal(answer->specs[0].external_id, "ext-1"); /* as it was */
+    assert_string_equal(answer->specs[0].context, "{\"merge\":\"local\"}");
+}
+
+SUITE_RULE(an_edit_replaces_title_and_submission) {
+    struct task_row row = kit_task(1);
+    struct spec_row spec = kit_spec(1);
+    task_id task = 1;
+    struct store_query question = { .kind = QUERY_SPECS, .tasks = &task, .task_count = 1 };
+    spec.external_id = "ext-1";
+    store_add_task(suite->batch, &row);
+    store_add_spec(suite->batch, &spec);
+    store_put_context(suite->batch, 1, "{\"merge\":\"local\"}");
+    kit_commit(suite->store, suite->batch);
+    store_edit_spec(suite->batch, 1, "first", "{\"prompt\":\"first\"}");
+    store_edit_spec(suite->batch, 1, "it's \"last\"", "{\"prompt\":\"the last one wins\"}");
+    store_edit_spec(suite->batch, 2, "none", "{}"); /* no such task */
+    kit_commit(suite->store, suite->batch);
+    const char *last[] = { "it's \"last\"", "{\"prompt\":\"the last one wins\"}" };
+    kit_ask(suite->store, &question, compare_edited, (void *)last);
+    suite_reopen(suite);
+    kit_ask(suite->store, &question, compare_edited, (void *)last);
+}
+
 /* Added and deleted in one turn: the caller need not handle this case. */
 SUITE_RULE(a_spec_without_its_task_is_left_out) {
     struct task_row row = kit_task(1);
