@@ -146,6 +146,19 @@ static void put_question(struct sheet *s, const json_t *task) {
         put_field(s, "answer", "sluice answer %s TEXT", get_text(task, "id", "?"));
 }
 
+/* The message that continued it, and who has got it. */
+static void put_follow_up(struct sheet *s, const json_t *task) {
+    const json_t *message = json_object_get(task, "follow_up");
+    const char *by = get_text(message, "by", NULL);
+    int64_t attempt = get_int(message, "attempt", 0);
+    if (!json_is_object(message))
+        return;
+    put_field(s, "message", "%s", get_text(message, "message", ""));
+    put_field(s, "message for", "%s%s%s",
+              attempt > 0 ? print_format("attempt %" PRId64, attempt).text : "the next attempt",
+              by ? ", by " : "", by ? by : "");
+}
+
 static void put_project(struct sheet *s, const json_t *task) {
     static const char *const members[] = { "kind", "agent", "group", "parent" };
     const json_t *run = json_object_get(task, "run");
@@ -388,6 +401,7 @@ static void print_sheet(const struct cmd_call *call, const json_t *task, struct 
     put_state(&s, task);
     put_field(&s, "why", "%s%s%s", gate ? gate : "", gate && why ? ": " : "", why ? why : "");
     put_question(&s, task);
+    put_follow_up(&s, task);
     put_project(&s, task);
     put_any(&s, "after", json_object_get(task, "depends_on"));
     put_field(&s, "added", "%s", print_when(get_int(task, "created_at", 0), s.now).text);

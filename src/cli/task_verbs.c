@@ -17,6 +17,7 @@
 #include "cli/request.h"
 #include "cli/submit.h"
 #include "os/clock.h"
+#include "os/files.h"
 #include "os/moment.h"
 
 struct task_verb {
@@ -34,6 +35,7 @@ struct task_verb {
 #define BATCH        500     /* tasks in one request */
 #define LIST_MOST    2000000 /* more than a queue can hold */
 #define PRIORITY_MAX 1000000 /* the daemon's limit */
+#define MESSAGE_MAX  (1u << 20)
 
 struct work {
     const struct task_verb *verb;
@@ -258,6 +260,27 @@ static int retry_run(const struct cmd_call *call) {
                          json_pack("{s:O*}", "allow", json_array_size(rules) > 0 ? rules : NULL));
 }
 
+/* "-": from standard input. */
+static int again_run(const struct cmd_call *call) {
+    const char *message = cmd_value(call, "message");
+    struct error err = { 0 };
+    _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
+    if (!message)
+        return task_verb_run(call, call->cmd->data, NULL);
+    if (call->arg_count != 1)
+        return cmd_usage_error(call->cmd, "'--message' is for one task");
+    if (strcmp(message, "-") != 0)
+        strbuf_puts(&text, message);
+    else if (file_read_any("-", MESSAGE_MAX, &text, &err) < 0)
+        return cmd_error(&err);
+    message = strbuf_text(&text);
+    if (strlen(message) != text.length)
+        return cmd_usage_error(call->cmd, "the message has a NUL byte");
+    if (message[strspn(message, " \t\r\n")] == '\0')
+        return cmd_usage_error(call->cmd, "the message is empty");
+    return task_verb_run(call, call->cmd->data, json_pack("{s:o}", "message", json_text(message)));
+}
+
 #define ALL_OPTIONS                                                                                \
     { "all", 'a', NULL, "every task that this can be done to, instead of IDs" },                   \
         { "project", 'p', "PROJECT", "with --all: only those of this project" },                   \
@@ -285,7 +308,8 @@ static const struct cmd_option priority_options[] = {
 #define VERB(name, options, run_, least, ...) \
     const struct cmd cmd_##name = { #name, run_, least, CMD_ANY_ARGS, options, &(const struct task_verb){ __VA_ARGS__ } };
 
-VERB(again, NULL, plain_run, 1, .op = "again", .did = "again")
+VERB(again, CMD_OPTIONS({ "message", 'm', "TEXT", "continue its session with this prompt; - is stdin" }), again_run, 1,
+     .op = "again", .did = "again")
 VERB(approve, reason_options, plain_run, 1, .op = "approve", .did = "approved", .timeout = MERGE_TIMEOUT)
 VERB(cancel, CMD_OPTIONS({ "now", 0, NULL, "kill the runs at once, without grace", "now" }, ALL_OPTIONS), plain_run, 0,
      .op = "cancel", .did = "canceled", .pending = "is being stopped",

@@ -33,6 +33,19 @@ bool engine_find_in_path(const char *path, const char *program, struct strbuf *o
  * precede any fact that names it. */
 int engine_know_agent(struct engine *engine, const char *agent, struct error *err);
 
+/* --- sessions --------------------------------------------------------------------------------- */
+
+struct engine_session {
+    const char *agent, *session;
+    struct agent_usage used; /* by all runs of the session; -1: not known */
+};
+/* The next attempt resumes this session of a task that was final, if its agent can, and if it has a
+ * message or feedback. */
+void engine_continue_session(struct engine *engine, task_id task,
+                             const struct engine_session *session);
+/* The next attempt begins a new session. */
+void engine_restart_session(struct engine *engine, task_id task);
+
 /* --- inside the engine ----------------------------------------------------------------------- */
 
 /* Whether "--" must precede a prompt that begins with '-' at index `at` of the agent's arguments.

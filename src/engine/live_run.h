@@ -62,7 +62,7 @@ struct live_run {
     bool sandbox_asked;    /* the lookup was done */
     char *sandbox_root;    /* the folder that it may write, if sandboxed */
     bool resumes;          /* it continues an earlier session */
-    bool gets_feedback;    /* with `resumes`, at its launch: the prompt is the feedback */
+    bool gets_feedback;    /* with `resumes`, at its launch: the prompt is a message or feedback */
     bool adapter_known;    /* the choice of its listener is made */
     bool is_over_budget;   /* already reported */
     bool cost_is_guessed;  /* from the prices of its model, while it runs */

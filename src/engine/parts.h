@@ -63,6 +63,8 @@ struct live_run;
     X(groups)                                                                                      \
     /* what it answers or withdraws is in the events that `alerts` and `follow` see */             \
     X(questions)                                                                                   \
+    X(follow_ups)                                                                                  \
+    X(edits)                                                                                       \
     /* after the decision: what it has caused, as alerts, then as lines of the log */              \
     X(alerts)                                                                                      \
     X(journal)                                                                                     \

@@ -92,6 +92,9 @@ void engine_answer_wait_end(struct engine *engine, struct engine_answer_wait *wa
 
 struct live_run;
 
+/* An end that does not show that the agent has read its prompt. */
+bool outcome_may_be_unread(enum outcome outcome);
+
 /* The question because of which the end of this run is `asked`; NULL: none. */
 const char *question_of_end(const struct engine *engine, const struct live_run *run);
 /* The prompt of an attempt that resumes the session that asked. False: it has no news of a question. */

@@ -11,9 +11,16 @@
 #include "engine/agents.h"
 #include "engine/alert.h"
 #include "engine/descendants.h"
+#include "engine/follow_ups.h"
 #include "engine/loops.h"
 #include "engine/worktrees.h"
 #include "ops/print.h"
+
+/* What continues a finished task (again with `message`). */
+struct following {
+    json_t *spec;                  /* of the task */
+    struct engine_session session; /* of its last run that has one; session NULL: none */
+};
 
 struct acting {
     task_id *tasks;
@@ -22,12 +29,14 @@ struct acting {
     json_t **contexts; /* of tasks whose steps are affected, or that get permissions; else NULL */
     size_t merging;    /* before approval: the next one to merge */
     bool waits;        /* that one is being merged */
+    struct following follow;
 };
 
 static void acting_finish(void *state) {
     struct acting *s = state;
     for (size_t i = 0; s->contexts && i < s->count; i++)
         json_decref(s->contexts[i]);
+    json_decref(s->follow.spec);
 }
 
 static const struct task_action *action_of(const struct op_call *call) {
@@ -39,6 +48,30 @@ static const struct task_action *action_of(const struct op_call *call) {
 
 static bool waits_for_verdict(const struct task_view *t) {
     return t->state == TASK_HELD && (t->hold == HOLD_REVIEW || t->hold == HOLD_EXTERNAL);
+}
+
+bool task_is_continuable(const struct task_view *t) {
+    return task_state_is_final(t->state) && t->state != TASK_INVALIDATED;
+}
+
+static bool may_follow_up(const struct op_call *call, const struct task_action *a,
+                          const struct task_view *t) {
+    return a->fact == FACT_AGAIN && op_text(call, "message") && task_is_continuable(t);
+}
+
+static const char *advice(const struct op_call *call, const struct task_action *a,
+                          const struct task_view *t) {
+    if (a->fact == FACT_AGAIN && op_text(call, "message"))
+        return waits_for_verdict(t) ? "it waits for a verdict: reject it with the message as reason"
+               : t->state == TASK_INVALIDATED
+                   ? "it was invalidated: add a new task"
+                   : "only what is done, has failed or was canceled can be continued with a "
+                     "message; 'sluice edit' changes the prompt of what waits";
+    if (t->state != TASK_HELD || !(a->from >> 16))
+        return a->otherwise;
+    return waits_for_verdict(t)    ? "it waits for a verdict: approve or reject it"
+           : a->fact == FACT_RETRY ? "release it to go on"
+                                   : "it does not wait for a verdict; release it to go on";
 }
 
 static int check_action(struct op_call *call, const struct task_action *a, struct acting *s,
@@ -53,16 +86,9 @@ static int check_action(struct op_call *call, const struct task_action *a, struc
                             && t.not_before == op_number(call, "until", 0)));
     if (s->already[i])
         return 0;
-    if (!(a->from & in)) /* for a held task it depends on the kind of hold */ {
-        char id[ENGINE_ID_MAX];
-        return op_fail(call, -EBUSY, "task '%s' is %s: %s", engine_task_id(call->engine, task, id),
-                       task_state_name(t.state),
-                       (t.state != TASK_HELD || !(a->from >> 16) ? a->otherwise
-                        : waits_for_verdict(&t) ? "it waits for a verdict: approve or reject it"
-                        : a->fact == FACT_RETRY
-                            ? "release it to go on"
-                            : "it does not wait for a verdict; release it to go on"));
-    }
+    if (!(a->from & in) && !may_follow_up(call, a, &t)) /* of a held task by the kind of hold */
+        return op_fail(call, -EBUSY, "task '%s' is %s: %s", op_id(call, task),
+                       task_state_name(t.state), advice(call, a, &t));
     uint32_t living = engine_external_attempt(call->engine, task);
     if (living > 0 && (a->fact == FACT_AGAIN || a->fact == FACT_RETRY)) {
         /* Started by another daemon after the backup that was restored: it cannot be stopped from
@@ -162,6 +188,97 @@ static void remove_steps(struct op_call *call, struct acting *s, size_t i) {
     put_context(call, s, i);
 }
 
+/* --- messages -------------------------------------------------------------------------------- */
+
+static int act(struct op_call *call);
+
+static void add_known(int64_t *sum, int64_t more) {
+    if (more >= 0)
+        *sum = (*sum > 0 ? *sum : 0) + more;
+}
+
+/* The session is that of the last run that has one: the row of a run stays when its task is final,
+ * and what the agent remembers of it (agents/session.c) does not. */
+static void take_session(struct op_call *call, const struct store_answer *answer) {
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    struct engine_session *found = &s->follow.session;
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct run_row *run = &answer->runs[i];
+        if (!run->session || !run->agent)
+            continue;
+        if (!found->session) {
+            found->session = op_keep(call, run->session);
+            found->agent = op_keep(call, run->agent);
+            found->used = (struct agent_usage){ -1, -1, -1, -1 };
+        }
+        if (strcmp(found->session, run->session) != 0)
+            continue;
+        add_known(&found->used.in, run->tokens_in);
+        add_known(&found->used.out, run->tokens_out);
+        add_known(&found->used.cached, run->tokens_cached);
+        add_known(&found->used.cost_micro_usd, run->cost_micro_usd);
+    }
+}
+
+static void take_followed(struct op_call *call, const struct store_answer *answer) {
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    const struct spec_row *row = answer->count > 0 ? &answer->specs[0] : NULL;
+    if (row && row->json)
+        s->follow.spec = json_loadb(row->json, row->json_size, 0, NULL);
+    if (row && row->context)
+        s->contexts[0] = json_loads(row->context, 0, NULL);
+}
+
+/* A command has no prompt that a message could follow, and neither has a task whose steps do the
+ * work. */
+static int check_message(struct op_call *call) {
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    const json_t *steps = json_object_get(s->contexts[0], "steps");
+    const char *message = op_text(call, "message"), *id = op_id(call, s->tasks[0]);
+    struct task_view t;
+    if (!core_task(engine_core(call->engine), s->tasks[0], &t))
+        return op_fail(call, -ENOENT, "task '%s' was deleted meanwhile", id);
+    if (json_is_true(steps) || json_array_size(steps) > 0)
+        return op_fail(call, -EINVAL,
+                       "task '%s' runs nothing itself: continue one of its steps with a message",
+                       id);
+    if (!json_is_string(json_object_get(s->follow.spec, "prompt")))
+        return op_fail(call, -EINVAL,
+                       "task '%s' is a command: it has no prompt that a message could follow; "
+                       "'sluice %s %s' runs it again without one",
+                       id, t.state == TASK_DONE ? "again" : "retry", id);
+    const char *agent = op_name_of(call->engine, t.agent);
+    int r = agent ? engine_check_prompt(call->engine, agent, message, true, &call->err)
+                  : engine_check_roster(call->engine, message, &call->err);
+    return r < 0 ? r : act(call);
+}
+
+static int query_session(struct op_call *call) {
+    const struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    struct store_query question = { .kind = QUERY_RUNS, .task = s->tasks[0] };
+    return op_query(call, &question, take_session, check_message);
+}
+
+static int query_followed(struct op_call *call) {
+    struct acting *s = op_state(call, sizeof(*s), acting_finish);
+    if (s->count != 1)
+        return op_fail(call, -EINVAL, "'message' is for one task, and there are %zu", s->count);
+    int r = check_action(call, action_of(call), s, 0);
+    if (r < 0)
+        return r;
+    s->contexts = arena_alloc(op_arena(call), sizeof(json_t *));
+    struct store_query question = {
+        .kind = QUERY_SPECS, .tasks = s->tasks, .task_count = 1, .limit = 1
+    };
+    return op_query(call, &question, take_followed, query_session);
+}
+
+static void follow_up(struct op_call *call, const struct acting *s, size_t i) {
+    if (s->follow.session.session)
+        engine_continue_session(call->engine, s->tasks[i], &s->follow.session);
+    engine_put_follow_up(call->engine, s->tasks[i], op_text(call, "message"), op_actor(call));
+}
+
 /* One may change the next: a task changed by an earlier one is left alone. */
 static void apply(struct op_call *call, const struct task_action *a, struct acting *s, size_t i) {
     struct fact fact = { .kind = a->fact, .task = s->tasks[i] };
@@ -170,8 +287,10 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
     if (a->fact == FACT_CANCEL && op_flag(call, "now"))
         engine_stop_at_once(call->engine, s->tasks[i]);
     struct task_view t;
-    if (a->fact == FACT_RETRY && core_task(engine_core(call->engine), fact.task, &t)
-        && t.state == TASK_HELD) {
+    bool is_known = core_task(engine_core(call->engine), fact.task, &t);
+    if (a->fact == FACT_AGAIN && is_known && t.state != TASK_DONE)
+        fact.kind = FACT_RETRY; /* with a message */
+    if (a->fact == FACT_RETRY && is_known && t.state == TASK_HELD) {
         fact.kind = FACT_CLEAR; /* resets the counters and the timer */
         (void)engine_apply(call->engine, &fact, NULL);
         fact.kind = FACT_SLING;
@@ -179,6 +298,8 @@ static void apply(struct op_call *call, const struct task_action *a, struct acti
     s->already[i] = engine_apply(call->engine, &fact, NULL) != 0;
     if (!s->already[i] && a->fact == FACT_RETRY && op_json(call, "allow"))
         allow(call, s, i);
+    if (!s->already[i] && op_text(call, "message"))
+        follow_up(call, s, i);
     const json_t *steps = s->already[i] ? NULL : steps_of(s, i);
     if (a->fact == FACT_CLEAR && json_array_size(steps) > 0)
         remove_steps(call, s, i);
@@ -291,6 +412,8 @@ static int run(struct op_call *call) {
     s->already = arena_alloc(op_arena(call), s->count + 1);
     if (a->fact == FACT_APPROVE)
         return approve(call);
+    if (op_text(call, "message"))
+        return query_followed(call);
     task_id *queried = arena_alloc(op_arena(call), (s->count + 1) * sizeof(*queried));
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++)
@@ -330,8 +453,16 @@ static int run(struct op_call *call) {
     }
 #define ACTION(verb, params_, summary_, text_) ACTION_OF(verb, params_, summary_, text_, NONE)
 
-ACTION(again, TASKS_ONLY, "do finished tasks once more",
-       "A new iteration: what came from the last one is invalidated.");
+ACTION(
+    again,
+    TASKS_AND(PARAM(TEXT, BODY, "message", .min = 1, .max = FOLLOW_UP_MAX, .lines = true,
+                    .text = "continues one finished task in the session of its last run, with "
+                            "this as the prompt")),
+    "do finished tasks once more",
+    "A new iteration: what came from the last one is invalidated. With `message` a task that has "
+    "failed or was canceled can be continued, too, as by `task.retry`. An agent without sessions, "
+    "or one that has lost its session, gets the prompt of the task and the message. A command is "
+    "refused. The event is `task.followed_up`, with the message and who wrote it.");
 #define APPROVED                                                                                   \
     "The event is `task.approved`, with who did it and why. With `merge: direct` the branch of "   \
     "the task is merged first, and the answer waits for that; if it cannot be merged, this is "    \

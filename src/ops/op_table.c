@@ -75,6 +75,7 @@
     OP(task_delete) \
     OP(task_depends) \
     OP(task_diff) \
+    OP(task_edit) \
     OP(task_events) \
     OP(task_graph) \
     OP(task_hold) \

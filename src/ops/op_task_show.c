@@ -3,7 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/json_span.h"
+#include "engine/edits.h"
 #include "engine/executors.h"
+#include "engine/follow_ups.h"
 #include "engine/loops.h"
 #include "engine/worktrees.h"
 #include "ops/print.h"
@@ -58,6 +60,15 @@ static const struct shape iteration_shape = { "Iteration", "one of the last 10 i
     X(json_put_int, "restarts", T_INT, "iterations of its loop", NULL, t.restarts)
 static const struct shape counters_shape = { "Counters", "what limits further attempts", .members = SHAPE_ALL(COUNTERS) };
 
+#define FOLLOW_UP(X) \
+    X(json_put_string, "message", T_TEXT, "the message", "Also update the manual.", f->text) \
+    X(json_put_string, "by", T_TEXT | T_NULL, "who wrote it", "ann", f->by) \
+    X(print_time, "at", T_TIME, "when", NULL, f->at) \
+    X(json_put_bool, "used", T_BOOL, "an attempt has got it and has ended", NULL, f->is_used)
+static const struct shape follow_up_shape = { "FollowUp", "a message that continues a finished task", .members = SHAPE_ROWS(
+    FOLLOW_UP(SHAPE_ROW)
+    { "attempt", T_INT | T_NULL, "the attempt that has got it; null: none yet" }) };
+
 static const struct shape task_full_shape = { "TaskFull", "everything about a task", &shape_task, SHAPE_ROWS(
     { "spec", T_JSON | T_MAP, "what was submitted" },
     { "context", T_JSON | T_MAP | T_NULL, "what was given when it was slung" },
@@ -68,6 +79,10 @@ static const struct shape task_full_shape = { "TaskFull", "everything about a ta
     { "works_in", T_OBJECT | T_NULL, "where it works; null: not known yet", &workspace_shape },
     { "has_diff", T_BOOL, "`task.diff` can tell what it changed" },
     { "question", T_OBJECT | T_NULL, "its last question; null: it has none, or is final", &shape_question },
+    { "follow_up", T_OBJECT | T_NULL, "the last message that continued it (`task.again`)", &follow_up_shape },
+    { "editable", T_BOOL, "`task.edit` can change it now" },
+    { "continuable", T_BOOL, "`task.again` can continue it with a message" },
+    { "version", T_INT, "rises with every edit and every attempt; for `task.edit`" },
     { "delivery", T_OBJECT | T_NULL, "null: it has no worktree, or no run of it has succeeded", &delivery_shape },
     { "budget", T_OBJECT, "what it has used of which budget", &shape_task_budget },
     { "runs", T_OBJECT | T_LIST, "its last 10 runs, newest first", &shape_run },
@@ -81,6 +96,18 @@ static void print_delivery(struct json_writer *w, const struct engine *engine, t
     DELIVERY(SHAPE_PRINT)
     json_write_object_end(w);
     delivery_finish(&d);
+}
+
+static void print_follow_up(struct json_writer *w, const struct engine *engine, task_id task) {
+    const struct engine_follow_up *f = engine_follow_up(engine, task);
+    if (!print_object_if(w, "follow_up", f))
+        return;
+    FOLLOW_UP(SHAPE_PRINT)
+    if (f->attempt > 0)
+        json_put_int(w, "attempt", f->attempt);
+    else
+        json_put_null(w, "attempt");
+    json_write_object_end(w);
 }
 
 static void print_iteration(struct json_writer *w, uint32_t iteration, const char *folder) {
@@ -136,6 +163,11 @@ static int print(struct op_call *call) {
         print_question(&w, call->engine, question);
         json_write_object_end(&w);
     }
+    print_follow_up(&w, call->engine, s->task);
+    json_put_bool(&w, "editable", task_is_editable(&t));
+    json_put_bool(&w, "continuable",
+                  task_is_continuable(&t) && s->json && json_span_member(s->json, "prompt"));
+    json_put_int(&w, "version", (int64_t)engine_task_version(call->engine, s->task));
     print_delivery(&w, call->engine, s->task);
     print_task_budget(&w, call->engine, s->task);
     print_json(&w, "runs", strbuf_text(op_part(call)));

@@ -21,6 +21,9 @@ void print_json(struct json_writer *w, const char *key, const char *json); /* NU
 struct engine_host_state;
 void print_unreachable_host(const struct engine_host_state *host, struct strbuf *out);
 /* Its members, without the braces. */
+/* The states in which task.edit and task.again with a message are possible. */
+bool task_is_editable(const struct task_view *t);
+bool task_is_continuable(const struct task_view *t);
 void print_question(struct json_writer *w, const struct engine *engine,
                     const struct engine_question *question);
 extern const struct shape shape_question;

@@ -798,6 +798,14 @@ int batch_check(struct batch *batch, struct error *err) {
     return r == 0 ? each_new(batch, submission_complete, err) : r;
 }
 
+int batch_check_edit(struct batch *batch, struct error *err) {
+    struct submission *s = &batch->entries[0];
+    int r = check_names(batch, s, err);
+    if (!s->title || !*s->title)
+        s->title = make_title(s, batch->arena);
+    return r < 0 ? r : fill_stored(batch, s, err);
+}
+
 enum engine_on_budget submission_on_budget(const char *word) {
     if (!word)
         return ON_BUDGET_AS_CONFIGURED;

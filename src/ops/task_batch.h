@@ -69,6 +69,9 @@ int batch_read(struct batch *batch, json_t *tasks, const char *body, struct erro
 
 /* Checks names, ids and cycles; assigns numbers, and fills the specs of new tasks. */
 int batch_check(struct batch *batch, struct error *err);
+/* Instead of batch_check, for the changed submission of one task that exists: names, and what is
+ * stored of it. */
+int batch_check_edit(struct batch *batch, struct error *err);
 /* The submission that this number is assigned to, or NULL. */
 const struct submission *batch_entry_of(const struct batch *batch, task_id task);
 /* Adds the new tasks, all or none, with their budgets; first the project "default" and the group

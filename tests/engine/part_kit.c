@@ -245,6 +245,13 @@ void store_put_note(struct store_batch *batch, const struct note_row *row) {
                    row->text ? row->text : "");
 }
 
+void store_edit_spec(struct store_batch *batch, task_id task, const char *title, const char *json) {
+    (void)batch;
+    (void)task;
+    (void)title;
+    (void)json;
+}
+
 void store_put_group(struct store_batch *batch, const struct group_row *row) {
     (void)batch;
     part_log.groups++;

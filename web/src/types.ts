@@ -1091,6 +1091,20 @@ export interface Workspace {
     conflict: string | null;
 }
 
+/** a message that continues a finished task */
+export interface FollowUp {
+    /** the message */
+    message: string;
+    /** who wrote it */
+    by: string | null;
+    /** when */
+    at: number;
+    /** an attempt has got it and has ended */
+    used: boolean;
+    /** the attempt that has got it; null: none yet */
+    attempt: number | null;
+}
+
 /** what became of the work of a task */
 export interface Delivery {
     /** how it was to be brought in */
@@ -1145,6 +1159,14 @@ export interface TaskFull extends Task {
     has_diff: boolean;
     /** its last question; null: it has none, or is final */
     question: Question | null;
+    /** the last message that continued it (`task.again`) */
+    follow_up: FollowUp | null;
+    /** `task.edit` can change it now */
+    editable: boolean;
+    /** `task.again` can continue it with a message */
+    continuable: boolean;
+    /** rises with every edit and every attempt; for `task.edit` */
+    version: number;
     /** null: it has no worktree, or no run of it has succeeded */
     delivery: Delivery | null;
     /** what it has used of which budget */
@@ -1737,6 +1759,18 @@ export interface TaskDiff {
     patch: string | null;
     /** there is more */
     truncated: boolean;
+}
+
+/** POST /v1/tasks/{id}/edit */
+export interface TaskEdit {
+    /** the task */
+    id: string;
+    /** its state */
+    state: State;
+    /** its version now */
+    version: number;
+    /** nothing had to be changed */
+    already: boolean;
 }
 
 /** GET /v1/tasks/{id}/events */

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/json_write.h"
 #include "base/number.h"
+#include "engine/follow_ups.h"
 #include "engine/launch/launch_internal.h"
 #include "engine/loops.h"
 #include "engine/note.h"
@@ -416,7 +417,8 @@ void session_prepare(struct engine *e, struct live_run *run, bool can_resume, bo
     bool is_known = can_resume && t && t->session;
     run->gets_feedback =
         is_known && !t->resumable && t->is_complete
-        && iteration_has_feedback(e, engine_task_id(e, run->task, task), run->iteration);
+        && (follow_up_of_run(e, run)
+            || iteration_has_feedback(e, engine_task_id(e, run->task, task), run->iteration));
     run->resumes = (is_known && t->resumable) || run->gets_feedback;
     if (!run->resumes)
         make_id(e, run, id);
@@ -513,6 +515,27 @@ void session_ended(struct engine *e, const struct live_run *run,
         *m->denial = reported->denial;
     }
     free_talks_after(m, end->interrupted && run->agent ? TALKS_MAX : 1);
+    write_note(e, m);
+}
+
+void engine_continue_session(struct engine *e, task_id task, const struct engine_session *known) {
+    struct memory *m = find_or_make_memory(e, task);
+    struct talk *t = continue_talk(m, known->agent);
+    if (!t->session || strcmp(t->session, known->session) != 0)
+        t->had = known->used;
+    set_text(&t->session, known->session);
+    t->resumable = false;
+    t->is_complete = true;
+    free_talks_after(m, 1);
+    write_note(e, m);
+}
+
+void engine_restart_session(struct engine *e, task_id task) {
+    struct memory *m = find_memory(e, task);
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->talks.count; i++)
+        m->talks.items[i].resumable = m->talks.items[i].is_complete = false;
     write_note(e, m);
 }
 

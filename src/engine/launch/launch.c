@@ -348,13 +348,15 @@ static int end_words(struct launch *l, const char *setting, struct error *err) {
                            setting, RUN_ARGS_MAX);
 }
 
-/* The prompt of this attempt. A session that is resumed has the task: if it asked a question, it
- * gets the answer; if its result was not accepted, the feedback. A new session gets the task, with
- * feedback and what was asked before. */
+/* The prompt of this attempt. A session that is resumed has the task: it gets the message of a
+ * follow-up; if it asked a question, the answer; if its result was not accepted, the feedback. A new
+ * session gets the task, with feedback and what was asked before. */
 static const char *session_prompt(struct launch *l, const char *prompt, bool is_allowed) {
     _cleanup_(strbuf_finish) struct strbuf text = STRBUF_INIT;
     if (l->run->resumes && is_allowed)
         strbuf_puts(&text, ALLOWED_PROMPT);
+    if (l->run->resumes && iteration_message_prompt(l->e, l->run, &text))
+        return arena_strdup(&l->arena, strbuf_text(&text));
     if (!l->run->resumes || !question_prompt(l->e, l->run, &text)) {
         if (!l->run->gets_feedback || !iteration_feedback_prompt(l->e, l->run, &text)) {
             if (l->run->resumes)

@@ -15,6 +15,7 @@
 
 #include "core/core.h"
 #include "engine/agents/agents_internal.h"
+#include "engine/follow_ups.h"
 #include "os/files.h"
 #include "os/outside.h"
 #include "rundir/remove.h"
@@ -184,6 +185,7 @@ int iteration_prompt(const struct engine *e, const struct live_run *run, const c
         strbuf_printf(out, "%s\n\n", prefix);
     add_predecessor(e, run, out);
     strbuf_puts(out, prompt);
+    follow_up_context(e, run, out);
     /* Without it no agent knows of the marker, and one that has finished is launched again. */
     if (spec.until == UNTIL_DONE && done_line && *done_line)
         strbuf_printf(out, "\n\n%s\n", done_line);
@@ -222,6 +224,24 @@ bool iteration_feedback_prompt(const struct engine *e, const struct live_run *ru
         strbuf_printf(out, "Read what is wrong: %s\n", path);
     if (spec.until == UNTIL_DONE && done_line && *done_line)
         strbuf_printf(out, "\n%s\n", done_line);
+    _cleanup_(freep) char *copy = iteration_path(e, id, run->iteration, ITERATION_PROMPT);
+    (void)write_plainly(copy, out, NULL); /* for people; the agent gets it from the spec */
+    return true;
+}
+
+bool iteration_message_prompt(const struct engine *e, const struct live_run *run,
+                              struct strbuf *out) {
+    char id[ENGINE_ID_MAX];
+    const char *message = follow_up_of_run(e, run);
+    const char *done_line = config_text(e->config, "loop.done_line", NULL);
+    struct task_spec spec = { 0 };
+    if (!message)
+        return false;
+    (void)core_task_spec(e->core, run->task, &spec);
+    strbuf_puts(out, message);
+    if (spec.until == UNTIL_DONE && done_line && *done_line)
+        strbuf_printf(out, "\n\n%s\n", done_line);
+    engine_task_id(e, run->task, id);
     _cleanup_(freep) char *copy = iteration_path(e, id, run->iteration, ITERATION_PROMPT);
     (void)write_plainly(copy, out, NULL); /* for people; the agent gets it from the spec */
     return true;

@@ -182,6 +182,10 @@ int iteration_prompt(const struct engine *e, const struct live_run *run, const c
  * writes prompt.md. False: no feedback exists. */
 bool iteration_feedback_prompt(const struct engine *e, const struct live_run *run,
                                struct strbuf *out);
+/* The prompt of a session that is resumed with the message of a follow-up. Also writes prompt.md.
+ * False: this attempt has no message. */
+bool iteration_message_prompt(const struct engine *e, const struct live_run *run,
+                              struct strbuf *out);
 /* Where the run writes the tasks that shall follow it. */
 char *iteration_spawn_path(const struct engine *e, const char *id, uint32_t iteration,
                            const char *spawn);

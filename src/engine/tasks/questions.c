@@ -547,8 +547,7 @@ static void questions_apply(struct engine *e) {
         pass_deadlines(e);
 }
 
-/* These ends do not show that the agent has read its prompt. */
-static bool is_interrupted(enum outcome outcome) {
+bool outcome_may_be_unread(enum outcome outcome) {
     return outcome == OUTCOME_LAUNCH || outcome == OUTCOME_LOST || outcome == OUTCOME_LIMITED
            || outcome == OUTCOME_CLOSED || outcome == OUTCOME_BUDGET
            || outcome == OUTCOME_NEW_SESSION;
@@ -561,7 +560,7 @@ static void questions_applied(struct engine *e, const struct fact *fact) {
     if (!q || q->view.is_used)
         return;
     if (q->view.state != QUESTION_OPEN && q->carrier == fact->attempt) {
-        q->view.is_used = !is_interrupted(fact->ended.outcome);
+        q->view.is_used = !outcome_may_be_unread(fact->ended.outcome);
         write_note(e, q);
     } else if (q->view.state == QUESTION_ANSWERED && fact->ended.outcome == OUTCOME_ASKED) {
         *LIST_ADD(&questions_of(e)->released) = fact->task; /* it was answered meanwhile */
