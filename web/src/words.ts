@@ -52,6 +52,8 @@ const WORDS: Record<string, (d: Data, attempt: string) => string> = {
         d.result === 'delivered'
             ? 'on_end ran'
             : `on_end was given up after ${text(d.tries)} tries`,
+    'task.edited': (d) => `edited${by(d)}`,
+    'task.followed_up': (d) => `continued${by(d)}: ${text(d.message)}`,
     'task.approved': (d) => `approved${by(d)}${reason(d)}`,
     'task.rejected': (d) => `rejected${by(d)}${reason(d)}`,
     'daemon.started': () => 'the daemon started',

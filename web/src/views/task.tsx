@@ -9,6 +9,7 @@ import { onEvents, status } from '../live';
 import { Borrows, Instead, Lends } from '../parts/agent';
 import { Budget } from '../parts/budget';
 import { Changes } from '../parts/diff';
+import { editKey, EditPrompt, FollowUpForm } from '../parts/edit';
 import { Log } from '../parts/log';
 import { Mark } from '../parts/mark';
 import { draftKey, QuestionCard } from '../parts/question';
@@ -504,16 +505,28 @@ function Spec({ task }: { task: TaskFull }) {
     const prompt = typeof task.spec.prompt === 'string' ? task.spec.prompt : null;
     const argv = Array.isArray(task.spec.argv) ? (task.spec.argv as string[]) : null;
     const [raw, setRaw] = useState(false);
+    const [edits, setEdits] = useState(editKey(task.id) !== undefined);
+    const mayEdit = task.editable && prompt !== null && scope.value !== 'read';
     return (
         <Section
             title="Asked for"
             actions={
-                <button class="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)}>
-                    as JSON
-                </button>
+                <>
+                    {mayEdit && !edits && <button onClick={() => setEdits(true)}>Edit</button>}
+                    <button class="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)}>
+                        as JSON
+                    </button>
+                </>
             }
         >
-            {raw || (!prompt && !argv) ? (
+            {edits && prompt !== null ? (
+                <EditPrompt
+                    id={task.id}
+                    prompt={prompt}
+                    version={task.version}
+                    close={() => setEdits(false)}
+                />
+            ) : raw || (!prompt && !argv) ? (
                 <pre class="box foreign" dir="ltr">
                     {visible(
                         JSON.stringify(
@@ -540,6 +553,29 @@ function Spec({ task }: { task: TaskFull }) {
                     )}
                 </pre>
             )}
+        </Section>
+    );
+}
+
+/** The message that continued it last, and a form for the next one. */
+function FollowUp({ task, after }: { task: TaskFull; after: () => void }) {
+    const last = task.follow_up;
+    const mayWrite = task.continuable && scope.value !== 'read';
+    if (!last && !mayWrite) return null;
+    return (
+        <Section title="Follow up">
+            {last && (
+                <p class="message">
+                    <span class="faint">
+                        {line(last.by) || 'somebody'} wrote, <Ago at={last.at} />
+                        {last.attempt ? `, for attempt ${last.attempt}` : ''}
+                    </span>{' '}
+                    <span class="foreign pre" dir="auto">
+                        {visible(last.message)}
+                    </span>
+                </p>
+            )}
+            {mayWrite && <FollowUpForm id={task.id} after={after} />}
         </Section>
     );
 }
@@ -730,7 +766,8 @@ export function TaskView() {
                         </Section>
                     )}
                     <Attempts runs={runs} chosen={attempt ?? -1} choose={choose} />
-                    <Spec task={t} />
+                    <Spec key={t.id} task={t} />
+                    <FollowUp task={t} after={again} />
                     <Work task={t} />
                     {t.has_diff && <Changes key={id} task={t} />}
                     <Iterations task={t} />
