@@ -1,5 +1,6 @@
 // main.mjs: runs all dashboard tests in sequence, with one browser and one daemon. Arguments select tests.
 import { browse, done, finish } from './kit.mjs';
+import { edit } from './test_edit.mjs';
 import { hostile } from './test_hostile.mjs';
 import { live } from './test_live.mjs';
 import { looks } from './test_looks.mjs';
@@ -28,6 +29,7 @@ try {
     await served(world);
     await news();
     await questions();
+    await edit();
     await schedules();
     await many(world);
     code = finish();
