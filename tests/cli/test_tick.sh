@@ -47,9 +47,11 @@ rule 'f123: and nothing later' [ "$(value web-3 gate)" = pace ]
 # With a delay between starts, a dry run shows the rest of the batch: one of three has started.
 run sluice config set pace.batch=3 pace.spawn_delay_s=600 limits.runs=9
 add --project web -- true
-run sluice tick --dry-run
-[ "$(grep -cE 'web-[34] ' "$tmp/out")" = 2 ] && grep -q 'in 1[01] m\|in 600 s\|in 599 s' "$tmp/out"
-report $? 'f123: a dry run shows the complete batch, with its times'
+run sluice tick --dry-run --json
+rule 'f123: a dry run shows the complete batch' [ "$(grep -oE '"id":"web-[34]"' "$tmp/out" | wc -l)" = 2 ]
+# shellcheck disable=SC2046 # two numbers
+set -- $(grep -oE '"at":[0-9]+' "$tmp/out" | cut -d: -f2)
+rule 'f123: with its times, which are the delay apart' [ $(($2 - $1)) = 600000 ]
 
 run sluice tick now
 exits 2 'an argument: exit code'
