@@ -514,7 +514,7 @@ static bool change(struct command *c, const char *id, const char *path, json_t *
     return false;
 }
 
-/* Title and prompt as they were submitted: a daemon without an operation for them keeps these. */
+/* Title and prompt that differ from those of the task. */
 static void compare_texts(const json_t *wanted, const json_t *spec, json_t *ret_names) {
     static const char *const names[] = { "title", "prompt" };
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -555,12 +555,31 @@ static void update_needs(struct command *c, const struct update *u) {
         json_array_append_new(u->changed, json_string("depends_on"));
 }
 
+/* In one edit, of the version that was compared: a task that starts meanwhile keeps its texts. */
+static void update_texts(struct command *c, const struct update *u) {
+    _cleanup_(strbuf_finish) struct strbuf path = STRBUF_INIT;
+    const char *id = get_text(u->answer, "id", "");
+    if (json_array_size(u->left) == 0)
+        return;
+    json_t *body = json_pack("{s:I}", "version", get_int(u->task, "version", 0));
+    EACH_ITEM(name, u->left) {
+        json_object_set(body, json_string_value(name),
+                        json_object_get(u->wanted, json_string_value(name)));
+    }
+    request_path(&path, "/v1/tasks/", id, "/edit");
+    if (!change(c, id, strbuf_text(&path), body))
+        return;
+    json_array_extend(u->changed, u->left);
+    json_array_clear(u->left);
+}
+
 static void update_task(struct command *c, struct update *u) {
     compare_texts(u->wanted, json_object_get(u->task, "spec"), u->left);
     if (has_started(u->task)) {
         if (json_array_size(u->left) > 0)
             count(c, "changed_after_start");
     } else {
+        update_texts(c, u);
         update_priority(c, u);
         update_needs(c, u);
         if (json_array_size(u->left) > 0)

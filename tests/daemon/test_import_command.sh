@@ -77,16 +77,32 @@ has '"prompt":"Solve 5 (x, y): t"' '--prompt is a template, and an id may be a n
 
 sed -i 's/"priority":90/"priority":80/; s/"depends_on":\["gh#1","gh#9"\]/"depends_on":["gh#4"]/; s/Sessions/All sessions/' issues.jsonl
 import --dry-run
-has '1 would be updated, 1 not updated' 'a dry run says what would change'
+has '2 would be updated' 'a dry run says what would change'
 rule 'and changes nothing' [ "$(of 'gh#2' priority)" = 90 ]
 import
 exits 0 'changed items: exit code'
-has '0 added, 3 already, 1 skipped, 0 refused, 1 updated, 1 not updated' 'what has changed is counted'
+has '0 added, 3 already, 1 skipped, 0 refused, 2 updated' 'what has changed is counted'
 rule 'priority' [ "$(of 'gh#2' priority)" = 80 ]
 rule 'and dependencies follow' [ "$("$SLUICE" show 'gh#2' --json | sed 's/.*"depends_on":\(\["[^]]*\]\),"counters.*/\1/')" = "[\"$(of 'gh#4' id)\"]" ]
+rule 'so do title' [ "$(of 'gh#3' title)" = 'All sessions' ]
+run sluice show 'gh#3' --json
+has '"prompt":"All sessions"' 'and prompt'
 import --json
-has '"counts":{"updated":0,"canceled":0,"changed_after_start":0,"not_updated":1}' 'once changed, nothing more is to do'
-has '"not_updated":["title","prompt"]' 'what cannot be changed is named'
+has '"counts":{"updated":0,"canceled":0,"changed_after_start":0,"not_updated":0}' 'once changed, nothing more is to do'
+
+# A task that has started keeps what its agent was given.
+mkfifo go
+echo '{"id":"gh#30","title":"slow","argv":["sh","-c","read -r word <go"],"cwd":"'"$tmp"'"}' >slow.jsonl
+run sluice import command --project web -- cat slow.jsonl
+"$SLUICE" project resume web >/dev/null
+becomes "$(of 'gh#30' id)" running
+sed -i 's/slow/slower/' slow.jsonl
+run sluice import command --project web -- cat slow.jsonl
+has '1 already, 0 skipped, 0 refused, 1 changed after start' 'a task that has started is only counted'
+rule 'and keeps its title' [ "$(of 'gh#30' title)" = slow ]
+echo >go
+becomes "$(of 'gh#30' id)" 'done'
+"$SLUICE" project pause web >/dev/null
 
 "$SLUICE" project resume web >/dev/null
 becomes "$(of 'gh#3' id)" 'done'
