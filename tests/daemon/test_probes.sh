@@ -99,8 +99,8 @@ rule 'equal gates of several tasks are asked together' [ "$(calls many)" -le 2 ]
 # shellcheck disable=SC2086 # a list
 "$SLUICE" cancel $many >out
 
-add -- sh -c 'read -r _ <go'
 mkfifo go
+add -- sh -c 'read -r _ <go'
 first=$id
 answer later 75 'too early'
 add --after "$first" --gate "$tmp/ask later" --gate-every 1h -- true
