@@ -1,7 +1,7 @@
 # play.sh: one night, from 22:00 to the morning. README.md describes what to look at.
 #
 # The tests play it on a clock that they set (SLUICE_TEST_CLOCK). Without one there is no need to wait until 22:00: the
-# schedule is run at once, its hours are those of the present, and the window of the plan ends after a few seconds.
+# schedule is run at once, its hours are those of the present, and the account is opened by hand instead of at 01:00.
 # shellcheck shell=sh disable=SC1091,SC2154 # lib.sh sets wrong
 . ../lib.sh
 
@@ -26,15 +26,19 @@ epoch() { # 'YYYY-MM-DD HH:MM'
     TZ=Europe/Berlin date -d "$1" +%s
 }
 
+nothing_runs() {
+    counts=$(sluice status --json | grep -o '"counts":{[^}]*}' | head -n 1)
+    for name in starting running; do
+        case $counts in *"\"$name\":0"*) ;; *) return 1 ;; esac
+    done
+}
+
 # Nothing is running, so time may pass: a run, a call of a check or the removal of a worktree would be late.
 is_quiet() {
     for id in $(sluice list --ids --state 'done'); do
         [ ! -e "$SLUICE_HOME/worktrees/$id.json" ] || return 1
     done
-    counts=$(sluice status --json | grep -o '"counts":{[^}]*}' | head -n 1)
-    for name in starting running; do
-        case $counts in *"\"$name\":0"*) ;; *) return 1 ;; esac
-    done
+    nothing_runs || return 1
     curl -s --unix-socket "$SLUICE_HOME/sluice.sock" http://sluice/metrics | grep -q '^sluice_probes_running 0'
 }
 
@@ -65,7 +69,10 @@ at() {
 
 # pass COMMAND...: time passes until the command succeeds.
 pass() {
-    [ -n "$evening" ] || { until_true "$@" && return; }
+    if [ -z "$evening" ]; then
+        until_true "$@"
+        return
+    fi
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         until_true is_quiet
         ! "$@" || return 0
@@ -129,7 +136,7 @@ if [ -n "$evening" ]; then
     plan_window 0.85 "$(epoch "$morning 01:00")"
 else
     sed -i 's/every: 2m/every: 1s/' night.yaml
-    plan_window 0.85 $(($(date +%s) + 6))
+    plan_window 0.85 $(($(date +%s) + 18000))
 fi
 command sluice up >/dev/null 2>&1 || sluice status >/dev/null
 
@@ -157,11 +164,16 @@ show why "$total"
 at "$evening" 23:15 'You look at your phone before you go to sleep.'
 show questions
 show answer "$guide" tea
-[ -z "$evening" ] || check 'the answer waits for the plan' [ "$(field "$guide" state)" = ready ]
+check 'the answer waits for the plan' [ "$(field "$guide" state)" = ready ]
 
 at "$morning" 01:00 'The window of the plan is over.'
-[ -z "$evening" ] || plan_window 0.1 "$(epoch "$morning 06:00")"
-[ -n "$evening" ] || plan_window 0.1 $(($(date +%s) + 18000))
+if [ -n "$evening" ]; then
+    plan_window 0.1 "$(epoch "$morning 06:00")"
+else
+    plan_window 0.1 $(($(date +%s) + 18000))
+    until_true nothing_runs # a run of before would close the account again
+    show limiter clear claude
+fi
 pass all_done || :
 
 at "$morning" 06:30 'You get up.'
