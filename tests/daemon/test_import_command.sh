@@ -157,7 +157,7 @@ exits 2 'an unknown placeholder: exit code'
 rule 'an unknown placeholder is named' grep -qF -e "there is no '{titel}'" err
 run sluice import command --agent echo
 exits 2 'no program: exit code'
-run sluice import command --agent echo -- sh -c 'head -c 1100000 /dev/zero | tr "\0" x; echo; sleep 1000'
+run sluice import command --agent echo -- sh -c 'head -c 1100000 /dev/zero | tr "\0" x; echo; exec sleep 1000'
 exits 2 'a line that is too long ends the program'
 rule 'and is named' grep -q 'nothing was imported: line 1 has more than 1048576 bytes' err
 run sluice import command --agent echo --project web -- sh -c 'sleep 1000 & echo $! >left; echo "{\"id\":\"b6\",\"title\":\"x\"}"'
