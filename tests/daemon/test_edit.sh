@@ -159,11 +159,12 @@ rule 'the first edit stays' [ "$(prompt_of "$task")" = 'by another' ]
 rule 'the text is kept' [ "$(cat "$(kept)")" = 'by me' ]
 rm -rf "${TMPDIR:?}"/*
 id=$task
-plays 1 "echo ready; read -r _ <'$tmp/go'; exit 3"
-echo '"$SLUICE" release "$task" >/dev/null; until grep -q ready "$SLUICE_HOME/runs/$task/1/out.log" 2>/dev/null; do :; done; echo "by me" >"$file"' >does
+mkfifo began
+plays 1 "echo >'$tmp/began'; read -r _ <'$tmp/go'; exit 3"
+echo '"$SLUICE" release "$task" >/dev/null; read -r _ <"'"$tmp"'/began"; echo "by me" >"$file"' >does
 run sluice edit "$task"
 exits 4 'a task that was started meanwhile is not'
-rule 'the message says so' grep -q "^sluice: task '$task' is running: only what waits" err
+rule 'the message says so' grep -q "^sluice: task '$task' is \(starting\|running\): only what waits" err
 rule 'the text is kept' [ "$(cat "$(kept)")" = 'by me' ]
 rm -rf "${TMPDIR:?}"/*
 run sluice edit "$task"
