@@ -51,9 +51,11 @@ export async function news() {
                     ),
                     await text(page, '.rows.running .instead'),
                 );
-                ok(
-                    (await text(page, '.limiter.backoff')).includes('tasks of claude go to codex'),
-                    await text(page, '.limiter.backoff'),
+                // The accounts and the agents that use them come in two answers.
+                await until(page, 'the account says where its tasks go', () =>
+                    document
+                        .querySelector('.limiter.backoff')
+                        ?.textContent.includes('tasks of claude go to codex'),
                 );
                 await to(page, `#/task/${id}`);
                 await page.locator('.task-sub .instead').waitFor();
