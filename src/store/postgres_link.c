@@ -35,6 +35,7 @@
 #define ANSWER_TIMEOUT_DEFAULT  SECONDS(30)
 #define ANSWER_TIMEOUT_MAX      600
 #define CONNECT_TIMEOUT_DEFAULT SECONDS(10)
+#define LATE_MS                 SECONDS(2) /* of a timer: this process was not running */
 
 static bool begins_with(const char *text, const char *begin) {
     return strncmp(text, begin, strlen(begin)) == 0;
@@ -839,10 +840,20 @@ int pg_link_run_with(struct pg_link *link, const char *what, const char *sql, co
 
 static void is_ready(void *ctx, int fd, unsigned events);
 
+static void set_patience(struct pg_link *link);
+
+/* This process was stopped, or the machine was suspended: the answer may be in the socket already,
+ * or the server has to go on first. */
+static bool has_slept(const struct pg_link *link) {
+    return clock_read_steady() - link->silent_at > LATE_MS;
+}
+
 static void is_silent(void *ctx) {
     struct pg_link *link = ctx;
     if (link->failed)
         report_lost_connection(link);
+    else if (has_slept(link))
+        set_patience(link);
     else
         report_lost(link, -ETIMEDOUT, "it has not answered in time");
 }
@@ -871,8 +882,9 @@ static bool can_send(const struct pg_link *link) {
 static void set_patience(struct pg_link *link) {
     if (!link->loop || !can_send(link))
         return;
+    link->silent_at = clock_read_steady() + link->patience;
     if (link->expected > 0)
-        loop_timer_set(link->loop, link->timer, clock_read_steady() + link->patience);
+        loop_timer_set(link->loop, link->timer, link->silent_at);
     else
         loop_timer_clear(link->loop, link->timer);
 }

@@ -59,6 +59,7 @@ struct pg_link {
     struct loop_timer *timer;
     size_t expected; /* pending results and syncs */
     time_ms patience;
+    time_ms silent_at; /* steady clock: without an answer until then the server is silent */
     void (*result)(void *ctx, const PGresult *result);
     void (*synced)(void *ctx); /* or NULL */
     void (*lost)(void *ctx, const struct error *err);
